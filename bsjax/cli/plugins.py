@@ -55,7 +55,7 @@ def new(
     It has a small simulated example, and tests that pass.
     """
     configure_jax()
-    from bsjax.data.publishing.checks import name_problems
+    from bsjax.data.publishing.checklist import name_problems
     from bsjax.submission import write_skeleton
 
     if kind in (Kind.benchmark, Kind.data):

@@ -15,7 +15,7 @@ import xarray as xr
 
 from bsjax import data
 from bsjax.core.messages import some
-from bsjax.data.types.matching import reordered
+from bsjax.data.types.assembly_base import reordered
 
 
 class Levels(xr.DataArray):

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from bsjax.benchmarks import benchmark_registry
-from bsjax.data.publishing.checklist import Check
-from bsjax.data.publishing.checks import id_problems, name_problems, nan_problems
+from bsjax.data.publishing.checklist import Check, id_problems, name_problems, nan_problems
 from bsjax.labelled import Score
 from bsjax.submission.attempt import attempt, check
 from bsjax.submission.bibtex import bibtex_problems

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.s3_server import Relay, s3_client, s3_server
+from tests.support.s3_server import SETTINGS, Relay, s3_client, s3_server
 
 _numbers = itertools.count()
 
@@ -35,18 +35,20 @@ def brainio_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def relay(s3_address: str, monkeypatch: pytest.MonkeyPatch, brainio_home: Path) -> Iterator[Relay]:
-    """The way to that server that bsjax takes in this test, with credentials, an empty cache and one attempt."""
+def machine(s3_address: str, monkeypatch: pytest.MonkeyPatch, brainio_home: Path) -> pytest.MonkeyPatch:
+    """Credentials for that server, an empty cache, one attempt, and nothing else that is set."""
     for variable in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(variable)
+    for name, value in {**SETTINGS, "AWS_ENDPOINT_URL_S3": s3_address}.items():
+        monkeypatch.setenv(name, value)
+    return monkeypatch
+
+
+@pytest.fixture
+def relay(s3_address: str, machine: pytest.MonkeyPatch) -> Iterator[Relay]:
+    """The way to that server that bsjax takes in this test, on that machine."""
     relay = Relay(s3_address)
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", relay.address)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    machine.setenv("AWS_ENDPOINT_URL_S3", relay.address)
     yield relay
     relay.close()
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-import struct
-import time
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -396,8 +394,7 @@ def record(folder: Path) -> None:
 
 
 def read_record(folder: Path) -> Any:
-    from bsjax.data.catalogue.published import published
-    from bsjax.data.catalogue.status import status
+    from bsjax.data.catalogue.published import published, status
     from bsjax.data.importers.importing import imported_files
 
     with home(folder):
@@ -502,7 +499,7 @@ class _Server:
         import hashlib
 
         from bsjax.data.remote.storage import RemoteFile
-        from tests.support.s3_server import s3_client, s3_server
+        from tests.support.s3_server import SETTINGS, s3_client, s3_server
 
         running = s3_server()
         address = running.__enter__()
@@ -512,14 +509,7 @@ class _Server:
         client.create_bucket(Bucket="data")
         self.etag = client.put_object(Bucket="data", Key="assy_A.nc", Body=self.content)["ETag"]
         self.remote = RemoteFile("data", "assy_A.nc", sha1=hashlib.sha1(self.content).hexdigest())
-        os.environ |= {
-            "AWS_ENDPOINT_URL_S3": address,
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
-            "AWS_EC2_METADATA_DISABLED": "true",
-            "AWS_CONFIG_FILE": os.devnull,
-            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        }
+        os.environ |= {**SETTINGS, "AWS_ENDPOINT_URL_S3": address}
 
 
 _running: list[_Server] = []
@@ -582,24 +572,3 @@ READERS: dict[str, Reader] = {
     "partial-download": Reader(partial, fetch_partial, True),
     "fetched-file": Reader(fetched, fetch_again, True, "*[!k]"),
 }
-
-
-def _if_changed(act: Callable[[], Any]) -> Callable[[Path], Any]:
-    return lambda folder: act() if (folder / "file").read_bytes() != b"content" else "content"
-
-
-def _raise(error: Exception) -> None:
-    raise error
-
-
-DEFECTIVE: dict[str, Reader] = {
-    kind: Reader(lambda folder: (folder / "file").write_bytes(b"content") is None, _if_changed(act), True)
-    for kind, act in {
-        "hangs": lambda: time.sleep(10_000),
-        "crashes": lambda: os.abort(),
-        "other": lambda: "consent",
-        "unclean": lambda: _raise(struct.error("in the file")),
-        "without a name": lambda: _raise(ValueError("it is damaged")),
-    }.items()
-}
-"""Readers with the defects that are looked for."""

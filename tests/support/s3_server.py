@@ -5,6 +5,7 @@ refuse. It keeps a record of what was asked, so that a test can say what came tw
 """
 
 import http.client
+import os
 import re
 import subprocess
 import sys
@@ -18,6 +19,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 CHUNK = 16 * 1024
+
+SETTINGS = {
+    "AWS_ACCESS_KEY_ID": "testing",
+    "AWS_SECRET_ACCESS_KEY": "testing",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_CONFIG_FILE": os.devnull,
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    "AWS_MAX_ATTEMPTS": "1",
+}
+"""Settings of a machine with credentials for a server here, one attempt, and no others."""
 
 
 @contextmanager

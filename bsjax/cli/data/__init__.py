@@ -236,7 +236,7 @@ def _read_stimuli(table: Path, folder: Path | None, scratch: Path) -> StimulusSe
 
 def _its_stimuli(assembly: DataAssembly, sets: dict[str, StimulusSet]) -> StimulusSet | None:
     """The set that an assembly names, or the only one there is."""
-    from bsjax.data.remote.object_names import store_name
+    from bsjax.data.remote.storage import store_name
 
     named = store_name(str(assembly.attrs.get("stimulus_set_identifier", "")), "csv")
     only = next(iter(sets.values())) if len(sets) == 1 else None

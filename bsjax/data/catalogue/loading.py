@@ -1,15 +1,76 @@
 """Published data from S3, or from a folder of the user's, with errors that name the entry."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from bsjax.data.catalogue.licensed_stimuli import load_gated_stimuli
 from bsjax.data.catalogue.post_processing import apply
 from bsjax.data.catalogue.published import ACCESS, Published
-from bsjax.data.remote.s3 import fetched_assembly, fetched_stimulus_set
+from bsjax.data.files.archives import unzip
+from bsjax.data.files.stimulus_files import read_stimulus_set
+from bsjax.data.remote.cache import fetch_files
+from bsjax.data.remote.s3 import load_assembly_from_s3, load_stimulus_set_from_s3
 from bsjax.data.types.assemblies import DataAssembly
 from bsjax.data.types.stimuli import StimulusSet
+
+
+def load_gated_stimuli(entry: Published, *, progress: Any = None) -> StimulusSet:
+    """The stimuli of an entry that has an ``archive``.
+
+    They are taken from the folder that the entry's environment variable names, else from its default folder, else
+    from the archive in S3, which is fetched into ``$BRAINIO_HOME``. Its publishers state no digest for the archive: it
+    is trusted as it first arrives (the checksums inside the archive show damage, not forgery).
+
+    Args:
+        entry: a row with ``archive``, ``folder_variable`` and ``default_folder``.
+        progress: see ``fetch_file``.
+
+    Raises:
+        FileNotFoundError: the folder that the variable names has no table ``manifest.csv``, or a stimulus is missing.
+        PermissionError: there is no folder, and the archive may not be read.
+        ConnectionError, OSError, ValueError: as ``fetch_file``, ``unzip`` and ``read_stimulus_set``.
+    """
+    folder = own_folder(entry) or _fetched(entry, progress)
+    stimuli = read_stimulus_set(folder / entry.manifest.name, folder, exact=False)
+    stimuli.identifier = entry.identifier
+    return stimuli
+
+
+def own_folder(entry: Published) -> Path | None:
+    """The folder of an entry's stimuli that was put there by hand, if any.
+
+    Raises:
+        FileNotFoundError: the environment variable names one that has no table.
+    """
+    if entry.manifest.is_file():
+        return entry.manifest.parent
+    if os.environ.get(entry.folder_variable):
+        raise FileNotFoundError(
+            f"{entry.folder_variable} names {entry.manifest.parent}, where there is no {entry.manifest.name}: let it "
+            "name the folder of the extracted stimuli, or unset it"
+        )
+    return None
+
+
+def _fetched(entry: Published, progress: Any) -> Path:
+    [file] = entry.files
+    try:
+        [archive] = fetch_files([file], progress, paths=[entry.archive_path])
+    except (PermissionError, FileNotFoundError, ConnectionError) as error:
+        if error.errno is not None:
+            raise
+        raise type(error)(
+            f"{error} A copy of the stimuli can also be put into {Path(entry.default_folder)}, or into a folder that "
+            f"{entry.folder_variable} names."
+        ) from error
+    extracted = unzip(archive)
+    # The archive may hold the files themselves, or their folder.
+    for folder in (extracted, extracted / archive.stem):
+        if (folder / entry.manifest.name).is_file():
+            return folder
+    raise FileNotFoundError(f"{archive} holds no {entry.manifest.name}: it is not the archive of {entry.name}")
 
 
 def load_assembly(
@@ -27,17 +88,10 @@ def load_assembly(
         FileNotFoundError, PermissionError, ConnectionError, OSError, ValueError: as
             ``bsjax.data.load_assembly_from_s3``; the message names the entry, the object, and what access it needs.
     """
-    [file] = entry.files
+    loader = (lambda: stimulus_set(entry.stimulus_set)) if entry.stimulus_set else None
+    where = entry.identifier, entry.version_id, str(entry.sha1), entry.bucket, entry.class_name
     with _explained(entry):
-        assembly = fetched_assembly(
-            file,
-            entry.identifier,
-            entry.class_name,
-            (lambda: stimulus_set(entry.stimulus_set)) if entry.stimulus_set else None,
-            entry.merge,
-            chunks=chunks,
-            progress=progress,
-        )
+        assembly = load_assembly_from_s3(*where, loader, entry.merge, chunks=chunks, progress=progress)
         return apply(entry.post_processing, assembly)
 
 
@@ -56,8 +110,9 @@ def load_stimuli(entry: Published, *, progress: Any = None) -> StimulusSet:
         if entry.archive:
             stimuli = load_gated_stimuli(entry, progress=progress)
         else:
-            table, archive = entry.files
-            stimuli = fetched_stimulus_set((table, archive), entry.identifier, exact=entry.unique, progress=progress)
+            where = entry.identifier, entry.bucket, str(entry.csv_sha1), str(entry.zip_sha1)
+            versions = entry.csv_version_id, entry.zip_version_id
+            stimuli = load_stimulus_set_from_s3(*where, *versions, exact=entry.unique, progress=progress)
         if not entry.unique:
             stimuli = stimuli[~stimuli["stimulus_id"].duplicated()]
         return apply(entry.post_processing, stimuli)

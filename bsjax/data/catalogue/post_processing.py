@@ -86,7 +86,10 @@ def as_text(stimuli: StimulusSet, *columns: str) -> StimulusSet:
         >>> as_text(StimulusSet([{"stimulus_id": "a", "condition": 12}]), "condition")["condition"].tolist()
         ['12']
     """
-    _check_columns(stimuli, columns)
+    lacking = [column for column in columns if column not in stimuli.columns]
+    if lacking:
+        present = some(list(stimuli.columns), 10)
+        raise ValueError(f"stimulus set {stimuli.identifier!r} has no column {', '.join(lacking)}; it has: {present}")
     changed = stimuli.copy()
     for column in columns:
         changed[column] = [str(value) for value in stimuli[column]]
@@ -106,10 +109,3 @@ def drop_columns(stimuli: StimulusSet, *columns: str) -> StimulusSet:
 
 
 STEPS = {step.__name__: step for step in (name_neuroids, label_subject, as_text, drop_columns)}
-
-
-def _check_columns(stimuli: StimulusSet, columns: Sequence[str]) -> None:
-    lacking = [column for column in columns if column not in stimuli.columns]
-    if lacking:
-        present = some(list(stimuli.columns), 10)
-        raise ValueError(f"stimulus set {stimuli.identifier!r} has no column {', '.join(lacking)}; it has: {present}")

@@ -6,14 +6,15 @@ The entries are rows of ``published.json``, as Brain-Score registered them. Read
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from bsjax.data.remote.cache import brainio_home
-from bsjax.data.remote.object_names import assembly_file, stimulus_set_files
-from bsjax.data.remote.storage import RemoteFile
+from bsjax.data.remote.cache import brainio_home, cached_path
+from bsjax.data.remote.storage import RemoteFile, assembly_file, stimulus_set_files
 
 KINDS = ("assembly", "stimulus_set")
 
@@ -44,7 +45,7 @@ class Published:
         regions: brain regions that Brain-Score's benchmarks take from it; empty where they do not say.
         post_processing: names and arguments of the functions in ``post_processing`` that it goes through.
         archive, folder_variable, default_folder: of stimuli behind a data use agreement, see
-        ``bsjax.data.catalogue.licensed_stimuli``. unique: whether the table of a stimulus set has one row for each
+        ``bsjax.data.catalogue.loading``. unique: whether the table of a stimulus set has one row for each
         stimulus; else the first one counts.
         note: what to know before using it.
     """
@@ -91,6 +92,11 @@ class Published:
         """Where ``archive`` lies once it was fetched: it has no digest to be filed under."""
         return brainio_home() / "gated" / self.identifier / self.archive.rpartition("/")[2]
 
+    @property
+    def manifest(self) -> Path:
+        """The table of stimuli that somebody with access has put into a folder, beside them; it may not exist."""
+        return Path(os.environ.get(self.folder_variable) or self.default_folder).expanduser() / "manifest.csv"
+
 
 def published(kind: str) -> dict[str, Published]:
     """All published entries of a kind, by the name they are loaded by, sorted.
@@ -126,3 +132,48 @@ def _entries() -> dict[str, dict[str, Published]]:
 
 def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+class Status(NamedTuple):
+    """What is here of some data.
+
+    ``cached`` is "yes" (all its files), "partly", or "no"; ``size`` is the bytes of its files that are here.
+    """
+
+    cached: str
+    size: int
+
+
+def status(entry: Published) -> Status:
+    """What is here of a published entry's own files; that of its stimulus set is another entry's.
+
+    Nothing is read or checked: a file is checked when it is used for the first time.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> status(replace(published("assembly")["MajajHong2015.public"], sha1="0" * 40))
+        Status(cached='no', size=0)
+    """
+    if not entry.archive:
+        return status_of_files([cached_path(file) for file in entry.files])
+    return status_of_files([entry.manifest if entry.manifest.is_file() else entry.archive_path])
+
+
+def status_of_files(places: Iterable[Path]) -> Status:
+    """What is here of some files.
+
+    Example:
+        >>> status_of_files([Path("no/such/file")])
+        Status(cached='no', size=0)
+    """
+    sizes = [_size(place) for place in places]
+    here = [size for size in sizes if size is not None]
+    cached = "no" if not here else "yes" if len(here) == len(sizes) else "partly"
+    return Status(cached, sum(here))
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size if path.is_file() else None
+    except OSError:  # a folder that may not be entered
+        return None

@@ -11,8 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bsjax.core.registry import Registry, UnknownIdentifier
-from bsjax.data.catalogue.published import KINDS, Published, published
-from bsjax.data.catalogue.status import Status, status, status_of_files
+from bsjax.data.catalogue.published import KINDS, Published, Status, published, status, status_of_files
 from bsjax.data.importers.importing import imported_files, imported_folder
 from bsjax.data.importers.sources import sources
 

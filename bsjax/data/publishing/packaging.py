@@ -18,7 +18,7 @@ from bsjax.data.files.stimulus_files import write_stimulus_csv, write_stimulus_z
 from bsjax.data.publishing.checklist import check_assembly, check_stimulus_set, failures, refuse
 from bsjax.data.publishing.upload import upload_assembly, upload_stimulus_set
 from bsjax.data.remote.cache import brainio_home
-from bsjax.data.remote.object_names import store_name
+from bsjax.data.remote.storage import store_name
 from bsjax.data.types.assemblies import DataAssembly, resolve_assembly_class
 from bsjax.data.types.stimuli import StimulusSet
 

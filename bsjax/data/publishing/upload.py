@@ -1,16 +1,22 @@
 """Publication of packages in S3: whole, checked, and never over something else by accident."""
 
-import os
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from bsjax.core.digests.files import digests_of, mismatch
-from bsjax.data.remote.answers import check_answers, understood, unreadable
 from bsjax.data.remote.cache import Progress
-from bsjax.data.remote.pace import paced
-from bsjax.data.remote.storage import RemoteFile, http_status, stream
+from bsjax.data.remote.storage import (
+    RemoteFile,
+    aws_session,
+    checked,
+    http_status,
+    s3_client,
+    understood,
+    unreadable,
+)
 
 
 def upload_to_s3(
@@ -126,7 +132,7 @@ def _upload(files: Mapping[Path, RemoteFile], overwrite: bool, progress: Progres
     there: dict[Path, dict[str, Any]] = {}
     for path, remote in files.items():
         with _explained(remote):
-            client = client or _client()
+            client = client or s3_client(aws_session())
             properties = _head(client, remote)
             if properties is None:
                 continue
@@ -149,31 +155,16 @@ def _upload(files: Mapping[Path, RemoteFile], overwrite: bool, progress: Progres
 
 
 def _send(client: Any, path: Path, remote: RemoteFile, progress: Progress | None) -> dict[str, Any]:
+    from boto3.s3.transfer import S3Transfer
+
     size = path.stat().st_size
-    client.upload_file(
-        str(path),
-        remote.bucket,
-        remote.key,
-        ExtraArgs={"Metadata": remote.digests},
-        Callback=_counted(progress, path.name, size) if progress is not None else None,
-    )
+    told = _counted(progress, path.name, size) if progress is not None else None
+    with S3Transfer(client) as transfer:
+        transfer.upload_file(str(path), remote.bucket, remote.key, told, {"Metadata": remote.digests})
     there = _head(client, remote)
     if there is None or not _is_same(client, remote, there, size):
         raise ConnectionError(f"{path} was uploaded, but {remote} is not it: was something else uploaded meanwhile?")
     return there
-
-
-def _client() -> Any:
-    import boto3
-    from botocore.config import Config
-
-    session = boto3.Session()
-    # A mirror at a host of its own seldom has a subdomain for each bucket.
-    mirror = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    config = Config(connect_timeout=20, read_timeout=60, s3={"addressing_style": "path"} if mirror else {})
-    client = session.client("s3", region_name=session.region_name or "us-east-1", config=config)
-    check_answers(client)
-    return client
 
 
 def _head(client: Any, remote: RemoteFile) -> dict[str, Any] | None:
@@ -182,7 +173,7 @@ def _head(client: Any, remote: RemoteFile) -> dict[str, Any] | None:
 
     try:
         with understood(remote):
-            return client.head_object(Bucket=remote.bucket, Key=remote.key)
+            return checked(client.head_object(Bucket=remote.bucket, Key=remote.key))
     except ClientError as error:
         if http_status(error) != 404:
             raise
@@ -194,21 +185,15 @@ def _is_same(client: Any, remote: RemoteFile, there: Mapping[str, Any], size: in
     if there["ContentLength"] != size:
         return False
     known = there.get("Metadata", {}).get("sha256")
-    return _sha256(client, remote, size) == remote.sha256 if known is None else known == remote.sha256
+    return _sha256(client, remote) == remote.sha256 if known is None else known == remote.sha256
 
 
-def _sha256(client: Any, remote: RemoteFile, size: int) -> str:
-    """Digest of an object that something else uploaded, which only its content tells; ``size`` is that of the file."""
-    import hashlib
-
-    with understood(remote):
-        answer = client.get_object(Bucket=remote.bucket, Key=remote.key)
-    digest, came, there = hashlib.sha256(), 0, stream(answer)
-    with there.body:
-        read = paced(there.body.read)
-        while came <= size and (piece := read(1 << 20)):  # one that does not end is another object
+def _sha256(client: Any, remote: RemoteFile) -> str:
+    """Digest of an object that something else uploaded, which only its content tells."""
+    digest = hashlib.sha256()
+    with understood(remote), checked(client.get_object(Bucket=remote.bucket, Key=remote.key))["Body"] as body:
+        while piece := body.read(1 << 20):
             digest.update(piece)
-            came += len(piece)
     return digest.hexdigest()
 
 

@@ -9,8 +9,7 @@ from bsjax.data.files.archives import unzip
 from bsjax.data.files.netcdf import read_assembly
 from bsjax.data.files.stimulus_files import read_stimulus_set
 from bsjax.data.remote.cache import Progress, fetch_file, fetch_files, showing
-from bsjax.data.remote.object_names import assembly_file, stimulus_set_files, store_name
-from bsjax.data.remote.storage import RemoteFile
+from bsjax.data.remote.storage import assembly_file, stimulus_set_files, store_name
 from bsjax.data.types.assembly_base import DataAssembly
 from bsjax.data.types.merging import attach_stimulus_set
 from bsjax.data.types.stimuli import StimulusSet
@@ -63,13 +62,6 @@ def load_stimulus_set_from_s3(
     files = stimulus_set_files(
         identifier, bucket, csv_sha1, zip_sha1, csv_version_id, zip_version_id, filename_prefix, csv_sha256, zip_sha256
     )
-    return fetched_stimulus_set(files, identifier, exact=exact, progress=progress)
-
-
-def fetched_stimulus_set(
-    files: tuple[RemoteFile, RemoteFile], identifier: str, *, exact: bool = True, progress: Progress | None = None
-) -> StimulusSet:
-    """The stimulus set of a table and an archive; arguments and errors as of ``load_stimulus_set_from_s3``."""
     table, archive = fetch_files(files, progress)
     stimuli = read_stimulus_set(table, unzip(archive), exact=exact)
     stimuli.identifier = identifier
@@ -118,22 +110,6 @@ def load_assembly_from_s3(
         ValueError: sha1 of s3://brainscore-storage/assy_A.nc has to be 40 hexadecimal digits, got '?'
     """
     file = assembly_file(identifier, version_id, sha1, bucket, sha256)
-    return fetched_assembly(
-        file, identifier, cls, stimulus_set_loader, merge_stimulus_set_meta, chunks=chunks, progress=progress
-    )
-
-
-def fetched_assembly(
-    file: RemoteFile,
-    identifier: str,
-    cls: type[Assembly] | str,
-    stimulus_set_loader: Callable[[], StimulusSet] | None = None,
-    merge_stimulus_set_meta: bool = True,
-    *,
-    chunks: Any = None,
-    progress: Progress | None = None,
-) -> Assembly:
-    """The assembly of a file; arguments and errors as of ``load_assembly_from_s3``."""
     with showing(progress) if progress else nullcontext():
         [path] = fetch_files([file])
         stimuli = stimulus_set_loader() if stimulus_set_loader else None

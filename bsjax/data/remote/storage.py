@@ -7,13 +7,12 @@ Settings are those of every AWS tool: credentials from the environment, ``~/.aws
 import os
 import re
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from weakref import WeakSet
-
-from bsjax.data.remote.answers import check_answers, understood
 
 _MISSING = {"NoSuchKey", "NoSuchVersion", "NoSuchBucket", "NotFound", "HTTP 404", "MethodNotAllowed"}
 
@@ -84,6 +83,66 @@ class RemoteFile:
         return {name: digest for name, digest in known.items() if digest is not None}
 
 
+_PREFIXES = {"csv": "stimulus_", "zip": "stimulus_", "nc": "assy_"}
+
+
+def store_name(identifier: str, file_type: str, filename_prefix: str | None = None) -> str:
+    """The name of a file in the store.
+
+    Args:
+        identifier: identifier of the stimulus set or assembly; its dots become underscores.
+        file_type: "csv" or "zip" of a stimulus set, "nc" of an assembly.
+        filename_prefix: default: "stimulus_" or "assy_".
+
+    Raises:
+        ValueError: another ``file_type``.
+
+    Example:
+        >>> store_name("dicarlo.MajajHong2015.public", "nc")
+        'assy_dicarlo_MajajHong2015_public.nc'
+    """
+    if file_type not in _PREFIXES:
+        raise ValueError(f"unknown file type {file_type!r}: expected one of {', '.join(_PREFIXES)}")
+    prefix = _PREFIXES[file_type] if filename_prefix is None else filename_prefix
+    return f"{prefix}{identifier.replace('.', '_')}.{file_type}"
+
+
+def stimulus_set_files(
+    identifier: str,
+    bucket: str,
+    csv_sha1: str | None,
+    zip_sha1: str | None,
+    csv_version_id: str | None = None,
+    zip_version_id: str | None = None,
+    filename_prefix: str | None = None,
+    csv_sha256: str | None = None,
+    zip_sha256: str | None = None,
+) -> tuple[RemoteFile, RemoteFile]:
+    """Where the table and the archive of a stimulus set are; arguments as for ``load_stimulus_set_from_s3``.
+
+    Example:
+        >>> table, archive = stimulus_set_files("hvm-public", "brainscore-storage/brainio", "0" * 40, "1" * 40)
+        >>> archive.url
+        'https://brainscore-storage.s3.amazonaws.com/brainio/stimulus_hvm-public.zip'
+    """
+    return (
+        RemoteFile(bucket, store_name(identifier, "csv", filename_prefix), csv_version_id, csv_sha1, csv_sha256),
+        RemoteFile(bucket, store_name(identifier, "zip", filename_prefix), zip_version_id, zip_sha1, zip_sha256),
+    )
+
+
+def assembly_file(
+    identifier: str, version_id: str | None, sha1: str | None, bucket: str, sha256: str | None = None
+) -> RemoteFile:
+    """Where the file of an assembly is; arguments as for ``load_assembly_from_s3``.
+
+    Example:
+        >>> assembly_file("A.b", "null", "0" * 40, "brainscore-storage").key
+        'assy_A_b.nc'
+    """
+    return RemoteFile(bucket, store_name(identifier, "nc"), version_id, sha1, sha256)
+
+
 @dataclass(frozen=True)
 class Stream:
     """The answer to one request: ``body`` yields the object's bytes from position ``start`` to its end, ``size``.
@@ -95,6 +154,37 @@ class Stream:
     start: int
     size: int
     etag: str
+
+
+@contextmanager
+def understood(remote: RemoteFile) -> Iterator[None]:
+    """A block that asks S3 for an object, or about it; of a header that makes no sense it says whose it is.
+
+    Raises:
+        ConnectionError: such a header. Errors that botocore has words for stay as they are.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except (OSError, BotoCoreError, ClientError):
+        raise
+    except Exception as error:  # whatever int() and the reader of dates raise
+        raise unreadable(remote, error) from error
+
+
+def unreadable(remote: RemoteFile, what: object) -> ConnectionError:
+    """The error for an answer that S3 does not give; ``what`` says why, or is an error that does.
+
+    Example:
+        >>> print(unreadable(RemoteFile("lab", "a.nc"), "its Content-Length is -5"))
+        the answer for s3://lab/a.nc cannot be used (its Content-Length is -5): does a proxy on the way alter it, or
+        does the server that AWS_ENDPOINT_URL_S3 names not speak S3's protocol?
+    """
+    return ConnectionError(
+        f"the answer for {remote} cannot be used ({' '.join(str(what).split())}): does a proxy on the way alter it, or "
+        "does the server that AWS_ENDPOINT_URL_S3 names not speak S3's protocol?"
+    )
 
 
 class ObjectChanged(Exception):
@@ -140,7 +230,7 @@ class Storage:
             client = self._client(access)
             try:
                 with understood(remote):
-                    answer = client.get_object(**request)
+                    answer = checked(client.get_object(**request))
             except exceptions.ParamValidationError as error:
                 raise ValueError(f"S3 can have no such bucket, object or version: {remote}") from error
             except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
@@ -178,38 +268,58 @@ class Storage:
 
         with self._lock:
             try:
-                self._session = self._session or _session()
+                self._session = self._session or aws_session()
                 found = self._session.get_credentials() is not None
             except (BotoCoreError, ValueError) as error:
                 raise ValueError(f"the AWS settings of this machine cannot be used: {_line(error)}") from error
         return ["with", "without"] if found else ["without"]
 
     def _client(self, access: str) -> Any:
-        from botocore import UNSIGNED
-        from botocore.config import Config
         from botocore.exceptions import BotoCoreError
 
         with self._lock:
             if access not in self._clients:
-                # A mirror at a host of its own seldom has a subdomain for each bucket.
-                mirror = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-                config = Config(
-                    connect_timeout=20,
-                    read_timeout=60,
-                    max_pool_connections=32,
-                    signature_version=UNSIGNED if access == "without" else None,
-                    s3={"addressing_style": "path"} if mirror else None,
-                )
-                region = self._session.get_config_variable("region") or "us-east-1"
                 try:
-                    self._clients[access] = self._session.create_client("s3", region_name=region, config=config)
+                    self._clients[access] = s3_client(self._session, access)
                 except (BotoCoreError, ValueError) as error:
                     raise ValueError(f"the AWS settings of this machine cannot be used: {_line(error)}") from error
-                check_answers(self._clients[access])
         return self._clients[access]
 
 
-def _session() -> Any:
+def checked(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer that says how long its object is: by that a whole object is told from a part of it.
+
+    Raises:
+        ValueError: it does not, or says nonsense.
+    """
+    length = answer.get("ContentLength")
+    if length is None or not 0 <= length < 10**18:
+        if "Body" in answer:
+            answer["Body"].close()
+        said = "it has no Content-Length" if length is None else f"its Content-Length is {length}"
+        raise ValueError(f"{said}, where a number of bytes was expected")
+    return answer
+
+
+def s3_client(session: Any, access: str = "with") -> Any:
+    """A client of a session's, "with" credentials or "without"."""
+    from botocore import UNSIGNED
+    from botocore.config import Config
+
+    # A mirror at a host of its own seldom has a subdomain for each bucket.
+    mirror = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    config = Config(
+        connect_timeout=20,
+        read_timeout=60,
+        max_pool_connections=32,
+        signature_version=UNSIGNED if access == "without" else None,
+        s3={"addressing_style": "path"} if mirror else None,
+    )
+    region = session.get_config_variable("region") or "us-east-1"
+    return session.create_client("s3", region_name=region, config=config)
+
+
+def aws_session() -> Any:
     """A session, which reads the settings of this moment, but not once more botocore's own description of S3."""
     from botocore.session import Session
 
@@ -226,7 +336,7 @@ def _loader() -> Any:
 
 
 def stream(answer: dict[str, Any], start: int = 0, etag: str = "") -> Stream:
-    """What an answer of a client with ``check_answers`` brings; ``start``, ``etag`` and errors as ``Storage.open``."""
+    """What a checked answer brings; ``start``, ``etag`` and errors as ``Storage.open``."""
     body, length, now = answer["Body"], answer["ContentLength"], answer.get("ETag", "")
     said = answer.get("ContentRange", "") if start else ""
     if not said:  # a server without ranges sends the whole object

@@ -11,7 +11,7 @@ import pytest
 
 from bsjax.data.catalogue.post_processing import STEPS
 from bsjax.data.catalogue.published import ACCESS, KINDS, Published, published
-from bsjax.data.remote.object_names import assembly_file, stimulus_set_files
+from bsjax.data.remote.storage import assembly_file, stimulus_set_files
 from bsjax.data.types.assemblies import resolve_assembly_class
 from tests.support.paths import REPOSITORY
 

@@ -25,7 +25,7 @@ from bsjax.data.catalogue.published import KINDS, Published, published
 from bsjax.data.catalogue.registry import data_rows
 from bsjax.data.files.netcdf import write_netcdf
 from bsjax.data.files.stimulus_files import write_stimulus_csv, write_stimulus_zip
-from bsjax.data.remote.object_names import store_name
+from bsjax.data.remote.storage import store_name
 from bsjax.data.types.assemblies import DataAssembly, resolve_assembly_class
 
 BUCKET = "brainscore-storage"
@@ -265,7 +265,7 @@ def test_what_the_list_says_is_cached(registered, served):
     key = ("assembly", "MajajHong2015.public")
 
     def cached(entry: Published) -> tuple[str, int]:
-        from bsjax.data.catalogue.status import status
+        from bsjax.data.catalogue.published import status
 
         return tuple(status(entry))
 

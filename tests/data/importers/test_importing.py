@@ -22,8 +22,7 @@ import pytest
 from bsjax import load_dataset
 from bsjax.core.discovery import families
 from bsjax.data.catalogue.registry import data_rows
-from bsjax.data.importers import repository_files as pinned
-from bsjax.data.importers import sources
+from bsjax.data.importers import importing, sources
 from bsjax.data.importers.importing import RECORD, import_data, imported_files, imported_folder
 from bsjax.data.importers.sources import Source, SourceFile, source, source_names
 
@@ -337,7 +336,7 @@ def test_an_answer_that_does_not_say_how_long_it_is(small, web, home, length):
 
 
 def test_an_answer_without_an_end_is_not_the_file(small, web, home, monkeypatch):
-    monkeypatch.setattr(pinned, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(importing, "MOST_BYTES", 1 << 20)
     serve(web, small, "c1")
     web.headers, web.endless = {"Content-Length": None, "Transfer-Encoding": "chunked"}, True
     web.files = {path: b"10\r\n" + bytes(16) + b"\r\n" for path in web.files}

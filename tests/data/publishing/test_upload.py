@@ -19,23 +19,7 @@ from bsjax.data.publishing.registration import registration_snippet
 from bsjax.data.publishing.upload import upload_assembly, upload_stimulus_set, upload_to_s3
 from tests.support import lab
 
-
-@pytest.fixture(autouse=True)
-def machine(s3_address, monkeypatch, brainio_home):
-    """Credentials for that server, an empty cache, one attempt, and nothing else that is set."""
-    for variable in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(variable)
-    for name, value in {
-        "AWS_ENDPOINT_URL_S3": s3_address,
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        "AWS_MAX_ATTEMPTS": "1",
-    }.items():
-        monkeypatch.setenv(name, value)
-    return monkeypatch
+pytestmark = pytest.mark.usefixtures("machine")
 
 
 @pytest.fixture
@@ -203,35 +187,13 @@ def test_what_cannot_be_uploaded(bucket, file, machine, tmp_path):
         upload_to_s3(file, bucket, "a.nc")
 
 
-def test_a_refusal_says_what_it_takes(file, machine):
-    """A server that answers as S3 does to an account without rights."""
-    from http.server import BaseHTTPRequestHandler, HTTPServer
-    from threading import Thread
-
-    class Refusing(BaseHTTPRequestHandler):
-        status = 403
-
-        def do_HEAD(self):
-            self.send_response(self.status)
-            self.end_headers()
-
-        def log_message(self, *arguments):
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Refusing)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        machine.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{server.server_port}")
-        with pytest.raises(PermissionError, match=re.escape("s3:PutObject and s3:GetObject on arn:aws:s3:::lab/x/a")):
-            upload_to_s3(file, "lab/x", "a")
-        Refusing.status = 503
-        with pytest.raises(ConnectionError, match="S3 failed to take s3://lab/x/a"):
-            upload_to_s3(file, "lab/x", "a")
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def test_a_refusal_says_what_it_takes(relay, file):
+    relay.trouble.fail_with = 403
+    with pytest.raises(PermissionError, match=re.escape("s3:PutObject and s3:GetObject on arn:aws:s3:::lab/x/a")):
+        upload_to_s3(file, "lab/x", "a")
+    relay.trouble.fail_with = 503
+    with pytest.raises(ConnectionError, match="S3 failed to take s3://lab/x/a"):
+        upload_to_s3(file, "lab/x", "a")
 
 
 def test_requested_experiments_have_rules_of_their_own(tmp_path):
@@ -263,20 +225,3 @@ def test_the_start_of_an_upload_in_parts_that_s3_does_not_give(relay, bucket, tm
         ConnectionError, match=rf"the answer for s3://{bucket}/a.nc cannot be used \(it lacks 'UploadId'"
     ):
         upload_to_s3(large, bucket, "a.nc")
-
-
-def test_another_object_without_an_end_is_another_object(relay, s3, bucket, file):
-    s3.put_object(Bucket=bucket, Key="a.nc", Body=b"content")
-    relay.trouble.endless = True
-    with pytest.raises(FileExistsError, match="another file"):
-        upload_to_s3(file, bucket, "a.nc")
-
-
-def test_another_object_that_comes_too_slowly_is_given_up(relay, s3, bucket, file, monkeypatch):
-    s3.put_object(Bucket=bucket, Key="a.nc", Body=b"content")
-    monkeypatch.setattr("bsjax.data.remote.pace.PATIENCE", 0)
-    relay.trouble.stop_after = 3
-    with pytest.raises(
-        ConnectionError, match=f"the connection to upload s3://{bucket}/a.nc was given up: only 3 bytes"
-    ):
-        upload_to_s3(file, bucket, "a.nc")

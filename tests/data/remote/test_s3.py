@@ -12,8 +12,8 @@ from PIL import Image
 from bsjax.data.files.netcdf import write_netcdf
 from bsjax.data.remote.bucket_files import load_file, load_file_from_s3, load_folder_from_s3, load_weight_file
 from bsjax.data.remote.cache import cached_path
-from bsjax.data.remote.object_names import assembly_file, stimulus_set_files, store_name
 from bsjax.data.remote.s3 import get_path, load_assembly_from_s3, load_stimulus_set_from_s3
+from bsjax.data.remote.storage import assembly_file, stimulus_set_files, store_name
 from bsjax.data.types.assemblies import BehavioralAssembly, NeuroidAssembly, PropertyAssembly
 from bsjax.data.types.stimuli import StimulusSet
 

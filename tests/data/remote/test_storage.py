@@ -148,34 +148,17 @@ def test_a_part_of_an_object_that_has_changed_is_not_continued(s3, relay, bucket
         storage.open(remote, start=100, etag=new)
 
 
-@pytest.mark.parametrize("length", ["", "many", "1.5", "-5", "\xb2", "9" * 5000, "nan", "0x10", "1_0"])
-def test_a_length_that_is_no_number(s3, relay, bucket, length):
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [("content-length", value) for value in (None, "", "many", "1.5", "-5", "9" * 5000)]
+    + [(header, "yesterday") for header in ("last-modified", "x-amz-missing-meta")],
+)
+def test_headers_that_make_no_sense(s3, relay, bucket, header, value):
     s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
     remote = RemoteFile(bucket, "a.bin")
-    relay.trouble.change_headers = lambda asked, headers: headers.update({"content-length": length})
-    expected = (
-        f"the answer for {remote} cannot be used (its Content-Length is {length[:30]!r}, where a number of bytes "
-    )
-    with pytest.raises(ConnectionError, match=re.escape(expected)):
-        content(remote)
-
-
-def test_an_answer_without_its_length(s3, relay, bucket):
-    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
-    remote = RemoteFile(bucket, "a.bin")
-    relay.trouble.change_headers = lambda asked, headers: headers.update({"content-length": None})
-    with pytest.raises(
-        ConnectionError, match=re.escape(f"the answer for {remote} cannot be used (it has no Content-L")
-    ):
-        content(remote)
-
-
-@pytest.mark.parametrize("header", ["last-modified", "expires", "x-amz-mp-parts-count", "x-amz-missing-meta"])
-@pytest.mark.parametrize("value", ["yesterday", "1e400", "\xb2"])
-def test_a_header_that_nobody_needs_may_say_anything(s3, relay, bucket, header, value):
-    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
     relay.trouble.change_headers = lambda asked, headers: headers.update({header: value})
-    assert content(RemoteFile(bucket, "a.bin")) == BODY
+    with pytest.raises(ConnectionError, match=re.escape(f"the answer for {remote} cannot be used (")):
+        content(remote)
 
 
 @pytest.mark.parametrize("etag", [None, "", "\xe9", 'W/"a"', "no quotes", "x" * 9000])

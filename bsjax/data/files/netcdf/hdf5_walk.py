@@ -7,8 +7,9 @@ reader of the file finds it as well, and can say more about it. Prints "sealed" 
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 SEALED = "bsjax_sha256"
@@ -25,44 +26,35 @@ def main(path: str, with_values: str) -> None:
         if SEALED in file.attrs:
             sys.stdout.write("sealed\n")
             sys.stdout.flush()
-        file.visititems(lambda _, member: _find_blocks(member))
+        file.visititems(lambda _, member: _each_alone(lambda: member.id.get_num_chunks()))
     with suppress(Exception), h5netcdf.File(path, "r", phony_dims="sort") as file:
         _walk(file, with_values == "True")
 
 
+def _each_alone(*steps: Callable[[], Any]) -> None:
+    """Take all steps, whatever one of them raises."""
+    for step in steps:
+        with suppress(Exception):
+            step()
+
+
 def _walk(group: Any, with_values: bool) -> None:
-    parts: list[Callable[[], Any]] = [
+    _each_alone(
         lambda: dict(group.attrs),
         lambda: [(name, dim.size, dim.isunlimited()) for name, dim in group.dimensions.items()],
-        lambda: [_look(variable, with_values) for variable in _each(group.variables)],
-        lambda: [_walk(member, with_values) for member in _each(group.groups)],
-    ]
-    for part in parts:
-        with suppress(Exception):
-            part()
+        lambda: _each_alone(*[partial(_look, group.variables, name, with_values) for name in group.variables]),
+        lambda: _each_alone(*[lambda name=name: _walk(group.groups[name], with_values) for name in group.groups]),
+    )
 
 
-def _find_blocks(member: Any) -> None:
-    with suppress(Exception):
-        member.id.get_num_chunks()
-
-
-def _each(members: Any) -> Iterator[Any]:
-    for name in members:
-        with suppress(Exception):
-            yield members[name]
-
-
-def _look(variable: Any, with_values: bool) -> None:
-    parts: list[Callable[[], Any]] = [
+def _look(variables: Any, name: str, with_values: bool) -> None:
+    variable = variables[name]
+    _each_alone(
         lambda: dict(variable.attrs),
         lambda: (variable.dimensions, variable.shape, variable.dtype, variable.chunks),
         lambda: (variable.compression, variable.compression_opts, variable.shuffle, variable.fletcher32),
         lambda: _read(variable) if with_values or len(variable.shape) < 2 else None,
-    ]
-    for part in parts:
-        with suppress(Exception):
-            part()
+    )
 
 
 def _read(variable: Any) -> None:

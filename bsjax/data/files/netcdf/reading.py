@@ -9,10 +9,41 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import xarray as xr
 
+from bsjax.core.digests.files import has_verified_digest
 from bsjax.core.file_reading import reading_as, refuse_pipe
-from bsjax.data.files.netcdf.checks import check_before_reading
+from bsjax.core.sealed_files import is_as_sealed
+from bsjax.data.files.netcdf import hdf5_walk
 from bsjax.data.files.netcdf.values import UNNAMED, aliases, read_attributes
+from bsjax.data.files.trial_process import try_reading
 from bsjax.data.types.assemblies import DataAssembly, MetadataAssembly, resolve_assembly_class
+
+
+def check_before_reading(path: Path, with_values: bool = True) -> None:
+    """Find out whether reading a netCDF-4 file ends well.
+
+    Args:
+        path: the file.
+        with_values: whether all values are going to be read, or coordinates only.
+
+    Raises:
+        ValueError: bsjax wrote the file, and it was changed; or HDF5 hangs or crashes on it.
+        OSError: it cannot be tried in a process of its own.
+    """
+    as_sealed = is_as_sealed(path)
+    if as_sealed is False:
+        raise ValueError(_changed(path, "its content has not the digest that stands at its end"))
+    if as_sealed or has_verified_digest(path):
+        return
+    if try_reading(path, "a netCDF-4 file", hdf5_walk.__file__, str(with_values)).strip() == b"sealed":
+        raise ValueError(_changed(path, "the digest is gone that bsjax wrote at its end"))
+
+
+def _changed(path: Path, how: str) -> str:
+    return (
+        f"{path} was changed after bsjax wrote it: {how}. Fetch or write it again. (If it was changed on purpose, "
+        f"remove the attribute {hdf5_walk.SEALED!r} of its root group.)"
+    )
+
 
 Assembly = TypeVar("Assembly", bound=DataAssembly)
 

@@ -11,8 +11,8 @@ import xarray as xr
 from bsjax.core.digests.files import sha1_hash
 from bsjax.core.files import written_aside
 from bsjax.core.sealed_files import seal, unseal
-from bsjax.data.files.netcdf.checks import check_before_reading
 from bsjax.data.files.netcdf.hdf5_walk import SEALED
+from bsjax.data.files.netcdf.reading import check_before_reading
 from bsjax.data.files.netcdf.values import UNNAMED, aliases, name_problems, stored_array, stored_attributes
 from bsjax.data.types.plain import without_levels
 
