@@ -29,7 +29,7 @@ def run(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_scores_in_draws_are_kept_as_scores_of_their_own(run):
     store = ResultStore()
-    drawn = run("--resample", "stimuli:50").stdout
+    drawn = run("--resample", "stimuli:50", "--legend").stdout
     [row] = store.frame().to_dict("records")
     ends = f"{row['low']:.3f}..{row['high']:.3f}"
     header, shown = drawn.splitlines()[:2]
@@ -53,7 +53,7 @@ def test_scores_in_draws_are_kept_as_scores_of_their_own(run):
 
 @pytest.mark.slow
 def test_chance_and_baselines_stand_in_the_table(run):
-    asked = ["--null", "19", "--baseline", "pixels", "--baseline", "stimulus-*"]
+    asked = ["--legend", "--null", "19", "--baseline", "pixels", "--baseline", "stimulus-*"]
     printed = run("--model", "gabor-v1", *asked).stdout
     header, *rows = [re.split(r"\s{2,}", line) for line in printed.splitlines()[:3]]
     assert header[-3:] == ["calibrated", "p", "best baseline"]

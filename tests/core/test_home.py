@@ -78,7 +78,7 @@ def numbers(done):
 
 
 def score_twice(disk):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    environment = {n: value for n, value in os.environ.items() if not n.startswith("JAX_") and n != "BSJAX_RESULTS"}
     environment |= {"BSJAX_HOME": str(disk), "RESULTCACHING_DISABLE": "1"}
     command = [*COMMAND, "score", "-m", "pixels", "-b", "Simulated.V1-rdm"]
     first = subprocess.run(command, env=environment, capture_output=True, text=True)

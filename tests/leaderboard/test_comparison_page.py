@@ -75,6 +75,10 @@ def test_other_differences_are_by_independent_errors(page, site, store):
 
 def test_models_are_chosen_and_the_address_keeps_the_view(page, site):
     page.show(site / "compare.html")
+    # It opens on the two best.
+    chosen = "[...document.querySelectorAll('#chosen bdi')].map((name) => name.textContent)"
+    assert len(page.execute_script(f"return {chosen}")) == 2
+    page.execute_script("for (const each of [1, 2]) document.querySelector('#chosen button').click()")
     assert page.wait("document.getElementById('status').textContent") == "Choose two or more models."
     # By keyboard alone.
     page.execute_script("document.getElementById('add').focus()")

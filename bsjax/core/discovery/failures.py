@@ -39,13 +39,19 @@ def not_exiting() -> Iterator[None]:
         ) from error
 
 
+_TRACEBACK = "Traceback (most recent call last)"
+
+
 def one_line(error: BaseException) -> str:
     """The message of an error without line breaks, or its type if it has none.
 
     Of an error in the code of a plugin, file, line and type stand before it, unless the message names the plugin.
-    Errors of the system lose their numbers.
+    Errors of the system lose their numbers, and of an error that holds a traceback, as one of a callback within a
+    compiled program does, the last line stays.
 
     Example:
+        >>> one_line(RuntimeError("INTERNAL: Traceback (most recent call last):\\n  File ...\\nValueError: no room"))
+        'ValueError: no room'
         >>> one_line(ValueError("the data are\\n  incomplete")), one_line(MemoryError()), one_line(KeyError("V1"))
         ('the data are incomplete', 'MemoryError', "KeyError: 'V1'")
         >>> one_line(NotADirectoryError(20, "Not a directory", "file/a.json"))
@@ -64,7 +70,7 @@ def one_line(error: BaseException) -> str:
 def _words(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return ": ".join([str(name) for name in (error.filename, error.filename2) if name] + [error.strerror])
-    return str(error)
+    return str(error).strip().rpartition("\n")[2] if _TRACEBACK in str(error) else str(error)
 
 
 def last_line_in(folders: Iterable[Path], error: BaseException) -> str:

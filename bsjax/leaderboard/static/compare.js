@@ -183,9 +183,16 @@
     } else at("status").textContent = why;
   }
 
+  /* The names of the models with the highest averages of all. */
+  function best(count) {
+    const scored = models.filter((model) => !Number.isNaN(averages.score[model.number]));
+    scored.sort((one, other) => averages.score[other.number] - averages.score[one.number]);
+    return scored.slice(0, count).map((model) => model.identifier);
+  }
+
   function read() {
     const given = bsjax.readView();
-    const asked = (given.model ?? []).map((name) => numbers.get(name)).filter((model) => model !== undefined);
+    const asked = (given.model ?? best(2)).map((name) => numbers.get(name)).filter((model) => model !== undefined);
     view.models = [...new Set(asked)].slice(0, MOST_MODELS);
     view.under = bsjax.data().byName.get(given.under?.[0]) ?? -1;
     view.shown = ["averages", "benchmarks"].includes(given.rows?.[0]) ? given.rows[0] : "all";

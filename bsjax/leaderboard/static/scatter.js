@@ -4,6 +4,7 @@
 (function () {
   const { element, named, shown } = bsjax;
   const { chart, table, bars, plain, shortened, colour, symbol, INK } = bsjaxCharts;
+  const MOST_NAMED = 25;
   const at = (id) => document.getElementById(id);
   const { models, nodes, cells, normalHalf, how, byName } = bsjax.data();
   const averages = bsjax.aggregate(nodes, cells, models.length, normalHalf, how);
@@ -68,9 +69,9 @@
           visible: view.errors, color: colour(number, theme),
         });
         return {
-          type: "scatter", mode: number ? "markers+text" : "markers", x: of("x"), y: of("y"), error_x: error("x"), error_y: error("y"),
+          type: "scatter", mode: number || points.length <= MOST_NAMED ? "markers+text" : "markers", x: of("x"), y: of("y"), error_x: error("x"), error_y: error("y"),
           marker: { color: colour(number, theme), symbol: symbol(number), size: number ? 13 : 8, opacity: number ? 1 : 0.8 },
-          text: number ? some.map((point) => plain(shortened(point.model.identifier))) : [], textposition: "top center",
+          text: some.map((point) => plain(shortened(point.model.identifier))), textposition: "top center",
           hovertext: some.map((point) => plain(point.text).replace(/\n/g, "<br>")), hoverinfo: "text", name: "",
         };
       });
@@ -78,7 +79,9 @@
       const title = (node) => ({ title: { text: plain(shortened(node.identifier, 60)) }, zeroline: false });
       const turns = series.flatMap((some, curve) => some.map((point, at) => ({ curve, point: at, text: point.text, value: point.x.value })));
       return {
-        data: [...dots, equal], layout: { height: 560, xaxis: title(x), yaxis: title(y) },
+        data: [...dots, equal],
+        // As long up as across, so that the line of equal scores has 45 degrees.
+        layout: { height: 640, xaxis: { ...title(x), constrain: "domain" }, yaxis: { ...title(y), scaleanchor: "x", constrain: "domain" } },
         points: turns.sort((one, two) => one.value - two.value),
       };
     };

@@ -12,14 +12,19 @@
     return {
       model: "", modelFamily: "", benchmark: "", facets: {}, publicOnly: false, completeOnly: false,
       how: data().how, cells: "score",
-      // Averages of the first two depths are there at once; what hangs from "open" nodes is shown, and "override" says
-      // of single columns that they are, or are not, whatever is open.
-      open: new Set(data().nodes.filter((node) => node.parent < 0).map((node) => node.number)),
+      // What hangs from "open" nodes is shown, and "override" says of single columns that they are, or are not, whatever
+      // is open.
+      open: openAtFirst(),
       override: new Map(), weights: new Map(), sort: 0, byName: false, ascending: false,
     };
   }
 
-  const isRoot = (number) => data().nodes[number].parent < 0;
+  /* Averages are there at once down to the regions, whose own benchmarks are not: roots are open, and what is an average
+   * of averages alone. */
+  function openAtFirst() {
+    const { nodes } = data(), ofAverages = (node) => node.depth === 1 && node.children.length && node.children.every((child) => nodes[child].leaf < 0);
+    return new Set(nodes.filter((node) => node.parent < 0 || ofAverages(node)).map((node) => node.number));
+  }
 
   /* The choices that the address has; names that are not there, and numbers that are none, are left out. */
   function read() {
@@ -53,14 +58,14 @@
   }
 
   function write(view) {
-    const { nodes } = data(), name = (number) => nodes[number].identifier;
+    const { nodes } = data(), name = (number) => nodes[number].identifier, first = openAtFirst();
     const overridden = (shown) => [...view.override].filter(([, is]) => is === shown).map(([number]) => name(number));
     writeView({
       model: view.model, "model-family": view.modelFamily, benchmark: view.benchmark, ...view.facets,
       public: view.publicOnly ? "1" : "", complete: view.completeOnly ? "1" : "",
       how: view.how === data().how ? "" : view.how, cells: view.cells === "score" ? "" : view.cells,
-      open: [...view.open].filter((number) => !isRoot(number)).map(name),
-      shut: nodes.filter((node) => node.parent < 0 && !view.open.has(node.number)).map((node) => node.identifier),
+      open: [...view.open].filter((number) => !first.has(number)).map(name),
+      shut: [...first].filter((number) => !view.open.has(number)).map(name),
       show: overridden(true), hide: overridden(false),
       weight: [...view.weights].map(([number, weight]) => `${weight}*${name(number)}`),
       sort: view.sort === 0 ? "" : name(view.sort), "sort-by": view.byName ? "name" : "", order: view.ascending ? "up" : "",
