@@ -211,8 +211,10 @@ def test_each_number_has_its_error_and_interval_on_focus_and_in_the_cell(table, 
     assert "t over stimuli" in words
     assert f"{frame['low']:.4f} to {frame['high']:.4f}" in words
     choose(table, "cells", "interval")
-    row = next(row for row in cells(table) if row[0] == "pixels")
-    assert f"{frame['score']:.3f} {frame['low']:.3f}–{frame['high']:.3f}" in row
+    table.execute_script("document.getElementById('scroll').scrollLeft = 1e6")  # to the last column
+    wanted = f"{frame['score']:.3f} {frame['low']:.3f}–{frame['high']:.3f}"
+    table.wait(f"document.querySelector('#table').innerText.replace(/\\s+/g, ' ').includes('{wanted}')")
+    assert wanted in next(row for row in cells(table) if row[0] == "pixels")
 
 
 def test_columns_and_weights_of_ones_own_change_scores_and_ranks(table, ordinary_store):
