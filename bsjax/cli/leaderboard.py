@@ -41,6 +41,10 @@ Averages = Annotated[
         "The page can show both, and begins with this.",
     ),
 ]
+Excluded = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", metavar="NAME", help="A model or benchmark to leave out, or glob; may be given again."),
+]
 Title = Annotated[str, typer.Option("--title", metavar="TEXT", help="What the site is called.")]
 
 _HERE = "127.0.0.1"
@@ -52,11 +56,12 @@ def build(
     results: Place = None,
     model: Models = None,
     benchmark: Benchmarks = None,
+    exclude: Excluded = None,
     how: Averages = How.available,
     title: Title = "",
 ) -> None:
     """Write the site to a folder of files, which needs no server and no network: open its index.html."""
-    site = _built(out, results, model, benchmark, how, title)
+    site = _built(out, results, {"models": model, "benchmarks": benchmark, "exclude": exclude}, how, title)
     typer.echo(str(site.folder / "index.html"))
 
 
@@ -69,13 +74,14 @@ def serve(
     results: Place = None,
     model: Models = None,
     benchmark: Benchmarks = None,
+    exclude: Excluded = None,
     how: Averages = How.available,
     title: Title = "",
 ) -> None:
     """Write the site and show it to browsers of this machine, until Ctrl-C."""
     with ExitStack() as opened:
         folder = out or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="bsjax-site-"))) / "site"
-        site = _built(folder, results, model, benchmark, how, title)
+        site = _built(folder, results, {"models": model, "benchmarks": benchmark, "exclude": exclude}, how, title)
         try:
             server = ThreadingHTTPServer((_HERE, port), partial(_Quiet, directory=str(site.folder)))
         except OSError as error:
@@ -96,14 +102,12 @@ class _Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-def _built(
-    out: Path, results: str | None, models: list[str] | None, benchmarks: list[str] | None, how: How, title: str
-) -> Site:
+def _built(out: Path, results: str | None, shown: dict[str, list[str] | None], how: How, title: str) -> Site:
     from bsjax.leaderboard import build as write
     from bsjax.results import ResultStore
 
     with ResultStore(results, read_only=True) as store:
-        site = write(store, out, models=models or None, benchmarks=benchmarks or None, how=how.value, title=title)
+        site = write(store, out, **{name: asked for name, asked in shown.items() if asked}, how=how.value, title=title)
     for note in site.notes:
         complain(note)
     counted = ((site.n_models, "model"), (site.n_benchmarks, "benchmark"), (site.n_files, "file"))

@@ -111,6 +111,23 @@ def show(
 
 
 @app.command()
+def rm(
+    keys: Annotated[list[str], typer.Argument(metavar="KEY...", help="Of scores or failures, or their beginnings.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    results: Place = None,
+) -> None:
+    """Remove scores and failures for good, once you have said yes."""
+    from bsjax.results.overview import entry
+
+    with _store(results, read_only=False) as store:
+        found = [entry(store, key) for key in keys]
+        for each in found:
+            typer.echo(f"{each['key'][:_DIGITS]}  {each['model']} on {each['benchmark']}: {each['state']}")
+        if yes or typer.confirm("Remove for good?", abort=True):
+            store.remove(*[each["key"] for each in found])
+
+
+@app.command()
 def diff(
     other: Annotated[
         str | None, typer.Argument(metavar="[OTHER]", help="Another store, which --results is compared with.")

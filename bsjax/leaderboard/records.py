@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +142,7 @@ def records(
     *,
     models: Iterable[str] | None = None,
     benchmarks: Iterable[str] | None = None,
+    exclude: Iterable[str] = (),
     how: How = "available",
     title: str = "",
 ) -> Records:
@@ -149,6 +151,7 @@ def records(
     Args:
         store: the store.
         models, benchmarks: identifiers or globs; all if not given.
+        exclude: models and benchmarks that are not shown, likewise.
         how: how averages treat what is missing.
         title: of the site.
 
@@ -165,7 +168,7 @@ def records(
         >>> [node.identifier for node in read.nodes], read.columns["state"].tolist(), read.texts["reason"].tolist()
         (['Doe2026.V4-pls'], [[3]], [['no data']])
     """
-    history = store.frame(models, benchmarks, latest=False)
+    history = _without(store.frame(models, benchmarks, latest=False), exclude)
     if history.empty:
         raise ValueError(f"there is nothing to show: {store.url.render_as_string()} has no such scores or failures")
     tree, notes = _tree(history)
@@ -194,6 +197,18 @@ def records(
         store=store,
         notes=notes,
     )
+
+
+def _without(found: Any, patterns: Iterable[str]) -> Any:
+    """The rows of scores whose models and benchmarks match none of the patterns."""
+    for pattern in patterns:
+        model, benchmark = (
+            found[of].map(lambda name, p=pattern: fnmatchcase(name, p)) for of in ("model", "benchmark")
+        )
+        if not (model | benchmark).any():
+            raise ValueError(f"no model and no benchmark of the store is called {pattern!r}, which was to be excluded")
+        found = found[~(model | benchmark)].reset_index(drop=True)
+    return found
 
 
 def _tree(found: pd.DataFrame) -> tuple[Tree, list[str]]:

@@ -63,6 +63,7 @@ def build(
     *,
     models: Iterable[str] | None = None,
     benchmarks: Iterable[str] | None = None,
+    exclude: Iterable[str] = (),
     how: How = "available",
     title: str = "",
 ) -> Site:
@@ -72,6 +73,7 @@ def build(
         store: the store.
         out: the folder: a new one, an empty one, or a site that was built before, which is replaced.
         models, benchmarks: identifiers or globs; all if not given.
+        exclude: models and benchmarks that are not shown, likewise.
         how: how averages treat what is missing, see :func:`~bsjax.results.aggregation.aggregate`; the page can show
             both, and begins with this.
         title: of the site.
@@ -94,7 +96,7 @@ def build(
     folder = Path(os.path.realpath(out))
     _check_place(folder)
     environment = _environment()
-    found = records(store, models=models, benchmarks=benchmarks, how=how, title=title)
+    found = records(store, models=models, benchmarks=benchmarks, exclude=exclude, how=how, title=title)
     environment.globals["site"] = found
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = folder.parent / f".{secrets.token_hex(8)}.part"

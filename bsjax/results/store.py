@@ -214,6 +214,31 @@ class ResultStore:
         with self.writing() as connection:
             return _kept(connection, tables.failures, row)
 
+    def remove(self, *keys: str) -> None:
+        """Remove scores and failures, all or none of them; what was scored before is the last score again.
+
+        What scores are aggregates of stays, as others may be aggregates of the same.
+
+        Args:
+            *keys: of each its key, or as many of its first digits as no other has.
+
+        Raises:
+            KeyError: there is none, or several begin so.
+            OSError, ConnectionError, TimeoutError: the store cannot be written.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder, ResultStore(f"{folder}/results.db") as store:
+            ...     store.remove(store.add_failure("pixels", "Doe2026-pls", "no data"))
+            ...     len(store.frame())
+            0
+        """
+        whole = [self.found(key, tables.scores, tables.failures)["key"] for key in keys]
+        with self.writing() as connection:
+            for table in (tables.scores, tables.failures):
+                for part in askable(whole):
+                    connection.execute(delete(table).where(table.c.key.in_(part)))
+
     def begin_run(self, n_cells: int, **facts: Any) -> str:
         """Note that a run begins; gives its name.
 

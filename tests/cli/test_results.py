@@ -62,6 +62,19 @@ def cells(*arguments):
     return [re.split(" {2,}", line) for line in done.stdout.splitlines()]
 
 
+def test_rm_removes_what_was_confirmed_and_nothing_else(store):
+    first, second = store.add(made(0.25, day=1)), store.add(made(0.5, day=3))
+    failed = store.add_failure("gabor-v1", "Roe", ValueError("no data"))
+    declined = CliRunner().invoke(app, ["rm", second], input="n\n")
+    assert declined.exit_code == 1 and "pixels on Doe2026.V4-pls: scored" in declined.stdout
+    assert len(store.frame(latest=False)) == 3
+    with pytest.raises(KeyError, match="begins with 'zz'"):
+        run("rm", second, "zz", "--yes")
+    assert len(store.frame(latest=False)) == 3
+    run("rm", second[:12], failed, "--yes")
+    assert store.frame()["key"].tolist() == [first] and float(store.score(first)) == 0.25
+
+
 def test_ls_lists_the_last_scores_the_newest_first(store):
     assert run("ls").stdout == "no scores there\n"
     known = Uncertainty(("stimuli",), 0.02, "known")

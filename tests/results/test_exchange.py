@@ -686,3 +686,13 @@ def test_what_is_no_table_of_a_leaderboard(tmp_path, content, message):
     with pytest.raises(ValueError, match=f"{path}: .*{message}"):
         import_scores(store, path)
     assert keys(store) == []
+
+
+def test_a_cell_of_a_table_cannot_be_a_formula(tmp_path):
+    with ResultStore(tmp_path / "a.db") as store:
+        for model in ("=HYPERLINK(1)", "+1-1", "@sum", "-2", "pixels"):
+            store.add(made(-0.5, model))
+        export(store, tmp_path / "a.csv")
+    rows = list(csv.DictReader((tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()))
+    assert {row["model"] for row in rows} == {"'=HYPERLINK(1)", "'+1-1", "'@sum", "-2", "pixels"}
+    assert {row["score"] for row in rows} == {"-0.5"}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 from sqlalchemy import Select, select
 
 from bsjax.core.extras import import_extra
@@ -84,7 +85,8 @@ def export(
         if scores:
             _write_whole(store, frame["key"].tolist(), aside)
         elif made == "csv":
-            frame.to_csv(aside, index=False, encoding="utf-8")
+            of_text: Any = {name: of.map(_no_formula) for name, of in frame.items() if not is_numeric_dtype(of)}
+            frame.assign(**of_text).to_csv(aside, index=False, encoding="utf-8")
         elif made == "parquet":
             frame.to_parquet(aside, engine="pyarrow", index=False)
         else:
@@ -92,6 +94,22 @@ def export(
                 _write_list(file, map(_plain, frame.to_dict("records")))
                 file.write(b"\n")
     return len(frame)
+
+
+def _no_formula(text: Any) -> Any:
+    """Text that no spreadsheet takes for a formula: one that begins like a formula has an apostrophe before it.
+
+    Example:
+        >>> _no_formula("=1+1"), _no_formula("-0.5"), _no_formula("pixels")
+        ("'=1+1", '-0.5', 'pixels')
+    """
+    if not isinstance(text, str) or not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 def format_of(path: str | Path, format: str | None = None) -> str:
