@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +17,8 @@ from bsjax.core.registry import Registry, UnknownIdentifier, nearest
 
 if TYPE_CHECKING:
     from bsjax.benchmarks import Benchmark
+
+_WIDTH = 100
 
 
 def show(
@@ -102,9 +106,30 @@ def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
     for number, setting in enumerate(settings):
         default = "" if setting.default is setting.empty else f" = {setting.default!r}"
         yield f"{'' if number else 'settings':<12}{setting.name}{default}"
+    for number, (name, words) in enumerate(_taken(factory) if registry.kind == "metric" else ()):
+        text = textwrap.fill(f"{name}: {words}", _WIDTH, initial_indent=" " * 12, subsequent_indent=" " * 12)
+        yield text if number else f"{'takes':<12}{text[12:]}"
     plugin = registry.plugin_of(identifier)
     if plugin is not None:
         yield f"{'plugin':<12}{plugin.folder}"
+
+
+def _taken(factory: Any) -> list[tuple[str, str]]:
+    """What a metric is called with: each argument, with the dimensions and coordinates that its call says it takes.
+
+    Example:
+        >>> from bsjax import metric_registry
+        >>> _taken(metric_registry["noise_ceiling_snr"])[0][1].partition(";")[0]
+        'single trials (presentation, neuroid) with stimulus_id and repetition'
+    """
+    try:
+        kind = factory if inspect.isclass(factory) else type(factory())
+    except TypeError:  # it has settings without a default
+        return []
+    doc = (inspect.getdoc(kind.__call__) or "").replace("``", "")
+    section = re.search(r"^Args:\n(.*?)(?:\n\n|\Z)", doc, re.MULTILINE | re.DOTALL)
+    entries = re.findall(r"^    (\S[^:\n]*): (.*(?:\n {8}.*)*)", section[1] if section else "", re.MULTILINE)
+    return [(name, " ".join(words.split())) for name, words in entries]
 
 
 def _first_paragraph(described: Any) -> str:

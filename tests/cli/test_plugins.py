@@ -105,6 +105,9 @@ def test_show_a_metric_a_model_and_a_data_set(bsjax):
     metric = bsjax("show", "cka").stdout.splitlines()
     assert metric[0] == "cka, a metric" and metric[2].startswith("summary     centred kernel alignment")
     assert "            n_bootstraps = 200" in metric
+    for name, coordinates in {"i1": ("sample_obj", "dist_obj"), "threshold": ("image_label",), "ridge": ()}.items():
+        taken = bsjax("show", name).stdout.partition("\ntakes ")[2]
+        assert all(each in taken for each in ("target: ", *coordinates))
     assert bsjax("show", "gabor-v1").stdout.startswith("gabor-v1, a model\n\nsummary     quadrature Gabor filters")
     assert bsjax("show", "MajajHong2015.public").stdout.startswith("MajajHong2015.public, a data set\n")
     assert bsjax("show", "hvm-public").stdout.startswith("hvm-public, a stimulus set\n")
