@@ -157,6 +157,10 @@ class BenchmarkBase:
         if isinstance(normalisation, str) and normalisation:
             self._normalise = normalisation_named(normalisation)
 
+    def __repr__(self) -> str:
+        under = f", averaged under {self.parent}" if self.parent else ""
+        return f"{type(self).__name__}({self.identifier!r}, version {self.version}{under})"
+
     @cached_property
     def ceiling(self) -> Score:
         """The ceiling: what a perfect model would score, given the noise in the data."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +67,7 @@ class RegionChoice:
         return ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LayerChoice:
     """Layers chosen for regions, from :func:`bsjax.choose_layers`.
 
@@ -79,7 +79,16 @@ class LayerChoice:
 
     model: ModelCommitment
     layers: list[str]
-    regions: dict[str, RegionChoice] = field(repr=False)
+    regions: dict[str, RegionChoice]
+
+    def __repr__(self) -> str:
+        lines = [f"Layers of {self.model.identifier}, chosen from {len(self.layers)}"]
+        for region, choice in self.regions.items():
+            score = choice.scores[choice.layer]
+            margin = "" if choice.runner_up is None else f", {choice.margin:.3f} above {choice.runner_up}"
+            nested = "" if choice.nested_score is None else f"; {float(choice.nested_score):.3f} on stimuli held out"
+            lines.append(f"{region}: {choice.layer}, {float(score):.3f} on {choice.benchmark}{margin}{nested}")
+        return "\n".join(lines)
 
     @property
     def region_layer_map(self) -> dict[str, str]:

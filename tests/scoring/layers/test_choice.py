@@ -99,6 +99,9 @@ def test_each_layer_scores_as_by_itself_and_the_best_is_chosen(choice):
 def test_the_profile_is_in_the_order_of_depth(choice):
     profile = choice.profile
     assert profile.dims == ("region", "layer")
+    assert repr(benchmark()) == "NeuralBenchmark('Small.IT-ridge', version 1)"
+    head, of_region = repr(choice).splitlines()
+    assert "chosen from 3" in head and of_region.startswith("IT: middle, ") and "above late" in of_region
     assert profile["layer"].values.tolist() == ["early", "middle", "late"]
     assert profile["benchmark"].values.tolist() == ["Small.IT-ridge"]
     assert profile.sel(region="IT", layer="late") == float(choice.regions["IT"].scores["late"])
