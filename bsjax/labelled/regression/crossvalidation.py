@@ -207,10 +207,11 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         ]
         y = finite_values(target, "target")
         with precision(self.dtype) as dtype:
-            n, neuroids = y.shape
-            widths = [_padded_widths(traits, n, x.shape[1], neuroids) for x in values]
-            xs = [padded(x, width, dtype) for x, (width, _) in zip(values, widths, strict=True)]
-            y = padded(y, widths[0][1], dtype)
+            (n, neuroids), xs, of_y = y.shape, [], 0
+            for x in values:
+                of_x, of_y = _padded_widths(traits, n, x.shape[1], neuroids)
+                xs.append(padded(x, of_x, dtype))
+            y = padded(y, of_y, dtype)
             made = of_sources(cross_validate_and_report, xs, (y, folds), shards, mapping=self.mapping)
         scores = []
         for one in made:
