@@ -359,3 +359,18 @@ def test_gradient_of_rank_deficient_least_squares_equals_finite_differences():
     step = 1e-6
     expected = (f(step) - f(-step)) / (2 * step)
     assert float(jax.grad(f)(0.0)) == pytest.approx(float(expected), rel=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(60, 8), (40, 90)], ids=["few features", "many features"])
+def test_ridge_has_the_penalty_that_it_is_given(shape):
+    n, p = shape
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=shape)
+    y = x[:, :3] @ rng.normal(size=(3, 2)) + rng.normal(size=(n, 2))
+    train, test = np.arange(n - 20), np.arange(n - 20, n)
+    predicted = SklearnRidge(alpha=37.0).fit(x[train], y[train]).predict(x[test])
+    expected = [np.corrcoef(predicted[:, k], y[test, k])[0, 1] for k in range(2)]
+    fixed = compiled(train_test, mapping=Ridge(37.0))(x[train], x[test], y[train], y[test])
+    crossed = compiled(cross_validate, mapping=Ridge(37.0))(x, y, make_folds(n, [(train, test)]))
+    np.testing.assert_allclose(fixed, expected, atol=1e-4)
+    np.testing.assert_allclose(crossed[0], expected, atol=1e-4)
