@@ -31,6 +31,9 @@ from bsjax.core.memory import give_back_free_memory
 from tests.support.disks import mounted_disk
 from tests.support.paths import REPOSITORY
 
+# The S3 server is in reach of every test that asks for it, with all that its fixtures stand on.
+pytest_plugins = ["tests.support.s3_fixtures"]
+
 _HOME = pytest.StashKey[str]()
 _TESTS, _STAYS = pytest.StashKey[int](), pytest.StashKey[int]()
 _LOOK_EVERY, _MANY_MAPS, _MUCH_MEMORY = 40, 45_000, 2_000_000_000

@@ -168,7 +168,9 @@ def list_registered(
         install = installation_of(registry.requires(identifier))
         listed[identifier] = registry.summary(identifier) + (f" [{install}]" if install else "")
     if kind is Kind.benchmarks:
-        here = importlib.import_module("bsjax.benchmarks").builtin_benchmarks()
+        from bsjax.benchmarks import builtin_benchmarks
+
+        here = builtin_benchmarks()
         listed = {name: f"* {listed[name]}" for name in here} | {n: s for n, s in listed.items() if n not in here}
     listed |= registry.sources()
     named = {name: listed[name] for name in matching(listed, patterns, str(kind))}
@@ -292,7 +294,7 @@ def score(
     configure_jax()
     stored = stored_models(behaviour)
     from bsjax.benchmarks import builtin_benchmarks
-    from bsjax.cli.watching import scoring
+    from bsjax.cli.progress import scoring
     from bsjax.labelled.resampling.draws import Resampling
     from bsjax.scoring import Beside, brief_legend, legend, plan, run_plan, table, watched
 

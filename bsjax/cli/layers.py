@@ -74,7 +74,7 @@ def layers(
     configure_jax()
     check_figure(plot)
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, cache)
-    from bsjax.cli.watching import scoring
+    from bsjax.cli.progress import scoring
     from bsjax.models import load_model
     from bsjax.scoring import choose_layers, watched
     from bsjax.scoring.job import Job, Options, built_model

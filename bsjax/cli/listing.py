@@ -41,11 +41,7 @@ def described(words: Mapping[str, str], width: int | None) -> list[str]:
         >>> described({"pls": "partial least squares", "neuron_to_neuron": "one to one"}, 24)
         ['pls  partial least', '     squares', 'neuron_to_neuron', '     one to one']
     """
-    widest = (
-        max(map(len, words))
-        if width is None
-        else max((len(name) for name in words if len(name) <= _WIDEST_NAME * width), default=0)
-    )
+    widest = max((len(name) for name in words if width is None or len(name) <= _WIDEST_NAME * width), default=0)
     lines = []
     for name, said in words.items():
         if width is None:

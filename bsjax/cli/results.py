@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bsjax.cli.outputs import check_outputs
-from bsjax.cli.progress import Report, transfers
 from bsjax.cli.terminal import complain, width
+from bsjax.cli.transfers import Report, transfers
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score

@@ -115,13 +115,7 @@ def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
 
 
 def _taken(factory: Any) -> list[tuple[str, str]]:
-    """What a metric is called with: each argument, with the dimensions and coordinates that its call says it takes.
-
-    Example:
-        >>> from bsjax import metric_registry
-        >>> _taken(metric_registry["noise_ceiling_snr"])[0][1].partition(";")[0]
-        'single trials (presentation, neuroid) with stimulus_id and repetition'
-    """
+    """What a metric is called with: each argument, with the dimensions and coordinates that its call says it takes."""
     try:
         kind = factory if inspect.isclass(factory) else type(factory())
     except TypeError:  # it has settings without a default

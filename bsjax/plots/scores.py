@@ -141,7 +141,7 @@ def plot_scores(
         >>> [text.get_text() for text in axes.texts]
         ['0.20 [0.10, 0.30]', '0.50 [0.42, 0.58]']
     """
-    given, shared = named(scores)
+    given, shared = _named(scores)
     for name, score in given.items():
         if score.sizes:
             over = ", ".join(f"{n} {dim}" for dim, n in score.sizes.items())
@@ -174,19 +174,8 @@ def plot_scores(
     return panel
 
 
-def named(scores: Any) -> tuple[dict[str, Score], str]:
-    """Scores by names for readers, and the benchmark or the model that all of several have, which is no part of these.
-
-    Args:
-        scores: as of :func:`plot_scores`.
-
-    Raises:
-        ValueError: there is none, or something that is no score.
-
-    Example:
-        >>> named({("pixels", "V1-pls"): Score(0.2), ("alexnet", "V1-pls"): Score(0.5)})
-        ({'pixels': Score(0.2000), 'alexnet': Score(0.5000)}, 'V1-pls')
-    """
+def _named(scores: Any) -> tuple[dict[str, Score], str]:
+    """Scores by names for readers, and the benchmark that all of several have, which is no part of these."""
     if isinstance(scores, Grid):
         scores = scores.scores()
     given = list(scores.items()) if isinstance(scores, Mapping) else _by_provenance(scores)

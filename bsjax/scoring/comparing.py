@@ -100,11 +100,13 @@ def compare_models(
             raise ValueError(f"a comparison takes two models, got {', '.join(found_models(models)) or 'none'}")
         [only] = found.values()
         plan = None if test in _OF_UNITS else drawn or Resampling(_factors(factors))
+        of_pairs: Any = {}
         if plan is not None and drawn is None and plan.factors == ("stimuli",) and test in (None, "t"):
             # Splits of the stimuli pair what is cross-validated by them, without a fit to every draw.
-            first: Any = score(models[0], only)
-            plan = None if first.uncertainty is not None and first.uncertainty.is_paired else plan
-        of_pairs: Any = score(models, only, resampling=plan)
+            of_pairs = score(models, only)
+        known = [one.uncertainty for one in of_pairs.values()]
+        if not known or not all(each is not None and each.is_paired for each in known):
+            of_pairs = score(models, only, resampling=plan)
         scores = {model: one for (model, _), one in of_pairs.items()}
     return compare(
         scores,

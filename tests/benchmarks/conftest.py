@@ -10,7 +10,6 @@ from PIL import Image
 
 from bsjax import ModelCommitment, NeuroidAssembly, StimulusSet
 from bsjax.adapters import from_stored
-from tests.data.conftest import brainio_home, relay, s3, s3_address  # noqa: F401 (fixtures)
 from tests.submission.conftest import plugin, search  # noqa: F401 (fixtures)
 from tests.support.served_data import serving
 
@@ -65,7 +64,7 @@ def model(stimuli: StimulusSet, signal: np.ndarray) -> Callable[..., ModelCommit
 
 
 @pytest.fixture
-def serve(s3: Any, relay: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., None]]:  # noqa: F811
+def serve(s3: Any, relay: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., None]]:
     """``serve(name, assembly, stimuli)``: small data under the name of published ones, see ``served.py``."""
     with serving(s3, monkeypatch, tmp_path) as serve:
         yield serve

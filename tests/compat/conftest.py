@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.data.conftest import brainio_home, relay, s3, s3_address  # noqa: F401 (fixtures)
 from tests.support.paths import REPOSITORY
 from tests.support.served_data import serving
 
@@ -22,7 +21,7 @@ def published_plugins(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def serve(s3, relay, monkeypatch, tmp_path) -> Iterator[object]:  # noqa: F811
+def serve(s3, relay, monkeypatch, tmp_path) -> Iterator[object]:
     """Puts small data where published ones lie; see ``tests.support.served_data``."""
     with serving(s3, monkeypatch, tmp_path) as put:
         yield put

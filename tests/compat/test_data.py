@@ -32,7 +32,6 @@ from bsjax.compat.data import (
     verify_sha1,
 )
 from bsjax.data import write_netcdf
-from tests.data.conftest import bucket  # noqa: F401 (fixture)
 from tests.support import served_data as served
 from tests.support.written_plugins import images_of
 

@@ -14,8 +14,8 @@ import typer
 
 from bsjax.cli.checks import print_checks
 from bsjax.cli.outputs import check_outputs
-from bsjax.cli.progress import transfers
 from bsjax.cli.terminal import complain, configure_jax
+from bsjax.cli.transfers import transfers
 from bsjax.core.discovery import one_line
 
 if TYPE_CHECKING:

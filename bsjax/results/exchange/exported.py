@@ -97,12 +97,7 @@ def export(
 
 
 def _no_formula(text: Any) -> Any:
-    """Text that no spreadsheet takes for a formula: one that begins like a formula has an apostrophe before it.
-
-    Example:
-        >>> _no_formula("=1+1"), _no_formula("-0.5"), _no_formula("pixels")
-        ("'=1+1", '-0.5', 'pixels')
-    """
+    """Text that no spreadsheet takes for a formula: one that begins like a formula has an apostrophe before it."""
     if not isinstance(text, str) or not text.startswith(("=", "+", "-", "@", "\t", "\r")):
         return text
     try:

@@ -13,7 +13,7 @@ from bsjax.core.watching import Watcher, is_watched, stage, steps, watched, watc
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import in_draws
 from bsjax.labelled.resampling.permutations import in_permutations
-from bsjax.scoring.display import bars as progress
+from bsjax.scoring.display import bars
 
 
 class Told(Watcher):
@@ -76,23 +76,23 @@ def test_a_stage_ends_where_it_fails():
 def test_bars_are_shown_on_a_terminal_alone(how, monkeypatch):
     stream = Terminal() if how != "pipe" else io.StringIO()
     monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(progress, "_SOON", 0.0)
+    monkeypatch.setattr(bars, "_SOON", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     if how == "silenced":
-        monkeypatch.setenv(progress.VARIABLE, "0")
-    with progress.shown(2):
+        monkeypatch.setenv(bars.VARIABLE, "0")
+    with bars.shown(2):
         shown = watcher()
         for _ in steps("ab", "letters", 2):
             until = time.monotonic() + 20
             while how == "terminal" and "letters" not in stream.getvalue() and time.monotonic() < until:
                 time.sleep(0.01)
-    assert isinstance(shown, progress.Bars) == (how == "terminal") == ("letters" in stream.getvalue())
+    assert isinstance(shown, bars.Bars) == (how == "terminal") == ("letters" in stream.getvalue())
     assert not is_watched()
 
 
 def test_what_is_over_at_once_shows_nothing(monkeypatch):
     stream = Terminal()
     monkeypatch.setattr("sys.stderr", stream)
-    with progress.shown(2):
+    with bars.shown(2):
         assert list(steps("ab", "letters", 2)) == ["a", "b"]
     assert stream.getvalue().strip("\x1b[?25hl") == ""

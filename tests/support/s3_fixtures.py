@@ -1,4 +1,4 @@
-"""The S3 server of the tests of data, and a machine on which nothing else is set."""
+"""The S3 server of the tests, and a machine on which nothing else is set."""
 
 import itertools
 import os

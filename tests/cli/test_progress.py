@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 from rich.progress import Progress
 
-from bsjax.cli.watching import _Bars
+from bsjax.cli.progress import _Bars
 from bsjax.scoring import Outcome, plan
 
 

@@ -1,0 +1,52 @@
+"""Progress of transfers on stderr: bars on a terminal, a line for each finished file elsewhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import typer
+
+# Where there is no terminal, a long extraction says so often how far it is, in seconds.
+_EVERY = 30.0
+
+Report = Callable[[str, int, int], None]
+
+
+@contextmanager
+def transfers(verb: str, unit: str = "bytes") -> Iterator[Report]:
+    """What to call with the name of a file, how much of it is there, and how much there is; from any thread.
+
+    Args:
+        verb: what is done to the files, in the past tense: "fetched".
+        unit: "bytes", or what else is counted.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    lock = threading.Lock()
+    if not console.is_terminal:
+        finished: set[str] = set()
+
+        def log(name: str, here: int, size: int) -> None:
+            with lock:
+                if here >= size and name not in finished:
+                    finished.add(name)
+                    typer.echo(f"{verb} {name}: {size:,} {unit}", err=True)
+
+        yield log
+        return
+    amount = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), amount, TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        tasks = {}
+
+        def show(name: str, here: int, size: int) -> None:
+            with lock:
+                if name not in tasks:
+                    tasks[name] = bars.add_task(name, total=size)
+                bars.update(tasks[name], completed=here, total=size)
+
+        yield show
