@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bsjax.core.extras import import_extra
+from bsjax.labelled.align import listed
 from bsjax.labelled.behaviour.error_patterns import accuracy_by_condition
 from bsjax.plots.files import check_format, save
 from bsjax.plots.observers import PEOPLE_FAINT, Choices, check_experiments
@@ -19,11 +20,18 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-_COLUMNS, _PANEL_INCHES = 4, (2.25, 1.85)
+_COLUMNS, _PANEL_INCHES = 4, (2.25, 2.0)
 _LONG_NAMES = 22  # letters of all conditions of a panel, before they are turned
 
 
-def plot_condition_curves(models: Mapping[str, Choices], people: Choices, path: str | Path, *, title: str = "") -> None:
+def plot_condition_curves(
+    models: Mapping[str, Choices],
+    people: Choices,
+    path: str | Path,
+    *,
+    axes: Mapping[str, str] | None = None,
+    title: str = "",
+) -> None:
     """Draw accuracy by condition, a panel for each experiment.
 
     People's range is a band, each of them a thin line, their mean a thick one; each model is a line with markers. The
@@ -33,11 +41,13 @@ def plot_condition_curves(models: Mapping[str, Choices], people: Choices, path: 
         models: model -> experiment -> choices, with ``stimulus_id``, ``truth`` and ``condition``.
         people: experiment -> choices, with ``subject`` as well.
         path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        axes: experiment -> what its conditions are, with their unit: ``{"contrast": "contrast (%)"}``; if not given,
+            ``condition``.
         title: of the whole figure.
 
     Raises:
         ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, no experiment, or not the same ones for all.
+        ValueError: another format, no experiment, not the same ones for all, or ``axes`` of others.
 
     Example:
         >>> import tempfile, xarray as xr
@@ -51,6 +61,9 @@ def plot_condition_curves(models: Mapping[str, Choices], people: Choices, path: 
     """
     check_format(path)
     check_experiments(models, people)
+    unknown = sorted({*(axes or {})} - {*people})
+    if unknown:
+        raise ValueError(f"axes names experiments that are not there: {listed(unknown, 'of them')}")
     columns = min(_COLUMNS, len(people))
     rows = math.ceil(len(people) / columns)
     figure = import_extra("matplotlib.figure", "plots").Figure(
@@ -69,6 +82,7 @@ def plot_condition_curves(models: Mapping[str, Choices], people: Choices, path: 
         chance = 1 / len(np.unique(people[experiment]["truth"].values.astype(str)))
         panel.axhline(chance, color=QUIET, linewidth=0.9, linestyle=":", label="chance")
         _finish(panel, experiment, of_people["condition"].values.astype(str).tolist())
+        panel.set_xlabel((axes or {}).get(experiment, "condition"), fontsize=8)
     for panel in panels[::columns]:
         panel.set_ylabel("accuracy", fontsize=8)
     for panel in panels[len(people) :]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bsjax.scoring.layers.profile import LayerChoice
 
 _LAYER_INCHES, _PANEL_INCHES = 0.19, 2.5
+_LONGEST_HEADING = 36
 
 
 def plot_layer_choice(
@@ -66,7 +67,7 @@ def plot_layer_profile(
 
     Args:
         profile: scores, dims ``(region, layer)``; the coordinate ``error`` of these dims gives the error bars, the
-            coordinate ``benchmark`` on ``region`` stands under each title. NaN leaves a gap.
+            coordinate ``benchmark`` on ``region`` stands in each title. NaN leaves a gap.
         path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
         ax: axes to draw into, one for each region; if not given, those of a new figure.
         chosen: region -> the layer to mark.
@@ -102,7 +103,9 @@ def plot_layer_profile(
         best = None if chosen is None else chosen.get(region)
         _draw_profile(panel, of_region, best, None if nested is None else nested.get(region))
         shown = dict(zip(profile["layer"].values.tolist(), names, strict=True)).get(best)
-        panel.set_title(_heading(of_region, best, shown, None if margins is None else margins.get(region)), fontsize=9)
+        panel.set_title(
+            _heading(of_region, best, shown, None if margins is None else margins.get(region)), fontsize=8.5
+        )
     for number, panel in enumerate(panels):
         panel.set_yticks(range(n_layers), names, fontsize=8)
         panel.tick_params(axis="y", labelleft=not number)
@@ -113,7 +116,7 @@ def plot_layer_profile(
         _add_legend(panels[0].figure, panels)
     else:
         heading = panels[0].get_title()
-        panels[0].set_title(f"{title}\n{heading}" if title else heading, fontsize=9)
+        panels[0].set_title(f"{title}\n{heading}" if title else heading, fontsize=8.5)
         panels[-1].legend(loc="best", fontsize=7, frameon=False)
     if path is not None:
         save(panels[0].figure, path)
@@ -138,13 +141,21 @@ def _draw_profile(panel: Axes, scores: xr.DataArray, chosen: str | None, nested:
     errors = scores["error"].values if "error" in scores.coords else None
     draw_grid(panel, "x")
     panel.errorbar(
-        values, rows, xerr=errors, color=LINE, marker="o", markersize=4, linewidth=1.2, elinewidth=0.9, label="layer"
+        values,
+        rows,
+        xerr=errors,
+        color=LINE,
+        marker="o",
+        markersize=4,
+        linewidth=1.2,
+        elinewidth=0.9,
+        label="layer, ± error",
     )
     layers = scores["layer"].values.tolist()
     if chosen in layers:
         row = layers.index(chosen)
         panel.axhspan(row - 0.45, row + 0.45, color=MARKED, alpha=0.2, linewidth=0)
-        panel.plot(values[row], row, "o", color=MARKED, markersize=6.5, zorder=4, label="chosen layer, ± error")
+        panel.plot(values[row], row, "o", color=MARKED, markersize=6.5, zorder=4, label="chosen layer")
         if nested is not None and not math.isnan(nested):
             panel.plot(
                 nested,
@@ -165,14 +176,14 @@ def _draw_profile(panel: Axes, scores: xr.DataArray, chosen: str | None, nested:
 
 
 def _heading(scores: xr.DataArray, chosen: str | None, shown: str | None, margin: float | None) -> str:
+    """The region with its benchmark, and in a second line the chosen layer with its score and margin."""
     lines = [str(scores["region"].item())]
     if "benchmark" in scores.coords:
-        lines.append(shortened(str(scores["benchmark"].item())))
+        lines[0] += f": {shortened(str(scores['benchmark'].item()), _LONGEST_HEADING - len(lines[0]))}"
     if shown is not None:
-        lines.append(shown)
-        score = f"{float(scores.sel(layer=chosen)):.3f}"
+        score = f"{float(scores.sel(layer=chosen)):.2f}"
         no_margin = margin is None or math.isnan(margin)
-        lines.append(score if no_margin else f"{score}, {margin:.3f} ahead of the next")
+        lines.append(f"{shown}: {score}" if no_margin else f"{shown}: {score}, ahead by {margin:.2f}")
     return "\n".join(lines)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from bsjax.core.extras import import_extra
 from bsjax.plots.files import check_format, save
+from bsjax.plots.scores import in_words, shown
 from bsjax.plots.style import COLOURS, QUIET, draw_grid, shortened
 
 if TYPE_CHECKING:
@@ -25,9 +26,8 @@ _RECORDED = "#c3cad1"
 _COLUMNS = 4
 _PANEL_INCHES, _LINE_INCHES, _LETTER_INCHES, _ROW_INCHES = (2.45, 1.45), 0.135, 0.053, 0.78
 _LONGEST_MODEL = 24
-_WIDEST, _NARROWEST = 2.4, 1.2  # lines on top of each other can all be seen
 _OCTAVES = 2.0**8  # beyond, powers of ten are marked
-_CAPTION = "beside each model: its score ± the error of that, and how many of its units have a value"
+_CAPTION = "beside each model: its score with its 95 % interval, and how many of its units have a value"
 _FEW_BINS = 4
 
 
@@ -35,8 +35,8 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
     """Draw the distributions that scores of single-neuron properties come from, a panel for each benchmark.
 
     The recorded distribution is gray, each model's is a line; both are shares of the neurons that have a value. Beside
-    each model stand its score with its error and how many of its units have a value. Axes are logarithmic where the
-    bins of the recording are.
+    each model stand its score with its 95 % interval and how many of its units have a value. Axes are logarithmic where
+    the bins of the recording are.
 
     Args:
         scores: of any models on any benchmarks; those without a distribution, of other kinds of benchmark, are left
@@ -60,16 +60,16 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
         True
     """
     check_format(path)
-    shown = [score for score in scores if score is not None and "distribution" in score.provenance.details]
-    if not shown:
+    given = [score for score in scores if score is not None and "distribution" in score.provenance.details]
+    if not given:
         raise ValueError(
             "nothing to draw: no score has the distribution of a property; those of PropertiesBenchmark have, "
             "e.g. of Marques2020_DeValois1982-peak_sf"
         )
     benchmarks: dict[str, list[Score]] = {}
-    for score in shown:
+    for score in given:
         benchmarks.setdefault(str(score.provenance.benchmark), []).append(score)
-    models = list(dict.fromkeys(str(score.provenance.model) for score in shown))
+    models = list(dict.fromkeys(str(score.provenance.model) for score in given))
     styles = {
         model: {"color": COLOURS[n % len(COLOURS)], "linestyle": _DASHES[n // len(COLOURS) % len(_DASHES)]}
         for n, model in enumerate(models)
@@ -79,7 +79,7 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
     rows = math.ceil(len(benchmarks) / columns)
     # A panel is as wide and high as its legend and a picture of its own need.
     longest = max(len(shortened(model, _LONGEST_MODEL)) for model in models)
-    panel_width, height = max(_PANEL_INCHES[0], 0.35 + _LETTER_INCHES * (longest + 27)), _PANEL_INCHES[1]
+    panel_width, height = max(_PANEL_INCHES[0], 0.35 + _LETTER_INCHES * (longest + 33)), _PANEL_INCHES[1]
     height += _LINE_INCHES * (len(models) + 1)
     width = 0.35 + panel_width * columns
     figure = import_extra("matplotlib.figure", "plots").Figure(
@@ -104,12 +104,12 @@ def _draw(panel: Axes, benchmark: str, scores: list[Score], styles: Mapping[str,
     edges = np.asarray(first["bins"], float)
     counts = first["recorded"]
     panel.stairs(_shares(counts), edges, fill=True, color=_RECORDED, label=f"recorded, n = {sum(counts)}")
-    widths = np.linspace(_WIDEST, _NARROWEST, len(scores)) if len(scores) > 1 else [1.8]
-    for score, width in zip(scores, widths, strict=True):
+    for score in scores:
         distribution, model = score.provenance.details["distribution"], str(score.provenance.model)
-        label = f"{shortened(model, _LONGEST_MODEL)}  {_in_words(score)}, n = {sum(distribution['model'])}"
+        label = f"{shortened(model, _LONGEST_MODEL)}  {in_words(shown(score, 0.95, normalised=True))}, n = {sum(distribution['model'])}"
+        # Lines on top of each other can all be seen.
         panel.stairs(
-            _shares(distribution["model"]), edges, baseline=None, linewidth=width, label=label, **styles[model]
+            _shares(distribution["model"]), edges, baseline=None, linewidth=1.5, alpha=0.9, label=label, **styles[model]
         )
     words = first["property"].replace("_", " ")
     panel.set_title(f"{words[:1].upper()}{words[1:]}", fontsize=9, loc="left", pad=14)
@@ -183,10 +183,3 @@ def _powers(low: float, high: float) -> list[float]:
 def _shares(counts: list[int]) -> np.ndarray:
     """Of the neurons with a value; nothing where none has one."""
     return np.asarray(counts, float) / max(sum(counts), 1)
-
-
-def _in_words(score: Score) -> str:
-    value = float(score)
-    if math.isnan(value):
-        return "undefined"
-    return f"{value:.2f}" if score.error is None else f"{value:.2f} ± {float(score.error):.2f}"

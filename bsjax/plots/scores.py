@@ -154,7 +154,7 @@ def plot_scores(
         _draw_ceiling(panel, row, found)
         _draw_score(panel, row, found)
         panel.annotate(
-            _in_words(found), (1, row), (6, 0), panel.get_yaxis_transform(), "offset points", fontsize=look.small,
+            in_words(found), (1, row), (6, 0), panel.get_yaxis_transform(), "offset points", fontsize=look.small,
             color=look.ink, va="center",
         )  # fmt: skip
     name_rows(panel, list(rows))
@@ -220,7 +220,8 @@ def _draw_score(panel: Any, row: int, found: Shown) -> None:
     panel.plot(found.value, row, "o", markersize=4.5, markerfacecolor=face, markeredgecolor=VALUE, zorder=4)
 
 
-def _in_words(found: Shown) -> str:
+def in_words(found: Shown) -> str:
+    """A value with its interval, of two decimals."""
     if math.isnan(found.value):
         return "undefined"
     if math.isnan(found.low):

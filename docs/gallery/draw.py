@@ -12,13 +12,15 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import jax.numpy as jnp
 import matplotlib.style
 import numpy as np
 import pandas as pd
 import xarray as xr
-from PIL import Image
+from PIL import Image, ImageDraw
+from scipy.stats import norm
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import cross_val_predict
 
@@ -32,6 +34,13 @@ OBJECTS = ("bear", "car", "chair", "face", "fruit", "plane")
 REGIONS = ("V4", "IT")
 # How much noise the view of each model has.
 MODELS = {"convnet-a": 0.6, "convnet-b": 0.65, "transformer": 1.2, "gabors": 2.5, "pixels": 6.0}
+# What varies, its values, and how often a good observer is right.
+EXPERIMENTS = {
+    "contrast": ("contrast", np.array(["10 %", "30 %", "100 %"]), [0.55, 0.85, 0.99]),
+    "noise": ("noise, standard deviation", np.array(["5 %", "20 %", "40 %"]), [0.99, 0.85, 0.5]),
+}
+# How good an observer is, and how far it finds hard what people find hard.
+OBSERVERS = {"people": (0.98, 1.0), "convnet-a": (0.75, 0.35), "transformer": (0.92, 0.75)}
 BINS = [(start, start + 20) for start in range(50, 250, 20)]
 N_IMAGES, N_NEUROIDS, N_REPETITIONS, N_FACTORS, N_FEATURES = 90, 40, 6, 10, 30
 
@@ -164,28 +173,99 @@ def layer_profile(path: Path) -> None:
 
 
 @cache
-def choices(share: float, seed: int, subjects: tuple[str, ...] = ()) -> xr.DataArray:
-    """Objects named, fewer of them right where the contrast is low; one of eight wrong answers is "na"."""
-    rng, n = np.random.default_rng(seed), max(len(subjects), 1)
-    truth = np.tile(np.repeat(OBJECTS, 15), n)
-    condition = np.tile(np.tile(["3 %", "10 %", "30 %"], 30), n)
-    right = rng.random(len(truth)) < share * (0.4 + 0.3 * np.tile(np.tile([0, 1, 2], 30), n))
-    wrong = np.where(rng.random(len(truth)) < 0.125, "na", rng.choice(OBJECTS, len(truth)))
-    coords = {"stimulus_id": np.tile(np.arange(N_IMAGES), n), "truth": truth, "condition": condition}
+def choices(observer: str, experiment: str, subjects: tuple[str, ...] = ()) -> xr.DataArray:
+    """Objects that an observer, or each of several people, names: what is hard for one is hard for others, too."""
+    _, conditions, shares = EXPERIMENTS[experiment]
+    ability, alike = OBSERVERS[observer]
+    rng, n = (
+        np.random.default_rng([list(EXPERIMENTS).index(experiment), list(OBSERVERS).index(observer)]),
+        len(subjects),
+    )
+    of_people, own = (np.random.default_rng(seed).normal(size=N_IMAGES) for seed in (60, [61, len(observer)]))
+    ease = 0.85 * (alike * of_people + np.sqrt(1 - alike**2) * own) + 0.53 * rng.normal(size=(max(n, 1), N_IMAGES))
+    which = np.tile(np.arange(3), N_IMAGES // 3)
+    right = (ease > norm.isf(ability * np.array(shares)[which])).ravel()
+    truth = np.tile(np.repeat(OBJECTS, 15), max(n, 1))
+    taken_for = np.tile(np.roll(OBJECTS, 2).repeat(15), max(n, 1))
+    other = np.where(rng.random(len(truth)) < 0.3, "na", rng.choice(OBJECTS, len(truth)))
+    wrong = np.where(rng.random(len(truth)) < 0.4, taken_for, other)
+    coords = {"stimulus_id": np.arange(N_IMAGES), "truth": np.repeat(OBJECTS, 15), "condition": conditions[which]}
+    coords = {name: np.tile(each, max(n, 1)) for name, each in coords.items()}
     if subjects:
         coords["subject"] = np.repeat(subjects, N_IMAGES)
     labels = {name: ("presentation", each) for name, each in coords.items()}
     return xr.DataArray(np.where(right, truth, wrong), labels, ["presentation"])
 
 
+def people(experiment: str) -> xr.DataArray:
+    return choices("people", experiment, ("A", "B", "C", "D"))
+
+
 def behaviour() -> tuple[dict[str, dict[str, xr.DataArray]], dict[str, xr.DataArray]]:
     """Of two models and of people, in two experiments."""
-    people = {name: choices(0.95, n, ("A", "B", "C", "D")) for n, name in enumerate(("contrast", "silhouettes"))}
-    models = {
-        model: {name: choices(share, 10 + n) for n, name in enumerate(people)}
-        for model, share in (("convnet-a", 0.7), ("transformer", 0.85))
-    }
-    return models, people
+    models = {model: {name: choices(model, name) for name in EXPERIMENTS} for model in ("convnet-a", "transformer")}
+    return models, {name: people(name) for name in EXPERIMENTS}
+
+
+def silhouette(name: str, pen: ImageDraw.ImageDraw, ink: int, paper: int) -> None:
+    """One of the objects, on 128 x 128 pixels."""
+    if name == "bear":
+        for box in ((28, 20, 56, 48), (72, 20, 100, 48), (26, 30, 102, 110)):
+            pen.ellipse(box, ink)
+        for box in ((46, 56, 54, 64), (74, 56, 82, 64), (50, 72, 78, 98)):
+            pen.ellipse(box, paper)
+        pen.ellipse((58, 76, 70, 86), ink)
+    elif name == "car":
+        pen.polygon([(34, 60), (46, 36), (84, 36), (98, 60)], ink)
+        pen.rounded_rectangle((14, 58, 114, 88), 10, ink)
+        pen.polygon([(44, 58), (51, 42), (80, 42), (88, 58)], paper)
+        for x in (38, 90):
+            pen.ellipse((x - 13, 76, x + 13, 102), paper)
+            pen.ellipse((x - 10, 79, x + 10, 99), ink)
+    elif name == "chair":
+        for box in ((38, 16, 46, 112), (38, 20, 90, 30), (82, 16, 90, 112), (38, 40, 90, 46), (34, 64, 94, 74)):
+            pen.rectangle(box, ink)
+    elif name == "face":
+        pen.ellipse((32, 14, 96, 114), ink)
+        for box in ((46, 48, 58, 56), (70, 48, 82, 56)):
+            pen.ellipse(box, paper)
+        pen.line([(64, 58), (60, 76), (67, 76)], paper, 3)
+        pen.arc((48, 72, 80, 98), 20, 160, paper, 4)
+    elif name == "fruit":
+        pen.ellipse((30, 44, 74, 108), ink)
+        pen.ellipse((54, 44, 98, 108), ink)
+        pen.line([(64, 50), (70, 22)], ink, 5)
+        pen.ellipse((70, 20, 98, 34), ink)
+    else:
+        pen.ellipse((14, 56, 112, 74), ink)
+        pen.polygon([(56, 62), (34, 18), (46, 18), (82, 62)], ink)
+        pen.polygon([(56, 68), (34, 112), (46, 112), (82, 68)], ink)
+        pen.polygon([(20, 64), (12, 42), (22, 42), (36, 62)], ink)
+
+
+def stimuli(folder: Path) -> bsjax.StimulusSet:
+    """The images of the experiment on contrast: each object at one of three contrasts."""
+    shown, paths = choices("people", "contrast"), {}
+    for number, name, condition in zip(*(shown[each].values for each in shown.coords), strict=True):
+        contrast = int(condition.split()[0]) / 100
+        image = Image.new("L", (128, 128), 150)
+        silhouette(str(name), ImageDraw.Draw(image), round(150 * (1 - contrast)), 150)
+        turn = np.random.default_rng(number).uniform(-25, 25)
+        paths[number] = folder / f"{number}.png"
+        image.rotate(turn, Image.Resampling.BICUBIC, fillcolor=150).save(paths[number])
+    return bsjax.StimulusSet({"stimulus_id": list(paths)}, identifier="contrast", stimulus_paths=paths)
+
+
+def divergent_images(path: Path) -> None:
+    with TemporaryDirectory() as folder:
+        plots.plot_divergent_images(
+            choices("convnet-a", "contrast"),
+            people("contrast"),
+            path,
+            stimuli=stimuli(Path(folder)),
+            name="convnet-a",
+            most=4,
+        )
 
 
 def tuning(path: Path) -> None:
@@ -202,7 +282,7 @@ def tuning(path: Path) -> None:
         distribution |= {"recorded": recorded, "recorded_undefined": 0, "model": counts(mean), "model_undefined": 0}
         apart = np.abs(np.cumsum(np.array(recorded) / sum(recorded) - np.array(distribution["model"]) / 80)).max()
         made = {"model": model, "benchmark": "Simulated2026-peak_sf", "distribution": distribution}
-        scores.append(Score(1 - apart, error=0.05, provenance=made))
+        scores.append(Score(1 - apart, error=0.03, provenance=made))
     plots.plot_property_distributions(scores, path)
 
 
@@ -242,13 +322,13 @@ PICTURES: dict[str, Callable[[Path], object]] = {
     "mds": lambda path: plots.plot_mds(matrix(measured("IT")), groups=objects(), path=path, title="Simulated2026.IT"),
     "property_distributions": tuning,
     "model_vs_human": lambda path: plots.plot_model_vs_human(*behaviour(), path),
-    "condition_curves": lambda path: plots.plot_condition_curves(*behaviour(), path),
+    "condition_curves": lambda path: plots.plot_condition_curves(
+        *behaviour(), path, axes={name: axis for name, (axis, *_) in EXPERIMENTS.items()}
+    ),
     "confusions": lambda path: plots.plot_confusions(
-        choices(0.7, 10), choices(0.95, 0, ("A", "B", "C", "D")), path, name="convnet-a"
+        choices("convnet-a", "contrast"), people("contrast"), path, name="convnet-a"
     ),
-    "divergent_images": lambda path: plots.plot_divergent_images(
-        choices(0.7, 10), choices(0.95, 0, ("A", "B", "C", "D")), path, name="convnet-a", most=4
-    ),
+    "divergent_images": divergent_images,
 }
 
 
