@@ -98,6 +98,10 @@ class Metric(ABC):
         """Whether many sources are scored in one program."""
         return type(self).of_many is not Metric.of_many
 
+    def with_interval(self) -> Metric:
+        """This metric with an error of its scores, if it gives none and one costs no more than the score."""
+        return self
+
     def check_width(self, source: xr.DataArray, target: xr.DataArray) -> None:  # noqa: B027, as most take any
         """Refuses a source with too few features, before it is padded.
 

@@ -106,7 +106,8 @@ def _draw(panel: Axes, benchmark: str, scores: list[Score], styles: Mapping[str,
     panel.stairs(_shares(counts), edges, fill=True, color=_RECORDED, label=f"recorded, n = {sum(counts)}")
     for score in scores:
         distribution, model = score.provenance.details["distribution"], str(score.provenance.model)
-        label = f"{shortened(model, _LONGEST_MODEL)}  {in_words(shown(score, 0.95, normalised=True))}, n = {sum(distribution['model'])}"
+        value = in_words(shown(score, 0.95, normalised=True))
+        label = f"{shortened(model, _LONGEST_MODEL)}  {value}, n = {sum(distribution['model'])}"
         # Lines on top of each other can all be seen.
         panel.stairs(
             _shares(distribution["model"]), edges, baseline=None, linewidth=1.5, alpha=0.9, label=label, **styles[model]

@@ -49,7 +49,8 @@ def score_arrays(
         crossvalidation_kwargs: for metrics that cross-validate, e.g. ``{"splits": 5, "train_size": 0.8}``.
             Splits are not stratified, as bare arrays have no labels to stratify by.
         null: also what the score is by chance, from so many permutations of the stimuli, as for :func:`bsjax.score`.
-        **metric_kwargs: further arguments of the metric, e.g. ``dtype``.
+        **metric_kwargs: further arguments of the metric, e.g. ``dtype``. Similarities, such as ``"cka"`` and
+            ``"rdm"``, have an interval by the influence of each stimulus, which ``error=None`` leaves out.
 
     Returns:
         The score without a ceiling; for regressions the median correlation over neuroids, mean over splits.
@@ -177,7 +178,8 @@ def _loaded(
     if unknown and inspect.Parameter.VAR_KEYWORD not in {parameter.kind for parameter in has.values()}:
         names = ", ".join(sorted(unknown))
         raise ValueError(f"metric {metric!r} takes no argument {names}; it takes: {', '.join(has)}")
-    return factory(**given)
+    made = factory(**given)
+    return made if "error" in metric_kwargs else made.with_interval()
 
 
 def _assembly(values: Any, name: str, stimulus_ids: NDArray[Any] | None) -> xr.DataArray:

@@ -50,7 +50,8 @@ def test_it_is_the_labelled_metric(metric):
     ]
     has_splits = metric not in ("cka", "rdm")
     kwargs = {"crossvalidation_kwargs": {"stratification_coord": None}} if has_splits else {}
-    assert score_arrays(x, y, metric=metric).value == load_metric(metric, **kwargs)(*labelled).value
+    expected = load_metric(metric, **kwargs)(*labelled).value
+    assert score_arrays(x, y, metric=metric).value == pytest.approx(expected, rel=1e-13)
 
 
 def test_pls_is_the_default():
@@ -238,3 +239,13 @@ def test_a_call_makes_few_calls():
     finally:
         sys.setprofile(before)
     assert len(calls) <= 250, Counter(calls).most_common(20)
+
+
+@pytest.mark.parametrize("metric", ["cka", "rdm"])
+def test_a_similarity_has_an_interval_unless_none_is_asked_for(metric):
+    x, y = data()
+    alone, known = score_arrays(x, y, metric, error=None), score_arrays(x, y, metric)
+    assert alone.error is None and known.value == pytest.approx(alone.value, rel=1e-13)
+    assert known.interval().low < known.value < known.interval().high
+    assert known.error == score_arrays(x, y, metric, error="influence").error
+    assert score_arrays(x, y, "rdm", comparison="tau-a").error is None

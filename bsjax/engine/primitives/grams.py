@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from bsjax.engine.programs.platforms import primitive
-from bsjax.engine.row_blocks import row_blocks, sum_over_row_blocks
+from bsjax.engine.row_blocks import over_blocks, row_blocks, sum_over_row_blocks
 
 Sums = tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]
 
@@ -33,6 +33,25 @@ def sums_of_gram_products(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Sum
     return sum_over_row_blocks(of_rows, x, y)
 
 
+def row_sums_of_gram_products(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Float[Array, "3 n"]:
+    """What each row adds to ``sums_of_gram_products``: the products of its inner products with all rows.
+
+    Example:
+        >>> x = jnp.array([[1.0], [2.0], [3.0]])
+        >>> print(row_sums_of_gram_products(x, 2.0 * x).sum(axis=1))
+        [ 784.  196. 3136.]
+    """
+    if x.shape[1] + y.shape[1] <= x.shape[0]:
+        x, y = (jax.lax.optimization_barrier(side.T) for side in (x, y))
+        return jnp.stack([jnp.sum(((x @ y.T).T @ x) * y, axis=0), _squares_by_row(x), _squares_by_row(y)])
+
+    def of_rows(a: Float[Array, "r p"], b: Float[Array, "r q"]) -> Float[Array, "r 3"]:
+        k, ell = a @ x.T, b @ y.T
+        return jnp.stack([jnp.vecdot(k, ell), jnp.vecdot(k, k), jnp.vecdot(ell, ell)], axis=1)
+
+    return over_blocks(of_rows, x, y, axis=0).T
+
+
 @sums_of_gram_products.on("cpu")
 def _of_columns_by_blocks(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Sums:
     if x.shape[1] + y.shape[1] > x.shape[0]:
@@ -47,6 +66,17 @@ def _sum_of_squares(by_column: Float[Array, "p n"]) -> Float[Array, ""]:
     total = jnp.zeros((), by_column.dtype)
     for rows, columns in row_blocks(len(by_column)):
         total = total + _both_halves((by_column[rows] @ by_column[columns].T) ** 2)
+    return total
+
+
+def _squares_by_row(by_column: Float[Array, "p n"]) -> Float[Array, " n"]:
+    """What each row adds to ``_sum_of_squares``."""
+    total = jnp.zeros(by_column.shape[1], by_column.dtype)
+    for rows, columns in row_blocks(len(by_column)):
+        some, rest = by_column[rows], by_column[columns]
+        products = some @ rest.T
+        on_diagonal = products[:, : len(some)].T @ some
+        total = total + 2 * jnp.sum((products.T @ some) * rest, axis=0) - jnp.sum(on_diagonal * some, axis=0)
     return total
 
 

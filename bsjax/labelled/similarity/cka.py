@@ -15,7 +15,7 @@ from bsjax.metrics import cka as unbiased_cka
 from bsjax.metrics import cka_between_subjects, cka_bootstraps
 from bsjax.metrics import cka_biased as biased_cka
 from bsjax.metrics.resampling.permutation import cka_permutations
-from bsjax.metrics.similarity.cka import cka_of_grams
+from bsjax.metrics.similarity.cka import cka_and_influence, cka_of_grams
 from bsjax.metrics.similarity.similarity import Similarity
 
 
@@ -30,6 +30,7 @@ CKA = Similarity(
     depends_on="inner products",
     ignores_zero_units=True,
     bootstraps=cka_bootstraps,
+    influence=cka_and_influence,
     permutations=cka_permutations,
     of_grams=partial(cka_of_grams, unbiased=True),
     in_shares=_cka_in_shares,
@@ -41,6 +42,7 @@ CKA_BIASED = Similarity(
     depends_on="inner products",
     ignores_zero_units=True,
     bootstraps=partial(cka_bootstraps, unbiased=False),
+    influence=partial(cka_and_influence, unbiased=False),
     permutations=partial(cka_permutations, unbiased=False),
     of_grams=partial(cka_of_grams, unbiased=False),
     in_shares=partial(_cka_in_shares, unbiased=False),

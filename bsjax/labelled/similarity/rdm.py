@@ -16,6 +16,7 @@ from bsjax.metrics.resampling.bootstraps import rdm_statistic
 from bsjax.metrics.resampling.permutation import rdm_permutations
 from bsjax.metrics.resampling.weighted_rdms import METHODS
 from bsjax.metrics.similarity.dissimilarities import DISSIMILARITIES, Dissimilarity, dissimilarity_named
+from bsjax.metrics.similarity.rdm import rdm_similarity_and_influence
 from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, Comparison, comparison_named
 from bsjax.metrics.similarity.sharded_rdm import rdm_similarity_in_shares
 from bsjax.metrics.similarity.similarity import Similarity
@@ -107,6 +108,7 @@ def _similarity(dissimilarity: Dissimilarity, comparison: Comparison) -> Similar
         depends_on=dissimilarity.depends_on,
         ignores_zero_units=dissimilarity.ignores_zero_units,
         bootstraps=partial(rdm_bootstraps, **by) if named else None,
+        influence=partial(rdm_similarity_and_influence, **by) if named else None,
         statistic=partial(rdm_statistic, **by) if named else None,
         permutations=partial(rdm_permutations, method=comparison, dissimilarity=dissimilarity),
         compares_pairs=True,

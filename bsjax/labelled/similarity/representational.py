@@ -39,7 +39,6 @@ from bsjax.metrics.resampling.influence import (
     grouped_influence,
     left_out_influence,
     similarity_in_draws,
-    similarity_influence,
     studentised_similarity_bootstraps,
 )
 from bsjax.metrics.resampling.permutation import similarity_permutations
@@ -203,8 +202,8 @@ class RepresentationalSimilarity(_OfSimilarity):
         error: how the standard error with respect to the choice of stimuli is estimated. ``"jackknife"`` leaves out one
             of ten random groups of them at a time, at ten times the cost. ``"bootstrap"`` is a plan of draws
             (``bsjax.Resampling("stimuli", n_bootstraps, seed=1)``); ``score.raw`` has the similarity of each.
-            ``"influence"`` takes the derivatives of the similarity in the weights of the stimuli, at about the cost of
-            a second one. None gives no error.
+            ``"influence"`` takes the derivatives of the similarity in the weights of the stimuli, for less than the
+            cost of a second one. None gives no error.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
         n_bootstraps: how many draws.
         settings: of the similarity, by the names that ``load_metric`` takes.
@@ -228,6 +227,11 @@ class RepresentationalSimilarity(_OfSimilarity):
         if without and (self.error == "influence" or (self.error == "bootstrap" and self.similarity.compares_pairs)):
             raise ValueError(f"{self!r} has no {self.error}: pass error='jackknife' or None")
         whole_number(self.n_bootstraps, "n_bootstraps", 2)
+
+    def with_interval(self) -> Metric:
+        """This similarity with an error by influence, where it has one."""
+        unknown = self.error is None and self.similarity.influence is not None
+        return replace(self, error="influence") if unknown else self
 
     def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """Scores how similar the two representations are.
@@ -260,12 +264,14 @@ class RepresentationalSimilarity(_OfSimilarity):
         sides = self._aligned_values(source, target, calls)
         with precision(self.dtype) as dtype:
             arrays = self._arrays(sides, dtype)
-            value = float(calls[0].result(*arrays))
-            spread: dict[str, Any] = {}
+            found, spread = calls[0].result(*arrays), {}
             if self.error == "jackknife":
                 spread = _by_whole(by, jackknife_error(calls[1].result(*arrays)))
             if self.error == "influence":
-                spread = _by_whole(by, _error_of_influence(self._influence(*arrays, by is None), groups))
+                found, influence = found
+                influence = self._where_few(influence, *arrays, by is None)
+                spread = _by_whole(by, _error_of_influence(influence, groups))
+            value = float(found)
             why = self._why_undefined(arrays, target) if math.isnan(value) else None
         return self._score(value, dtype, why, **spread)
 
@@ -337,7 +343,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         alone = drawn.plan.factors == ("stimuli",)
         # Neuroids that are drawn cannot be read in few columns.
-        calls = [_Call(compiled(similarity_influence, bootstraps=self._bootstraps))] if alone else None
+        calls = [_Call(compiled(self._to_draw(self.similarity.influence)))] if alone else None
         x, y = self._aligned_values(source, target, calls)
         passes: dict[str, np.ndarray] = {}
         found: dict[str, Any] = {}
@@ -382,7 +388,7 @@ class RepresentationalSimilarity(_OfSimilarity):
 
     def _influence(self, x: Any, y: Any, alike: bool) -> np.ndarray:
         """What each stimulus adds; ``alike`` if each is a draw of its own."""
-        found = self._within_limit(compiled(similarity_influence, bootstraps=self._bootstraps), x, y)
+        _, found = self._within_limit(compiled(self._to_draw(self.similarity.influence)), x, y)
         return self._where_few(found, x, y, alike)
 
     def _where_few(self, found: np.ndarray, x: Any, y: Any, alike: bool) -> np.ndarray:
@@ -419,9 +425,13 @@ class RepresentationalSimilarity(_OfSimilarity):
     @property
     def _bootstraps(self) -> Callable[..., Any]:
         """The similarity of draws of the stimuli."""
-        if self.similarity.bootstraps is None:
+        return self._to_draw(self.similarity.bootstraps)
+
+    def _to_draw(self, kernel: Callable[..., Any] | None) -> Callable[..., Any]:
+        """A kernel of draws of the stimuli, which not all similarities have."""
+        if kernel is None:
             raise ValueError(f"{self!r} draws no stimuli: there is no bootstrap of this comparison of RDMs")
-        return self.similarity.bootstraps
+        return kernel
 
     def _in_draws(self, sides: tuple[Any, Any], counts: np.ndarray | None, units: np.ndarray | None) -> np.ndarray:
         if counts is not None and units is None:
@@ -432,6 +442,8 @@ class RepresentationalSimilarity(_OfSimilarity):
     def _calls(self, n: int, labels: np.ndarray | None = None) -> list["_Call"]:
         """The programs of a comparison over ``n`` stimuli, of which a jackknife leaves out whole labels."""
         self._check_stimuli(n)
+        if self.error == "influence":
+            return [_Call(compiled(self._to_draw(self.similarity.influence)))]
         calls = [_Call(compiled(self.similarity.kernel))]
         if self.similarity.in_shares is not None and devices_in_use() > 1:
             kernel = compiled(self.similarity.in_shares, shares=devices_in_use())

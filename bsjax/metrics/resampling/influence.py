@@ -85,29 +85,6 @@ def influence_error(
 
 
 @at_full_precision
-def similarity_influence(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], *, bootstraps: Callable[..., Float[Array, " draws"]]
-) -> Float[Array, " n"]:
-    r"""What each stimulus adds to a similarity of two sets of responses, without a draw.
-
-    Args:
-        x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
-        bootstraps: of responses and weights of the stimuli, e.g. ``cka_bootstraps``.
-
-    Returns:
-        ``(stimuli,)``; :math:`\frac{n}{n - 1} \sum_i U_i^2` is the variance of the similarity over the choice of
-        stimuli. NaN where the similarity is.
-
-    Example:
-        >>> from bsjax.metrics import cka_bootstraps, compiled
-        >>> x = jnp.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [5.0, 1.0], [3.0, 4.0]])
-        >>> print(jnp.abs(compiled(similarity_influence, bootstraps=cka_bootstraps)(x, 2.0 * x)).round(3))
-        [0. 0. 0. 0. 0.]
-    """
-    return influence(lambda weights: bootstraps(x, y, weights), jnp.ones((1, x.shape[0]), x.dtype))[0]
-
-
-@at_full_precision
 def similarity_in_draws(
     x: Float[Array, "n p"],
     y: Float[Array, "n q"],
@@ -118,7 +95,7 @@ def similarity_in_draws(
     """A similarity of all stimuli, that of every draw of them, and what each of them adds, all of the same RDMs.
 
     Args:
-        x, y: as of :func:`similarity_influence`.
+        x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
         counts: how often each draw holds each stimulus.
         statistic: ``statistic(x, y)`` is a function of weights of the stimuli, e.g. ``rdm_statistic``.
     """
@@ -137,7 +114,8 @@ def studentised_similarity_bootstraps(
     """A similarity of every draw of the stimuli, and its standard error within each.
 
     Args:
-        x, y, bootstraps: as of :func:`similarity_influence`.
+        x, y: as of ``similarity_in_draws``.
+        bootstraps: of responses and weights of the stimuli, e.g. ``cka_bootstraps``.
         counts: how often each draw holds each stimulus.
 
     Returns:
@@ -161,7 +139,7 @@ def grouped_influence(
     variance without bias.
 
     Args:
-        influence: of each element, as of :func:`similarity_influence`.
+        influence: of each element, as of :func:`influence`.
         groups: a label for each element: elements of a label are drawn together. None draws single elements.
         strata: a label for each element: as many are drawn of each label as there are.
 

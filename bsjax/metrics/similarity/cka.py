@@ -1,6 +1,6 @@
 """Centred kernel alignment of two sets of responses to the same stimuli (linear kernel)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.gram import Gram
 from bsjax.engine.precision import at_full_precision
-from bsjax.engine.primitives.grams import sums_of_gram_products
+from bsjax.engine.primitives.grams import row_sums_of_gram_products, sums_of_gram_products
 from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.numerics import around_most, deviations, divide_or_nan, safe_sqrt
 
@@ -66,8 +66,61 @@ def cka(
         products = jnp.stack(sums_of_gram_products(*sides))
         return cka_ratio(products, products, False)
     n = jnp.asarray(x.shape[0], x.dtype) if where is None else jnp.sum(where).astype(x.dtype)
-    products, sums = _without_diagonals(*sides)
+    products, sums = _without_diagonals(sums_of_gram_products, *sides)
     return cka_ratio(unbiased_hsic(products, *of_sides(sums), n), products, n < 4)
+
+
+@at_full_precision
+def cka_and_influence(
+    x: Float[Array, "n p"], y: Float[Array, "n q"], *, unbiased: bool = True
+) -> tuple[Float[Array, ""], Float[Array, " n"]]:
+    r"""``cka``, and what each stimulus adds to it, both of the same Gram matrices.
+
+    With :math:`p_i = \sum_j \tilde K_{ij} \tilde L_{ij}`, :math:`a = \tilde K 1` and :math:`b = \tilde L 1`, the
+    derivative of the unbiased HSIC in the weight of stimulus :math:`i` is, up to a number that all stimuli share and a
+    factor,
+
+    .. math:: (n - 2)^2 p_i - (n - 2) (\tilde K b + \tilde L a)_i - n\, a_i b_i + a_i\, 1^T b + b_i\, 1^T a
+
+    and of the biased one :math:`p_i`, of the centred matrices with their diagonals.
+
+    Args:
+        x, y, unbiased: as of ``cka``.
+
+    Returns:
+        CKA, and the influences ``(stimuli,)``, see :func:`bsjax.metrics.resampling.influence.influence`; NaN where CKA
+        is.
+
+    Source: Song et al. 2012 (HSIC as a U-statistic); Jaeckel 1972 (the infinitesimal jackknife).
+
+    Example:
+        >>> x = jnp.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [5.0, 1.0], [3.0, 4.0]])
+        >>> value, influence = cka_and_influence(x, 2.0 * x)
+        >>> print(f"{value:.3f}", jnp.abs(influence).round(3))
+        1.000 [0. 0. 0. 0. 0.]
+    """
+    sides, n = [standardised(side, None, unbiased=unbiased) for side in (x, y)], float(x.shape[0])
+    if unbiased:
+        rows, sums = _without_diagonals(row_sums_of_gram_products, *sides)
+        a, b = of_sides(sums)
+        hsic = unbiased_hsic(jnp.sum(rows, axis=1), a, b, n)
+        mixed = jnp.stack([_times_gram(sides[i], sums[j]) + _times_gram(sides[j], sums[i]) for i, j in SIDES])
+        totals = [jnp.sum(side, axis=1, keepdims=True) for side in (a, b)]
+        each = (n - 2) * rows - mixed - (n * a * b - a * totals[1] - b * totals[0]) / max(n - 2, 1)
+        slopes = 2 * each / max(n - 1, 1)
+    else:
+        rows = row_sums_of_gram_products(*sides)
+        hsic, slopes = jnp.sum(rows, axis=1), 2 * rows
+    value = cka_ratio(hsic, jnp.sum(rows, axis=1), unbiased and n < 4)
+    undefined = jnp.isnan(value)
+    both, of_x, of_y = jnp.where(undefined, 1.0, hsic)
+    of_ratio = slopes[0] / jnp.sqrt(of_x * of_y) - 0.5 * value * (slopes[1] / of_x + slopes[2] / of_y)
+    return value, jnp.where(undefined, jnp.nan, of_ratio - jnp.mean(of_ratio))
+
+
+def _times_gram(side: Float[Array, "n p"], vector: Float[Array, " n"]) -> Float[Array, " n"]:
+    """The Gram matrix without its diagonal times a vector."""
+    return side @ (vector @ side) - jnp.sum(side**2, axis=1) * vector
 
 
 def cka_of_grams(one: Gram, other: Gram, *, unbiased: bool) -> float:
@@ -106,10 +159,13 @@ def centred_hsic(
     return unbiased_hsic(products - jnp.vecdot(of_a, of_b), of_a, of_b, n)
 
 
-def _without_diagonals(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> tuple[Float[Array, "3"], Float[Array, "2 n"]]:
-    """Sums of the products of both Gram matrices without their diagonals, of the ``SIDES``, and the sums of their rows.
+def _without_diagonals(
+    gram_products: Callable[[Array, Array], Any], x: Float[Array, "n p"], y: Float[Array, "n q"]
+) -> tuple[Float[Array, "3 ..."], Float[Array, "2 n"]]:
+    """Products of both Gram matrices without their diagonals, of the ``SIDES``, and the sums of their rows.
 
-    The few longest stimuli are taken by themselves: their squares would hide what the products of others add to.
+    ``gram_products`` sums the products as a whole or by row. The few longest stimuli are taken by themselves: their
+    squares would hide what the products of others add to.
     """
     squares = [jnp.sum(side**2, axis=1) for side in (x, y)]
     longest = jnp.maximum(*(of_side / (jnp.sum(of_side) + jnp.finfo(x.dtype).tiny) for of_side in squares))
@@ -124,9 +180,13 @@ def _without_diagonals(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> tuple[
     for side, square, rows in zip((x, y), squares, of_longest, strict=True):
         among = side @ (rest @ side) - square
         sums.append((among + jnp.sum(rows, axis=0)).at[places].set(jnp.sum(rows, axis=1)))
-    for product, (a, b) in zip(sums_of_gram_products(*others), SIDES, strict=True):
-        among = product - jnp.sum(rest * squares[a] * squares[b])
-        products.append(among + jnp.sum(times * of_longest[a] * of_longest[b]))
+    for product, (a, b) in zip(gram_products(*others), SIDES, strict=True):
+        of_pairs, on_diagonal = of_longest[a] * of_longest[b], rest * squares[a] * squares[b]
+        if product.ndim:
+            of_others = product - on_diagonal + jnp.sum(of_pairs, axis=0)
+            products.append(of_others.at[places].set(jnp.sum(of_pairs, axis=1)))
+        else:
+            products.append(product - jnp.sum(on_diagonal) + jnp.sum(times * of_pairs))
     return jnp.stack(products), jnp.stack(sums)
 
 

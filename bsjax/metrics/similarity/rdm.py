@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ranks import ranks
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs, pairs_of_matrix, pairs_of_rows
+from bsjax.engine.primitives.running_sums import running_sums
 from bsjax.metrics.numerics import masked_mean
 from bsjax.metrics.similarity.dissimilarities import Dissimilarity, dissimilarity_named
 from bsjax.metrics.similarity.rdm_comparison import (
@@ -17,6 +18,7 @@ from bsjax.metrics.similarity.rdm_comparison import (
     compare_complete,
     compare_rdm_vectors,
     comparison_named,
+    scaled,
 )
 
 _MOST_STIMULI = 46_341  # twice the rank of a pair is below 2^31
@@ -125,6 +127,73 @@ def rdm_similarity(
     result = compare_complete(sides[0][0], sides[1][0], pairs_seen(where), method, (sides[0][1], sides[1][1]))
     either = lost[0] | lost[1]
     return jnp.where(jnp.any(either if where is None else either & where), jnp.nan, result)
+
+
+@at_full_precision
+def rdm_similarity_and_influence(
+    x: Float[Array, "n p"],
+    y: Float[Array, "n q"],
+    *,
+    method: str | Comparison = "spearman",
+    dissimilarity: str | Dissimilarity = "correlation",
+) -> tuple[Float[Array, ""], Float[Array, " n"]]:
+    r"""``rdm_similarity``, and what each stimulus adds to it, both of the same RDMs.
+
+    A comparison is an inner product of vectors of unit length, :math:`T = \sum_k a_k b_k` over the pairs of stimuli.
+    Its derivative in the weight of a pair is :math:`a_k b_k - T (a_k^2 + b_k^2) / 2`. A rank is the weight of the pairs
+    that are less, less the weight of those that are more, so that a pair adds what it changes in the ranks of all pairs
+    as well. The influence of a stimulus is the sum over its pairs.
+
+    Args:
+        x, y, method, dissimilarity: as of ``rdm_similarity``; a comparison with ``factor``, so not ``"tau-a"``.
+
+    Returns:
+        The similarity, and the influences ``(stimuli,)``, see :func:`bsjax.metrics.resampling.influence.influence`; NaN
+        where the similarity is.
+
+    Raises:
+        ValueError: the comparison is no inner product.
+
+    Source: Jaeckel 1972 (the infinitesimal jackknife).
+
+    Example:
+        >>> x = jnp.array([[0.0, 1.0, 5.0], [1.0, 3.0, 2.0], [2.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
+        >>> value, influence = rdm_similarity_and_influence(x, 3.0 * x + 1.0)
+        >>> print(f"{value:.2f}", jnp.abs(influence).round(3))
+        1.00 [0. 0. 0. 0.]
+    """
+    comparison = comparison_named(method)
+    if comparison.factor is None:
+        raise ValueError(f"no derivatives in the weights of stimuli for the comparison of RDMs {method!r}")
+    sides, lost = zip(*(rdm_to_compare(side, dissimilarity, method) for side in (x, y)), strict=True)
+    scales = [scaled(pairs, None, comparison, errors) for pairs, errors in sides]
+    a, b = (comparison.factor(scale, None) for scale in scales)
+    value = jnp.clip(jnp.sum(a * b), -1.0, 1.0)
+    # Of vectors whose lengths depend on the number of pairs alone, the lengths move alike with each weight.
+    by_length = value if comparison.best == "length" else 0.0
+    slopes = a * b - 0.5 * by_length * (a**2 + b**2)
+    if comparison.ranked:
+        slopes = slopes + _moved(scales[0], a, b - by_length * a) + _moved(scales[1], b, a - by_length * b)
+    left, right = numbers_of_pairs(x.shape[0])
+    of_stimuli = jnp.zeros(x.shape[0], x.dtype).at[left].add(slopes).at[right].add(slopes)
+    undefined = jnp.any(lost[0] | lost[1])
+    found = jnp.where(undefined | jnp.isnan(value), jnp.nan, of_stimuli - jnp.mean(of_stimuli))
+    return jnp.where(undefined, jnp.nan, value), found
+
+
+def _moved(ranked: Float[Array, " m"], unit: Float[Array, " m"], slopes: Float[Array, " m"]) -> Float[Array, " m"]:
+    """What the weight of each pair adds through the ranks of all: up those that are more, down those that are less.
+
+    Args:
+        ranked: the ranks; ``unit`` is the vector that is compared.
+        slopes: derivatives in that vector.
+    """
+    twice = (2.0 * ranked).astype(jnp.int32)
+    # Of ranks from -m to m, over that of the vector.
+    length = jnp.sqrt(jnp.sum((2.0 * ranked - (len(ranked) + 1.0)) ** 2) / jnp.sum(unit**2))
+    at_ranks = jnp.zeros((2 * len(ranked) + 1, 1), unit.dtype).at[twice, 0].add(slopes)
+    sums = running_sums(at_ranks)[:, 0]
+    return (sums[-1] - sums[twice] - sums[twice - 1]) / length
 
 
 def rdm_to_compare(

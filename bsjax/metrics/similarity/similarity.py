@@ -19,6 +19,7 @@ class Similarity:
         ignores_zero_units: whether a unit of zeros changes nothing, so that widths may be padded.
         bootstraps: ``(x, y, counts) -> (draws,)``, the similarity of draws that hold each stimulus so many times;
             without it each draw is a new call.
+        influence: ``(x, y)``, the similarity and what each stimulus adds to it; where there are ``bootstraps``.
         statistic: ``(x, y)``, the function of counts that ``bootstraps`` are, where what it shares is worth keeping.
         permutations: ``(x, y, permutations) -> (draws,)``, that of ``x`` and ``y[permutation]`` of every permutation.
         of_grams: of two centred Gram matrices (:mod:`bsjax.engine.gram`), of which devices hold shares.
@@ -39,6 +40,7 @@ class Similarity:
     depends_on: DependsOn = "features"
     ignores_zero_units: bool = False
     bootstraps: Callable[..., Any] | None = None
+    influence: Callable[..., tuple[Any, Any]] | None = None
     statistic: Callable[..., Callable[..., Any]] | None = None
     permutations: Callable[..., Any] | None = None
     of_grams: Callable[..., float] | None = None

@@ -13,6 +13,9 @@ from bsjax.metrics.resampling.influence import (
     influence_error,
     left_out_influence,
 )
+from bsjax.metrics.resampling.weighted_rdms import METHODS
+from bsjax.metrics.similarity.cka import cka_and_influence
+from bsjax.metrics.similarity.rdm import rdm_similarity_and_influence
 
 
 def correlation(a, b):
@@ -76,6 +79,38 @@ def test_it_has_the_spread_of_bootstraps(name):
     w, way, step = w + 0.1, way - way.mean(), 1e-5
     slope = (kernel(x, y, w + step * way) - kernel(x, y, w - step * way)) / (2 * step)
     np.testing.assert_allclose(jnp.sum(by_derivatives(x, y, w) * way), slope[0], rtol=1e-5)
+
+
+BOTH = {
+    "cka": (cka_and_influence, cka_bootstraps, {}),
+    "cka, biased": (cka_and_influence, cka_bootstraps, {"unbiased": False}),
+    **{f"rdm, {name}": (rdm_similarity_and_influence, rdm_bootstraps, {"method": name}) for name in METHODS},
+    "rdm of ties": (rdm_similarity_and_influence, rdm_bootstraps, {"method": "rho-a", "dissimilarity": "euclidean"}),
+}
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("units", [3, 40])
+def test_of_a_similarity_it_is_the_derivative_of_its_bootstraps(name, units):
+    both, bootstraps, settings = BOTH[name]
+    x, y = related(25, units, 30)
+    y = y.at[3].multiply(9.0)
+    if name == "rdm of ties":
+        x = x.round(0)
+    value, got = compiled(both, **settings)(x, y)
+    expected = influences(lambda w: bootstraps(x, y, w, **settings), jnp.ones((1, 25)))[0]
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+    np.testing.assert_allclose(value, compiled(bootstraps, **settings)(x, y, jnp.ones((1, 25)))[0], atol=1e-12)
+
+
+def test_what_has_no_similarity_has_no_influence():
+    x, y = related(12, 4, 5)
+    constant = jnp.zeros_like(y).at[:, 0].set(1.0)
+    for both in (cka_and_influence, rdm_similarity_and_influence):
+        value, got = compiled(both)(x, constant)
+        assert jnp.isnan(value) and jnp.isnan(got).all()
+    with pytest.raises(ValueError, match="no derivatives in the weights of stimuli"):
+        rdm_similarity_and_influence(x, y, method="tau-a")
 
 
 def test_arrays_of_values_groups_and_strata():
