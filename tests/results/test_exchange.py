@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from pandas.testing import assert_frame_equal
 from sqlalchemy import select
 
 from bsjax import Score
@@ -313,6 +314,22 @@ def test_tables_say_what_the_store_says(tmp_path, format, latest):
     for name in ("version", "score", "error", "ceiling", "n_units", "seconds"):
         numbers = pd.to_numeric(found[name]).to_numpy(float, na_value=np.nan)
         np.testing.assert_array_equal(numbers, expected[name].to_numpy(float))
+
+
+def test_a_table_goes_into_another_store(tmp_path):
+    store, path = filled(tmp_path / "results.db"), tmp_path / "scores.csv"
+    other = ResultStore(tmp_path / "other.db")
+    export(store, path, latest=False)
+    found = import_scores(other, path)
+    assert len(found.refused) == 1 and "'resolved' is no single number" in found.refused[0]
+    told = ["model", "benchmark", "version", "parent", "state", "score", "error", "raw", "ceiling", "low", "high"]
+    frames = [each.frame(latest=False)[told].sort_values(told, ignore_index=True) for each in (store, other)]
+    assert_frame_equal(frames[0][frames[0]["state"] != "resolved"].reset_index(drop=True), frames[1])
+    again = import_scores(other, path)
+    assert (again.new, again.failures) == (0, 0)
+    assert import_scores(store, path).new == 0  # they are there whole
+    path.write_text("model,benchmark,state,score\npixels,Doe2026-pls,scored,high\n")
+    assert "expected a number in the column 'score', got 'high'" in import_scores(other, path).refused[0]
 
 
 def test_tables_of_some_and_of_nothing(tmp_path):

@@ -28,6 +28,7 @@ _REFERRED = {
     "models": (tables.models, "model_id"),
     "benchmarks": (tables.benchmarks, "benchmark_id"),
 }
+_BEGINS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _OF_BOTH = ("model", "benchmark", "key", "run_id", "task", "cell", "seconds")
 _OF_SCORES = (*_OF_BOTH, "memory", "low", "high", "interval", "opened")
 _OF_FAILURES = (*_OF_BOTH, "kind", "error", "log", "started")
@@ -98,13 +99,23 @@ def export(
 
 def _no_formula(text: Any) -> Any:
     """Text that no spreadsheet takes for a formula: one that begins like a formula has an apostrophe before it."""
-    if not isinstance(text, str) or not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+    if not isinstance(text, str) or not text.startswith(_BEGINS_A_FORMULA):
         return text
     try:
         float(text)
     except ValueError:
         return f"'{text}"
     return text
+
+
+def without_formula_mark(text: str) -> str:
+    """A cell of a table as it was before an apostrophe was put before what would have been a formula.
+
+    Example:
+        >>> without_formula_mark("'=1+1"), without_formula_mark("'quoted'")
+        ('=1+1', "'quoted'")
+    """
+    return text[1:] if text.startswith("'") and text[1:].startswith(_BEGINS_A_FORMULA) else text
 
 
 def format_of(path: str | Path, format: str | None = None) -> str:

@@ -1,9 +1,10 @@
-"""Scores into a store: from another store, from files of scores in JSON, from Brain-Score's leaderboard."""
+"""Scores into a store: from another store, from files of scores, from Brain-Score's leaderboard."""
 
 from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,12 @@ from bsjax.labelled.plain_values import checked, said
 from bsjax.results import tables
 from bsjax.results.database import is_sqlite, is_url
 from bsjax.results.exchange.checked_rows import OTHERS, Row, keep_failure, keep_others, keep_score
+from bsjax.results.exchange.exported_table import is_exported_table, read_exported_table
 from bsjax.results.exchange.leaderboard import read_leaderboard
 from bsjax.results.exchange.merging import Imported, Progress, keys_there, merge
 from bsjax.results.store import ResultStore
 
-_EXPECTED = "expected a store of results, a file of scores in JSON, a folder of such, or a leaderboard's table in CSV"
+_EXPECTED = "expected a store of results, a file of scores in JSON, a folder of such, or a table of scores in CSV"
 # What comes of files that are not what they should be.
 _WRONG = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
 
@@ -44,6 +46,8 @@ def import_scores(
             - a file of scores in JSON: one ``Score.to_dict()`` or a list of such, what ``bsjax score --json`` writes,
               or what :func:`~bsjax.results.exchange.export` writes with ``scores=True``;
             - a folder of such files, which end in ``.json``, also in folders in it;
+            - a table that :func:`~bsjax.results.exchange.export` writes as CSV: numbers, without what these are
+              aggregates of;
             - a table of Brain-Score's website, which ends in ``.csv``: see
               :func:`~bsjax.results.exchange.leaderboard.read_leaderboard`.
         raw_values: whether to take what scores are aggregates of.
@@ -78,9 +82,8 @@ def import_scores(
     with tempfile.TemporaryDirectory() as folder, ResultStore(Path(folder) / "read.db") as read:
         for number, file in enumerate(files, 1):
             try:
-                known_here, wrong = (
-                    (0, _read_table(read, file)) if file.suffix.lower() == ".csv" else _read_json(read, file, store)
-                )
+                reader = _read_table if file.suffix.lower() == ".csv" else _read_json
+                known_here, wrong = reader(read, file, store)
                 known += known_here
                 refused += [f"{file}: {why}" for why in wrong]
             except (*_WRONG, OSError) as error:
@@ -107,12 +110,18 @@ def check_place(place: str | Path) -> None:
         raise FileNotFoundError(f"nothing at {place}: {_EXPECTED}")
 
 
-def _read_table(read: ResultStore, path: Path) -> list[str]:
-    """Read a table of the leaderboard; gives what is refused."""
-    refused = []
-    for found in read_leaderboard(path):
+def _read_table(read: ResultStore, path: Path, store: ResultStore) -> tuple[int, list[str]]:
+    """Read a table of scores or of the leaderboard; gives how many are there already, and what is refused."""
+    rows = list(read_exported_table(path) if is_exported_table(path) else read_leaderboard(path))
+    there = _there(store, (found[1].key for found in rows if isinstance(found, tuple)))
+    known, refused = 0, []
+    for found in rows:
         try:
-            if isinstance(found, Score):
+            if isinstance(found, tuple) and found[1].key in there:
+                known += 1
+            elif isinstance(found, tuple):
+                keep_score(read, *found)
+            elif isinstance(found, Score):
                 keep_score(read, found)
             elif isinstance(found, str):
                 refused.append(found)
@@ -120,7 +129,13 @@ def _read_table(read: ResultStore, path: Path) -> list[str]:
                 keep_failure(read, found)
         except _WRONG as error:
             refused.append(one_line(error))
-    return refused
+    return known, refused
+
+
+def _there(store: ResultStore, keys: Iterable[Any]) -> set[Any]:
+    """Those keys of scores that a store has already."""
+    with store.reading() as connection:
+        return keys_there(connection, tables.scores, "key", [key for key in keys if isinstance(key, str)])
 
 
 def _read_json(read: ResultStore, path: Path, store: ResultStore) -> tuple[int, list[str]]:
@@ -133,9 +148,7 @@ def _read_json(read: ResultStore, path: Path, store: ResultStore) -> tuple[int, 
     with read.reading() as connection:
         runs = set(connection.execute(select(tables.runs.c.id)).scalars())
     # A score whose raw values were left out has another key than the one that it was made with.
-    with store.reading() as connection:
-        keys = [row["key"] for row in rows if isinstance(row, dict) and isinstance(row.get("key"), str)]
-        there = keys_there(connection, tables.scores, "key", keys)
+    there = _there(store, (row.get("key") for row in rows if isinstance(row, dict)))
     known, wrong = 0, []
     for number, row in enumerate(rows, 1):
         try:

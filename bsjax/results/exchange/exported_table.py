@@ -1,0 +1,88 @@
+"""Scores of a table in CSV that :func:`~bsjax.results.exchange.export` has written."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bsjax.labelled import Score
+from bsjax.labelled.provenance import Provenance
+from bsjax.results.exchange.checked_rows import Row
+from bsjax.results.exchange.exported import without_formula_mark
+
+_NEEDED = {"model", "benchmark", "state", "score"}
+
+
+def is_exported_table(path: Path) -> bool:
+    """Whether the first line names the columns of a table with a score in each row."""
+    with open(path, encoding="utf-8-sig", newline="", errors="replace") as file:
+        return _NEEDED <= set(next(csv.reader(file), []))
+
+
+def read_exported_table(path: Path) -> Iterator[Any]:
+    """The scores of a table, with what it says of them: their values, not what these are aggregates of.
+
+    Yields:
+        A score with its row, a row alone for a failure, and in a line what is neither.
+
+    Raises:
+        ValueError: it is no CSV.
+    """
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise ValueError(f"no table in CSV ({error})") from error
+    for line, cells in enumerate(table.to_dict("records"), 2):
+        try:
+            yield _read({str(name): without_formula_mark(text) for name, text in cells.items() if text})
+        except ValueError as error:
+            yield f"row {line}: {error}"
+
+
+def _read(cells: Mapping[str, str]) -> Any:
+    names = {name: cells.get(name) for name in ("model", "benchmark", "key", "started", "interval")}
+    numbers = {name: _number(cells, name) for name in ("seconds", "memory", "low", "high")}
+    if cells.get("state") == "failed":
+        return Row(**names, seconds=numbers["seconds"], error=cells.get("reason"))
+    if cells.get("state") not in ("scored", "undefined"):
+        raise ValueError(
+            f"a score that is {cells.get('state')!r} is no single number, and not in a table: write it with "
+            "`bsjax results export --scores`"
+        )
+    version = _number(cells, "version")
+    made = Provenance(
+        model=names["model"],
+        model_digest=cells.get("model_digest"),
+        benchmark=names["benchmark"],
+        benchmark_version=None if version is None else int(version),
+        parent=cells.get("parent"),
+        start=names["started"],
+        seconds=numbers["seconds"],
+        reason=cells.get("reason"),
+        details={"source": "table"},
+    )
+    value = _number(cells, "score")
+    score = Score(
+        float("nan") if value is None else value,
+        error=_number(cells, "error"),
+        ceiling=_part(cells, "ceiling"),
+        unceiled=_part(cells, "raw"),
+        provenance=made,
+    )
+    return score, Row(**names, **numbers)
+
+
+def _part(cells: Mapping[str, str], column: str) -> Score | None:
+    value = _number(cells, column)
+    return None if value is None else Score(value, error=_number(cells, f"{column}_error"))
+
+
+def _number(cells: Mapping[str, str], name: str) -> float | None:
+    try:
+        return float(cells[name]) if name in cells else None
+    except ValueError:
+        raise ValueError(f"expected a number in the column {name!r}, got {cells[name]!r}") from None
