@@ -197,7 +197,7 @@ def import_(
         list[str],
         typer.Argument(
             metavar="PLACE...",
-            help="Scores in JSON, a folder of such, a table of scores or of Brain-Score's leaderboard (.csv), another store.",
+            help="Scores in JSON, a folder of such, a table (.csv) of scores or of Brain-Score's leaderboard, a store.",
         ),
     ],
     raw_values: RawValues = True,
