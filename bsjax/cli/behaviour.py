@@ -115,7 +115,7 @@ def table_lines(table: pd.DataFrame) -> list[str]:
     """
     n = len(table) - 1
     columns = [[f"mean of {n}" if name == "mean" else str(name) for name in table.index]]
-    columns += [[f"{value:.3f}" for value in table[column]] for column in _HEADINGS]
+    columns += [[f"{value:z.3f}" for value in table[column]] for column in _HEADINGS]
     return in_columns([["experiment", *_HEADINGS.values()], *zip(*columns, strict=True)], left={0})
 
 

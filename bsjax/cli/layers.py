@@ -139,7 +139,7 @@ def _profile_lines(choice: LayerChoice) -> list[str]:
         cells = []
         for of_region in choice.regions.values():
             score = of_region.scores.get(layer)
-            text = "-" if score is None or math.isnan(float(score)) else f"{float(score):.3f}"
+            text = "-" if score is None or math.isnan(float(score)) else f"{float(score):z.3f}"
             cells.append(f"{text}{'*' if layer == of_region.layer else ' '}")
         rows.append([layer, *cells])
     return in_columns(rows, left={0})
@@ -154,11 +154,11 @@ def _choice_lines(choice: LayerChoice) -> list[str]:
             [
                 region,
                 of_region.layer,
-                f"{float(score):.3f}",
-                "-" if score.error is None else f"{float(score.error):.3f}",
+                f"{float(score):z.3f}",
+                "-" if score.error is None else f"{float(score.error):z.3f}",
                 _or_dash(of_region.margin, ".3f"),
                 of_region.runner_up or "-",
-                "-" if nested is None else f"{float(nested):.3f}",
+                "-" if nested is None else f"{float(nested):z.3f}",
                 _or_dash(of_region.differs, ".0%"),
                 of_region.benchmark,
                 *(() if of_region.by_chance is None else (format(of_region.by_chance.p_value, ".3g"),)),

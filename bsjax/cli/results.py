@@ -412,11 +412,11 @@ def _printable(text: str) -> str:
 def _number(value: float, error: float) -> str:
     if _is_missing(value):
         return ""
-    return f"{value:.4f}" + ("" if _is_missing(error) else f" ± {error:.4f}")
+    return f"{value:z.4f}" + ("" if _is_missing(error) else f" ± {error:z.4f}")
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    return "" if _is_missing(low) or _is_missing(high) else f"{low:.4f}..{high:.4f}"
+    return "" if _is_missing(low) or _is_missing(high) else f"{low:z.4f}..{high:z.4f}"
 
 
 def _when(text: Any) -> str:

@@ -113,12 +113,12 @@ class Comparison:
 
     def __repr__(self) -> str:
         name = "" if self.benchmark is None else f" on {self.benchmark}"
-        shown = self._shown().to_string(float_format="{:.4f}".format, na_rep="")
+        shown = self._shown().to_string(float_format="{:z.4f}".format, na_rep="")
         return f"Comparison of {len(self.models)} models{name}\n{shown}\n{self.statement}"
 
     def _repr_html_(self) -> str:
         name = "" if self.benchmark is None else f" on {escape(self.benchmark)}"
-        shown = self._shown().to_html(float_format="{:.4f}".format, na_rep="", border=0)
+        shown = self._shown().to_html(float_format="{:z.4f}".format, na_rep="", border=0)
         note = f"Models that share a letter were not found to differ. Compared: {self.words}."
         return f"<p><b>{len(self.models)} models{name}</b></p>{shown}<p>{escape(self.statement)}<br>{escape(note)}</p>"
 

@@ -62,7 +62,7 @@ class PowerCurve:
         return f"PowerCurve({found} {self.over} for a power of {self.power:g}: {self.words})"
 
     def _repr_html_(self) -> str:
-        return f"<p>{self!r}</p>{self.table.to_html(index=False, float_format='{:.3f}'.format)}"
+        return f"<p>{self!r}</p>{self.table.to_html(index=False, float_format='{:z.3f}'.format)}"
 
 
 def required_stimuli(

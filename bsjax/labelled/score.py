@@ -400,10 +400,10 @@ def _number(other: Any) -> float | None:
 def _with_error(score: Score) -> str:
     if score.sizes:
         over = " x ".join(f"{n} {dim}" for dim, n in score.sizes.items())
-        return f"{over}: {np.min(score.value):.4f} to {np.max(score.value):.4f}"
+        return f"{over}: {np.min(score.value):z.4f} to {np.max(score.value):z.4f}"
     ends = None if score.sampling_uncertainty is None else score.interval()
-    within = "" if ends is None or np.isnan(ends.low) else f" [{ends.low:.4f}, {ends.high:.4f}]"
-    return f"{float(score):.4f}" + ("" if score.error is None else f" ± {float(score.error):.4f}") + within
+    within = "" if ends is None or np.isnan(ends.low) else f" [{ends.low:z.4f}, {ends.high:z.4f}]"
+    return f"{float(score):z.4f}" + ("" if score.error is None else f" ± {float(score.error):z.4f}") + within
 
 
 class _Written(Struct, forbid_unknown_fields=True):

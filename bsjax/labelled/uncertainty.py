@@ -67,7 +67,7 @@ class Interval(NamedTuple):
     def __str__(self) -> str:
         if np.ndim(self.low):
             return f"{np.size(self.low)} intervals, {self.words}"
-        ends = "none" if np.isnan(self.low) else f"[{float(self.low):.4f}, {float(self.high):.4f}]"
+        ends = "none" if np.isnan(self.low) else f"[{float(self.low):z.4f}, {float(self.high):z.4f}]"
         return f"{ends}, {self.words}"
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -174,5 +175,4 @@ def _short(number: float) -> str:
         >>> _short(0.573), _short(-0.04), _short(1.2), _short(-0.001)
         ('.57', '-.04', '1.20', '.00')
     """
-    rounded = round(number, 2) + 0.0  # 0.00 has no sign
-    return f"{rounded:.2f}".replace("0.", ".", 1) if abs(rounded) < 1 else f"{rounded:.2f}"
+    return re.sub(r"^(-?)0\.", r"\1.", f"{number:z.2f}")

@@ -181,9 +181,9 @@ def _heading(scores: xr.DataArray, chosen: str | None, shown: str | None, margin
     if "benchmark" in scores.coords:
         lines[0] += f": {shortened(str(scores['benchmark'].item()), _LONGEST_HEADING - len(lines[0]))}"
     if shown is not None:
-        score = f"{float(scores.sel(layer=chosen)):.2f}"
+        score = f"{float(scores.sel(layer=chosen)):z.2f}"
         no_margin = margin is None or math.isnan(margin)
-        lines.append(f"{shown}: {score}" if no_margin else f"{shown}: {score}, ahead by {margin:.2f}")
+        lines.append(f"{shown}: {score}" if no_margin else f"{shown}: {score}, ahead by {margin:z.2f}")
     return "\n".join(lines)
 
 

@@ -84,7 +84,7 @@ def plot_neuroid_ceilings(
     panel.axvline(median, color=look.ink, linewidth=0.9, linestyle=(0, (3, 2)), zorder=3)
     panel.set_xlim(edges[0], edges[-1] + 0.02)
     panel.yaxis.get_major_locator().set_params(integer=True)
-    said = [f"median {median:.2f}", f"{(shares > 1).sum()} of {defined.sum()} above their ceiling"]
+    said = [f"median {median:z.2f}", f"{(shares > 1).sum()} of {defined.sum()} above their ceiling"]
     more = [(len(value) - defined.sum(), "undefined"), (len(shares) - len(inside), "off the axis")]
     said += [f"{n} {words}" for n, words in more if n]
     panel.annotate(
@@ -162,7 +162,7 @@ def plot_prediction(
     panel.plot(ends, ends, color=LINE, linewidth=1, linestyle=(0, (4, 2)), zorder=2)
     panel.scatter(x, y, s=float(np.clip(1500 / len(x), 3, 14)), color=VALUE, alpha=0.65, linewidths=0, zorder=3)
     panel.set(xlim=ends, ylim=ends, aspect="equal")
-    said = f"r = {r:.2f}" if np.isfinite(r) else "r undefined"
+    said = f"r = {r:z.2f}" if np.isfinite(r) else "r undefined"
     panel.annotate(
         f"{said}, {len(x)} stimuli" + (f"; {lost} left out" if lost else ""), (0, 1), (0, 4), "axes fraction",
         "offset points", fontsize=look.small, color=look.ink, va="bottom",

@@ -131,7 +131,7 @@ def plot_rdm_pair(
     look = look_of(panel)
     _draw(panel, whole, sorted_groups, "rank of the dissimilarity", (0.0, 1.0))
     one, two = (shortened(name, 18) for name in names)
-    number = "undefined" if np.isnan(similarity) else f"{similarity:.2f}"
+    number = "undefined" if np.isnan(similarity) else f"{similarity:z.2f}"
     finish(panel, title=f"{one} and {two}: {_COMPARISONS.get(comparison, comparison)} = {number}", spines=())
     panel.set_xlabel(f"below the diagonal: {one}; above: {two}", color=look.ink, fontsize=look.small)
     if path is not None:
@@ -207,7 +207,7 @@ def plot_mds(
                 color=look.ink, annotation_clip=False,
             )  # fmt: skip
     lost = len(values) - len(kept)
-    panel.set_xlabel(f"stress {stress:.2f}" + (f"; {lost} of {len(values)} stimuli left out" if lost else ""))
+    panel.set_xlabel(f"stress {stress:z.2f}" + (f"; {lost} of {len(values)} stimuli left out" if lost else ""))
     panel.xaxis.label.set_color(look.ink)
     panel.set_xticks([])
     panel.set_yticks([])

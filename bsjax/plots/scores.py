@@ -225,8 +225,8 @@ def in_words(found: Shown) -> str:
     if math.isnan(found.value):
         return "undefined"
     if math.isnan(found.low):
-        return f"{found.value:.2f}, no interval"
-    value, low, high = (f"{round(number, 2) + 0.0:.2f}" for number in found[:3])  # 0.00 has no sign
+        return f"{found.value:z.2f}, no interval"
+    value, low, high = (f"{number:z.2f}" for number in found[:3])
     return f"{value} [{low}, {high}]"
 
 

@@ -37,10 +37,10 @@ def ceilings(assembly: xr.DataArray) -> Iterator[str]:
             continue
         if in_time:
             values = np.asarray(score.value)
-            yield f"{label}{values.min():.3f} to {values.max():.3f} over {len(values)} time bins"
+            yield f"{label}{values.min():z.3f} to {values.max():z.3f} over {len(values)} time bins"
         else:
-            spread = f" ± {float(score.error):.3f}" if score.error is not None else ""
-            yield f"{label}{float(score):.3f}{spread} (median of {part.sizes['neuroid']:,} neuroids)"
+            spread = f" ± {float(score.error):z.3f}" if score.error is not None else ""
+            yield f"{label}{float(score):z.3f}{spread} (median of {part.sizes['neuroid']:,} neuroids)"
 
 
 def write_thumbnails(path: Path, loaded: Any, data: Path | None) -> None:

@@ -102,8 +102,8 @@ def scored_with_baselines(
         errors = [_number(each.error) for each in (score, other) if each.error is not None]
         if theirs >= ours - math.hypot(*errors):
             warnings.warn(
-                f"the baseline {name} scores {theirs:.4f} on {benchmark.identifier}, {model.identifier} {ours:.4f}, "
-                f"with an error of {math.hypot(*errors):.4f} of the difference: what {model.identifier} scores need "
+                f"the baseline {name} scores {theirs:z.4f} on {benchmark.identifier}, {model.identifier} {ours:z.4f}, "
+                f"with an error of {math.hypot(*errors):z.4f} of the difference: what {model.identifier} scores need "
                 f"not be owed to more than {name} has",
                 stacklevel=2,
             )

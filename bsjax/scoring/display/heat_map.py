@@ -69,7 +69,7 @@ def _cell(row: Any) -> str:
         red, green, blue = _colour(row["score"])
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < 140
         style = f"background: rgb({red}, {green}, {blue}); color: {'#fff' if dark else '#111'}"
-        return f'<td style="{style}" title="{escape(_about(row))}">{row["score"]:.2f}</td>'
+        return f'<td style="{style}" title="{escape(_about(row))}">{row["score"]:z.2f}</td>'
     kind = "failed" if state == "failed" else "none"
     return f'<td class="{kind}" title="{escape(_about(row))}">{_WORDS.get(state, state)}</td>'
 
@@ -83,12 +83,12 @@ def _colour(score: float) -> tuple[int, int, int]:
 def _about(row: Any) -> str:
     said = [f"{row['model']} on {row['benchmark']}"]
     if row["state"] == "scored":
-        error = f" ± {row['error']:.2f}" if row["error"] == row["error"] else ", no error is known"
-        said.append(f"{row['score']:.2f}{error}")
+        error = f" ± {row['error']:z.2f}" if row["error"] == row["error"] else ", no error is known"
+        said.append(f"{row['score']:z.2f}{error}")
         if isinstance(words := row.get("interval"), str):
-            said.append(f"{row['low']:.2f} to {row['high']:.2f}, 95 % {words}")
+            said.append(f"{row['low']:z.2f} to {row['high']:z.2f}, 95 % {words}")
         if row["ceiling"] == row["ceiling"]:
-            said.append(f"ceiling {row['ceiling']:.2f}")
+            said.append(f"ceiling {row['ceiling']:z.2f}")
     if isinstance(row["reason"], str) and row["reason"]:
         said.append(row["reason"])
     if row["seconds"] == row["seconds"]:

@@ -176,7 +176,7 @@ def _number(value: Any) -> str:
         return f"{_number(float(value.min()))}..{_number(float(value.max()))}"
     if math.isnan(value):
         return "nan"
-    return f"{round(float(value), 3) + 0.0:.3f}"  # the sum turns -0.0 into 0.0
+    return f"{float(value):z.3f}"
 
 
 def _interval(score: Score) -> str:

@@ -85,9 +85,9 @@ class LayerChoice:
         lines = [f"Layers of {self.model.identifier}, chosen from {len(self.layers)}"]
         for region, choice in self.regions.items():
             score = choice.scores[choice.layer]
-            margin = "" if choice.runner_up is None else f", {choice.margin:.3f} above {choice.runner_up}"
-            nested = "" if choice.nested_score is None else f"; {float(choice.nested_score):.3f} on stimuli held out"
-            lines.append(f"{region}: {choice.layer}, {float(score):.3f} on {choice.benchmark}{margin}{nested}")
+            margin = "" if choice.runner_up is None else f", {choice.margin:z.3f} above {choice.runner_up}"
+            nested = "" if choice.nested_score is None else f"; {float(choice.nested_score):z.3f} on stimuli held out"
+            lines.append(f"{region}: {choice.layer}, {float(score):z.3f} on {choice.benchmark}{margin}{nested}")
         return "\n".join(lines)
 
     @property
