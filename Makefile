@@ -21,7 +21,7 @@ FIRST := $(foreach model,gabor-v1 image-statistics pixels,--model $(model)) --be
 LESSON := '' 'The neuroids are simulated: noisy units of gabor-v1, so that gabor-v1 should win. Statistics of' \
 	'whole images predict some of what they do; pixels, a control, predict nothing.' '' \
 	'.venv/bin/bsjax show Simulated.V1-ridge   what the benchmark shows, records and compares' \
-	'.venv/bin/bsjax list models               what else there is to score; README.md scores a network of yours' \
+	'.venv/bin/bsjax list models               what else there is to score; docs/models.md scores a network of yours' \
 	'make tour                                 all built-in models on all built-in benchmarks, in some minutes'
 
 VENV := .venv
