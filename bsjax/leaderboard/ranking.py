@@ -1,23 +1,77 @@
-"""Bounds of ranks by a rule that a page can repeat: from errors, without draws."""
+"""Intervals of ranks by rules that a page can repeat, digit for digit."""
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.stats
 from scipy import special
 
 from bsjax.results.ranks import ranks
 
+_DRAWS = 10_000
+# Numbers are whole multiples of a power of two, so that sums over benchmarks are exact in any order.
+_BITS = 40
+
+
+def rank_intervals(
+    scores: np.ndarray, weights: np.ndarray, averages: np.ndarray, level: float = 0.95, draws: int = _DRAWS
+) -> np.ndarray:
+    """The best and the worst rank of each model by an average, over the choice of benchmarks.
+
+    Benchmarks are drawn with replacement, as many as there are and the same ones for all models. Each draw has the
+    average of every model and ranks all of them, so that what is hard for all models moves no rank. A model is tied
+    with the one above it if it is not behind it in more than ``(1 - level) / 2`` of the draws.
+
+    Args:
+        scores: of each benchmark and model, ``(benchmarks, models)``; where there is none, any finite number.
+        weights: what each benchmark weighs in the average of each model, likewise; 0 where it does not count.
+        averages: of each model; one that is NaN has no rank.
+        level: of the intervals.
+        draws: how many; they are the same in each call, by a count that is mixed as MurmurHash3 mixes it.
+
+    Returns:
+        ``(models, 3)``: best rank, worst rank, and 1 where a model is tied with the one above; 0 where there is none.
+
+    Example:
+        >>> scores = np.array([[0.9, 0.2, 0.1], [0.8, 0.3, 0.2], [0.9, 0.2, 0.3], [0.7, 0.4, 0.2]])
+        >>> rank_intervals(scores, np.full((4, 3), 0.25), scores.mean(axis=0)).tolist()
+        [[1, 1, 0], [2, 3, 0], [2, 3, 1]]
+    """
+    n, n_models = scores.shape
+    found = np.zeros((n_models, 3), int)
+    there = np.flatnonzero(~np.isnan(averages))
+    if not len(there):
+        return found
+    picks = (_mixed(np.arange(1, draws * n + 1, dtype=np.uint32)).astype(np.uint64) * np.uint64(n)) >> np.uint64(32)
+    places = np.repeat(np.arange(draws) * n, n) + picks.astype(int)
+    times = np.bincount(places, minlength=draws * n).reshape(draws, n).astype(float)
+    scale = 2.0 ** (_BITS - np.ceil(np.log2(max(1.0, np.abs(scores).max(initial=0.0)))))
+    total = times @ np.floor(weights * scores * scale + 0.5)[:, there]
+    size = times @ np.floor(weights * 2.0**_BITS + 0.5)[:, there]
+    values = np.where(size > 0, total / np.where(size > 0, size, 1.0), -np.inf)
+    placed = np.sort(scipy.stats.rankdata(-values, method="min", axis=1), axis=0)
+    out = int(draws * (1 - level) / 2)
+    found[there, 0], found[there, 1] = placed[out], placed[draws - 1 - out]
+    order = np.lexsort([there, -averages[there]])
+    not_behind = np.sum(values[:, order[1:]] >= values[:, order[:-1]], axis=0)
+    found[there[order[1:]], 2] = not_behind > out
+    return found
+
+
+def _mixed(number: np.ndarray) -> np.ndarray:
+    """Whole numbers of 32 bits from others, by the last steps of MurmurHash3."""
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        number = (number ^ (number >> np.uint32(shift))) * np.uint32(factor)
+    return number ^ (number >> np.uint32(16))
+
 
 def rank_bounds(scores: np.ndarray, errors: np.ndarray, states: list[str], level: float = 0.95) -> np.ndarray:
-    """The best and the worst rank of each model that its errors leave open.
+    """The best and the worst rank of each model on one benchmark that its errors leave open.
 
     A model is surely ahead of another if the difference of their scores is greater than that of ``level`` of a normal
     distribution whose standard deviation is the error of the difference, errors being independent. Its best rank is one
     more than there are models surely ahead of it, its worst the number of models less those that are surely behind.
     Where errors go up and down together, models are told apart better than this says: the bounds are rather too wide.
-
-    :func:`bsjax.results.ranks.rank_intervals` draws scores anew instead. A page with weights of one's own has to do it
-    again at each change, with the same answer everywhere.
 
     Args:
         scores: one for each model, NaN of those without.

@@ -7,6 +7,7 @@ import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from bsjax.leaderboard import benchmark_pages, comparison_page, history_page, mo
 from bsjax.leaderboard.encoding import column, script, shown
 from bsjax.leaderboard.records import Node, Records, records
 from bsjax.results.aggregation import How
+from bsjax.scoring.grid import Grid
 
 if TYPE_CHECKING:
     from bsjax.results import ResultStore
@@ -56,10 +58,17 @@ class Site:
     n_bytes: int
     notes: tuple[str, ...]
 
+    def _repr_html_(self) -> str:
+        first, here = self.folder / "index.html", Path.cwd()
+        # A server of notebooks gives out what is in its own folder.
+        address = first.relative_to(here).as_posix() if first.is_relative_to(here) else first.as_uri()
+        source = escape(address)
+        return f'<iframe src="{source}" width="100%" height="600"></iframe><p><a href="{source}">{source}</a></p>'
+
 
 def build(
-    store: ResultStore,
-    out: str | Path,
+    scores: ResultStore | Grid,
+    out: str | Path = "leaderboard",
     *,
     models: Iterable[str] | None = None,
     benchmarks: Iterable[str] | None = None,
@@ -67,10 +76,12 @@ def build(
     how: How = "available",
     title: str = "",
 ) -> Site:
-    """Write the site of a store's scores, and put it into its place when it is whole.
+    """Write the site of a store's or a grid's scores, and put it into its place when it is whole.
+
+    In a notebook the site shows itself.
 
     Args:
-        store: the store.
+        scores: a store, or what :func:`bsjax.score_grid` gives, of which all models and benchmarks are shown.
         out: the folder: a new one, an empty one, or a site that was built before, which is replaced.
         models, benchmarks: identifiers or globs; all if not given.
         exclude: models and benchmarks that are not shown, likewise.
@@ -93,6 +104,11 @@ def build(
         ...     (site.folder / "index.html").exists(), site.n_models, site.n_benchmarks
         (True, 1, 1)
     """
+    store = scores.store if isinstance(scores, Grid) else scores
+    if isinstance(scores, Grid):
+        names = [cell.names for cell in scores.plan]
+        models = models or sorted({model for model, _ in names})
+        benchmarks = benchmarks or sorted({benchmark for _, benchmark in names})
     folder = Path(os.path.realpath(out))
     _check_place(folder)
     environment = _environment()

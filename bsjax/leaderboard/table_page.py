@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bsjax.leaderboard.ranking import rank_bounds
+from bsjax.leaderboard.ranking import rank_bounds, rank_intervals
 from bsjax.leaderboard.records import STATES, Records
 
 
@@ -23,6 +23,10 @@ def _ranked(records: Records) -> list[dict[str, Any]]:
     """The models by their score at the first node, with what is to be said of each."""
     scores, errors, state = (records.averages[name][0] for name in ("score", "error", "state"))
     bounds = rank_bounds(scores, errors, [STATES[number] for number in state])
+    if not records.nodes[0].is_leaf:
+        own, weights = leaf_scores(records)
+        drawn = rank_intervals(own, weights, scores)[:, :2]
+        bounds[:, 1:] = np.where(drawn, drawn, bounds[:, 1:])
     order = np.lexsort([np.arange(len(scores)), bounds[:, 0], bounds[:, 0] == 0])
     return [
         {
@@ -38,3 +42,24 @@ def _ranked(records: Records) -> list[dict[str, Any]]:
         }
         for at in order
     ]
+
+
+def leaf_scores(records: Records) -> tuple[np.ndarray, np.ndarray]:
+    """The scores of all benchmarks below the first node, and their weights in its average: ``(benchmarks, models)``.
+
+    A score is 0 where there is none, which weighs nothing where missing scores are left out.
+    """
+    scored = records.averages["state"] == STATES.index("scored")
+    weights = {0: np.ones(len(records.models))}
+    leaves = []
+    for at, node in enumerate(records.nodes):
+        if node.is_leaf and at in weights:
+            leaves.append(at)
+        below = [other for other, each in enumerate(records.nodes) if each.parent == at]
+        if at not in weights or not below:
+            continue
+        counts = np.array([scored[child] | (records.how == "website") for child in below])
+        total = np.maximum(counts.sum(axis=0), 1)
+        weights |= {child: np.where(one, weights[at] / total, 0.0) for child, one in zip(below, counts, strict=True)}
+    scores = np.where(scored[leaves], records.averages["score"][leaves], 0.0)
+    return scores, np.array([weights[leaf] for leaf in leaves])

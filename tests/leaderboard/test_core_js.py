@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 from bsjax.leaderboard.encoding import shown
-from bsjax.leaderboard.ranking import rank_bounds
+from bsjax.leaderboard.ranking import rank_bounds, rank_intervals
 from bsjax.leaderboard.records import STATES
 from bsjax.results.aggregation import aggregate
 from bsjax.results.tree import Tree
@@ -143,6 +143,20 @@ def test_ranks_and_their_bounds_are_those_of_the_package(script, models):
     found = script("rankBounds", scores=plain(scores), errors=plain(errors), states=numbers, factor=HALF)
     expected = rank_bounds(scores, errors, states)
     assert np.stack([found["rank"], found["best"], found["worst"]], 1).tolist() == expected.tolist()
+
+
+@given(st.data(), st.integers(1, 12), st.integers(1, 8))
+def test_intervals_of_ranks_are_those_of_the_package(script, data, n, models):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    scores = rng.choice([0.1, 1 / 3, 0.9, -2.0, 1e3, *rng.uniform(size=20)], size=(n, models))
+    there = rng.uniform(size=(n, models)) < data.draw(st.sampled_from([0.3, 0.8, 1.0]))
+    total = there.sum(axis=0)
+    weights = np.where(there, 1 / np.maximum(total, 1), 0.0)
+    averages = np.where(total > 0, (weights * scores).sum(axis=0), np.nan)
+    given = {"weights": weights.ravel().tolist(), "scores": scores.ravel().tolist(), "averages": plain(averages)}
+    found = script("rankIntervals", n=n, models=models, draws=300, **given)
+    expected = rank_intervals(scores, weights, averages, draws=300)
+    assert np.stack([found["best"], found["worst"], found["tied"]], 1).tolist() == expected.tolist()
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | NUMBERS, min_size=1, max_size=50), st.integers(0, 8))

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import bsjax
 from bsjax.leaderboard import build
 from bsjax.results import ResultStore
 from tests.leaderboard.conftest import scored
@@ -80,3 +81,16 @@ def test_reasons_are_kept_once_and_cut(store, tmp_path):
     text = (build(store, tmp_path / "site").folder / "data.js").read_text()
     data = json.loads(text.removeprefix("window.bsjaxData = ").removesuffix(";\n"))
     assert [len(reason) for reason in data["reasons"]] == [0, 240]
+
+
+def test_a_grid_becomes_a_site_that_shows_itself(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store = ResultStore(tmp_path / "results.db")
+    store.add_failure("another", "Doe2026-x", "not of the grid")
+    grid = bsjax.score_grid(["pixels", "gabor-v1"], "Simulated.V1-cka", store=store)
+    site = build(grid)
+    assert (site.n_models, site.n_benchmarks) == (2, 1) and site.folder == tmp_path / "leaderboard"
+    assert '<iframe src="leaderboard/index.html"' in site._repr_html_()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert (tmp_path / "leaderboard" / "index.html").as_uri() in site._repr_html_()

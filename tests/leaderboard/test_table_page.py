@@ -11,10 +11,12 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from bsjax.leaderboard import build
-from bsjax.leaderboard.ranking import rank_bounds
+from bsjax.leaderboard.ranking import rank_intervals
 from bsjax.leaderboard.records import STATES, records
+from bsjax.leaderboard.table_page import leaf_scores
+from bsjax.results import ResultStore
 from bsjax.results.aggregation import aggregate
-from tests.leaderboard.conftest import HOSTILE, MODELS
+from tests.leaderboard.conftest import HOSTILE, MODELS, scored
 from tests.support.accessibility import violations
 
 READY = "document.getElementById('table').dataset.ready !== undefined"
@@ -87,20 +89,32 @@ def scores(page):
     return {name: np.array(values, float).reshape(-1, len(MODELS)) for name, values in found.items()}
 
 
-def test_the_table_is_there_with_averages_and_ranks(table, ordinary_store):
-    read = records(ordinary_store)
-    bounds = rank_bounds(
-        read.averages["score"][0], read.averages["error"][0], [STATES[state] for state in read.averages["state"][0]]
-    )
+@pytest.mark.parametrize("how", ["available", "website"])
+def test_the_table_is_there_with_averages_and_ranks(table, ordinary_site, ordinary_store, how):
+    show(table, ordinary_site, f"how={how}")
+    read = records(ordinary_store, how=how)
+    ranked = np.argsort(np.argsort(-read.averages["score"][0])) + 1
+    bounds = np.concatenate([ranked[:, None], rank_intervals(*leaf_scores(read), read.averages["score"][0])], axis=1)
     head, *rows = cells(table)
     assert head[2].startswith("average_ vision") or head[2].startswith("average_vision")
     order = np.argsort(bounds[:, 0])
     assert [row[0] for row in rows] == [MODELS[number] for number in order]
     for row, number in zip(rows, order, strict=True):
-        rank, best, worst = bounds[number]
-        assert row[1] == f"{rank} ({best}–{worst})"
+        rank, best, worst, tied = bounds[number]
+        assert row[1] == f"{rank}{'≈' * tied} ({best}–{worst})"
         assert row[2].startswith(f"{read.averages['score'][0, number]:.3f}")
     assert "5 of 5 models, 7 of 7 benchmarks" in table.find_element(By.ID, "said").text
+
+
+def test_models_without_any_score_are_shown_when_asked_for(page, tmp_path):
+    store = ResultStore(tmp_path / "results.db")
+    store.add(scored("pixels", "Doe2026-odd", 0.5))
+    store.add_failure("broken", "Doe2026-odd", "no data")
+    site = build(store, tmp_path / "site").folder
+    show(page, site)
+    assert [row[0] for row in cells(page)[1:]] == ["pixels"]
+    page.find_element(By.ID, "failed").click()
+    assert [row[0] for row in cells(page)[1:]] == ["pixels", "broken"]
 
 
 @pytest.mark.parametrize("how", ["available", "website"])
@@ -390,9 +404,8 @@ def test_a_better_score_has_more_colour(table):
         ".map((cell) => [parseFloat(cell.innerText), Number(cell.className.match(/heat(\\d+)/)[1])])"
     )
     values, steps = np.array(rows).T
-    least, greatest = values.min(), values.max()
-    expected = 10 * np.sqrt((values - least) / (greatest - least))
-    assert np.abs(steps - expected).max() <= 0.6 and steps.min() == 0 and steps.max() == 10
+    # Of what is shown to three decimals, on one scale for all columns.
+    assert np.abs(steps - 10 * values).max() <= 0.6
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])

@@ -171,6 +171,117 @@
     return { rank, best, worst, n };
   }
 
+  /* A whole number of 32 bits from another, by the last steps of MurmurHash3: one for each place, in any order. */
+  function mixed(number) {
+    number = Math.imul(number ^ (number >>> 16), 0x85ebca6b);
+    number = Math.imul(number ^ (number >>> 13), 0xc2b2ae35);
+    return (number ^ (number >>> 16)) >>> 0;
+  }
+
+  /* The weight of each benchmark in a node's average of each model, and its score: {weights, scores, n}, of (n benchmarks x
+   * models); the score is 0 where there is none. nodes: of data(); found: of aggregate(), with the same how and weights. */
+  function leafWeights(nodes, found, nModels, number, how = "available", given = new Map()) {
+    const shares = sharesOf(nodes, given, found.kept), weights = new Map([[number, new Float64Array(nModels).fill(1)]]), leaves = [];
+    for (let at = number; at < nodes.length; at++) {
+      const own = weights.get(at);
+      if (!own) continue;
+      if (nodes[at].leaf >= 0) {
+        leaves.push(at);
+        continue;
+      }
+      const children = nodes[at].children.filter((child) => found.kept[child] && shares[child]);
+      const counts = (child, model) => how === "website" || found.state[child * nModels + model] === SCORED;
+      for (const child of children) weights.set(child, new Float64Array(nModels));
+      for (let model = 0; model < nModels; model++) {
+        let total = 0;
+        for (const child of children) if (counts(child, model)) total += shares[child];
+        for (const child of children)
+          if (counts(child, model)) weights.get(child)[model] = (own[model] * shares[child]) / total;
+      }
+    }
+    const all = { weights: new Float64Array(leaves.length * nModels), scores: new Float64Array(leaves.length * nModels), n: leaves.length };
+    leaves.forEach((leaf, at) => {
+      all.weights.set(weights.get(leaf), at * nModels);
+      for (let model = 0; model < nModels; model++) {
+        const from = leaf * nModels + model;
+        if (found.state[from] === SCORED) all.scores[at * nModels + model] = found.score[from];
+      }
+    });
+    return all;
+  }
+
+  /* The sum of some rows, each as often as it is drawn: four at a time, as memory is slower than arithmetic. */
+  function addUp(sum, rows, drawn, times) {
+    const n = sum.length, left = drawn.length % 4;
+    sum.fill(0);
+    for (let at = 0; at < left; at++) {
+      const row = rows[drawn[at]], count = times[drawn[at]];
+      for (let place = 0; place < n; place++) sum[place] += count * row[place];
+    }
+    for (let at = left; at < drawn.length; at += 4) {
+      const [a, b, c, d] = drawn.subarray(at, at + 4), rowA = rows[a], rowB = rows[b], rowC = rows[c], rowD = rows[d];
+      const timesA = times[a], timesB = times[b], timesC = times[c], timesD = times[d];
+      for (let place = 0; place < n; place++)
+        sum[place] += timesA * rowA[place] + timesB * rowB[place] + (timesC * rowC[place] + timesD * rowD[place]);
+    }
+  }
+
+  /* How far ranks move with the choice of benchmarks, as bsjax.leaderboard.ranking.rank_intervals: {best, worst, tied}.
+   * Numbers are whole multiples of a power of two, so that sums are exact in any order. It yields between draws. */
+  function* rankIntervals({ weights, scores, n }, nModels, score, level = 0.95, draws = 10000) {
+    const largest = scores.reduce((most, value) => Math.max(most, Math.abs(value)), 1);
+    let unit = 2 ** 40;
+    for (let power = 1; power < largest; power *= 2) unit /= 2;
+    const whole = (value, times) => Math.floor(value * times + 0.5);
+    const there = [...Array(nModels).keys()].filter((model) => !Number.isNaN(score[model]));
+    const order = [...there].sort((one, other) => score[other] - score[one] || one - other);
+    const rowsOf = (value) => Array.from({ length: n }, (_, leaf) => Float64Array.from(there, (model) => value(leaf * nModels + model)));
+    const sums = rowsOf((at) => whole(weights[at] * scores[at], unit)), sizes = rowsOf((at) => whole(weights[at], 2 ** 40));
+    // Models that all have every score share the sums of the weights.
+    const alike = sizes.every((row) => row.every((value) => value === row[0]));
+    const times = new Int32Array(n), drawn = new Int32Array(n), values = new Float64Array(there.length);
+    const total = new Float64Array(there.length), size = new Float64Array(alike ? 1 : there.length);
+    const placed = there.map(() => new Int32Array(there.length + 1)), overtaken = new Int32Array(nModels), of = new Float64Array(nModels);
+    for (let draw = 0; draw < draws; draw++) {
+      times.fill(0);
+      for (let pick = 0; pick < n; pick++) times[Math.floor((mixed(draw * n + pick + 1) * n) / 2 ** 32)]++;
+      let distinct = 0;
+      for (let leaf = 0; leaf < n; leaf++) if (times[leaf]) drawn[distinct++] = leaf;
+      addUp(total, sums, drawn.subarray(0, distinct), times);
+      addUp(size, sizes, drawn.subarray(0, distinct), times);
+      for (let at = 0; at < there.length; at++) {
+        const weight = size[alike ? 0 : at];
+        values[at] = of[there[at]] = weight ? total[at] / weight : -Infinity;
+      }
+      values.sort();
+      for (let at = 0; at < there.length; at++) {
+        let low = 0, high = there.length;
+        const value = of[there[at]];
+        while (low < high) {
+          const middle = (low + high) >> 1;
+          if (values[middle] > value) high = middle;
+          else low = middle + 1;
+        }
+        placed[at][there.length - low + 1]++;
+      }
+      for (let at = 1; at < order.length; at++) if (of[order[at]] >= of[order[at - 1]]) overtaken[order[at]]++;
+      if (draw % 50 === 49) yield;
+    }
+    const out = Math.floor((draws * (1 - level)) / 2);
+    const best = new Int32Array(nModels), worst = new Int32Array(nModels), tied = new Uint8Array(nModels);
+    there.forEach((model, at) => {
+      const at_rank = (place) => {
+        let rank = 0, before = 0;
+        while (before <= place) before += placed[at][++rank];
+        return rank;
+      };
+      best[model] = at_rank(out);
+      worst[model] = at_rank(draws - 1 - out);
+      tied[model] = overtaken[model] > out ? 1 : 0;
+    });
+    return { best, worst, tied };
+  }
+
   /* A number as pages show it: "" for NaN, no sign before zero. The same as bsjax.leaderboard.encoding.shown. */
   function shown(value, decimals = 3) {
     if (value === null || value === undefined || Number.isNaN(value)) return "";
@@ -253,7 +364,7 @@
 
   globalThis.bsjax = {
     STATES, MISSING, SCORED, UNDEFINED, FAILED, NOT_APPLICABLE,
-    decode, data, aggregate, ranks, rankBounds, spread, shown, element, named, readView, writeView, theme,
+    decode, data, aggregate, ranks, rankBounds, leafWeights, rankIntervals, spread, shown, element, named, readView, writeView, theme,
   };
   if (typeof document !== "undefined") startTheme();
 })();

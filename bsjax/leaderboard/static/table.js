@@ -23,12 +23,38 @@ document.addEventListener("DOMContentLoaded", () => {
   function update(said = true) {
     found = V.scores(view);
     columns = V.columns(view, found);
-    bounds = V.bounds(view, found);
     rows = V.rows(view, found);
+    rank();
     V.write(view);
     size();
     draw(true);
     if (said) say();
+  }
+
+  let ranking = 0;
+
+  /* Ranks, and their intervals when these are there: of few models at once, of many without the page standing still. */
+  function rank() {
+    const steps = V.boundsInSteps(view, found), mine = ++ranking;
+    const goOn = (later) => {
+      if (mine !== ranking) return;
+      const until = performance.now() + 40;
+      let step = steps.next();
+      while (!step.done && performance.now() < until) step = steps.next();
+      if (step.done) {
+        bounds = step.value;
+        table.dataset.ranked = "";
+        if (later) {
+          draw(true);
+          restoreFocus();
+        }
+      } else {
+        if (!later) bounds = V.placed(view, found);
+        delete table.dataset.ranked;
+        setTimeout(goOn, 0, true);
+      }
+    };
+    goOn(false);
   }
 
   function say() {
@@ -178,7 +204,8 @@ document.addEventListener("DOMContentLoaded", () => {
   function rankOf(model) {
     const rank = bounds.rank[model];
     if (!rank) return "";
-    return `${rank}${isShared(model) ? "=" : ""} <small>(${bounds.best[model]}–${bounds.worst[model]})</small>`;
+    const range = bounds.best[model] ? ` <small>(${bounds.best[model]}–${bounds.worst[model]})</small>` : "";
+    return `${rank}${isShared(model) ? "=" : bounds.tied[model] ? "≈" : ""}${range}`;
   }
 
   const isShared = (model) => bounds.rank.some((rank, other) => other !== model && rank === bounds.rank[model]);
@@ -213,11 +240,10 @@ document.addEventListener("DOMContentLoaded", () => {
     return node.leaf >= 0 || found.nThere[at] === n ? "" : `<sup>${found.nThere[at]}/${n}</sup>`;
   }
 
-  /* The class of a cell's colour: from the least to the greatest score of its column, by the square root. */
+  /* The class of a cell's colour: from 0 to 1, the same in all columns, so that cells compare. */
   function heat(node, score) {
-    const [least, greatest] = V.scale(node.number);
-    if (score === 0 || !(greatest > least)) return "";
-    const share = Math.sqrt(Math.min(Math.max((score - least) / (greatest - least), 0), 1));
+    if (score <= 0) return "";
+    const share = Math.min(score, 1);
     return `heat${Math.round(share * STEPS)}${node.engineering ? " engineering" : ""}`;
   }
 
@@ -252,9 +278,15 @@ document.addEventListener("DOMContentLoaded", () => {
     const rank = bounds.rank[model], name = nodes[V.ranked(view, found)].identifier;
     if (!rank) return [["no rank: there is no score by ", named(name)]];
     const others = bounds.rank.reduce((n, each) => n + (each === rank), 0) - 1;
-    const lines = [[`rank ${rank} of ${models.length} by `, named(name)], [`from ${bounds.best[model]} to ${bounds.worst[model]} within the errors`]];
+    const lines = [[`rank ${rank} of ${models.length} by `, named(name)], [rangeWords(model)]];
+    if (bounds.tied[model] && !others) lines.push(["tied with the model above: which is better depends on the benchmarks"]);
     if (others) lines.push([`shared with ${others} other${others > 1 ? "s" : ""}`]);
     return lines;
+  }
+
+  function rangeWords(model) {
+    const range = `from ${bounds.best[model]} to ${bounds.worst[model]}`;
+    return nodes[V.ranked(view, found)].leaf >= 0 ? `${range} within the errors` : `${range} over the choice of benchmarks (95 %)`;
   }
 
   function showTip(cell, place) {
@@ -395,7 +427,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   const TEXTS = { model: "model", "model-family": "modelFamily", benchmark: "benchmark", how: "how", cells: "cells" };
-  const CHECKS = { complete: "completeOnly", public: "publicOnly" };
+  const CHECKS = { complete: "completeOnly", failed: "withFailed", public: "publicOnly" };
 
   function fillChoices() {
     const options = (values) => [...new Set(values.filter(Boolean))].sort().map((value) => element("option", { value }, value));

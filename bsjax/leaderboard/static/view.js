@@ -2,7 +2,7 @@
 "use strict";
 
 (function () {
-  const { data, aggregate, rankBounds, readView, writeView, MISSING, SCORED } = bsjax;
+  const { data, aggregate, rankBounds, leafWeights, rankIntervals, readView, writeView, MISSING, SCORED } = bsjax;
   const FACETS = ["region", "modality", "species", "family"];
   const CELLS = ["score", "error", "interval"];
   const HOWS = ["available", "website"];
@@ -10,7 +10,7 @@
   /* What is chosen before anybody has. */
   function initial() {
     return {
-      model: "", modelFamily: "", benchmark: "", facets: {}, publicOnly: false, completeOnly: false,
+      model: "", modelFamily: "", benchmark: "", facets: {}, publicOnly: false, completeOnly: false, withFailed: false,
       how: data().how, cells: "score",
       // What hangs from "open" nodes is shown, and "override" says of single columns that they are, or are not, whatever
       // is open.
@@ -33,7 +33,7 @@
     const numbers = (name) => (given[name] ?? []).map((each) => byName.get(each)).filter((each) => each !== undefined);
     Object.assign(view, {
       model: one("model"), modelFamily: one("model-family"), benchmark: one("benchmark"),
-      publicOnly: one("public") === "1", completeOnly: one("complete") === "1",
+      publicOnly: one("public") === "1", completeOnly: one("complete") === "1", withFailed: one("failed") === "1",
       byName: one("sort-by") === "name", ascending: one("order") === "up",
     });
     for (const facet of FACETS) if (one(facet)) view.facets[facet] = one(facet);
@@ -62,7 +62,7 @@
     const overridden = (shown) => [...view.override].filter(([, is]) => is === shown).map(([number]) => name(number));
     writeView({
       model: view.model, "model-family": view.modelFamily, benchmark: view.benchmark, ...view.facets,
-      public: view.publicOnly ? "1" : "", complete: view.completeOnly ? "1" : "",
+      public: view.publicOnly ? "1" : "", complete: view.completeOnly ? "1" : "", failed: view.withFailed ? "1" : "",
       how: view.how === data().how ? "" : view.how, cells: view.cells === "score" ? "" : view.cells,
       open: [...view.open].filter((number) => !first.has(number)).map(name),
       shut: [...first].filter((number) => !view.open.has(number)).map(name),
@@ -89,24 +89,8 @@
     const included = new Set(leaves.filter((leaf) => isChosen(leaf, view)).map((leaf) => leaf.number));
     const key = JSON.stringify([view.how, [...view.weights], leaves.length === included.size ? 0 : [...included]]);
     if (last.key !== key)
-      last = { key, found: aggregate(nodes, cells, models.length, normalHalf, view.how, view.weights, included), scales: new Map() };
+      last = { key, found: aggregate(nodes, cells, models.length, normalHalf, view.how, view.weights, included) };
     return last.found;
-  }
-
-  /* The least and the greatest score of a node, of all models; 0 is left out, as it is often what is missing. */
-  function scale(number) {
-    if (!last.scales.has(number)) {
-      const n = data().models.length;
-      let least = Infinity, greatest = -Infinity;
-      for (let at = number * n; at < (number + 1) * n; at++) {
-        const score = last.found.score[at];
-        if (last.found.state[at] !== SCORED || score === 0) continue;
-        if (score < least) least = score;
-        if (score > greatest) greatest = score;
-      }
-      last.scales.set(number, [least, greatest]);
-    }
-    return last.scales.get(number);
   }
 
   /* Whether a node is a column: all above it are open, or somebody has said so. */
@@ -166,10 +150,34 @@
     return found[name].subarray(number * n, (number + 1) * n);
   }
 
-  function bounds(view, found) {
-    const number = ranked(view, found);
+  /* Ranks by the node that is ranked, {rank, best, worst, tied}: on a benchmark within the errors, by an average over the
+   * choice of benchmarks, which takes a while for many; it yields between draws. */
+  function* boundsInSteps(view, found) {
+    const number = ranked(view, found), { nodes, models, normalHalf } = data();
     const [score, error, state] = ["score", "error", "state"].map((name) => part(found, name, number));
-    return rankBounds(score, error, state, data().normalHalf);
+    const bounds = { ...rankBounds(score, error, state, normalHalf), tied: new Uint8Array(models.length) };
+    if (nodes[number].leaf >= 0) return bounds;
+    if (last.intervals?.number !== number) {
+      const made = yield* rankIntervals(leafWeights(nodes, found, models.length, number, view.how, view.weights), models.length, score);
+      last.intervals = { number, ...made };
+    }
+    const { best, worst, tied } = last.intervals;
+    return { ...bounds, best: best.map((rank, model) => rank || bounds.best[model]), worst: worst.map((rank, model) => rank || bounds.worst[model]), tied };
+  }
+
+  /* Ranks alone. */
+  function placed(view, found) {
+    const number = ranked(view, found), none = new Int32Array(data().models.length);
+    return { rank: bsjax.ranks(part(found, "score", number), part(found, "state", number)), best: none, worst: none, tied: none };
+  }
+
+  /* The same at once. */
+  function bounds(view, found) {
+    const steps = boundsInSteps(view, found);
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+    }
   }
 
   /* Whether a model has a score on each benchmark that counts. */
@@ -180,6 +188,12 @@
     );
   }
 
+  /* Whether a model has a score on any benchmark, whatever is chosen: others have only failed. */
+  function hasScore(model) {
+    const { leaves, models, cells } = data();
+    return leaves.some((leaf) => cells.state[leaf.leaf * models.length + model] === SCORED);
+  }
+
   /* The models that are shown, in order. */
   function rows(view, found) {
     const { models } = data(), places = namePlaces();
@@ -187,6 +201,7 @@
       (model) =>
         (!view.model || has(model.identifier, view.model)) &&
         (!view.modelFamily || model.family === view.modelFamily) &&
+        (view.withFailed || hasScore(model.number)) &&
         (!view.completeOnly || isComplete(found, model.number)),
     );
     const way = view.ascending ? 1 : -1;
@@ -237,6 +252,6 @@
   }
 
   bsjax.view = {
-    FACETS, initial, read, write, weightOf, scores, scale, columns, isColumn, toggle, choose, ranked, bounds, rows, interval, csv,
+    FACETS, initial, read, write, weightOf, scores, columns, isColumn, toggle, choose, ranked, bounds, boundsInSteps, placed, rows, interval, csv,
   };
 })();
