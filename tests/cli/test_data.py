@@ -18,6 +18,7 @@ from PIL import Image
 from bsjax.cli import main
 from bsjax.data import write_netcdf
 from tests.support import lab
+from tests.support.forked import run_command
 from tests.support.paths import REPOSITORY
 from tests.support.s3_server import s3_client, s3_server
 
@@ -52,11 +53,8 @@ def home(tmp_path, address):
 def data(home, tmp_path):
     """Run the command in a folder that is empty at first."""
 
-    def run(*arguments, **changes):
-        environment = {**home, **changes}
-        return subprocess.run(
-            [*COMMAND, *map(str, arguments)], capture_output=True, text=True, env=environment, cwd=tmp_path
-        )
+    def run(*arguments):
+        return run_command("data", *arguments, env=home, cwd=tmp_path, errors=True)
 
     return run
 

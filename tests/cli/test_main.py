@@ -16,14 +16,14 @@ from bsjax.benchmarks import benchmark_rows, builtin_benchmarks
 from bsjax.cli import app
 from bsjax.cli.listing import described
 from bsjax.models.sources.published import published_models
+from tests.support.forked import run_command
 
 COMMAND = [sys.executable, "-m", "bsjax"]
 
 
 def bsjax(*arguments, **changes):
-    """Run the command with its output going to pipes."""
-    environment = {**os.environ, **{name: str(value) for name, value in changes.items()}}
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, env=environment)
+    """Run the command with its output going to files."""
+    return run_command(*arguments, env={**os.environ, **changes})
 
 
 def one_line(done):
@@ -89,7 +89,7 @@ def test_what_matches_patterns_is_listed_within_the_terminal():
 
 
 def test_help_begins_with_score_and_is_whole():
-    text = bsjax("--help", COLUMNS=80).stdout
+    text = bsjax("--help", COLUMNS="80").stdout
     commands = text[text.index("Commands:") :].splitlines()[1:]
     assert commands[0].split()[0] == "score" and "..." not in "".join(commands) and "bsjax score -m" in text
 
@@ -157,13 +157,10 @@ def test_an_error_is_one_line_and_exit_code_1(arguments, message):
 def scored(tmp_path_factory):
     """One run on two benchmarks of which one has no data: its process, and what it wrote."""
     file = tmp_path_factory.mktemp("cli") / "scores.json"
-    done = bsjax(
-        *["score", "--model", "pixels", "--json", file, "--legend"],
-        *["--benchmark", "Cowley2026.V4-ridge", "--benchmark", "Simulated.V1-ri*"],
-        *["--data", file.parent / "nowhere"],
-        BSJAX_RESULTS=file.with_name("results.db"),
-    )
-    return done, file
+    asked = ["score", "--model", "pixels", "--json", str(file), "--legend", "--data", str(file.parent / "nowhere")]
+    asked += ["--benchmark", "Cowley2026.V4-ridge", "--benchmark", "Simulated.V1-ri*"]
+    environment = os.environ | {"BSJAX_RESULTS": str(file.with_name("results.db"))}
+    return subprocess.run([*COMMAND, *asked], capture_output=True, text=True, env=environment), file
 
 
 @pytest.mark.slow
