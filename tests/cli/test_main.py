@@ -2,9 +2,7 @@
 
 import json
 import os
-import pty
 import re
-import select
 import subprocess
 import sys
 
@@ -16,7 +14,7 @@ from bsjax.benchmarks import benchmark_rows, builtin_benchmarks
 from bsjax.cli import app
 from bsjax.cli.listing import described
 from bsjax.models.sources.published import published_models
-from tests.support.forked import run_command
+from tests.support.forked import run_command, run_on_terminal
 
 COMMAND = [sys.executable, "-m", "bsjax"]
 
@@ -208,24 +206,9 @@ def test_compiled_programs_are_kept_in_the_home_folder(scored):
 @pytest.mark.slow
 def test_on_a_terminal_of_80_columns_nothing_is_cut():
     """In a pseudo-terminal, as a user sees it: the table fits, with a heading for each model."""
-    parent, child = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm"}
-    arguments = ["score", "--model", "pixels", "--benchmark", "Simulated.V1-neuron*", "--benchmark", "Simulated.V1-cka"]
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=child, stderr=child, env=environment, close_fds=True)
-    os.close(child)
-    output = b""
-    while True:
-        select.select([parent], [], [], 600)
-        try:
-            chunk = os.read(parent, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not chunk:
-            break
-        output += chunk
-    os.close(parent)
-    assert process.wait(timeout=600) == 0
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode())
+    asked = ["--benchmark", "Simulated.V1-neuron*", "--benchmark", "Simulated.V1-cka"]
+    output = run_on_terminal("score", "--model", "pixels", *asked, columns=80)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output)
     assert "pixels on Simulated.V1-neuron_to_neuron" in text  # the progress bar
     table = re.split(r"\braw +ceiling +score", text)[-1].splitlines()
     assert all(len(line) <= 80 for line in table)

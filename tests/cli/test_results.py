@@ -1,8 +1,6 @@
 """``bsjax results``: what it lists, shows, compares and exchanges."""
 
 import json
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -20,7 +18,7 @@ from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore
 from bsjax.results.leases import claim
 from bsjax.results.store import Task
-from tests.support.forked import run_command
+from tests.support.forked import run_command, run_on_terminal
 from tests.support.paths import REPOSITORY
 
 COMMAND = [sys.executable, "-m", "bsjax", "results"]
@@ -323,24 +321,7 @@ def test_on_a_terminal_no_line_is_longer_than_it(store):
     for name in HOSTILE:
         store.add(made(0.5, name))
     store.add_failure("pixels", "Doe", "no data " * 50)
-    reader, writer = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "120", "TERM": "dumb"}
-    with subprocess.Popen(
-        [*COMMAND, "ls"], stdout=writer, stderr=subprocess.PIPE, env=environment, cwd=REPOSITORY
-    ) as done:
-        os.close(writer)
-        said = b""
-        while True:
-            try:
-                part = os.read(reader, 65536)
-            except OSError:  # the other end is closed
-                break
-            said += part
-            if not part:
-                break
-        assert done.wait() == 0 and done.stderr.read() == b""
-    os.close(reader)
-    lines = said.decode().splitlines()
+    lines = run_on_terminal("results", "ls", columns=120).splitlines()
     assert len(lines) == len(HOSTILE) + 2 and max(map(len, lines)) <= 120
     assert all("0.5000 ± 0.0100" in line for line in lines[2:]) and lines[1].endswith("…")
 

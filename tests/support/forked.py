@@ -6,6 +6,8 @@ What a command does before anything is imported (its imports, the settings of JA
 import atexit
 import multiprocessing
 import os
+import pty
+import select
 import subprocess
 import sys
 import tempfile
@@ -13,8 +15,11 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+import jax
+
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["tests.support.preloaded"])
+_PROGRAMS = jax.config.jax_compilation_cache_dir  # all of them take what another of the session has compiled
 _HANGS = 550  # seconds after which something does not just take its time
 
 
@@ -40,13 +45,35 @@ def run_python(
     return _done(["-c", code], _python, cwd, env)
 
 
+def run_on_terminal(
+    *arguments: object, columns: int, cwd: Path | None = None, env: dict[str, str] | None = None
+) -> str:
+    """What ``bsjax`` with these arguments shows on a terminal, when it ends well."""
+    parent, child = pty.openpty()
+    environment = {**(os.environ if env is None else env), "COLUMNS": str(columns), "TERM": "xterm"}
+    words, shown = ["bsjax", *map(str, arguments)], b""
+    streams = [Path(os.ttyname(child))] * 2
+    asked = (_command, words, cwd or Path.cwd(), environment, streams, False, _PROGRAMS)
+    process = CONTEXT.Process(target=_run, args=asked)
+    process.start()
+    while process.is_alive() or select.select([parent], [], [], 0)[0]:
+        if select.select([parent], [], [], 0.1)[0]:
+            shown += os.read(parent, 65536)
+    os.close(parent)
+    os.close(child)
+    assert process.exitcode == 0, shown
+    process.close()
+    return shown.decode()
+
+
 def _done(
     words: list[str], does: Callable[[list[str]], object], cwd: Path | None, env: dict[str, str] | None, errors=False
 ) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory() as folder:
         streams = [Path(folder, name) for name in ("stdout", "stderr")]
         environment = dict(os.environ) if env is None else env
-        process = CONTEXT.Process(target=_run, args=(does, words, cwd or Path.cwd(), environment, streams, errors))
+        asked = (does, words, cwd or Path.cwd(), environment, streams, errors, _PROGRAMS)
+        process = CONTEXT.Process(target=_run, args=asked)
         process.start()
         process.join(_HANGS)
         if process.is_alive():
@@ -59,13 +86,22 @@ def _done(
         return subprocess.CompletedProcess(words, code, *(path.read_text("utf-8") for path in streams))
 
 
-def _run(does, words: list[str], cwd: Path, env: dict[str, str], streams: list[Path], errors: bool) -> None:
+def _run(
+    does: Callable[[list[str]], object],
+    words: list[str],
+    cwd: Path,
+    env: dict[str, str],
+    streams: list[Path],
+    errors: bool,
+    programs: str,
+) -> None:
     for number, path in enumerate(streams, start=1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)
     sys.argv = words
+    jax.config.update("jax_compilation_cache_dir", programs)
     if errors:
         warnings.simplefilter("error")
     try:
