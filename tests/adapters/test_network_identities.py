@@ -189,11 +189,12 @@ def test_another_process_and_another_line(tmp_path):
                 return helper(self.fc(x))
     """)
     )
-    helpers = tmp_path / "helpers.py"
-    helpers.write_text("def helper(x):\n    return x * 2\n")
+    (tmp_path / "helpers.py").write_text("def helper(x):\n    return x * 2\n")
     script = tmp_path / "script.py"
     script.write_text(
         textwrap.dedent("""
+        import sys
+        from pathlib import Path
         import jax, numpy as np, net
         from bsjax.adapters import from_jax
         from bsjax.adapters.torch.content import torch_identity
@@ -204,21 +205,26 @@ def test_another_process_and_another_line(tmp_path):
             return {"out": jax.nn.gelu(back @ parameters) + table, "all": summed}
         ones = np.ones((3, 3), np.float32)
         print(torch_identity(net.Net()), from_jax(function, "net", parameters=ones).recipe_digest())
+        helpers = Path(__file__).with_name("helpers.py")
+        helpers.write_text(helpers.read_text().replace("2", sys.argv[1]))
+        del sys.modules["net"], sys.modules["helpers"]
+        import net
+        print(torch_identity(net.Net()))
     """)
     )
 
-    def run(seed):
+    def run(seed, factor):
         path = os.pathsep.join([str(tmp_path), str(REPOSITORY)])
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, check=False)
+        done = subprocess.run(
+            [sys.executable, script, factor], capture_output=True, text=True, env=environment, check=False
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout.split()
 
-    first = run("1")
-    assert first == run("2")
-    helpers.write_text(helpers.read_text().replace("2", "3"))
-    second = run("1")
-    assert second[0] != first[0] and second[1] == first[1]
+    *first, edited_not = run("1", "2")
+    *second, edited = run("2", "3")
+    assert first == second and edited_not == first[0] != edited
 
 
 WEIGHTS = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)

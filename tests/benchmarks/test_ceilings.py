@@ -1,8 +1,6 @@
 """Ceilings that are kept on disk, and ceilings that are known."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -10,6 +8,7 @@ import pytest
 from bsjax import NeuroidAssembly, Score, load_ceiling
 from bsjax.benchmarks import Ceiling, LazyLoad, constant_ceiling
 from bsjax.core.files import cache_dir
+from tests.support.forked import run_python
 
 
 @pytest.fixture(autouse=True)
@@ -174,7 +173,7 @@ def test_another_process_finds_it(tmp_path):
         "print(float(Ceiling(load_ceiling('internal_consistency'), recording)()))\n"
     )
     mine = float(Ceiling(load_ceiling("internal_consistency"), recording)())
-    theirs = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    theirs = run_python(script)
     assert float(theirs.stdout) == mine
     assert len(list((cache_dir() / "ceilings").iterdir())) == 1
 

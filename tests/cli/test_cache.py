@@ -1,8 +1,6 @@
 """``bsjax cache``: what it prints, removes and finds."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ from typer.testing import CliRunner
 
 from bsjax.activations.cache import ActivationCache, Recipe
 from bsjax.cli.cache import app
-from tests.support.paths import REPOSITORY
+from tests.support.forked import run_command
 
 ROWS = np.ones((10, 2, 3), np.float32)
 
@@ -102,6 +100,5 @@ def test_verify_names_what_is_damaged_and_removes_it_if_asked(cache):
 @pytest.mark.slow
 def test_as_a_process(cache):
     keep(cache, "vit", "a")
-    command = [sys.executable, "-W", "error", "-c", "from bsjax.cli.cache import app; app()", "ls"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, check=False)
+    done = run_command("cache", "ls", errors=True)
     assert (done.returncode, done.stderr) == (0, "") and len(done.stdout.splitlines()) == 2

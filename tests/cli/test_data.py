@@ -2,9 +2,7 @@
 
 import json
 import os
-import pty
 import re
-import select
 import shutil
 import subprocess
 import sys
@@ -18,10 +16,9 @@ from PIL import Image
 from bsjax.cli import main
 from bsjax.data import write_netcdf
 from tests.support import lab
+from tests.support.forked import run_command, run_on_terminal
 from tests.support.paths import REPOSITORY
 from tests.support.s3_server import s3_client, s3_server
-
-COMMAND = [sys.executable, "-W", "error", "-c", "from bsjax.cli import main; main()", "data"]
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +49,8 @@ def home(tmp_path, address):
 def data(home, tmp_path):
     """Run the command in a folder that is empty at first."""
 
-    def run(*arguments, **changes):
-        environment = {**home, **changes}
-        return subprocess.run(
-            [*COMMAND, *map(str, arguments)], capture_output=True, text=True, env=environment, cwd=tmp_path
-        )
+    def run(*arguments):
+        return run_command("data", *arguments, env=home, cwd=tmp_path, errors=True)
 
     return run
 
@@ -294,25 +288,7 @@ def test_on_a_terminal_checks_are_coloured_and_transfers_have_bars(home, experim
     s3_client(address).create_bucket(Bucket="bars")
 
     def on_terminal(*arguments):
-        parent, child = pty.openpty()
-        environment = {**home, "TERM": "xterm", "COLUMNS": "100"}
-        process = subprocess.Popen(
-            [*COMMAND, *arguments], stdout=child, stderr=child, env=environment, cwd=tmp_path, close_fds=True
-        )
-        os.close(child)
-        output = b""
-        while True:
-            select.select([parent], [], [], 600)
-            try:
-                chunk = os.read(parent, 65536)
-            except OSError:  # the other end is closed
-                break
-            if not chunk:
-                break
-            output += chunk
-        os.close(parent)
-        assert process.wait(timeout=600) == 0
-        return output.decode()
+        return run_on_terminal("data", *arguments, columns=100, env=home, cwd=tmp_path)
 
     assert "\x1b[32mok" in on_terminal("validate", str(experiment))
     on_terminal("package", str(experiment), "--identifier", "Doe2024", "--to", "packages")

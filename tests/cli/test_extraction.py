@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -11,14 +9,13 @@ from PIL import Image
 
 from bsjax.activations.cache import ActivationCache
 from bsjax.cli.extraction import extraction_options
+from tests.support.forked import run_command
 
-COMMAND = [sys.executable, "-c", "from bsjax.cli import main; main()"]
 PIXELS = ["--model", "pixels", "--benchmark", "Simulated.V1-ridge"]
 
 
 def score(*arguments, home):
-    environment = {**os.environ, "BSJAX_HOME": str(home)}
-    return subprocess.run([*COMMAND, "score", *PIXELS, *arguments], capture_output=True, text=True, env=environment)
+    return run_command("score", *PIXELS, *arguments, env={**os.environ, "BSJAX_HOME": str(home)})
 
 
 def raw_score(done):
@@ -38,7 +35,6 @@ def test_activations_are_kept_reduced_or_not(tmp_path):
     assert reduced.shape == (480, 40)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -2,9 +2,7 @@
 
 import json
 import os
-import pty
 import re
-import select
 import subprocess
 import sys
 
@@ -16,14 +14,14 @@ from bsjax.benchmarks import benchmark_rows, builtin_benchmarks
 from bsjax.cli import app
 from bsjax.cli.listing import described
 from bsjax.models.sources.published import published_models
+from tests.support.forked import run_command, run_on_terminal
 
 COMMAND = [sys.executable, "-m", "bsjax"]
 
 
 def bsjax(*arguments, **changes):
-    """Run the command with its output going to pipes."""
-    environment = {**os.environ, **{name: str(value) for name, value in changes.items()}}
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, env=environment)
+    """Run the command with its output going to files."""
+    return run_command(*arguments, env={**os.environ, **changes})
 
 
 def one_line(done):
@@ -89,7 +87,7 @@ def test_what_matches_patterns_is_listed_within_the_terminal():
 
 
 def test_help_begins_with_score_and_is_whole():
-    text = bsjax("--help", COLUMNS=80).stdout
+    text = bsjax("--help", COLUMNS="80").stdout
     commands = text[text.index("Commands:") :].splitlines()[1:]
     assert commands[0].split()[0] == "score" and "..." not in "".join(commands) and "bsjax score -m" in text
 
@@ -157,13 +155,10 @@ def test_an_error_is_one_line_and_exit_code_1(arguments, message):
 def scored(tmp_path_factory):
     """One run on two benchmarks of which one has no data: its process, and what it wrote."""
     file = tmp_path_factory.mktemp("cli") / "scores.json"
-    done = bsjax(
-        *["score", "--model", "pixels", "--json", file, "--legend"],
-        *["--benchmark", "Cowley2026.V4-ridge", "--benchmark", "Simulated.V1-ri*"],
-        *["--data", file.parent / "nowhere"],
-        BSJAX_RESULTS=file.with_name("results.db"),
-    )
-    return done, file
+    asked = ["score", "--model", "pixels", "--json", str(file), "--legend", "--data", str(file.parent / "nowhere")]
+    asked += ["--benchmark", "Cowley2026.V4-ridge", "--benchmark", "Simulated.V1-ri*"]
+    environment = os.environ | {"BSJAX_RESULTS": str(file.with_name("results.db"))}
+    return subprocess.run([*COMMAND, *asked], capture_output=True, text=True, env=environment), file
 
 
 @pytest.mark.slow
@@ -211,24 +206,9 @@ def test_compiled_programs_are_kept_in_the_home_folder(scored):
 @pytest.mark.slow
 def test_on_a_terminal_of_80_columns_nothing_is_cut():
     """In a pseudo-terminal, as a user sees it: the table fits, with a heading for each model."""
-    parent, child = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm"}
-    arguments = ["score", "--model", "pixels", "--benchmark", "Simulated.V1-neuron*", "--benchmark", "Simulated.V1-cka"]
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=child, stderr=child, env=environment, close_fds=True)
-    os.close(child)
-    output = b""
-    while True:
-        select.select([parent], [], [], 600)
-        try:
-            chunk = os.read(parent, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not chunk:
-            break
-        output += chunk
-    os.close(parent)
-    assert process.wait(timeout=600) == 0
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode())
+    asked = ["--benchmark", "Simulated.V1-neuron*", "--benchmark", "Simulated.V1-cka"]
+    output = run_on_terminal("score", "--model", "pixels", *asked, columns=80)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output)
     assert "pixels on Simulated.V1-neuron_to_neuron" in text  # the progress bar
     table = re.split(r"\braw +ceiling +score", text)[-1].splitlines()
     assert all(len(line) <= 80 for line in table)

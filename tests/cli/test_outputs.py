@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bsjax.cli import app
+from tests.support.forked import run_command
 
 COMMAND = f'"{sys.executable}" -c "from bsjax.cli import main; main()"'
 PLUGIN = """
@@ -30,7 +31,8 @@ class Model:
 benchmark_registry["Doe2026-half"] = Half
 model_registry["doe-net"] = Model
 """
-SCORE = f"{COMMAND} --plugins plugins score -m doe-net -b Doe2026-half"
+ASKED = "--plugins plugins score -m doe-net -b Doe2026-half"
+SCORE = f"{COMMAND} {ASKED}"
 
 
 @pytest.fixture
@@ -63,10 +65,10 @@ def device(path, minor):
 def test_a_link_and_a_device_stay(here):
     (here / "scores.json").write_text("old")
     (here / "link.json").symlink_to("scores.json")
-    assert shell(f"{SCORE} --json link.json").returncode == 0
+    assert run_command(*ASKED.split(), "--json", "link.json").returncode == 0
     assert (here / "link.json").is_symlink() and scored_in(here / "scores.json") == [0.5]
     device(here / "null", 3)
-    done = shell(f"{SCORE} --json null")
+    done = run_command(*ASKED.split(), "--json", "null")
     assert done.returncode == 0 and "0.500" in done.stdout
     assert stat.S_ISCHR((here / "null").stat().st_mode)
 
@@ -95,8 +97,7 @@ def test_json_to_stdout_is_followed_by_the_table(here):
 )
 def test_what_cannot_be_written_is_said_before_the_work(here, options, message):
     (here / "file").write_text("old")
-    arguments = ["--plugins", "plugins", "score", "-m", "doe-net", "-b", "Doe2026-half", *options]
-    done = CliRunner().invoke(app, arguments)
+    done = CliRunner().invoke(app, [*ASKED.split(), *options])
     assert done.exit_code == 1 and str(done.exception).startswith(message)
     assert not (here / "plugins" / "doe" / "scored").exists()
     assert sorted(os.listdir(here)) == ["file", "plugins"] and (here / "file").read_text() == "old"
@@ -118,7 +119,7 @@ def test_so_do_other_commands(here, command):
 
 def test_the_table_is_printed_if_writing_fails_later(here):
     device(here / "full", 7)
-    done = shell(f"{SCORE} --json full")
+    done = run_command(*ASKED.split(), "--json", "full")
     assert done.returncode == 1 and "0.500" in done.stdout
     assert done.stderr.splitlines()[-1] == "bsjax: --json: No space left on device"
 
@@ -131,8 +132,15 @@ def test_files_are_written_where_stdout_is_closed(here):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("redirection", "reason"), [(">&-", "Bad file descriptor"), ("> full", "No space left on")])
-@pytest.mark.parametrize("command", ["list models", "--help", "--version", "cache size"])
+@pytest.mark.parametrize(
+    ("command", "redirection", "reason"),
+    [
+        ("list models", ">&-", "Bad file descriptor"),
+        ("--help", "> full", "No space left on"),
+        ("--version", ">&-", "Bad file descriptor"),
+        ("cache size", "> full", "No space left on"),
+    ],
+)
 def test_what_is_not_printed_is_said(here, command, redirection, reason):
     if "full" in redirection:
         device(here / "full", 7)
@@ -171,7 +179,7 @@ def test_a_name_that_the_encoding_lacks_is_printed_all_the_same(here):
 def test_warnings_are_lines(here):
     init = here / "plugins" / "doe" / "__init__.py"
     init.write_text(init.read_text().replace('.with_name("scored")', "; import warnings; warnings.warn('odd\\ndata')#"))
-    lines = shell(SCORE).stderr.splitlines()
+    lines = run_command(*ASKED.split()).stderr.splitlines()
     assert "bsjax: odd data" in lines and not any("UserWarning" in line for line in lines)
 
 
@@ -191,8 +199,7 @@ def test_warnings_are_lines(here):
 def test_errors_of_the_system_are_names_and_words(here, arguments):
     (here / "afile").write_text("")
     arguments = ["x" * 300 if argument == "LONG" else argument for argument in arguments]
-    command = [sys.executable, "-c", "from bsjax.cli import main; main()", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = run_command(*arguments)
     assert done.returncode == 1 and done.stdout == ""
     [line] = done.stderr.splitlines()
     assert line.endswith(("x: File name too long", "afile/doe/__init__.py: Not a directory")), line

@@ -1,16 +1,14 @@
 """``--plugins`` before and after commands, ``bsjax show``, and what is said of broken plugins."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 from typer.testing import CliRunner
 
 from bsjax.cli import app
+from tests.support.forked import run_command
 
 _FROM_SECONDS = "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"
-COMMAND = [sys.executable, "-c", "from bsjax.cli import main; main()"]
 OWN = """
     '''A study of nothing.'''
     from bsjax import Score, benchmark_registry
@@ -60,7 +58,7 @@ def test_plugins_before_and_after_the_command(plugin, bsjax):
 
 
 def test_a_folder_that_is_not_there():
-    done = subprocess.run([*COMMAND, "--plugins", "/no/such", "list", "models"], capture_output=True, text=True)
+    done = run_command("--plugins", "/no/such", "list", "models")
     assert done.returncode == 1 and done.stderr == "bsjax: there is no folder /no/such to find plugins in\n"
 
 

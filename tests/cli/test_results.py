@@ -1,8 +1,6 @@
 """``bsjax results``: what it lists, shows, compares and exchanges."""
 
 import json
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -20,6 +18,7 @@ from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore
 from bsjax.results.leases import claim
 from bsjax.results.store import Task
+from tests.support.forked import run_command, run_on_terminal
 from tests.support.paths import REPOSITORY
 
 COMMAND = [sys.executable, "-m", "bsjax", "results"]
@@ -304,7 +303,7 @@ def test_help_is_quick():
 def test_errors_are_one_line_and_a_reader_that_goes_is_none(store, tmp_path):
     for number in range(200):
         store.add(made(0.5, f"{'m' * 300}{number}"))
-    done = subprocess.run([*COMMAND, "show", "zz"], capture_output=True, text=True, check=False, cwd=REPOSITORY)
+    done = run_command("results", "show", "zz")
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(r"bsjax: no score or failure has a key that begins with 'zz' in .*\n", done.stderr)
     with subprocess.Popen(
@@ -313,13 +312,7 @@ def test_errors_are_one_line_and_a_reader_that_goes_is_none(store, tmp_path):
         assert listing.stdout.readline().startswith("key")
         listing.stdout.close()
         assert listing.stderr.read() == ""
-    done = subprocess.run(
-        [*COMMAND, "export", "/dev/stdout", "--format", "csv"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=REPOSITORY,
-    )
+    done = run_command("results", "export", "/dev/stdout", "--format", "csv")
     assert len(done.stdout.splitlines()) == 201 and done.stderr == "200 rows in /dev/stdout\n"
 
 
@@ -328,24 +321,7 @@ def test_on_a_terminal_no_line_is_longer_than_it(store):
     for name in HOSTILE:
         store.add(made(0.5, name))
     store.add_failure("pixels", "Doe", "no data " * 50)
-    reader, writer = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "120", "TERM": "dumb"}
-    with subprocess.Popen(
-        [*COMMAND, "ls"], stdout=writer, stderr=subprocess.PIPE, env=environment, cwd=REPOSITORY
-    ) as done:
-        os.close(writer)
-        said = b""
-        while True:
-            try:
-                part = os.read(reader, 65536)
-            except OSError:  # the other end is closed
-                break
-            said += part
-            if not part:
-                break
-        assert done.wait() == 0 and done.stderr.read() == b""
-    os.close(reader)
-    lines = said.decode().splitlines()
+    lines = run_on_terminal("results", "ls", columns=120).splitlines()
     assert len(lines) == len(HOSTILE) + 2 and max(map(len, lines)) <= 120
     assert all("0.5000 ± 0.0100" in line for line in lines[2:]) and lines[1].endswith("…")
 
@@ -353,8 +329,7 @@ def test_on_a_terminal_no_line_is_longer_than_it(store):
 @pytest.mark.slow
 def test_what_score_writes_is_taken(store, tmp_path):
     path = tmp_path / "scores.json"
-    command = [sys.executable, "-m", "bsjax", "score", "-m", "pixels", "-b", "Simulated.V1-ridge", "--json", path]
-    subprocess.run(command, check=True, capture_output=True, cwd=REPOSITORY)
+    run_command("score", "-m", "pixels", "-b", "Simulated.V1-ridge", "--json", path)
     found = run("import", path, "--results", tmp_path / "taken.db").stdout
     assert found == f"{path}: 1 new score, 0 that were there already, 0 new failures\n"
     assert ResultStore(tmp_path / "taken.db").frame()["model"].tolist() == ["pixels"]

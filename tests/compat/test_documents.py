@@ -1,14 +1,13 @@
 """What the page on moving from Brain-Score says."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 
 import bsjax
 from bsjax.compat.names import MODULES, Refused, target_of
 from bsjax.models.sources.published import published_models
+from tests.support.forked import run_python
 from tests.support.paths import REPOSITORY
 
 TEXT = (REPOSITORY / "docs" / "from-brainscore.md").read_text(encoding="utf-8")
@@ -18,9 +17,7 @@ README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 def test_its_python_runs():
     pytest.importorskip("torch")
     [code] = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}\nprint(PytorchWrapper.__module__)"], capture_output=True, text=True
-    )
+    done = run_python(f"{code}\nprint(PytorchWrapper.__module__)")
     assert done.stdout == "bsjax.compat.activations.pytorch\n", done.stderr
 
 

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from bsjax.compat import install
+from tests.support.forked import run_python
 from tests.support.paths import REPOSITORY
 
 PLUGIN = """
@@ -31,20 +32,28 @@ def plugins(tmp_path):
     return tmp_path
 
 
-def run(code, plugins=None, path=(), cwd=None):
-    """The output of a process of its own."""
+def run(code, plugins=None, path=(), cwd=None, fresh=False):
+    """The output of a process of its own; a fresh one has imported nothing yet."""
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(map(str, (*path, REPOSITORY)))}
     if plugins is not None:
         environment["BSJAX_PLUGINS"] = str(plugins)
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=cwd)
+    if fresh:
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=cwd)
+    else:
+        done = run_python(code, cwd, environment)
     assert not done.returncode, done.stderr
     return done.stdout.strip()
 
 
 def test_importing_bsjax_installs_nothing(plugins):
-    code = "import sys; before = list(sys.meta_path); import bsjax; bsjax.list_models(); print(before == sys.meta_path)"
-    assert run(code, plugins) == "True"
-    assert run("import sys, bsjax; print([m for m in sys.modules if 'compat' in m and 'bsjax' in m])") == "[]"
+    code = """
+import sys
+before = list(sys.meta_path)
+import bsjax
+bsjax.list_models()
+print(before == sys.meta_path, [name for name in sys.modules if "compat" in name and "bsjax" in name])
+"""
+    assert run(code, plugins, fresh=True) == "True []"
 
 
 def test_plugins_are_answered_and_other_code_is_not(plugins):
@@ -193,13 +202,14 @@ def layout(request, tmp_path):
 
 @pytest.mark.parametrize("mode", ["prepend", "importlib"])
 def test_tests_run_in_the_layout_of_the_tutorials(layout, mode):
-    (layout / "conftest.py").write_text("import bsjax.compat\n\nbsjax.compat.install()\n")
-    options = f"['-q', '-p', 'no:cacheprovider', '--import-mode={mode}', '{{}}']"
-    code = f"import sys, pytest; sys.exit(pytest.main({options}))"
-    file = "brainscore_vision/benchmarks/mine2024/test.py"
-    assert "1 passed" in run(code.format(file), cwd=layout)
-    (layout / "conftest.py").write_text('pytest_plugins = ["bsjax.compat.for_pytest"]\n')
-    assert "1 passed in" in run(code.format(file), cwd=layout)  # without a warning of an unknown mark
+    by_plugin = mode == "prepend"
+    with_plugin = 'pytest_plugins = ["bsjax.compat.for_pytest"]\n'
+    (layout / "conftest.py").write_text(with_plugin if by_plugin else "import bsjax.compat\n\nbsjax.compat.install()\n")
+    options = (
+        f"['-q', '-p', 'no:cacheprovider', '--import-mode={mode}', 'brainscore_vision/benchmarks/mine2024/test.py']"
+    )
+    said = run(f"import sys, pytest; sys.exit(pytest.main({options}))", cwd=layout, fresh=by_plugin)
+    assert ("1 passed in" if by_plugin else "1 passed") in said  # by the plugin without a warning of an unknown mark
 
 
 def test_the_checklist_runs_tests_in_this_layout(layout):

@@ -3,8 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +16,7 @@ from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
 from bsjax.data.importers.importing import import_data
 from bsjax.models.screen import place_on_screen
 from tests.support.disks import let_only_read, mounted_disk
-
-COMMAND = [sys.executable, "-c", "from bsjax.cli import main; main()"]
+from tests.support.forked import run_command
 
 
 @pytest.fixture
@@ -59,7 +56,7 @@ def test_what_has_to_be_written_says_where_and_what_to_do(home, shown, write, do
 
 @pytest.mark.parametrize("command", [["show", "Simulated.V1-rdm"], ["list", "metrics"]])
 def test_a_command_that_writes_nothing_runs(home, command):
-    done = subprocess.run([*COMMAND, *command], capture_output=True, text=True)
+    done = run_command(*command)
     assert done.returncode == 0 and done.stdout
     assert all("compiled programs" in line for line in done.stderr.splitlines()) and done.stderr.count("\n") <= 1
 
@@ -80,11 +77,11 @@ def numbers(done):
 def score_twice(disk):
     environment = {n: value for n, value in os.environ.items() if not n.startswith("JAX_") and n != "BSJAX_RESULTS"}
     environment |= {"BSJAX_HOME": str(disk), "RESULTCACHING_DISABLE": "1"}
-    command = [*COMMAND, "score", "-m", "pixels", "-b", "Simulated.V1-rdm"]
-    first = subprocess.run(command, env=environment, capture_output=True, text=True)
+    command = ["score", "-m", "pixels", "-b", "Simulated.V1-rdm"]
+    first = run_command(*command, env=environment)
     let_only_read(disk)
     environment["RESULTCACHING_DISABLE"] = ""
-    second = subprocess.run(command, env=environment, capture_output=True, text=True)
+    second = run_command(*command, env=environment)
     assert second.returncode == 0 and numbers(second) == numbers(first), first.stderr + second.stderr
     said = [line for line in second.stderr.splitlines() if "cannot" in line]
     assert [re.sub(" in .*", "", line.partition("cannot ")[2]) for line in said] == [

@@ -127,6 +127,12 @@ def test_a_plugin(tmp_path, left):
     left()
     assert [path.name for path in _below(tmp_path)] == ["__init__.py", "data.py", "test_it.py"]
     assert len(check_registrations(tmp_path)) == 1
+
+
+def test_the_tests_of_a_plugin(tmp_path):
+    (tmp_path / "test_it.py").write_text("def test_it():\n    pass\n")
+    leave(tmp_path, "._")
+    leave(tmp_path, "__MACOSX with a copy")
     assert [item.passed for item in check_tests(tmp_path, timeout=60)] == [True, True]
 
 

@@ -154,14 +154,14 @@ for dtype in mappings:
             took = peak_during(lambda: jax.block_until_ready(kernel(*arrays)))
             found[f"{name} {dtype}"] = took, taken_by(kernel, arrays)
         n = 200
-        folds = make_folds(n, list(ShuffleSplit(10, test_size=0.1, random_state=1).split(np.arange(n))))
+        folds = make_folds(n, list(ShuffleSplit(3, test_size=0.1, random_state=1).split(np.arange(n))))
         for mapping in mappings[dtype]:
             kernel = compiled(cross_validate_and_report, mapping=mapping)
             measure(type(mapping).__name__, kernel, of(n, 30_000), of(n, 50), folds)
-        measure("rdm", compiled(rdm_similarity), of(4_000, 100), of(4_000, 100))
+        measure("rdm", compiled(rdm_similarity), of(2_500, 100), of(2_500, 100))
 measure("cka", compiled(cka), of(30_000, 300), of(30_000, 100))
-counts = np.ones((3, 3_000), np.int32)
-measure("rdm bootstraps", compiled(rdm_bootstraps), of(3_000, 100), of(3_000, 100), counts)
+counts = np.ones((2, 2_000), np.int32)
+measure("rdm bootstraps", compiled(rdm_bootstraps), of(2_000, 100), of(2_000, 100), counts)
 print(json.dumps(found))
 """
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import multiprocessing
 import os
 import shutil
 import sqlite3
@@ -18,6 +17,7 @@ from bsjax.core.files import cache_dir
 from bsjax.results import ResultStore, database, tables
 from bsjax.results.database import url_of
 from tests.support import disks
+from tests.support.forked import CONTEXT
 from tests.support.large_store import ceiled_score
 from tests.support.score_writers import (
     hold_a_lock,
@@ -27,8 +27,6 @@ from tests.support.score_writers import (
 )
 
 SCORE = Score(0.5, provenance={"model": "m", "benchmark": "b"})
-CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["tests.support.score_writers"])
 
 
 @pytest.fixture

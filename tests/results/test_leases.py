@@ -1,6 +1,5 @@
 """Leases: a cell is one owner's at a time, whoever claims it at once, and is taken over when its time has run out."""
 
-import multiprocessing
 import platform
 import subprocess
 import sys
@@ -10,10 +9,9 @@ import sqlalchemy as sa
 
 from bsjax.results import ResultStore, tables
 from bsjax.results.leases import claim, left_behind, release, renew, this_process, workers_at
+from tests.support.forked import CONTEXT
 from tests.support.score_writers import claim_and_say
 
-CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["tests.support.score_writers"])
 LONG = 3600
 
 

@@ -75,7 +75,7 @@ def test_a_cell_that_ends_its_worker_fails_alone(plugins, tmp_path):
         tell(plugins, cell, what)
     place = tmp_path / "results.db"
     command = ("-m", "bsjax", "score", "-m", "net*", "-b", "Tiny.*", "--results", str(place), "--workers", "2")
-    started = Started(plugins, *command, "--timeout", "60", DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1")
+    started = Started(plugins, *command, "--timeout", "30", DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1")
     code, said = started.ended()
     assert code == 1 and len(values(place)) == 6, said
     with ResultStore(place, read_only=True) as store:
@@ -83,7 +83,7 @@ def test_a_cell_that_ends_its_worker_fails_alone(plugins, tmp_path):
         [run] = runs(store).to_dict("records")
     reasons = {f"{row.model} {row.benchmark}": row.reason for row in failures.itertuples()}
     assert set(reasons) == {"net0 Tiny.b1", "net1 Tiny.b1", "net2 Tiny.b1"}
-    assert "longer than 60 s" in reasons.pop("net2 Tiny.b1") and run["in_flight"] == 0 and run["failed"] == 3
+    assert "longer than 30 s" in reasons.pop("net2 Tiny.b1") and run["in_flight"] == 0 and run["failed"] == 3
     assert all("ended without a word, again and again" in reason for reason in reasons.values())
     # All are told, and nothing else is said of what Dask does.
     assert all(name.replace(" ", " on ") in said for name in does) and "distributed" not in said, said
@@ -106,13 +106,11 @@ def test_ctrl_c_lets_workers_finish_what_they_are_at(plugins, tmp_path):
     with ResultStore(place, read_only=True) as store:
         [run] = runs(store).to_dict("records")
     assert run["in_flight"] == 0 == run["failed"] and 2 <= run["done"] == len(values(place)) < 9
-    code, said = Started(plugins, *command).ended()
-    assert code == 0 and len(values(place)) == 9, said
 
 
-# A grid of 10 models and 10 benchmarks, some of them built in, some with data from a server.
+# A grid of 6 models and 6 benchmarks, one of each built in, some with data from a server.
 
-_MODELS, _BENCHMARKS = "net* pixels gabor-v1", "Tiny.* Simulated.V1-cka Simulated.V1-rdm"
+_MODELS, _BENCHMARKS = "net* pixels", "Tiny.* Simulated.V1-cka"
 
 
 @pytest.fixture(scope="module")
@@ -120,9 +118,9 @@ def large(tmp_path_factory):
     """The plugins of a large grid, the address of its data, and its scores as one process computes them."""
     folder = tmp_path_factory.mktemp("large")
     (folder / "factor.txt").write_text("0.5")
-    told = write_plugins(folder, 8, 8)
-    for model in range(8):
-        for benchmark in range(8):
+    told = write_plugins(folder, 5, 5)
+    for model in range(5):
+        for benchmark in range(5):
             (told / f"net{model} Tiny.b{benchmark}").write_text("sleep 0.1")  # or all were done before one is killed
     handler = partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
     handler.log_message = lambda *args: None
@@ -131,7 +129,7 @@ def large(tmp_path_factory):
         data = {"TINY_DATA": f"http://127.0.0.1:{server.server_port}", "BSJAX_HOME": str(folder / "home")}
         scored(folder, folder / "one.db", "", _MODELS, _BENCHMARKS, **data)
         expected = values(folder / "one.db")
-        assert len(expected) == 100
+        assert len(expected) == 36
         yield SimpleNamespace(plugins=folder, data=data, expected=expected)
         server.shutdown()
 
@@ -145,27 +143,27 @@ def test_a_grid_survives_two_workers_and_its_scheduler(large, tmp_path):
         port = found.getsockname()[1]
     address = f"tcp://127.0.0.1:{port}"
     scheduler = ("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
-    workers = ("-m", "distributed.cli.dask_worker", address, "--nworkers", "4", "--nthreads", "1")
+    workers = ("-m", "distributed.cli.dask_worker", address, "--nworkers", "2", "--nthreads", "1")
     workers += ("--memory-limit", "0", "--no-dashboard")
     with kept_up(large, scheduler) as restart, kept_up(large, workers):
         grid = Started(
             large.plugins, "-m", "tests.support.tiny_grid", str(place), address, _MODELS, _BENCHMARKS, **large.data
         )
         killed: set[int] = set()
-        for at_least in (8, 25):
+        for at_least in (4, 12):
             wait_for(lambda n=at_least: len(values(place)) >= n or not grid.is_running)
             time.sleep(rng.uniform(0, 1))
             killed |= kill_one(place, rng, killed)
-        wait_for(lambda: len(values(place)) >= 50 or not grid.is_running)
+        wait_for(lambda: len(values(place)) >= 20 or not grid.is_running)
         restart()
         code, said = grid.ended(600)
     assert code == 0, said
-    assert len(killed) == 2 and said.count("Outcome(") == 100 == said.count("error=None"), said[-3000:]
+    assert len(killed) == 2 and said.count("Outcome(") == 36 == said.count("error=None"), said[-3000:]
     assert values(place) == pytest.approx(large.expected, rel=1e-9, nan_ok=True)
 
 
 @pytest.mark.slow
-def test_a_grid_that_is_killed_whole_five_times_loses_nothing(large, tmp_path):
+def test_a_grid_that_is_killed_whole_three_times_loses_nothing(large, tmp_path):
     place, rng = tmp_path / "results.db", random.Random(2)
     ResultStore(place).close()
     kept: dict = {}
@@ -174,16 +172,16 @@ def test_a_grid_that_is_killed_whole_five_times_loses_nothing(large, tmp_path):
         command = ("-m", "tests.support.tiny_grid", str(place), workers, _MODELS, _BENCHMARKS)
         return Started(large.plugins, *command, **large.data)
 
-    for number in range(5):
-        grid = start("" if number % 3 else "2")  # what one leaves, the other goes on with
+    for number in range(3):
+        grid = start("" if number % 2 else "2")  # what one leaves, the other goes on with
         wait_for(lambda: len(values(place)) > len(kept) or not grid.is_running)  # noqa: B023 (called here)
         time.sleep(rng.uniform(0, 1))
         grid.kill()
         now = values(place)
-        assert kept.keys() <= now.keys() and (len(now) > len(kept) or len(now) == 100)
+        assert kept.keys() <= now.keys() and (len(now) > len(kept) or len(now) == 36)
         kept = now
-    code, said = start("2").ended(600)
-    assert code == 0 and said.count("Outcome(") == 100 - len(kept), said
+    code, said = start("").ended(600)
+    assert code == 0 and said.count("Outcome(") == 36 - len(kept), said
     assert kept.keys() <= values(place).keys()
     assert values(place) == pytest.approx(large.expected, rel=1e-9, nan_ok=True)
 

@@ -25,6 +25,7 @@ from bsjax.results.overview import runs
 from bsjax.scoring import Watcher, score_grid, watched
 from bsjax.scoring.display.heat_map import heat_map
 from tests.scoring.conftest import Small
+from tests.support.forked import run_command
 from tests.support.tiny_grid import Started, write_plugins
 
 torch = pytest.importorskip("torch")
@@ -136,7 +137,7 @@ def test_what_is_no_score_is_a_failure_of_its_cell(good, small, tmp_path):
 def test_a_grid_that_is_killed_goes_on_where_it_stopped(plugins, tmp_path):
     place, rng = tmp_path / "results.db", random.Random(0)
     for cell in [f"net{model} Tiny.b{benchmark}" for model in range(4) for benchmark in range(4)]:
-        tell(plugins, cell, "sleep 0.3")
+        tell(plugins, cell, "sleep 0.1")
     ResultStore(place).close()
     kept: dict = {}
     for _ in range(2):
@@ -144,7 +145,7 @@ def test_a_grid_that_is_killed_goes_on_where_it_stopped(plugins, tmp_path):
         with ResultStore(place, read_only=True) as store:
             while len(values(store)) < len(kept) + 3 and started.is_running:
                 time.sleep(0.05)
-            time.sleep(rng.uniform(0, 0.3))
+            time.sleep(rng.uniform(0, 0.1))
             started.kill()
             now = values(store)
         assert kept.items() <= now.items() and len(now) > len(kept)
@@ -162,8 +163,8 @@ def test_ctrl_c_lets_what_runs_finish(plugins, tmp_path):
     ResultStore(place).close()
     for benchmark in range(4):
         tell(plugins, f"net1 Tiny.b{benchmark}", "sleep 1")
-    command = ("-m", "bsjax", "score", "-m", "net*", "-b", "Tiny.*", "--results", str(place))
-    started = Started(plugins, *command)
+    command = ("score", "-m", "net*", "-b", "Tiny.*", "--results", str(place))
+    started = Started(plugins, "-m", "bsjax", *command)
     with ResultStore(place, read_only=True) as store:
         while len(values(store)) < 5 and started.is_running:
             time.sleep(0.05)
@@ -175,10 +176,8 @@ def test_ctrl_c_lets_what_runs_finish(plugins, tmp_path):
         assert 5 <= len(values(store)) <= 8
         [run] = runs(store).to_dict("records")
         assert run["in_flight"] == 0 and run["failed"] == 0 and run["ended"] is not None
-    code, said = Started(plugins, *command).ended()
-    assert code == 0, said
-    with ResultStore(place, read_only=True) as store:
-        assert len(values(store)) == 16
+    done = run_command(*command)
+    assert done.returncode == 0 and len(values(ResultStore(place, read_only=True))) == 16, done.stderr
 
 
 def test_a_second_ctrl_c_keeps_nothing_of_what_runs(plugins, tmp_path):

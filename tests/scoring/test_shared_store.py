@@ -9,9 +9,10 @@ import pytest
 
 from bsjax.results import ResultStore
 from bsjax.results.overview import runs
+from tests.support.forked import run_command
 from tests.support.tiny_grid import Started, write_plugins
 
-KILLS = int(os.environ.get("BSJAX_TEST_KILLS", "2"))
+KILLS = int(os.environ.get("BSJAX_TEST_KILLS", "1"))
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_of_two_commands_that_are_killed_nothing_is_lost_and_nothing_twice(told,
         ResultStore(place).close()
         for model in range(8):
             for benchmark in range(4):
-                (told / f"net{model} Tiny.b{benchmark}").write_text("sleep 0.2")
+                (told / f"net{model} Tiny.b{benchmark}").write_text("sleep 0.1")
         both = [started(tmp_path), started(tmp_path)]
         while not rows(tmp_path):
             time.sleep(0.05)
@@ -64,15 +65,20 @@ def test_of_two_commands_that_are_killed_nothing_is_lost_and_nothing_twice(told,
 
 def test_a_cell_that_ends_its_process_is_named_by_the_next_run_and_tried_last(told, tmp_path):
     (told / "net0 Tiny.b1").write_text("kill")
-    command = ("-m", "bsjax", "score", "-m", "net[0-2]", "-b", "Tiny.*", "--results", str(tmp_path / "results.db"))
-    code, said = Started(tmp_path / "plugins", *command).ended()
+
+    def score(*options):
+        asked = ("score", "-m", "net[0-2]", "-b", "Tiny.*", "--results", tmp_path / "results.db", *options)
+        done = run_command(*asked, env=os.environ | {"BSJAX_PLUGINS": str(tmp_path / "plugins")})
+        return done.returncode, done.stdout + done.stderr
+
+    code, said = score()
     assert code == -signal.SIGKILL and len(rows(tmp_path)) == 1
-    code, said = Started(tmp_path / "plugins", *command, "--plan").ended()
+    code, said = score("--plan")
     assert code == 0 and "net0 on Tiny.b1: " in said and "ended while it was at it" in said
-    code, said = Started(tmp_path / "plugins", *command).ended()
+    code, said = score()
     assert code == -signal.SIGKILL and "net0 on Tiny.b1: the process that was at it ended without a word" in said
     assert len(rows(tmp_path)) == 11
     (told / "net0 Tiny.b1").unlink()
-    code, said = Started(tmp_path / "plugins", *command).ended()
+    code, said = score()
     assert code == 0 and len(rows(tmp_path)) == 12
-    assert "ended" not in Started(tmp_path / "plugins", *command, "--plan").ended()[1]
+    assert "ended" not in score("--plan")[1]

@@ -1,8 +1,5 @@
 """``bsjax check``: each item fails for what it is about, says what to do, and takes no other item with it."""
 
-import subprocess
-import sys
-
 import pytest
 from typer.testing import CliRunner
 
@@ -12,6 +9,7 @@ from bsjax.submission.bibtex import bibtex_problems
 from bsjax.submission.check_data import check_registrations
 from bsjax.submission.check_metrics import check_metric
 from bsjax.submission.run_tests import check_tests
+from tests.support.forked import run_command
 
 BENCHMARK = """
     from bsjax import Score, benchmark_registry
@@ -255,8 +253,7 @@ def test_a_folder_without_a_plugin(tmp_path, search):
 
 def test_the_command(plugin):
     folder = plugin("doe", BENCHMARK.format(**{**GOOD, "parent": ""}))
-    command = [sys.executable, "-c", "from bsjax.cli import main; main()", "check", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = run_command("check", folder)
     assert done.returncode == 1 and done.stderr == "bsjax: 2 of 9 items fail\n"
     lines = done.stdout.splitlines()
     assert lines[0] == str(folder) and "benchmark Doe2026.V1-constant" in lines

@@ -1,18 +1,10 @@
 """``bsjax new``: what it writes works as it stands, and nothing is overwritten."""
 
-import subprocess
-import sys
-
 import pytest
 
 import bsjax
 from bsjax.submission import KINDS, check_plugins, write_skeleton
-
-COMMAND = [sys.executable, "-c", "from bsjax.cli import main; main()"]
-
-
-def run(*arguments, cwd):
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, cwd=cwd)
+from tests.support.forked import run_command
 
 
 @pytest.mark.slow
@@ -26,7 +18,7 @@ def test_a_skeleton_is_in_order(kind, name, tmp_path, search):
 
 @pytest.mark.slow
 def test_a_benchmark_scores_at_once(tmp_path):
-    done = run("new", "benchmark", "Doe2026", cwd=tmp_path)
+    done = run_command("new", "benchmark", "Doe2026", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (tmp_path / "doe2026").iterdir()) == [
         "__init__.py",
@@ -35,7 +27,7 @@ def test_a_benchmark_scores_at_once(tmp_path):
         "test.py",
     ]
     assert "bsjax --plugins . score -m pixels -b 'Doe2026*'" in done.stdout
-    scored = run("--plugins", ".", "score", "-m", "pixels", "-b", "Doe2026*", cwd=tmp_path)
+    scored = run_command("--plugins", ".", "score", "-m", "pixels", "-b", "Doe2026*", cwd=tmp_path)
     assert scored.returncode == 0, scored.stderr
     assert scored.stdout.splitlines()[1].split()[:2] == ["pixels", "Doe2026.V1-ridge"]
 

@@ -192,7 +192,7 @@ def test_marques2020_scores(surround):
         grey = images.mean(-1)
         return jnp.abs(grey[:, 1:-1, 1:-1] - grey[:, :-2, 1:-1])
 
-    fine = from_jax(contrast, "fine", preprocess=unit_preprocessing(128))
+    fine = from_jax(contrast, "fine", preprocess=unit_preprocessing(64))
     score = surround(ModelCommitment("fine", fine, region_layer_map={"V1": "output"}))
     assert 0 <= score <= 1 and score.formula == "r/c"
     assert score.provenance["units_in_field"] > 0

@@ -1,6 +1,5 @@
 """The cache between processes: several at once, killed ones, and a full disk."""
 
-import multiprocessing
 import os
 import signal
 import time
@@ -19,6 +18,7 @@ from tests.support.cache_users import (
     use_and_prune,
     write_rows,
 )
+from tests.support.forked import CONTEXT
 
 SIZE = 128 + rows(0).nbytes
 _HANGS = 600  # seconds after which something does not just take its time
@@ -27,12 +27,10 @@ _HANGS = 600  # seconds after which something does not just take its time
 @pytest.fixture(scope="module")
 def start():
     """Starts processes that have loaded the package already, and ends them."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.support.cache_users"])
     started = []
 
     def start(target, *arguments):
-        process = context.Process(target=target, args=arguments)
+        process = CONTEXT.Process(target=target, args=arguments)
         process.start()
         started.append(process)
         return process

@@ -1,8 +1,6 @@
 """Plugins that call ``sys.exit`` or fail: an error of theirs, with its place, that ends nothing else."""
 
 import json
-import os
-import subprocess
 import sys
 
 import pytest
@@ -13,8 +11,8 @@ from bsjax.core.discovery import not_exiting
 from bsjax.core.discovery.failures import last_line_in
 from bsjax.scoring import choose_layers, jobs_of, run
 from bsjax.submission import check_plugins
+from tests.support.forked import run_command
 
-COMMAND = [sys.executable, "-c", "from bsjax.cli import main; main()"]
 BENCHMARK = """
     from bsjax import Score, benchmark_registry
 
@@ -120,7 +118,7 @@ def test_the_command_writes_and_prints_what_is_done(exiting, tmp_path):
     file = tmp_path / "scores.json"
     names = [argument for place in PLACES for argument in ("-m", f"{place}-net")]
     arguments = ["score", "-m", "works-net", *names, "-b", "Doe2026-half", "--json", file]
-    done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True)
+    done = run_command(*arguments)
     assert done.returncode == 1
     assert "works-net" in done.stdout.splitlines()[1] and "0.500" in done.stdout
     written = json.loads(file.read_text())
@@ -143,14 +141,14 @@ def test_other_commands_fail_too(exiting, arguments):
         data_registry["Doe2026-exits"] = lambda: sys.exit(0)
         """,
     )
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True)
+    done = run_command(*arguments)
     assert done.returncode == 1 and done.stdout == ""
     [line] = done.stderr.splitlines()
     assert "sys.exit(0) is called in" in line and str(exiting.root) in line
 
 
 def test_listing_runs_nothing(exiting):
-    done = subprocess.run([*COMMAND, "list", "models"], capture_output=True, text=True)
+    done = run_command("list", "models")
     assert done.returncode == 0 and "at_import-net" in done.stdout and done.stderr == ""
 
 
@@ -160,7 +158,7 @@ def test_an_interrupt_still_interrupts(exiting, tmp_path):
         raise KeyboardInterrupt
     exiting("stop", model("stop-net", in_look_at="import os, signal; os.kill(os.getpid(), signal.SIGINT)"))
     asked = ["score", "-m", "stop-net", "-m", "works-net", "-b", "Doe2026-half", "--results", str(tmp_path / "r.db")]
-    done = subprocess.run([*COMMAND, *asked], capture_output=True, text=True)
+    done = run_command(*asked)
     assert done.returncode == 130 and "works-net" not in done.stdout + done.stderr
 
 
@@ -172,7 +170,7 @@ def test_an_error_is_said_with_its_type_and_place(plugin, place):
     [outcome] = run(jobs_of("doe-net", "Doe2026-half"))
     where = f"{plugin.root / 'doe' / '__init__.py'} line {PLACES[place]}: LookupError: no weights"
     assert where in outcome.error_line and outcome.error_line.count(str(plugin.root / "doe" / "__init__.py")) == 1
-    done = subprocess.run([*COMMAND, "layers", "doe-net"], capture_output=True, text=True, env=dict(os.environ))
+    done = run_command("layers", "doe-net")
     assert done.returncode == 1 and "Traceback" not in done.stderr
     if place != "in_look_at":
         assert where in done.stderr

@@ -46,18 +46,17 @@ def test_any_pair_is_that_of_scipy(dissimilarity, comparison):
     assert (made.metric, made["dissimilarity"], made["comparison"]) == ("rdm", dissimilarity, comparison)
 
 
-@pytest.mark.parametrize("dissimilarity", DISSIMILARITIES)
-def test_on_subsets_and_with_errors(dissimilarity):
+@pytest.mark.parametrize(("dissimilarity", "comparison"), list(zip(DISSIMILARITIES, METHODS, strict=True)))
+def test_on_subsets_and_with_errors(dissimilarity, comparison):
     score = load_metric("rdm_cv", dissimilarity=dissimilarity, comparison="corr", **UNSTRATIFIED)(X, Y)
     subsets = load_metric("rdm_cv", **UNSTRATIFIED).crossvalidation.of(Y)
     expected = [np.corrcoef(*(pdist(side.values[test], dissimilarity) for side in (X, Y)))[0, 1] for _, test in subsets]
     np.testing.assert_allclose(score.raw, expected, atol=1e-9)
     assert load_metric("rdm", dissimilarity=dissimilarity, comparison="tau-a", error="jackknife")(X, Y).error > 0
-    for comparison in METHODS:
-        settings = {"dissimilarity": dissimilarity, "comparison": comparison}
-        drawn = load_metric("rdm", **settings, error="bootstrap", n_bootstraps=20)(X, Y)
-        assert float(drawn) == pytest.approx(float(load_metric("rdm", **settings)(X, Y)), abs=1e-9)
-        assert drawn.error > 0 and drawn.raw.shape == (20,)
+    settings = {"dissimilarity": dissimilarity, "comparison": comparison}
+    drawn = load_metric("rdm", **settings, error="bootstrap", n_bootstraps=20)(X, Y)
+    assert float(drawn) == pytest.approx(float(load_metric("rdm", **settings)(X, Y)), abs=1e-9)
+    assert drawn.error > 0 and drawn.raw.shape == (20,)
     with pytest.raises(ValueError, match="tau-a.* has no bootstrap"):
         load_metric("rdm", dissimilarity=dissimilarity, comparison="tau-a", error="bootstrap")
 

@@ -35,7 +35,7 @@ def test_every_pair_is_taken_once(n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [1, 2, 3, 256, 257, 600, 601])
+@pytest.mark.parametrize("n", [1, 2, 3, 256, 601])
 def test_vectors_of_rows_at_a_time_equal_the_pairs_of_the_matrix(n):
     x = jnp.asarray(responses(n, 7))
     (vector, _), lost = rdm_to_compare(x, "correlation", "corr")
