@@ -22,7 +22,7 @@ _STORED = ("about", "summary", "region", "modality", "species", "metric", "ceili
 def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
     """A page for each benchmark. Its words need no scripts; the models' scores are those of the file of all pages."""
     template = environment.get_template("benchmark.html.j2")
-    _, of_leaves, _ = records.origins
+    of_leaves = records.origins.benchmarks
     for node in records.leaves:
         known = _known(node)
         yield (

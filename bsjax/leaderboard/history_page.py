@@ -24,7 +24,8 @@ def history(records: Records) -> dict[str, Any]:
     Returns:
         ``started``, a column of ``(leaves, models)``, in seconds since 1970, 0 of what is not known; ``earlier``,
         columns ``leaf``, ``model``, ``version`` (0 of what is not known), ``started``, ``score``, with a row for each
-        score that the site has not.
+        score that the site has not; ``changes``, in words what changed from the score before, and ``change``, of all
+        scores of the site and all that were before them the number of these words.
     """
     shown = set(records.texts["key"][records.columns["state"] == 1])
     found: Any = records.history  # pandas' stubs take columns of text for arrays
@@ -33,7 +34,12 @@ def history(records: Records) -> dict[str, Any]:
     model = pd.Index([model.identifier for model in records.models]).get_indexer(pd.Index(found["model"]))
     started = _seconds(found["started"].fillna("").to_numpy(object))
     earlier = {"leaf": leaf, "model": model, "version": found["version"].fillna(0).to_numpy(np.int32)}
+    changes = {"": 0}
+    keys = [*records.texts["key"].ravel(), *found["key"]]
+    change = [changes.setdefault(records.origins.changes.get(key, ""), len(changes)) for key in keys]
     return {
+        "changes": list(changes),
+        "change": _plain(np.array(change, np.int32)),
         "started": _plain(_seconds(records.texts["started"].ravel())),
         "earlier": {name: _plain(values.astype(np.int32)) for name, values in earlier.items()}
         | {"started": _plain(started), "score": _plain(found["score"].to_numpy(float))},

@@ -31,7 +31,7 @@ def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
     template = environment.get_template("model.html.j2")
     # Thousands of pages have hundreds of rows each: the addresses are there once.
     yield "pages.js", script("bsjaxPages", [[node.identifier, node.slug] for node in records.leaves])
-    origins_of, _, profiles_of = records.origins
+    origins_of, profiles_of = records.origins.models, records.origins.profiles
     for number, model in enumerate(records.models):
         origins = origins_of[number]
         yield (

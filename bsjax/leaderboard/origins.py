@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -91,11 +92,23 @@ Profile = tuple[str, list[dict[str, Any]]]
 """A benchmark, and the scores on it from one set of layers and another."""
 
 
-def read_origins(
-    store: ResultStore, keys: np.ndarray, history: pd.DataFrame
-) -> tuple[list[Origins], list[Origins], dict[str, list[Profile]]]:
-    """What the scores of each model, and those of each benchmark, were made from; by model the profiles, where several
-    layers have been recorded.
+class AllOrigins(NamedTuple):
+    """What all scores were made from.
+
+    Attributes:
+        models, benchmarks: of the scores of each model, and of each benchmark.
+        profiles: by model, where several layers have been recorded.
+        changes: key of a score -> why it may differ from the score of the same pair before it, in words.
+    """
+
+    models: list[Origins]
+    benchmarks: list[Origins]
+    profiles: dict[str, list[Profile]]
+    changes: dict[str, str]
+
+
+def read_origins(store: ResultStore, keys: np.ndarray, history: pd.DataFrame) -> AllOrigins:
+    """What scores were made from.
 
     Args:
         store: of the scores.
@@ -106,7 +119,7 @@ def read_origins(
     several = _scored_again(history)
     earlier = {key for benchmarks in several.values() for keys in benchmarks.values() for key in keys}
     of_leaves, origins = ([Origins() for _ in range(number)] for number in keys.shape)
-    recorded = {}
+    recorded, made = {}, {}
     for key, said in read_documents(store, places.keys() | earlier):
         if key in places:
             leaf, number = places[key]
@@ -114,11 +127,42 @@ def read_origins(
             of_leaves[leaf].add(said)
         if key in earlier:
             recorded[key] = (layers_of(said), said["value"], said.get("error"))
+            made[key] = _made_of(said)
     profiles = {
         model: [(name, points) for name in sorted(benchmarks) if (points := _points(benchmarks[name], recorded))]
         for model, benchmarks in several.items()
     }
-    return origins, of_leaves, profiles
+    changes = {
+        later: _changed(made[before], made[later])
+        for benchmarks in several.values()
+        for each in benchmarks.values()
+        for before, later in pairwise(each)
+    }
+    return AllOrigins(origins, of_leaves, profiles, changes)
+
+
+def _made_of(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides a score, by what a reader calls it."""
+    made = said["provenance"]
+    return {
+        "the model": made.get("model_digest"),
+        "its layers": layers_of(said),
+        "the version of the benchmark": made.get("benchmark_version"),
+        "the data": made.get("data"),
+        "the metric": _computed_by(said),
+        "the ceiling": _computed_by(said.get("ceiling")),
+        "the precision": _fact(said, "dtype"),
+        "the device": _fact(said, "device"),
+        **{f"{name} {{}}": version for name, version in (_fact(said, "versions") or {}).items()},
+    }
+
+
+def _changed(before: Mapping[str, Any], later: Mapping[str, Any]) -> str:
+    """What two scores of a pair were made from differently, in words; packages count where nothing else differs."""
+    differ = [name for name in later if later[name] != before.get(name) and later[name]]
+    own = [name for name in differ if "{}" not in name]
+    packages = [f"{name.format(before.get(name) or '?')} to {later[name]}" for name in differ if "{}" in name]
+    return ", ".join(own or packages) or "computed again"
 
 
 def _points(keys: list[str], recorded: Mapping[str, Any]) -> list[dict[str, Any]]:

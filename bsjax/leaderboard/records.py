@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from bsjax.benchmarks import BenchmarkRow, benchmark_registry, benchmark_row, benchmark_rows
 from bsjax.leaderboard.names import slug
-from bsjax.leaderboard.origins import Origins, Profile, read_origins
+from bsjax.leaderboard.origins import AllOrigins, read_origins
 from bsjax.results import tables
 from bsjax.results.aggregation import How, aggregate
 from bsjax.results.queries import are_last
@@ -132,7 +132,7 @@ class Records:
     notes: list[str]
 
     @cached_property
-    def origins(self) -> tuple[list[Origins], list[Origins], dict[str, list[Profile]]]:
+    def origins(self) -> AllOrigins:
         """What the scores were made from, see :func:`read_origins`: read once for all pages."""
         return read_origins(self.store, self.texts["key"], self.history)
 

@@ -10,6 +10,7 @@
   const modelNumbers = new Map(models.map((model) => [model.identifier, model.number]));
   const started = bsjax.decode(bsjaxHistory.started);
   const earlier = Object.fromEntries(Object.entries(bsjaxHistory.earlier).map(([name, column]) => [name, bsjax.decode(column)]));
+  const change = bsjax.decode(bsjaxHistory.change), whyOf = (number) => bsjaxHistory.changes[change[number]];
   const view = { benchmark: -1, model: -1 };
 
   /* The scores that are asked for, the oldest first; a leaf or a model of -1 is any. */
@@ -20,20 +21,20 @@
       for (const { number } of models) {
         const cell = node.leaf * models.length + number;
         if (wanted(node.leaf, number) && cells.state[cell] === bsjax.SCORED)
-          found.push({ node, model: models[number], version: node.version ?? 0, started: started[cell], score: cells.score[cell], last: true });
+          found.push({ node, model: models[number], version: node.version ?? 0, started: started[cell], score: cells.score[cell], last: true, why: whyOf(cell) });
       }
     for (let i = 0; i < earlier.leaf.length; i++)
       if (wanted(earlier.leaf[i], earlier.model[i]))
         found.push({
           node: leaves[earlier.leaf[i]], model: models[earlier.model[i]], version: earlier.version[i],
-          started: earlier.started[i], score: earlier.score[i], last: false,
+          started: earlier.started[i], score: earlier.score[i], last: false, why: whyOf(started.length + i),
         });
     return found.sort((one, other) => one.started - other.started);
   }
 
   const when = ({ started }) => (started ? new Date(started * 1000).toISOString().slice(0, 16).replace("T", " ") : "not known");
   const versionWords = ({ version }) => (version ? `version ${version}` : "version not known");
-  const textOf = (row) => `${row.model.identifier} on ${row.node.identifier}, ${versionWords(row)}: ${shown(row.score)}, ${when(row)} UTC`;
+  const textOf = (row) => `${row.model.identifier} on ${row.node.identifier}, ${versionWords(row)}: ${shown(row.score)}, ${when(row)} UTC${row.why && `; changed: ${row.why}`}`;
 
   /* The best score so far, as a line with a step at each new one. */
   function bestSoFar(rows) {
@@ -92,10 +93,10 @@
     at("status").textContent = `${rows.length} ${rows.length === 1 ? "score" : "scores"}, ${again} of them replaced by later ones.`;
     if (dated.length) chart(at("chart"), figureOf(dated), { name: "history", label: `${dated.length} scores over time` });
     if (rows.length)
-      at("numbers").replaceChildren(table("The same scores in numbers, the newest first", ["Begun (UTC)", "Model", "Benchmark", "Version", "Score", "Shown in the table"],
+      at("numbers").replaceChildren(table("The same scores in numbers, the newest first", ["Begun (UTC)", "Model", "Benchmark", "Version", "Score", "What changed", "Shown in the table"],
         [...rows].reverse().map((row) => [
           when(row), element("a", { href: `models/${row.model.slug}.html` }, named(row.model.identifier)),
-          element("a", { href: `benchmarks/${row.node.slug}.html` }, named(row.node.identifier)), row.version ? String(row.version) : "", shown(row.score), row.last ? "yes" : "no",
+          element("a", { href: `benchmarks/${row.node.slug}.html` }, named(row.node.identifier)), row.version ? String(row.version) : "", shown(row.score), named(row.why), row.last ? "yes" : "no",
         ])));
   }
 
