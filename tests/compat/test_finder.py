@@ -200,6 +200,7 @@ def layout(request, tmp_path):
     return tmp_path / "vision"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["prepend", "importlib"])
 def test_tests_run_in_the_layout_of_the_tutorials(layout, mode):
     by_plugin = mode == "prepend"
@@ -212,6 +213,7 @@ def test_tests_run_in_the_layout_of_the_tutorials(layout, mode):
     assert ("1 passed in" if by_plugin else "1 passed") in said  # by the plugin without a warning of an unknown mark
 
 
+@pytest.mark.slow
 def test_the_checklist_runs_tests_in_this_layout(layout):
     code = "from bsjax.submission.checklist import check_plugins; [*_, (_, checks)] = check_plugins('.'); print(checks)"
     assert run(code, cwd=layout).count("problems=()") == 2

@@ -53,6 +53,7 @@ print([name for name in sys.modules if name.startswith("brainscore")], "torch" i
     assert counted == f"{len(folders)} 0" and all_listed == "True" and imported == "[] False"
 
 
+@pytest.mark.slow
 def test_one_with_areas_and_time_steps_answers_with_the_bits_of_each_step(published_plugins, tmp_path):
     """CORnet-S, CORnet and ReAlnet have a wrapper and an extractor of their own."""
     output = run(published_plugins, tmp_path, "-m", "tests.support.cornet", str(published_plugins))

@@ -59,6 +59,7 @@ def shown(tmp_path):
     return StimulusSet({"stimulus_id": ids}, stimulus_paths={i: tmp_path / f"{i}.png" for i in ids})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured by what Linux tells of a process")
 def test_a_budget_makes_batches_small_and_puts_results_on_disk(shown):
     model = from_jax(wide, "net", unit_preprocessing(40), batch_size=32, cache=None)

@@ -261,6 +261,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of a process")
 def test_neuroids_are_computed_as_many_at_a_time_as_fit():
     run = subprocess.run([sys.executable, "-c", BLOCKS], capture_output=True, text=True, check=False)

@@ -16,7 +16,7 @@ NARROW = {
     ("confusion_similarity, ceiling", "subjects"),
 }
 # Rows that fit as many regressions, or psychometric functions, in every draw.
-SLOW = {"cross_subject_consistency, ridge", "threshold"}
+SLOW = {"cross_subject_consistency, ridge", "threshold", "spantime_pls", "spantime_ridge", "mask_regression"}
 EACH = [(name, factor) for name, row in ROWS.items() for factor in row.over if (name, factor) not in NARROW]
 SPLIT = [name for name, row in ROWS.items() if "crossvalidation_kwargs" in row.settings]
 

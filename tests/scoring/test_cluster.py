@@ -52,6 +52,7 @@ def scored(root, place, *how, **variables):
     return said
 
 
+@pytest.mark.slow
 def test_workers_give_what_one_process_gives(plugins, tmp_path):
     tell(plugins, "net2 Tiny.b1", "fail")
     said = scored(plugins, tmp_path / "many.db", "2")

@@ -134,6 +134,7 @@ def test_what_is_no_score_is_a_failure_of_its_cell(good, small, tmp_path):
     assert "lock" in frame.loc["Odd.unwritable", "reason"]
 
 
+@pytest.mark.slow
 def test_a_grid_that_is_killed_goes_on_where_it_stopped(plugins, tmp_path):
     place, rng = tmp_path / "results.db", random.Random(0)
     for cell in [f"net{model} Tiny.b{benchmark}" for model in range(4) for benchmark in range(4)]:
@@ -198,6 +199,7 @@ def test_a_second_ctrl_c_keeps_nothing_of_what_runs(plugins, tmp_path):
         assert run["in_flight"] == 0 and run["ended"] is not None
 
 
+@pytest.mark.slow
 def test_layers_that_benchmarks_share_stimuli_of_are_recorded_in_one_pass(tmp_path, monkeypatch, capsys):
     preprocessing = unit_preprocessing(8, "NCHW")
     activations = from_torch(Net(), "net", preprocessing, cache=ActivationCache(tmp_path / "activations"))
@@ -295,6 +297,7 @@ class Counting(bsjax.Metric):
         return self.metric(source, target)
 
 
+@pytest.mark.slow
 def test_answers_that_are_on_an_accelerator_are_compared_in_one_call(tmp_path, monkeypatch):
     model = bsjax.load_model("gabor-v1")
     layers = [model.with_region_layers({"V1": layer}, f"gabor-{layer}") for layer in ("simple", "complex")]

@@ -121,6 +121,7 @@ def logs(tmp_path):
     return list(tmp_path.glob("bsjax-isolated-*/log.txt"))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the baseline stimulus-order")  # what this benchmark compares with is the model
 def test_an_isolated_score_is_the_same_and_its_environment_is_kept(doe, home, tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match=r"^made with 1\.0$"):

@@ -24,6 +24,7 @@ def test_the_value_of_an_option_may_be_a_list():
     assert len({Job("pixels", "any", one), Job("pixels", "any", one), Job("pixels", "any", other)}) == 2
 
 
+@pytest.mark.slow
 def test_a_job_runs_in_another_process():
     job = Job("pixels", "Simulated.V1-cka", Options.of({"batch_size": 16, "cache": None}))
     code = (

@@ -63,6 +63,7 @@ def test_of_two_commands_that_are_killed_nothing_is_lost_and_nothing_twice(told,
         assert len(rows(tmp_path)) == 32 == len(set(rows(tmp_path))), turn
 
 
+@pytest.mark.slow
 def test_a_cell_that_ends_its_process_is_named_by_the_next_run_and_tried_last(told, tmp_path):
     (told / "net0 Tiny.b1").write_text("kill")
 

@@ -62,6 +62,7 @@ def test_nnx_layers_in_the_order_of_their_computation(net):
     assert layers["conv"] == layers["blocks.11"] == (6, 6, 4) and layers["output"] == (4,)
 
 
+@pytest.mark.slow
 def test_nnx_activations_follow_from_one_another(net, run, stimuli):
     shown = stimuli([0, 5, 2])
     bn = run(shown, "bn")

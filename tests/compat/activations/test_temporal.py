@@ -149,6 +149,7 @@ def test_a_range_of_frames(module, stimuli):
     np.testing.assert_allclose(layer_of(found, "head", 1)[:, :1], by_hand(module, short, 0, 6)["head"], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_causal_bins_see_only_their_past(module, stimuli):
     model = wrapped(module, num_frames=4, inferencer_cls=CausalInferencer)
     found = model(stimuli, ["conv", "head"])

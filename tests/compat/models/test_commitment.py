@@ -116,6 +116,7 @@ def test_the_layer_is_chosen_when_it_is_first_recorded(serve, stimuli):
     np.testing.assert_allclose(seen.values, drawn(pixels_of(paths), ["good"])["good"], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_behaviour_is_read_where_it_is_said(stimuli):
     for layers, readout, expected in (
         (["early", "late"], None, ["late"]),

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import asdict
 
@@ -13,7 +11,6 @@ from bsjax.data.catalogue.post_processing import STEPS
 from bsjax.data.catalogue.published import ACCESS, KINDS, Published, published
 from bsjax.data.remote.storage import assembly_file, stimulus_set_files
 from bsjax.data.types.assemblies import resolve_assembly_class
-from tests.support.paths import REPOSITORY
 
 ENTRIES = [entry for kind in KINDS for entry in published(kind).values()]
 
@@ -104,19 +101,3 @@ def test_another_kind():
 def test_a_change_of_the_answer_changes_nothing():
     published("assembly").clear()
     assert len(published("assembly")) == 144
-
-
-def test_the_catalogue_is_listed_without_xarray_pandas_or_boto3():
-    """In a fresh process, and without what the package ``bsjax.data`` itself imports."""
-    code = (
-        "import json, sys, types\n"
-        "package = types.ModuleType('bsjax.data')\n"
-        f"package.__path__ = [{str(REPOSITORY / 'bsjax' / 'data')!r}]\n"
-        "sys.modules['bsjax.data'] = package\n"
-        "from bsjax.data.catalogue.registry import data_rows\n"
-        "print(json.dumps([len(list(data_rows())), sorted(sys.modules)]))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True)
-    n_rows, modules = json.loads(done.stdout)
-    assert n_rows == 299 + 6
-    assert not {"xarray", "pandas", "numpy", "boto3", "botocore", "netCDF4", "h5py", "jax"} & set(modules)

@@ -47,6 +47,7 @@ def test_each_draw_and_each_permutation_of_ones_own_metric_is_told():
     assert all(each[0][0] == 0 and each[-1][0] == each[-1][1] for each in told.steps.values())
 
 
+@pytest.mark.slow
 def test_layers_and_pairs_are_told():
     class Pairs(Told):
         def __init__(self):

@@ -88,6 +88,7 @@ def test_a_benchmark_makes_the_model_commit(kept):
     assert score == bsjax.score(small().with_region_layers({"V1": "edges"}), "Simulated.V1-ridge")
 
 
+@pytest.mark.slow
 def test_where_nothing_vouches_for_the_model_its_choice_is_not_kept(tmp_path):
     shown = bsjax.load_benchmark("Simulated.V1-cka").target
     ids = shown["stimulus_id"].values
@@ -105,6 +106,7 @@ def test_a_model_with_a_map_chooses_nothing():
         model.start_recording("V2", BIN)
 
 
+@pytest.mark.slow
 def test_a_full_disk_costs_the_note_alone(tmp_path):
     shutil.rmtree(tmp_path / "region_layers", ignore_errors=True)
     (tmp_path / "region_layers").write_text("in the way")
