@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bsjax.benchmarks.kinds.neural import NeuralBenchmark as NeuralBenchmark
     from bsjax.benchmarks.kinds.rsa import RSABenchmark as RSABenchmark
     from bsjax.benchmarks.lazy_loading import LazyLoad as LazyLoad
+    from bsjax.benchmarks.prepare.choices import most_probable as most_probable
     from bsjax.benchmarks.prepare.steps import filter_reliable_neuroids as filter_reliable_neuroids
     from bsjax.benchmarks.prepare.steps import flatten_timebins_into_neuroids as flatten_timebins_into_neuroids
     from bsjax.benchmarks.registry import benchmark_registry as benchmark_registry

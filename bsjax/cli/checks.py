@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 
 
 def print_checks(title: object, checks: Sequence[Check], allowed: Collection[str]) -> tuple[int, int]:
-    """Print a heading and a line for each check: how many fail that may not, and how many there are."""
+    """Print a heading and a line for each check: how many fail that may not, and how many were tried."""
     typer.echo(str(title))
     for check in checks:
         state = "ok" if check.passed else "allowed" if check.name in allowed else "FAILED"
+        state = "skipped" if check.skipped else state
         colour = {"ok": typer.colors.GREEN, "FAILED": typer.colors.RED}.get(state)
         typer.echo(f"  {typer.style(f'{state:7}', fg=colour)}  {check.name:11}  {check.asks}")
-        for line in (line for problem in check.problems for line in problem.splitlines()):
+        for line in (line for words in (*check.problems, check.skipped) for line in words.splitlines()):
             typer.echo(f"           {line}")
-    return sum(not check.passed and check.name not in allowed for check in checks), len(checks)
+    return sum(not check.passed and check.name not in allowed for check in checks), sum(
+        not check.skipped for check in checks
+    )

@@ -45,33 +45,42 @@ class Kind(enum.StrEnum):
 
 
 def new(
-    kind: Annotated[Kind, typer.Argument(help="What the plugin is to register.")],
+    what: Annotated[
+        Kind, typer.Argument(metavar="WHAT", help="What the plugin is to register: benchmark, model, metric or data.")
+    ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called; data by author and year: Doe2026.")],
+    kind: Annotated[
+        str,
+        typer.Option(
+            help="Of a benchmark: neural (the usual one), behaviour, properties or fmri. Of a model: jax (the usual "
+            "one), torch, flax or activations (stored in a file)."
+        ),
+    ] = "",
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where to make its folder.")] = Path("."),
     plugins: Plugins = None,
 ) -> None:
     """Write a plugin that works, to be changed from there.
 
-    It has a small simulated example, and tests that pass.
+    It has a small simulated example, tests that pass, and comments where your own data or network go.
     """
     configure_jax()
     from bsjax.data.publishing.checklist import name_problems
     from bsjax.submission import write_skeleton
 
-    if kind in (Kind.benchmark, Kind.data):
+    if what in (Kind.benchmark, Kind.data):
         for problem in name_problems(name):  # it works all the same
             complain(problem)
-    folder = write_skeleton(kind.value, name, to)
+    folder = write_skeleton(what.value, name, to, kind)
     for path in sorted(folder.iterdir()):
         typer.echo(path)
     where = f"bsjax --plugins {to}"
     use = {
-        Kind.benchmark: f"{where} score -m pixels -b '{name}*'",
+        Kind.benchmark: f"{where} score -m {'gabor-v1' if kind == 'properties' else 'pixels'} -b '{name}*'",
         Kind.model: f"{where} score -m {name} -b Simulated.V1-ridge",
         Kind.metric: f"{where} list metrics",
         Kind.data: f"{where} data show {name}",
     }
-    typer.echo(f"\nuse it:    {use[kind]}\ncheck it:  bsjax check {folder}")
+    typer.echo(f"\nuse it:    {use[what]}\ncheck it:  bsjax check {folder}")
 
 
 def check(
@@ -100,10 +109,12 @@ def check(
         typer.echo(f"{path}: PrecomputedTests().run_test(..., expected={score:.6g})")
     failed, total = 0, 0
     names: set[str] = set()
+    skipped: list[str] = []
     for title, checks in check_plugins(folder, timeout):
         failed_here, total_here = print_checks(title, checks, allow or [])
         failed, total = failed + failed_here, total + total_here
         names |= {item.name for item in checks}
+        skipped += [item.asks for item in checks if item.skipped]
     unknown = sorted(set(allow or []) - names)
     if unknown:
         complain(f"--allow {', '.join(unknown)}: no item is called so; there are: {', '.join(sorted(names))}")
@@ -111,4 +122,4 @@ def check(
         complain(f"{failed} of {total} items fail")
     if failed or unknown:
         raise typer.Exit(1)
-    typer.echo(f"all {total} items are in order")
+    typer.echo(f"all {total} items are in order" + (f"; not tried: {', '.join(skipped)}" if skipped else ""))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bsjax.benchmarks import benchmark_registry
+from bsjax.data import PropertyAssembly
 from bsjax.data.publishing.checklist import Check, id_problems, name_problems, nan_problems
 from bsjax.labelled import Score
 from bsjax.submission.attempt import attempt, check
@@ -98,8 +99,11 @@ def _data(benchmark: Any) -> list[Check]:
     target, problem = attempt(lambda: benchmark.target)
     if problem:
         return [check("data", "its data load", problem)]
-    problems = nan_problems(target)
+    # Not every neuron has every property.
+    problems = [] if isinstance(target, PropertyAssembly) else nan_problems(target)
     stimuli = target.attrs.get("stimulus_set")
+    if stimuli is None:
+        stimuli, _ = attempt(lambda: benchmark.stimuli)
     if stimuli is None:
         problems.append("the assembly has no attrs['stimulus_set']: what is a model to see?")
     elif "stimulus_id" in stimuli:

@@ -26,9 +26,20 @@ _REGISTRIES: dict[str, Registry] = {
 }
 KINDS = tuple(_REGISTRIES)
 """What there are skeletons of."""
+VARIANTS = {
+    "benchmark": {
+        "neural": ".V1-ridge",
+        "behaviour": "-error_consistency",
+        "properties": ".V1-preferred_orientation",
+        "fmri": ".IT-ridge",
+    },
+    "model": {"jax": "", "torch": "", "flax": "", "activations": ""},
+}
+"""The kinds of a benchmark and of a model, the usual one first, and what each adds to the name."""
+_OF_DATA = re.compile(r"(?m)^(from \.data |data_registry\[|stimulus_set_registry\[).*\n|, (data|stimulus_set)_registry")
 
 
-def write_skeleton(kind: str, name: str, to: str | Path = ".") -> Path:
+def write_skeleton(kind: str, name: str, to: str | Path = ".", variant: str = "") -> Path:
     """Write a plugin that works: its registration, its code with a small simulated example, and tests that pass.
 
     Args:
@@ -36,12 +47,13 @@ def write_skeleton(kind: str, name: str, to: str | Path = ".") -> Path:
         name: what it is to be called: for data and benchmarks the first author and the year, as in "Doe2026". The
             benchmark is then "Doe2026.V1-ridge", and comes with data "Doe2026" unless these are registered already.
         to: the folder to make the plugin's folder in.
+        variant: which kind of benchmark or model, one of ``VARIANTS``; by default the first.
 
     Returns:
         The folder of the plugin.
 
     Raises:
-        ValueError: no such kind, no such name, or one that is registered already.
+        ValueError: no such kind or variant, no such name, or one that is registered already.
         FileExistsError: there is a folder of this name; nothing in it is changed.
 
     Example:
@@ -56,11 +68,16 @@ def write_skeleton(kind: str, name: str, to: str | Path = ".") -> Path:
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} cannot be a name: begin with a letter, then letters, digits, '_', '-' and '.'")
     folder = Path(to) / re.sub(r"\W+", "_", name).lower()
-    identifier = f"{name}.V1-ridge" if kind == "benchmark" else name
+    variants = VARIANTS.get(kind, {"": ""})
+    variant = variant or next(iter(variants))
+    if variant not in variants:
+        has = f"there are: {', '.join(variants)}" if variants.keys() != {""} else "there is one only"
+        raise ValueError(f"no {kind} of the kind {variant!r}; {has}")
+    identifier = name + variants[variant]
     _refuse_taken(_REGISTRIES[kind], identifier)
     if kind == "data":
         _refuse_taken(stimulus_set_registry, identifier)
-    files = _files(kind, name, has_data=_has_data(name, Path(to)))
+    files = _files(kind, name, variant, has_data=_has_data(name, Path(to)))
     if folder.exists():
         raise FileExistsError(f"{folder} is there already, and is left as it is: choose another name, or --to a folder")
     for filename, text in files.items():
@@ -68,28 +85,24 @@ def write_skeleton(kind: str, name: str, to: str | Path = ".") -> Path:
     return folder
 
 
-def _files(kind: str, name: str, has_data: bool) -> dict[str, str]:
+def _files(kind: str, name: str, variant: str, has_data: bool) -> dict[str, str]:
+    """Names of files and their texts: those of a variant take the place of the usual ones."""
     word = re.sub(r"\W+", "_", name)
     year = re.search(r"(?:18|19|20)\d\d", name)
-    with_data = kind == "benchmark" and not has_data
     words = {
         "name": name,
         "key": word,
         "year": year[0] if year else str(date.today().year),
         "cls": "".join(part[:1].upper() + part[1:] for part in word.split("_")),
-        "score": "0.87",
-        "data_registries": ", data_registry, stimulus_set_registry" if with_data else "",
-        "data_import": "from .data import load_assembly, load_stimuli\n" if with_data else "",
-        "data_registrations": "",
     }
-    if with_data:
-        of_data = (_TEMPLATES / "data" / f"__init__.py{_SUFFIX}").read_text()
-        lines = [line for line in of_data.splitlines() if "_registry[" in line]
-        words["data_registrations"] = Template("\n".join([*lines, ""])).substitute(words)
-    paths = sorted((_TEMPLATES / kind).glob(f"*{_SUFFIX}"))
-    if with_data:
-        paths.append(_TEMPLATES / "data" / f"data.py{_SUFFIX}")
-    return {path.name.removesuffix(_SUFFIX): Template(path.read_text()).substitute(words) for path in paths}
+    paths = [*(_TEMPLATES / kind).glob(f"*{_SUFFIX}"), *(_TEMPLATES / f"{kind}_{variant}").glob(f"*{_SUFFIX}")]
+    if kind == "benchmark":
+        paths.insert(0, _TEMPLATES / "data" / f"data.py{_SUFFIX}")
+    texts = {path.name.removesuffix(_SUFFIX): Template(path.read_text()).substitute(words) for path in paths}
+    if kind == "benchmark" and has_data:
+        del texts["data.py"]
+        texts["__init__.py"] = _OF_DATA.sub("", texts["__init__.py"])
+    return dict(sorted(texts.items()))
 
 
 def _has_data(name: str, folder: Path) -> bool:

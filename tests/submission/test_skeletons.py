@@ -1,19 +1,65 @@
 """``bsjax new``: what it writes works as it stands, and nothing is overwritten."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 import bsjax
-from bsjax.submission import KINDS, check_plugins, write_skeleton
+from bsjax.submission import KINDS, VARIANTS, write_skeleton
+from bsjax.submission.check_benchmarks import check_benchmark
+from bsjax.submission.check_data import check_data
+from bsjax.submission.check_metrics import check_metric
+from bsjax.submission.check_models import check_model
 from tests.support.forked import run_command
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("kind", "name"), [("benchmark", "Doe2026"), ("model", "doe-net"), ("metric", "distances")])
-def test_a_skeleton_is_in_order(kind, name, tmp_path, search):
-    folder = write_skeleton(kind, name, tmp_path)
+def names():
+    """What there are skeletons of: kind, variant, and a name."""
+    return [(kind, variant, f"Doe2026{kind}{variant}") for kind in KINDS for variant in VARIANTS.get(kind, [""])]
+
+
+@pytest.fixture
+def every_skeleton(tmp_path, search):
+    for kind, variant, name in names():
+        write_skeleton(kind, name, tmp_path, variant)
     search(tmp_path)
-    failed = [(section.title, item) for section in check_plugins(folder) for item in section.checks if not item.passed]
-    assert failed == []
+    return tmp_path
+
+
+def test_every_kind_is_registered_and_loads(every_skeleton):
+    for kind, ends in VARIANTS.items():
+        for variant, end in ends.items():
+            name = f"Doe2026{kind}{variant}{end}"
+            assert getattr(bsjax, f"load_{kind}")(name).identifier == name
+    assert "Doe2026metric" in bsjax.metric_registry and "Doe2026data" in bsjax.data_registry
+
+
+@pytest.mark.slow
+def test_every_skeleton_is_in_order(every_skeleton):
+    asked = {"benchmark": check_benchmark, "model": check_model, "metric": check_metric, "data": check_data}
+    checks = [
+        item for kind, variant, name in names() for item in asked[kind](name + VARIANTS.get(kind, {}).get(variant, ""))
+    ]
+    assert [item for item in checks if not item.passed] == []
+    assert [item.name for item in checks if item.skipped] == ["records"]  # of stored activations
+    tests = sorted(every_skeleton.glob("*/test.py"))
+    options = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-c", os.devnull]
+    command = [sys.executable, "-m", "pytest", *options, "--rootdir", every_skeleton, *tests]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=every_skeleton)
+    assert done.returncode == 0, done.stdout
+    assert len(tests) == len(names())
+
+
+def test_without_pytest_the_rest_is_checked(tmp_path, search):
+    folder = write_skeleton("model", "doe-net", tmp_path)
+    without = "import sys; sys.modules['pytest'] = None; from bsjax.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", without, "check", folder], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    assert lines[-3].split()[:2] == ["skipped", "passing"] and "pip install pytest" in lines[-2]
+    assert lines[-1] == "all 11 items are in order; not tried: its tests pass"
 
 
 @pytest.mark.slow
@@ -43,14 +89,14 @@ def test_a_benchmark_takes_data_that_are_there(tmp_path, search):
     assert benchmark.target.sizes["presentation"] == 96
 
 
-def test_every_kind_is_registered_under_its_name(tmp_path, search):
-    registries = dict(zip(KINDS, ("benchmark", "model", "metric", "data"), strict=True))
-    for kind in KINDS:
-        write_skeleton(kind, f"Name2026.{kind}", tmp_path)
-    search(tmp_path)
-    for kind, registry in registries.items():
-        names = list(getattr(bsjax, f"{registry}_registry"))
-        assert f"Name2026.{kind}" + (".V1-ridge" if kind == "benchmark" else "") in names
+@pytest.mark.parametrize("variant", VARIANTS["benchmark"])
+def test_only_what_is_there_is_registered(variant, tmp_path, search):
+    write_skeleton("data", "Doe2026", tmp_path / "data")
+    search(tmp_path / "data")
+    folder = write_skeleton("benchmark", "Doe2026", tmp_path, variant)
+    text = (folder / "__init__.py").read_text()
+    assert "data" not in text.partition("\n")[2] and "stimulus_set" not in text
+    assert f'benchmark_registry["Doe2026{VARIANTS["benchmark"][variant]}"] = ' in text
 
 
 def test_nothing_is_overwritten(tmp_path):
@@ -61,15 +107,17 @@ def test_nothing_is_overwritten(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "message"),
+    ("kind", "name", "variant", "message"),
     [
-        ("figure", "Doe2026", "no skeleton of a 'figure'; there are: benchmark, model, metric, data"),
-        ("model", "../doe", "cannot be a name"),
-        ("model", "pixels", "model 'pixels' comes with bsjax: choose another name"),
-        ("data", "MajajHong2015.public", "data set 'MajajHong2015.public' comes with bsjax"),
+        ("figure", "Doe2026", "", "no skeleton of a 'figure'; there are: benchmark, model, metric, data"),
+        ("model", "../doe", "", "cannot be a name"),
+        ("model", "pixels", "", "model 'pixels' comes with bsjax: choose another name"),
+        ("data", "MajajHong2015.public", "", "data set 'MajajHong2015.public' comes with bsjax"),
+        ("model", "doe", "fmri", "no model of the kind 'fmri'; there are: jax, torch, flax, activations"),
+        ("metric", "doe", "torch", "no metric of the kind 'torch'; there is one only"),
     ],
 )
-def test_what_cannot_be_written(kind, name, message, tmp_path):
+def test_what_cannot_be_written(kind, name, variant, message, tmp_path):
     with pytest.raises(ValueError, match=message):
-        write_skeleton(kind, name, tmp_path)
+        write_skeleton(kind, name, tmp_path, variant)
     assert list(tmp_path.iterdir()) == []

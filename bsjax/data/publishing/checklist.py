@@ -53,11 +53,13 @@ class Check:
         name: a word for it, by which it can be waived.
         asks: what has to hold.
         problems: what does not, and what to do; none if it passes.
+        skipped: why it could not be tried, and what to do; "" where it was.
     """
 
     name: str
     asks: str
     problems: tuple[str, ...] = ()
+    skipped: str = ""
 
     @property
     def passed(self) -> bool:
