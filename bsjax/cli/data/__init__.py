@@ -119,10 +119,8 @@ def package(
             if f"{kind}path" in packaged:
                 typer.echo(f"{packaged[f'{kind}path']}\n  sha1 {packaged[f'{kind}sha1']}")
     init, by_hand = register_packages(manifest.parent)
-    if by_hand:
-        typer.echo(f"to load the data by their identifiers, put this into {init}:\n\n{by_hand}")
-    else:
-        typer.echo(f"load it: bsjax --plugins {shlex.quote(str(init.parent))} data show {identifier}")
+    use = f"load it: bsjax --plugins {shlex.quote(str(init.parent))} data show {identifier}"
+    typer.echo(f"to load it by its identifier, put this into {init}:\n\n{by_hand}" if by_hand else use)
     typer.echo(
         f"packaged {identifier}; publish it with: bsjax data upload {shlex.quote(str(manifest))} --bucket BUCKET"
     )
