@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from bsjax.data import DataAssembly, NeuroidAssembly, StimulusSet
-from bsjax.labelled.align import at_positions
+from bsjax.labelled.align import STIMULUS, at_positions, require
 from bsjax.models import place_on_screen
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
 
 TimeBins = Sequence[tuple[float, float]]
+TIMES = ("time_bin_start", "time_bin_end")
 
 
 def record(
@@ -48,6 +49,39 @@ def record(
     return squeeze_time(recording)
 
 
+def complete(
+    assembly: DataAssembly, identifier: str, needs: Mapping[str, Sequence[str]], stimuli: bool = True, hint: str = ""
+) -> None:
+    """Refuse the data of a benchmark that lack coordinates, or their stimuli; one message names all that they lack.
+
+    Args:
+        assembly: the data.
+        identifier: of the benchmark.
+        needs: dimension -> coordinates.
+        stimuli: whether they must have their stimuli, ``attrs["stimulus_set"]``, and say which was shown.
+        hint: as for :func:`bsjax.labelled.align.require`.
+
+    Raises:
+        ValueError: they lack something.
+    """
+    shown = [STIMULUS] if stimuli else []
+    needs = {"presentation": [], **needs}
+    needs["presentation"] = [*shown, *needs["presentation"]]
+    lost = stimuli and assembly.attrs.get("stimulus_set") is None
+    more = ["no attrs['stimulus_set']: what is the model to see? give it a bsjax.StimulusSet"] if lost else []
+    require(assembly, needs, f"the assembly of {identifier!r}", *more, hint=hint)
+
+
+def needs_of_recordings(declared: TimeBins | None) -> dict[str, Sequence[str]]:
+    """The coordinates that recordings must have, those of the time bins unless they are declared.
+
+    Example:
+        >>> needs_of_recordings([(70, 170)])
+        {'neuroid': ['region']}
+    """
+    return {"neuroid": ["region"], **({"time_bin": TIMES} if declared is None else {})}
+
+
 def stimuli_of(assembly: DataAssembly, identifier: str) -> StimulusSet:
     """The stimuli that an assembly has presentations of, so that a selection of these is all it takes to compare fewer.
 
@@ -59,9 +93,8 @@ def stimuli_of(assembly: DataAssembly, identifier: str) -> StimulusSet:
         >>> len(stimuli_of(assembly()[:3], "Simulated.V1"))
         3
     """
-    stimuli = assembly.attrs.get("stimulus_set")
-    if stimuli is None:
-        raise ValueError(f"the data of {identifier!r} have no attrs['stimulus_set']: what is the model to see?")
+    complete(assembly, identifier, {})
+    stimuli = assembly.attrs["stimulus_set"]
     seen = stimuli["stimulus_id"].isin(np.unique(assembly["stimulus_id"].values))
     return stimuli if seen.all() else cast("StimulusSet", stimuli[seen])
 
@@ -105,10 +138,7 @@ def single_region(assembly: NeuroidAssembly, identifier: str, declared: str | No
         >>> single_region(assembly(), "Simulated.V1")
         'V1'
     """
-    if "region" not in assembly.coords:
-        raise ValueError(
-            f"the data of {identifier!r} have no 'region' coordinate; they have {', '.join(map(str, assembly.coords))}"
-        )
+    require(assembly, {"neuroid": ["region"]}, f"the assembly of {identifier!r}")
     regions = np.unique(assembly["region"].values.astype(str))
     if len(regions) != 1:
         raise ValueError(
@@ -146,16 +176,10 @@ def timebins_from_assembly(assembly: NeuroidAssembly, declared: TimeBins | None 
         >>> timebins_from_assembly(assembly())
         [(0.0, 100.0)]
     """
-    names = ("time_bin_start", "time_bin_end")
-    missing = [name for name in names if name not in assembly.coords]
-    if missing and declared is not None:
+    if declared is not None and not set(TIMES) <= set(assembly.coords):
         return [(float(start), float(end)) for start, end in declared]
-    if missing:
-        raise ValueError(
-            f"the data have no {' and no '.join(repr(name) for name in missing)} coordinate, "
-            f"in ms after stimulus onset; they have {', '.join(map(str, assembly.coords))}"
-        )
-    starts, ends = (np.atleast_1d(assembly[name].values).astype(float).tolist() for name in names)
+    require(assembly, {"time_bin": TIMES}, "the assembly")
+    starts, ends = (np.atleast_1d(assembly[name].values).astype(float).tolist() for name in TIMES)
     bins = list(zip(starts, ends, strict=True))
     if declared is not None and bins != [tuple(map(float, each)) for each in declared]:
         raise ValueError(f"the data have the time bins {bins}, declared are {list(declared)}")

@@ -15,8 +15,8 @@ def print_checks(title: object, checks: Sequence[Check], allowed: Collection[str
     """Print a heading and a line for each check: how many fail that may not, and how many were tried."""
     typer.echo(str(title))
     for check in checks:
-        state = "ok" if check.passed else "allowed" if check.name in allowed else "FAILED"
-        state = "skipped" if check.skipped else state
+        passed = "skipped" if check.skipped else "ok"
+        state = passed if check.passed else "allowed" if check.name in allowed else "FAILED"
         colour = {"ok": typer.colors.GREEN, "FAILED": typer.colors.RED}.get(state)
         typer.echo(f"  {typer.style(f'{state:7}', fg=colour)}  {check.name:11}  {check.asks}")
         for line in (line for words in (*check.problems, check.skipped) for line in words.splitlines()):

@@ -106,24 +106,41 @@ def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
     for number, setting in enumerate(settings):
         default = "" if setting.default is setting.empty else f" = {setting.default!r}"
         yield f"{'' if number else 'settings':<12}{setting.name}{default}"
-    for number, (name, words) in enumerate(_taken(factory) if registry.kind == "metric" else ()):
-        text = textwrap.fill(f"{name}: {words}", _WIDTH, initial_indent=" " * 12, subsequent_indent=" " * 12)
-        yield text if number else f"{'takes':<12}{text[12:]}"
+    kind = _class_of(factory) if registry.kind == "metric" else None
+    for heading, entries in (("takes", _taken(kind)), ("needs", _needed(kind))) if kind else ():
+        for number, entry in enumerate(entries):
+            text = textwrap.fill(entry, _WIDTH, initial_indent=" " * 12, subsequent_indent=" " * 12)
+            yield text if number else f"{heading:<12}{text[12:]}"
     plugin = registry.plugin_of(identifier)
     if plugin is not None:
         yield f"{'plugin':<12}{plugin.folder}"
 
 
-def _taken(factory: Any) -> list[tuple[str, str]]:
-    """What a metric is called with: each argument, with the dimensions and coordinates that its call says it takes."""
+def _class_of(factory: Any) -> type | None:
+    """The class of what a factory makes, if that can be told without settings."""
     try:
-        kind = factory if inspect.isclass(factory) else type(factory())
+        return factory if inspect.isclass(factory) else type(factory())
     except TypeError:  # it has settings without a default
-        return []
+        return None
+
+
+def _taken(kind: Any) -> list[str]:
+    """What a metric is called with: each argument, with the dimensions and coordinates that its call says it takes."""
     doc = (inspect.getdoc(kind.__call__) or "").replace("``", "")
     section = re.search(r"^Args:\n(.*?)(?:\n\n|\Z)", doc, re.MULTILINE | re.DOTALL)
     entries = re.findall(r"^    (\S[^:\n]*): (.*(?:\n {8}.*)*)", section[1] if section else "", re.MULTILINE)
-    return [(name, " ".join(words.split())) for name, words in entries]
+    return [f"{name}: {' '.join(words.split())}" for name, words in entries]
+
+
+def _needed(kind: type) -> list[str]:
+    """The coordinates that a metric needs, and what each says; last those of the model's answers alone."""
+    from bsjax.core.labels import meanings
+    from bsjax.labelled.metric import Metric
+
+    if not issubclass(kind, Metric):
+        return []
+    own = [name for name in kind.needs_of_source if name not in kind.needs]
+    return [meanings([name]) or name for name in kind.needs] + [f"of the model's answers: {name}" for name in own]
 
 
 def _first_paragraph(described: Any) -> str:

@@ -5,6 +5,37 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+MEANINGS = {
+    "stimulus_id": "which stimulus was shown, by the stimulus_id of the stimulus set",
+    "repetition": "which showing of the stimulus it was, e.g. from 0",
+    "neuroid_id": "a name of each neuron, site or voxel",
+    "region": "where it was recorded, e.g. V1, V2, V4 or IT",
+    "time_bin_start": "when each time bin begins, in ms after stimulus onset",
+    "time_bin_end": "when each time bin ends, in ms after stimulus onset",
+    "subject": "who answered, or was recorded from",
+    "truth": "the right answer to the stimulus",
+    "condition": "within which right and wrong are compared, e.g. the contrast, or one value for all",
+    "sample_obj": "of the two objects on offer, the one that was shown",
+    "dist_obj": "of the two objects on offer, the other one",
+    "image_label": "what the image shows, by the names of the choices",
+    "prediction": "what the person answered",
+    "choice": "what there was to choose from",
+    "image_type": "how the image was altered, by the image_types of the metric",
+    "task": "in which task the trial was",
+}
+"""Coordinates of assemblies, and what each says. It is the data's own to say it: from the log of the experiment, or, of
+what is the same in all trials of a stimulus, from the columns of the stimulus set."""
+
+
+def meanings(names: Iterable[str]) -> str:
+    """What coordinates say, of those that are known.
+
+    Example:
+        >>> meanings(["truth", "mood"])
+        'truth: the right answer to the stimulus'
+    """
+    return "; ".join(f"{name}: {MEANINGS[name]}" for name in names if name in MEANINGS)
+
 
 def remedy(one: Iterable[object], other: Iterable[object], names: Sequence[str], coord: str = "stimulus_id") -> str:
     """What to do about labels that are not the same: some may differ in type (1 and "1") or in Unicode form alone.

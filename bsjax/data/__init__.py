@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bsjax.data.importers.importing import import_data as import_data
     from bsjax.data.publishing.checklist import check_assembly as check_assembly
     from bsjax.data.publishing.checklist import check_stimulus_set as check_stimulus_set
+    from bsjax.data.publishing.local import load_packaged as load_packaged
     from bsjax.data.publishing.packaging import package_data_assembly as package_data_assembly
     from bsjax.data.publishing.packaging import package_data_assembly_locally as package_data_assembly_locally
     from bsjax.data.publishing.packaging import package_stimulus_set as package_stimulus_set

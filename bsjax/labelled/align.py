@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.core.given_arrays import widened
-from bsjax.core.labels import remedy
+from bsjax.core.labels import meanings, remedy
 from bsjax.data.types.plain import without_levels
 from bsjax.engine.transfers import to_host
 
@@ -40,15 +40,55 @@ def coordinate(assembly: xr.DataArray, name: str, dim: str, what: str, missing: 
     """
     variables = assembly.coords.variables  # a tenth of the time that labelled arrays of them would take
     if name not in variables or variables[name].dims != (dim,):
-        present = [str(c) for c, variable in variables.items() if variable.dims == (dim,)]
-        raise ValueError(
-            f"{what} has no coordinate {name!r} on dimension {dim!r}; there are: {', '.join(present) or 'none'}"
-        )
+        raise _lacking(assembly, {dim: [name]}, what)
     values = np.asarray(variables[name].values)
     lost = [] if missing else np.flatnonzero(pd.isna(values))
     if len(lost):
         raise ValueError(f"{what} has no {name} for {listed(lost, f'of its {dim}s')}: give each one, or leave them out")
     return values
+
+
+def require(assembly: xr.DataArray, needs: Mapping[str, Sequence[str]], what: str, *more: str, hint: str = "") -> None:
+    """Refuse an assembly that lacks any of some coordinates; one message names all that it lacks, and what they say.
+
+    Args:
+        assembly: any.
+        needs: dimension -> the coordinates that it must have. A dimension that was dropped may have left a value.
+        what: the assembly, for messages.
+        more: what else is wrong, to be said with it.
+        hint: what is to be said beside it, if something is wrong.
+
+    Raises:
+        ValueError: a coordinate is missing, or there is ``more``.
+
+    Example:
+        >>> trials = xr.DataArray(["dog"], {"stimulus_id": ("presentation", ["a"])}, ["presentation"])
+        >>> require(trials, {"presentation": ["stimulus_id", "truth", "subject"]}, "target")
+        Traceback (most recent call last):
+        ...
+        ValueError: target has no coordinates 'truth', 'subject' on dimension 'presentation'; there are: stimulus_id \
+(truth: the right answer to the stimulus; subject: who answered, or was recorded from)
+    """
+    variables = assembly.coords.variables
+    lacks: dict[str, list[str]] = {}
+    for dim, names in needs.items():
+        places = ((dim,),) if dim in assembly.dims else ((dim,), ())
+        lost = [name for name in dict.fromkeys(names) if name not in variables or variables[name].dims not in places]
+        lacks |= {dim: lost} if lost else {}
+    if lacks or more:
+        raise ValueError(f"{_lacking(assembly, lacks, what, *more)}{hint}")
+
+
+def _lacking(assembly: xr.DataArray, lacks: Mapping[str, Sequence[str]], what: str, *more: str) -> ValueError:
+    said = []
+    for dim, names in lacks.items():
+        present = ", ".join(str(c) for c, variable in assembly.coords.variables.items() if variable.dims == (dim,))
+        known = meanings(names)
+        said.append(
+            f"no coordinate{'s' * (len(names) > 1)} {', '.join(map(repr, names))} on dimension {dim!r}; there are: "
+            f"{present or 'none'}" + (f" ({known})" if known else "")
+        )
+    return ValueError(f"{what} has {', and '.join([*said, *more])}")
 
 
 def quantity(assembly: xr.DataArray, name: str, dim: str, what: str) -> np.ndarray:

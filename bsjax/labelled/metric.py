@@ -47,6 +47,8 @@ class Metric(ABC):
         dtype: in which it computes, None for the default of the device.
         symmetric: whether source and target may trade places.
         normalisation: the name of what its scores take by a ceiling where a benchmark names nothing.
+        needs: the coordinates that presentations of the measurements must have, as far as they are its own.
+        needs_of_source: likewise those of the model's answers.
 
     Example:
         >>> class Slope(Metric):
@@ -64,6 +66,8 @@ class Metric(ABC):
     dtype: str | None = None
     symmetric: bool = False
     normalisation: str = "explained_variance"
+    needs: Sequence[str] = ()
+    needs_of_source: Sequence[str] = ()
 
     @abstractmethod
     def __call__(self, *args: Any, **kwargs: Any) -> Score:

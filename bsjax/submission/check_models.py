@@ -45,8 +45,7 @@ def check_model(identifier: str) -> list[Check]:
     nothing = "" if starts or tasks else f"it starts neither a recording nor a task: {why}"
     checks.append(check("starts", does, nothing))
     if not getattr(model, "looks_at_images", True):
-        advice = "its answers are stored: score a benchmark whose stimuli they are of"
-        return [*checks, Check("records", "it answers to two images", skipped=advice)]
+        return [*checks, Check("records", "it answers to two images", skipped="its answers are stored: score it")]
     images = procedural_stimuli("checklist", n_per_kind=1, n_pixels=64, visual_degrees=8, seed=0).iloc[:2]
     for region in starts:
         checks.append(

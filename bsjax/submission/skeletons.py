@@ -71,8 +71,7 @@ def write_skeleton(kind: str, name: str, to: str | Path = ".", variant: str = ""
     variants = VARIANTS.get(kind, {"": ""})
     variant = variant or next(iter(variants))
     if variant not in variants:
-        has = f"there are: {', '.join(variants)}" if variants.keys() != {""} else "there is one only"
-        raise ValueError(f"no {kind} of the kind {variant!r}; {has}")
+        raise ValueError(f"no {kind} of the kind {variant!r}; there are: {', '.join(variants) or 'none'}")
     identifier = name + variants[variant]
     _refuse_taken(_REGISTRIES[kind], identifier)
     if kind == "data":

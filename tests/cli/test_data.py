@@ -85,6 +85,7 @@ def test_an_experiment_from_a_folder_to_a_bucket_and_back(data, experiment, addr
     files = [
         ".stimulus_Doe2024.csv.verified",
         "Doe2024.package.json",
+        "__init__.py",
         "assy_Doe2024.nc",
         "stimulus_Doe2024.csv",
         "stimulus_Doe2024.zip",
@@ -235,6 +236,12 @@ def here(tmp_path, monkeypatch):
         (["upload", ".", "--bucket", "b"], "bsjax: . holds no package (*.package.json): "),
         (["fetch", "MajajHong"], "bsjax: unknown data set 'MajajHong'; nearest: "),
         (["import", "Geirhos2022"], "bsjax: no data 'Geirhos2022' to import; nearest: Geirhos2021"),
+        (
+            ["import", "trials.csv"],
+            "bsjax: no data 'trials.csv' to import; there are: Algonauts2019, Cowley2026, Geirhos2021, "
+            "Kriegeskorte2008. Files of your own are packaged: `bsjax data package` takes an assembly (.nc) and a "
+            "table of stimuli (.csv, with the columns stimulus_id and filename); ",
+        ),
         (["import", "Geirhos2021", "--from", "nowhere"], "bsjax: nowhere lacks "),
     ],
 )

@@ -106,6 +106,8 @@ def test_show_a_metric_a_model_and_a_data_set(bsjax):
     for name, coordinates in {"i1": ("sample_obj", "dist_obj"), "threshold": ("image_label",), "ridge": ()}.items():
         taken = bsjax("show", name).stdout.partition("\ntakes ")[2]
         assert all(each in taken for each in ("target: ", *coordinates))
+    needs = bsjax("show", "baker_accuracy_delta").stdout.partition("\nneeds ")[2]
+    assert "subject: who answered" in needs and "of the model's answers: animal" in needs
     assert bsjax("show", "gabor-v1").stdout.startswith("gabor-v1, a model\n\nsummary     quadrature Gabor filters")
     assert bsjax("show", "MajajHong2015.public").stdout.startswith("MajajHong2015.public, a data set\n")
     assert bsjax("show", "hvm-public").stdout.startswith("hvm-public, a stimulus set\n")

@@ -114,7 +114,7 @@ def test_nothing_is_overwritten(tmp_path):
         ("model", "pixels", "", "model 'pixels' comes with bsjax: choose another name"),
         ("data", "MajajHong2015.public", "", "data set 'MajajHong2015.public' comes with bsjax"),
         ("model", "doe", "fmri", "no model of the kind 'fmri'; there are: jax, torch, flax, activations"),
-        ("metric", "doe", "torch", "no metric of the kind 'torch'; there is one only"),
+        ("metric", "doe", "torch", "no metric of the kind 'torch'; there are: none"),
     ],
 )
 def test_what_cannot_be_written(kind, name, variant, message, tmp_path):

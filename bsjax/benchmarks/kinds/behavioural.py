@@ -12,11 +12,11 @@ from bsjax.benchmarks import descriptions as wording
 from bsjax.benchmarks.base import BenchmarkBase
 from bsjax.benchmarks.data_digest import data_digest
 from bsjax.benchmarks.descriptions import Paradigm
-from bsjax.benchmarks.experiment import placed, stimuli_of
+from bsjax.benchmarks.experiment import complete, placed, stimuli_of
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import BehavioralAssembly, StimulusSet
 from bsjax.labelled import Score
-from bsjax.labelled.metric import scored
+from bsjax.labelled.metric import as_metric, scored
 from bsjax.labelled.normalise import Normalisation
 from bsjax.models import BrainModel
 
@@ -102,12 +102,25 @@ class BehavioralBenchmark(BenchmarkBase):
         self._answers = answers
         self._load_assembly = loader(assembly)
         self._load_fitting = loader(fitting_stimuli)
+        self._names_truths = fitting_stimuli is None and self.task is Task.label
         self._load_stimuli = None if stimuli is None else loader(stimuli)
 
     @cached_property
     def assembly(self) -> DataAssembly:
-        """People's trials."""
-        return self._load_assembly()
+        """People's trials.
+
+        Raises:
+            ValueError: they lack coordinates that are needed, or their stimuli; the message names all.
+        """
+        assembly = self._load_assembly()
+        metric, of_assembly = as_metric(self.metric), self._load_stimuli is None
+        needs = [*metric.needs, *(["truth"] if self._names_truths else [])]
+        if needs or of_assembly:
+            stimuli = assembly.attrs.get("stimulus_set")
+            columns = [name for name in metric.needs_of_source if stimuli is None or name not in stimuli]
+            lost = f". Its stimuli lack the columns {', '.join(columns)}, which the model's answers need"
+            complete(assembly, self.identifier, {"presentation": needs}, of_assembly, lost if columns else "")
+        return assembly
 
     @cached_property
     def stimuli(self) -> StimulusSet:
@@ -118,7 +131,7 @@ class BehavioralBenchmark(BenchmarkBase):
     def fitting_stimuli(self) -> Any:
         """What the task needs: choices, or stimuli to learn from."""
         given = self._load_fitting()
-        if given is None and self.task is Task.label:
+        if self._names_truths:
             return sorted(np.unique(self.assembly["truth"].values.astype(str)).tolist())
         return given
 

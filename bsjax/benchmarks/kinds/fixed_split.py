@@ -16,6 +16,8 @@ from bsjax.benchmarks.data_digest import data_digest
 from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.benchmarks.experiment import (
     TimeBins,
+    complete,
+    needs_of_recordings,
     placed,
     record,
     single_region,
@@ -138,6 +140,11 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
             "n_stimuli": self.test.sizes["presentation"],
             "n_train_stimuli": self.train.sizes["presentation"],
         }
+
+    def ask(self, candidate: BrainModel) -> None:
+        """Nothing of the model; data that lack something say so before it looks at any stimulus."""
+        for assembly in (self.train, self.test):
+            complete(assembly, self.identifier, needs_of_recordings(self.time_bins))
 
     def stimuli_for(self, candidate: BrainModel) -> list[StimulusSet]:
         """The training and the test stimuli as the model is to see them."""

@@ -12,6 +12,8 @@ from bsjax.benchmarks.data_digest import data_digest
 from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.benchmarks.experiment import (
     TimeBins,
+    complete,
+    needs_of_recordings,
     record,
     single_region,
     squeeze_time,
@@ -128,6 +130,10 @@ class NeuralBenchmark(BenchmarkBase):
             "stimuli": data_digest(self.stimuli),
             "n_stimuli": int(self.target.sizes["presentation"]),
         }
+
+    def ask(self, candidate: BrainModel) -> None:
+        """Nothing of the model; data that lack something say so before it looks at any stimulus."""
+        complete(self._assembly, self.identifier, needs_of_recordings(self.time_bins))
 
     def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> NeuroidAssembly:
         """The model's responses, in the region and the time bins of the data.

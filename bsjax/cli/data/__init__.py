@@ -104,6 +104,7 @@ def package(
     They are those of Brain-Score: the table and a zip file of the stimuli, and the assembly.
     """
     from bsjax.data.publishing.drafts import find_files, package_drafts, read_draft_assembly
+    from bsjax.data.publishing.local import register_packages
 
     tables, assemblies = find_files(paths)
     for kind, found in (("table of stimuli", tables), ("assembly", assemblies)):
@@ -117,6 +118,9 @@ def package(
         for kind in ("csv_", "zip_", ""):
             if f"{kind}path" in packaged:
                 typer.echo(f"{packaged[f'{kind}path']}\n  sha1 {packaged[f'{kind}sha1']}")
+    init, by_hand = register_packages(manifest.parent)
+    use = f"load it: bsjax --plugins {shlex.quote(str(init.parent))} data show {identifier}"
+    typer.echo(f"to load it by its identifier, put this into {init}:\n\n{by_hand}" if by_hand else use)
     typer.echo(
         f"packaged {identifier}; publish it with: bsjax data upload {shlex.quote(str(manifest))} --bucket BUCKET"
     )

@@ -10,6 +10,12 @@ from bsjax.core.left_behind import files_in
 from bsjax.core.messages import some
 from bsjax.core.registry import UnknownIdentifier, nearest
 
+_OWN = (
+    ". Files of your own are packaged: `bsjax data package` takes an assembly (.nc) and a table of stimuli (.csv, with "
+    "the columns stimulus_id and filename); a table of a model's choices (.csv, with the columns stimulus_id and "
+    "choice) is scored: `bsjax score --behaviour`"
+)
+
 
 @dataclass(frozen=True)
 class SourceFile:
@@ -95,7 +101,8 @@ def source(name: str) -> Source:
     if name not in known:
         near = ", ".join(nearest(name, known))
         hint = f"nearest: {near}; " if near else ""
-        raise UnknownIdentifier(f"no data {name!r} to import; {hint}there are: {', '.join(source_names())}")
+        own = _OWN if name.lower().endswith((".csv", ".nc")) else ""
+        raise UnknownIdentifier(f"no data {name!r} to import; {hint}there are: {', '.join(source_names())}{own}")
     return known[name]
 
 

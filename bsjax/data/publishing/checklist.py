@@ -88,7 +88,7 @@ def go_through(items: Iterable[Item[Draft]], draft: Draft) -> list[Check]:
     Example:
         >>> even = Item[int]("even", "the number is even", lambda number: ["it is odd"] if number % 2 else [])
         >>> go_through([even], 3)
-        [Check(name='even', asks='the number is even', problems=('it is odd',))]
+        [Check(name='even', asks='the number is even', problems=('it is odd',), skipped='')]
     """
     found = ((item, item.find(draft)) for item in items)
     return [Check(item.name, item.asks, tuple(problems)) for item, problems in found if problems is not None]

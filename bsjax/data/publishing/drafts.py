@@ -18,7 +18,13 @@ from bsjax.data.publishing.packaging import package_data_assembly_locally, packa
 from bsjax.data.types.assemblies import DataAssembly, resolve_assembly_class
 from bsjax.data.types.stimuli import StimulusSet
 
-_MANIFEST = ".package.json"
+MANIFEST = ".package.json"
+"""How the name of the note beside packaged files ends."""
+
+_COLUMNS = {
+    "stimulus_id": "give each stimulus an id in stimulus_id",
+    "filename": "and in filename the name of its file, as seen from the folder of files",
+}
 _DIGEST = "sha256"  # of all that a manifest says
 _FILES = ("csv_path", "zip_path", "path")
 _NOTED = {
@@ -73,12 +79,12 @@ def read_draft_stimuli(csv_path: str | Path, folder: str | Path | None = None) -
     csv_path = Path(csv_path)
     folder = csv_path.parent if folder is None else Path(folder)
     table = stimulus_table(csv_path)
-    for name, advice in (
-        ("stimulus_id", "give each stimulus an id"),
-        ("filename", "give each stimulus the name of its file, as seen from the folder of files"),
-    ):
-        if name not in table:
-            raise ValueError(f"{csv_path} has no column {name} (columns present: {some(table.columns, 10)}): {advice}")
+    lacks = {name: advice for name, advice in _COLUMNS.items() if name not in table}
+    if lacks:
+        has = f"columns present: {some(table.columns, 10)}"
+        raise ValueError(
+            f"{csv_path} has no column {' and no column '.join(lacks)} ({has}): {'; '.join(lacks.values())}"
+        )
     names = table["filename"].fillna("").astype(str).str.replace("\\", "/")
     outside = [name for name in names if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]
     if outside:
@@ -215,7 +221,7 @@ def write_manifest(folder: str | Path, identifier: str, packages: Mapping[str, M
         for kind, package in packages.items()
     }
     noted = json.dumps({**content, _DIGEST: _digest(content)}, indent=1)
-    return write_atomically(Path(folder) / f"{identifier}{_MANIFEST}", f"{noted}\n".encode())
+    return write_atomically(Path(folder) / f"{identifier}{MANIFEST}", f"{noted}\n".encode())
 
 
 def _digest(content: Mapping[str, Any]) -> str:
@@ -234,11 +240,11 @@ def read_manifest(path: str | Path) -> dict[str, dict[str, Any]]:
     """
     path = Path(path)
     if path.is_dir():
-        found = files_in(path, f"*{_MANIFEST}")
+        found = files_in(path, f"*{MANIFEST}")
         if len(found) > 1:
             raise ValueError(f"{path} holds several packages, name one: {', '.join(file.name for file in found)}")
         if not found:
-            raise FileNotFoundError(f"{path} holds no package (*{_MANIFEST}): make one with `bsjax data package`")
+            raise FileNotFoundError(f"{path} holds no package (*{MANIFEST}): make one with `bsjax data package`")
         [path] = found
     if not path.is_file():
         raise FileNotFoundError(f"there is no {path}")

@@ -12,7 +12,7 @@ import xarray as xr
 from bsjax.core.given_arrays import unmasked
 from bsjax.core.messages import some
 from bsjax.labelled.aggregate import mean_and_deviation, no_error
-from bsjax.labelled.align import STIMULUS, aligned, coordinate
+from bsjax.labelled.align import STIMULUS, aligned, coordinate, require
 from bsjax.labelled.behaviour.responses import NAMES, PRESENTATION, answered, equal, one_choice
 from bsjax.labelled.metric import InPrecision
 from bsjax.labelled.resampling.draws import Drawn
@@ -115,6 +115,8 @@ class ShapeBias(_Shares):
     """
 
     identifier = "shape_bias"
+    needs = (STIMULUS, "texture")
+    needs_of_source = (STIMULUS,)
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """How often the shape is chosen.
@@ -135,6 +137,7 @@ class ShapeBias(_Shares):
         return replace(score, error=error, error_kind="standard error of a share")
 
     def _trials(self, source: xr.DataArray, target: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
+        require(target, {PRESENTATION: self.needs}, "target")
         texture = coordinate(target, "texture", PRESENTATION, "target")
         choices = aligned(one_choice(source, "source"), target).values
         right = equal(choices, target.values)

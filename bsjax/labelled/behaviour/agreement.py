@@ -42,6 +42,8 @@ class _Agreement(InPrecision, WithCeiling):
 
     formula: str
     kernel: Callable[..., Any]
+    needs = (STIMULUS, TRUTH, SUBJECT)
+    needs_of_source = (STIMULUS,)
     no_response: tuple[str, ...] = ()
     within: Sequence[str] = ()
 
@@ -184,6 +186,8 @@ class ErrorConsistency(_Agreement):
     formula = "κ = (o-e)/(1-e)"
     kernel = staticmethod(error_consistency)
     within = (CONDITION,)
+    needs = (STIMULUS, TRUTH, CONDITION, SUBJECT)
+    needs_of_source = (STIMULUS, TRUTH, CONDITION)
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Compares a model with every subject.
@@ -293,6 +297,7 @@ class KatoAccuracyDistance(AccuracyDistance):
 
     identifier = "kato_accuracy_distance"
     no_response = ("", "NaN")
+    needs_of_source = (STIMULUS, TRUTH)
 
     _judged = _Agreement._judged
 

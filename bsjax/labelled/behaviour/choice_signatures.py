@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.aggregate import mean_and_deviation, nan_mean, spread_or_none
-from bsjax.labelled.align import STIMULUS, coordinate, listed, refuse_different, unique_ids, with_dims
+from bsjax.labelled.align import STIMULUS, coordinate, listed, refuse_different, require, unique_ids, with_dims
 from bsjax.labelled.behaviour.responses import SUBJECT
 from bsjax.labelled.metric import WithCeiling
 from bsjax.labelled.resampling.draws import Drawn
@@ -69,6 +69,9 @@ class ChoiceSignature(WithCeiling):
         >>> score.n_units, float(score) > 0.9
         (3, True)
     """
+
+    needs = (STIMULUS, "truth", "sample_obj", "dist_obj")
+    needs_of_source = (STIMULUS,)
 
     identifier: str = field()
     repetitions: int = 2
@@ -197,7 +200,8 @@ class _Trials:
         self, trials: xr.DataArray, images: np.ndarray | None = None, objects: np.ndarray | None = None
     ) -> None:
         trials = with_dims(trials, "target", "presentation")
-        names = (STIMULUS, "truth", "sample_obj", "dist_obj")
+        names = ChoiceSignature.needs
+        require(trials, {"presentation": names}, "target")
         stimuli, truth, sample, distractor = (coordinate(trials, name, "presentation", "target") for name in names)
         chosen = np.asarray(trials.values)
         self.answered = ~pd.isna(chosen)

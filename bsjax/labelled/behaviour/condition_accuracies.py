@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.aggregate import mean_score, nan_mean
-from bsjax.labelled.align import aligned, coordinate, listed, origins_of, quantity
+from bsjax.labelled.align import STIMULUS, aligned, coordinate, listed, origins_of, quantity, require
 from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
 from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
 from bsjax.labelled.metric import InPrecision, WithCeiling
@@ -47,6 +47,8 @@ class BakerAccuracyDelta(WithCeiling):
     """
 
     identifier = "baker_accuracy_delta"
+    needs = ("image_type", SUBJECT)
+    needs_of_source = ("image_type", "animal")
 
     image_types: Sequence[str] = field(hash=False)
     splits: int = SPLITS
@@ -70,6 +72,8 @@ class BakerAccuracyDelta(WithCeiling):
         Raises:
             ValueError: a coordinate or an image type is missing, or the model has no image of a category.
         """
+        require(target, {PRESENTATION: self.needs}, "target")
+        require(source, {PRESENTATION: self.needs_of_source}, "source")
         source = one_choice(source, "source")
         animal = coordinate(source, "animal", PRESENTATION, "source")
         drop, animals = self._drops(source, equal(source.values, animal), animal, "source")
@@ -136,6 +140,8 @@ class ConditionAccuracySimilarity(InPrecision, WithCeiling):
     """
 
     identifier = "condition_accuracy_similarity"
+    needs = (STIMULUS, SUBJECT, "object_class", "human_accuracy", "visibility", *_CONDITION)
+    needs_of_source = (STIMULUS,)
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Compares a model with every person on the images that the person saw.
@@ -149,6 +155,7 @@ class ConditionAccuracySimilarity(InPrecision, WithCeiling):
         Raises:
             ValueError: a coordinate is missing, or the two hold different stimuli.
         """
+        require(target, {PRESENTATION: self.needs}, "target")
         choices = aligned(source, target).values
         right = choices == coordinate(target, "object_class", PRESENTATION, "target")
         return self._correlations(_by_condition(target, right, "target"), _people(target, "target"), None)

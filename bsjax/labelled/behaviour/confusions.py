@@ -8,7 +8,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.core.labels import remedy
-from bsjax.labelled.align import coordinate, listed, only_in
+from bsjax.labelled.align import coordinate, listed, only_in, require
 from bsjax.labelled.behaviour.responses import PRESENTATION, answered, chosen, equal, refuse_other_truths, truth_table
 from bsjax.labelled.behaviour.subject_halves import SPLITS, random_halves, reliability
 from bsjax.labelled.metric import InPrecision, WithCeiling
@@ -47,6 +47,7 @@ class _OfPeople(InPrecision, WithCeiling):
         Raises:
             ValueError: a coordinate is missing, or there is one subject only.
         """
+        require(assembly, {PRESENTATION: [*self.needs, "subject_id"]}, "assembly")
         answers = _answers(assembly, "assembly")
         who, names = pd.factorize(_on_trials(assembly, "subject_id", "assembly"), sort=True)
         first = random_halves(np.asarray(names), splits, random_state, "assembly")
@@ -67,6 +68,27 @@ class _OfPeople(InPrecision, WithCeiling):
     @abstractmethod
     def _numbers(self, people: xr.DataArray) -> int:
         """How many numbers it correlates."""
+
+    def _labels(self, probabilities: xr.DataArray, people: xr.DataArray) -> np.ndarray:
+        """The labels, which are those of both sides, and of which a stimulus has one.
+
+        Raises:
+            ValueError: a coordinate is missing, labels differ, or a stimulus has several.
+        """
+        require(people, {PRESENTATION: self.needs}, "human_assembly")
+        require(probabilities, {PRESENTATION: self.needs_of_source}, "probabilities")
+        refuse_other_truths(
+            [truth_table(side, "image_label") for side in (probabilities, people)], ["probabilities", "human_assembly"]
+        )
+        labels = coordinate(probabilities, "choice", "choice", "probabilities")
+        shown = _on_trials(people, "image_label", "human_assembly")
+        if only := only_in(
+            labels, shown, ("the choices of probabilities", "the image_label of human_assembly"), "label"
+        ):
+            raise ValueError(
+                f"{'; '.join(only)}. {remedy(labels, shown, ('probabilities', 'human_assembly'), 'choice')}"
+            )
+        return labels
 
     def _score(self, value: float, mask: np.ndarray, raw: xr.DataArray | None = None) -> Score:
         made, lost = self.provenance(), int((~mask).sum())
@@ -96,6 +118,8 @@ class ConfusionSimilarity(_OfPeople):
     """
 
     identifier = "confusion_similarity"
+    needs = ("image_label", "prediction")
+    needs_of_source = ("image_label",)
 
     def __call__(self, probabilities: xr.DataArray, human_assembly: xr.DataArray) -> Score:
         """Compares a model with all people together.
@@ -108,7 +132,7 @@ class ConfusionSimilarity(_OfPeople):
             ValueError: a coordinate is missing, the model's choices are not people's labels, or a stimulus has several
                 labels.
         """
-        labels = _labels(probabilities, human_assembly)
+        labels = self._labels(probabilities, human_assembly)
         shown = _on_trials(probabilities, "image_label", "probabilities")
         model = _confusions(shown, chosen(probabilities, "probabilities"), labels)
         people = _confusions(*_answers(human_assembly, "human_assembly"), labels)
@@ -142,6 +166,8 @@ class TasksConsistency(_OfPeople):
     """
 
     identifier = "tasks_consistency"
+    needs = ("image_label", "prediction", "task")
+    needs_of_source = ("image_label", "manipulation", "manipulation_details")
 
     def __call__(self, probabilities: xr.DataArray, human_assembly: xr.DataArray) -> Score:
         """Compares a model with all people together.
@@ -158,7 +184,7 @@ class TasksConsistency(_OfPeople):
             ValueError: a coordinate is missing, the model's choices are not people's labels, the model has no stimulus
                 for a task, or a stimulus has several labels.
         """
-        _labels(probabilities, human_assembly)
+        self._labels(probabilities, human_assembly)
         truth, choice = _answers(human_assembly, "human_assembly")
         task, tasks = pd.factorize(_on_trials(human_assembly, "task", "human_assembly"), sort=True)
         kinds = [_on_trials(probabilities, name, "probabilities") for name in ("manipulation", "manipulation_details")]
@@ -224,17 +250,6 @@ def _on_trials(assembly: xr.DataArray, name: str, what: str) -> np.ndarray:
 def _answers(assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray]:
     refuse_other_truths([truth_table(assembly, "image_label")], [what])
     return _on_trials(assembly, "image_label", what), _on_trials(assembly, "prediction", what)
-
-
-def _labels(probabilities: xr.DataArray, people: xr.DataArray) -> np.ndarray:
-    refuse_other_truths(
-        [truth_table(side, "image_label") for side in (probabilities, people)], ["probabilities", "human_assembly"]
-    )
-    labels = coordinate(probabilities, "choice", "choice", "probabilities")
-    shown = _on_trials(people, "image_label", "human_assembly")
-    if only := only_in(labels, shown, ("the choices of probabilities", "the image_label of human_assembly"), "label"):
-        raise ValueError(f"{'; '.join(only)}. {remedy(labels, shown, ('probabilities', 'human_assembly'), 'choice')}")
-    return labels
 
 
 def _confusions(truth: np.ndarray, choice: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -10,7 +10,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bsjax.core.labels import remedy
-from bsjax.labelled.align import STIMULUS, coordinate, listed, with_dims
+from bsjax.labelled.align import STIMULUS, coordinate, listed, require, with_dims
 
 PRESENTATION, SUBJECT, TRUTH, CONDITION = "presentation", "subject", "truth", "condition"
 NAMES = {"stimuli": STIMULUS, "subjects": SUBJECT}
@@ -97,6 +97,7 @@ def judged_responses(
     """
     assembly = one_choice(assembly, what)
     names = [STIMULUS, *by, *([TRUTH] if truth is None else []), *([observer] if observer else [])]
+    require(assembly, {PRESENTATION: names}, what)
     columns = {name: coordinate(assembly, name, PRESENTATION, what) for name in dict.fromkeys(names)}
     table = pd.DataFrame({**columns, "response": np.asarray(assembly.values)})
     return table.assign(

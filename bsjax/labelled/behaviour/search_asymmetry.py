@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.aggregate import error_over, mean_and_deviation, nan_mean
-from bsjax.labelled.align import DRAWN_ROW, coordinate, listed, quantity
+from bsjax.labelled.align import DRAWN_ROW, coordinate, listed, quantity, require
 from bsjax.labelled.metric import Metric, WithCeiling
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
@@ -48,7 +48,11 @@ class ValueDelta(Metric):
         keep(self, scale=finite_number(self.scale, "scale"))
 
     def __call__(self, source_value: float, target_value: float) -> Score:
-        """How near the two numbers are; NaN where one is NaN. Two single numbers give no error."""
+        """How near the two numbers are; NaN where one is NaN. Two single numbers give no error.
+
+        Args:
+            source_value, target_value: the model's number and the measured one.
+        """
         both = np.array([source_value, target_value], float)
         value = float(self.run(value_delta, *both, scale=self.scale))
         raw = xr.DataArray(both, {"side": ["source", "target"]}, ["side"])
@@ -84,6 +88,7 @@ class AsymmetryDelta(WithCeiling):
     """
 
     identifier = "asymmetry_delta"
+    needs = needs_of_source = ("participant_id", "block", "distractor_nums", "correct")
 
     lapse_rate: float
     scale: float = 0.75
@@ -160,6 +165,7 @@ class _Trials:
     """Trials as codes of the person and the cell (block and number of other items) together."""
 
     def __init__(self, assembly: xr.DataArray, what: str) -> None:
+        require(assembly, {"presentation": AsymmetryDelta.needs}, what)
         who, names = pd.factorize(coordinate(assembly, "participant_id", "presentation", what))
         block = pd.Index(BLOCKS).get_indexer(pd.Index(coordinate(assembly, "block", "presentation", what)))
         others = quantity(assembly, "distractor_nums", "presentation", what)

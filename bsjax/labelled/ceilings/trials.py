@@ -17,7 +17,7 @@ from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.programs.compilation import compiled
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import over_neuroids
-from bsjax.labelled.align import STIMULUS, TIME_BIN, coordinate, listed
+from bsjax.labelled.align import STIMULUS, TIME_BIN, coordinate, listed, require
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI
@@ -121,6 +121,7 @@ def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str 
     Raises:
         ValueError: a coordinate is missing, a trial is there twice, or nothing is repeated.
     """
+    require(assembly, {"presentation": [stimulus_coord, split_coord]}, "assembly")
     stimuli = coordinate(assembly, stimulus_coord, "presentation", "assembly")
     repetitions = coordinate(assembly, split_coord, "presentation", "assembly")
     rows = np.asarray(assembly.values)

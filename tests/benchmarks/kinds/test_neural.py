@@ -192,15 +192,23 @@ def test_missing_coordinates_are_named():
         coords={"stimulus_id": ("presentation", ["a", "b"]), "neuroid_id": ("neuroid", ["n"])},
         dims=["presentation", "neuroid"],
     )
-    with pytest.raises(ValueError, match="of 'X' have no 'region' coordinate; they have stimulus_id, neuroid"):
+    with pytest.raises(ValueError, match="of 'X' has no coordinate 'region' on .* there are: neuroid_id"):
         single_region(bare, "X")
-    with pytest.raises(ValueError, match="no 'time_bin_start' and no 'time_bin_end' coordinate"):
+    with pytest.raises(ValueError, match="no coordinates 'time_bin_start', 'time_bin_end' on dimension 'time_bin'"):
         timebins_from_assembly(bare)
+
+
+def test_all_that_is_missing_is_named_at_once(model):
+    bare = NeuroidAssembly(np.ones((2, 1)), dims=["presentation", "neuroid"])
+    with pytest.raises(ValueError, match="has no coordinate 'stimulus_id' on dimension 'presentation'") as raised:
+        benchmark(bare)(model())
+    for words in ("'region' on dimension 'neuroid'", "'time_bin_start', 'time_bin_end'", "attrs['stimulus_set']"):
+        assert words in str(raised.value)
 
 
 def test_data_without_stimuli_are_an_error(trials, model):
     del trials.attrs["stimulus_set"]
-    with pytest.raises(ValueError, match=r"have no attrs\['stimulus_set'\]"):
+    with pytest.raises(ValueError, match=r"has no attrs\['stimulus_set'\]"):
         benchmark(trials)(model())
 
 

@@ -223,7 +223,7 @@ def test_time_bins():
     assembly = responses(0, 3)
     assert timebins_from_assembly(assembly) == [(70, 170)]
     assert timebins_from_assembly(LazyLoad(lambda: in_time(assembly))) == [(70, 80), (80, 90)]
-    with pytest.raises(ValueError, match="no 'time_bin_start' and no 'time_bin_end' coordinate"):
+    with pytest.raises(ValueError, match="no coordinates 'time_bin_start', 'time_bin_end' on dimension 'time_bin'"):
         timebins_from_assembly(assembly.drop_vars(["time_bin_start", "time_bin_end"]))
 
 

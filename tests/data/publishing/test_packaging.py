@@ -217,6 +217,7 @@ def test_problems_of_both_are_told_at_once_and_nothing_is_left(folder, tmp_path)
     [
         ("stimulus_id,size\na,1\n", "has no column filename"),
         ("filename,size\na.png,1\n", "has no column stimulus_id"),
+        ("size\n1\n", "has no column stimulus_id and no column filename .*in stimulus_id; .*in filename the name"),
         ("stimulus_id,filename\na,../../a.png\n", "leads out of the folder"),
         ("stimulus_id,filename\na,/etc/passwd\n", "leads out of the folder"),
     ],

@@ -1,0 +1,77 @@
+"""Packages of data on this disk, by their identifiers: their folder is made a plugin that registers them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from bsjax.core.digests.files import digests_of
+from bsjax.core.files import write_atomically
+from bsjax.core.left_behind import files_in
+from bsjax.data.catalogue.registry import load_stimulus_set
+from bsjax.data.files.netcdf import read_assembly
+from bsjax.data.files.stimulus_files import read_stimulus_set
+from bsjax.data.publishing.drafts import MANIFEST, read_manifest
+from bsjax.data.types.assemblies import DataAssembly
+from bsjax.data.types.merging import attach_stimulus_set
+from bsjax.data.types.stimuli import StimulusSet
+
+_HEADING = '"""Packaged data; `bsjax data package` writes this file."""\n\n'
+_IMPORTS = """from pathlib import Path
+
+from bsjax import data_registry, stimulus_set_registry
+from bsjax.data import load_packaged
+
+"""
+_REGISTRIES = {"stimulus_set": "stimulus_set_registry", "assembly": "data_registry"}
+
+
+def load_packaged(package: str | Path, kind: str = "assembly") -> DataAssembly | StimulusSet:
+    """The assembly of a package on this disk, with its stimulus set, which is loaded by its identifier; or the latter.
+
+    Args:
+        package: what ``bsjax data package`` wrote: its ``.package.json``, or the folder that holds the only one.
+        kind: ``"assembly"`` or ``"stimulus_set"``.
+
+    Raises:
+        FileNotFoundError: there is no package, or a file of it is not there.
+        ValueError: it holds no such thing, or a file was changed since.
+        KeyError: the stimulus set of the assembly is not registered.
+    """
+    packages = read_manifest(package)
+    if kind not in packages:
+        raise ValueError(f"{package} holds no {kind}, only: {', '.join(packages)}")
+    noted = packages[kind]
+    for name in [name for name in noted if name.endswith("path")]:
+        if digests_of(noted[name], ["sha256"])["sha256"] != noted[f"{name.removesuffix('path')}sha256"]:
+            raise ValueError(f"{noted[name]} was changed since it was packaged: package the data again")
+    if kind == "stimulus_set":
+        stimuli = read_stimulus_set(noted["csv_path"], noted["zip_path"])
+        stimuli.identifier = noted["identifier"]
+        return stimuli
+    assembly = read_assembly(noted["path"], noted["cls"])
+    if noted["stimulus_set_identifier"] is not None:
+        assembly = attach_stimulus_set(assembly, load_stimulus_set(noted["stimulus_set_identifier"]))
+    assembly.attrs["identifier"] = noted["identifier"]
+    return assembly
+
+
+def register_packages(folder: str | Path) -> tuple[Path, str]:
+    """Make a folder of packages a plugin that registers all of them, unless it is a plugin of somebody's own.
+
+    Returns:
+        Its ``__init__.py``; and the code that has to be put into it by hand, "" where it was written.
+
+    Raises:
+        OSError, ValueError: the file cannot be written, or a package not be read.
+    """
+    folder = Path(folder)
+    lines: dict[str, str] = {}
+    for file in files_in(folder, f"*{MANIFEST}"):
+        for kind, noted in read_manifest(file).items():
+            entry, where = f"{_REGISTRIES[kind]}[{json.dumps(noted['identifier'])}]", json.dumps(file.name)
+            lines[entry] = f'{entry} = lambda: load_packaged(Path(__file__).with_name({where}), "{kind}")\n'
+    init, code = folder / "__init__.py", "".join([_IMPORTS, *lines.values()])
+    if init.exists() and not init.read_text().startswith(_HEADING):
+        return init, code
+    return write_atomically(init, (_HEADING + code).encode()), ""
