@@ -23,9 +23,9 @@ def history(records: Records) -> dict[str, Any]:
 
     Returns:
         ``started``, a column of ``(leaves, models)``, in seconds since 1970, 0 of what is not known; ``earlier``,
-        columns ``leaf``, ``model``, ``version`` (0 of what is not known), ``started``, ``score``, with a row for each
-        score that the site has not; ``changes``, in words what changed from the score before, and ``change``, of all
-        scores of the site and all that were before them the number of these words.
+        columns ``leaf``, ``model``, ``version`` (0 of what is not known), ``started``, ``score``, ``error``, with a row
+        for each score that the site has not; ``changes``, in words what changed from the score before, and ``change``,
+        of all scores of the site and all that were before them the number of these words.
     """
     shown = set(records.texts["key"][records.columns["state"] == 1])
     found: Any = records.history  # pandas' stubs take columns of text for arrays
@@ -42,7 +42,11 @@ def history(records: Records) -> dict[str, Any]:
         "change": _plain(np.array(change, np.int32)),
         "started": _plain(_seconds(records.texts["started"].ravel())),
         "earlier": {name: _plain(values.astype(np.int32)) for name, values in earlier.items()}
-        | {"started": _plain(started), "score": _plain(found["score"].to_numpy(float))},
+        | {
+            "started": _plain(started),
+            "score": _plain(found["score"].to_numpy(float)),
+            "error": _plain(found["error"].to_numpy(float)),
+        },
     }
 
 

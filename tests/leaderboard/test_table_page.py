@@ -117,6 +117,25 @@ def test_models_without_any_score_are_shown_when_asked_for(page, tmp_path):
     assert [row[0] for row in cells(page)[1:]] == ["pixels", "broken"]
 
 
+def test_the_table_of_a_past_day(page, tmp_path):
+    store = ResultStore(tmp_path / "results.db")
+    for month, model, value, version in [(5, "a", 0.1, 1), (6, "b", 0.2, 1), (7, "a", 0.3, 1), (8, "b", 0.4, 2)]:
+        start = f"2026-0{month}-01T12:00:00+00:00"
+        store.add(scored(model, "Doe2026-odd", value, start=start, benchmark_version=version))
+    site = build(store, tmp_path / "site").folder
+    days = {
+        "2026-04-30": [],
+        "2026-05-01": [["a", "0.100"]],
+        "2026-06-15": [["b", "0.200"], ["a", "0.100"]],
+        "2026-07-15": [["a", "0.300"], ["b", "0.200"]],
+        "2026-09-01": [["b", "0.400"]],  # of the version before there is no score in the table of today
+        "": [["b", "0.400"]],
+    }
+    for day, expected in days.items():
+        show(page, site, f"until={day}")
+        assert [[row[0], row[2]] for row in cells(page)[1:]] == expected, day
+
+
 @pytest.mark.parametrize("how", ["available", "website"])
 def test_numbers_are_those_of_the_store_digit_for_digit(table, ordinary_site, ordinary_store, how):
     show(table, ordinary_site, f"how={how}&weight=3*V4&weight=0.3*neural_vision&weight=0*IT")

@@ -4,7 +4,8 @@
 document.addEventListener("DOMContentLoaded", () => {
   const { data, element, named, shown, STATES, MISSING, SCORED, UNDEFINED, FAILED, NOT_APPLICABLE } = bsjax;
   const V = bsjax.view;
-  const { nodes, models, cells, reasons, leaves } = data();
+  const { nodes, models, reasons, leaves } = data();
+  let cells = data().cells;
   const by = (id) => document.getElementById(id);
   const table = by("table"), scroll = by("scroll"), tip = by("tip");
   const head = table.tHead, [before, body, after] = table.tBodies, group = table.querySelector("colgroup");
@@ -22,6 +23,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function update(said = true) {
     found = V.scores(view);
+    cells = bsjax.cellsAt(view.until);
     columns = V.columns(view, found);
     rows = V.rows(view, found);
     rank();
@@ -62,7 +64,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const n = leaves.filter((leaf) => found.kept[leaf.number]).length;
     by("said").replaceChildren(
       `${rows.length} of ${models.length} models, ${n} of ${leaves.length} benchmarks, ${columns.length} columns; sorted by `,
-      named(order), `, ${view.byName ? (view.ascending ? "from Z to A" : "from A to Z") : view.ascending ? "lowest first" : "highest first"}.`,
+      named(order), `, ${view.byName ? (view.ascending ? "from Z to A" : "from A to Z") : view.ascending ? "lowest first" : "highest first"}${view.until ? `; as of ${view.until}` : ""}.`,
     );
   }
 
@@ -231,7 +233,7 @@ document.addEventListener("DOMContentLoaded", () => {
   function moreOf(node, model, at) {
     if (view.cells === "score") return "";
     if (view.cells === "error") return Number.isNaN(found.error[at]) ? "" : ` <small>± ${shown(found.error[at])}</small>`;
-    const ends = V.interval(node, model, found);
+    const ends = V.interval(node, model, found, view);
     return ends === null ? "" : ` <small>${shown(ends.low)}–${shown(ends.high)}</small>`;
   }
 
@@ -257,7 +259,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const at = node.number * models.length + model, state = stateOf(node, model);
     const lines = [[named(node.identifier), ` of `, named(models[model].identifier)]];
     if (state === SCORED) {
-      const ends = V.interval(node, model, found), averaged = found.error[at];
+      const ends = V.interval(node, model, found, view), averaged = found.error[at];
       const own = node.leaf < 0 ? averaged : cells.error[node.leaf * models.length + model];
       lines.push([`score ${found.score[at]}`]);
       lines.push([Number.isNaN(own) ? "error not known" : `error ${shown(own, 4)}`]);
@@ -426,7 +428,7 @@ document.addEventListener("DOMContentLoaded", () => {
     draw(true);
   }
 
-  const TEXTS = { model: "model", "model-family": "modelFamily", benchmark: "benchmark", how: "how", cells: "cells" };
+  const TEXTS = { model: "model", "model-family": "modelFamily", benchmark: "benchmark", how: "how", cells: "cells", until: "until" };
   const CHECKS = { complete: "completeOnly", failed: "withFailed", public: "publicOnly" };
 
   function fillChoices() {

@@ -2,7 +2,7 @@
 "use strict";
 
 (function () {
-  const { data, aggregate, rankBounds, leafWeights, rankIntervals, readView, writeView, MISSING, SCORED } = bsjax;
+  const { data, cellsAt, aggregate, rankBounds, leafWeights, rankIntervals, readView, writeView, MISSING, SCORED } = bsjax;
   const FACETS = ["region", "modality", "species", "family"];
   const CELLS = ["score", "error", "interval"];
   const HOWS = ["available", "website"];
@@ -11,7 +11,7 @@
   function initial() {
     return {
       model: "", modelFamily: "", benchmark: "", facets: {}, publicOnly: false, completeOnly: false, withFailed: false,
-      how: data().how, cells: "score",
+      how: data().how, cells: "score", until: "",
       // What hangs from "open" nodes is shown, and "override" says of single columns that they are, or are not, whatever
       // is open.
       open: openAtFirst(),
@@ -38,6 +38,7 @@
     });
     for (const facet of FACETS) if (one(facet)) view.facets[facet] = one(facet);
     if (HOWS.includes(one("how"))) view.how = one("how");
+    if (!Number.isNaN(Date.parse(one("until")))) view.until = one("until");
     if (CELLS.includes(one("cells"))) view.cells = one("cells");
     for (const number of numbers("open")) view.open.add(number);
     for (const number of numbers("shut")) view.open.delete(number);
@@ -63,7 +64,7 @@
     writeView({
       model: view.model, "model-family": view.modelFamily, benchmark: view.benchmark, ...view.facets,
       public: view.publicOnly ? "1" : "", complete: view.completeOnly ? "1" : "", failed: view.withFailed ? "1" : "",
-      how: view.how === data().how ? "" : view.how, cells: view.cells === "score" ? "" : view.cells,
+      how: view.how === data().how ? "" : view.how, cells: view.cells === "score" ? "" : view.cells, until: view.until,
       open: [...view.open].filter((number) => !first.has(number)).map(name),
       shut: [...first].filter((number) => !view.open.has(number)).map(name),
       show: overridden(true), hide: overridden(false),
@@ -85,11 +86,11 @@
 
   /* The scores of all nodes under the choices; worked out anew only where one that decides them has changed. */
   function scores(view) {
-    const { nodes, leaves, models, cells, normalHalf } = data();
+    const { nodes, leaves, models, normalHalf } = data();
     const included = new Set(leaves.filter((leaf) => isChosen(leaf, view)).map((leaf) => leaf.number));
-    const key = JSON.stringify([view.how, [...view.weights], leaves.length === included.size ? 0 : [...included]]);
+    const key = JSON.stringify([view.how, view.until, [...view.weights], leaves.length === included.size ? 0 : [...included]]);
     if (last.key !== key)
-      last = { key, found: aggregate(nodes, cells, models.length, normalHalf, view.how, view.weights, included) };
+      last = { key, found: aggregate(nodes, cellsAt(view.until), models.length, normalHalf, view.how, view.weights, included) };
     return last.found;
   }
 
@@ -189,8 +190,8 @@
   }
 
   /* Whether a model has a score on any benchmark, whatever is chosen: others have only failed. */
-  function hasScore(model) {
-    const { leaves, models, cells } = data();
+  function hasScore(model, view) {
+    const { leaves, models } = data(), cells = cellsAt(view.until);
     return leaves.some((leaf) => cells.state[leaf.leaf * models.length + model] === SCORED);
   }
 
@@ -201,7 +202,7 @@
       (model) =>
         (!view.model || has(model.identifier, view.model)) &&
         (!view.modelFamily || model.family === view.modelFamily) &&
-        (view.withFailed || hasScore(model.number)) &&
+        (view.withFailed || hasScore(model.number, view)) &&
         (!view.completeOnly || isComplete(found, model.number)),
     );
     const way = view.ascending ? 1 : -1;
@@ -216,8 +217,8 @@
   }
 
   /* The ends of the interval of 95 % that is shown of a cell, and of what it is; null where nothing is known. */
-  function interval(node, model, found) {
-    const { cells, models, intervals, normalHalf } = data();
+  function interval(node, model, found, view) {
+    const { models, intervals, normalHalf } = data(), cells = cellsAt(view.until);
     const at = node.number * models.length + model, cell = node.leaf * models.length + model;
     if (node.leaf >= 0 && !Number.isNaN(cells.low[cell]))
       return { low: cells.low[cell], high: cells.high[cell], words: intervals[cells.interval[cell]] };
@@ -237,7 +238,7 @@
       const numbers = shownColumns.flatMap((node) => {
         const at = node.number * models.length + number;
         if (found.state[at] !== SCORED) return ["", ...more.map(() => "")];
-        const ends = interval(node, number, found);
+        const ends = interval(node, number, found, view);
         const known = { error: found.error[at], low: ends?.low ?? NaN, high: ends?.high ?? NaN };
         return [found.score[at], ...more.map((name) => known[name])].map((value) => (Number.isNaN(value) ? "" : String(value)));
       });
