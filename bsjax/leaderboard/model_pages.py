@@ -40,7 +40,7 @@ def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
                 root="../",
                 charts=True,
                 model=model,
-                rows=[_row(records, at, node, number) for at, node in enumerate(records.nodes)],
+                rows=[(min(node.depth, 5), *_row(records, at, node, number)) for at, node in enumerate(records.nodes)],
                 layers=_layers(model, origins),
                 profiles=profiles_of.get(model.identifier, []),
                 facts=_facts(model),
