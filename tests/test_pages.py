@@ -30,7 +30,7 @@ def test_the_python_that_needs_the_core_alone():
     assert len(core) == len(PYTHON) - 2
     printed = run("\n".join(core)).splitlines()
     scores = [line for line in printed if re.match(r"Score\(0\.\d{4}", line)]
-    assert len(scores) == 9
+    assert len(scores) == 10
     [table] = [number for number, line in enumerate(printed) if line.split()[:2] == ["model", "benchmark"]]
     assert ["gabor-v1", "Simulated.V1-cka"] in [line.split()[:2] for line in printed[table:]]
     assert any(line.endswith("{'V1': 'complex'}") for line in printed)

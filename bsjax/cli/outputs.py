@@ -19,8 +19,8 @@ Figure = Annotated[
     typer.Option(
         "--figure",
         metavar="FILE",
-        help="Also draw what was compared, to a .png, .pdf or .svg: distributions of the properties of single neurons, "
-        "or with --behaviour models beside people.",
+        help="Also draw the scores, to a .png, .pdf or .svg; of properties of single neurons their distributions, and "
+        "with --behaviour models beside people.",
     ),
 ]
 

@@ -370,7 +370,8 @@ def carried_over(
     influence = _joint_influence(ours, theirs, by_either, paired)
     known: dict[str, Any] = {
         "dof": min((side.dof for side in (ours, theirs) if side is not None and side.dof is not None), default=None),
-        "kind": ours.kind if paired or theirs is None else "",
+        # Draws that lie elsewhere than their score do so after its normalisation, too.
+        "kind": ours.kind if paired or theirs is None or ours.kind == "t" else "",
     }
     if ours.draws is None:
         if influence is not None and paired:

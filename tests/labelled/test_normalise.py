@@ -6,7 +6,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsjax import Score
+from bsjax import Score, in_draws, score_arrays
 from bsjax.labelled.normalise import (
     LIMITS,
     NORMALISATIONS,
@@ -152,3 +152,15 @@ def test_a_score_that_is_bounded_stays_as_it_is():
     assert score == -0.2 and hash(score) == before and score.formula == "" and "unbounded" not in score.provenance
     assert bounded == 0 and bounded.provenance["unbounded"] == -0.2
     assert bounded.formula == "bounded to [0, 1]" and bounded.error == 0.1 and bounded.ceiling == 0.5
+
+
+def test_draws_that_are_normalised_by_a_ceiling_without_draws_have_an_interval_about_the_score():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 20))
+    y = x @ rng.normal(size=(20, 8)) / 4 + rng.normal(size=(60, 8))
+    with in_draws("stimuli"):
+        drawn = score_arrays(x, y, "ridge")
+    interval = explained_variance(drawn, Score(0.8, error=0.02)).interval()
+    value = float(explained_variance(drawn, Score(0.8)))
+    assert interval.kind == "t" and interval.low < value < interval.high
+    assert value - interval.low == pytest.approx(interval.high - value)

@@ -690,7 +690,10 @@ def test_layers_that_are_none_do_not_lose_the_scores(tmp_path, layers):
     [
         (b"", "expected a column 'model_name', got nothing"),
         (b"No models submitted yet.", "expected a column 'model_name', got No models submitted yet."),
-        (b"model_name,layers,average_vision_v0\na,,.1\n", "no column is a benchmark and its version, got model_name"),
+        (
+            b"model_name,layers,average_vision_v0\na,,.1\n",
+            "a column for each benchmark and its version, got model_name",
+        ),
         (b"model_name,Doe_v1,Doe_v1\na,.1,.2\n", "columns of the same benchmark: Doe_v1"),
         (b'model_name,Doe_v1\na,.1\n"b,.2\n', r"no table in CSV \(unexpected end of data\)"),
         ("model_name,Doe_v1\nä,.1\n".encode("latin-1"), r"no table in CSV \('utf-8' codec can't decode"),

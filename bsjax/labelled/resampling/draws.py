@@ -225,7 +225,9 @@ def active_plan() -> Resampling | None:
 
 
 def in_draws(plan: Resampling | Factor | Sequence[Factor] | None) -> AbstractContextManager[None]:
-    """A block in which scores of benchmarks, and ceilings, are computed in every draw of a plan as well.
+    """A block in which scores of benchmarks with their ceilings, and of ``score_arrays``, have draws of a plan as well.
+
+    A metric or a ceiling that is called by itself has none.
 
     Args:
         plan: a plan, or what it is to draw; None for none.

@@ -394,6 +394,8 @@ class RepresentationalSimilarity(_OfSimilarity):
     def _where_few(self, found: np.ndarray, x: Any, y: Any, alike: bool) -> np.ndarray:
         """Influences by derivatives, or by leaving each stimulus out where few carry the variance."""
         effective, n = effective_number(np.asarray(found)), len(found)
+        if np.linalg.norm(found) <= n * np.finfo(found.dtype).eps:
+            return found  # of equal representations there is nothing but rounding
         if not alike or effective >= _FEW or n > _MOST_LEFT_OUT:
             return found
         if effective < n / _OF_MANY:

@@ -66,7 +66,9 @@ def _model_column(header: Sequence[str]) -> int:
     for name in _MODEL:
         if name in header:
             return header.index(name)
-    raise ValueError(f"no table of a leaderboard: expected a column {_MODEL[0]!r}, got {some(header) or 'nothing'}")
+    raise ValueError(
+        f"no table of scores: expected a column {_MODEL[0]!r}, got {some(header) or 'nothing'}"
+    )
 
 
 def _benchmark_columns(header: Sequence[str]) -> dict[int, tuple[str, int | None]]:
@@ -79,7 +81,10 @@ def _benchmark_columns(header: Sequence[str]) -> dict[int, tuple[str, int | None
         elif not versioned and name in benchmark_registry:
             found[number] = name, None
     if not found:
-        raise ValueError(f"no table of a leaderboard: no column is a benchmark and its version, got {some(header)}")
+        raise ValueError(
+            "no table of scores: expected the columns model, benchmark, state ('scored') and score, with a score in "
+            f"each row, or of a leaderboard a column for each benchmark and its version, got {some(header)}"
+        )
     return found
 
 
