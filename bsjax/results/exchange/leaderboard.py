@@ -66,9 +66,7 @@ def _model_column(header: Sequence[str]) -> int:
     for name in _MODEL:
         if name in header:
             return header.index(name)
-    raise ValueError(
-        f"no table of scores: expected a column {_MODEL[0]!r}, got {some(header) or 'nothing'}"
-    )
+    raise ValueError(f"no table of scores: expected a column {_MODEL[0]!r}, got {some(header) or 'nothing'}")
 
 
 def _benchmark_columns(header: Sequence[str]) -> dict[int, tuple[str, int | None]]:
