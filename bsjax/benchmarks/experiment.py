@@ -10,6 +10,7 @@ import numpy as np
 from bsjax.data import DataAssembly, NeuroidAssembly, StimulusSet
 from bsjax.labelled.align import STIMULUS, at_positions, require
 from bsjax.models import place_on_screen
+from bsjax.models.brain_model import looks_at_images
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -115,7 +116,7 @@ def placed(stimuli: StimulusSet, candidate: BrainModel, visual_degrees: float | 
         True
     """
     sized = visual_degrees is not None or "degrees" in stimuli.columns
-    if not sized or not getattr(candidate, "looks_at_images", True):
+    if not sized or not looks_at_images(candidate):
         return stimuli
     return place_on_screen(
         stimuli, target_visual_degrees=candidate.visual_degrees(), source_visual_degrees=visual_degrees

@@ -372,14 +372,7 @@ def _fields(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(rows: Sequence[tuple[str, ...]], names: Sequence[int]) -> Iterator[str]:
-    """Rows in columns, which are at least two spaces apart, and nowhere empty: programs can split them there.
-
-    On a terminal, names and lines are cut where they are longer than it.
-
-    Args:
-        rows: cells; whatever is in them, each row is one line.
-        names: which columns are cut first.
-    """
+    """Rows in columns two spaces apart, where programs can split them; on a terminal cut, ``names`` first."""
     from rich.cells import cell_len, set_cell_size
 
     columns = width()

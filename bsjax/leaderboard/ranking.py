@@ -13,7 +13,7 @@ _DRAWS = 10_000
 _BITS = 40
 
 
-def rank_intervals(
+def ranks_over_benchmarks(
     scores: np.ndarray, weights: np.ndarray, averages: np.ndarray, level: float = 0.95, draws: int = _DRAWS
 ) -> np.ndarray:
     """The best and the worst rank of each model by an average, over the choice of benchmarks.
@@ -34,7 +34,7 @@ def rank_intervals(
 
     Example:
         >>> scores = np.array([[0.9, 0.2, 0.1], [0.8, 0.3, 0.2], [0.9, 0.2, 0.3], [0.7, 0.4, 0.2]])
-        >>> rank_intervals(scores, np.full((4, 3), 0.25), scores.mean(axis=0)).tolist()
+        >>> ranks_over_benchmarks(scores, np.full((4, 3), 0.25), scores.mean(axis=0)).tolist()
         [[1, 1, 0], [2, 3, 0], [2, 3, 1]]
     """
     n, n_models = scores.shape

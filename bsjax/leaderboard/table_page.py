@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bsjax.leaderboard.ranking import rank_bounds, rank_intervals
+from bsjax.leaderboard.ranking import rank_bounds, ranks_over_benchmarks
 from bsjax.leaderboard.records import STATES, Records
 
 
@@ -25,7 +25,7 @@ def _ranked(records: Records) -> list[dict[str, Any]]:
     bounds = rank_bounds(scores, errors, [STATES[number] for number in state])
     if not records.nodes[0].is_leaf:
         own, weights = leaf_scores(records)
-        drawn = rank_intervals(own, weights, scores)[:, :2]
+        drawn = ranks_over_benchmarks(own, weights, scores)[:, :2]
         bounds[:, 1:] = np.where(drawn, drawn, bounds[:, 1:])
     order = np.lexsort([np.arange(len(scores)), bounds[:, 0], bounds[:, 0] == 0])
     return [

@@ -86,6 +86,17 @@ class _WithChoices(type(Protocol)):
     RecordingTarget = RecordingTarget
 
 
+def looks_at_images(model: Any) -> bool:
+    """Whether a model needs the files of its stimuli, as any does that does not say otherwise.
+
+    Example:
+        >>> from bsjax import load_model
+        >>> looks_at_images(load_model("pixels")), looks_at_images(load_model("stimulus-order"))
+        (True, False)
+    """
+    return getattr(model, "looks_at_images", True)
+
+
 @runtime_checkable
 class BrainModel(Protocol, metaclass=_WithChoices):
     """Anything that benchmarks can record from or ask, as in Brain-Score. There is nothing to inherit from.

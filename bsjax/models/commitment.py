@@ -15,7 +15,7 @@ from bsjax.activations.checks import checked_identifier, listed_layers
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet
 from bsjax.labelled.align import at_positions
-from bsjax.models.brain_model import RecordingTarget, Task, region_name
+from bsjax.models.brain_model import RecordingTarget, Task, looks_at_images, region_name
 from bsjax.models.region_layers import Layers, layer_choice_registry, layer_names, layers_by_region
 from bsjax.models.stimulus_presentation import as_stimulus_set, eye_movements, features, responses, side_by_side
 from bsjax.models.tasks.features import See
@@ -79,7 +79,7 @@ class ModelCommitment:
             raise ValueError(f"visual_degrees must be positive, got {visual_degrees!r}")
         self.identifier = checked_identifier(identifier)
         self.activations_model = activations_model
-        self.looks_at_images: bool = getattr(activations_model, "looks_at_images", True)
+        self.looks_at_images: bool = looks_at_images(activations_model)
         self.layers = listed_layers(layers or [])
         self.behavioral_readout_layer = behavioral_readout_layer or (self.layers[-1] if self.layers else None)
         self.region_layer_map = layers_by_region(region_layer_map)

@@ -169,10 +169,5 @@ def _write(panel: Any, mesh: Any, tables: Tables, n_lines: int) -> None:
 
 
 def _short(number: float) -> str:
-    """Two digits, without the 0 that all have.
-
-    Example:
-        >>> _short(0.573), _short(-0.04), _short(1.2), _short(-0.001)
-        ('.57', '-.04', '1.20', '.00')
-    """
+    """Two digits, without the 0 that all have: .57, -.04, 1.20, .00."""
     return re.sub(r"^(-?)0\.", r"\1.", f"{number:z.2f}")

@@ -11,6 +11,7 @@ from bsjax.core.messages import some
 from bsjax.data import NeuroidAssembly, StimulusSet
 from bsjax.data.publishing.checklist import Check
 from bsjax.models import RecordingTarget, Task, model_registry
+from bsjax.models.brain_model import looks_at_images
 from bsjax.submission.attempt import attempt, check
 
 _WIDEST = 9000  # degrees; a width in pixels is a common mistake
@@ -44,7 +45,7 @@ def check_model(identifier: str) -> list[Check]:
     why = next(filter(None, regions.values()), "it has no layer for any region yet")
     nothing = "" if starts or tasks else f"it starts neither a recording nor a task: {why}"
     checks.append(check("starts", does, nothing))
-    if not getattr(model, "looks_at_images", True):
+    if not looks_at_images(model):
         return [*checks, Check("records", "it answers to two images", skipped="its answers are stored: score it")]
     images = procedural_stimuli("checklist", n_per_kind=1, n_pixels=64, visual_degrees=8, seed=0).iloc[:2]
     for region in starts:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 from bsjax.leaderboard.encoding import shown
-from bsjax.leaderboard.ranking import rank_bounds, rank_intervals
+from bsjax.leaderboard.ranking import rank_bounds, ranks_over_benchmarks
 from bsjax.leaderboard.records import STATES
 from bsjax.results.aggregation import aggregate
 from bsjax.results.tree import Tree
@@ -154,8 +154,8 @@ def test_intervals_of_ranks_are_those_of_the_package(script, data, n, models):
     weights = np.where(there, 1 / np.maximum(total, 1), 0.0)
     averages = np.where(total > 0, (weights * scores).sum(axis=0), np.nan)
     given = {"weights": weights.ravel().tolist(), "scores": scores.ravel().tolist(), "averages": plain(averages)}
-    found = script("rankIntervals", n=n, models=models, draws=300, **given)
-    expected = rank_intervals(scores, weights, averages, draws=300)
+    found = script("ranksOverBenchmarks", n=n, models=models, draws=300, **given)
+    expected = ranks_over_benchmarks(scores, weights, averages, draws=300)
     assert np.stack([found["best"], found["worst"], found["tied"]], 1).tolist() == expected.tolist()
 
 

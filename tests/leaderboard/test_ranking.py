@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bsjax.leaderboard.ranking import rank_bounds, rank_intervals
+from bsjax.leaderboard.ranking import rank_bounds, ranks_over_benchmarks
 from bsjax.results import ranks
 
 
@@ -43,7 +43,7 @@ def test_intervals_over_benchmarks_hold_the_ranks_of_all_benchmarks(n, models):
         ability = rng.normal(0, 0.1, models)
         all_of_them = 0.5 + ability + rng.normal(0, 0.2, (400, 1)) + rng.normal(0, 0.1, (400, models))
         scores = all_of_them[:n]
-        found = rank_intervals(scores, np.full(scores.shape, 1 / n), scores.mean(axis=0), draws=500)
+        found = ranks_over_benchmarks(scores, np.full(scores.shape, 1 / n), scores.mean(axis=0), draws=500)
         rank = np.argsort(np.argsort(-all_of_them.mean(axis=0))) + 1
         held.append(np.mean((found[:, 0] <= rank) & (rank <= found[:, 1])))
     assert np.mean(held) > 0.9
@@ -52,11 +52,11 @@ def test_intervals_over_benchmarks_hold_the_ranks_of_all_benchmarks(n, models):
 def test_what_is_hard_for_all_moves_no_rank_and_equal_models_are_tied():
     hard = np.random.default_rng(0).uniform(size=(10, 1))
     scores = hard + np.array([[0.02, 0.0, 0.01, 0.01]])
-    found = rank_intervals(scores, np.full((10, 4), 0.1), np.array([0.9, 0.7, 0.8, 0.8]))
+    found = ranks_over_benchmarks(scores, np.full((10, 4), 0.1), np.array([0.9, 0.7, 0.8, 0.8]))
     assert found.tolist() == [[1, 1, 0], [4, 4, 0], [2, 2, 0], [2, 2, 1]]
 
 
 def test_a_model_without_benchmarks_in_a_draw_is_last_in_it():
     scores, weights = np.array([[0.9, 0.5], [0.0, 0.5], [0.0, 0.5]]), np.array([[1.0, 1 / 3], [0, 1 / 3], [0, 1 / 3]])
-    assert rank_intervals(scores, weights, np.array([0.9, np.nan])).tolist() == [[1, 1, 0], [0, 0, 0]]
-    assert rank_intervals(scores, weights, np.array([0.9, 0.5])).tolist() == [[1, 2, 0], [1, 2, 1]]
+    assert ranks_over_benchmarks(scores, weights, np.array([0.9, np.nan])).tolist() == [[1, 1, 0], [0, 0, 0]]
+    assert ranks_over_benchmarks(scores, weights, np.array([0.9, 0.5])).tolist() == [[1, 2, 0], [1, 2, 1]]

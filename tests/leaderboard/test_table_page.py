@@ -11,7 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from bsjax.leaderboard import build
-from bsjax.leaderboard.ranking import rank_intervals
+from bsjax.leaderboard.ranking import ranks_over_benchmarks
 from bsjax.leaderboard.records import STATES, records
 from bsjax.leaderboard.table_page import leaf_scores
 from bsjax.results import ResultStore
@@ -94,7 +94,9 @@ def test_the_table_is_there_with_averages_and_ranks(table, ordinary_site, ordina
     show(table, ordinary_site, f"how={how}")
     read = records(ordinary_store, how=how)
     ranked = np.argsort(np.argsort(-read.averages["score"][0])) + 1
-    bounds = np.concatenate([ranked[:, None], rank_intervals(*leaf_scores(read), read.averages["score"][0])], axis=1)
+    bounds = np.concatenate(
+        [ranked[:, None], ranks_over_benchmarks(*leaf_scores(read), read.averages["score"][0])], axis=1
+    )
     head, *rows = cells(table)
     assert head[2].startswith("average_ vision") or head[2].startswith("average_vision")
     order = np.argsort(bounds[:, 0])

@@ -24,9 +24,9 @@ const calls = {
   rankBounds({ scores, errors, states, factor }) {
     return bsjax.rankBounds(Float64Array.from(scores, number), Float64Array.from(errors, number), states, factor);
   },
-  rankIntervals({ weights, scores, n, models, averages, draws }) {
+  ranksOverBenchmarks({ weights, scores, n, models, averages, draws }) {
     const given = { weights: Float64Array.from(weights), scores: Float64Array.from(scores), n };
-    const steps = bsjax.rankIntervals(given, models, Float64Array.from(averages, number), 0.95, draws);
+    const steps = bsjax.ranksOverBenchmarks(given, models, Float64Array.from(averages, number), 0.95, draws);
     let step = steps.next();
     while (!step.done) step = steps.next();
     return step.value;

@@ -37,6 +37,16 @@ def load_packaged(package: str | Path, kind: str = "assembly") -> DataAssembly |
         FileNotFoundError: there is no package, or a file of it is not there.
         ValueError: it holds no such thing, or a file was changed since.
         KeyError: the stimulus set of the assembly is not registered.
+
+    Example:
+        >>> import tempfile
+        >>> from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
+        >>> from bsjax.data.publishing.drafts import package_drafts
+        >>> stimuli = procedural_stimuli("Doe2026", 1, 16, 8.0, seed=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = package_drafts(stimuli, None, "Doe2026", folder=folder)
+        ...     len(load_packaged(folder, "stimulus_set"))
+        6
     """
     packages = read_manifest(package)
     if kind not in packages:

@@ -226,9 +226,9 @@
     }
   }
 
-  /* How far ranks move with the choice of benchmarks, as bsjax.leaderboard.ranking.rank_intervals: {best, worst, tied}.
+  /* How far ranks move with the choice of benchmarks, as bsjax.leaderboard.ranking.ranks_over_benchmarks: {best, worst, tied}.
    * Numbers are whole multiples of a power of two, so that sums are exact in any order. It yields between draws. */
-  function* rankIntervals({ weights, scores, n }, nModels, score, level = 0.95, draws = 10000) {
+  function* ranksOverBenchmarks({ weights, scores, n }, nModels, score, level = 0.95, draws = 10000) {
     const largest = scores.reduce((most, value) => Math.max(most, Math.abs(value)), 1);
     let unit = 2 ** 40;
     for (let power = 1; power < largest; power *= 2) unit /= 2;
@@ -364,7 +364,7 @@
 
   globalThis.bsjax = {
     STATES, MISSING, SCORED, UNDEFINED, FAILED, NOT_APPLICABLE,
-    decode, data, aggregate, ranks, rankBounds, leafWeights, rankIntervals, spread, shown, element, named, readView, writeView, theme,
+    decode, data, aggregate, ranks, rankBounds, leafWeights, ranksOverBenchmarks, spread, shown, element, named, readView, writeView, theme,
   };
   if (typeof document !== "undefined") startTheme();
 })();

@@ -2,7 +2,7 @@
 "use strict";
 
 (function () {
-  const { data, cellsAt, aggregate, rankBounds, leafWeights, rankIntervals, readView, writeView, MISSING, SCORED } = bsjax;
+  const { data, cellsAt, aggregate, rankBounds, leafWeights, ranksOverBenchmarks, readView, writeView, MISSING, SCORED } = bsjax;
   const FACETS = ["region", "modality", "species", "family"];
   const CELLS = ["score", "error", "interval"];
   const HOWS = ["available", "website"];
@@ -159,7 +159,7 @@
     const bounds = { ...rankBounds(score, error, state, normalHalf), tied: new Uint8Array(models.length) };
     if (nodes[number].leaf >= 0) return bounds;
     if (last.intervals?.number !== number) {
-      const made = yield* rankIntervals(leafWeights(nodes, found, models.length, number, view.how, view.weights), models.length, score);
+      const made = yield* ranksOverBenchmarks(leafWeights(nodes, found, models.length, number, view.how, view.weights), models.length, score);
       last.intervals = { number, ...made };
     }
     const { best, worst, tied } = last.intervals;

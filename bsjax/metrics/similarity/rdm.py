@@ -182,12 +182,7 @@ def rdm_similarity_and_influence(
 
 
 def _moved(ranked: Float[Array, " m"], unit: Float[Array, " m"], slopes: Float[Array, " m"]) -> Float[Array, " m"]:
-    """What the weight of each pair adds through the ranks of all: up those that are more, down those that are less.
-
-    Args:
-        ranked: the ranks; ``unit`` is the vector that is compared.
-        slopes: derivatives in that vector.
-    """
+    """What each pair's weight adds through all ranks, of which ``unit`` is made; ``slopes`` are derivatives in that."""
     twice = (2.0 * ranked).astype(jnp.int32)
     # Of ranks from -m to m, over that of the vector.
     length = jnp.sqrt(jnp.sum((2.0 * ranked - (len(ranked) + 1.0)) ** 2) / jnp.sum(unit**2))

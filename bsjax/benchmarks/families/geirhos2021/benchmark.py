@@ -26,6 +26,7 @@ from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.core.messages import some
 from bsjax.data import StimulusSet
 from bsjax.models import BrainModel
+from bsjax.models.brain_model import looks_at_images
 
 
 class NamingPeople(BehavioralBenchmark):
@@ -37,7 +38,7 @@ class NamingPeople(BehavioralBenchmark):
         Raises:
             FileNotFoundError: images are not there, and the candidate has to look at them.
         """
-        if not getattr(candidate, "looks_at_images", True):
+        if not looks_at_images(candidate):
             return self.stimuli
         missing = [one for one in self.stimuli["stimulus_id"] if one not in self.stimuli.stimulus_paths]
         if missing:
