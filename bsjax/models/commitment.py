@@ -145,6 +145,25 @@ class ModelCommitment:
         return self._visual_degrees
 
     @property
+    def arguments(self) -> dict[str, Any] | None:
+        """Plain arguments, by which a commitment of the same activations is the same model; None where code decides,
+        as where time is aligned by a function of one's own.
+
+        Example:
+            >>> from bsjax import load_model
+            >>> load_model("gabor-v1").arguments["region_layer_map"]
+            {'V1': ['complex', 'simple']}
+        """
+        if type(self).look_at is not ModelCommitment.look_at or self._align is not align_time:
+            return None
+        return {
+            "layers": list(self.layers),
+            "behavioral_readout_layer": self.behavioral_readout_layer,
+            "region_layer_map": None if self._chooses else dict(self.region_layer_map),
+            "visual_degrees": self._visual_degrees,
+        }
+
+    @property
     def digest(self) -> str | None:
         """Digest of the network's weights and code; None before it has run, or where it is not known."""
         return getattr(self.activations_model, "digest", None)

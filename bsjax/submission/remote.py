@@ -1,0 +1,371 @@
+"""Models whose code runs on the model's side: what benchmarks on the trusted side record from and ask."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from bsjax.activations.checks import checked_layers
+from bsjax.activations.inputs.microsaccades import Microsaccades
+from bsjax.core.files import cache_dir
+from bsjax.core.messages import some
+from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet
+from bsjax.models import ModelCommitment
+from bsjax.models.brain_model import Task, region_name
+from bsjax.models.stimulus_presentation import as_stimulus_set
+from bsjax.submission.gallery import Gallery
+from bsjax.submission.sandbox import Contained, Sandbox
+from bsjax.submission.wire import Message, Refused, receive, send
+
+_MOST_TEXT = 2000
+
+
+class ModelSideFailed(RuntimeError):
+    """What was handed in raised an error, answered what cannot be taken, or was ended.
+
+    Attributes:
+        passed: the limit that it has passed, "memory" for example; "" if none.
+        peak: the most bytes of memory that it has held.
+    """
+
+    passed: str = ""
+    peak: int = 0
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """What the model's side builds.
+
+    Attributes:
+        question: "build" or "stored".
+        values: what it is told.
+        digest: of all that decides its answers: files, and versions of packages.
+        sandbox: where it runs.
+        python: the interpreter there.
+        most: bytes that an answer may take.
+    """
+
+    question: str
+    values: Mapping[str, Any]
+    digest: str
+    sandbox: Sandbox
+    python: str = sys.executable
+    most: int = 8 << 30
+
+
+class ModelSide:
+    """The other side, from its start until it is closed.
+
+    Args:
+        handed_in: what it builds.
+
+    Raises:
+        ModelSideFailed: it cannot be built.
+    """
+
+    def __init__(self, handed_in: HandedIn) -> None:
+        self._handed_in = handed_in
+        self._within = ExitStack()
+        self.hides_errors = False
+        place = cache_dir() / "galleries"
+        place.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=place)).resolve()
+        self._within.callback(shutil.rmtree, folder, ignore_errors=True)
+        self.gallery = Gallery(folder)
+        sandbox = handed_in.sandbox
+        sandbox = replace(sandbox, readable=(*sandbox.readable, folder))
+        command = [handed_in.python, "-m", "bsjax.submission.model_side"]
+        self._process: Contained = self._within.enter_context(sandbox.start(command))
+        try:
+            self.built = self.ask(Message(handed_in.question, handed_in.values)).values
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it."""
+        self._within.close()
+
+    @property
+    def log(self) -> str:
+        """What it has printed."""
+        return self._process.log
+
+    @property
+    def peak(self) -> int:
+        """The most bytes of memory that it has held."""
+        return self._process.watch.peak
+
+    @property
+    def digest(self) -> str:
+        """Of what was handed in."""
+        return self._handed_in.digest
+
+    def ask(self, message: Message) -> Message:
+        """Ask, and wait for the answer.
+
+        Raises:
+            ModelSideFailed: it raised an error, was ended, or answered what cannot be taken.
+        """
+        try:
+            send(self._process.stdin, message)
+            answer = receive(self._process.stdout, self._handed_in.most)
+        except Refused as error:
+            self._process.end()
+            raise self._failed(f"what it answered is refused: {error}") from None
+        except (EOFError, OSError, ValueError):  # a pipe that is closed
+            self._process.end()
+            raise self._failed(self._process.reason or "it ended before it answered") from None
+        if answer.what == "error":
+            kind, text = (str(answer.values.get(name, ""))[:_MOST_TEXT] for name in ("type", "text"))
+            raise self._failed(kind if self.hides_errors else f"{kind}: {text}")
+        return answer
+
+    def refused(self, why: str) -> ModelSideFailed:
+        """End it, as what it answered cannot be taken."""
+        self._process.end()
+        return self._failed(f"what it answered is refused: {why}")
+
+    def _failed(self, why: str) -> ModelSideFailed:
+        failed = ModelSideFailed(" ".join(f"the submission failed: {why}".split()))
+        failed.passed, failed.peak = self._process.passed, self.peak
+        return failed
+
+    def model(self) -> Any:
+        """The model, for benchmarks.
+
+        Raises:
+            ModelSideFailed: what it says of itself makes no model.
+        """
+        said = self.built
+        try:
+            identifier, degrees = str(said["identifier"]), float(said["visual_degrees"])
+            if said["arguments"] is None:
+                return RemoteModel(self, identifier, degrees, bool(said["looks_at_images"]))
+            activations = RemoteActivations(self, identifier, bool(said["looks_at_images"]))
+            return ModelCommitment(identifier, activations, **said["arguments"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise self.refused(f"what it says of itself makes no model: {error}") from None
+
+
+class RemoteActivations:
+    """Activations that the model's side makes.
+
+    Args:
+        side: the other side.
+        identifier: name of the model.
+        looks_at_images: whether it is shown files, and not the ids of stimuli.
+    """
+
+    def __init__(self, side: ModelSide, identifier: str, looks_at_images: bool = True) -> None:
+        self._side = side
+        self.identifier = identifier
+        self.looks_at_images = looks_at_images
+        self._layers: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.identifier!r})"
+
+    @property
+    def digest(self) -> str:
+        """Of what was handed in."""
+        return self._side.digest
+
+    def recipe_digest(self) -> str:
+        """A digest of all that decides the activations."""
+        return self._side.digest
+
+    def layers(self) -> dict[str, tuple[int, ...]]:
+        """Names of the layers -> shape of the output for one image."""
+        return {name: tuple(map(int, shape)) for name, shape in self._known()["shapes"].items()}
+
+    def time_bins(self, layer: str) -> tuple[tuple[float, float], ...] | None:
+        """(start, end) in ms of the time bins of a layer; None of a model that does not change over time."""
+        times = self._known()["time_bins"]
+        return None if times is None else tuple((float(start), float(end)) for start, end in times.get(layer, ()))
+
+    def _known(self) -> dict[str, Any]:
+        if not self._layers:
+            self._layers = dict(self._side.ask(Message("layers")).values)
+        return self._layers
+
+    def __call__(
+        self, stimuli: StimulusSet, layers: str | Sequence[str], *, microsaccades: Microsaccades | None = None
+    ) -> NeuroidAssembly:
+        """Activations of layers for every row of stimuli, as :class:`~bsjax.activations.ExtractedActivations` gives.
+
+        Raises:
+            ModelSideFailed: the other side raised an error, was ended, or answered what cannot be taken.
+        """
+        shown, rows = _presented(self._side, stimuli, self.looks_at_images)
+        asked = {"shown": shown, "layers": checked_layers(layers)}
+        asked["microsaccades"] = None if microsaccades is None else asdict(microsaccades)
+        answer = self._side.ask(Message("activations", asked))
+        trials = 1 if microsaccades is None else microsaccades.number_of_trials
+        found = _Answer(self._side, answer, ("presentation", "neuroid"), len(shown["ids"]) * trials)
+        positions = (rows[:, None] * trials + np.arange(trials)).reshape(-1)
+        return found.assembly(NeuroidAssembly, stimuli, positions, trials)
+
+
+class RemoteModel:
+    """A brain model of its own kind on the model's side; it is asked as benchmarks ask.
+
+    Args:
+        side: the other side.
+        identifier: its name.
+        visual_degrees: its field of view.
+        looks_at_images: whether it is shown files.
+    """
+
+    def __init__(self, side: ModelSide, identifier: str, visual_degrees: float, looks_at_images: bool) -> None:
+        self._side = side
+        self.identifier = identifier
+        self._visual_degrees = visual_degrees
+        self.looks_at_images = looks_at_images
+        self._task = Task.passive
+
+    def recipe_digest(self) -> str:
+        """A digest of all that decides what it answers."""
+        return self._side.digest
+
+    def visual_degrees(self) -> float:
+        """Its field of view."""
+        return self._visual_degrees
+
+    def start_task(self, task: Task | str, fitting_stimuli: Any = None, **settings: Any) -> None:
+        """Do a task; the stimuli that it is fitted to are shown with their labels."""
+        fitting = fitting_stimuli
+        if isinstance(fitting_stimuli, StimulusSet):
+            fitting, rows = _presented(self._side, fitting_stimuli, self.looks_at_images)
+            names = fitting["ids"]
+            fitting |= {"ids": [names[row] for row in rows], "files": [fitting["files"][row] for row in rows]}
+            fitting["labels"] = [str(label) for label in fitting_stimuli["image_label"]]
+        elif fitting_stimuli is not None and not isinstance(fitting_stimuli, (str, Mapping)):
+            fitting = [str(label) for label in fitting_stimuli]
+        self._task = Task(task)
+        self._side.ask(Message("start_task", {"task": self._task.value, "fitting": fitting, "settings": settings}))
+
+    def start_recording(self, recording_target: Any, time_bins: Sequence[tuple[float, float]]) -> None:
+        """Record from a region."""
+        bins = [[float(start), float(end)] for start, end in time_bins]
+        self._task = Task.passive
+        self._side.ask(Message("start_recording", {"region": region_name(recording_target), "time_bins": bins}))
+
+    def look_at(self, stimuli: Any, number_of_trials: int = 1, require_variance: bool = False) -> Any:
+        """What it answers, a row for each stimulus and trial; of triplets, one for each.
+
+        Raises:
+            ModelSideFailed: the other side raised an error, was ended, or answered what cannot be taken.
+        """
+        stimuli = as_stimulus_set(stimuli)
+        shown, rows = _presented(self._side, stimuli, self.looks_at_images)
+        names, triplets = shown["ids"], self._task is Task.odd_one_out
+        if triplets:  # whose rows belong together
+            shown |= {"ids": [names[row] for row in rows], "files": [shown["files"][row] for row in rows]}
+        asked = {"shown": shown, "number_of_trials": number_of_trials, "require_variance": require_variance}
+        answer = self._side.ask(Message("look_at", asked))
+        n_rows = len(stimuli) // 3 if triplets else len(names)
+        behaves = "choice" in answer.values.get("dims", ())
+        found = _Answer(self._side, answer, ("presentation", "choice" if behaves else "neuroid"), n_rows, trials=True)
+        if triplets:
+            real = dict(zip(shown["ids"], stimuli["stimulus_id"].tolist(), strict=True))
+            return found.odd_ones(real, stimuli["stimulus_id"].to_numpy())
+        positions = (rows[:, None] * found.trials + np.arange(found.trials)).reshape(-1)
+        return found.assembly(BehavioralAssembly if behaves else NeuroidAssembly, stimuli, positions, found.trials)
+
+
+def _presented(side: ModelSide, stimuli: StimulusSet, as_images: bool) -> tuple[dict[str, Any], np.ndarray]:
+    """What the other side is told of stimuli, each content once, and the row of each stimulus in it."""
+    ids = stimuli["stimulus_id"].tolist()
+    if not as_images:  # stored answers, to stimuli that are public
+        if side.hides_errors:
+            raise side.refused("stored answers are to public stimuli, and these are private")
+        told = {"ids": ids, "files": [], "identifier": stimuli.identifier}
+        return told, np.arange(len(ids))
+    names, rows = side.gallery.show([Path(stimuli.get_stimulus(each)) for each in ids])
+    return {"ids": names, "files": [str(side.gallery.path(name)) for name in names]}, rows
+
+
+class _Answer:
+    """An assembly that the other side has sent, checked: dimensions, sizes, numbers that are numbers."""
+
+    def __init__(
+        self, side: ModelSide, answer: Message, dims: tuple[str, ...], n_rows: int, *, trials: bool = False
+    ) -> None:
+        self._side = side
+        told = answer.values
+        text = told.get("text", {})
+        self._parts: dict[str, Any] = {**answer.arrays, **{name: np.array(each) for name, each in text.items()}}
+        if answer.what != "assembly" or "values" not in self._parts:
+            raise side.refused(f"an assembly was asked for, and it sent {answer.what!r}")
+        given, self.dims = tuple(told.get("dims", ())), dims
+        if "time_bin" in given and dims[-1] == "neuroid":
+            self.dims = (*dims, "time_bin")
+        values = self._parts.pop("values")
+        if sorted(given) != sorted(self.dims):
+            raise side.refused(f"dimensions {some(given)}, where {some(self.dims)} were expected")
+        if values.dtype.kind == "U":  # as it was sent, in a row
+            values = values.reshape(n_rows, -1) if n_rows and values.size % n_rows == 0 else values.reshape(-1, 1)
+        if values.ndim != len(given):
+            raise side.refused(f"values of shape {values.shape}, with dimensions {some(given)}")
+        self.values = values.transpose([given.index(dim) for dim in self.dims])
+        self.trials, left = divmod(len(self.values), n_rows) if n_rows else (0, len(self.values))
+        if left or not self.trials or (self.trials != 1 and not trials):
+            raise side.refused(f"{len(self.values)} rows, where {n_rows} were expected")
+        if self.values.dtype.kind == "f":
+            strange = np.isinf if "time_bin" in self.dims else lambda array: ~np.isfinite(array)
+            if strange(self.values).any():
+                raise side.refused("numbers that are NaN or infinite")
+        sizes = dict(zip(self.dims, self.values.shape, strict=True))
+        self.coords = {name: (dim, self._parts[name]) for name, dim in told["coords"].items() if name in self._parts}
+        for name, (dim, array) in self.coords.items():
+            if array.shape != (sizes.get(dim),):
+                raise side.refused(f"coordinate {name[:100]!r} of shape {array.shape} on {dim[:100]!r}")
+
+    def assembly(self, kind: Any, stimuli: StimulusSet, positions: np.ndarray, trials: int) -> Any:
+        """With the columns of the stimuli in the place of what the other side knows of them."""
+        columns = {str(name): np.repeat(np.asarray(stimuli[name]), trials) for name in stimuli.columns}
+        taken = sorted(name for name, (dim, _) in self.coords.items() if dim != "presentation" and name in columns)
+        if taken:
+            raise self._side.refused(f"coordinates named like columns of the stimuli: {some(taken)}")
+        coords: dict[str, Any] = {
+            name: (dim, array[positions] if dim == "presentation" else array)
+            for name, (dim, array) in self.coords.items()
+        }
+        coords |= {name: ("presentation", column) for name, column in columns.items()}
+        values = self.values if _is_range(positions, len(self.values)) else self.values[positions]
+        attrs = {"stimulus_set_identifier": stimuli.identifier} if stimuli.identifier else None
+        return kind(values, coords=coords, dims=self.dims, attrs=attrs)
+
+    def odd_ones(self, real: Mapping[str, Any], ids: np.ndarray) -> BehavioralAssembly:
+        """Of triplets, with the ids of the stimuli."""
+        strange = sorted({str(each) for each in self.values.ravel()} - {*real})
+        if strange:
+            raise self._side.refused(f"choices that were not shown: {some(strange)}")
+        odd = np.array([real[str(each)] for each in self.values.ravel()]).reshape(self.values.shape)
+        names = ["|".join(map(str, triplet)) for triplet in ids.reshape(-1, 3).tolist()]
+        return BehavioralAssembly(odd, coords={"stimulus_id": ("presentation", names)}, dims=list(self.dims))
+
+
+def _is_range(positions: np.ndarray, length: int) -> bool:
+    return len(positions) == length and bool((positions == np.arange(length)).all())
+
+
+def digest_of(*parts: str) -> str:
+    """One digest of several."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
