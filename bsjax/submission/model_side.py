@@ -31,7 +31,7 @@ _MOST = 1 << 30
 def main() -> None:
     """Answer questions until there are no more."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    questions, answers = _pipes()
+    questions, answers = pipes()
     side = ModelSide()
     while True:
         try:
@@ -41,7 +41,7 @@ def main() -> None:
         send(answers, side.answer(asked))
 
 
-def _pipes() -> tuple[IO[bytes], IO[bytes]]:
+def pipes() -> tuple[IO[bytes], IO[bytes]]:
     """The pipes, by numbers that no print() knows; what is printed goes to the log."""
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)

@@ -27,6 +27,8 @@ from bsjax.submission.sandbox import Contained, Sandbox
 from bsjax.submission.wire import Message, Refused, receive, send
 
 _MOST_TEXT = 2000
+# How long a process may take to end once it has closed its pipes, in seconds.
+_ENDS = 5.0
 
 
 class ModelSideFailed(RuntimeError):
@@ -128,8 +130,8 @@ class ModelSide:
         except Refused as error:
             self._process.end()
             raise self._failed(f"what it answered is refused: {error}") from None
-        except (EOFError, OSError, ValueError):  # a pipe that is closed
-            self._process.end()
+        except (EOFError, OSError, ValueError):  # a pipe that is closed, as its process ends
+            self._process.wait(_ENDS)
             raise self._failed(self._process.reason or "it ended before it answered") from None
         if answer.what == "error":
             kind, text = (str(answer.values.get(name, ""))[:_MOST_TEXT] for name in ("type", "text"))
@@ -142,7 +144,8 @@ class ModelSide:
         return self._failed(f"what it answered is refused: {why}")
 
     def _failed(self, why: str) -> ModelSideFailed:
-        failed = ModelSideFailed(" ".join(f"the submission failed: {why}".split()))
+        plain = "".join(one if one.isprintable() else " " for one in f"the submission failed: {why}")
+        failed = ModelSideFailed(" ".join(plain.split()))
         failed.passed, failed.peak = self._process.passed, self.peak
         return failed
 

@@ -35,15 +35,18 @@ def main(question: str | Path, answer: str | Path) -> None:
         ...     "unknown model" in json.loads(Path(folder, "answer").read_text())["error"]
         True
     """
-    asked = json.loads(Path(question).read_bytes())
+    write_atomically(answer, as_json(answered(json.loads(Path(question).read_bytes()))), sync=False)
+
+
+def answered(asked: dict[str, Any]) -> dict[str, Any]:
+    """The score of a job in plain values, or the error in one line, and ``warnings``."""
     with warnings.catch_warnings(record=True) as said:
         try:
             found: dict[str, Any] = _scored(asked)
         except Exception as error:  # whatever it is, the other process says it
             traceback.print_exc()
             found = {"error": one_line(error).replace(BY_ITSELF, "")}  # which it is
-    found["warnings"] = [one_line(Warning(each.message)) for each in said]
-    write_atomically(answer, as_json(found), sync=False)
+    return found | {"warnings": [one_line(Warning(each.message)) for each in said]}
 
 
 def _scored(asked: dict[str, Any]) -> dict[str, Any]:

@@ -11,10 +11,11 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
+from typing import Self
 
 import psutil
 
@@ -28,6 +29,8 @@ _LOOKS_AT_DISK = 0.5
 # What is left to the machine, whoever has taken the rest: of memory that no process shows, and of the disk.
 _LEFT = 256 << 20
 _MOST_FILES = 100_000
+# How many threads a process may have, in the mean; a group counts threads.
+_THREADS = 4
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Watch:
         wait = _SOONEST
         while not over.wait(wait):
             now = time.monotonic()
-            held, processes = _taken(pid)
+            held, processes = _taken(pid, limits)
             self.peak = max(self.peak, held)
             at_disk = now - looked_at_disk >= _LOOKS_AT_DISK
             told = self._passed(held, processes, now - begun, limits)
@@ -104,16 +107,28 @@ class Watch:
         return None
 
 
-def _taken(pid: int) -> tuple[int, int]:
-    """Bytes that are resident, and the number of processes, of one and all below it."""
-    held = count = 0
-    with suppress(psutil.NoSuchProcess):
+def _taken(pid: int, limits: Limits) -> tuple[int, int]:
+    """Bytes that are resident, and the number of processes, of one and all below it.
+
+    What several share counts for each, which is quick to tell; where that passes the limit, it counts once.
+    """
+    try:
         first = psutil.Process(pid)
-        for process in (first, *first.children(recursive=True)):
-            with suppress(psutil.NoSuchProcess):
-                held += process.memory_info().rss
-                count += 1
-    return held, count
+        processes = [first, *first.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return 0, 0
+    held = _sum(processes, lambda process: process.memory_info().rss)
+    if held > limits.memory and 2 < len(processes) <= limits.processes:
+        held = _sum(processes, lambda process: process.memory_full_info().pss)
+    return held, len(processes)
+
+
+def _sum(processes: Sequence[psutil.Process], held: Callable[[psutil.Process], int]) -> int:
+    total = 0
+    for process in processes:
+        with suppress(psutil.Error):  # of one that has ended meanwhile
+            total += held(process)
+    return total
 
 
 def _passed_on_disk(folders: Sequence[Path], limit: int) -> tuple[str, str] | None:
@@ -142,29 +157,50 @@ def _sizes(folder: str | Path) -> Iterator[int]:
                     yield max(entry.stat(follow_symlinks=False).st_blocks * 512, 512)
 
 
-@contextmanager
-def control_group(limits: Limits) -> Iterator[list[Path]]:
-    """Files to write a process' number to, so that the kernel holds it to its limits; none where no group can be made.
+class ControlGroup:
+    """A control group of one contained process, where one can be made; use it in a ``with`` block, which removes it.
 
-    Either version of control groups: the second where this process' own group is handed to it, as systemd does with
+    Of either version: the second where this process' own group is handed to it, as systemd does with
     ``Delegate=yes``; the first where its folders can be written.
     """
-    name = f"bsjax-{uuid.uuid4().hex[:12]}"
-    values = {"memory.max": limits.memory, "memory.limit_in_bytes": limits.memory, "pids.max": 4 * limits.processes}
-    made: list[Path] = []
-    for parent in _parents():
-        group = parent / name
-        with suppress(OSError):
-            group.mkdir()
-            made.append(group)
-            for file, value in values.items():
-                if (group / file).exists():
-                    (group / file).write_text(str(value))
-    try:
-        yield [group / "cgroup.procs" for group in made]
-    finally:
-        for group in made:
+
+    def __init__(self, limits: Limits) -> None:
+        name = f"bsjax-{uuid.uuid4().hex[:12]}"
+        values = {"memory.max": limits.memory, "memory.limit_in_bytes": limits.memory, "memory.swap.max": 0}
+        values["pids.max"] = _THREADS * limits.processes
+        self._folders: list[Path] = []
+        for parent in _parents():
+            group = parent / name
+            with suppress(OSError):
+                group.mkdir()
+                self._folders.append(group)
+                for file, value in values.items():
+                    if (group / file).exists():
+                        (group / file).write_text(str(value))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        for group in self._folders:
             _remove(group)
+
+    def entered(self, command: Sequence[str]) -> list[str]:
+        """A command that runs in the group, and all that it starts."""
+        if not self._folders:
+            return [*command]
+        into = "; ".join(f"echo $$ > '{group}/cgroup.procs'" for group in self._folders)
+        return ["/bin/sh", "-c", f'{into}; exec "$@"', "sh", *command]
+
+    def ran_out(self) -> bool:
+        """Whether the kernel has ended a process of it, as it asked for more memory."""
+        for group in self._folders:
+            for name in ("memory.events", "memory.oom_control"):
+                with suppress(OSError):
+                    told = dict(line.split() for line in (group / name).read_text().splitlines())
+                    if int(told.get("oom_kill", 0)):
+                        return True
+        return False
 
 
 def _parents() -> list[Path]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Self
 
 import bsjax
-from bsjax.submission.sandbox.limits import Limits, Watch, control_group
+from bsjax.submission.sandbox.limits import Limits, Watch, ControlGroup
 
 # The system, where it is; a link where it is a link. Of /etc what programs need to start.
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
@@ -27,8 +27,7 @@ _PROCESSORS = "/sys/devices/system"
 _PASSED_ON = ("XLA_FLAGS", "JAX_PLATFORMS", "JAX_ENABLE_X64", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "TZ")
 _IN_MEMORY = 256 << 20
 _LAST = 5.0
-# By the kernel, as this process and its watchdog say why they end one.
-_KILLED, _OUT_OF_MEMORY = (-9, 137), "it was killed as it asked for more memory than is allowed"
+_OUT_OF_MEMORY = "it was killed as it asked for more memory than is allowed"
 
 
 @dataclass(frozen=True)
@@ -102,16 +101,14 @@ class Contained:
         self._within = ExitStack()
         self._log, self._most = bytearray(), sandbox.limits.log
         self.watch = Watch()
+        self._ended_here = self._ran_out = False
         with ExitStack() as opening:
             opening.enter_context(self._within)
             home = Path(tempfile.mkdtemp(prefix="bsjax-home-")).resolve()
             self._within.callback(shutil.rmtree, home, ignore_errors=True)
-            groups = self._within.enter_context(control_group(sandbox.limits))
+            self._group = self._within.enter_context(ControlGroup(sandbox.limits))
             where = folder or home
-            whole = [*(sandbox.arguments(home, where) if sandbox.contained else ()), *command]
-            if groups:
-                into = "; ".join(f"echo $$ > '{file}'" for file in groups)
-                whole = ["/bin/sh", "-c", f'{into}; exec "$@"', "sh", *whole]
+            whole = self._group.entered([*(sandbox.arguments(home, where) if sandbox.contained else ()), *command])
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
             variables = {**_variables(home), **sandbox.variables}
             self._process = subprocess.Popen(whole, **pipes, env=variables, cwd=where, start_new_session=True)
@@ -134,14 +131,17 @@ class Contained:
     def __exit__(self, *of: object) -> None:
         self.end()
 
-    def wait(self) -> int:
-        """Wait until it ends by itself, or passes a limit; gives its exit status."""
-        status = self._process.wait()
+    def wait(self, seconds: float | None = None) -> int:
+        """Wait until it ends by itself, passes a limit, or so long; gives its exit status."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
         self.end()
-        return status
+        return self._process.returncode
 
     def end(self) -> None:
         """End it and all that it has started, and remove its home."""
+        self._ended_here |= self._process.poll() is None
+        self._ran_out |= self._group.ran_out()
         self._kill()
         self._process.wait()
         self._over.set()
@@ -166,7 +166,9 @@ class Contained:
         status = self._process.poll()
         if self.watch.reason or not status:
             return self.watch.reason
-        return _OUT_OF_MEMORY if status in _KILLED else f"it ended with status {status}"
+        if self._ran_out:
+            return _OUT_OF_MEMORY
+        return "" if self._ended_here else f"it ended with status {status}"
 
     @property
     def passed(self) -> str:

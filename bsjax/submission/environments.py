@@ -1,0 +1,101 @@
+"""What a submission requires, installed where it holds nothing and reaches the package index alone.
+
+Its files of requirements are read there too, as they may name any file; packages that are built run their code there.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import nullcontext
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from bsjax.core.discovery import one_line, plugins_under
+from bsjax.scoring.isolation.environment import environment
+from bsjax.scoring.isolation.requirements import requirements_of
+from bsjax.submission.sandbox import Contained, Limits, Sandbox
+from bsjax.submission.sandbox.index import Index, reachable
+
+_MOST = 1 << 20
+
+
+class Environment(msgspec.Struct):
+    """Where a submission runs.
+
+    Attributes:
+        python: the interpreter.
+        versions: of the packages that were installed for it.
+        error: why there is none; "" if there is.
+    """
+
+    python: str
+    versions: dict[str, str]
+    error: str = ""
+
+
+class Installed(NamedTuple):
+    """What came of an installation.
+
+    Attributes:
+        environment: where the submission runs; None if it was not made.
+        reason: why it was not.
+        process: what ran, with its log.
+    """
+
+    environment: Environment | None
+    reason: str
+    process: Contained
+
+
+def install(submission: Path, folder: Path, limits: Limits, index: Index | None = None) -> Installed:
+    """Install what the plugins of a submission require.
+
+    Args:
+        submission: the folder of its plugins.
+        folder: where to; it belongs to this submission alone.
+        limits: what the installation may take.
+        index: where packages come from; that of the setting if not given, and if there is something to install.
+    """
+    has_any = any(submission.rglob("requirements.txt"))
+    index = index or (Index.of_setting() if has_any else Index())
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", __name__, str(submission), str(folder)]
+    with reachable(index) if index.hosts else nullcontext() as socket:
+        readable = [submission, *index.folders]
+        if socket is not None:
+            readable.append(socket)
+            command = [sys.executable, "-m", "bsjax.submission.sandbox.index", str(socket), *command]
+        variables = {"BSJAX_HOME": str(folder), **index.variables("{proxy}")}
+        sandbox = Sandbox(tuple(readable), (folder,), variables, limits)
+        with sandbox.start(command) as process:
+            said = process.stdout.read(_MOST)
+            process.wait()
+    if process.reason:
+        return Installed(None, process.reason, process)
+    try:
+        made = msgspec.json.decode(said.splitlines()[-1] if said else b"", type=Environment)
+    except msgspec.DecodeError as error:
+        return Installed(None, f"the installation said nothing that can be read ({error})", process)
+    return Installed(None if made.error else made, made.error, process)
+
+
+def _main(submission: str, folder: str) -> None:
+    """Install, in the sandbox, and say what was."""
+    try:
+        lines = [line for plugin in plugins_under(Path(submission)) for line in requirements_of(plugin)]
+        python = environment(list(dict.fromkeys(lines))) if lines else Path(sys.executable)
+        packages = [str(path) for path in Path(folder).glob("environments/*/lib/python*/site-packages")]
+        found = metadata.distributions(path=packages)
+        made = Environment(str(python), {package.name: package.version for package in found})
+    except Exception as error:  # what is said of it is all that the other side learns
+        print(error, file=sys.stderr)  # noqa: T201
+        made = Environment("", {}, one_line(error))
+    sys.stdout.write(json.dumps(msgspec.to_builtins(made)) + "\n")
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

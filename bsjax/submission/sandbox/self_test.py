@@ -1,0 +1,114 @@
+"""The self-test: what containment holds on this machine, found out by trying."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from bsjax.submission.sandbox.limits import Limits
+from bsjax.submission.sandbox.process import Sandbox
+
+_PROBE = Path(__file__).with_name("probe.py")
+_VARIABLE = "BSJAX_SELF_TEST_SECRET"
+_OUTSIDE = ("/", "/usr", "/etc", "/dev", "/proc/sys", "/var", "/root", "/home")
+_TRIED = {
+    "recordings": "it reads no file that it is not given",
+    "store": "it does not see the store of results",
+    "variables": "it gets no variable of the environment",
+    "network": "it reaches neither this machine nor others over a network",
+    "names": "it looks up no name",
+    "writing": "it writes nothing outside of its folder",
+    "processes": "it neither sees nor signals other processes",
+    "tracing": "it traces no other process",
+    "namespaces": "it makes no namespace, in which it would have rights",
+    "mounting": "it mounts nothing",
+    "devices": "it sees no device of the machine",
+}
+_LIMITED = {
+    "memory": Limits(memory=200 << 20, seconds=60),
+    "processes": Limits(processes=32, seconds=60),
+    "disk": Limits(disk=32 << 20, seconds=60),
+    "time": Limits(seconds=0.5),
+}
+
+
+class Tried(NamedTuple):
+    """One thing that containment must hold.
+
+    Attributes:
+        name: short.
+        asks: what must hold.
+        problem: what was found instead; "" if it holds.
+    """
+
+    name: str
+    asks: str
+    problem: str
+
+
+def self_test(python: str = sys.executable) -> Iterator[Tried]:
+    """Try what must hold, one after the other; the first is whether anything can be contained at all.
+
+    Args:
+        python: the interpreter that tries.
+
+    Example:
+        >>> all(not tried.problem for tried in self_test())  # doctest: +SKIP
+        True
+    """
+    whole = "a process is contained by bubblewrap"
+    try:
+        reached = _attempts(python)
+    except (RuntimeError, ValueError, OSError) as error:
+        yield Tried("bubblewrap", whole, " ".join(str(error).split()))
+        return
+    yield Tried("bubblewrap", whole, "")
+    for name, asks in _TRIED.items():
+        yield Tried(name, asks, f"it reached {reached[name]}" if name in reached else "")
+    for name, limits in _LIMITED.items():
+        with Sandbox((_PROBE,), limits=limits).start([python, str(_PROBE), "fill", name]) as process:
+            process.wait()
+        said = "" if process.passed == name else process.reason or "nothing ended it"
+        yield Tried(f"limit: {name}", f"what takes too much of {name} is ended", said)
+
+
+@cache
+def is_contained() -> bool:
+    """Whether the first part holds here: a process can be contained, and reaches nothing."""
+    tried = self_test()
+    return all(not next(tried).problem for _ in range(1 + len(_TRIED)))
+
+
+def _attempts(python: str) -> dict[str, str]:
+    with (
+        tempfile.TemporaryDirectory(prefix="bsjax-self-test-") as folder,
+        socket.create_server(("127.0.0.1", 0)) as one,
+    ):
+        secrets = {}
+        for name in ("recordings", "store"):
+            path = Path(folder, name)
+            path.write_text("secret")
+            secrets[name] = str(path)
+        listening = [["127.0.0.1", one.getsockname()[1]], ["192.0.2.1", 80]]
+        told = {"secrets": secrets, "variable": _VARIABLE, "listening": listening, "process": os.getpid()}
+        told["outside"] = [folder, str(Path(sys.prefix)), *_OUTSIDE]
+        os.environ[_VARIABLE] = "secret"
+        try:
+            sandbox = Sandbox((_PROBE,), limits=Limits(seconds=60))
+            with sandbox.start([python, str(_PROBE), "attempt", json.dumps(told)]) as process:
+                said = process.stdout.read(1 << 20)
+                status = process.wait()
+        finally:
+            del os.environ[_VARIABLE]
+    if status:
+        last = (process.log.strip() or process.reason).splitlines()[-1]
+        raise ValueError(f"{shutil.which('bwrap')} contains nothing here: {last}")
+    return json.loads(said)

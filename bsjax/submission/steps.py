@@ -1,0 +1,432 @@
+"""The steps of a submission: install, check, and score, each in a process of its own on the trusted side.
+
+``python -m bsjax.submission.steps STORE SUBMISSION STEP ANSWER`` runs one; what it prints is the step's log.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bsjax.benchmarks import benchmark_registry
+from bsjax.core.digests.arrays import file_digest
+from bsjax.core.discovery import Plugin, one_line, plugins_under, use_plugins
+from bsjax.core.files import as_json, write_atomically
+from bsjax.core.identity.local_files import digests_of_plugin
+from bsjax.core.watching import Stop
+from bsjax.labelled import Score
+from bsjax.models import model_registry
+from bsjax.results import ResultStore
+from bsjax.results.store import Task
+from bsjax.scoring.beside import Beside
+from bsjax.scoring.grid import run_in
+from bsjax.scoring.planning import plan
+from bsjax.scoring.runner import Runner
+from bsjax.scoring.sinks import IntoStore
+from bsjax.submission import protection, queue
+from bsjax.submission.checklist import registered
+from bsjax.submission.environments import Environment, install
+from bsjax.submission.queue import Step, Submission
+from bsjax.submission.remote import HandedIn, ModelSide, ModelSideFailed, digest_of
+from bsjax.submission.sandbox import Limits, Sandbox
+from bsjax.submission.sandbox.self_test import is_contained
+
+MANIFEST = "model.json"
+"""What describes a submission of activations alone."""
+
+_INSTALLED, _CHECK_SECONDS, _SCORE_SECONDS = "environment", 1800.0, 24 * 3600.0
+_MOST_SAID = 64 << 20
+# What benchmarks that were handed in are scored on, where they are not trusted with more.
+_MODELS = ("pixels", "gabor-v1", "image-statistics", "random-network", "hmax")
+
+
+class Activations(msgspec.Struct, forbid_unknown_fields=True):
+    """A model whose activations were computed elsewhere: ``model.json`` beside the file that holds them.
+
+    Attributes:
+        identifier: name of the model.
+        activations: name of the file, or folder, as :func:`bsjax.adapters.from_stored` reads it.
+        visual_degrees: width of its visual field.
+        region_layer_map: region -> layer, or layers.
+        layers: candidate layers, where the layer of a region is to be chosen.
+        behavioral_readout_layer: read by behavioural tasks.
+    """
+
+    identifier: str
+    activations: str
+    visual_degrees: float = 8.0
+    region_layer_map: dict[str, str | list[str]] | None = None
+    layers: list[str] | None = None
+    behavioral_readout_layer: str | None = None
+
+
+@dataclass
+class Came:
+    """What came of a step.
+
+    Attributes:
+        state: "done", "failed", "memory" (it needs more), or "waiting" (for a review).
+        reason: why, in one line.
+        peak: the most bytes that it has held.
+        facts: what is known of the submission since.
+    """
+
+    state: str = "done"
+    reason: str = ""
+    peak: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class At:
+    """A step that is run.
+
+    Attributes:
+        store: the store of results.
+        submission: the submission.
+        step: the step.
+    """
+
+    store: ResultStore
+    submission: Submission
+    step: Step
+
+    @property
+    def trusted(self) -> bool:
+        """Whether an operator trusts what was handed in."""
+        return bool(self.submission.facts.get("trusted"))
+
+    @property
+    def folder(self) -> Path:
+        """What was handed in."""
+        return Path(self.submission.folder)
+
+    @property
+    def environment(self) -> Environment:
+        """Where it runs."""
+        made = self.submission.facts.get(_INSTALLED)
+        return Environment(sys.executable, {}) if made is None else msgspec.convert(made, Environment)
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """The plugins in it."""
+        return plugins_under(self.folder)
+
+    def limits(self, seconds: float) -> Limits:
+        """What it may take."""
+        return Limits(memory=self.step.memory_class, seconds=seconds)
+
+    def sandbox(self, seconds: float) -> Sandbox:
+        """Where it runs, with what it requires.
+
+        Raises:
+            RuntimeError: nothing can be contained here, and nobody trusts it.
+        """
+        if not self.trusted and not is_contained():
+            raise RuntimeError(
+                "nothing is contained on this machine, see `bsjax submit --self-test`: say --trust to run it as your own"
+            )
+        installed = self.folder.parent / _INSTALLED
+        readable = (self.folder, *([installed] if installed.exists() else ()))
+        return Sandbox(readable, variables=self._variables(), limits=self.limits(seconds), contained=not self.trusted)
+
+    def _variables(self) -> dict[str, str]:
+        return {"BSJAX_PLUGINS": str(self.folder)}
+
+    def identifiers(self, registry: str) -> list[str]:
+        """What its plugins register."""
+        return [name for plugin in self.plugins for name in registered(plugin, registry)]
+
+
+def say(line: str) -> None:
+    """A line of the log."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def installed(at: At) -> Came:
+    """Install what is required, where it can read nothing else."""
+    came = install(at.folder, at.folder.parent / _INSTALLED, at.limits(_CHECK_SECONDS))
+    say(came.process.log)
+    peak = came.process.watch.peak
+    if came.environment is None:
+        return Came("memory" if came.process.passed == "memory" else "failed", came.reason, peak)
+    versions = came.environment.versions
+    say("\n".join(f"{name} {version}" for name, version in sorted(versions.items())) or "nothing is required")
+    return Came(peak=peak, facts={_INSTALLED: msgspec.to_builtins(came.environment)})
+
+
+def checked(at: At) -> Came:
+    """Go through the checklist, its tests among it."""
+    if (at.folder / MANIFEST).exists():
+        described = activations_of(at.folder)
+        say(f"activations of {described.identifier} in {described.activations}")
+        return Came()
+    command = [at.environment.python, "-m", "bsjax", "check", str(at.folder), "--timeout", "900"]
+    with at.sandbox(_CHECK_SECONDS).start(command) as process:
+        said = process.stdout.read(_MOST_SAID).decode("utf-8", "replace")
+        process.wait()
+    say(f"{said}\n{process.log}")
+    peak = process.watch.peak
+    if process.passed == "memory":
+        return Came("memory", process.reason, peak)
+    last = next((line for line in reversed(process.log.splitlines()) if line.strip()), "")
+    return Came("failed", process.passed and process.reason or last, peak) if process.reason else Came(peak=peak)
+
+
+def scored_on_public(at: At) -> Came:
+    """Score its models on the benchmarks that are not protected."""
+    benchmarks = [name for name in visible(at) if protection.protection_of(at.store, name) is None]
+    return _scored(at, benchmarks)
+
+
+def scored_on_private(at: At) -> Came:
+    """Score its models on protected benchmarks, as often as its account may."""
+    if at.trusted and not is_contained():
+        return Came("failed", "private benchmarks need containment, see `bsjax submit --self-test`")
+    found = {name: protection.protection_of(at.store, name) for name in visible(at)}
+    left = []
+    for name, protected in found.items():
+        if protected is None:
+            continue
+        refused = protection.may_submit(at.store, at.submission.account, name)
+        if refused:
+            say(f"{name}: {refused}")
+        else:
+            left.append(name)
+    hidden = [name for name in left if found[name].stimuli_private]  # type: ignore[union-attr]
+    came = _scored(at, [name for name in left if name not in hidden], needs_any=False)
+    if came.state != "done" or not hidden:
+        return came
+    after = _scored(at, hidden, needs_any=False, hides=True)
+    return replace(after, peak=max(came.peak, after.peak))
+
+
+def reviewed(at: At) -> Came:
+    """Wait until an operator has looked at code that is to see recordings."""
+    if at.trusted:
+        return Came()
+    return Came(
+        "waiting", "an operator reviews code that is to see recordings: `bsjax submissions accept`, or `return`"
+    )
+
+
+def scored_by_its_benchmarks(at: At) -> Came:
+    """Score models on the benchmarks that were handed in: here, if they are trusted; else contained, on public models."""
+    benchmarks = at.identifiers("benchmark_registry")
+    if not at.trusted:
+        return _scored_contained(at, benchmarks)
+    use_plugins(at.folder)
+    models = [name for name in dict.fromkeys([*_MODELS, *_in_store(at.store)]) if name in model_registry]
+    planned = plan(models, benchmarks, store=at.store)
+    return _came_of(_run(at, planned, "a benchmark that was handed in"), needs_any=True)
+
+
+STEPS: Mapping[str, Callable[[At], Came]] = {
+    "install": installed,
+    "check": checked,
+    "public": scored_on_public,
+    "private": scored_on_private,
+    "review": reviewed,
+    "benchmarks": scored_by_its_benchmarks,
+}
+
+
+def steps_for(kinds: Sequence[str], needs_trust: bool = False) -> list[str]:
+    """The steps of a submission of such plugins, in their order.
+
+    Example:
+        >>> steps_for(["model"]), steps_for(["benchmark", "data"])
+        (['install', 'check', 'public', 'private'], ['install', 'check', 'benchmarks'])
+    """
+    models = ["public", "private"] if {"model", "activations"} & set(kinds) else []
+    review = ["review"] if needs_trust else []
+    benchmarks = [*review, "benchmarks"] if "benchmark" in kinds else []
+    return ["install", "check", *models, *benchmarks]
+
+
+def visible(at: At) -> list[str]:
+    """The benchmarks that its models are scored on: those of its globs that come with bsjax or are trusted."""
+    globs = at.submission.facts.get("benchmarks") or ["*"]
+    return [name for name in benchmark_registry if any(fnmatchcase(name, glob) for glob in globs)]
+
+
+def activations_of(folder: Path) -> Activations:
+    """What describes activations that were handed in alone.
+
+    Raises:
+        ValueError: it cannot be read, or names a file that is not beside it.
+    """
+    path = folder / MANIFEST
+    try:
+        described = msgspec.json.decode(path.read_bytes(), type=Activations)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{MANIFEST} is not as it should be: {error}") from None
+    there = (folder / described.activations).resolve()
+    if not there.is_relative_to(folder.resolve()) or not there.exists():
+        raise ValueError(f"{MANIFEST} names {described.activations!r}, which is not beside it")
+    return described
+
+
+def handed_in(at: At) -> Iterator[HandedIn]:
+    """Each model of a submission, as the model's side builds it."""
+    made, sandbox = at.environment, at.sandbox(_SCORE_SECONDS)
+    versions = sorted(f"{name} {version}" for name, version in made.versions.items())
+    if (at.folder / MANIFEST).exists():
+        described = activations_of(at.folder)
+        path = at.folder / described.activations
+        told = {name: value for name, value in msgspec.to_builtins(described).items() if value is not None}
+        names = ("identifier", "activations")
+        arguments = {name: value for name, value in told.items() if name not in names}
+        values = {"activations": str(path), "identifier": described.identifier, "arguments": arguments}
+        files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
+        digest = digest_of(*map(file_digest, files), as_json(arguments).decode())
+        yield HandedIn("stored", values, digest, sandbox, made.python)
+    for plugin in at.plugins:
+        for model in registered(plugin, "model_registry"):
+            files = [f"{name} {digest}" for name, digest in digests_of_plugin(plugin.folder).items()]
+            digest = digest_of(model, *files, *versions, sys.version)
+            yield HandedIn("build", {"plugins": str(at.folder), "model": model}, digest, sandbox, made.python)
+
+
+def _scored(at: At, benchmarks: Sequence[str], *, needs_any: bool = True, hides: bool = False) -> Came:
+    """Score each model of the submission on benchmarks of the trusted side."""
+    peak, scores, failures = 0, 0, []
+    for one in handed_in(at) if benchmarks else ():
+        try:
+            with ModelSide(one) as side:
+                try:
+                    side.hides_errors = hides
+                    planned = plan(side.model(), benchmarks, store=at.store)
+                    came, failed = _run(at, planned, str(one.values.get("model", one.values.get("identifier"))))
+                    scores, failures = scores + came, failures + failed
+                finally:
+                    peak = max(peak, side.peak)
+                    say(side.log)
+        except ModelSideFailed as error:
+            peak = max(peak, error.peak)
+            failures.append(error)
+        ended = next((each for each in failures if isinstance(each, ModelSideFailed) and each.passed), None)
+        if ended is not None:
+            return Came("memory" if ended.passed == "memory" else "failed", str(ended), peak)
+    return replace(_came_of((scores, failures), needs_any), peak=peak)
+
+
+def _came_of(run: tuple[int, list[Exception]], needs_any: bool) -> Came:
+    scores, failures = run
+    if needs_any and not scores:
+        return Came("failed", one_line(failures[0]) if failures else "there is no benchmark that it can be scored on")
+    return Came()
+
+
+def _run(at: At, planned: Any, what: str) -> tuple[int, list[Exception]]:
+    """Run what is to be computed of a plan; gives the number of scores, and what went wrong."""
+    scores, failures = len(planned.of("scored")), []
+    for cell in planned.of("scored"):
+        say(f"{' on '.join(cell.names)}: in the store")
+    cells, stop = planned.of("compute"), Stop()
+    say(
+        f"{what}: {len(cells)} to score, {scores} in the store, {len(planned.of('blocked'))} that cannot be scored here"
+    )
+    with run_in(at.store, max(len(cells), 1)) as run:
+        for number, outcome in enumerate(Runner(IntoStore(at.store.place, run, whole=True))(cells, stop), 1):
+            said = outcome.error_line or f"{shown(at, outcome.score, outcome.key):.4g}"
+            say(f"{number}/{len(cells)} {outcome.model} on {outcome.benchmark}: {said} ({outcome.seconds:.1f} s)")
+            if outcome.error is None:
+                scores += 1
+            else:
+                failures.append(outcome.error)
+                if isinstance(outcome.error, ModelSideFailed) and outcome.error.passed:
+                    stop.asked = True
+    return scores, failures
+
+
+def shown(at: At, score: Score | None, key: str | None) -> float:
+    """What may be shown of a score: of a protected benchmark what the Ladder lets through."""
+    if score is None:
+        return float("nan")
+    protected = protection.protection_of(at.store, str(score.provenance.benchmark))
+    if protected is None:
+        return float(score)
+    return protection.show_score(at.store, at.submission.account, score, str(key))
+
+
+def _scored_contained(at: At, benchmarks: Sequence[str]) -> Came:
+    """Score public models on benchmarks in the sandbox, a process for each pair; what comes back is a score in JSON."""
+    models = list(dict.fromkeys([*_MODELS, *at.identifiers("model_registry")]))
+    peak, scores, failures = 0, 0, []
+    with run_in(at.store, len(models) * len(benchmarks)) as run:
+        for benchmark in benchmarks:
+            for model in models:
+                score, reason, process = _pair_contained(at, model, benchmark)
+                peak = max(peak, process.watch.peak)
+                say(f"{model} on {benchmark}: {reason or f'{float(score):.4g}'}")  # type: ignore[arg-type]
+                if process.passed == "memory":
+                    return Came("memory", reason, peak)
+                if score is None:
+                    failures.append(RuntimeError(reason))
+                    at.store.add_failure(model, benchmark, reason, task=_task(run, model, benchmark))
+                    continue
+                named = score.provenance.with_entries(model=model, benchmark=benchmark)
+                at.store.add(replace(score, provenance=named), task=_task(run, model, benchmark))
+                scores += 1
+    return replace(_came_of((scores, failures), True), peak=peak)
+
+
+def _pair_contained(at: At, model: str, benchmark: str) -> tuple[Score | None, str, Any]:
+    question: dict[str, Any] = {"model": model, "benchmark": benchmark, "extraction": {}, "arguments": {}}
+    question["beside"] = Beside().to_plain()
+    command = [at.environment.python, "-m", "bsjax.submission.contained_pair"]
+    with at.sandbox(_CHECK_SECONDS).start(command) as process:
+        with suppress(OSError):
+            process.stdin.write(as_json(question))
+            process.stdin.close()
+        said = process.stdout.read(_MOST_SAID)
+        process.wait()
+    say(process.log)
+    if process.reason:
+        return None, process.reason, process
+    try:
+        answer = msgspec.json.decode(said)
+        if "error" in answer:
+            return None, str(answer["error"]), process
+        return Score.from_dict(answer["score"]), "", process
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
+        return None, f"what it answered is refused: {one_line(error)}", process
+
+
+def _task(run: str, model: str, benchmark: str) -> Task:
+    """The name of a pair in a run."""
+    return Task(run, f"{model} {benchmark}")
+
+
+def _in_store(store: ResultStore) -> list[str]:
+    """The models that the store has scores of."""
+    return sorted(set(store.frame(latest=True, failures=False, columns=["model"])["model"]))
+
+
+def main(place: str, submission: str, name: str, answer: str) -> None:
+    """Run a step, and write what came of it to a file."""
+    begun = time.monotonic()
+    with ResultStore(place) as store:
+        found = queue.submission(store, submission)
+        [step] = [each for each in queue.steps(store, found.id) if each.name == name]
+        try:
+            came = STEPS[name](At(store, found, step))
+        except Exception as error:
+            say(one_line(error))
+            came = Came("failed", one_line(error))
+    say(f"{name}: {came.state} after {time.monotonic() - begun:.1f} s{f', {came.reason}' if came.reason else ''}")
+    write_atomically(answer, as_json(vars(came)), sync=False)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

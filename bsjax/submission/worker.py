@@ -1,0 +1,132 @@
+"""Workers: each takes the next step that is queued, and runs it in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bsjax.results import ResultStore
+from bsjax.results.leases import this_process
+from bsjax.submission import queue
+from bsjax.submission.queue import Step
+from bsjax.submission.steps import Came
+
+LEASE = 60.0
+"""Seconds after which a step of a worker that says nothing goes on elsewhere."""
+
+_POLL, _SAYS = 2.0, 1.0
+_PART = 1 << 16
+
+
+def work(
+    store: ResultStore,
+    *,
+    lease: float = LEASE,
+    memory: int | None = None,
+    submission: str | None = None,
+    until_idle: bool = False,
+    said: Callable[[str], None] = lambda line: None,
+    ended: Callable[[str], None] = lambda submission: None,
+) -> int:
+    """Run steps as long as there are any, or for ever.
+
+    Args:
+        store: the store of results, which has the queue.
+        lease: seconds for which a step is claimed at a time.
+        memory: the most bytes that steps may ask for; any if not given.
+        submission: only steps of this one.
+        until_idle: whether to end when nothing is queued.
+        said: is told each line of each log.
+        ended: is told each submission of which a step has ended.
+
+    Returns:
+        How many steps were run.
+
+    Raises:
+        OSError, ConnectionError, TimeoutError: the store cannot be written.
+    """
+    done = 0
+    while True:
+        step = queue.claim_next(store, this_process(), lease, memory_at_most=memory, submission=submission)
+        if step is not None:
+            _run(store, step, lease, said)
+            ended(step.submission)
+            done += 1
+        elif until_idle:
+            return done
+        else:
+            time.sleep(_POLL)
+
+
+def _run(store: ResultStore, step: Step, lease: float, said: Callable[[str], None]) -> None:
+    """Run a step, with its log and its lease, and note what came of it."""
+    worker = this_process()
+    folder = Path(queue.submission(store, step.submission).folder).parent / "work"
+    shutil.rmtree(folder, ignore_errors=True)  # of a worker that was killed
+    folder.mkdir(parents=True)
+    answer = folder / "answer.json"
+    command = [sys.executable, "-m", "bsjax.submission.steps", store.place, step.submission, step.name, str(answer)]
+    variables = {**os.environ, "TMPDIR": str(folder)}
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=variables, start_new_session=True
+    )
+    try:
+        if not _followed(store, step, process, lease, said):
+            return  # which another worker goes on with, or nobody
+        came = _answer(answer, process.wait())
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+    if came.state == "done":
+        queue.finish(store, step.id, worker, peak=came.peak, facts=came.facts)
+    elif came.state == "memory":
+        queue.requeue_larger(store, step.id, worker, came.peak)
+    elif came.state == "waiting":
+        queue.wait_for_review(store, step.id, came.reason)
+    else:
+        queue.fail(store, step.id, worker, came.reason, peak=came.peak)
+
+
+def _followed(store: ResultStore, step: Step, process: Any, lease: float, said: Callable[[str], None]) -> bool:
+    """Keep the log and the lease of a step until its process ends; False if it is not this worker's any more."""
+    worker, text = this_process(), bytearray()
+    renewed = told = time.monotonic()
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while True:
+            part = b"" if not selector.select(_SAYS) else os.read(process.stdout.fileno(), _PART)
+            text += part
+            now, is_over = time.monotonic(), not part and process.poll() is not None
+            if text and (is_over or now - told >= _SAYS):
+                lines = text.decode("utf-8", "replace")
+                for line in lines.splitlines():
+                    said(line)
+                queue.append_log(store, step.id, lines)
+                text, told = bytearray(), now
+            if is_over:
+                return True
+            if now - renewed >= lease / 3:
+                renewed = now
+                if not queue.heartbeat(store, step.id, worker, lease):
+                    return False
+
+
+def _answer(path: Path, status: int) -> Came:
+    """What a step has said; of one that has ended without a word, how."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Came)
+    except (OSError, msgspec.DecodeError):
+        return Came("failed", f"the process of the trusted side ended with status {status}, see its log")

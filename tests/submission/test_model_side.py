@@ -1,0 +1,164 @@
+"""The model's side: what it answers is what the same model answers here, and nothing that it does reaches further."""
+
+import importlib
+import json
+import os
+import shutil
+import socket
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image, PngImagePlugin
+
+import bsjax
+from bsjax import StimulusSet
+from bsjax.core.discovery import use_plugins
+from bsjax.submission.remote import HandedIn, ModelSide, ModelSideFailed
+from bsjax.submission.sandbox import Limits, Sandbox
+
+from tests.support import hostile
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+
+SMALL = Limits(memory=1 << 30, seconds=60, processes=32, disk=64 << 20, log=1 << 16)
+
+
+@pytest.fixture
+def stimuli(tmp_path):
+    """Eight images whose files, names and columns say what they show."""
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "images of private dogs"
+    folder.mkdir()
+    paths = {}
+    for number in range(8):
+        path = folder / f"dog-{number}.png"
+        told = PngImagePlugin.PngInfo()
+        told.add_text("Title", "private dog")
+        Image.fromarray(rng.integers(0, 255, (16, 16, 3), np.uint8)).save(path, pnginfo=told, dpi=(72, 72))
+        paths[f"dog-{number}"] = path
+    rows = {"stimulus_id": list(paths), "object_name": ["dog"] * 8}
+    return StimulusSet(rows, identifier="Private2026", stimulus_paths=paths)
+
+
+@pytest.fixture
+def handed_in(tmp_path):
+    """``handed_in(code, **limits)``: a plugin of one model, ``hostile``."""
+
+    def made(code, limits=SMALL, most=64 << 20):
+        folder = tmp_path / "handed in"
+        folder.mkdir(exist_ok=True)
+        (folder / "__init__.py").write_text(code)
+        values = {"plugins": str(folder), "model": "hostile"}
+        return HandedIn("build", values, "0" * 32, Sandbox((folder,), limits=limits), sys.executable, most)
+
+    return made
+
+
+@pytest.fixture
+def imported(tmp_path, monkeypatch):
+    """``imported(code)``: a module of it, in this process."""
+
+    def made(code):
+        (tmp_path / "imported_here.py").write_text(code)
+        monkeypatch.syspath_prepend(tmp_path)
+        return importlib.import_module("imported_here")
+
+    yield made
+    sys.modules.pop("imported_here", None)
+
+
+def test_activations_are_those_of_the_same_process(handed_in, stimuli, imported):
+    with ModelSide(handed_in(hostile.MODEL)) as side:
+        remote = side.model()
+        assert type(remote).__name__ == "ModelCommitment" and remote.visual_degrees() == 8
+        remote.start_recording("V1", [(0, 100)])
+        found = remote.look_at(stimuli.iloc[[3, 1, 1, 5]], number_of_trials=1)
+    model = imported(hostile.MODEL.replace("model_registry[", "{}[")).build()
+    model.start_recording("V1", [(0, 100)])
+    same = model.look_at(stimuli.iloc[[3, 1, 1, 5]])
+    assert found.values.tobytes() == same.values.tobytes()
+    assert found["object_name"].values.tolist() == ["dog"] * 4
+    for name in ("stimulus_id", "neuroid_id", "layer", "region"):
+        assert found[name].values.tolist() == same[name].values.tolist()
+
+
+def test_microsaccades_and_trials_that_differ(handed_in, stimuli):
+    with ModelSide(handed_in(hostile.MODEL)) as side:
+        remote = side.model()
+        remote.start_recording("V1", [(0, 100)])
+        found = remote.look_at(stimuli, number_of_trials=3, require_variance=True)
+    assert found.sizes["presentation"] == 24
+    assert found["stimulus_id"].values[:4].tolist() == ["dog-0"] * 3 + ["dog-1"]
+    assert len(set(found["microsaccade_shift_x_pixels"].values[:3])) == 3
+
+
+@pytest.mark.parametrize("act", hostile.ACTS)
+def test_what_it_does_instead_of_answering(act, handed_in, tmp_path):
+    before = sorted(os.listdir(tmp_path))
+    limits = Limits(memory=1 << 30, seconds=8, processes=32, disk=64 << 20, log=1 << 16)
+    with pytest.raises(ModelSideFailed) as failed:
+        ModelSide(handed_in(hostile.at_import(hostile.ACTS[act]), limits))
+    said = str(failed.value)
+    assert "\n" not in said and len(said) < 500
+    passed = {"loops": "time", "forks": "processes", "takes": "memory", "fills": "disk"}.get(act.split()[0], "")
+    if act == "makes a million files":
+        assert failed.value.passed in ("disk", "time")
+    else:
+        assert failed.value.passed == passed, said
+    assert sorted(os.listdir(tmp_path)) == sorted({*before, "handed in"})
+
+
+@pytest.mark.parametrize("answer", hostile.ANSWERS)
+def test_what_it_answers_is_checked(answer, handed_in, stimuli):
+    act, said = hostile.ANSWERS[answer]
+    with ModelSide(handed_in(hostile.answering(act))) as side:
+        model = side.model()
+        model.start_recording("V1", [(0, 100)])
+        with pytest.raises(ModelSideFailed, match=said) as failed:
+            model.look_at(stimuli)
+    assert "\x1b" not in str(failed.value) and len(str(failed.value)) < 3000
+
+
+def test_it_sees_no_more_than_pixels(handed_in, stimuli, tmp_path, monkeypatch):
+    monkeypatch.setenv("LAB_SECRET", "SECRET")
+    home = tmp_path / "home"
+    other = tmp_path / "submissions" / "other"
+    paths = [home / "recordings.nc", home / "results.db", other / "model.py", stimuli.get_stimulus("dog-1")]
+    for path in paths[:3]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("SECRET")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        told = json.dumps([*map(str, paths), f"/proc/{os.getpid()}/environ", f"/proc/{os.getpid()}/mem", "/etc/shadow"])
+        with ModelSide(handed_in(hostile.looking_around(told, port, os.getpid()))) as side:
+            model = side.model()
+            model.start_recording("V1", [(0, 100)])
+            model.look_at(stimuli)
+            log = side.log
+    lines = log.splitlines()
+    assert [line for line in lines if line.startswith("FOUND")] == []
+    shown = [line for line in lines if line.startswith(("SHOWN", "IMAGE"))]
+    assert len(shown) == 9
+    assert not any(word in log for word in ("dog", "Private", "Title", "dpi", "object_name", "SECRET")), log
+    assert all("PNG {}" in line and line.endswith("0.0") for line in shown[1:])
+
+
+def test_private_stimuli_hide_what_it_says(handed_in, stimuli):
+    with ModelSide(handed_in(hostile.answering("raise ValueError(list(stimuli.stimulus_paths))"))) as side:
+        side.hides_errors = True
+        model = side.model()
+        model.start_recording("V1", [(0, 100)])
+        with pytest.raises(ModelSideFailed, match="ValueError$"):
+            model.look_at(stimuli)
+
+
+@pytest.mark.slow
+def test_scores_are_those_of_the_same_process(handed_in, monkeypatch):
+    one = handed_in(hostile.MODEL)
+    with ModelSide(one) as side:
+        contained = bsjax.score(side.model(), "Simulated.V1-ridge", store=None)
+    monkeypatch.setenv("BSJAX_PLUGINS", "")
+    use_plugins(one.values["plugins"])
+    here = bsjax.score("hostile", "Simulated.V1-ridge", store=None)
+    assert float(contained) == float(here) and contained.raw.equals(here.raw)
