@@ -170,3 +170,100 @@ leases = _table(
     # In seconds since 1970, by the clock of the database.
     Column("expires", Double, nullable=False),
 )
+
+# Of submissions. The folders of what was handed in lie beside the store.
+accounts = _table(
+    "accounts",
+    Column("id", Integer, primary_key=True),
+    Column("name", Words, nullable=False, unique=True),
+    # SHA-256 of its token, which has 256 bits by chance; nobody has the token itself.
+    Column("token", String(64), nullable=False, unique=True),
+    Column("email", Words),
+    Column("is_operator", sa.Boolean, nullable=False),
+    Column("created", String(32), nullable=False),
+    Column("revoked", String(32)),
+    # What it may take, where that is not what all may.
+    Column("limits", sa.JSON, nullable=False),
+)
+
+submissions = _table(
+    "submissions",
+    Column("id", String(32), primary_key=True),
+    # None of what an operator handed in on this machine.
+    Column("account_id", Integer, sa.ForeignKey("accounts.id")),
+    Column("name", Words, nullable=False),
+    # "model", "benchmark", "data", "metric", "activations".
+    Column("kinds", sa.JSON, nullable=False),
+    # SHA-256 of the names and contents of its files, and where they lie.
+    Column("content", String(64), nullable=False),
+    Column("folder", Words, nullable=False),
+    Column("is_public", sa.Boolean, nullable=False),
+    # "received", "running", "waiting", "done", "failed", "cancelled"; since when, and why.
+    Column("state", String(10), nullable=False),
+    Column("since", String(32), nullable=False),
+    Column("reason", Words, nullable=False),
+    Column("created", String(32), nullable=False),
+    # The one of the same account and name before it.
+    Column("previous", String(32)),
+    # What it registers, what it is scored on, the versions of packages that it got.
+    Column("facts", sa.JSON, nullable=False),
+)
+
+steps = _table(
+    "steps",
+    Column("id", Integer, primary_key=True),
+    Column("submission_id", String(32), sa.ForeignKey("submissions.id"), nullable=False),
+    Column("name", String(20), nullable=False),
+    Column("position", Integer, nullable=False),
+    # "queued", "running", "waiting", "done", "failed", "skipped", "cancelled"; since when, and why.
+    Column("state", String(10), nullable=False),
+    Column("since", String(32), nullable=False),
+    Column("reason", Words, nullable=False),
+    # How often it was begun, and how often its worker was lost.
+    Column("attempts", Integer, nullable=False),
+    Column("lost", Integer, nullable=False),
+    # Bytes that it may hold, and the most that it has held.
+    Column("memory", sa.BigInteger, nullable=False),
+    Column("peak", sa.BigInteger),
+    Column("started", String(32)),
+    Column("seconds", Double),
+    Column("log", Words, nullable=False),
+    # Who is at it, until when: in seconds since 1970, by the clock of the database.
+    Column("worker", Words),
+    Column("expires", Double),
+    sa.UniqueConstraint("submission_id", "name"),
+    sa.Index("steps_of_states", "state"),
+)
+
+protections = _table(
+    "protections",
+    # A benchmark, or a glob.
+    Column("benchmark", Words, primary_key=True),
+    Column("stimuli_private", sa.Boolean, nullable=False),
+    # With how many decimals its scores are shown, and how often an account may have one, in so many days.
+    Column("decimals", Integer, nullable=False),
+    Column("most", Integer, nullable=False),
+    Column("days", Integer, nullable=False),
+    Column("created", String(32), nullable=False),
+)
+
+# The state of the Ladder: the best score of an account on a protected benchmark, as it is shown.
+shown = _table(
+    "shown",
+    # 0 of what an operator handed in.
+    Column("account_id", Integer, primary_key=True),
+    Column("benchmark", Words, primary_key=True),
+    Column("key", String(32), nullable=False),
+    Column("value", Double, nullable=False),
+    Column("since", String(32), nullable=False),
+)
+
+# Each score of a protected benchmark, by which they are counted.
+asked = _table(
+    "asked",
+    Column("id", Integer, primary_key=True),
+    Column("account_id", Integer, nullable=False),
+    Column("benchmark", Words, nullable=False),
+    Column("time", String(32), nullable=False),
+    sa.Index("asked_by_accounts", "account_id", "benchmark"),
+)

@@ -122,7 +122,7 @@ class At:
 
     def limits(self, seconds: float) -> Limits:
         """What it may take."""
-        return Limits(memory=self.step.memory_class, seconds=seconds)
+        return Limits(memory=self.step.memory, seconds=seconds)
 
     def sandbox(self, seconds: float) -> Sandbox:
         """Where it runs, with what it requires.
@@ -132,7 +132,7 @@ class At:
         """
         if not self.trusted and not is_contained():
             raise RuntimeError(
-                "nothing is contained on this machine, see `bsjax submit --self-test`: say --trust to run it as your own"
+                "nothing is contained here, see `bsjax submit --self-test`; say --trust to run it as your own"
             )
         installed = self.folder.parent / _INSTALLED
         readable = (self.folder, *([installed] if installed.exists() else ()))
@@ -197,7 +197,7 @@ def scored_on_private(at: At) -> Came:
     for name, protected in found.items():
         if protected is None:
             continue
-        refused = protection.may_submit(at.store, at.submission.account, name)
+        refused = protection.may_submit(at.store, at.submission.account_id, name)
         if refused:
             say(f"{name}: {refused}")
         else:
@@ -220,7 +220,7 @@ def reviewed(at: At) -> Came:
 
 
 def scored_by_its_benchmarks(at: At) -> Came:
-    """Score models on the benchmarks that were handed in: here, if they are trusted; else contained, on public models."""
+    """Score models on its benchmarks: on this side, if they are trusted; else contained, with models that are public."""
     benchmarks = at.identifiers("benchmark_registry")
     if not at.trusted:
         return _scored_contained(at, benchmarks)
@@ -356,7 +356,7 @@ def shown(at: At, score: Score | None, key: str | None) -> float:
     protected = protection.protection_of(at.store, str(score.provenance.benchmark))
     if protected is None:
         return float(score)
-    return protection.show_score(at.store, at.submission.account, score, str(key))
+    return protection.show_score(at.store, at.submission.account_id, score, str(key))
 
 
 def _scored_contained(at: At, benchmarks: Sequence[str]) -> Came:

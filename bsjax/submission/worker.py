@@ -58,10 +58,10 @@ def work(
     """
     done = 0
     while True:
-        step = queue.claim_next(store, this_process(), lease, memory_at_most=memory, submission=submission)
+        step = queue.claim_next(store, this_process(), lease, memory_at_most=memory, submission_id=submission)
         if step is not None:
             _run(store, step, lease, said)
-            ended(step.submission)
+            ended(step.submission_id)
             done += 1
         elif until_idle:
             return done
@@ -71,12 +71,11 @@ def work(
 
 def _run(store: ResultStore, step: Step, lease: float, said: Callable[[str], None]) -> None:
     """Run a step, with its log and its lease, and note what came of it."""
-    worker = this_process()
-    folder = Path(queue.submission(store, step.submission).folder).parent / "work"
+    folder = Path(queue.submission(store, step.submission_id).folder).parent / "work"
     shutil.rmtree(folder, ignore_errors=True)  # of a worker that was killed
     folder.mkdir(parents=True)
     answer = folder / "answer.json"
-    command = [sys.executable, "-m", "bsjax.submission.steps", store.place, step.submission, step.name, str(answer)]
+    command = [sys.executable, "-m", "bsjax.submission.steps", store.place, step.submission_id, step.name, str(answer)]
     variables = {**os.environ, "TMPDIR": str(folder)}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=variables, start_new_session=True
@@ -91,18 +90,18 @@ def _run(store: ResultStore, step: Step, lease: float, said: Callable[[str], Non
         process.wait()
         shutil.rmtree(folder, ignore_errors=True)
     if came.state == "done":
-        queue.finish(store, step.id, worker, peak=came.peak, facts=came.facts)
+        queue.finish(store, step, peak=came.peak, facts=came.facts)
     elif came.state == "memory":
-        queue.requeue_larger(store, step.id, worker, came.peak)
+        queue.requeue_larger(store, step, came.peak, came.reason)
     elif came.state == "waiting":
-        queue.wait_for_review(store, step.id, came.reason)
+        queue.wait_for_review(store, step, came.reason)
     else:
-        queue.fail(store, step.id, worker, came.reason, peak=came.peak)
+        queue.fail(store, step, came.reason, peak=came.peak)
 
 
 def _followed(store: ResultStore, step: Step, process: Any, lease: float, said: Callable[[str], None]) -> bool:
     """Keep the log and the lease of a step until its process ends; False if it is not this worker's any more."""
-    worker, text = this_process(), bytearray()
+    text, note = bytearray(), ""
     renewed = told = time.monotonic()
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
@@ -114,13 +113,14 @@ def _followed(store: ResultStore, step: Step, process: Any, lease: float, said: 
                 lines = text.decode("utf-8", "replace")
                 for line in lines.splitlines():
                     said(line)
-                queue.append_log(store, step.id, lines)
+                    note = line.strip() or note
+                queue.append_log(store, step, lines)
                 text, told = bytearray(), now
             if is_over:
                 return True
             if now - renewed >= lease / 3:
                 renewed = now
-                if not queue.heartbeat(store, step.id, worker, lease):
+                if not queue.heartbeat(store, step, lease, note):
                     return False
 
 

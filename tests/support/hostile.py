@@ -137,7 +137,8 @@ for path in json.loads(PATHS):
     with contextlib.suppress(Exception):
         found("file", open(path, "rb").read(50))
     with contextlib.suppress(Exception):
-        found("file beside", [name for name in os.listdir(os.path.dirname(path)) if not path.startswith("/etc")] or 1 / 0)
+        if not path.startswith("/etc") and os.listdir(os.path.dirname(path)):
+            found("files beside", path)
 for name, value in os.environ.items():
     if "SECRET" in name or "SECRET" in value:
         found("variable", name)

@@ -1,7 +1,7 @@
 """The package index as the only thing on the network that an installation reaches.
 
-A contained process has no network but a socket, which leads here. Inside, :func:`relay` makes it a proxy that pip and uv
-know how to use; here, it leads to the hosts of the index and to nobody else. Names are looked up on this side.
+A contained process has no network but a socket, which leads here. Inside, :func:`relay` makes it a proxy, which pip and
+uv know how to use; here, it leads to the hosts of the index and to nobody else. Names are looked up on this side.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Self
 
 import bsjax
-from bsjax.submission.sandbox.limits import Limits, Watch, ControlGroup
+from bsjax.submission.sandbox.limits import ControlGroup, Limits, Watch
 
 # The system, where it is; a link where it is a link. Of /etc what programs need to start.
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
