@@ -1,0 +1,71 @@
+"""``bsjax submit``: hand a model or a benchmark in; it is checked, contained and scored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bsjax.cli.results import Place
+from bsjax.cli.terminal import complain, configure_jax
+
+
+def submit(
+    source: Annotated[
+        Path | None, typer.Argument(metavar="FOLDER_OR_ZIP", help="Plugins, or model.json with activations.")
+    ] = None,
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option("--benchmark", "-b", metavar="NAME", help="Score on this benchmark, or glob [default: all]."),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="What to call it [default: its file name].")] = "",
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Run it as your own code: without containment, and with recordings.")
+    ] = False,
+    queued: Annotated[bool, typer.Option("--queue", help="Leave it to workers: `bsjax submissions work`.")] = False,
+    self_test: Annotated[bool, typer.Option("--self-test", help="Try what containment holds on this machine.")] = False,
+    results: Place = None,
+) -> None:
+    """Hand in a model or a benchmark: it is checked, and scored in a process that sees no recordings.
+
+    A model is scored on public benchmarks first, then on those that are protected. What it requires is installed for it
+    alone. Its code reaches no network, no file but its own, and no process but its own.
+    """
+    if self_test:
+        _test()
+        return
+    if source is None:
+        raise ValueError("name a folder or a zip to hand in, or say --self-test")
+    configure_jax()
+    from bsjax.cli.submissions import print_submission, store_of_submissions
+    from bsjax.submission.handing_in import hand_in
+    from bsjax.submission.queue import submission
+    from bsjax.submission.worker import work
+
+    with store_of_submissions(results) as store:
+        made = hand_in(store, source, name=name, benchmarks=benchmark or ["*"], trusted=trust, is_public=True)
+        registers = "; ".join(f"{kind} {', '.join(names)}" for kind, names in made.facts["registers"].items())
+        typer.echo(f"submission {made.id[:12]}: {registers}")
+        if queued:
+            typer.echo(f"it waits for a worker; see `bsjax submissions show {made.id[:12]}`")
+            return
+        work(store, submission=made.id, until_idle=True, said=lambda line: typer.echo(f"  {line}"))
+        ended = submission(store, made.id)
+        print_submission(store, ended)
+        if ended.state == "failed":
+            raise typer.Exit(1)
+
+
+def _test() -> None:
+    """Print what containment holds."""
+    from bsjax.submission.sandbox.self_test import self_test
+
+    tried = list(self_test())
+    for one in tried:
+        state = typer.style("FAILED", fg=typer.colors.RED) if one.problem else typer.style("ok", fg=typer.colors.GREEN)
+        typer.echo(f"  {state:<15}  {one.name:18}  {one.asks}" + (f": {one.problem}" if one.problem else ""))
+    if any(one.problem for one in tried):
+        complain("not all holds: private benchmarks are refused here, and other submissions want --trust")
+        raise typer.Exit(1)
+    typer.echo("all holds")

@@ -1,0 +1,111 @@
+"""Handing in: a folder or a zip is received, what it registers is found without running it, and its steps are queued."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from bsjax.benchmarks import benchmark_registry
+from bsjax.core.discovery import plugins_under
+from bsjax.core.files import cache_dir
+from bsjax.core.messages import some
+from bsjax.core.registry import Registry
+from bsjax.models import model_registry
+from bsjax.results import ResultStore
+from bsjax.submission import queue
+from bsjax.submission.checklist import registered
+from bsjax.submission.queue import Submission
+from bsjax.submission.receiving import receive
+from bsjax.submission.steps import MANIFEST, activations_of, steps_for
+
+_KINDS = {
+    "model": "model_registry",
+    "benchmark": "benchmark_registry",
+    "data": "data_registry",
+    "metric": "metric_registry",
+}
+_OWN: dict[str, Registry] = {"model": model_registry, "benchmark": benchmark_registry}
+
+
+def hand_in(
+    store: ResultStore,
+    source: str | Path,
+    *,
+    name: str = "",
+    account_id: int | None = None,
+    benchmarks: Sequence[str] = ("*",),
+    is_public: bool = False,
+    trusted: bool = False,
+    asks_trust: bool = False,
+) -> Submission:
+    """Receive a folder or a zip, and queue what is to be done with it; nothing of it is run.
+
+    Args:
+        store: the store of results, which has the queue.
+        source: the folder, or the zip; plugins, in the layout of Brain-Score's zips if they are several, or
+            ``model.json`` with activations that were computed elsewhere.
+        name: what it is called; that of the folder or file if not given.
+        account_id: of whom; None of an operator.
+        benchmarks: identifiers and globs of what its models are scored on.
+        is_public: whether others see its scores.
+        trusted: whether an operator trusts its code with recordings, and lets it run without containment.
+        asks_trust: whether its benchmarks are to see recordings, for which an operator reviews them.
+
+    Raises:
+        FileNotFoundError: there is no such folder or file.
+        ValueError: it cannot be received, registers nothing, or what another has registered; the message says what.
+        OSError, ConnectionError, TimeoutError: it cannot be written, or the store cannot.
+    """
+    place = cache_dir().absolute() / "submissions" / uuid.uuid4().hex
+    try:
+        received = receive(Path(source), place)
+        registers = registered_in(received.folder)
+        _refuse_taken(store, registers, account_id)
+        return queue.add(
+            store,
+            name=name or Path(source).name.removesuffix(".zip"),
+            folder=received.folder,
+            content=received.content,
+            kinds=list(registers),
+            steps=steps_for(list(registers), asks_trust and not trusted),
+            account_id=account_id,
+            is_public=is_public,
+            facts={"registers": registers, "benchmarks": list(benchmarks), "trusted": trusted},
+        )
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+
+
+def registered_in(folder: Path) -> dict[str, list[str]]:
+    """What was handed in, by its kind: the identifiers that plugins register, and the model of activations.
+
+    Raises:
+        ValueError: nothing is.
+    """
+    plugins = plugins_under(folder)
+    found = {kind: [one for plugin in plugins for one in registered(plugin, name)] for kind, name in _KINDS.items()}
+    if (folder / MANIFEST).exists():
+        found["activations"] = [activations_of(folder).identifier]
+    found = {kind: names for kind, names in found.items() if names}
+    if not found:
+        raise ValueError(
+            f"nothing is registered in it: expected plugins, such as `bsjax new` writes, or {MANIFEST} beside a file of "
+            "activations"
+        )
+    return found
+
+
+def _refuse_taken(store: ResultStore, registers: dict[str, list[str]], account_id: int | None) -> None:
+    """No identifier stands for two things."""
+    models = [*registers.get("model", ()), *registers.get("activations", ())]
+    for kind, names in (("model", models), ("benchmark", registers.get("benchmark", []))):
+        taken = {name for name in names if _OWN[kind].is_bsjaxs(name)}
+        for other in queue.submissions(store) if account_id is not None else ():
+            if other.account_id != account_id:
+                theirs = other.facts.get("registers", {})
+                taken |= {*names} & {*theirs.get(kind, ()), *(theirs.get("activations", ()) if kind == "model" else ())}
+        if taken:
+            raise ValueError(f"{kind} {some(sorted(taken))} is registered by somebody else: give it another name")
