@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Column, Double, Integer, String, Text
+from sqlalchemy import BigInteger, Boolean, Column, Double, Integer, String, Text
 
 LARGEST = 2**31 - 1
 """What whole numbers are at most in a column of any database."""
@@ -169,4 +169,95 @@ leases = _table(
     Column("worker", Words, nullable=False),
     # In seconds since 1970, by the clock of the database.
     Column("expires", Double, nullable=False),
+)
+
+# What is handed in, by whom, and how far it is, see :mod:`bsjax.submission.queue`.
+
+accounts = _table(
+    "accounts",
+    Column("id", Integer, primary_key=True),
+    Column("name", Words, nullable=False, unique=True),
+    # SHA-256 of the token, which itself is nowhere.
+    Column("token_hash", String(64), nullable=False, unique=True),
+    Column("email", Words),
+    Column("is_operator", Boolean, nullable=False),
+    Column("created", String(32), nullable=False),
+    Column("revoked", String(32)),
+    Column("limits", sa.JSON, nullable=False),
+)
+
+submissions = _table(
+    "submissions",
+    Column("id", String(32), primary_key=True),
+    # NULL of what was handed in on this machine.
+    Column("account_id", Integer, sa.ForeignKey("accounts.id")),
+    Column("name", Words, nullable=False),
+    # Of what it registers: "model", "benchmark", ...
+    Column("kinds", sa.JSON, nullable=False),
+    # The digest of the names and bytes of its files, and where they are.
+    Column("content", String(64), nullable=False),
+    Column("folder", Words, nullable=False),
+    Column("visibility", String(10), nullable=False),
+    # The state, since when it is so, and why.
+    Column("state", String(10), nullable=False),
+    Column("since", String(32), nullable=False),
+    Column("reason", Words, nullable=False),
+    Column("created", String(32), nullable=False),
+    # The one before it of the same account and name.
+    Column("previous", String(32)),
+    Column("facts", sa.JSON, nullable=False),
+    sa.Index("submissions_of_accounts", "account_id", "created"),
+)
+
+steps = _table(
+    "steps",
+    Column("id", Integer, primary_key=True),
+    Column("submission_id", String(32), sa.ForeignKey("submissions.id"), nullable=False),
+    Column("name", Words, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("since", String(32), nullable=False),
+    Column("reason", Words, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    # Bytes: the limit that it is run under, the smaller one that it had before, and the most that it was seen to hold.
+    Column("memory_class", BigInteger, nullable=False),
+    Column("outgrown", BigInteger),
+    Column("peak", BigInteger),
+    Column("started", String(32)),
+    Column("seconds", Double),
+    Column("log", Words, nullable=False),
+    # The worker that has it until a time, as a lease; its process; and the workers that died at it.
+    Column("owner", Words),
+    Column("worker", Words),
+    Column("expires", Double),
+    Column("lost", sa.JSON, nullable=False),
+    sa.UniqueConstraint("submission_id", "name"),
+    sa.Index("steps_by_state", "state"),
+)
+
+# Private benchmarks, see :mod:`bsjax.submission.protection`.
+
+protected = _table(
+    "protected",
+    # An identifier or a glob.
+    Column("benchmark", Words, primary_key=True),
+    Column("stimuli_private", Boolean, nullable=False),
+    Column("decimals", Integer, nullable=False),
+    Column("limit_per_period", Integer, nullable=False),
+    Column("period_days", Integer, nullable=False),
+    Column("created", String(32), nullable=False),
+)
+
+# What an account is shown of its best score on a private benchmark.
+shown = _table(
+    "shown",
+    # 0 of what was handed in on this machine.
+    Column("account_id", Integer, primary_key=True, autoincrement=False),
+    Column("benchmark", Words, primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("score_key", String(32), nullable=False),
+    Column("shown", Double, nullable=False),
+    # How many scores it is the best of.
+    Column("tries", Integer, nullable=False),
+    Column("since", String(32), nullable=False),
 )
