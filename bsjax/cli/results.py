@@ -20,6 +20,7 @@ import typer
 from bsjax.cli.outputs import check_outputs
 from bsjax.cli.terminal import complain, width
 from bsjax.cli.transfers import Report, transfers
+from bsjax.core.messages import printable, some
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -188,7 +189,7 @@ def export(
     with _store(results) as store:
         chosen: dict[str, Any] = {"models": model or None, "benchmarks": benchmark or None, "latest": not everything}
         n_rows = write(store, path, format, scores=scores, **chosen)
-    typer.echo(f"{n_rows} {'row' if n_rows == 1 else 'rows'} in {_printable(str(path))}", err=True)
+    typer.echo(f"{n_rows} {'row' if n_rows == 1 else 'rows'} in {printable(str(path))}", err=True)
 
 
 @app.command("import")
@@ -216,7 +217,7 @@ def import_(
         for place in places:
             found = import_scores(store, place, raw_values=raw_values, progress=progress)
             for why in found.refused[:_MOST_REFUSED]:
-                complain(_printable(why))
+                complain(printable(why))
             if len(found.refused) > _MOST_REFUSED:
                 complain(f"{_shown(place)}: {len(found.refused) - _MOST_REFUSED} more are refused")
             typer.echo(f"{_shown(place)}: {found}")
@@ -271,7 +272,7 @@ def _store(place: str | None, read_only: bool = True) -> ResultStore:
 
 def _shown(place: str) -> str:
     # What stands before the last @ of a URL may be a password.
-    return _printable(re.sub("(?<=://).*@", "...@", place, flags=re.DOTALL))
+    return printable(re.sub("(?<=://).*@", "...@", place, flags=re.DOTALL))
 
 
 def _progress() -> AbstractContextManager[Report | None]:
@@ -320,12 +321,11 @@ def _of_difference(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _last_key(store: ResultStore, model: str, benchmark: str) -> str:
     """The key of the last score, or failure, of a pair."""
-    from bsjax.core.messages import some
     from bsjax.results.overview import latest
 
     found = latest(store, model, benchmark)
     if len(found) != 1:
-        pairs = [_printable(f"{row['model']} on {row['benchmark']}") for row in found.to_dict("records")]
+        pairs = [printable(f"{row['model']} on {row['benchmark']}") for row in found.to_dict("records")]
         there = f"these are {len(found)}: {some(pairs)}" if pairs else "there is none; see `bsjax results ls`"
         raise ValueError(f"expected one score of {model!r} on {benchmark!r}, but {there}")
     return found["key"].iloc[0]
@@ -337,7 +337,7 @@ def _of_score(found: Mapping[str, Any], score: Score) -> Iterator[str]:
 
     # Its interval is that of the table: a score whose draws were left out has another one.
     alone = replace(score, uncertainty=None)
-    yield _printable(f"{found['model']} on {found['benchmark']}, version {found['version']}: {alone!r}")
+    yield printable(f"{found['model']} on {found['benchmark']}, version {found['version']}: {alone!r}")
     yield ""
     own = {"key": found["key"], "run": found["run_id"], "cell": found["cell"], "error is": score.error_kind}
     if found["low"] is not None:
@@ -355,20 +355,20 @@ def _of_score(found: Mapping[str, Any], score: Score) -> Iterator[str]:
 def _of_failure(found: Mapping[str, Any]) -> Iterator[str]:
     """A failure in lines, with its log."""
     kind = f"{found['kind']}: " if found["kind"] else ""
-    yield _printable(f"{found['model']} on {found['benchmark']} failed: {kind}{found['error']}")
+    yield printable(f"{found['model']} on {found['benchmark']} failed: {kind}{found['error']}")
     yield ""
     names = {"key": "key", "run": "run_id", "cell": "cell", "start": "started", "seconds": "seconds"}
     yield from _fields({name: found[column] for name, column in names.items()})
     if found["log"]:
         yield ""
-        yield from (_printable(line.expandtabs()) for line in found["log"].splitlines())
+        yield from (printable(line.expandtabs()) for line in found["log"].splitlines())
 
 
 def _fields(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in values.items():
         if value not in (None, ""):
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            yield f"{name:<{_FIELD}}{_printable(text)}"
+            yield f"{name:<{_FIELD}}{printable(text)}"
 
 
 def _table(rows: Sequence[tuple[str, ...]], names: Sequence[int]) -> Iterator[str]:
@@ -394,12 +394,7 @@ def _cut(text: str, columns: int) -> str:
 
 def _cell(text: str) -> str:
     # Spaces at an end, or several, would look like the space between two columns.
-    return re.sub(r"^ | (?= )| $", r"\\x20", _printable(text)) or "-"
-
-
-def _printable(text: str) -> str:
-    """Text in one line, in which nothing moves the cursor, changes colours or turns the direction of writing."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return re.sub(r"^ | (?= )| $", r"\\x20", printable(text)) or "-"
 
 
 def _number(value: float, error: float) -> str:

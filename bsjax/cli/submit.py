@@ -44,7 +44,7 @@ def submit(
     from bsjax.submission.worker import work
 
     with store_of_submissions(results) as store:
-        made = hand_in(store, source, name=name, benchmarks=benchmark or ["*"], trusted=trust, is_public=True)
+        made = hand_in(store, source, name=name, benchmarks=benchmark or ["*"], trusted=trust)
         registers = "; ".join(f"{kind} {', '.join(names)}" for kind, names in made.facts["registers"].items())
         typer.echo(f"submission {made.id[:12]}: {registers}")
         if queued:

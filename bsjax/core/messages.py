@@ -27,3 +27,13 @@ def in_words(n_bytes: float) -> str:
     while size >= 999.5 and unit != "TB":
         size, unit = size / 1000, next(units)
     return f"{size:.3g} {unit}"
+
+
+def printable(text: str) -> str:
+    r"""Text in one line, in which nothing moves the cursor, changes colours or turns the direction of writing.
+
+    Example:
+        >>> printable("\x1b[31mred\n")
+        '\\x1b[31mred\\n'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -104,7 +104,7 @@ def left_behind(store: ResultStore, keys: Iterable[str]) -> dict[str, str]:
     """Those of the cells that a process was at when it ended without a word -> the process."""
     found: dict[str, str] = {}
     with store.reading() as connection:
-        now = clock(connection)
+        now = now_by_database(connection)
         for part in askable(keys):
             for key, worker, expires in connection.execute(
                 select(_of.key, _of.worker, _of.expires).where(_of.key.in_(part))
@@ -140,10 +140,10 @@ def is_gone(worker: str) -> bool:
 def _alone(connection: Connection) -> float:
     """Let nobody else write leases until the transaction ends; gives the time that counts for all."""
     alone_in(connection, tables.leases)
-    return clock(connection)
+    return now_by_database(connection)
 
 
-def clock(connection: Connection) -> float:
+def now_by_database(connection: Connection) -> float:
     """The time by the clock of the database, in seconds."""
     if connection.dialect.name == "postgresql":  # clocks of machines differ
         return float(connection.execute(select(func.extract("epoch", func.clock_timestamp()))).scalar_one())

@@ -319,8 +319,9 @@ class ResultStore:
         if len(rows) != 1:
             what = " or ".join(table.name.removesuffix("s") for table in of)
             how_many, where = "more than one" if rows else "no", self.url.render_as_string()
+            command = "submissions" if tables.submissions in of else "results"
             raise UnknownKey(
-                f"{how_many} {what} has a key that begins with {beginning!r} in {where}; see `bsjax results ls`"
+                f"{how_many} {what} has a key that begins with {beginning!r} in {where}; see `bsjax {command} ls`"
             )
         return rows[0]
 

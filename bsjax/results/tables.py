@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Column, Double, Integer, String, Text
+from sqlalchemy import BigInteger, Boolean, Column, Double, Integer, String, Text
 
 LARGEST = 2**31 - 1
 """What whole numbers are at most in a column of any database."""
@@ -171,99 +171,93 @@ leases = _table(
     Column("expires", Double, nullable=False),
 )
 
-# Of submissions. The folders of what was handed in lie beside the store.
+# What is handed in, by whom, and how far it is, see :mod:`bsjax.submission.queue`.
+
 accounts = _table(
     "accounts",
     Column("id", Integer, primary_key=True),
     Column("name", Words, nullable=False, unique=True),
-    # SHA-256 of its token, which has 256 bits by chance; nobody has the token itself.
-    Column("token", String(64), nullable=False, unique=True),
+    # SHA-256 of the token, which itself is nowhere.
+    Column("token_hash", String(64), nullable=False, unique=True),
     Column("email", Words),
-    Column("is_operator", sa.Boolean, nullable=False),
+    Column("is_operator", Boolean, nullable=False),
     Column("created", String(32), nullable=False),
     Column("revoked", String(32)),
-    # What it may take, where that is not what all may.
     Column("limits", sa.JSON, nullable=False),
 )
 
 submissions = _table(
     "submissions",
     Column("id", String(32), primary_key=True),
-    # None of what an operator handed in on this machine.
+    # NULL of what was handed in on this machine.
     Column("account_id", Integer, sa.ForeignKey("accounts.id")),
     Column("name", Words, nullable=False),
-    # "model", "benchmark", "data", "metric", "activations".
+    # Of what it registers: "model", "benchmark", ...
     Column("kinds", sa.JSON, nullable=False),
-    # SHA-256 of the names and contents of its files, and where they lie.
+    # The digest of the names and bytes of its files, and where they are.
     Column("content", String(64), nullable=False),
     Column("folder", Words, nullable=False),
-    Column("is_public", sa.Boolean, nullable=False),
-    # "received", "running", "waiting", "done", "failed", "cancelled"; since when, and why.
+    Column("visibility", String(10), nullable=False),
+    # The state, since when it is so, and why.
     Column("state", String(10), nullable=False),
     Column("since", String(32), nullable=False),
     Column("reason", Words, nullable=False),
     Column("created", String(32), nullable=False),
-    # The one of the same account and name before it.
+    # The one before it of the same account and name.
     Column("previous", String(32)),
-    # What it registers, what it is scored on, the versions of packages that it got.
     Column("facts", sa.JSON, nullable=False),
+    sa.Index("submissions_of_accounts", "account_id", "created"),
 )
 
 steps = _table(
     "steps",
     Column("id", Integer, primary_key=True),
     Column("submission_id", String(32), sa.ForeignKey("submissions.id"), nullable=False),
-    Column("name", String(20), nullable=False),
+    Column("name", Words, nullable=False),
     Column("position", Integer, nullable=False),
-    # "queued", "running", "waiting", "done", "failed", "skipped", "cancelled"; since when, and why.
     Column("state", String(10), nullable=False),
     Column("since", String(32), nullable=False),
     Column("reason", Words, nullable=False),
-    # How often it was begun, and how often its worker was lost.
-    Column("attempts", Integer, nullable=False),
-    Column("lost", Integer, nullable=False),
-    # Bytes that it may hold, and the most that it has held.
-    Column("memory", sa.BigInteger, nullable=False),
-    Column("peak", sa.BigInteger),
+    Column("attempt", Integer, nullable=False),
+    # Bytes: the limit that it is run under, the smaller one that it had before, and the most that it was seen to hold.
+    Column("memory_class", BigInteger, nullable=False),
+    Column("outgrown", BigInteger),
+    Column("peak", BigInteger),
     Column("started", String(32)),
     Column("seconds", Double),
     Column("log", Words, nullable=False),
-    # Who is at it, until when: in seconds since 1970, by the clock of the database.
+    # The worker that has it until a time, as a lease; its process; and the workers that died at it.
+    Column("owner", Words),
     Column("worker", Words),
     Column("expires", Double),
+    Column("lost", sa.JSON, nullable=False),
     sa.UniqueConstraint("submission_id", "name"),
-    sa.Index("steps_of_states", "state"),
+    sa.Index("steps_by_state", "state"),
 )
 
-protections = _table(
-    "protections",
-    # A benchmark, or a glob.
+# Private benchmarks, see :mod:`bsjax.submission.protection`.
+
+protected = _table(
+    "protected",
+    # An identifier or a glob.
     Column("benchmark", Words, primary_key=True),
-    Column("stimuli_private", sa.Boolean, nullable=False),
-    # With how many decimals its scores are shown, and how often an account may have one, in so many days.
+    Column("stimuli_private", Boolean, nullable=False),
     Column("decimals", Integer, nullable=False),
-    Column("most", Integer, nullable=False),
-    Column("days", Integer, nullable=False),
+    Column("limit_per_period", Integer, nullable=False),
+    Column("period_days", Integer, nullable=False),
     Column("created", String(32), nullable=False),
 )
 
-# The state of the Ladder: the best score of an account on a protected benchmark, as it is shown.
+# What an account is shown of its best score on a private benchmark.
 shown = _table(
     "shown",
-    # 0 of what an operator handed in.
-    Column("account_id", Integer, primary_key=True),
+    # 0 of what was handed in on this machine.
+    Column("account_id", Integer, primary_key=True, autoincrement=False),
     Column("benchmark", Words, primary_key=True),
-    Column("key", String(32), nullable=False),
-    Column("value", Double, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("score_key", String(32), nullable=False),
+    Column("shown", Double, nullable=False),
+    # How many scores it is the best of.
+    Column("tries", Integer, nullable=False),
     Column("since", String(32), nullable=False),
-)
-
-# Each score of a protected benchmark, by which they are counted.
-asked = _table(
-    "asked",
-    Column("id", Integer, primary_key=True),
-    Column("account_id", Integer, nullable=False),
-    Column("benchmark", Words, nullable=False),
-    Column("time", String(32), nullable=False),
-    sa.Index("asked_by_accounts", "account_id", "benchmark"),
 )

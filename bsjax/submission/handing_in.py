@@ -16,7 +16,7 @@ from bsjax.models import model_registry
 from bsjax.results import ResultStore
 from bsjax.submission import queue
 from bsjax.submission.checklist import registered
-from bsjax.submission.queue import Submission
+from bsjax.submission.queue import Submission, Visibility
 from bsjax.submission.receiving import receive
 from bsjax.submission.steps import MANIFEST, activations_of, steps_for
 
@@ -34,9 +34,9 @@ def hand_in(
     source: str | Path,
     *,
     name: str = "",
-    account_id: int | None = None,
+    account: int | None = None,
     benchmarks: Sequence[str] = ("*",),
-    is_public: bool = False,
+    visibility: Visibility | None = None,
     trusted: bool = False,
     asks_trust: bool = False,
 ) -> Submission:
@@ -47,9 +47,9 @@ def hand_in(
         source: the folder, or the zip; plugins, in the layout of Brain-Score's zips if they are several, or
             ``model.json`` with activations that were computed elsewhere.
         name: what it is called; that of the folder or file if not given.
-        account_id: of whom; None of an operator.
+        account: number of whose account; None of an operator.
         benchmarks: identifiers and globs of what its models are scored on.
-        is_public: whether others see its scores.
+        visibility: of its scores; private by default, public of an operator's.
         trusted: whether an operator trusts its code with recordings, and lets it run without containment.
         asks_trust: whether its benchmarks are to see recordings, for which an operator reviews them.
 
@@ -62,7 +62,7 @@ def hand_in(
     try:
         received = receive(Path(source), place)
         registers = registered_in(received.folder)
-        _refuse_taken(store, registers, account_id)
+        _refuse_taken(store, registers, account)
         return queue.add(
             store,
             name=name or Path(source).name.removesuffix(".zip"),
@@ -70,8 +70,8 @@ def hand_in(
             content=received.content,
             kinds=list(registers),
             steps=steps_for(list(registers), asks_trust and not trusted),
-            account_id=account_id,
-            is_public=is_public,
+            account=account,
+            visibility=visibility,
             facts={"registers": registers, "benchmarks": list(benchmarks), "trusted": trusted},
         )
     except BaseException:
@@ -98,13 +98,13 @@ def registered_in(folder: Path) -> dict[str, list[str]]:
     return found
 
 
-def _refuse_taken(store: ResultStore, registers: dict[str, list[str]], account_id: int | None) -> None:
+def _refuse_taken(store: ResultStore, registers: dict[str, list[str]], account: int | None) -> None:
     """No identifier stands for two things."""
     models = [*registers.get("model", ()), *registers.get("activations", ())]
     for kind, names in (("model", models), ("benchmark", registers.get("benchmark", []))):
-        taken = {name for name in names if _OWN[kind].is_bsjaxs(name)}
-        for other in queue.submissions(store) if account_id is not None else ():
-            if other.account_id != account_id:
+        taken = {name for name in names if name in _OWN[kind] and _OWN[kind].is_bsjaxs(name)}
+        for other in queue.submissions(store) if account is not None else ():
+            if other.account != account:
                 theirs = other.facts.get("registers", {})
                 taken |= {*names} & {*theirs.get(kind, ()), *(theirs.get("activations", ()) if kind == "model" else ())}
         if taken:

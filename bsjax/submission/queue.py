@@ -1,70 +1,76 @@
-"""The queue of submissions, in the store of results: what was handed in, its steps, and who is at each.
+"""The queue of submissions: each has steps, one after another, which workers take; none can be stuck.
 
-A step is claimed by a worker until a time, which the worker renews. When a worker is killed, that time runs out and the
-step is queued again: at once, where it is seen that the process is gone. Whoever has lost a step changes nothing of it.
+A worker has a step under a lease, which its heartbeat renews. When the worker dies, another takes the step: at once
+where it sees that the process is gone, else when the lease has run out. What a worker says of a step that is not its
+own any more counts for nothing. Each state says since when it is so, and why.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import Connection, case, delete, exists, insert, select, update
 
-from bsjax.core.messages import in_words
+from bsjax.core.messages import in_words, printable
+from bsjax.labelled.plain_values import to_plain
 from bsjax.results import ResultStore, tables
 from bsjax.results.database import alone_in
-from bsjax.results.leases import clock, is_gone
+from bsjax.results.leases import is_gone, now_by_database, this_process
 
-MEMORY_CLASSES = tuple(size << 30 for size in (4, 8, 16, 32, 64))
-"""Bytes that a step may hold: the smallest at first, and once more the next where it runs out."""
+MEMORY_CLASSES = (4, 8, 16, 32, 64)
+"""The limits of memory that a step can be run under, in GiB."""
 
-LOST_AT_MOST = 3
-"""How often a step may lose its worker before it counts as what ends them."""
-
-_MOST_LOG = 100_000
-_over = ("done", "skipped")
+Visibility = Literal["private", "public"]
+_GIB = 1 << 30
+_MOST_LOST = 3
+_LONGEST_NAME = 100
+_ENDS_OF_LOG, _CUT = 100_000, "\n[... cut ...]\n"
+_PASSED, _TO_BE_TRIED_AGAIN = ("done", "skipped"), ("failed", "cancelled", "skipped")
+_FREE: dict[str, Any] = {"owner": None, "worker": None, "expires": None}
 _of, _steps = tables.submissions.c, tables.steps.c
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What was handed in.
+    """What somebody has handed in.
 
     Attributes:
-        id: its name, 32 hexadecimal digits.
-        account_id: of whom; None of an operator on this machine.
-        name: as it was called.
-        kinds: of plugins in it, such as "model"; or "activations".
-        content: digest of its files.
-        folder: where they lie, in a folder that is this submission's alone.
-        is_public: whether others see its scores.
-        state: "received", "running", "waiting", "done", "failed" or "cancelled".
-        since: when it got there.
-        reason: why.
+        id: 32 hexadecimal digits.
+        account: the number of the account; None of what was handed in on this machine.
+        name: what it is called there.
+        kinds: what it registers: ``"model"``, ``"benchmark"``, ...
+        content: the SHA-256 of its files.
+        folder: where these are, in a folder that is this submission's alone.
+        visibility: ``"private"`` or ``"public"``.
+        state: ``"received"``, ``"running"``, ``"waiting"`` for a review, ``"done"``, ``"failed"`` or ``"cancelled"``.
+        since: when it got there, ISO 8601 in UTC.
+        reason: why, in one line.
         created: when it was handed in.
-        previous: the submission of the same account and name before it.
-        facts: what is known of it.
+        previous: the one before it of the same account and name.
+        facts: what else is known of it.
     """
 
     id: str
-    account_id: int | None
+    account: int | None
     name: str
-    kinds: list[str]
+    kinds: tuple[str, ...]
     content: str
-    folder: str
-    is_public: bool
+    folder: Path
+    visibility: Visibility
     state: str
     since: str
     reason: str
     created: str
     previous: str | None
-    facts: dict[str, Any]
+    facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -73,38 +79,42 @@ class Step:
 
     Attributes:
         id: its number.
-        submission_id: of which submission.
+        submission: the submission's.
         name: what is done.
-        position: its place among the steps.
-        state: "queued", "running", "waiting", "done", "failed", "skipped" or "cancelled".
-        since: when it got there.
-        reason: why.
-        attempts: how often it was begun.
-        lost: how often its worker was lost.
-        memory: bytes that it may hold.
-        peak: the most bytes that it has held.
-        started: when it was begun last.
-        seconds: how long it took.
-        worker: who is at it.
+        state: ``"queued"``, ``"running"``, ``"waiting"`` for a review, ``"done"``, ``"failed"``, ``"skipped"`` or
+            ``"cancelled"``.
+        since, reason: as of a submission; of a step that is running, how far it is.
+        attempt: how often it was begun.
+        memory_class: the bytes that it may hold.
+        peak: the most bytes that it was seen to hold.
+        started, seconds: when it was begun last, and how long it took.
+        worker: who has it.
+        log: what it has printed; of much, the beginning and the end.
     """
 
     id: int
-    submission_id: str
+    submission: str
     name: str
-    position: int
     state: str
     since: str
     reason: str
-    attempts: int
-    lost: int
-    memory: int
+    attempt: int
+    memory_class: int
     peak: int | None
     started: str | None
     seconds: float | None
     worker: str | None
+    log: str
 
 
-_STEP = [_steps[name] for name in Step.__dataclass_fields__]
+def class_for(peak: int) -> int:
+    """The smallest class of memory, in bytes, that holds so many bytes; the largest if none does.
+
+    Example:
+        >>> class_for(5 << 30) >> 30, class_for(1 << 50) >> 30
+        (8, 64)
+    """
+    return next((size for each in MEMORY_CLASSES if (size := each * _GIB) >= peak), MEMORY_CLASSES[-1] * _GIB)
 
 
 def add(
@@ -115,325 +125,408 @@ def add(
     content: str,
     kinds: Sequence[str],
     steps: Sequence[str],
-    account_id: int | None = None,
-    is_public: bool = False,
+    account: int | None = None,
+    visibility: Visibility | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> Submission:
-    """Queue what was handed in.
+    """Queue a submission.
+
+    A step is run under the smallest class of memory, or under that which it took in the submission before.
 
     Args:
-        store: the store.
-        name, folder, content, kinds, account_id, is_public, facts: as :class:`Submission` has them.
-        steps: names of what is to be done, in their order.
+        store: the store of results.
+        name: what it is called; what cannot be printed is written as its number.
+        folder, content: its files, as :func:`~bsjax.submission.receiving.receive` has put them.
+        kinds: what it registers.
+        steps: their names, in order.
+        account: the number of the account that hands it in; None on this machine.
+        visibility: of its scores; private by default, on this machine public.
+        facts: what else is known of it, as JSON can hold it.
 
     Raises:
+        FileNotFoundError: the folder is not there: a submission of the same content was removed meanwhile.
+        ValueError: no steps, or one twice.
         OSError, ConnectionError, TimeoutError: the store cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as here, ResultStore(f"{here}/results.db") as store:
+        ...     made = add(store, name="gabor", folder=here, content="0" * 64, kinds=[], steps=["tests", "score"])
+        ...     step = claim_next(store, "a worker", 60)
+        ...     done = finish(store, step.id, "a worker", peak=1 << 20)
+        ...     made.state, step.name, done, submission(store, made.id[:8]).reason
+        ('received', 'tests', True, 'score: waits for a worker that has 4 GiB')
     """
-    now, made = _now(), uuid.uuid4().hex
-    row = {"id": made, "name": name, "folder": str(folder), "content": content, "kinds": list(kinds)}
-    row |= {"account_id": account_id, "is_public": is_public, "facts": dict(facts or {}), "created": now}
-    row |= {"state": "received", "since": now, "reason": "it waits for a worker"}
-    of_step = {"state": "queued", "since": now, "reason": "", "attempts": 0, "lost": 0, "log": ""}
-    rows = [
-        {"submission_id": made, "name": step, "position": number, "memory": MEMORY_CLASSES[0], **of_step}
-        for number, step in enumerate(steps)
-    ]
-    with store.writing() as connection:
-        before = select(_of.id).where(_of.name == name, _of.account_id.is_not_distinct_from(account_id))
-        row["previous"] = connection.execute(before.order_by(_of.created.desc()).limit(1)).scalar()
+    if not steps or len(set(steps)) < len(steps):
+        raise ValueError(f"a submission has steps of different names, got {list(steps)}")
+    now = _now()
+    row = {"id": uuid.uuid4().hex, "account_id": account, "name": printable(name)[:_LONGEST_NAME], "created": now}
+    row |= {"kinds": list(kinds), "content": content, "folder": str(folder), "state": "received", "since": now}
+    row |= {"reason": "", "visibility": visibility or ("public" if account is None else "private")}
+    row["facts"] = to_plain(dict(facts or {}), "the facts of the submission")
+    with _changing(store) as connection:
+        if not Path(folder).is_dir():
+            raise FileNotFoundError(f"the files of {row['name']} are not at {folder} any more: hand it in again")
+        same = _of.account_id == account, _of.name == row["name"]
+        asked = select(_of.id).where(*same).order_by(_of.created.desc(), _of.id).limit(1)
+        row["previous"] = connection.execute(asked).scalar()
+        before = select(_steps.name, _steps.peak).where(_steps.submission_id == row["previous"])
+        peaks = {step: peak for step, peak in connection.execute(before)}
         connection.execute(insert(tables.submissions).values(row))
-        connection.execute(insert(tables.steps), rows)
-    return submission(store, made)
+        step = {"submission_id": row["id"], "state": "queued", "since": now, "attempt": 0, "log": "", "lost": []}
+        for position, each in enumerate(steps):
+            memory = class_for(peaks.get(each) or 0)
+            step |= {"name": each, "position": position, "memory_class": memory, "reason": _waits(memory)}
+            connection.execute(insert(tables.steps).values(step))
+        _follow(connection, row["id"])
+    return submission(store, row["id"])
 
 
-def submission(store: ResultStore, beginning: str) -> Submission:
-    """A submission, by the first digits of its name.
+def submission(store: ResultStore, id_prefix: str) -> Submission:
+    """A submission, by as many of the first digits of its id as no other has.
 
     Raises:
-        KeyError: there is none, or there are several.
+        KeyError: there is none, or several begin so.
     """
-    return Submission(**store.found(beginning, tables.submissions))
+    return _as_submission(store.found(id_prefix, tables.submissions))
 
 
-def submissions(store: ResultStore, account_id: int | None = None) -> list[Submission]:
-    """All submissions, or those of an account, the newest first."""
-    asked = select(tables.submissions).order_by(_of.created.desc())
+def submissions(
+    store: ResultStore, account: int | None = None, states: Collection[str] | None = None
+) -> list[Submission]:
+    """All submissions, or those of an account, or in some states; the last first."""
+    asked = select(tables.submissions).order_by(_of.created.desc(), _of.id)
+    asked = asked if account is None else asked.where(_of.account_id == account)
+    asked = asked if states is None else asked.where(_of.state.in_(states))
     with store.reading() as connection:
-        rows = connection.execute(asked if account_id is None else asked.where(_of.account_id == account_id))
-        return [Submission(**row) for row in rows.mappings()]
+        return [_as_submission(row) for row in connection.execute(asked).mappings()]
 
 
 def steps(store: ResultStore, submission_id: str) -> list[Step]:
-    """The steps of a submission, in their order."""
-    asked = select(*_STEP).where(_steps.submission_id == submission_id).order_by(_steps.position)
+    """The steps of a submission, in order."""
+    asked = select(tables.steps).where(_steps.submission_id == submission_id).order_by(_steps.position)
     with store.reading() as connection:
-        return [Step(**row) for row in connection.execute(asked).mappings()]
-
-
-def log(store: ResultStore, step_id: int) -> str:
-    """What a step has printed, as far as it is kept."""
-    with store.reading() as connection:
-        return connection.execute(select(_steps.log).where(_steps.id == step_id)).scalar_one()
+        return [_as_step(row) for row in connection.execute(asked).mappings()]
 
 
 def claim_next(
     store: ResultStore,
     worker: str,
     seconds: float,
-    *,
     memory_at_most: int | None = None,
     submission_id: str | None = None,
 ) -> Step | None:
-    """Claim the oldest step that can be done; of several who ask at once, one gets it.
+    """Take the oldest step that can be run: of several workers who ask at once, one gets it.
 
-    Steps of workers that are gone, or have not renewed their claim, come back first.
+    It is one that is queued, or whose worker is gone, and whose earlier steps are done. A step that has lost so many
+    workers that it seems to kill them has failed.
 
     Args:
         store: the store.
-        worker: who asks, :func:`bsjax.results.leases.this_process`.
-        seconds: until when, from now, if it is not renewed.
-        memory_at_most: bytes that the step may ask for; any if not given.
-        submission_id: only of this submission.
+        worker: who takes it, by a name that no other has.
+        seconds: from now, after which others may take it over.
+        memory_at_most: the bytes that the worker has; only what is run within these is taken.
+        submission_id: only steps of this submission.
 
     Returns:
-        The step; None if there is none.
+        The step; None where there is nothing to do.
     """
-    earlier = tables.steps.alias().c
-    waits = select(earlier.id).where(
-        earlier.submission_id == _steps.submission_id,
-        earlier.position < _steps.position,
-        earlier.state.not_in(_over),
-    )
-    asked = select(_steps.id, _steps.submission_id).join_from(tables.steps, tables.submissions)
-    asked = asked.where(_steps.state == "queued", ~waits.exists()).order_by(_of.created, _steps.position).limit(1)
-    if memory_at_most is not None:
-        asked = asked.where(_steps.memory <= memory_at_most)
-    if submission_id is not None:
-        asked = asked.where(_steps.submission_id == submission_id)
-    with store.writing() as connection:
-        alone_in(connection, tables.steps)
-        now = clock(connection)
-        _take_back(connection, now)
-        found = connection.execute(asked).first()
-        if found is None:
-            return None
-        begun = {"state": "running", "since": _now(), "started": _now(), "reason": "", "seconds": None}
-        begun |= {"attempts": _steps.attempts + 1, "worker": worker, "expires": now + seconds}
-        connection.execute(update(tables.steps).where(_steps.id == found.id).values(begun))
-        _settle(connection, found.submission_id)
-        [row] = connection.execute(select(*_STEP).where(_steps.id == found.id)).mappings()
-        return Step(**row)
+    before = tables.steps.alias()
+    earlier = before.c.submission_id == _steps.submission_id, before.c.position < _steps.position
+    open_before = exists().where(*earlier, before.c.state.not_in(_PASSED))
+    of = [column for column in _steps if column.name != "log"]
+    asked = select(*of).where(_steps.state.in_(("queued", "running")), ~open_before).order_by(_steps.id)
+    asked = asked if submission_id is None else asked.where(_steps.submission_id == submission_id)
+    with _changing(store) as connection:
+        now = now_by_database(connection)
+        for row in connection.execute(asked).mappings().all():
+            if row["state"] == "running":
+                if row["expires"] > now and not is_gone(row["worker"]):
+                    continue
+                if not _lost(connection, row):
+                    continue
+            if memory_at_most is not None and row["memory_class"] > memory_at_most:
+                continue
+            taken = {"owner": worker, "worker": this_process(), "expires": now + seconds, "started": _now()}
+            taken |= {"attempt": row["attempt"] + 1, "seconds": None}
+            _set(connection, row, "running", f"begun by {worker}", **taken)
+            found = connection.execute(select(tables.steps).where(_steps.id == row["id"])).mappings().one()
+            return _as_step(found)
+    return None
 
 
-def heartbeat(store: ResultStore, step: Step, seconds: float, note: str = "") -> bool:
-    """Renew a claim, until so many seconds from now, and say how far it is.
+def heartbeat(store: ResultStore, step_id: int, worker: str, seconds: float, note: str = "") -> bool:
+    """Keep a step, until so many seconds from now.
+
+    Args:
+        store, step_id, worker, seconds: as of :func:`claim_next`.
+        note: how far it is, in one line.
 
     Returns:
-        False if the step is not this worker's any more, or was cancelled: it is to be left.
+        Whether it is this worker's still; if not, it was cancelled or is another's: stop.
     """
-    with store.writing() as connection:
-        alone_in(connection, tables.steps)
-        values: dict[str, Any] = {"expires": clock(connection) + seconds}
-        if note:
-            values["reason"] = note[:500]
-        return connection.execute(update(tables.steps).where(*_mine(step)).values(values)).rowcount == 1
-
-
-def append_log(store: ResultStore, step: Step, text: str) -> None:
-    """Add to the log of a step, of which the beginning and the end are kept."""
-    half = _MOST_LOG // 2
-    with store.writing() as connection:
-        before = connection.execute(select(_steps.log).where(*_mine(step))).scalar()
-        if before is None:
-            return
-        whole = before + text
-        if len(whole) > _MOST_LOG:
-            whole = f"{whole[:half]}\n[...]\n{whole[-half:]}" if "\n[...]\n" not in whole[:half] else whole[-_MOST_LOG:]
-        connection.execute(update(tables.steps).where(*_mine(step)).values(log=whole))
-
-
-def finish(store: ResultStore, step: Step, *, peak: int = 0, facts: Mapping[str, Any] | None = None) -> bool:
-    """Note that a step is done, and what is known of the submission since; False if it is not this worker's."""
-    return _end(store, step, "done", "", peak, facts=facts)
-
-
-def fail(store: ResultStore, step: Step, reason: str, *, peak: int = 0) -> bool:
-    """Note that a step has failed, and the submission with it; False if it is not this worker's."""
-    return _end(store, step, "failed", reason, peak)
-
-
-def wait_for_review(store: ResultStore, step: Step, reason: str) -> bool:
-    """Have a step wait for an operator; False if it is not this worker's."""
-    return _end(store, step, "waiting", reason, 0)
-
-
-def requeue_larger(store: ResultStore, step: Step, peak: int, reason: str) -> bool:
-    """Queue a step that ran out of memory once more, in the class above; it fails where it was so before, or none is.
-
-    Returns:
-        False if it is not this worker's.
-    """
-    larger = next((each for each in MEMORY_CLASSES if each > step.memory), None)
-    if larger is None or step.memory > MEMORY_CLASSES[0]:
-        return _end(store, step, "failed", f"{reason}; it was tried with {in_words(step.memory)} too", peak)
-    said = f"it ran out of {in_words(step.memory)}, having held {in_words(peak)}: once more with {in_words(larger)}"
-    return _end(store, step, "queued", said, peak, memory=larger)
-
-
-def review(store: ResultStore, beginning: str, accept: bool, comment: str = "") -> Submission:
-    """Accept what waits for a review, which is trusted from then on, or send it back.
-
-    Raises:
-        KeyError: there is no such submission.
-        ValueError: it does not wait.
-    """
-    found = submission(store, beginning)
-    waiting = [step for step in steps(store, found.id) if step.state == "waiting"]
-    if not waiting:
-        raise ValueError(f"submission {found.id[:12]} ({found.name}) does not wait for a review: it is {found.state}")
-    state, facts = ("done", {**found.facts, "trusted": True}) if accept else ("failed", found.facts)
-    reason = comment or ("an operator has accepted it" if accept else "an operator has sent it back")
-    with store.writing() as connection:
-        values = {"state": state, "since": _now(), "reason": reason}
-        connection.execute(update(tables.steps).where(_steps.id == waiting[0].id).values(values))
-        connection.execute(update(tables.submissions).where(_of.id == found.id).values(facts=facts))
-        _settle(connection, found.id)
-    return submission(store, found.id)
-
-
-def retry(store: ResultStore, beginning: str) -> Submission:
-    """Queue again what failed or was cancelled of a submission; what is done stays.
-
-    Raises:
-        KeyError: there is no such submission.
-        ValueError: there is nothing to try again.
-    """
-    found = submission(store, beginning)
-    again = {"state": "queued", "since": _now(), "reason": "", "lost": 0, "worker": None, "expires": None}
-    with store.writing() as connection:
-        mine = _steps.submission_id == found.id, _steps.state.in_(("failed", "cancelled", "skipped"))
-        if not connection.execute(update(tables.steps).where(*mine).values(again)).rowcount:
-            raise ValueError(
-                f"submission {found.id[:12]} ({found.name}) is {found.state}: there is nothing to try again"
-            )
-        _settle(connection, found.id)
-    return submission(store, found.id)
-
-
-def cancel(store: ResultStore, beginning: str) -> Submission:
-    """End a submission: what is queued is not begun, and the worker that is at it ends it.
-
-    Raises:
-        KeyError: there is no such submission.
-    """
-    found = submission(store, beginning)
-    ended = {"state": "cancelled", "since": _now(), "reason": "it was cancelled", "worker": None, "expires": None}
-    with store.writing() as connection:
-        mine = _steps.submission_id == found.id, _steps.state.in_(("queued", "running", "waiting"))
-        connection.execute(update(tables.steps).where(*mine).values(ended))
-        _settle(connection, found.id)
-    return submission(store, found.id)
-
-
-def remove(store: ResultStore, beginning: str) -> None:
-    """Remove a submission and its files; its scores stay.
-
-    Raises:
-        KeyError: there is no such submission.
-    """
-    found = cancel(store, beginning)
-    with store.writing() as connection:
-        connection.execute(delete(tables.steps).where(_steps.submission_id == found.id))
-        connection.execute(delete(tables.submissions).where(_of.id == found.id))
-    shutil.rmtree(Path(found.folder).parent, ignore_errors=True)
-
-
-def publish(store: ResultStore, beginning: str, is_public: bool) -> Submission:
-    """Show the scores of a submission to others, or not.
-
-    Raises:
-        KeyError: there is no such submission.
-    """
-    found = submission(store, beginning)
-    with store.writing() as connection:
-        connection.execute(update(tables.submissions).where(_of.id == found.id).values(is_public=is_public))
-    return submission(store, found.id)
-
-
-def _mine(step: Step) -> tuple[Any, ...]:
-    return (
-        _steps.id == step.id,
-        _steps.state == "running",
-        _steps.worker == step.worker,
-        _steps.attempts == step.attempts,
-    )
-
-
-def _end(
-    store: ResultStore,
-    step: Step,
-    state: str,
-    reason: str,
-    peak: int,
-    *,
-    facts: Mapping[str, Any] | None = None,
-    memory: int | None = None,
-) -> bool:
-    begun = datetime.fromisoformat(step.started) if step.started else datetime.now(UTC)
-    values: dict[str, Any] = {"state": state, "since": _now(), "reason": reason, "worker": None, "expires": None}
-    values |= {"seconds": (datetime.now(UTC) - begun).total_seconds(), "peak": max(peak, step.peak or 0)}
-    if memory is not None:
-        values["memory"] = memory
-    with store.writing() as connection:
-        alone_in(connection, tables.steps)
-        if not connection.execute(update(tables.steps).where(*_mine(step)).values(values)).rowcount:
+    with _changing(store) as connection:
+        row = _mine(connection, step_id, worker)
+        if row is None:
             return False
-        if facts:
-            known = connection.execute(select(_of.facts).where(_of.id == step.submission_id)).scalar_one()
-            added = {**known, **facts}
-            connection.execute(update(tables.submissions).where(_of.id == step.submission_id).values(facts=added))
-        _settle(connection, step.submission_id)
+        values: dict[str, Any] = {"expires": now_by_database(connection) + seconds}
+        connection.execute(
+            update(tables.steps).where(_steps.id == step_id).values(values | ({"reason": note} if note else {}))
+        )
+        if note:
+            _follow(connection, row["submission_id"])
     return True
 
 
-def _take_back(connection: Connection, now: float) -> None:
-    """Queue the steps of workers that are gone; what has lost several fails, as it may be its doing."""
-    running = select(_steps.id, _steps.submission_id, _steps.worker, _steps.expires, _steps.lost)
-    for row in connection.execute(running.where(_steps.state == "running")).all():
-        if row.expires > now and not is_gone(row.worker):
-            continue
-        lost = row.lost + 1
-        ends = lost >= LOST_AT_MOST
-        said = f"its worker ({row.worker}) was lost" + (f", the {lost}. time: it may be what ends them" if ends else "")
-        values = {"state": "failed" if ends else "queued", "since": _now(), "reason": said, "lost": lost}
-        values |= {"worker": None, "expires": None}
-        connection.execute(update(tables.steps).where(_steps.id == row.id).values(values))
-        _settle(connection, row.submission_id)
+def append_log(store: ResultStore, step_id: int, text: str) -> None:
+    """Add to the log of a step, which keeps its first and its last 100,000 characters."""
+    with _changing(store) as connection:
+        there = connection.execute(select(_steps.log).where(_steps.id == step_id)).scalar() or ""
+        log = there + text
+        if len(log) > 2 * _ENDS_OF_LOG + len(_CUT):
+            log = log[:_ENDS_OF_LOG] + _CUT + log[-_ENDS_OF_LOG:]
+        connection.execute(update(tables.steps).where(_steps.id == step_id).values(log=log))
 
 
-def _settle(connection: Connection, submission_id: str) -> None:
-    """The state of a submission, from its steps; those after one that failed are skipped."""
-    asked = select(_steps.id, _steps.name, _steps.state, _steps.reason, _steps.position)
-    rows = connection.execute(asked.where(_steps.submission_id == submission_id).order_by(_steps.position)).all()
-    by_state = {state: [row for row in rows if row.state == state] for state in {row.state for row in rows}}
-    state, said = "done", ""
-    for name in ("failed", "cancelled", "running", "waiting", "queued"):
-        if name in by_state:
-            first = by_state[name][0]
-            state, said = name, f"{first.name}: {first.reason}" if first.reason else f"{first.name} is {name}"
-            break
-    if state == "failed":
-        after = [row.id for row in rows if row.state == "queued"]
-        skipped = {"state": "skipped", "since": _now(), "reason": f"as {by_state['failed'][0].name} failed"}
-        connection.execute(update(tables.steps).where(_steps.id.in_(after)).values(skipped))
-    if state == "queued":
-        begun = any(row.state in _over for row in rows)
-        state, said = "running" if begun else "received", f"{said}; it waits for a worker"
-    values = {"state": state, "reason": said}
-    moved = or_(_of.state != state, _of.reason != said)
-    connection.execute(
-        update(tables.submissions).where(_of.id == submission_id, moved).values(values | {"since": _now()})
-    )
+def finish(
+    store: ResultStore,
+    step_id: int,
+    worker: str,
+    *,
+    peak: int | None = None,
+    facts: Mapping[str, Any] | None = None,
+) -> bool:
+    """A step is done.
+
+    Args:
+        store, step_id, worker: as of :func:`claim_next`.
+        peak: the most bytes that it held.
+        facts: what is known of the submission now; added to what was known.
+
+    Returns:
+        Whether this counts: False where the step is not this worker's any more.
+    """
+    with _changing(store) as connection:
+        row = _mine(connection, step_id, worker)
+        if row is None:
+            return False
+        _add_facts(connection, row["submission_id"], facts or {})
+        _end(connection, row, "done", "", peak=peak)
+    return True
+
+
+def fail(store: ResultStore, step_id: int, worker: str, reason: str, *, peak: int | None = None) -> bool:
+    """A step has failed, for a reason in one line, and with it the submission; gives whether this counts."""
+    with _changing(store) as connection:
+        row = _mine(connection, step_id, worker)
+        if row is not None:
+            _fail(connection, row, reason, peak=peak)
+    return row is not None
+
+
+def requeue_larger(store: ResultStore, step_id: int, worker: str, peak: int, next_class: int | None) -> bool:
+    """A step ran out of memory: it is queued once more under a larger limit, and fails where it had its second chance.
+
+    Args:
+        store, step_id, worker: as of :func:`claim_next`.
+        peak: the most bytes that it held.
+        next_class: the bytes that it may hold next; None where there are no more.
+
+    Returns:
+        Whether this counts: False where the step is not this worker's any more.
+    """
+    with _changing(store) as connection:
+        row = _mine(connection, step_id, worker)
+        if row is None:
+            return False
+        limit, outgrown, held = row["memory_class"], row["outgrown"], f"it held {in_words(peak)}"
+        if outgrown is not None or next_class is None or next_class <= limit:
+            limits = " and of ".join(_in_gib(each) for each in (outgrown, limit) if each is not None)
+            _fail(connection, row, f"ran out of memory, under a limit of {limits}: {held}", peak=peak)
+        else:
+            why = f"ran out of memory, under a limit of {_in_gib(limit)} ({held}): {_waits(next_class)}"
+            _end(connection, row, "queued", why, peak=peak, memory_class=next_class, outgrown=limit)
+    return True
+
+
+def wait_for_review(store: ResultStore, step_id: int, reason: str, worker: str | None = None) -> bool:
+    """A step waits for an operator's :func:`review`, for a reason in one line; gives whether this counts.
+
+    Args:
+        store, step_id: as of :func:`claim_next`.
+        reason: what is to be looked at.
+        worker: who says so; then it counts only where the step is this worker's still.
+    """
+    by = () if worker is None else (_steps.owner == worker,)
+    asked = select(tables.steps).where(_steps.id == step_id, _steps.state.in_(("queued", "running")), *by)
+    with _changing(store) as connection:
+        row = connection.execute(asked).mappings().first()
+        if row is not None:
+            _end(connection, row, "waiting", reason)
+    return row is not None
+
+
+def review(store: ResultStore, submission_id: str, accept: bool, comment: str = "") -> None:
+    """Accept what waits for it, so that the steps after it are run; or send the submission back, which has failed then.
+
+    Raises:
+        KeyError: there is no such submission.
+        ValueError: it waits for no review.
+    """
+    found = submission(store, submission_id)
+    with _changing(store) as connection:
+        said = f": {comment}" if comment else ""
+        waiting = _rows(connection, found.id, ("waiting",))
+        for row in waiting:
+            _add_facts(connection, found.id, {"review": {"accepted": accept, "comment": comment, "time": _now()}})
+            if accept:
+                _set(connection, row, "done", f"accepted{said}")
+            else:
+                _fail(connection, row, f"sent back{said}")
+    if not waiting:
+        raise ValueError(f"{found.name} ({found.id[:12]}) waits for no review: it is {found.state}")
+
+
+def retry(store: ResultStore, submission_id: str) -> None:
+    """Queue again what has failed, was cancelled, or was left out for that; what is done stays.
+
+    Raises:
+        KeyError: there is no such submission.
+        ValueError: it has neither failed nor was it cancelled.
+    """
+    found = submission(store, submission_id)
+    with _changing(store) as connection:
+        again = _rows(connection, found.id, _TO_BE_TRIED_AGAIN)
+        for row in again:
+            _set(connection, row, "queued", _waits(row["memory_class"]), lost=[], outgrown=None)
+    if not again:
+        raise ValueError(f"{found.name} ({found.id[:12]}) is {found.state}: nothing of it failed or was cancelled")
+
+
+def cancel(store: ResultStore, submission_id: str) -> None:
+    """Stop a submission: its worker hears of it by its next heartbeat.
+
+    Raises:
+        KeyError: there is no such submission.
+        ValueError: it is over.
+    """
+    found = submission(store, submission_id)
+    with _changing(store) as connection:
+        going = _rows(connection, found.id, ("queued", "running", "waiting"))
+        for row in going:
+            _set(connection, row, "cancelled", "cancelled", **_FREE)
+    if not going:
+        raise ValueError(f"{found.name} ({found.id[:12]}) is {found.state}: there is nothing to cancel")
+
+
+def remove(store: ResultStore, submission_id: str) -> None:
+    """Remove a submission with its files, and what was installed for it; its scores stay.
+
+    Raises:
+        KeyError: there is no such submission.
+        ValueError: it is running.
+    """
+    found = submission(store, submission_id)
+    place = found.folder.parent
+    aside = place.with_name(f".{place.name}.removed")
+    with _changing(store) as connection:
+        if _rows(connection, found.id, ("running",)):
+            raise ValueError(f"{found.name} ({found.id[:12]}) is running: cancel it first")
+        connection.execute(delete(tables.steps).where(_steps.submission_id == found.id))
+        connection.execute(delete(tables.submissions).where(_of.id == found.id))
+        connection.execute(update(tables.submissions).where(_of.previous == found.id).values(previous=found.previous))
+        if place.is_dir():  # moved aside, as what takes long comes when others do not wait
+            os.replace(place, aside)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def _changing(store: ResultStore) -> Iterator[Connection]:
+    """A connection that changes the queue, which nobody else does meanwhile."""
+    with store.writing() as connection:
+        alone_in(connection, tables.steps)
+        yield connection
+
+
+def _rows(connection: Connection, submission_id: str, states: Collection[str]) -> Sequence[Mapping[str, Any]]:
+    asked = select(tables.steps).where(_steps.submission_id == submission_id, _steps.state.in_(states))
+    return connection.execute(asked.order_by(_steps.position)).mappings().all()
+
+
+def _mine(connection: Connection, step_id: int, worker: str) -> Mapping[str, Any] | None:
+    """The row of a step that a worker has; None where it is not this worker's any more."""
+    asked = select(tables.steps).where(_steps.id == step_id, _steps.state == "running", _steps.owner == worker)
+    return connection.execute(asked).mappings().first()
+
+
+def _set(connection: Connection, row: Mapping[str, Any], state: str, reason: str, **values: Any) -> None:
+    """Bring a step to a state, and its submission to what follows from it."""
+    new = {"state": state, "reason": " ".join(reason.split()), "since": _now(), **values}
+    connection.execute(update(tables.steps).where(_steps.id == row["id"]).values(new))
+    _follow(connection, row["submission_id"])
+
+
+def _end(connection: Connection, row: Mapping[str, Any], state: str, reason: str, **values: Any) -> None:
+    """Whoever has a step leaves it."""
+    took = row["seconds"]
+    if row["state"] == "running":
+        took = (datetime.now(UTC) - datetime.fromisoformat(row["started"])).total_seconds()
+    _set(connection, row, state, reason, **_FREE, seconds=took, **values)
+
+
+def _fail(connection: Connection, row: Mapping[str, Any], reason: str, **values: Any) -> None:
+    _end(connection, row, "failed", reason, **values)
+    for later in _rows(connection, row["submission_id"], ("queued",)):
+        _set(connection, later, "skipped", f"{row['name']} has failed")
+
+
+def _lost(connection: Connection, row: Mapping[str, Any]) -> bool:
+    """The worker of a step is gone; gives whether another may try."""
+    lost = [*row["lost"], row["owner"]]
+    if len(lost) >= _MOST_LOST:
+        _fail(connection, row, f"lost its worker {len(lost)} times: {', '.join(lost)}", lost=lost)
+        return False
+    _end(connection, row, "queued", f"lost its worker {row['owner']}: {_waits(row['memory_class'])}", lost=lost)
+    return True
+
+
+def _follow(connection: Connection, submission_id: str) -> None:
+    """Bring a submission to the state that follows from those of its steps."""
+    asked = select(_steps.state, _steps.name, _steps.reason).where(_steps.submission_id == submission_id)
+    found = connection.execute(asked.order_by(_steps.position)).all()
+    first = {row.state: f"{row.name}: {row.reason}" for row in reversed(found)}
+    states = ("failed", "cancelled", "waiting", "running", "queued")
+    step = next((state for state in states if state in first), "done")
+    is_begun = any(row.state != "queued" for row in found)
+    state = step if step != "queued" else "running" if is_begun else "received"
+    new = {"state": state, "reason": first[step] if step != "done" else "all steps are done"}
+    since = case((_of.state == state, _of.since), else_=_now())
+    connection.execute(update(tables.submissions).where(_of.id == submission_id).values(**new, since=since))
+
+
+def _add_facts(connection: Connection, submission_id: str, facts: Mapping[str, Any]) -> None:
+    known = connection.execute(select(_of.facts).where(_of.id == submission_id)).scalar_one()
+    new = known | to_plain(dict(facts), "the facts of the submission")
+    connection.execute(update(tables.submissions).where(_of.id == submission_id).values(facts=new))
+
+
+def _as_submission(row: Mapping[str, Any]) -> Submission:
+    values = {name: value for name, value in row.items() if name != "account_id"}
+    values |= {"account": row["account_id"], "kinds": tuple(row["kinds"]), "folder": Path(row["folder"])}
+    return Submission(**values)
+
+
+def _as_step(row: Mapping[str, Any]) -> Step:
+    names = [name for name in Step.__dataclass_fields__ if name not in ("submission", "worker")]
+    return Step(submission=row["submission_id"], worker=row["owner"], **{name: row[name] for name in names})
+
+
+def _waits(memory: int) -> str:
+    return f"waits for a worker that has {_in_gib(memory)}"
+
+
+def _in_gib(size: int) -> str:
+    return f"{size / _GIB:g} GiB"
 
 
 def _now() -> str:

@@ -101,13 +101,14 @@ class At:
 
     @property
     def trusted(self) -> bool:
-        """Whether an operator trusts what was handed in."""
-        return bool(self.submission.facts.get("trusted"))
+        """Whether an operator trusts what was handed in, or has accepted it in a review."""
+        facts = self.submission.facts
+        return bool(facts.get("trusted") or facts.get("review", {}).get("accepted"))
 
     @property
     def folder(self) -> Path:
         """What was handed in."""
-        return Path(self.submission.folder)
+        return self.submission.folder
 
     @property
     def environment(self) -> Environment:
@@ -122,7 +123,7 @@ class At:
 
     def limits(self, seconds: float) -> Limits:
         """What it may take."""
-        return Limits(memory=self.step.memory, seconds=seconds)
+        return Limits(memory=self.step.memory_class, seconds=seconds)
 
     def sandbox(self, seconds: float) -> Sandbox:
         """Where it runs, with what it requires.
@@ -197,7 +198,7 @@ def scored_on_private(at: At) -> Came:
     for name, protected in found.items():
         if protected is None:
             continue
-        refused = protection.may_submit(at.store, at.submission.account_id, name)
+        refused = protection.may_submit(at.store, at.submission.account, name)
         if refused:
             say(f"{name}: {refused}")
         else:
@@ -220,7 +221,7 @@ def reviewed(at: At) -> Came:
 
 
 def scored_by_its_benchmarks(at: At) -> Came:
-    """Score models on its benchmarks: on this side, if they are trusted; else contained, with models that are public."""
+    """Score models on its benchmarks: on this side if they are trusted; else contained, with models that are public."""
     benchmarks = at.identifiers("benchmark_registry")
     if not at.trusted:
         return _scored_contained(at, benchmarks)
@@ -356,7 +357,7 @@ def shown(at: At, score: Score | None, key: str | None) -> float:
     protected = protection.protection_of(at.store, str(score.provenance.benchmark))
     if protected is None:
         return float(score)
-    return protection.show_score(at.store, at.submission.account_id, score, str(key))
+    return protection.show_score(at.store, at.submission.account, score, str(key))
 
 
 def _scored_contained(at: At, benchmarks: Sequence[str]) -> Came:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -56,12 +57,12 @@ def work(
     Raises:
         OSError, ConnectionError, TimeoutError: the store cannot be written.
     """
-    done = 0
+    worker, done = f"{this_process()} {uuid.uuid4().hex[:8]}", 0
     while True:
-        step = queue.claim_next(store, this_process(), lease, memory_at_most=memory, submission_id=submission)
+        step = queue.claim_next(store, worker, lease, memory, submission)
         if step is not None:
-            _run(store, step, lease, said)
-            ended(step.submission_id)
+            _run(store, step, worker, lease, said)
+            ended(step.submission)
             done += 1
         elif until_idle:
             return done
@@ -69,19 +70,19 @@ def work(
             time.sleep(_POLL)
 
 
-def _run(store: ResultStore, step: Step, lease: float, said: Callable[[str], None]) -> None:
+def _run(store: ResultStore, step: Step, worker: str, lease: float, said: Callable[[str], None]) -> None:
     """Run a step, with its log and its lease, and note what came of it."""
-    folder = Path(queue.submission(store, step.submission_id).folder).parent / "work"
+    folder = queue.submission(store, step.submission).folder.parent / "work"
     shutil.rmtree(folder, ignore_errors=True)  # of a worker that was killed
     folder.mkdir(parents=True)
     answer = folder / "answer.json"
-    command = [sys.executable, "-m", "bsjax.submission.steps", store.place, step.submission_id, step.name, str(answer)]
+    command = [sys.executable, "-m", "bsjax.submission.steps", store.place, step.submission, step.name, str(answer)]
     variables = {**os.environ, "TMPDIR": str(folder)}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=variables, start_new_session=True
     )
     try:
-        if not _followed(store, step, process, lease, said):
+        if not _followed(store, step, worker, process, lease, said):
             return  # which another worker goes on with, or nobody
         came = _answer(answer, process.wait())
     finally:
@@ -90,16 +91,18 @@ def _run(store: ResultStore, step: Step, lease: float, said: Callable[[str], Non
         process.wait()
         shutil.rmtree(folder, ignore_errors=True)
     if came.state == "done":
-        queue.finish(store, step, peak=came.peak, facts=came.facts)
+        queue.finish(store, step.id, worker, peak=came.peak, facts=came.facts)
     elif came.state == "memory":
-        queue.requeue_larger(store, step, came.peak, came.reason)
+        queue.requeue_larger(store, step.id, worker, came.peak, _next_class(step.memory_class))
     elif came.state == "waiting":
-        queue.wait_for_review(store, step, came.reason)
+        queue.wait_for_review(store, step.id, came.reason, worker)
     else:
-        queue.fail(store, step, came.reason, peak=came.peak)
+        queue.fail(store, step.id, worker, came.reason, peak=came.peak)
 
 
-def _followed(store: ResultStore, step: Step, process: Any, lease: float, said: Callable[[str], None]) -> bool:
+def _followed(
+    store: ResultStore, step: Step, worker: str, process: Any, lease: float, said: Callable[[str], None]
+) -> bool:
     """Keep the log and the lease of a step until its process ends; False if it is not this worker's any more."""
     text, note = bytearray(), ""
     renewed = told = time.monotonic()
@@ -114,14 +117,19 @@ def _followed(store: ResultStore, step: Step, process: Any, lease: float, said: 
                 for line in lines.splitlines():
                     said(line)
                     note = line.strip() or note
-                queue.append_log(store, step, lines)
+                queue.append_log(store, step.id, lines)
                 text, told = bytearray(), now
             if is_over:
                 return True
             if now - renewed >= lease / 3:
                 renewed = now
-                if not queue.heartbeat(store, step, lease, note):
+                if not queue.heartbeat(store, step.id, worker, lease, note):
                     return False
+
+
+def _next_class(memory: int) -> int | None:
+    """The class of memory above one; None where there is none."""
+    return next((size << 30 for size in queue.MEMORY_CLASSES if size << 30 > memory), None)
 
 
 def _answer(path: Path, status: int) -> Came:

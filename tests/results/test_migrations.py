@@ -52,6 +52,15 @@ def test_a_new_store_has_the_tables_of_this_version(place, engine):
 # Stores of before.
 
 
+def test_a_store_of_0003_gets_the_tables_of_submissions(place, engine):
+    ResultStore(place).close()
+    with engine.begin() as connection:
+        for name in ("steps", "submissions", "accounts", "protected", "shown"):
+            tables.metadata.tables[name].drop(connection)
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0003'"))
+    test_a_new_store_has_the_tables_of_this_version(place, engine)
+
+
 @pytest.mark.parametrize("version", ["0001", "0002"])
 def test_a_store_of_an_earlier_bsjax_says_how_it_is_brought_here_and_stays(place, engine, version):
     with ResultStore(place) as store:

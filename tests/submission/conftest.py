@@ -5,6 +5,10 @@ import textwrap
 
 import pytest
 
+from tests.results.conftest import database, new_schema, place, postgres, store
+
+__all__ = ["database", "new_schema", "place", "plugin", "postgres", "search", "store"]
+
 # Code of others, which is to run as plugins alone: as tests they would register with this process.
 collect_ignore = ["tutorials"]
 

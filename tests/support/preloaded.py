@@ -7,7 +7,7 @@ import jax
 
 for _name in ("activations", "benchmarks", "cli", "data", "labelled", "models", "results", "scoring"):
     importlib.import_module(f"bsjax.{_name}")
-for _name in ("cache_users", "score_writers"):
+for _name in ("cache_users", "queue_users", "score_writers"):
     importlib.import_module(f"tests.support.{_name}")
 
 # Its threads are those of a device, and there is none yet.

@@ -1,0 +1,38 @@
+"""What the processes do that the tests of the queue of submissions start."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import alembic.command  # noqa: F401 (what a new store takes)
+
+from bsjax.results import ResultStore
+from bsjax.submission import queue
+
+
+def add_some(place: str, folder: str, adder: int, n: int, together) -> None:
+    """Hand in submissions when all others do."""
+    with ResultStore(place) as store:
+        together.wait()
+        for number in range(n):
+            queue.add(
+                store, name=f"{adder}-{number}", folder=folder, content="0" * 64, kinds=["model"], steps=["one", "two"]
+            )
+
+
+def claim_all(place: str, lease: float, name: str, done: str, dies_at: int | None) -> None:
+    """Take steps until none are left; each that counts is a line of a file. One dies at its step of a number."""
+    number = 0
+    with ResultStore(place) as store:
+        while {each.state for each in queue.submissions(store)} - {"done", "failed"}:
+            step = queue.claim_next(store, name, lease)
+            if step is None:
+                time.sleep(0.02)
+                continue
+            if number == dies_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            number += 1
+            if queue.finish(store, step.id, name):
+                with Path(done).open("a") as file:
+                    file.write(f"{step.id}\n")
