@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import Connection, case, delete, exists, insert, select, update
+from sqlalchemy import Connection, RowMapping, case, delete, exists, insert, select, update
 
 from bsjax.core.messages import in_words, printable
 from bsjax.labelled.plain_values import to_plain
@@ -448,25 +448,25 @@ def _changing(store: ResultStore) -> Iterator[Connection]:
         yield connection
 
 
-def _rows(connection: Connection, submission_id: str, states: Collection[str]) -> Sequence[Mapping[str, Any]]:
+def _rows(connection: Connection, submission_id: str, states: Collection[str]) -> Sequence[RowMapping]:
     asked = select(tables.steps).where(_steps.submission_id == submission_id, _steps.state.in_(states))
     return connection.execute(asked.order_by(_steps.position)).mappings().all()
 
 
-def _mine(connection: Connection, step_id: int, worker: str) -> Mapping[str, Any] | None:
+def _mine(connection: Connection, step_id: int, worker: str) -> RowMapping | None:
     """The row of a step that a worker has; None where it is not this worker's any more."""
     asked = select(tables.steps).where(_steps.id == step_id, _steps.state == "running", _steps.owner == worker)
     return connection.execute(asked).mappings().first()
 
 
-def _set(connection: Connection, row: Mapping[str, Any], state: str, reason: str, **values: Any) -> None:
+def _set(connection: Connection, row: RowMapping, state: str, reason: str, **values: Any) -> None:
     """Bring a step to a state, and its submission to what follows from it."""
     new = {"state": state, "reason": " ".join(reason.split()), "since": _now(), **values}
     connection.execute(update(tables.steps).where(_steps.id == row["id"]).values(new))
     _follow(connection, row["submission_id"])
 
 
-def _end(connection: Connection, row: Mapping[str, Any], state: str, reason: str, **values: Any) -> None:
+def _end(connection: Connection, row: RowMapping, state: str, reason: str, **values: Any) -> None:
     """Whoever has a step leaves it."""
     took = row["seconds"]
     if row["state"] == "running":
@@ -474,13 +474,13 @@ def _end(connection: Connection, row: Mapping[str, Any], state: str, reason: str
     _set(connection, row, state, reason, **_FREE, seconds=took, **values)
 
 
-def _fail(connection: Connection, row: Mapping[str, Any], reason: str, **values: Any) -> None:
+def _fail(connection: Connection, row: RowMapping, reason: str, **values: Any) -> None:
     _end(connection, row, "failed", reason, **values)
     for later in _rows(connection, row["submission_id"], ("queued",)):
         _set(connection, later, "skipped", f"{row['name']} has failed")
 
 
-def _lost(connection: Connection, row: Mapping[str, Any]) -> bool:
+def _lost(connection: Connection, row: RowMapping) -> bool:
     """The worker of a step is gone; gives whether another may try."""
     lost = [*row["lost"], row["owner"]]
     if len(lost) >= _MOST_LOST:
@@ -510,13 +510,13 @@ def _add_facts(connection: Connection, submission_id: str, facts: Mapping[str, A
     connection.execute(update(tables.submissions).where(_of.id == submission_id).values(facts=new))
 
 
-def _as_submission(row: Mapping[str, Any]) -> Submission:
+def _as_submission(row: Mapping[Any, Any]) -> Submission:
     values = {name: value for name, value in row.items() if name != "account_id"}
     values |= {"account": row["account_id"], "kinds": tuple(row["kinds"]), "folder": Path(row["folder"])}
     return Submission(**values)
 
 
-def _as_step(row: Mapping[str, Any]) -> Step:
+def _as_step(row: RowMapping) -> Step:
     names = [name for name in Step.__dataclass_fields__ if name not in ("submission", "worker")]
     return Step(submission=row["submission_id"], worker=row["owner"], **{name: row[name] for name in names})
 

@@ -93,11 +93,13 @@ class At:
         store: the store of results.
         submission: the submission.
         step: the step.
+        told: of protected benchmarks what is shown of the scores of models.
     """
 
     store: ResultStore
     submission: Submission
     step: Step
+    told: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @property
     def trusted(self) -> bool:
@@ -205,10 +207,10 @@ def scored_on_private(at: At) -> Came:
             left.append(name)
     hidden = [name for name in left if found[name].stimuli_private]  # type: ignore[union-attr]
     came = _scored(at, [name for name in left if name not in hidden], needs_any=False)
-    if came.state != "done" or not hidden:
-        return came
-    after = _scored(at, hidden, needs_any=False, hides=True)
-    return replace(after, peak=max(came.peak, after.peak))
+    if came.state == "done" and hidden:
+        after = _scored(at, hidden, needs_any=False, hides=True)
+        came = replace(after, peak=max(came.peak, after.peak))
+    return replace(came, facts={"shown": at.told})
 
 
 def reviewed(at: At) -> Came:
@@ -354,10 +356,12 @@ def shown(at: At, score: Score | None, key: str | None) -> float:
     """What may be shown of a score: of a protected benchmark what the Ladder lets through."""
     if score is None:
         return float("nan")
-    protected = protection.protection_of(at.store, str(score.provenance.benchmark))
-    if protected is None:
+    model, benchmark = str(score.provenance.model), str(score.provenance.benchmark)
+    if protection.protection_of(at.store, benchmark) is None:
         return float(score)
-    return protection.show_score(at.store, at.submission.account, score, str(key))
+    value = protection.show_score(at.store, at.submission.account, score, str(key))
+    at.told.setdefault(benchmark, {})[model] = value
+    return value
 
 
 def _scored_contained(at: At, benchmarks: Sequence[str]) -> Came:

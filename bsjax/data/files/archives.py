@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import EINVAL, ENOSPC
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from bsjax.core.disk_errors import explained
 from bsjax.core.file_reading import refuse_pipe
@@ -67,7 +68,7 @@ def unzip(archive: str | Path, folder: str | Path | None = None) -> Path:
     """
     archive = Path(archive)
     folder = archive.with_suffix("") if folder is None else Path(folder)
-    with _opened(archive) as file:
+    with opened(archive) as file:
         members = _members(archive, file)
         if not any(_absent(folder, members)):
             return folder
@@ -111,7 +112,7 @@ def extract_images(archive: str | Path, into: str | Path) -> list[Path]:
     refuse_pipe(archive)
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
     folder = Path(into) / digest
-    with _opened(archive) as file:
+    with opened(archive) as file:
         members = _members(archive, file, images=True)
         for name, member in members.items():
             if not _is_complete(folder / name, member):
@@ -124,17 +125,32 @@ def is_image(name: str) -> bool:
     return not is_left_behind(name) and name.lower().endswith(IMAGE_SUFFIXES)
 
 
+class Refused(ValueError):
+    """What can be read, and is not to be used."""
+
+
 @contextmanager
-def _opened(archive: Path) -> Iterator[zipfile.ZipFile]:
+def opened(archive: Path, file: IO[bytes] | None = None, advice: str = "fetch it again") -> Iterator[zipfile.ZipFile]:
+    """A block that reads a zip file, whose damages are one clear error.
+
+    Args:
+        archive: the zip file.
+        file: what it is read from, if it is open already.
+        advice: what to do when it cannot be read.
+
+    Raises:
+        ValueError: it is damaged, encrypted, or no zip file.
+    """
     refuse_pipe(archive)
     try:
-        with zipfile.ZipFile(archive) as file:
-            yield file
+        with zipfile.ZipFile(file or archive) as found:
+            yield found
+    except Refused:
+        raise
     except (*_UNREADABLE, OSError) as error:
-        of_the_disk = isinstance(error, OSError) and error.errno not in _OF_THE_ARCHIVE
-        if of_the_disk or str(archive) in str(error):
+        if isinstance(error, OSError) and error.errno not in _OF_THE_ARCHIVE:
             raise
-        raise ValueError(f"cannot read {archive} as a zip file ({error}): fetch it again") from error
+        raise ValueError(f"cannot read {archive} as a zip file ({error}): {advice}") from error
 
 
 def _members(archive: Path, file: zipfile.ZipFile, images: bool = False) -> dict[str, zipfile.ZipInfo]:
@@ -144,30 +160,36 @@ def _members(archive: Path, file: zipfile.ZipFile, images: bool = False) -> dict
     """
     members: dict[str, zipfile.ZipInfo] = {}
     for member in file.infolist():
-        _check_inside(archive, member)
+        if leads_outside(member.filename):
+            raise Refused(f"{archive} holds a member that leads outside of it, {member.filename!r}: do not use it")
         path = member.filename.replace("\\", "/")  # as zip files of Windows have them
         if path.endswith("/") or (not is_image(path) if images else is_left_behind(path)):
             continue
         name = PurePosixPath(path).name if images else PurePosixPath(path).as_posix()  # "a//b" and "./a/b" are "a/b"
         if name in members:
-            raise ValueError(f"{archive} holds two {'images' if images else 'files'} named {name!r}")
+            raise Refused(f"{archive} holds two {'images' if images else 'files'} named {name!r}")
         members[name] = member
     if not members:
         what = f"image ({', '.join(IMAGE_SUFFIXES)})" if images else "files"
-        raise ValueError(f"{archive} holds no {what}")
+        raise Refused(f"{archive} holds no {what}")
     under_files = [name for name in members if any(str(parent) in members for parent in PurePosixPath(name).parents)]
     if under_files:
-        raise ValueError(f"{archive} holds {under_files[0]!r} in a folder that is a file too: do not use it")
+        raise Refused(f"{archive} holds {under_files[0]!r} in a folder that is a file too: do not use it")
     return members
 
 
-def _check_inside(archive: Path, member: zipfile.ZipInfo) -> None:
-    path = member.filename.replace("\\", "/")
+def leads_outside(name: str) -> bool:
+    """Whether a member of this name would lie outside of the folder that it is extracted to, or is none at all.
+
+    Example:
+        >>> [leads_outside(name) for name in ("a/b.png", "a/../../b.png", "C:b.png", "/b.png", ".")]
+        [False, True, True, True, True]
+    """
+    path = name.replace("\\", "/")
     # On Windows, "C:" is a disk, and any other colon makes a hidden stream of a file.
     drive = re.match("[A-Za-z]:", path) or (os.name == "nt" and ":" in path)
     parts = path.split("/")
-    if path.startswith("/") or ".." in parts or drive or not set(parts) - {"", "."}:
-        raise ValueError(f"{archive} holds a member that leads outside of it, {member.filename!r}: do not use it")
+    return path.startswith("/") or ".." in parts or bool(drive) or not set(parts) - {"", "."}
 
 
 def _absent(folder: Path, members: dict[str, zipfile.ZipInfo]) -> Iterator[tuple[str, zipfile.ZipInfo]]:

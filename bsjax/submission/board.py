@@ -1,0 +1,71 @@
+"""The leaderboard of submissions: what may be seen of the store, and nothing else.
+
+It is built from a copy, in which private submissions are not, and in which a protected benchmark has the numbers that
+are shown of it and no others: no per-unit value, no error, no failure.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bsjax.labelled import Score
+from bsjax.leaderboard import Site, build
+from bsjax.results import ResultStore
+from bsjax.results.exchange import merge
+from bsjax.submission import protection, queue
+
+
+def build_board(store: ResultStore, out: str | Path, **options: Any) -> Site:
+    """Build the leaderboard of what may be seen.
+
+    Args:
+        store: the store of results, with its submissions.
+        out: the folder, as of :func:`bsjax.leaderboard.build`.
+        **options: of that function.
+
+    Raises:
+        ValueError: there is nothing to show.
+        FileExistsError: there is something else in the place of the folder.
+        ImportError: the extra ``leaderboard`` is not installed.
+        OSError: the store cannot be read, or the folder not be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="bsjax-board-") as folder:
+        with ResultStore(Path(folder) / "shown.db") as seen:
+            merge(seen, store)
+            _leave_out(seen, store)
+            return build(seen, out, **options)
+
+
+def _leave_out(seen: ResultStore, store: ResultStore) -> None:
+    submitted = queue.submissions(store)
+    public = {name for one in submitted if one.visibility == "public" for name in _models(one)}
+    hidden = {name for one in submitted for name in _models(one)} - public
+    frame = seen.frame(latest=False, columns=["key", "model", "benchmark", "version", "score", "state"])
+    protected = {name: protection.protection_of(store, name) for name in frame["benchmark"].unique()}
+    is_hidden = frame["model"].isin(hidden) | frame["benchmark"].map(lambda name: protected[name] is not None)
+    seen.remove(*frame.loc[is_hidden, "key"])
+    told = dict(_told(submitted))
+    last = frame.loc[is_hidden & ~frame["model"].isin(hidden) & (frame["state"] == "scored")]
+    for row in last.drop_duplicates(["model", "benchmark"], keep="last").itertuples():
+        value = told.get((str(row.model), str(row.benchmark)))
+        if value is None and row.model not in public:  # what an operator has scored
+            value = round(float(row.score), protected[row.benchmark].decimals)
+        if value is not None:
+            named = {"model": str(row.model), "benchmark": str(row.benchmark), "benchmark_version": int(row.version)}
+            seen.add(Score(value, provenance=named))
+
+
+def _models(submission: queue.Submission) -> list[str]:
+    registers = submission.facts.get("registers", {})
+    return [*registers.get("model", ()), *registers.get("activations", ())]
+
+
+def _told(submitted: list[queue.Submission]) -> Iterator[tuple[tuple[str, str], float]]:
+    """Model and benchmark -> what is shown of the score, of the last submission."""
+    for one in reversed(submitted):
+        for benchmark, values in one.facts.get("shown", {}).items():
+            for model, value in values.items():
+                yield (model, benchmark), value
