@@ -58,10 +58,12 @@ def install(submission: Path, folder: Path, limits: Limits, index: Index | None 
         submission: the folder of its plugins.
         folder: where to; it belongs to this submission alone.
         limits: what the installation may take.
-        index: where packages come from; that of the setting if not given, and if there is something to install.
+        index: where packages come from; that of the setting if not given.
+
+    Raises:
+        ValueError: no index is set.
     """
-    has_any = any(submission.rglob("requirements.txt"))
-    index = index or (Index.of_setting() if has_any else Index())
+    index = index or Index.of_setting()
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", __name__, str(submission), str(folder)]
     with reachable(index) if index.hosts else nullcontext() as socket:

@@ -1,4 +1,4 @@
-"""Handing in: a folder or a zip is received, what it registers is found without running it, and its steps are queued."""
+"""Handing in: a folder or a zip is received, what it registers is found without running it, and its steps queued."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bsjax.submission import queue
 from bsjax.submission.checklist import registered
 from bsjax.submission.queue import Submission, Visibility
 from bsjax.submission.receiving import receive
-from bsjax.submission.steps import MANIFEST, activations_of, steps_for
+from bsjax.submission.steps import MANIFEST, MODELS, activations_of, steps_for
 
 _KINDS = {
     "model": "model_registry",
@@ -36,6 +36,7 @@ def hand_in(
     name: str = "",
     account: int | None = None,
     benchmarks: Sequence[str] = ("*",),
+    models: Sequence[str] = MODELS,
     visibility: Visibility | None = None,
     trusted: bool = False,
     asks_trust: bool = False,
@@ -49,6 +50,7 @@ def hand_in(
         name: what it is called; that of the folder or file if not given.
         account: number of whose account; None of an operator.
         benchmarks: identifiers and globs of what its models are scored on.
+        models: identifiers of what its benchmarks score, beside its own models.
         visibility: of its scores; private by default, public of an operator's.
         trusted: whether an operator trusts its code with recordings, and lets it run without containment.
         asks_trust: whether its benchmarks are to see recordings, for which an operator reviews them.
@@ -72,7 +74,7 @@ def hand_in(
             steps=steps_for(list(registers), asks_trust and not trusted),
             account=account,
             visibility=visibility,
-            facts={"registers": registers, "benchmarks": list(benchmarks), "trusted": trusted},
+            facts={"registers": registers, "benchmarks": list(benchmarks), "models": list(models), "trusted": trusted},
         )
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
@@ -92,8 +94,8 @@ def registered_in(folder: Path) -> dict[str, list[str]]:
     found = {kind: names for kind, names in found.items() if names}
     if not found:
         raise ValueError(
-            f"nothing is registered in it: expected plugins, such as `bsjax new` writes, or {MANIFEST} beside a file of "
-            "activations"
+            "nothing is registered in it: expected plugins, such as `bsjax new` writes, or activations with "
+            f"a {MANIFEST} beside them"
         )
     return found
 

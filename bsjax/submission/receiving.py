@@ -27,12 +27,12 @@ from bsjax.core.left_behind import is_left_behind
 from bsjax.core.messages import in_words, printable
 from bsjax.data.files.archives import Refused, leads_outside, opened
 
-ACTIVATIONS = ("activations.nc", "model.json")
-"""The files by which activations are handed in without a model."""
+MANIFEST = "model.json"
+"""The file that describes activations that are handed in without a model."""
 
 _EXPECTED = (
     "expected a folder such as models/NAME/ (or benchmarks/, metrics/, data/) whose __init__.py registers something, "
-    f"or activations, as {' or '.join(ACTIVATIONS)}"
+    f"or {MANIFEST} beside activations"
 )
 _ASIDE, _DAY = ".receiving-", 24 * 3600
 _LONGEST_PATH = 1_000
@@ -127,13 +127,6 @@ def receive(source: str | Path, into: str | Path, bounds: Bounds = Bounds()) -> 
         return _received(source, _in_zip(source, archive, bounds), into, bounds)
 
 
-def kinds_in(folder: Path) -> list[str]:
-    """What a submission registers, ``"model"``, ``"benchmark"``, ``"metric"`` or ``"data"``, and ``"activations"``."""
-    declared = {each.registry for plugin in plugins_in(folder) for each in plugin.declarations}
-    kinds = {registry.removesuffix("_registry").replace("stimulus_set", "data") for registry in declared}
-    return sorted(kinds | ({"activations"} if any((folder / name).is_file() for name in ACTIVATIONS) else set()))
-
-
 class _Guarded(io.BufferedReader):
     """A zip file whose table of contents is not read where it is too large."""
 
@@ -201,7 +194,7 @@ def _received(source: Path, found: Iterator[_File], into: Path, bounds: Bounds) 
         aside = Path(tempfile.mkdtemp(prefix=_ASIDE, dir=into))
         try:
             content, n_bytes = _written(source, files, aside, bounds)
-            if not kinds_in(aside) and not plugins_in(aside):
+            if not plugins_in(aside) and not (aside / MANIFEST).is_file():
                 raise Refused(f"{printable(source.name)} holds nothing that can be scored: {_EXPECTED}")
             folder = into / content
             if not folder.is_dir():

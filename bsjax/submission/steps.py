@@ -35,17 +35,15 @@ from bsjax.submission import protection, queue
 from bsjax.submission.checklist import registered
 from bsjax.submission.environments import Environment, install
 from bsjax.submission.queue import Step, Submission
+from bsjax.submission.receiving import MANIFEST
 from bsjax.submission.remote import HandedIn, ModelSide, ModelSideFailed, digest_of
 from bsjax.submission.sandbox import Limits, Sandbox
 from bsjax.submission.sandbox.self_test import is_contained
 
-MANIFEST = "model.json"
-"""What describes a submission of activations alone."""
-
 _INSTALLED, _CHECK_SECONDS, _SCORE_SECONDS = "environment", 1800.0, 24 * 3600.0
 _MOST_SAID = 64 << 20
-# What benchmarks that were handed in are scored on, where they are not trusted with more.
-_MODELS = ("pixels", "gabor-v1", "image-statistics", "random-network", "hmax")
+MODELS = ("pixels", "gabor-v1", "image-statistics", "random-network", "hmax")
+"""What benchmarks that were handed in score first."""
 
 
 class Activations(msgspec.Struct, forbid_unknown_fields=True):
@@ -144,6 +142,11 @@ class At:
     def _variables(self) -> dict[str, str]:
         return {"BSJAX_PLUGINS": str(self.folder)}
 
+    @property
+    def models(self) -> list[str]:
+        """What its benchmarks score, beside its own models."""
+        return self.submission.facts.get("models") or list(MODELS)
+
     def identifiers(self, registry: str) -> list[str]:
         """What its plugins register."""
         return [name for plugin in self.plugins for name in registered(plugin, registry)]
@@ -157,6 +160,9 @@ def say(line: str) -> None:
 
 def installed(at: At) -> Came:
     """Install what is required, where it can read nothing else."""
+    if not any(at.folder.rglob("requirements.txt")):
+        say("nothing is required")
+        return Came()
     came = install(at.folder, at.folder.parent / _INSTALLED, at.limits(_CHECK_SECONDS))
     say(came.process.log)
     peak = came.process.watch.peak
@@ -173,8 +179,8 @@ def checked(at: At) -> Came:
         described = activations_of(at.folder)
         say(f"activations of {described.identifier} in {described.activations}")
         return Came()
-    command = [at.environment.python, "-m", "bsjax", "check", str(at.folder), "--timeout", "900"]
-    with at.sandbox(_CHECK_SECONDS).start(command) as process:
+    command = [at.environment.python, "-m", "bsjax", "check", ".", "--timeout", "900"]
+    with at.sandbox(_CHECK_SECONDS).start(command, at.folder) as process:
         said = process.stdout.read(_MOST_SAID).decode("utf-8", "replace")
         process.wait()
     say(f"{said}\n{process.log}")
@@ -228,7 +234,7 @@ def scored_by_its_benchmarks(at: At) -> Came:
     if not at.trusted:
         return _scored_contained(at, benchmarks)
     use_plugins(at.folder)
-    models = [name for name in dict.fromkeys([*_MODELS, *_in_store(at.store)]) if name in model_registry]
+    models = [name for name in dict.fromkeys([*at.models, *_in_store(at.store)]) if name in model_registry]
     planned = plan(models, benchmarks, store=at.store)
     return _came_of(_run(at, planned, "a benchmark that was handed in"), needs_any=True)
 
@@ -366,7 +372,7 @@ def shown(at: At, score: Score | None, key: str | None) -> float:
 
 def _scored_contained(at: At, benchmarks: Sequence[str]) -> Came:
     """Score public models on benchmarks in the sandbox, a process for each pair; what comes back is a score in JSON."""
-    models = list(dict.fromkeys([*_MODELS, *at.identifiers("model_registry")]))
+    models = list(dict.fromkeys([*at.models, *at.identifiers("model_registry")]))
     peak, scores, failures = 0, 0, []
     with run_in(at.store, len(models) * len(benchmarks)) as run:
         for benchmark in benchmarks:

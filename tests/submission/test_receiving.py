@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from bsjax.submission.receiving import Bounds, kinds_in, plugins_in, receive
+from bsjax.submission.handing_in import registered_in
+from bsjax.submission.receiving import Bounds, plugins_in, receive
 from tests.support.paths import REPOSITORY
 
 MODEL = "from bsjax import model_registry\nmodel_registry['doe'] = lambda: 1\n"
@@ -67,7 +68,7 @@ def test_a_folder_and_its_zip_files_are_one_content(tmp_path, into):
     inside = {f"top/{name}": content for name, content in {**GOOD, **left}.items()}
     for name, files in {"a": GOOD, "b": {**GOOD, **left}, "c": inside}.items():
         assert receive(zipped(tmp_path / f"{name}.zip", files), into) == received
-    assert list(into.iterdir()) == [received.folder] and kinds_in(received.folder) == ["model"]
+    assert list(into.iterdir()) == [received.folder] and [*registered_in(received.folder)] == ["model"]
     assert (received.folder / "models/doe/weights.bin").read_text() == "w" * 100
     other = receive(zipped(tmp_path / "d.zip", {**GOOD, "models/doe/weights.bin": "v" * 100}), into)
     assert other.content != received.content
@@ -81,14 +82,13 @@ def test_a_folder_and_its_zip_files_are_one_content(tmp_path, into):
         ({"__init__.py": MODEL}, "my_model__1_", ["model"]),
         ({"doe/__init__.py": MODEL}, "doe", ["model"]),
         ({"models/doe/__init__.py": MODEL, "README.md": ""}, "models/doe", ["model"]),
-        ({"activations.nc": "x"}, "", ["activations"]),
-        ({"lab/model.json": "{}"}, "", ["activations"]),
+        ({"lab/model.json": '{"identifier": "doe", "activations": "a.npz"}', "lab/a.npz": "x"}, "", ["activations"]),
     ],
 )
 def test_the_layouts_of_submissions(files, kept, kinds, tmp_path, into):
     folder = receive(zipped(tmp_path / "my model (1).zip", files), into).folder
     found = plugins_in(folder)
-    assert kinds_in(folder) == (kinds or ["benchmark", "model"])
+    assert [*registered_in(folder)] == (kinds or ["model", "benchmark"])
     if kept:
         assert [plugin.folder.relative_to(folder).as_posix() for plugin in found] == [kept]
 
@@ -96,14 +96,12 @@ def test_the_layouts_of_submissions(files, kept, kinds, tmp_path, into):
 @pytest.mark.parametrize("name", ["yourbenchmark", "myexperiment2024"])
 def test_the_tutorials_are_taken(name, into):
     folder = receive(REPOSITORY / "tests" / "submission" / "tutorials" / name, into).folder
-    assert plugins_in(folder) and kinds_in(folder)
+    assert plugins_in(folder) and registered_in(folder)
 
 
-@pytest.mark.parametrize(
-    "files", [{}, {"README.md": "x"}, {"models/doe/model.py": "x"}, {"deep/er/activations.nc": "x"}]
-)
+@pytest.mark.parametrize("files", [{}, {"README.md": "x"}, {"models/doe/model.py": "x"}, {"deep/er/model.json": "x"}])
 def test_what_holds_nothing_to_score_is_refused(files, tmp_path, refused):
-    refused(zipped(tmp_path / "a.zip", files), r"a.zip holds nothing .*models/NAME/ .*activations.nc or model.json")
+    refused(zipped(tmp_path / "a.zip", files), r"a.zip holds nothing .*models/NAME/ .*model.json beside activations")
 
 
 @pytest.mark.parametrize(
