@@ -49,15 +49,15 @@ class Grid:
         """A row for each cell of the plan.
 
         Returns:
-            Columns ``model``, ``benchmark``, ``state`` ("scored", "undefined", "resolved", "failed", "blocked", or
-            "missing" of what was not run any more), ``score``, ``error``, ``low``, ``high``, ``interval`` (the ends of
-            its interval of 95 %, and what it is: "t over stimuli"), ``ceiling``, ``reason`` (why there is no score),
-            ``seconds``, ``key`` (of the score or the failure in the store).
+            Columns ``model``, ``benchmark``, ``version`` (of the benchmark), ``state`` ("scored", "undefined",
+            "resolved", "failed", "blocked", or "missing" of what was not run any more), ``score``, ``error``, ``low``,
+            ``high``, ``interval`` (the ends of its interval of 95 %, and what it is: "t over stimuli"), ``ceiling``,
+            ``reason`` (why there is no score), ``seconds``, ``key`` (of the score or the failure in the store).
         """
         import pandas as pd
 
         names = {cell.names[0] for cell in self.plan}, {cell.names[1] for cell in self.plan}
-        numbers = ["score", "error", "low", "high", "ceiling", "seconds"]
+        numbers = ["version", "score", "error", "low", "high", "ceiling", "seconds"]
         kept = self.store.frame(
             *names, latest=False, failures=False, columns=["key", "state", *numbers, "interval", "reason"]
         ).set_index("key")
@@ -79,7 +79,7 @@ class Grid:
                 row["state"] = "blocked" if cell.state == "blocked" else "missing"
             rows.append(row)
         of_scores = ["score", "error", "low", "high", "interval", "ceiling"]
-        columns = ["model", "benchmark", "state", *of_scores, "reason", "seconds", "key"]
+        columns = ["model", "benchmark", "version", "state", *of_scores, "reason", "seconds", "key"]
         return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
 
     def _repr_html_(self) -> str:
