@@ -54,6 +54,7 @@ def choose_layers(
     n_bootstrap: int = 1000,
     seed: int = 0,
     null: Permutations | int | None = None,
+    progress: bool | None = None,
 ) -> LayerChoice:
     """Score every candidate layer against each region's benchmark, and choose the best for each.
 
@@ -79,6 +80,7 @@ def choose_layers(
         null: score the layers as well after so many permutations of the stimuli, the same for all layers, for how high
             the best of them is for the best of as many by chance: a number, or a :class:`bsjax.Permutations`. Each
             permutation of a regression costs as much as its score.
+        progress: True shows how far it is, False does not; by default it is shown on a terminal and in notebooks.
 
     Returns:
         The choice, with the score of every layer, the margin to the runner-up and the nested score. Scores that are
@@ -102,7 +104,7 @@ def choose_layers(
     comparisons = _benchmarks(PUBLIC if benchmarks is None else benchmarks)
     committed = model if isinstance(model, ModelCommitment) else ModelCommitment(model.identifier, model)
     plan = permutations_of(null)
-    with not_exiting(), shown():
+    with not_exiting(), shown(progress=progress):
         candidates = _candidates(committed, layers)
         scored: dict[str, dict[str, Scored]] = {region: {} for region in comparisons}
         refused: dict[str, dict[str, str]] = {region: {} for region in comparisons}
