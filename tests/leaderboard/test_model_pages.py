@@ -88,7 +88,7 @@ def test_what_the_plugin_requires_is_on_the_card(tmp_path):
     store = ResultStore(tmp_path / "results.db")
     store.add(scored("mine", "Doe2026-odd", 0.5), facts={"requires": ["timm>=1.0", "einops"]})
     text = (build(store, tmp_path / "site").folder / "models" / f"{slug('mine')}.html").read_text(encoding="utf-8")
-    assert re.search("<dt>requires</dt>\\s*<dd>timm&gt;=1.0, einops</dd>", text)
+    assert re.search("<dt>requires</dt><dd><bdi>timm&gt;=1.0, einops</bdi></dd>", text)
 
 
 def test_how_to_load_is_said_of_what_bsjax_knows(ordinary_site):
