@@ -80,7 +80,7 @@ def _population(home: Path) -> Population:  # the images lie below home: another
     computed_by = [jax.__version__, np.__version__, jax.default_backend(), *config]
     place = home / "simulated" / f"{identity_of([own_source(*OF_ACTIVATIONS, 'benchmarks'), computed_by])}.npz"
     try:
-        with np.load(place, allow_pickle=False) as kept:
+        with open(place, "rb") as file, np.load(file, allow_pickle=False) as kept:
             return Population(stimuli, kept["unit_ids"], kept["rates"], kept["counts"])
     except (OSError, ValueError, KeyError, EOFError, BadZipFile):
         unit_ids, rates, counts = _simulated(stimuli)
