@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -18,17 +19,17 @@ PYTHON = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 SHELL = "\n".join(re.findall(r"^```sh\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL))
 
 
-def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+def run(code: str, folder: Path) -> str:
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.mark.slow
-def test_the_python_that_needs_the_core_alone():
+def test_the_python_that_needs_the_core_alone(tmp_path):
     core = [block for block in PYTHON if "torch" not in block]
     assert len(core) == len(PYTHON) - 2
-    printed = run("\n".join(core)).splitlines()
+    printed = run("\n".join(core), tmp_path).splitlines()
     scores = [line for line in printed if re.match(r"Score\(0\.\d{4}", line)]
     assert len(scores) == 10
     [table] = [number for number, line in enumerate(printed) if line.split()[:2] == ["model", "benchmark"]]
@@ -39,10 +40,10 @@ def test_the_python_that_needs_the_core_alone():
 
 
 @pytest.mark.slow
-def test_the_python_with_torch():
+def test_the_python_with_torch(tmp_path):
     pytest.importorskip("torch")
     of_readme, of_page = [block for block in PYTHON if "torch" in block]
-    first, layers, second = run(f"import bsjax\n{of_readme}\n{of_page}").splitlines()
+    first, layers, second = run(f"import bsjax\n{of_readme}\n{of_page}", tmp_path).splitlines()
     assert first.startswith("Score(") and "'1': (8, " in layers and second.startswith("Score(")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -29,10 +30,9 @@ Plugins = Annotated[
         help="A folder with plugins, of bsjax or of Brain-Score, beside those of $BSJAX_PLUGINS; may be given again.",
         callback=_use,
         is_eager=True,
-        expose_value=False,
     ),
 ]
-"""Taken where it stands: its callback extends the search path, and the command gets nothing."""
+"""Taken where it stands: its callback extends the search path, which is all that most commands need."""
 
 
 class Kind(enum.StrEnum):
@@ -45,6 +45,7 @@ class Kind(enum.StrEnum):
 
 
 def new(
+    context: typer.Context,
     what: Annotated[
         Kind, typer.Argument(metavar="WHAT", help="What the plugin is to register: benchmark, model, metric or data.")
     ],
@@ -73,14 +74,15 @@ def new(
     folder = write_skeleton(what.value, name, to, kind)
     for path in sorted(folder.iterdir()):
         typer.echo(path)
-    where = f"bsjax --plugins {to}"
+    beside = [*(context.find_root().params.get("plugins") or []), *(plugins or [])]
+    where = " ".join(["bsjax", *(f"--plugins {shlex.quote(str(one))}" for one in dict.fromkeys([to, *beside]))])
     use = {
         Kind.benchmark: f"{where} score -m {'gabor-v1' if kind == 'properties' else 'pixels'} -b '{name}*'",
         Kind.model: f"{where} score -m {name} -b Simulated.V1-ridge",
         Kind.metric: f"{where} list metrics",
         Kind.data: f"{where} data show {name}",
     }
-    typer.echo(f"\nuse it:    {use[what]}\ncheck it:  bsjax check {folder}")
+    typer.echo(f"\nuse it:    {use[what]}\ncheck it:  bsjax check {shlex.quote(str(folder))}")
 
 
 def check(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bsjax.core.watching import Watcher
-from bsjax.scoring.display.bars import Bars, bars_on
+from bsjax.scoring.display.bars import Bars, Lines, bars_on
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bsjax.activations import Progress
     from bsjax.scoring import Job, Outcome, Plan
 
 # Where there is no terminal, what takes long says so often how far it is, in seconds.
@@ -69,50 +67,26 @@ class _Running(Watcher):
     def stopping(self) -> None:
         running = ", ".join(" on ".join(names) for names in self._running)
         if running:
-            self._say(f"waiting for {running}; Ctrl-C again ends it")
+            self._note(f"waiting for {running}; Ctrl-C again ends it")
 
     def _report(self, names: tuple[str, str], error: str) -> None:
         """An error, which is told once where all benchmarks of a model have it."""
         if error and (names[0], error) not in self._told:
             self._told.add((names[0], error))
-            self._say(f"{' on '.join(names)}: {error}")
+            self._note(f"{' on '.join(names)}: {error}")
 
-    def _say(self, line: str) -> None:
+    def _note(self, line: str) -> None:
         self._console.print(f"bsjax: {line}", markup=False, highlight=False, soft_wrap=True)
 
 
-class _Lines(_Running):
+class _Lines(_Running, Lines):
     def __init__(self, console: Console) -> None:
-        super().__init__(console)
-        self._total, self._done, self._said = 0, 0, time.monotonic()
+        _Running.__init__(self, console)
+        Lines.__init__(self, console, every=_EVERY)
 
     def begin(self, plan: Plan) -> None:
-        self._total = len(plan.of("compute"))
+        self.expect(len(plan.of("compute")))
         super().begin(plan)
-
-    def images(self, progress: Progress) -> None:
-        if progress.done < progress.total and self._is_time():
-            typer.echo(
-                f"{progress.identifier}: {progress.done} of {progress.total} images, {_rate(progress)}", err=True
-            )
-
-    def step(self, what: str, done: int, total: int) -> None:
-        if 0 < done < total and self._is_time():
-            typer.echo(f"{what}: {done} of {total}", err=True)
-
-    def _is_time(self) -> bool:
-        """Whether nothing was said for so long; it is now."""
-        if time.monotonic() - self._said < _EVERY:
-            return False
-        self._said = time.monotonic()
-        return True
-
-    def came(self, outcome: Outcome) -> None:
-        self._done += 1
-        if outcome.error is None:
-            what = f"{outcome.model} on {outcome.benchmark}: {outcome.seconds:.1f} s"
-            typer.echo(f"[{self._done}/{self._total}] {what}", err=True)
-        super().came(outcome)
 
 
 class _Bars(_Running, Bars):
@@ -123,9 +97,3 @@ class _Bars(_Running, Bars):
     def begin(self, plan: Plan) -> None:
         self.expect(len(plan.of("compute")))
         super().begin(plan)
-
-
-def _rate(progress: Progress) -> str:
-    minutes, seconds = divmod(round(progress.remaining), 60)
-    left = f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"
-    return f"{progress.rate:.3g} a second, {left} left"

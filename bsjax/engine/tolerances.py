@@ -17,6 +17,8 @@ CANCELLED = 512.0
 
 # Scores that differ by fewer are equal: a permutation that changes nothing gives the score itself.
 SAME_SCORE = 64.0
+# Scores of the same features in another order, which went through a regression: 4e-10 in float64, 7e-5 in float32.
+SAME_FEATURES_POWER = 0.6
 # What noise leaves of the power of responses is no signal below this many rounding errors of it.
 SIGNAL = 32.0
 # Dissimilarities that are nearer than this many rounding errors of their median are one.

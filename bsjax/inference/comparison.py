@@ -113,14 +113,32 @@ class Comparison:
 
     def __repr__(self) -> str:
         name = "" if self.benchmark is None else f" on {self.benchmark}"
-        shown = self._shown().to_string(float_format="{:z.4f}".format, na_rep="")
-        return f"Comparison of {len(self.models)} models{name}\n{shown}\n{self.statement}"
+        shown, pairs = (of.to_string(float_format="{:z.4f}".format, na_rep="") for of in (self._shown(), self._pairs()))
+        return f"Comparison of {len(self.models)} models{name}\n{shown}\n{self._of_pairs}\n{pairs}\n{self.statement}"
 
     def _repr_html_(self) -> str:
         name = "" if self.benchmark is None else f" on {escape(self.benchmark)}"
-        shown = self._shown().to_html(float_format="{:z.4f}".format, na_rep="", border=0)
+        shown, pairs = (
+            of.to_html(float_format="{:z.4f}".format, na_rep="", border=0) for of in (self._shown(), self._pairs())
+        )
         note = f"Models that share a letter were not found to differ. Compared: {self.words}."
-        return f"<p><b>{len(self.models)} models{name}</b></p>{shown}<p>{escape(self.statement)}<br>{escape(note)}</p>"
+        return (
+            f"<p><b>{len(self.models)} models{name}</b></p>{shown}<p>{escape(self._of_pairs)}</p>{pairs}"
+            f"<p>{escape(self.statement)}<br>{escape(note)}</p>"
+        )
+
+    @property
+    def _of_pairs(self) -> str:
+        """The heading of the table of pairs."""
+        n = len(self.table)
+        which = f"; the first {_SHOWN} of {n} pairs, all are in .table" if n > _SHOWN else ""
+        return f"Differences, with intervals of {100 * (1 - self.alpha):g} % for each pair by itself{which}:"
+
+    def _pairs(self) -> pd.DataFrame:
+        rows = self.table.head(_SHOWN)
+        pairs = [f"{model} - {other}" for model, other in rows[["model", "other"]].itertuples(index=False)]
+        p = ["< 0.0001" if p < 1e-4 else f"{p:.4f}" for p in rows["p_corrected"]]
+        return rows[["difference", "low", "high"]].assign(**{"corrected p": p}).set_axis(pairs, axis=0)
 
     def _shown(self) -> pd.DataFrame:
         rows = self.models.head(_SHOWN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -189,14 +190,16 @@ def _named(scores: Any) -> tuple[dict[str, Score], str]:
 
 
 def _by_provenance(scores: Score | Iterable[Score]) -> list[tuple[Any, Score]]:
-    """Scores, or a single one, with the model and the benchmark that they are of, or a number."""
-    each = [scores] if isinstance(scores, Score) else list(scores)
+    """Scores, or a single one, with the model and the benchmark that they are of, or else the metric; no name twice."""
     found: list[tuple[Any, Score]] = []
-    for number, score in enumerate(each, 1):
-        said = tuple(filter(None, (score.provenance.model, score.provenance.benchmark)))
-        found.append(
-            (said if len(said) == 2 else "".join(said) or ("score" if len(each) == 1 else f"score {number}"), score)
-        )
+    seen: Counter[tuple[str, ...]] = Counter()
+    for score in [scores] if isinstance(scores, Score) else scores:
+        made = score.provenance
+        said = tuple(filter(None, (made.model, made.benchmark))) or (made.metric or "score",)
+        seen[said] += 1
+        first, *rest = said
+        first += f" {seen[said]}" if seen[said] > 1 else ""
+        found.append(((first, *rest) if rest else first, score))
     return found
 
 

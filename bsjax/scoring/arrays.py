@@ -18,6 +18,7 @@ from bsjax.labelled import metric_registry
 from bsjax.labelled.metric import scored
 from bsjax.labelled.registry import compare_responses, compares_responses, settings_taken
 from bsjax.labelled.resampling.permutations import in_permutations
+from bsjax.scoring.display.bars import shown
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -31,6 +32,7 @@ def score_arrays(
     crossvalidation_kwargs: Mapping[str, Any] | None = None,
     *,
     null: Permutations | int | None = None,
+    progress: bool | None = None,
     **metric_kwargs: Any,
 ) -> Score:
     """Score how well ``X`` accounts for ``Y``, given as arrays; row i of both belongs to the same stimulus, save
@@ -49,6 +51,7 @@ def score_arrays(
         crossvalidation_kwargs: for metrics that cross-validate, e.g. ``{"splits": 5, "train_size": 0.8}``.
             Splits are not stratified, as bare arrays have no labels to stratify by.
         null: also what the score is by chance, from so many permutations of the stimuli, as for :func:`bsjax.score`.
+        progress: True shows how far it is, False does not; by default it is shown on a terminal and in notebooks.
         **metric_kwargs: further arguments of the metric, e.g. ``dtype``. Similarities, such as ``"cka"`` and
             ``"rdm"``, have an interval by the influence of each stimulus, which ``error=None`` leaves out.
 
@@ -84,7 +87,7 @@ def score_arrays(
         )
     loaded = _loaded(metric, crossvalidation_kwargs, metric_kwargs)
     assemblies = _assembly(source, "x", ids[0]), _assembly(target, "y", ids[1])
-    with nullcontext() if null is None else in_permutations(null):
+    with shown(progress=progress), nullcontext() if null is None else in_permutations(null):
         return scored(loaded, *assemblies)
 
 

@@ -30,6 +30,7 @@ def compare_models(
     equivalence: float | None = None,
     chance: float | Mapping[str, float] = 0.0,
     ceiling: Score | float | None = None,
+    progress: bool | None = None,
 ) -> Comparison:
     """Which models differ on a benchmark, in which ranks, and how they stand to its ceiling and to chance.
 
@@ -62,6 +63,7 @@ def compare_models(
         chance: what guessing scores: a number, or one for each model, such as the means of its scores of shuffled
             stimuli. On values of units, it is on their scale.
         ceiling: of scores that are not normalised by theirs: a score that was drawn with them, or a number.
+        progress: True shows how far it is, False does not; by default it is shown on a terminal and in notebooks.
 
     Returns:
         A :class:`~bsjax.inference.comparison.Comparison`, with tables, statements and a figure.
@@ -103,10 +105,10 @@ def compare_models(
         of_pairs: Any = {}
         if plan is not None and drawn is None and plan.factors == ("stimuli",) and test in (None, "t"):
             # Splits of the stimuli pair what is cross-validated by them, without a fit to every draw.
-            of_pairs = score(models, only)
+            of_pairs = score(models, only, progress=progress)
         known = [one.uncertainty for one in of_pairs.values()]
         if not known or not all(each is not None and each.is_paired for each in known):
-            of_pairs = score(models, only, resampling=plan)
+            of_pairs = score(models, only, resampling=plan, progress=progress)
         scores = {model: one for (model, _), one in of_pairs.items()}
     return compare(
         scores,

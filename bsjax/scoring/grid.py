@@ -49,15 +49,15 @@ class Grid:
         """A row for each cell of the plan.
 
         Returns:
-            Columns ``model``, ``benchmark``, ``state`` ("scored", "undefined", "resolved", "failed", "blocked", or
-            "missing" of what was not run any more), ``score``, ``error``, ``low``, ``high``, ``interval`` (the ends of
-            its interval of 95 %, and what it is: "t over stimuli"), ``ceiling``, ``reason`` (why there is no score),
-            ``seconds``, ``key`` (of the score or the failure in the store).
+            Columns ``model``, ``benchmark``, ``version`` (of the benchmark), ``state`` ("scored", "undefined",
+            "resolved", "failed", "blocked", or "missing" of what was not run any more), ``score``, ``error``, ``low``,
+            ``high``, ``interval`` (the ends of its interval of 95 %, and what it is: "t over stimuli"), ``ceiling``,
+            ``reason`` (why there is no score), ``seconds``, ``key`` (of the score or the failure in the store).
         """
         import pandas as pd
 
         names = {cell.names[0] for cell in self.plan}, {cell.names[1] for cell in self.plan}
-        numbers = ["score", "error", "low", "high", "ceiling", "seconds"]
+        numbers = ["version", "score", "error", "low", "high", "ceiling", "seconds"]
         kept = self.store.frame(
             *names, latest=False, failures=False, columns=["key", "state", *numbers, "interval", "reason"]
         ).set_index("key")
@@ -79,7 +79,7 @@ class Grid:
                 row["state"] = "blocked" if cell.state == "blocked" else "missing"
             rows.append(row)
         of_scores = ["score", "error", "low", "high", "interval", "ceiling"]
-        columns = ["model", "benchmark", "state", *of_scores, "reason", "seconds", "key"]
+        columns = ["model", "benchmark", "version", "state", *of_scores, "reason", "seconds", "key"]
         return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
 
     def _repr_html_(self) -> str:
@@ -147,6 +147,7 @@ def score_grid(
     workers: int | str | None = None,
     isolated: bool = False,
     beside: Beside | None = None,
+    progress: bool | None = None,
     **benchmark_arguments: object,
 ) -> Grid:
     """Score many models on many benchmarks, and keep every score as soon as it is there.
@@ -169,6 +170,7 @@ def score_grid(
             reach the store. None but this process if not given.
         isolated: whether each pair runs in a process of its own, with what its plugins require.
         beside: what is computed beside each score, such as ``bsjax.Beside.of("stimuli", null=99)``.
+        progress: True shows how far it is, False does not; by default it is shown on a terminal and in notebooks.
         **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
@@ -190,7 +192,7 @@ def score_grid(
     kept = store_at(store)
     asked: Any = {"again": again, "isolated": isolated, "beside": beside, **benchmark_arguments}
     planned = plan(models, benchmarks, extraction, store=kept, **asked)
-    return run_plan(planned, kept, again=again, workers=workers)
+    return run_plan(planned, kept, again=again, workers=workers, progress=progress)
 
 
 def run_plan(
@@ -200,6 +202,7 @@ def run_plan(
     again: bool = False,
     workers: int | str | None = None,
     timeout: float | None = None,
+    progress: bool | None = None,
 ) -> Grid:
     """Run the cells of a plan that are to be computed; other arguments are those of :func:`score_grid`.
 
@@ -215,7 +218,7 @@ def run_plan(
     if not cells:
         return Grid(planned, store, None, ())
     done: list[Outcome] = []
-    with shown(len(cells)), run_in(store, len(cells), workers) as run, stopping() as stop:
+    with shown(len(cells), progress), run_in(store, len(cells), workers) as run, stopping() as stop:
         runner = Runner(IntoStore(store.place, run, again))
         for one in runner(cells, stop) if workers is None else _on_cluster(runner, cells, workers, stop, timeout):
             done.append(replace(one, score=None))

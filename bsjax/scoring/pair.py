@@ -43,6 +43,7 @@ def score(
     resampling: Resampling | Factor | Sequence[Factor] | None = None,
     null: Permutations | int | None = None,
     baselines: bool | str | Iterable[str] = False,
+    progress: bool | None = None,
     **benchmark_arguments: object,
 ) -> Score | dict[tuple[str, str], Score]:
     """Score a model on a benchmark, unless the store of results has that score already.
@@ -72,6 +73,7 @@ def score(
             low-level statistics of the images, Gabor filters, a random network and the order of the stimuli; or
             identifiers. Their scores are in ``score.provenance["baselines"]``, and one that is as good as the model is
             warned of.
+        progress: True shows how far it is, False does not; by default it is shown on a terminal and in notebooks.
         **benchmark_arguments: for the registered benchmarks that take them, e.g. ``data=DIR``.
 
     Returns:
@@ -104,7 +106,7 @@ def score(
     """
     asked = Beside.of(resampling, null, baselines)
     jobs = jobs_of(model, benchmark, extraction, isolated=isolated, beside=asked, **benchmark_arguments)
-    with shown(len(jobs)):
+    with shown(len(jobs), progress):
         outcomes = _outcomes(jobs, store)
     if not (is_many(model) or is_many(benchmark)):
         [outcome] = outcomes

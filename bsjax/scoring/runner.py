@@ -19,9 +19,11 @@ from bsjax.core.identity.opened import Followed, Notes, following
 from bsjax.core.memory import forget_peak, peak_held
 from bsjax.core.watching import Stop, watcher
 from bsjax.labelled.plain_values import to_plain
+from bsjax.models import model_registry
 from bsjax.scoring.beside import Beside
 from bsjax.scoring.cells import cell_of, content_of_model, remember_content
 from bsjax.scoring.isolation import isolated_score
+from bsjax.scoring.isolation.requirements import parsed, requirements_of
 from bsjax.scoring.job import Job, Outcome, built_benchmark, built_model, score_of
 from bsjax.scoring.jobs import KEPT_BENCHMARKS
 from bsjax.scoring.planning import Cell
@@ -169,7 +171,7 @@ class Runner(Generic[To]):
                     key = self._key(cell.job, model)
                 made[number] = self.sink.found(cell, key)
                 if made[number] is None:
-                    made[number], models[number] = Made(None, key, _facts(model)), model
+                    made[number], models[number] = Made(None, key, _facts(model) | _requires(cell.job)), model
             except Exception as error:  # whatever one cell does, the others are still wanted
                 made[number] = Made(error, cell.key)
         for number, (came, opened) in self._scores(cells[0].job, models).items():
@@ -181,7 +183,7 @@ class Runner(Generic[To]):
         """The score of a cell in a process of its own, which says what the model is, and what was read."""
         there = isolated_score(cell.job)
         remember_content(cell.job, there.content, there.of_model)
-        return Made(there.score, cell_of(cell.job, there.content), opened=there.opened)
+        return Made(there.score, cell_of(cell.job, there.content), _requires(cell.job), there.opened)
 
     def _scores(self, job: Job, models: Mapping[int, Any]) -> dict[int, tuple[Any, Notes]]:
         """The scores of models on the benchmark of a job, or errors instead of them, with what was read for each."""
@@ -281,3 +283,15 @@ def _facts(model: Any) -> dict[str, Any]:
         with suppress(ValueError):
             facts[name] = to_plain(getattr(model, name, None), name)
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def _requires(job: Job) -> dict[str, Any]:
+    """The packages that the plugin of a model requires, without the paths and addresses of one machine."""
+    if not isinstance(job.model, str):
+        return {}
+    with suppress(KeyError, OSError, ValueError):  # of an isolated pair, the error is told already
+        plugin = model_registry.plugin_of(job.model)
+        required = [parsed(line) for line in requirements_of(plugin)] if plugin else []
+        named = [each.name if each.url else str(each) for each in required if each is not None]
+        return {"requires": named} if named else {}
+    return {}

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import jax
 import xarray as xr
 
+from bsjax.core.watching import steps
 from bsjax.engine.memory_limit import memory_limit
 from bsjax.labelled import load_metric
 from bsjax.labelled.layers import SharedTarget, scored_together
+from bsjax.scoring.display.bars import shown
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -22,6 +24,8 @@ def score_sources(
     sources: Mapping[str, xr.DataArray | Callable[[], xr.DataArray]],
     target: xr.DataArray,
     memory: int | str | None = None,
+    *,
+    progress: bool | None = None,
 ) -> dict[str, Score]:
     """Score many sources, such as the layers of a model, against one target.
 
@@ -41,6 +45,7 @@ def score_sources(
         target: (presentation, neuroid) with ``stimulus_id``.
         memory: the most bytes that a comparison may take, also as ``"2GB"``; by default what is free. Larger sources
             are read in blocks where the metric allows it, and else refused (``bsjax.memory_limit``).
+        progress: True shows how far it is, False does not; by default it is shown on a terminal and in notebooks.
 
     Returns:
         Name -> score, in the order of ``sources``.
@@ -67,10 +72,10 @@ def score_sources(
     """
     compared: Any = load_metric(metric) if isinstance(metric, str) else metric
     scores: dict[str, Score] = {}
-    with nullcontext() if memory is None else memory_limit(memory):
+    with shown(progress=progress), nullcontext() if memory is None else memory_limit(memory):
         shared = SharedTarget(compared, target, folds=False)
         together: dict[str, xr.DataArray] = {}
-        for name, source in sources.items():
+        for name, source in steps(sources.items(), "sources", len(sources)):
             if isinstance(source, xr.DataArray) and isinstance(source.data, jax.Array):
                 together[name] = source
                 continue

@@ -57,6 +57,13 @@ def test_plugins_before_and_after_the_command(plugin, bsjax):
     assert "Doe2026" not in bsjax("list", "benchmarks").stdout
 
 
+def test_what_a_new_plugin_is_used_by_names_the_other_folders_of_plugins(plugin, bsjax, tmp_path):
+    plugin("own", OWN)
+    for arguments in (["--plugins", plugin.root, "new"], ["new", "--plugins", plugin.root]):
+        done = bsjax(*arguments, "metric", f"half{len(arguments[0])}", "--to", tmp_path)
+        assert f"use it:    bsjax --plugins {tmp_path} --plugins {plugin.root} list metrics" in done.stdout, done.output
+
+
 def test_a_folder_that_is_not_there():
     done = run_command("--plugins", "/no/such", "list", "models")
     assert done.returncode == 1 and done.stderr == "bsjax: there is no folder /no/such to find plugins in\n"

@@ -1,5 +1,7 @@
 """Comparisons of scores: what is tested, what is said of it, and scores that have nothing to be compared by."""
 
+import re
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -60,7 +62,17 @@ def test_ranks_letters_and_words_follow_from_the_pairs():
         assert row["rank_high"] == 4 - (better["model"] == name).sum()
     for words in ("sign-flip test over subjects", "Holm", "hold together at 95 %"):
         assert words in found.statement
-    assert "4 models" in repr(found) and "<table" in found._repr_html_()
+    assert "4 models" in repr(found) and found._repr_html_().count("<table") == 2
+
+
+def test_the_text_of_a_comparison_has_the_interval_of_each_difference():
+    found = compare(per_unit(), alpha=0.1)
+    first = found.table.iloc[0]
+    row = " +".join([r"a - b", *(f"{first[column]:.4f}" for column in ("difference", "low", "high", "p_corrected"))])
+    assert re.search(row, repr(found)) and re.search("c - d", repr(found))
+    assert "Differences, with intervals of 90 % for each pair by itself:" in repr(found)
+    many = compare({f"{name}{n}": score for n in range(2) for name, score in per_unit(seed=n).items()})
+    assert "the first 20 of 28 pairs, all are in .table" in repr(many) and "a0 - d1" in repr(many)
 
 
 def test_corrections_are_as_strict_as_they_say():

@@ -62,13 +62,15 @@ def test_versions_are_apart_and_the_best_so_far_never_falls(page, site, store):
     series = page.execute_script(
         "const plain = (name) => name.replace(/[\\u2068\\u2069]/g, '');"
         "const { data } = document.querySelector('#chart .chart');"
-        "return data.map((one) => [plain(one.name), [...one.x], [...one.y]])"
+        "return data.filter((one) => one.mode !== 'text').map((one) => [plain(one.name), [...one.x], [...one.y]])"
     )
     assert [name for name, _, _ in series] == [
         "version 3",
         "version 4",
         "best so far, version 3",
         "best so far, version 4",
+        "each model",
+        "known what changed",
     ]
     stored = store.frame(benchmarks=DRAWN, latest=False).sort_values("started")
     of_four = stored[stored["version"] == 4]
@@ -77,6 +79,41 @@ def test_versions_are_apart_and_the_best_so_far_never_falls(page, site, store):
     assert np.all(np.diff(best) >= 0) and best[-1] == of_four["score"].max()
     # The score of version 3, which is higher than the first of version 4, is not in their line.
     assert best[0] == of_four["score"].iloc[0] < series[0][2][0]
+
+
+def test_a_line_leads_from_score_to_score_of_each_model(page, site, store):
+    page.show(site / "history.html", f"benchmark={DRAWN}")
+    rows(page)
+    [line] = page.execute_script(
+        "const { data } = document.querySelector('#chart .chart');"
+        "return data.filter((one) => one.name === 'each model').map((one) => one.y)"
+    )
+    stored = store.frame(benchmarks=DRAWN, latest=False).sort_values("started")
+    expected = [[*of["score"], None] for _, of in stored.groupby("model", sort=False)]
+    assert line == [score for scores in expected for score in scores]
+
+
+def test_an_average_at_the_end_of_each_day(page, tmp_path):
+    store = ResultStore(tmp_path / "results.db")
+    scores = [
+        ("pixels", "Doe2026.V1-a", 1, 5, 0.2),
+        ("pixels", "Doe2026.V1-b", 1, 6, 0.4),
+        ("hmax", "Doe2026.V1-a", 1, 6, 0.3),
+    ]
+    scores += [("hmax", "Doe2026.V1-a", 2, 7, 0.7), ("pixels", "Doe2026.V1-a", 2, 8, 0.6)]
+    for model, name, version, month, value in scores:
+        made = {"start": f"2026-{month:02d}-01T12:00:00+00:00", "benchmark_version": version, "parent": "V1"}
+        store.add(scored(model, name, value, **made))
+    page.show(build(store, tmp_path / "site").folder / "history.html", "benchmark=V1")
+    versioned = "the version of the benchmark"
+    assert sorted([row[0][5:7], row[1], *row[4:]] for row in rows(page)) == [
+        ["05", "pixels", shown(0.2), "", "no"],
+        ["06", "hmax", shown(0.3), "", "no"],
+        ["06", "pixels", shown(0.3), "", "no"],
+        ["07", "hmax", shown(0.7), f"Doe2026.V1-a: {versioned}", "yes"],
+        ["07", "pixels", shown(0.4), "another version of a benchmark", "no"],
+        ["08", "pixels", shown(0.5), f"Doe2026.V1-a: {versioned}", "yes"],
+    ]
 
 
 def test_a_model_on_all_its_benchmarks(page, site, store):

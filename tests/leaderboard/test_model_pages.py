@@ -11,7 +11,7 @@ from bsjax.leaderboard.names import slug
 from bsjax.results import ResultStore
 from bsjax.results.aggregation import aggregate
 from bsjax.results.tree import benchmark_tree
-from tests.leaderboard.conftest import HOSTILE, MODELS
+from tests.leaderboard.conftest import HOSTILE, MODELS, scored
 from tests.support import paired_store
 
 
@@ -82,6 +82,13 @@ def test_layers_profile_and_provenance(paired_site):
     assert "computing time 10.0 s in all" in plain
     others = (paired_site / "models" / f"{slug('pixels')}.html").read_text(encoding="utf-8")
     assert "No profile: the store has no benchmark" in others
+
+
+def test_what_the_plugin_requires_is_on_the_card(tmp_path):
+    store = ResultStore(tmp_path / "results.db")
+    store.add(scored("mine", "Doe2026-odd", 0.5), facts={"requires": ["timm>=1.0", "einops"]})
+    text = (build(store, tmp_path / "site").folder / "models" / f"{slug('mine')}.html").read_text(encoding="utf-8")
+    assert re.search("<dt>requires</dt><dd><bdi>timm&gt;=1.0, einops</bdi></dd>", text)
 
 
 def test_how_to_load_is_said_of_what_bsjax_knows(ordinary_site):

@@ -332,6 +332,17 @@ def test_a_table_goes_into_another_store(tmp_path):
     assert "expected a number in the column 'score', got 'high'" in import_scores(other, path).refused[0]
 
 
+def test_a_table_without_versions_has_those_of_the_benchmarks_here(tmp_path):
+    path, store = tmp_path / "scores.csv", ResultStore(tmp_path / "results.db")
+    header, ours = "model,benchmark,state,score", "MajajHong2015public.IT-pls"
+    path.write_text(f"{header}\npixels,{ours},scored,.5\npixels,Doe2026-pls,scored,.25\n")
+    assert import_scores(store, path).new == 2
+    assert store.frame().set_index("benchmark")["version"].to_dict() == {ours: 4, "Doe2026-pls": 0}
+    path.write_text(f"{header},version\npixels,{ours},scored,.5,2\n")
+    import_scores(store, path)
+    assert sorted(store.frame(benchmarks=ours, latest=False)["version"]) == [2, 4]
+
+
 def test_tables_of_some_and_of_nothing(tmp_path):
     store = filled(tmp_path / "results.db")
     for format in ("csv", "json", "parquet"):

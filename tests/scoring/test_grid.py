@@ -225,6 +225,16 @@ def test_layers_that_benchmarks_share_stimuli_of_are_recorded_in_one_pass(tmp_pa
             assert facts["parameters"] == 3 and facts["visual_degrees"] == 8
 
 
+def test_what_the_plugin_of_a_model_requires_is_kept_without_paths(plugins, tmp_path):
+    folder = plugins / "models" / "tiny"
+    (folder / "requirements.txt").write_text(
+        "timm>=1.0  # network\nmine @ https://me:secret@example.org/a.whl\n./here\n"
+    )
+    score_grid("net0", "Tiny.b0", store=tmp_path / "results.db")
+    with ResultStore(tmp_path / "results.db").reading() as connection:
+        assert connection.execute(select(tables.models.c.facts)).scalar_one()["requires"] == ["timm>=1.0", "mine"]
+
+
 def test_a_cell_takes_few_questions_to_the_store(plugins, tmp_path):
     store, said = ResultStore(tmp_path / "results.db"), []
 

@@ -23,6 +23,24 @@ from bsjax import data_registry, stimulus_set_registry
 from bsjax.data import load_packaged
 
 """
+_TESTS_HEADING = '"""Tests of packaged data; `bsjax data package` writes this file."""\n\n'
+_TESTS = {
+    "stimulus_set": """
+@pytest.mark.parametrize("identifier", {})
+def test_stimulus_sets(identifier):
+    stimuli = load_stimulus_set(identifier)
+    assert len(stimuli) and stimuli["stimulus_id"].is_unique
+    assert all(path.is_file() for path in stimuli.stimulus_paths.values())
+""",
+    "assembly": """
+@pytest.mark.parametrize("identifier", {})
+def test_assemblies(identifier):
+    assembly = load_dataset(identifier)
+    assert assembly.size
+    stimuli = assembly.attrs.get("stimulus_set")
+    assert stimuli is None or set(assembly["stimulus_id"].values) <= set(stimuli["stimulus_id"])
+""",
+}
 _REGISTRIES = {"stimulus_set": "stimulus_set_registry", "assembly": "data_registry"}
 
 
@@ -67,21 +85,29 @@ def load_packaged(package: str | Path, kind: str = "assembly") -> DataAssembly |
 
 
 def register_packages(folder: str | Path) -> tuple[Path, str]:
-    """Make a folder of packages a plugin that registers all of them, unless it is a plugin of somebody's own.
+    """Make a folder of packages a plugin that registers and tests all of them, unless it is one of somebody's own.
 
     Returns:
         Its ``__init__.py``; and the code that has to be put into it by hand, "" where it was written.
 
     Raises:
-        OSError, ValueError: the file cannot be written, or a package not be read.
+        OSError, ValueError: its files cannot be written, or a package not be read.
     """
     folder = Path(folder)
     lines: dict[str, str] = {}
+    named: dict[str, dict[str, None]] = {kind: {} for kind in _TESTS}
     for file in files_in(folder, f"*{MANIFEST}"):
         for kind, noted in read_manifest(file).items():
             entry, where = f"{_REGISTRIES[kind]}[{json.dumps(noted['identifier'])}]", json.dumps(file.name)
+            named[kind][noted["identifier"]] = None
             lines[entry] = f'{entry} = lambda: load_packaged(Path(__file__).with_name({where}), "{kind}")\n'
     init, code = folder / "__init__.py", "".join([_IMPORTS, *lines.values()])
     if init.exists() and not init.read_text().startswith(_HEADING):
         return init, code
+    tests = folder / "test.py"
+    if not tests.exists() or tests.read_text().startswith(_TESTS_HEADING):
+        functions = [text.format(json.dumps([*named[kind]])) for kind, text in _TESTS.items() if named[kind]]
+        loaders = "from bsjax import load_dataset, load_stimulus_set\n\n"
+        made = "\n".join([f"{_TESTS_HEADING}import pytest\n\n{loaders}", *functions])
+        write_atomically(tests, made.encode())
     return write_atomically(init, (_HEADING + code).encode()), ""

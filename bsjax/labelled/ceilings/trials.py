@@ -1,6 +1,7 @@
 """Single trials from rows into an array of repetitions, for the ceilings that halve them."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -89,6 +90,9 @@ def as_trials(given: Any, split_coord: str) -> xr.DataArray:
     Raises:
         ValueError: an array of another shape, or with masked values.
 
+    Warns:
+        UserWarning: an array with more repetitions than stimuli: they may have been exchanged.
+
     Example:
         >>> dict(as_trials(np.zeros((2, 3, 4)), "repetition").sizes)
         {'presentation': 6, 'neuroid': 4}
@@ -102,6 +106,13 @@ def as_trials(given: Any, split_coord: str) -> xr.DataArray:
             f"neuroids, time bins); got one of shape {values.shape}"
         )
     repetitions, stimuli, *units = values.shape
+    if repetitions > stimuli:
+        warnings.warn(
+            f"an array of single trials is (repetitions, stimuli, neuroids[, time bins]): this one, of shape "
+            f"{values.shape}, has {repetitions} repetitions of {stimuli} stimuli. If it is the other way round, pass "
+            "array.swapaxes(0, 1)",
+            stacklevel=4,
+        )
     coords = {
         STIMULUS: ("presentation", np.tile(np.arange(stimuli), repetitions)),
         split_coord: ("presentation", np.repeat(np.arange(repetitions), stimuli)),

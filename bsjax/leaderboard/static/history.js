@@ -1,17 +1,17 @@
-/* Scores over time: of a benchmark, by version, with the best so far; or of a model. */
+/* Scores over time: of a benchmark, by version, or of an average, with a line a model and the best so far; or of a model. */
 "use strict";
 
 (function () {
   const { element, named, shown } = bsjax;
-  const { chart, table, plain, shortened, colour, symbol } = bsjaxCharts;
+  const { chart, table, plain, shortened, colour, symbol, INK } = bsjaxCharts;
   const at = (id) => document.getElementById(id);
-  const { models, leaves, cells } = bsjax.data();
-  const leafNumbers = new Map(leaves.map((node) => [node.identifier, node.leaf]));
+  const { models, leaves, nodes, cells, normalHalf, how, byName } = bsjax.data();
+  const MOST_DAYS = 60, MOST_NAMED = 12;
   const modelNumbers = new Map(models.map((model) => [model.identifier, model.number]));
   const started = bsjax.decode(bsjaxHistory.started);
   const earlier = Object.fromEntries(Object.entries(bsjaxHistory.earlier).map(([name, column]) => [name, bsjax.decode(column)]));
   const change = bsjax.decode(bsjaxHistory.change), whyOf = (number) => bsjaxHistory.changes[change[number]];
-  const view = { benchmark: -1, model: -1 };
+  const view = { benchmark: -1, model: -1 };  // numbers of a node and of a model; -1 is any
 
   /* The scores that are asked for, the oldest first; a leaf or a model of -1 is any. */
   function scores(leaf, model) {
@@ -32,8 +32,32 @@
     return found.sort((one, other) => one.started - other.started);
   }
 
+  const leavesBelow = ({ leaf, children }) => (leaf >= 0 ? [leaf] : children.flatMap((child) => leavesBelow(nodes[child])));
+
+  /* An average of each model at the end of each day on which a score below it was begun, where it is another than before. */
+  function averagesOf(node, model) {
+    const below = leavesBelow(node).flatMap((leaf) => scores(leaf, model)).filter((row) => row.started);
+    const dayOf = (row) => when(row).slice(0, 10), found = [], before = new Map();
+    const days = [...new Set(below.map(dayOf))].sort().slice(-MOST_DAYS);
+    for (const day of days) {
+      const { score } = bsjax.aggregate(nodes, bsjax.cellsAt(day), models.length, normalHalf, how);
+      const today = below.filter((row) => dayOf(row) === day);
+      for (const one of model < 0 ? models : [models[model]]) {
+        const value = score[node.number * models.length + one.number], earlier = before.get(one);
+        if (Number.isNaN(value) || value === earlier?.score) continue;
+        const own = today.filter((row) => row.model === one);
+        // Without a score of its own, it has lost those on versions that are not the last any more.
+        const why = own.length ? [...new Set(own.filter((row) => row.why).map((row) => `${row.node.identifier}: ${row.why}`))].join("; ") : "another version of a benchmark";
+        if (earlier) earlier.last = false;
+        before.set(one, { node, model: one, version: null, started: Date.parse(`${day}T23:59Z`) / 1000, score: value, last: true, why });
+        found.push(before.get(one));
+      }
+    }
+    return found;
+  }
+
   const when = ({ started }) => (started ? new Date(started * 1000).toISOString().slice(0, 16).replace("T", " ") : "not known");
-  const versionWords = ({ version }) => (version ? `version ${version}` : "version not known");
+  const versionWords = ({ version }) => (version ? `version ${version}` : version === null ? "averages" : "version not known");
   const textOf = (row) => `${row.model.identifier} on ${row.node.identifier}, ${versionWords(row)}: ${shown(row.score)}, ${when(row)} UTC${row.why && `; changed: ${row.why}`}`;
 
   /* The best score so far, as a line with a step at each new one. */
@@ -62,8 +86,31 @@
     return [...found].sort(([one], [other]) => one.localeCompare(other, "en", { numeric: true }));
   }
 
+  /* A thin line through the scores of each model, which has its name at the end where there are few; and rings around the
+   * scores of which it is known what changed. */
+  function ofModels(rows) {
+    const lines = { x: [], y: [] }, names = { x: [], y: [], text: [] }, changed = rows.filter((row) => row.why);
+    const all = [...new Set(rows.map((row) => row.model))];
+    for (const model of all) {
+      const own = rows.filter((row) => row.model === model);
+      lines.x.push(...own.map((row) => row.started * 1000), null);
+      lines.y.push(...own.map((row) => row.score), null);
+      names.x.push(own.at(-1).started * 1000);
+      names.y.push(own.at(-1).score);
+      names.text.push(`${plain(shortened(model.identifier, 24))}<br> `);
+    }
+    return (theme) => [
+      { type: "scatter", mode: "lines", ...lines, name: "each model", line: { color: INK[theme].line, width: 1 }, opacity: 0.6, hoverinfo: "skip" },
+      { type: "scatter", mode: "markers", x: changed.map((row) => row.started * 1000), y: changed.map((row) => row.score), name: "known what changed",
+        marker: { symbol: "circle-open", size: 14, color: INK[theme].text }, hoverinfo: "skip" },
+      ...(all.length > MOST_NAMED ? [] : [{
+        type: "scatter", mode: "text", ...names, textposition: "top center", textfont: { size: 11 }, showlegend: false, cliponaxis: false, hoverinfo: "skip",
+      }]),
+    ];
+  }
+
   function figureOf(rows) {
-    const series = seriesOf(rows), lines = view.benchmark >= 0;
+    const series = seriesOf(rows), lines = view.benchmark >= 0, more = lines ? ofModels(rows) : () => [];
     return (theme) => {
       const data = series.map(([name, some], number) => ({
         type: "scatter", mode: lines ? "markers" : "lines+markers", name: plain(shortened(name)),
@@ -77,20 +124,21 @@
       })) : [];
       const points = series.flatMap(([, some], curve) => some.map((row, point) => ({ curve, point, text: textOf(row), started: row.started })));
       return {
-        data: [...data, ...best], points: points.sort((one, other) => one.started - other.started),
+        data: [...data, ...best, ...more(theme)], points: points.sort((one, other) => one.started - other.started),
         layout: { height: 460, showlegend: series.length + best.length < 16, xaxis: { type: "date", title: { text: "begun (UTC)" } }, yaxis: { title: { text: "score" }, zeroline: false } },
       };
     };
   }
 
   function draw() {
-    at("benchmark").value = leaves[view.benchmark]?.identifier ?? "";
+    const node = nodes[view.benchmark], isAverage = node && node.leaf < 0;
+    at("benchmark").value = node?.identifier ?? "";
     at("model").value = models[view.model]?.identifier ?? "";
-    bsjax.writeView({ benchmark: leaves[view.benchmark]?.identifier, model: models[view.model]?.identifier });
-    const rows = scores(view.benchmark, view.model), dated = rows.filter((row) => row.started);
+    bsjax.writeView({ benchmark: node?.identifier, model: models[view.model]?.identifier });
+    const rows = isAverage ? averagesOf(node, view.model) : scores(node?.leaf ?? -1, view.model), dated = rows.filter((row) => row.started);
     for (const id of ["chart", "numbers"]) at(id).replaceChildren();
     const again = rows.filter((row) => !row.last).length;
-    at("status").textContent = `${rows.length} ${rows.length === 1 ? "score" : "scores"}, ${again} of them replaced by later ones.`;
+    at("status").textContent = `${rows.length} ${rows.length === 1 ? "score" : "scores"}, ${again} of them replaced by later ones.${isAverage ? ` An average is that of the end of a day on which a score below it was begun, of the last ${MOST_DAYS} such days.` : ""}`;
     if (dated.length) chart(at("chart"), figureOf(dated), { name: "history", label: `${dated.length} scores over time` });
     if (rows.length)
       at("numbers").replaceChildren(table("The same scores in numbers, the newest first", ["Begun (UTC)", "Model", "Benchmark", "Version", "Score", "What changed", "Shown in the table"],
@@ -103,11 +151,11 @@
   /* Takes names that are there; of both one at least. */
   function choose() {
     const [benchmark, model] = [at("benchmark").value, at("model").value];
-    const why = benchmark && !leafNumbers.has(benchmark) ? `There is no benchmark ${benchmark}.`
+    const why = benchmark && !byName.has(benchmark) ? `There is no benchmark ${benchmark}.`
       : model && !modelNumbers.has(model) ? `There is no model ${model}.` : benchmark || model ? "" : "Choose a benchmark or a model.";
     at("status").textContent = why;
     if (why) return;
-    view.benchmark = leafNumbers.get(benchmark) ?? -1;
+    view.benchmark = byName.get(benchmark) ?? -1;
     view.model = modelNumbers.get(model) ?? -1;
     draw();
   }
@@ -117,18 +165,18 @@
     const counts = new Int32Array(leaves.length);
     for (let cell = 0; cell < cells.state.length; cell++) if (cells.state[cell] === bsjax.SCORED) counts[Math.floor(cell / models.length)]++;
     for (const leaf of earlier.leaf) counts[leaf]++;
-    return counts.indexOf(Math.max(...counts));
+    return leaves[counts.indexOf(Math.max(...counts))].number;
   }
 
   function read() {
     const given = bsjax.readView();
-    view.benchmark = leafNumbers.get(given.benchmark?.[0]) ?? -1;
+    view.benchmark = byName.get(given.benchmark?.[0]) ?? -1;
     view.model = modelNumbers.get(given.model?.[0]) ?? -1;
     if (view.benchmark < 0 && view.model < 0) view.benchmark = busiest();
     draw();
   }
 
-  at("benchmarks").replaceChildren(...leaves.map((node) => element("option", { value: node.identifier })));
+  at("benchmarks").replaceChildren(...nodes.map((node) => element("option", { value: node.identifier })));
   at("models").replaceChildren(...models.map((model) => element("option", { value: model.identifier })));
   for (const id of ["benchmark", "model"]) at(id).addEventListener("change", choose);
   at("controls").addEventListener("submit", (event) => event.preventDefault());

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from bsjax.benchmarks import benchmark_registry, benchmark_row
 from bsjax.labelled import Score
 from bsjax.labelled.provenance import Provenance
 from bsjax.results.exchange.checked_rows import Row
@@ -53,12 +54,11 @@ def _read(cells: Mapping[str, str]) -> Any:
             f"a score that is {cells.get('state')!r} is no single number, and not in a table: write it with "
             "`bsjax results export --scores`"
         )
-    version = _number(cells, "version")
     made = Provenance(
         model=names["model"],
         model_digest=cells.get("model_digest"),
         benchmark=names["benchmark"],
-        benchmark_version=None if version is None else int(version),
+        benchmark_version=_version(cells),
         parent=cells.get("parent"),
         start=names["started"],
         seconds=numbers["seconds"],
@@ -74,6 +74,14 @@ def _read(cells: Mapping[str, str]) -> Any:
         provenance=made,
     )
     return score, Row(**names, **numbers)
+
+
+def _version(cells: Mapping[str, str]) -> int | None:
+    """The version of the benchmark: that of the table, else the one that the benchmark has here."""
+    version, benchmark = _number(cells, "version"), cells.get("benchmark")
+    if version is None and benchmark is not None and benchmark in benchmark_registry:
+        version = benchmark_row(benchmark).version
+    return None if version is None else int(version)
 
 
 def _part(cells: Mapping[str, str], column: str) -> Score | None:

@@ -46,8 +46,9 @@ def import_scores(
             - a file of scores in JSON: one ``Score.to_dict()`` or a list of such, what ``bsjax score --json`` writes,
               or what :func:`~bsjax.results.exchange.export` writes with ``scores=True``;
             - a folder of such files, which end in ``.json``, also in folders in it;
-            - a table that :func:`~bsjax.results.exchange.export` writes as CSV: numbers, without what these are
-              aggregates of;
+            - a table that :func:`~bsjax.results.exchange.export` or ``Grid.frame().to_csv()`` writes as CSV: numbers,
+              without what these are aggregates of. Where it says no version of a benchmark, it is the one that the
+              benchmark has here;
             - a table of Brain-Score's website, which ends in ``.csv``: see
               :func:`~bsjax.results.exchange.leaderboard.read_leaderboard`.
         raw_values: whether to take what scores are aggregates of.

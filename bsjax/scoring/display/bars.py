@@ -1,10 +1,11 @@
-"""Bars that show how far a call is, where somebody sees them: on a terminal, or in a notebook."""
+"""How far a call is: bars on a terminal and in a notebook, lines elsewhere, if they are asked for."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from bsjax.core.watching import Watcher, is_watched, watched
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress
 
 VARIABLE = "BSJAX_PROGRESS"
-# What is over sooner shows nothing, in seconds.
-_SOON = 1.0
+# What is over sooner shows no bar, and so often lines say how far a stage is, in seconds.
+_SOON, _EVERY = 1.0, 5.0
 
 
 class Bars(Watcher):
@@ -66,6 +68,48 @@ class Bars(Watcher):
         self._bars.update(self._pairs, description=description, rate=failed)
 
 
+class Lines(Watcher):
+    """A line for each pair that is scored, and now and then one of how far the images or another stage are.
+
+    Args:
+        console: where to.
+        total: pairs to score.
+        every: seconds between lines of a stage.
+    """
+
+    def __init__(self, console: Console, total: int | None = None, every: float = _EVERY) -> None:
+        self._console, self._total, self._every = console, total, every
+        self._done, self._said = 0, time.monotonic()
+
+    def expect(self, total: int) -> None:
+        """So many pairs are to be scored."""
+        self._total = total
+
+    def images(self, progress: Any) -> None:
+        minutes, seconds = divmod(round(progress.remaining), 60)
+        left = f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"
+        self._tell(
+            progress.identifier, progress.done, progress.total, f" images, {progress.rate:.3g} a second, {left} left"
+        )
+
+    def step(self, what: str, done: int, total: int) -> None:
+        self._tell(what, done, total)
+
+    def came(self, outcome: Any) -> None:
+        self._done += 1
+        if outcome.error is None:
+            of = f"{self._done}/{self._total or self._done}"
+            self._say(f"[{of}] {outcome.model} on {outcome.benchmark}: {outcome.seconds:.1f} s")
+
+    def _tell(self, what: str, done: int, total: int, more: str = "") -> None:
+        if 0 < done < total and time.monotonic() - self._said >= self._every:
+            self._said = time.monotonic()
+            self._say(f"{what}: {done} of {total}{more}")
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
 def bars_on(console: Any) -> Progress:
     """Bars of rich with what is done, how long it has taken, and how long it will."""
     from rich import progress as rich
@@ -82,20 +126,35 @@ def bars_on(console: Any) -> Progress:
 
 
 @contextmanager
-def shown(total: int | None = None) -> Iterator[None]:
+def shown(total: int | None = None, progress: bool | None = None) -> Iterator[None]:
     """A block whose progress is shown after a second, unless somebody watches it already.
-
-    It is shown on a terminal and in a notebook, and nowhere where ``$BSJAX_PROGRESS`` is 0.
 
     Args:
         total: pairs that it scores.
+        progress: what functions are called with. None shows bars on a terminal and in a notebook, unless
+            ``$BSJAX_PROGRESS`` is 0. True shows lines elsewhere, too, such as in the log of a job. False shows nothing,
+            nor does what is called in the block.
+
+    Example:
+        >>> with shown(progress=False):
+        ...     is_watched()
+        True
     """
-    if is_watched() or os.environ.get(VARIABLE) == "0" or not _is_seen():
+    if progress is None and (os.environ.get(VARIABLE) == "0" or not _is_seen()) or is_watched():
         yield
+        return
+    if progress is False:
+        with watched(Watcher()):
+            yield
         return
     from rich.console import Console
 
-    bars = bars_on(Console(stderr=True))
+    console = Console(stderr=True)
+    if not _is_seen():
+        with watched(Lines(console, total)):
+            yield
+        return
+    bars = bars_on(console)
     later = threading.Timer(_SOON, bars.start)
     later.daemon = True
     with watched(Bars(bars, total)):

@@ -10,18 +10,19 @@ from numpy.typing import NDArray
 from bsjax.labelled.aggregate import jackknife_deviations, nan_mean, nan_median
 
 
-def share_of_other_winners(raw: Sequence[NDArray], best: int, n_bootstrap: int, seed: int) -> float:
+def share_of_other_winners(raw: Sequence[NDArray], best: int, n_bootstrap: int, seed: int, same: float = 0.0) -> float:
     """Share of bootstrap resamples of neuroids and splits in which another layer than ``best`` has the highest score.
 
     Each resample draws as many neuroids and as many splits as there are, with replacement, the same for all layers;
     the score is the mean over splits of the median over neuroids. Splits share stimuli, so that the share says less
-    than it would with new stimuli; ties count for the first layer.
+    than it would with new stimuli; a tie counts for the chosen layer.
 
     Args:
         raw: for each layer, shape ``(splits, neuroids)``.
         best: index of the layer that was chosen.
         n_bootstrap: number of resamples.
         seed: of NumPy's default generator.
+        same: scores that differ by no more are tied.
 
     Example:
         >>> raw = np.random.default_rng(0).normal(size=(3, 10, 50))
@@ -38,12 +39,13 @@ def share_of_other_winners(raw: Sequence[NDArray], best: int, n_bootstrap: int, 
     for _ in range(n_bootstrap):
         splits, neuroids = rng.integers(0, n_splits, n_splits), rng.integers(0, n_neuroids, n_neuroids)
         scores = nan_mean(median(values[:, splits[:, None], neuroids]))
-        others += int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)) != best)
+        scores = np.where(np.isnan(scores), -np.inf, scores)
+        others += bool(scores.max() > scores[best] + same)
     return others / n_bootstrap
 
 
 def share_of_other_winners_by_jackknife(
-    scores: NDArray, left_in: NDArray, best: int, n_bootstrap: int, seed: int
+    scores: NDArray, left_in: NDArray, best: int, n_bootstrap: int, seed: int, same: float = 0.0
 ) -> float:
     """The same for scores of whole populations, from the spread that a choice of other stimuli would give them.
 
@@ -53,7 +55,7 @@ def share_of_other_winners_by_jackknife(
     Args:
         scores: shape ``(layers,)``, on all stimuli.
         left_in: shape ``(layers, groups)``, without one group of stimuli each.
-        best, n_bootstrap, seed: as for :func:`share_of_other_winners`.
+        best, n_bootstrap, seed, same: as for :func:`share_of_other_winners`.
 
     Source: Shao & Wu 1989 (jackknife by groups).
 
@@ -64,7 +66,7 @@ def share_of_other_winners_by_jackknife(
     """
     normal = np.random.default_rng(seed).normal(size=(n_bootstrap, left_in.shape[1]))
     drawn = scores + normal @ jackknife_deviations(left_in).T
-    return float((drawn.argmax(axis=1) != best).mean())
+    return float((drawn.max(axis=1) > drawn[:, best] + same).mean())
 
 
 def _median(values: NDArray) -> NDArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import jax
@@ -17,6 +17,7 @@ from bsjax.benchmarks.experiment import TimeBins, squeeze_time, timebins_from_as
 from bsjax.core.discovery import not_exiting
 from bsjax.core.registry import UnknownIdentifier, nearest
 from bsjax.core.watching import steps
+from bsjax.engine.tolerances import SAME_FEATURES_POWER, rounding
 from bsjax.inference.calibration import calibrated_maximum
 from bsjax.labelled.align import at_positions
 from bsjax.labelled.layers import Scored, SharedTarget, nested_choice, scored_together
@@ -32,6 +33,7 @@ from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
 if TYPE_CHECKING:
     from bsjax.adapters import ActivationsModel
     from bsjax.data import NeuroidAssembly, StimulusSet
+    from bsjax.labelled import Score
     from bsjax.labelled.resampling.permutations import Permutations
 
 PUBLIC = {
@@ -52,6 +54,7 @@ def choose_layers(
     n_bootstrap: int = 1000,
     seed: int = 0,
     null: Permutations | int | None = None,
+    progress: bool | None = None,
 ) -> LayerChoice:
     """Score every candidate layer against each region's benchmark, and choose the best for each.
 
@@ -77,10 +80,12 @@ def choose_layers(
         null: score the layers as well after so many permutations of the stimuli, the same for all layers, for how high
             the best of them is for the best of as many by chance: a number, or a :class:`bsjax.Permutations`. Each
             permutation of a regression costs as much as its score.
+        progress: True shows how far it is, False does not; by default it is shown on a terminal and in notebooks.
 
     Returns:
-        The choice, with the score of every layer, the margin to the runner-up and the nested score. Equal
-        scores go to the first layer in the order of the model's computation.
+        The choice, with the score of every layer, the margin to the runner-up and the nested score. Scores that are
+        equal but for rounding, such as those of one layer under two names, go to the first layer in the order of
+        the model's computation, and the choice names the others.
 
     Raises:
         KeyError: an unknown benchmark.
@@ -99,7 +104,7 @@ def choose_layers(
     comparisons = _benchmarks(PUBLIC if benchmarks is None else benchmarks)
     committed = model if isinstance(model, ModelCommitment) else ModelCommitment(model.identifier, model)
     plan = permutations_of(null)
-    with not_exiting(), shown():
+    with not_exiting(), shown(progress=progress):
         candidates = _candidates(committed, layers)
         scored: dict[str, dict[str, Scored]] = {region: {} for region in comparisons}
         refused: dict[str, dict[str, str]] = {region: {} for region in comparisons}
@@ -239,9 +244,10 @@ def _choice(
             f"every layer's score on {benchmark.identifier} is undefined (NaN): {', '.join(scored)}. Its ceiling is "
             f"{float(benchmark.ceiling):.3g}"
         )
-    ranked = sorted(values, key=lambda layer: -values[layer])  # stable: ties stay in the order of depth
-    best = ranked[0]
-    runner_up = ranked[1] if len(ranked) > 1 else None
+    highest, same = max(values.values()), _same_score(scores.values())
+    tied = [layer for layer in candidates if layer in values and highest - values[layer] <= same]
+    best = tied[0]
+    rest = [*tied[1:], *sorted(values.keys() - set(tied), key=lambda layer: -values[layer])]
     nested = nested_choice(scored, benchmark.target)
     recorded = [] if nested is None else [layer for layer in candidates if layer in nested.chosen]
     return RegionChoice(
@@ -249,10 +255,10 @@ def _choice(
         benchmark=benchmark.identifier,
         layer=best,
         scores={layer: scores[layer] for layer in candidates if layer in scores},
-        runner_up=runner_up,
-        margin=values[best] - values[runner_up] if runner_up else math.nan,
-        tied=tuple(layer for layer in ranked[1:] if values[layer] == values[best]),
-        differs=_differs({layer: scored[layer] for layer in scored if layer in values}, best, n_bootstrap, seed),
+        runner_up=rest[0] if rest else None,
+        margin=math.nan if not rest else 0.0 if tied[1:] else values[best] - values[rest[0]],
+        tied=tuple(tied[1:]),
+        differs=_differs({layer: scored[layer] for layer in scored if layer in values}, best, n_bootstrap, seed, same),
         nested_score=None
         if nested is None
         else benchmark.stamped(benchmark.normalise(nested.score), model, layers={region: recorded}),
@@ -263,15 +269,21 @@ def _choice(
     )
 
 
-def _differs(scored: Mapping[str, Scored], best: str, n_bootstrap: int, seed: int) -> float:
+def _same_score(scores: Iterable[Score]) -> float:
+    """By how much the scores of one layer under two names may differ."""
+    dtypes = [np.dtype(score.provenance.dtype or "float64") for score in scores]
+    return rounding(np.zeros(0, np.result_type(*dtypes)), power=SAME_FEATURES_POWER)
+
+
+def _differs(scored: Mapping[str, Scored], best: str, n_bootstrap: int, seed: int, same: float) -> float:
     if len(scored) < 2 or n_bootstrap < 1:
         return math.nan
     index = list(scored).index(best)
     raw = [one.score.raw for one in scored.values() if one.score.raw is not None]
     if len(raw) == len(scored) and {(r.dims, r.shape) for r in raw} == {(("split", "neuroid"), raw[0].shape)}:
-        return share_of_other_winners([np.asarray(r) for r in raw], index, n_bootstrap, seed)
+        return share_of_other_winners([np.asarray(r) for r in raw], index, n_bootstrap, seed, same)
     within = [one.within for one in scored.values() if one.within is not None]
     if len(within) < len(scored):
         return math.nan
     values = np.array([float(one.score) for one in scored.values()])
-    return share_of_other_winners_by_jackknife(values, np.stack(within), index, n_bootstrap, seed)
+    return share_of_other_winners_by_jackknife(values, np.stack(within), index, n_bootstrap, seed, same)

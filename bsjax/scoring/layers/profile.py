@@ -35,7 +35,7 @@ class RegionChoice:
             ``scores[layer].unceiled.raw`` has the value of every split and neuroid where there are such.
         runner_up: the layer with the second highest score; None if there is none.
         margin: by how much the chosen layer's score is higher; NaN if there is no other.
-        tied: layers whose score equals that of the chosen one, which is the first of them.
+        tied: layers whose score equals that of the chosen one but for rounding; the chosen one is the first of them.
         differs: share of bootstrap resamples of neuroids and splits in which another layer wins; for
             similarities, of draws with the spread that other stimuli would give. NaN if it is not known.
         nested_score: ceiled score of choices that were made without the stimuli they are scored on; None if it
@@ -86,6 +86,8 @@ class LayerChoice:
         for region, choice in self.regions.items():
             score = choice.scores[choice.layer]
             margin = "" if choice.runner_up is None else f", {choice.margin:z.3f} above {choice.runner_up}"
+            if choice.tied:
+                margin = f", the same as {', '.join(choice.tied)}"
             nested = "" if choice.nested_score is None else f"; {float(choice.nested_score):z.3f} on stimuli held out"
             lines.append(f"{region}: {choice.layer}, {float(score):z.3f} on {choice.benchmark}{margin}{nested}")
         return "\n".join(lines)

@@ -7,6 +7,7 @@ import bsjax
 from bsjax.core.discovery import use_plugins
 from bsjax.data.publishing.drafts import package_drafts
 from bsjax.data.publishing.local import load_packaged, register_packages
+from bsjax.submission import check_plugins
 from tests.support import lab
 
 
@@ -29,6 +30,16 @@ def test_packages_are_found_by_their_identifiers(packages):
     assert np.array_equal(assembly.values, lab.recordings().values)
     assert assembly.attrs["stimulus_set"].identifier == "Doe2024"
     assert all(path.is_file() for path in bsjax.load_stimulus_set("Doe2025").stimulus_paths.values())
+
+
+def test_a_package_passes_the_checks_of_a_plugin(packages):
+    register_packages(packages)
+    checks = [item for _, items in check_plugins(packages, timeout=120) for item in items]
+    assert {item.name: item.problems for item in checks if not item.passed} == {}
+    assert {"tests", "passing"} <= {item.name for item in checks}
+    (packages / "test.py").write_text("def test_mine(): pass")
+    register_packages(packages)
+    assert "mine" in (packages / "test.py").read_text()
 
 
 def test_a_plugin_of_ones_own_is_left_as_it_is(packages):

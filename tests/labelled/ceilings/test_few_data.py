@@ -199,3 +199,5 @@ def test_a_ceiling_takes_a_plain_array_of_trials(name):
         np.testing.assert_allclose(ceiling(given).values, ceiling(labelled).values, rtol=1e-6)
     with pytest.raises(ValueError, match=r"\(repetitions, stimuli, neuroids\).* shape \(20, 5\)"):
         ceiling(values.reshape(4, 20, 5)[0])
+    with pytest.warns(UserWarning, match=r"is \(repetitions, stimuli, neuroids.* has 32 repetitions of 20 stimuli"):
+        ceiling(values.repeat(8, axis=0)[:, :20])

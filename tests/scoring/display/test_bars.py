@@ -1,11 +1,13 @@
 """What takes its time tells how far it is, and it is shown where somebody sees it."""
 
 import io
+import re
 import time
 
 import numpy as np
 import pytest
 import xarray as xr
+from rich.console import Console
 
 import bsjax
 from bsjax import Score
@@ -71,6 +73,34 @@ def test_a_stage_ends_where_it_fails():
     with pytest.raises(ZeroDivisionError), watched(told), stage("dividing"):
         _ = 1 / 0
     assert told.steps == {"dividing": [(0, 1), (1, 1)]}
+
+
+def test_progress_is_written_where_it_is_asked_for_and_nowhere_else(monkeypatch):
+    streams = {asked: io.StringIO() for asked in (True, None, False)}
+    for asked, stream in streams.items():
+        monkeypatch.setattr("sys.stderr", stream)
+        bsjax.score("pixels", "Simulated.V1-cka", store=None, progress=asked)
+    said = streams.pop(True).getvalue()
+    assert re.fullmatch(r"\[1/1\] pixels on Simulated.V1-cka: [\d.]+ s\n", said.splitlines(keepends=True)[-1])
+    assert not any(stream.getvalue() for stream in streams.values())
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(bars, "_SOON", 0.0)
+    bsjax.score_sources("cka", {"a": responses()}, responses(), progress=False)
+    assert terminal.getvalue() == ""
+
+
+def test_lines_say_how_far_a_stage_is():
+    stream = io.StringIO()
+    with watched(bars.Lines(Console(file=stream), every=0.0)):
+        list(steps("abc", "letters", 3))
+    assert stream.getvalue() == "letters: 1 of 3\nletters: 2 of 3\n"
+
+
+def test_progress_is_no_part_of_a_score(tmp_path):
+    for asked in (True, False, None):
+        grid = bsjax.score_grid("pixels", "Simulated.V1-cka", store=tmp_path / "a.db", progress=asked)
+    assert len(grid.done) == 0 and "progress" not in str(grid.score("pixels", "Simulated.V1-cka").provenance)
 
 
 @pytest.mark.parametrize("how", ["terminal", "pipe", "silenced"])

@@ -166,6 +166,22 @@ def test_ties_go_to_the_first_in_depth_and_say_so():
     assert of_region.differs == 0 and of_region.nested_layers == ("a",) * 4
 
 
+@pytest.mark.parametrize("metric", ["pls", "cka"])
+def test_a_copy_of_a_layer_does_not_win_by_rounding(metric):
+    late = ACTIVATIONS["late"]
+    shuffled = late[:, np.random.default_rng(3).permutation(late.shape[1])]
+    model = from_stored({"early": ACTIVATIONS["early"], "a": shuffled, "b": late}, "net", stimulus_ids=IDS)
+    arguments = RIDGE if metric == "pls" else {}
+    choice = choose_layers(model, benchmarks={"IT": benchmark(metric, **arguments)}, nested=False)
+    of_region = choice.regions["IT"]
+    assert 0 < abs(float(of_region.scores["a"]) - float(of_region.scores["b"])) < 1e-10
+    assert (of_region.layer, of_region.tied, of_region.runner_up, of_region.margin) == ("a", ("b",), "b", 0)
+    assert ", the same as b" in repr(choice) and "above" not in repr(choice)
+    alone = choose_layers(model, ["early", "a"], {"IT": benchmark(metric, **arguments)}, nested=False)
+    if metric == "pls":  # of similarities, three layers have other draws of noise than two
+        assert of_region.differs == alone.regions["IT"].differs
+
+
 def test_a_single_layer_has_no_margin():
     of_region = choose_layers(Counted(), ["late"], {"IT": benchmark()}).regions["IT"]
     assert math.isnan(of_region.margin) and math.isnan(of_region.differs) and of_region.runner_up is None

@@ -11,10 +11,13 @@ should score less, and the reliability that the estimated ceiling has to recover
 
 from __future__ import annotations
 
+import io
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import BadZipFile
 
+import jax
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +25,10 @@ from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
 from bsjax.benchmarks.kinds.comparisons import neural_benchmark
 from bsjax.benchmarks.kinds.neural import NeuralBenchmark
 from bsjax.benchmarks.rows.row import BenchmarkRow
-from bsjax.core.files import cache_dir
+from bsjax.core.disk_errors import optional
+from bsjax.core.files import cache_dir, write_atomically
+from bsjax.core.identity.source import OF_ACTIVATIONS, own_source
+from bsjax.core.identity.values import identity_of
 from bsjax.data import NeuroidAssembly, StimulusSet
 from bsjax.models import load_model
 
@@ -51,13 +57,13 @@ class Population(NamedTuple):
     """
 
     stimuli: StimulusSet
-    unit_ids: NDArray[np.object_]
+    unit_ids: NDArray[np.str_]
     rates: NDArray[np.float64]
     counts: NDArray[np.int64]
 
 
 def population() -> Population:
-    """The simulated neuroids; made once per process, the same on every call.
+    """The simulated neuroids; made once, and kept below ``$BSJAX_HOME`` for as long as what makes them is the same.
 
     Example:
         >>> simulated = population()
@@ -70,6 +76,23 @@ def population() -> Population:
 @lru_cache(maxsize=1)
 def _population(home: Path) -> Population:  # the images lie below home: another home is another population
     stimuli = procedural_stimuli("Simulated.V1", _N_PER_KIND, _N_PIXELS, _VISUAL_DEGREES, seed=_SEED)
+    config = [getattr(jax.config, name) for name in ("jax_enable_x64", "jax_default_matmul_precision")]
+    computed_by = [jax.__version__, np.__version__, jax.default_backend(), *config]
+    place = home / "simulated" / f"{identity_of([own_source(*OF_ACTIVATIONS, 'benchmarks'), computed_by])}.npz"
+    try:
+        with open(place, "rb") as file, np.load(file, allow_pickle=False) as kept:
+            return Population(stimuli, kept["unit_ids"], kept["rates"], kept["counts"])
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+        unit_ids, rates, counts = _simulated(stimuli)
+    content = io.BytesIO()
+    np.savez(content, unit_ids=unit_ids, rates=rates, counts=counts)
+    with optional("keep simulated recordings", place.parent):
+        write_atomically(place, content.getvalue(), sync=False)
+    return Population(stimuli, unit_ids, rates, counts)
+
+
+def _simulated(stimuli: StimulusSet) -> tuple[NDArray[np.str_], NDArray[np.float64], NDArray[np.int64]]:
+    """Of the neuroids which units of the model they are, their rates, and their counts."""
     model = load_model(GENERATOR)
     model.start_recording("V1", time_bins=[_TIME_BIN])
     recording = model.look_at(stimuli).transpose("presentation", "neuroid")
@@ -84,7 +107,7 @@ def _population(home: Path) -> Population:  # the images lie below home: another
     mean_counts = np.exp(rng.uniform(low, high, size=N_NEUROIDS))
     rates = mean_counts * (_SPONTANEOUS + (1 - _SPONTANEOUS) * drive / drive.mean(axis=0))
     counts = rng.poisson(rates, size=(N_TRIALS, *rates.shape))
-    return Population(stimuli, recording["neuroid_id"].values[chosen], rates, counts)
+    return recording["neuroid_id"].values[chosen], rates, counts
 
 
 def assembly() -> NeuroidAssembly:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from bsjax.core.disk_errors import explaining
-from bsjax.core.files import cache_dir, write_atomically
+from bsjax.core.digests.arrays import file_digest
+from bsjax.core.disk_errors import explaining, optional
+from bsjax.core.files import as_json, cache_dir, write_atomically
+from bsjax.core.identity.source import own_source
+from bsjax.core.identity.values import identity_of
 from bsjax.data import StimulusSet
 
 Field = NDArray[np.float64]
@@ -123,8 +127,8 @@ def procedural_stimuli(
     """A stimulus set of procedural images, the kinds taking turns.
 
     The images are PNG files below ``cache_dir()/stimuli``, named by the digest of their pixels and written
-    whole, so that a second call finds them and no two sets can mix up their files. A damaged file is written
-    again.
+    whole, so that no two sets can mix up their files. A list beside them, under the identity of the code that
+    renders them, lets a second call find them. A damaged file is written again.
 
     Args:
         identifier: of the stimulus set.
@@ -137,13 +141,26 @@ def procedural_stimuli(
         Columns ``stimulus_id``, ``object_name`` (the kind) and ``degrees``.
     """
     folder = cache_dir() / "stimuli"
-    rows, paths = [], {}
-    for number in range(n_per_kind):
-        for kind_number, kind in enumerate(KINDS):
-            stimulus_id = f"{kind}-{number:03d}"
-            paths[stimulus_id] = _write(render(kind, (seed, kind_number, number), n_pixels), folder)
-            rows.append({"stimulus_id": stimulus_id, "object_name": kind, "degrees": visual_degrees})
-    return StimulusSet(rows, identifier=identifier, stimulus_paths=paths)
+    rendered = identity_of([own_source("benchmarks"), np.__version__, n_per_kind, n_pixels, seed])
+    places = [(kind, kind_number, number) for number in range(n_per_kind) for kind_number, kind in enumerate(KINDS)]
+    files = _listed(folder, rendered)
+    if files is None:
+        files = [_write(render(kind, (seed, *place), n_pixels), folder) for kind, *place in places]
+        with optional("keep the list of stimuli", folder):
+            listed = [[path.name, file_digest(path)] for path in files]
+            write_atomically(folder / f"{rendered}.json", as_json(listed), sync=False)
+    ids = [f"{kind}-{number:03d}" for kind, _, number in places]
+    columns = {"stimulus_id": ids, "object_name": [kind for kind, *_ in places], "degrees": visual_degrees}
+    return StimulusSet(columns, identifier=identifier, stimulus_paths=dict(zip(ids, files, strict=True)))
+
+
+def _listed(folder: Path, rendered: str) -> list[Path] | None:
+    """The images of a list; None if there is none, or one of them is not as it was written."""
+    try:
+        listed = json.loads((folder / f"{rendered}.json").read_bytes())
+        return [folder / name for name, _ in listed] if all(file_digest(folder / n) == d for n, d in listed) else None
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def _write(image: NDArray[np.uint8], folder: Path) -> Path:

@@ -120,6 +120,24 @@ def test_the_population_is_the_same_every_time(population, monkeypatch, tmp_path
     np.testing.assert_array_equal(again.unit_ids, population.unit_ids)
 
 
+def test_another_process_reads_the_population_that_was_kept(population, monkeypatch, tmp_path):
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
+    made = simulated._population.__wrapped__(tmp_path)
+    simulate, calls = simulated._simulated, []
+    monkeypatch.setattr(simulated, "_simulated", lambda stimuli: calls.append(1) or simulate(stimuli))
+    monkeypatch.setattr(simulated, "identity_of", lambda _: kept.stem)
+    [kept] = tmp_path.glob("simulated/*.npz")
+    for damaged in (False, True):
+        if damaged:
+            kept.write_bytes(kept.read_bytes()[:1000])
+        found = simulated._population.__wrapped__(tmp_path)
+        assert len(calls) == damaged and found.stimuli.equals(made.stimuli)
+        for name in ("unit_ids", "rates", "counts"):
+            one, other = getattr(made, name), getattr(found, name)
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+
+
 def test_the_assembly_follows_the_data_standard(population):
     assembly = simulated.assembly()
     assembly.validate()
