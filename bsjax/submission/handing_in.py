@@ -8,23 +8,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bsjax.benchmarks import benchmark_registry
-from bsjax.core.discovery import plugins_under
 from bsjax.core.files import cache_dir
 from bsjax.core.messages import some
 from bsjax.core.registry import Registry
 from bsjax.models import model_registry
 from bsjax.results import ResultStore
 from bsjax.submission import queue
-from bsjax.submission.checklist import registered
 from bsjax.submission.queue import Submission, Visibility
-from bsjax.submission.receiving import receive
-from bsjax.submission.steps import MANIFEST, MODELS, activations_of, steps_for
+from bsjax.submission.receiving import MANIFEST, declared_in, receive
+from bsjax.submission.steps import MODELS, activations_of, steps_for
 
 _KINDS = {
-    "model": "model_registry",
-    "benchmark": "benchmark_registry",
-    "data": "data_registry",
-    "metric": "metric_registry",
+    "model": ("model_registry",),
+    "benchmark": ("benchmark_registry",),
+    "data": ("data_registry", "stimulus_set_registry"),
+    "metric": ("metric_registry",),
 }
 _OWN: dict[str, Registry] = {"model": model_registry, "benchmark": benchmark_registry}
 
@@ -87,8 +85,7 @@ def registered_in(folder: Path) -> dict[str, list[str]]:
     Raises:
         ValueError: nothing is.
     """
-    plugins = plugins_under(folder)
-    found = {kind: [one for plugin in plugins for one in registered(plugin, name)] for kind, name in _KINDS.items()}
+    found = {kind: declared_in(folder, *registries) for kind, registries in _KINDS.items()}
     if (folder / MANIFEST).exists():
         found["activations"] = [activations_of(folder).identifier]
     found = {kind: names for kind, names in found.items() if names}

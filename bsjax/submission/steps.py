@@ -32,10 +32,9 @@ from bsjax.scoring.planning import plan
 from bsjax.scoring.runner import Runner
 from bsjax.scoring.sinks import IntoStore
 from bsjax.submission import protection, queue
-from bsjax.submission.checklist import registered
 from bsjax.submission.environments import Environment, install
 from bsjax.submission.queue import Step, Submission
-from bsjax.submission.receiving import MANIFEST
+from bsjax.submission.receiving import MANIFEST, declared_in
 from bsjax.submission.remote import HandedIn, ModelSide, ModelSideFailed, digest_of
 from bsjax.submission.sandbox import Limits, Sandbox
 from bsjax.submission.sandbox.self_test import is_contained
@@ -149,7 +148,7 @@ class At:
 
     def identifiers(self, registry: str) -> list[str]:
         """What its plugins register."""
-        return [name for plugin in self.plugins for name in registered(plugin, registry)]
+        return declared_in(self.folder, registry)
 
 
 def say(line: str) -> None:
@@ -300,7 +299,7 @@ def handed_in(at: At) -> Iterator[HandedIn]:
         digest = digest_of(*map(file_digest, files), as_json(arguments).decode())
         yield HandedIn("stored", values, digest, sandbox, made.python)
     for plugin in at.plugins:
-        for model in registered(plugin, "model_registry"):
+        for model in [each.identifier for each in plugin.declarations if each.registry == "model_registry"]:
             files = [f"{name} {digest}" for name, digest in digests_of_plugin(plugin.folder).items()]
             digest = digest_of(model, *files, *versions, sys.version)
             yield HandedIn("build", {"plugins": str(at.folder), "model": model}, digest, sandbox, made.python)
