@@ -89,6 +89,7 @@ def _run(store: ResultStore, step: Step, worker: str, lease: float, said: Callab
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        process.stdout.close()  # type: ignore[union-attr]
         shutil.rmtree(folder, ignore_errors=True)
     if came.state == "done":
         queue.finish(store, step.id, worker, peak=came.peak, facts=came.facts)

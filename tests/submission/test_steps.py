@@ -1,0 +1,131 @@
+"""Submissions from a folder to their scores, in real processes: installed, checked, contained and scored."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+import bsjax
+from bsjax.benchmarks.families.simulated.benchmark import population
+from bsjax.results import ResultStore
+from bsjax.submission import queue
+from bsjax.submission.handing_in import hand_in
+from bsjax.submission.skeletons import write_skeleton
+from bsjax.submission.steps import STEPS, At
+from bsjax.submission.worker import work
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
+]
+BENCHMARK = "Simulated.V1-cka"
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A store, and a folder of wheels that holds ``tinyfilter``, beside which nothing can be installed."""
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    info = "tinyfilter-1.2.dist-info"
+    with zipfile.ZipFile(wheels / "tinyfilter-1.2-py3-none-any.whl", "w") as file:
+        file.writestr("tinyfilter/__init__.py", "SCALE = 3.0\n")
+        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tinyfilter\nVersion: 1.2\n")
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr(f"{info}/RECORD", "")
+    monkeypatch.setenv("BSJAX_INDEX", str(wheels))
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
+    with ResultStore(tmp_path / "results.db") as opened:
+        yield opened
+
+
+def handed_in(store, source, **asked):
+    """What came of a submission, with what each of its steps has said."""
+    made = hand_in(store, source, **asked)
+    work(store, submission=made.id, until_idle=True)
+    steps = {step.name: step for step in queue.steps(store, made.id)}
+    return queue.submission(store, made.id), steps
+
+
+def scores(store):
+    frame = store.frame(failures=False)
+    return frame.set_index(["model", "benchmark"])["score"].to_dict()
+
+
+def test_a_model_with_requirements_of_its_own(store, tmp_path, capsys):
+    folder = write_skeleton("model", "doe-net", tmp_path)
+    (folder / "requirements.txt").write_text("tinyfilter\n")
+    code = (folder / "model.py").read_text()
+    (folder / "model.py").write_text(f"{code}\nimport tinyfilter\n\nassert tinyfilter.SCALE == 3\n")
+    found, steps = handed_in(store, folder, benchmarks=[BENCHMARK])
+    assert found.state == "done", steps
+    assert found.facts["environment"]["versions"] == {"tinyfilter": "1.2"}
+    assert {step.state for step in steps.values()} == {"done"} and steps["public"].peak > 100 << 20
+    assert "all 12 items are in order" in steps["check"].log
+    # The same model, in this process, without what it requires.
+    (folder / "model.py").write_text(code)
+    here = float(imported(folder, BENCHMARK))
+    assert scores(store) == {("doe-net", BENCHMARK): here}
+    # Nothing is scored twice.
+    came = STEPS["public"](At(store, found, steps["public"]))
+    assert came.state == "done" and f"doe-net on {BENCHMARK}: in the store" in capsys.readouterr().out
+    assert len(store.frame(latest=False)) == 1
+
+
+def imported(folder, benchmark):
+    """The score of a plugin's model that runs in a process as ever."""
+    code = f"import bsjax; print(repr(float(bsjax.score('doe-net', '{benchmark}', store=None))))"
+    variables = {**os.environ, "BSJAX_PLUGINS": str(folder.parent)}
+    return subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True).stdout
+
+
+def test_activations_alone(store, tmp_path):
+    folder = tmp_path / "stored"
+    folder.mkdir()
+    stimuli = population().stimuli
+    values = np.random.default_rng(0).normal(size=(len(stimuli), 20)).astype(np.float32)
+    np.savez(folder / "a.npz", stimulus_ids=stimuli["stimulus_id"].to_numpy(str), late=values)
+    described = {"identifier": "stored-net", "activations": "a.npz", "region_layer_map": {"V1": "late"}}
+    (folder / "model.json").write_text(json.dumps(described))
+    found, steps = handed_in(store, folder, benchmarks=[BENCHMARK])
+    assert found.state == "done" and found.kinds == ("activations",), steps
+    model = bsjax.ModelCommitment(
+        "stored-net",
+        bsjax.adapters.from_stored(folder / "a.npz", "stored-net"),
+        region_layer_map={"V1": "late"},
+    )
+    here = bsjax.score(model, BENCHMARK, store=None)
+    assert scores(store) == {("stored-net", BENCHMARK): float(here)}
+
+
+def test_a_zip_with_a_model_and_a_benchmark_that_is_contained(store, tmp_path):
+    (tmp_path / "lab" / "models").mkdir(parents=True)
+    (tmp_path / "lab" / "benchmarks").mkdir()
+    write_skeleton("model", "doe-net", tmp_path / "lab" / "models")
+    write_skeleton("benchmark", "Doe2026", tmp_path / "lab" / "benchmarks")
+    source = shutil.make_archive(str(tmp_path / "lab"), "zip", tmp_path, "lab")
+    found, steps = handed_in(store, source, benchmarks=[BENCHMARK], models=["pixels"])
+    assert found.state == "done" and found.name == "lab", steps
+    assert [*steps] == ["install", "check", "public", "private", "benchmarks"]
+    assert found.facts["registers"]["benchmark"] == ["Doe2026.V1-ridge"]
+    assert {*scores(store)} == {
+        ("doe-net", BENCHMARK),
+        ("doe-net", "Doe2026.V1-ridge"),
+        ("pixels", "Doe2026.V1-ridge"),
+    }
+
+
+def test_what_fails_says_why_in_one_line(store, tmp_path):
+    folder = write_skeleton("model", "doe-net", tmp_path)
+    (folder / "requirements.txt").write_text("no-such-package-of-anybody\n")
+    found, steps = handed_in(store, folder, benchmarks=[BENCHMARK])
+    assert (found.state, steps["check"].state) == ("failed", "skipped")
+    assert "no-such-package-of-anybody" in found.reason and "\n" not in found.reason
+    (folder / "requirements.txt").unlink()
+    (folder / "model.py").write_text("import os\nos._exit(7)\n")
+    found, steps = handed_in(store, folder, benchmarks=[BENCHMARK])
+    assert (found.state, steps["check"].state, steps["public"].state) == ("failed", "failed", "skipped")
