@@ -1,4 +1,5 @@
-"""Commands: ``bsjax score``, ``layers``, ``list``, ``show``, ``new``, ``check``, ``data``, ``cache``, ``results``.
+"""Commands: ``bsjax score``, ``layers``, ``list``, ``show``, ``new``, ``check``, ``data``, ``cache``, ``results``, and
+those around submissions.
 
 The only place that prints or configures JAX.
 """
@@ -30,6 +31,10 @@ from bsjax.cli.results import app as results_app
 from bsjax.cli.results import store_of_scores
 from bsjax.cli.show import show
 from bsjax.cli.streams import keep_streams
+from bsjax.cli.submission.operators import app as accounts_app
+from bsjax.cli.submission.operators import protect
+from bsjax.cli.submission.queue import app as submissions_app
+from bsjax.cli.submission.submit import submit
 from bsjax.cli.terminal import complain, configure_jax, width
 from bsjax.core.discovery import not_exiting, one_line
 from bsjax.core.extras import installation_of
@@ -43,6 +48,7 @@ _INTERRUPTED = 130
 
 
 _ORDER = ["score", "list", "show", "layers", "results", "leaderboard", "new", "check", "data", "cache"]
+_ORDER += ["submit", "submissions", "accounts", "protect"]
 _HELP = """Score models against brains and behaviour.
 
 \b
@@ -76,10 +82,14 @@ app.add_typer(data_app, name="data")
 app.add_typer(cache_app, name="cache")
 app.add_typer(results_app, name="results")
 app.add_typer(leaderboard_app, name="leaderboard")
+app.add_typer(submissions_app, name="submissions")
+app.add_typer(accounts_app, name="accounts")
 app.command(short_help="Choose the layers of a model for each brain region.")(layers)
 app.command(short_help="Explain a benchmark, metric, model or data set.")(show)
 app.command()(new)
 app.command()(check)
+app.command(short_help="Hand in a model or a benchmark, which is contained and scored.")(submit)
+app.command(short_help="Mark benchmarks as private, and list those that are.")(protect)
 
 
 class Kind(enum.StrEnum):

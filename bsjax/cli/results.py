@@ -76,12 +76,12 @@ def list_scores(
     """List the last score of each model and benchmark, the newest first."""
     if runs and (model or benchmark or failed or run):
         raise ValueError("--runs lists whole runs: leave out --model, --benchmark, --failed and --run")
-    with _store(results) as store:
+    with open_store(results) as store:
         rows = list(_runs(store) if runs else _scores(store, model, benchmark, failed, run))
     if not rows:
         typer.echo(f"no {'runs' if runs else 'scores'} there")
         return
-    typer.echo("\n".join(_table([_RUNS if runs else _SCORES, *rows[:limit]], names=() if runs else (1, 2))))
+    typer.echo("\n".join(table([_RUNS if runs else _SCORES, *rows[:limit]], names=() if runs else (1, 2))))
 
 
 @app.command()
@@ -102,7 +102,7 @@ def show(
         raise ValueError("say what to show: a key, as `bsjax results ls` has it, or --model and --benchmark")
     from bsjax.results.overview import entry
 
-    with _store(results) as store:
+    with open_store(results) as store:
         found = entry(store, key or _last_key(store, str(model), str(benchmark)))
         score = None if found["state"] == "failed" else store.score(found["key"])
     if as_json:
@@ -120,7 +120,7 @@ def rm(
     """Remove scores and failures for good, once you have said yes."""
     from bsjax.results.overview import entry
 
-    with _store(results, read_only=False) as store:
+    with open_store(results, read_only=False) as store:
         found = [entry(store, key) for key in keys]
         for each in found:
             typer.echo(f"{each['key'][:_DIGITS]}  {each['model']} on {each['benchmark']}: {each['state']}")
@@ -156,14 +156,14 @@ def diff(
     # A time without a zone is in that of the user, as times are shown.
     times = None if since is None else (moment(since, local=True), None)
     with ExitStack() as opened:
-        stores = [opened.enter_context(_store(place)) for place in (results, other)[: 1 if other is None else 2]]
+        stores = [opened.enter_context(open_store(place)) for place in (results, other)[: 1 if other is None else 2]]
         found = difference(
             *stores, runs=runs, times=times, models=model or None, benchmarks=benchmark or None, tolerance=tolerance
         )
     if found.empty:
         typer.echo("no differences")
         return
-    typer.echo("\n".join(_table([_DIFFERENCES, *map(_of_difference, found.to_dict("records"))], names=(0, 1))))
+    typer.echo("\n".join(table([_DIFFERENCES, *map(_of_difference, found.to_dict("records"))], names=(0, 1))))
 
 
 @app.command()
@@ -186,7 +186,7 @@ def export(
     check_outputs({"FILE": path})
     from bsjax.results.exchange import export as write
 
-    with _store(results) as store:
+    with open_store(results) as store:
         chosen: dict[str, Any] = {"models": model or None, "benchmarks": benchmark or None, "latest": not everything}
         n_rows = write(store, path, format, scores=scores, **chosen)
     typer.echo(f"{n_rows} {'row' if n_rows == 1 else 'rows'} in {printable(str(path))}", err=True)
@@ -212,7 +212,7 @@ def import_(
 
     for place in places:
         check_place(place)  # before a store is made for nothing
-    with _store(results, read_only=False) as store, _progress() as progress:
+    with open_store(results, read_only=False) as store, _progress() as progress:
         refused = 0
         for place in places:
             found = import_scores(store, place, raw_values=raw_values, progress=progress)
@@ -240,9 +240,9 @@ def merge(
     """
     from bsjax.results.exchange import merge as take
 
-    with _store(results, read_only=False) as store, _progress() as progress:
+    with open_store(results, read_only=False) as store, _progress() as progress:
         for place in places:
-            with _store(place) as other:
+            with open_store(place) as other:
                 typer.echo(f"{_shown(place)}: {take(store, other, raw_values=raw_values, progress=progress)}")
 
 
@@ -255,16 +255,17 @@ def store_of_scores(place: str | None) -> ResultStore:
     from bsjax.results.database import VARIABLE
 
     try:
-        return _store(place, read_only=False)
+        return open_store(place, read_only=False)
     except PermissionError as error:
         if place or os.environ.get(VARIABLE):
             raise
         instead = Path(tempfile.mkdtemp(prefix="bsjax-")) / "results.db"
         complain(f"{error}; scores of this run are kept in {instead}")
-        return _store(str(instead), read_only=False)
+        return open_store(str(instead), read_only=False)
 
 
-def _store(place: str | None, read_only: bool = True) -> ResultStore:
+def open_store(place: str | None, read_only: bool = True) -> ResultStore:
+    """The store at a place, which must be there unless it is to be written."""
     from bsjax.results import ResultStore
 
     return ResultStore(place, read_only=read_only)
@@ -296,7 +297,7 @@ def _scores(
             _number(row[name], row[error]) for name, error in (("score", "error"), ("ceiling", "ceiling_error"))
         )
         names = row["key"][:_DIGITS], row["model"], row["benchmark"]
-        yield *names, score, _interval(row["low"], row["high"]), ceiling, _when(row["started"]), state
+        yield *names, score, _interval(row["low"], row["high"]), ceiling, when(row["started"]), state
 
 
 def _runs(store: ResultStore) -> Iterator[tuple[str, ...]]:
@@ -304,7 +305,7 @@ def _runs(store: ResultStore) -> Iterator[tuple[str, ...]]:
 
     for row in runs(store).iloc[::-1].to_dict("records"):
         counts = (str(row[name]) for name in ("n_cells", "done", "failed", "in_flight"))
-        yield row["run"][:_DIGITS], _when(row["started"]), _when(row["ended"]), *counts
+        yield row["run"][:_DIGITS], when(row["started"]), when(row["ended"]), *counts
 
 
 def _of_difference(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -349,7 +350,7 @@ def _of_score(found: Mapping[str, Any], score: Score) -> Iterator[str]:
         own["units"] = f"{score.n_units}, {score.n_undefined} of them undefined somewhere"
     made = score.provenance
     words = {name: in_words(getattr(made, name)) for name in ("settings", "seeds")}
-    yield from _fields({**own, **made.to_dict(), **words})
+    yield from fields({**own, **made.to_dict(), **words})
 
 
 def _of_failure(found: Mapping[str, Any]) -> Iterator[str]:
@@ -358,30 +359,31 @@ def _of_failure(found: Mapping[str, Any]) -> Iterator[str]:
     yield printable(f"{found['model']} on {found['benchmark']} failed: {kind}{found['error']}")
     yield ""
     names = {"key": "key", "run": "run_id", "cell": "cell", "start": "started", "seconds": "seconds"}
-    yield from _fields({name: found[column] for name, column in names.items()})
+    yield from fields({name: found[column] for name, column in names.items()})
     if found["log"]:
         yield ""
         yield from (printable(line.expandtabs()) for line in found["log"].splitlines())
 
 
-def _fields(values: Mapping[str, Any]) -> Iterator[str]:
+def fields(values: Mapping[str, Any]) -> Iterator[str]:
+    """What is known by names, in two columns."""
     for name, value in values.items():
         if value not in (None, ""):
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             yield f"{name:<{_FIELD}}{printable(text)}"
 
 
-def _table(rows: Sequence[tuple[str, ...]], names: Sequence[int]) -> Iterator[str]:
+def table(rows: Sequence[tuple[str, ...]], names: Sequence[int]) -> Iterator[str]:
     """Rows in columns two spaces apart, where programs can split them; on a terminal cut, ``names`` first."""
     from rich.cells import cell_len, set_cell_size
 
     columns = width()
-    table = [[_cell(text) for text in row] for row in rows]
+    cells = [[_cell(text) for text in row] for row in rows]
     if columns is not None and names:
         most = max(_LEAST_OF_NAMES, (columns - _OTHER_COLUMNS) // len(names))
-        table = [[_cut(cell, most) if number in names else cell for number, cell in enumerate(row)] for row in table]
-    widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
-    for row in table:
+        cells = [[_cut(cell, most) if number in names else cell for number, cell in enumerate(row)] for row in cells]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
         line = "  ".join(set_cell_size(cell, w) for cell, w in zip(row, widths, strict=True)).rstrip()
         yield line if columns is None else _cut(line, columns)
 
@@ -407,7 +409,7 @@ def _interval(low: float | None, high: float | None) -> str:
     return "" if _is_missing(low) or _is_missing(high) else f"{low:z.4f}..{high:z.4f}"
 
 
-def _when(text: Any) -> str:
+def when(text: Any) -> str:
     """A time in the zone of the user, to minutes; as it is, if it is none."""
     if _is_missing(text):
         return ""

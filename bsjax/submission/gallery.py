@@ -83,8 +83,8 @@ def _plain(path: Path) -> tuple[bytes, str]:
     with reading_as("an image", path, ""), Image.open(io.BytesIO(content)) as image:
         image.load()
         seen = image if image.mode in _AS_THEY_ARE else image.convert("RGB")
-        transparency = {name: seen.info[name] for name in ("transparency",) if name in seen.info}
-        seen.info = transparency
+        for name in [name for name in seen.info if name != "transparency"]:
+            del seen.info[name]
         made = io.BytesIO()
         seen.save(made, "PNG", compress_level=1)
     return made.getvalue(), ".png"

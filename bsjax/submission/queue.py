@@ -28,11 +28,14 @@ from bsjax.results.leases import is_gone, now_by_database, this_process
 MEMORY_CLASSES = (4, 8, 16, 32, 64)
 """The limits of memory that a step can be run under, in GiB."""
 
+ENDS_OF_LOG = 100_000
+"""So many characters of a log are kept of its beginning, and of its end."""
+
 Visibility = Literal["private", "public"]
 _GIB = 1 << 30
 _MOST_LOST = 3
 _LONGEST_NAME = 100
-_ENDS_OF_LOG, _CUT = 100_000, "\n[... cut ...]\n"
+_CUT = "\n[... cut ...]\n"
 _PASSED, _TO_BE_TRIED_AGAIN = ("done", "skipped"), ("failed", "cancelled", "skipped")
 _FREE: dict[str, Any] = {"owner": None, "worker": None, "expires": None}
 _of, _steps = tables.submissions.c, tables.steps.c
@@ -283,8 +286,8 @@ def append_log(store: ResultStore, step_id: int, text: str) -> None:
     with _changing(store) as connection:
         there = connection.execute(select(_steps.log).where(_steps.id == step_id)).scalar() or ""
         log = there + text
-        if len(log) > 2 * _ENDS_OF_LOG + len(_CUT):
-            log = log[:_ENDS_OF_LOG] + _CUT + log[-_ENDS_OF_LOG:]
+        if len(log) > 2 * ENDS_OF_LOG + len(_CUT):
+            log = log[:ENDS_OF_LOG] + _CUT + log[-ENDS_OF_LOG:]
         connection.execute(update(tables.steps).where(_steps.id == step_id).values(log=log))
 
 

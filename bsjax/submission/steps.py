@@ -205,7 +205,7 @@ def scored_on_private(at: At) -> Came:
     for name, protected in found.items():
         if protected is None:
             continue
-        refused = protection.may_submit(at.store, at.submission.account, name)
+        refused = protection.may_submit(at.store, at.submission.account, name, at.submission).reason
         if refused:
             say(f"{name}: {refused}")
         else:

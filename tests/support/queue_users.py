@@ -36,3 +36,14 @@ def claim_all(place: str, lease: float, name: str, done: str, dies_at: int | Non
             if queue.finish(store, step.id, name):
                 with Path(done).open("a") as file:
                     file.write(f"{step.id}\n")
+
+
+def print_slowly(place: str, n: int) -> None:
+    """Print more than a log keeps, by numbered lines, while others read it."""
+    with ResultStore(place) as store:
+        step = queue.claim_next(store, "w", 60)
+        assert step is not None
+        for number in range(n):
+            queue.append_log(store, step.id, f"{number}{'x' * 9_000}\n")
+            time.sleep(0.1)
+        queue.finish(store, step.id, "w")

@@ -109,9 +109,16 @@ class Contained:
             self._group = self._within.enter_context(ControlGroup(sandbox.limits))
             where = folder or home
             whole = self._group.entered([*(sandbox.arguments(home, where) if sandbox.contained else ()), *command])
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
             variables = {**_variables(home), **sandbox.variables}
-            self._process = subprocess.Popen(whole, **pipes, env=variables, cwd=where, start_new_session=True)
+            self._process = subprocess.Popen(
+                whole,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=variables,
+                cwd=where,
+                start_new_session=True,
+            )
             opening.pop_all()
         writable = [*sandbox.writable, home]
         self.stdin: IO[bytes] = self._process.stdin  # type: ignore[assignment]

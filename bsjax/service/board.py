@@ -7,11 +7,11 @@ are shown of it and no others: no per-unit value, no error, no failure.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bsjax.labelled import Score
+from bsjax.labelled import Provenance, Score
 from bsjax.leaderboard import Site, build
 from bsjax.results import ResultStore
 from bsjax.results.exchange import merge
@@ -44,18 +44,27 @@ def _leave_out(seen: ResultStore, store: ResultStore) -> None:
     public = {name for one in submitted if one.visibility == "public" for name in _models(one)}
     hidden = {name for one in submitted for name in _models(one)} - public
     frame = seen.frame(latest=False, columns=["key", "model", "benchmark", "version", "score", "state"])
-    protected = {name: protection.protection_of(store, name) for name in frame["benchmark"].unique()}
-    is_hidden = frame["model"].isin(hidden) | frame["benchmark"].map(lambda name: protected[name] is not None)
+    found = {name: protection.protection_of(store, name) for name in frame["benchmark"].unique()}
+    protected = {name: how for name, how in found.items() if how is not None}
+    is_hidden = frame["model"].isin([*hidden]) | frame["benchmark"].isin([*protected])
     seen.remove(*frame.loc[is_hidden, "key"])
     told = dict(_told(submitted))
-    last = frame.loc[is_hidden & ~frame["model"].isin(hidden) & (frame["state"] == "scored")]
+    last = frame.loc[is_hidden & ~frame["model"].isin([*hidden]) & (frame["state"] == "scored")]
     for row in last.drop_duplicates(["model", "benchmark"], keep="last").itertuples():
         value = told.get((str(row.model), str(row.benchmark)))
         if value is None and row.model not in public:  # what an operator has scored
             value = round(float(row.score), protected[row.benchmark].decimals)
         if value is not None:
-            named = {"model": str(row.model), "benchmark": str(row.benchmark), "benchmark_version": int(row.version)}
-            seen.add(Score(value, provenance=named))
+            score = store.score(str(row.key), raw_values=False)
+            columns = protection.public_columns(score, protected[row.benchmark], value)
+            seen.add(_as_shown(columns, score.provenance.parent))
+
+
+def _as_shown(columns: Mapping[str, Any], parent: str | None) -> Score:
+    """A score that says no more than what is shown of it."""
+    made = {"model": columns["model"], "benchmark": columns["benchmark"], "parent": parent}
+    made["benchmark_version"] = columns["version"]
+    return Score(columns["score"], error=columns["error"], provenance=Provenance.of(made))
 
 
 def _models(submission: queue.Submission) -> list[str]:

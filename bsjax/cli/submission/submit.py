@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bsjax.cli.results import Place
+from bsjax.cli.results import Place, open_store
 from bsjax.cli.terminal import complain, configure_jax
 
 
@@ -18,6 +18,10 @@ def submit(
     benchmark: Annotated[
         list[str] | None,
         typer.Option("--benchmark", "-b", metavar="NAME", help="Score on this benchmark, or glob [default: all]."),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", "-m", metavar="NAME", help="What its benchmarks score [default: some built-in]."),
     ] = None,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="What to call it [default: its file name].")] = "",
     trust: Annotated[
@@ -38,22 +42,20 @@ def submit(
     if source is None:
         raise ValueError("name a folder or a zip to hand in, or say --self-test")
     configure_jax()
-    from bsjax.cli.submissions import print_submission, store_of_submissions
+    from bsjax.cli.submission.queue import print_submission
     from bsjax.submission.handing_in import hand_in
-    from bsjax.submission.queue import submission
+    from bsjax.submission.steps import MODELS
     from bsjax.submission.worker import work
 
-    with store_of_submissions(results) as store:
-        made = hand_in(store, source, name=name, benchmarks=benchmark or ["*"], trusted=trust)
+    with open_store(results, read_only=False) as store:
+        made = hand_in(store, source, name=name, benchmarks=benchmark or ["*"], models=model or MODELS, trusted=trust)
         registers = "; ".join(f"{kind} {', '.join(names)}" for kind, names in made.facts["registers"].items())
         typer.echo(f"submission {made.id[:12]}: {registers}")
         if queued:
             typer.echo(f"it waits for a worker; see `bsjax submissions show {made.id[:12]}`")
             return
         work(store, submission=made.id, until_idle=True, said=lambda line: typer.echo(f"  {line}"))
-        ended = submission(store, made.id)
-        print_submission(store, ended)
-        if ended.state == "failed":
+        if print_submission(store, made.id).state == "failed":
             raise typer.Exit(1)
 
 

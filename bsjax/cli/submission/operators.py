@@ -1,0 +1,106 @@
+"""``bsjax accounts`` and ``bsjax protect``: what an operator sets, who may submit and which benchmarks are private."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bsjax.cli.results import Place, open_store, table, when
+from bsjax.cli.terminal import complain
+
+if TYPE_CHECKING:
+    from bsjax.results import ResultStore
+
+app = typer.Typer(help="Say who may submit over a network.", no_args_is_help=True, rich_markup_mode=None)
+
+_HEADER = ("name", "operator", "e-mail", "created", "revoked")
+_PROTECTED = ("benchmark", "stimuli", "decimals", "limit", "days", "since")
+
+
+@app.command()
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits, and - _ . up to 40.")],
+    operator: Annotated[bool, typer.Option("--operator", help="It may review submissions, and see all.")] = False,
+    email: Annotated[str | None, typer.Option("--email", metavar="ADDRESS", help="Where its owner reads.")] = None,
+    results: Place = None,
+) -> None:
+    """Add an account, and print its token, which is shown this once."""
+    from bsjax.submission.accounts import add_account
+
+    with open_store(results, read_only=False) as store:
+        token = add_account(store, name, operator, email)
+    complain(f"the token of {name} follows; it is kept nowhere: give it to its owner now")
+    typer.echo(token)
+
+
+@app.command("ls")
+def list_accounts(results: Place = None) -> None:
+    """List accounts."""
+    from bsjax.submission.accounts import accounts
+
+    with open_store(results) as store:
+        rows = [
+            (each.name, "yes" if each.is_operator else "", each.email or "", when(each.created), when(each.revoked))
+            for each in accounts(store)
+        ]
+    typer.echo("\n".join(table([_HEADER, *rows], names=(0,))) if rows else "no accounts there")
+
+
+@app.command()
+def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="The account.")], results: Place = None) -> None:
+    """Let the token of an account be valid no more; what it has handed in stays."""
+    from bsjax.submission.accounts import revoke as revoke_account
+
+    with open_store(results, read_only=False) as store:
+        revoke_account(store, name)
+
+
+def protect(
+    benchmark: Annotated[
+        str | None, typer.Argument(metavar="[BENCHMARK]", help="Its identifier, or a glob; all that are if left out.")
+    ] = None,
+    stimuli: Annotated[bool, typer.Option("--stimuli", help="Its stimuli are private, too.")] = False,
+    decimals: Annotated[int, typer.Option(metavar="N", min=0, max=6, help="Of the scores that are shown.")] = 2,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="So many submissions of an account at most.")] = 5,
+    days: Annotated[int, typer.Option(metavar="N", min=1, help="In so many days.")] = 7,
+    off: Annotated[bool, typer.Option("--off", help="It is private no more.")] = False,
+    results: Place = None,
+) -> None:
+    """Mark benchmarks as private, and list those that are.
+
+    Of a private benchmark scores are shown rounded, a few in a period, and only where they are better than chance
+    explains; values of neuroids, subjects or stimuli are not shown at all.
+    """
+    from bsjax.submission import protection
+
+    if benchmark is None and off:
+        raise ValueError("say which benchmark is private no more")
+    with open_store(results, read_only=benchmark is None) as store:
+        if benchmark is None:
+            _list_protected(store)
+        elif off:
+            protection.unprotect(store, benchmark)
+        else:
+            protection.protect(store, benchmark, stimuli, decimals, limit, days)
+            _check_there(benchmark)
+
+
+def _list_protected(store: ResultStore) -> None:
+    from bsjax.submission.protection import protections
+
+    rows = [
+        (each.benchmark, "private" if each.stimuli_private else "public", str(each.decimals))
+        + (str(each.limit_per_period), str(each.period_days), when(each.created))
+        for each in protections(store)
+    ]
+    typer.echo("\n".join(table([_PROTECTED, *rows], names=(0,))) if rows else "no benchmark is private")
+
+
+def _check_there(benchmark: str) -> None:
+    """Say where a mark is of nothing, as one that is misspelt."""
+    from bsjax.benchmarks import benchmark_registry
+
+    if not any(fnmatchcase(name, benchmark) for name in benchmark_registry):
+        complain(f"no benchmark that is here is {benchmark!r}: it is private as soon as one is")
