@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import bsjax
+from bsjax.submission.environments import install
 from bsjax.submission.sandbox import Limits, Sandbox
 from bsjax.submission.sandbox.index import Index, reachable
 from bsjax.submission.sandbox.self_test import self_test
@@ -103,3 +104,61 @@ except OSError as error:
                 said = process.stdout.read().decode().splitlines()
                 assert process.wait() == 0, process.log
     assert said == ["b'/simple/a/'", "HTTP Error 403: Forbidden", "True"]
+
+
+BACKEND = """
+import os, socket, sys
+
+reached = []
+
+def found(what, value):
+    reached.append((what, repr(value)[:20]))
+
+def build_wheel(directory, settings=None, metadata=None):
+    for path in {paths}:
+        try:
+            found("file", open(path).read())
+        except OSError:
+            pass
+    for name, value in os.environ.items():
+        if "SECRET" in name + value:
+            found("variable", name)
+    try:
+        found("network", socket.create_connection(("127.0.0.1", {port}), 2))
+    except OSError:
+        pass
+    for place in ("/", "/usr", sys.prefix, {plugin!r}):
+        try:
+            open(os.path.join(place, "written"), "w")
+            found("written", place)
+        except OSError:
+            pass
+    raise SystemExit(f"the backend ran and reached {{reached}}")
+"""
+
+
+def test_code_that_runs_while_it_is_installed_reaches_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAB_SECRET", "SECRET")
+    secret = tmp_path / "home" / "results.db"
+    plugin = tmp_path / "handed in"
+    (plugin / "evil").mkdir(parents=True)
+    secret.parent.mkdir()
+    secret.write_text("SECRET")
+    (plugin / "__init__.py").write_text("from bsjax import model_registry\nmodel_registry['doe'] = lambda: 1\n")
+    (plugin / "requirements.txt").write_text("./evil\n-r ../home/results.db\n")
+    (plugin / "evil" / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        '[project]\nname = "evil"\nversion = "1"\n'
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        code = BACKEND.format(paths=[str(secret)], port=listening.getsockname()[1], plugin=str(plugin))
+        (plugin / "evil" / "backend.py").write_text(code)
+        # A file beside the plugin is not there for it.
+        index = Index(folders=(tmp_path / "wheels",))
+        index.folders[0].mkdir()
+        first = install(plugin, tmp_path / "first", Limits(seconds=120), index)
+        (plugin / "requirements.txt").write_text("./evil\n")
+        second = install(plugin, tmp_path / "second", Limits(seconds=120), index)
+    assert first.environment is None and "results.db" in first.reason and "SECRET" not in first.reason
+    assert second.environment is None and "evil" in second.reason
+    assert "the backend ran and reached []" in second.reason
