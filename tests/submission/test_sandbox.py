@@ -127,7 +127,7 @@ def build_wheel(directory, settings=None, metadata=None):
         found("network", socket.create_connection(("127.0.0.1", {port}), 2))
     except OSError:
         pass
-    for place in ("/", "/usr", sys.prefix, {plugin!r}):
+    for place in ("/", "/usr", sys.base_prefix, {plugin!r}):
         try:
             open(os.path.join(place, "written"), "w")
             found("written", place)
@@ -161,4 +161,4 @@ def test_code_that_runs_while_it_is_installed_reaches_nothing(tmp_path, monkeypa
         second = install(plugin, tmp_path / "second", Limits(seconds=120), index)
     assert first.environment is None and "results.db" in first.reason and "SECRET" not in first.reason
     assert second.environment is None and "evil" in second.reason
-    assert "the backend ran and reached []" in second.reason
+    assert "the backend ran and reached []" in second.reason, second.reason
