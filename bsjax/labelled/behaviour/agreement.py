@@ -126,14 +126,15 @@ class _Agreement(InPrecision, WithCeiling):
             n_undefined=int(np.isnan(np.atleast_2d(raw.values)).any(axis=0).sum()),
             provenance=self.provenance(**{"ceiling" if of_pairs_of_people else "details": called_with}),
         )
-        return _over_people(spread_or_none(score, "pairs of subjects"), left, right) if of_pairs_of_people else score
+        if not of_pairs_of_people:
+            return score
+        return _over_people(spread_or_none(score, "pairs of subjects"), per_subject, left, right)
 
 
-def _over_people(score: Score, left: np.ndarray, right: np.ndarray) -> Score:
+def _over_people(score: Score, values: np.ndarray, left: np.ndarray, right: np.ndarray) -> Score:
     """A mean over pairs of people with the uncertainty over people: pairs that share one are not independent."""
     if score.sampling_uncertainty is None:
         return score
-    values = np.asarray(score.raw if score.raw.ndim == 1 else nan_mean(score.raw.values.T), float)
     pairs = np.full((right.max() + 1,) * 2, np.nan)
     pairs[left, right] = pairs[right, left] = values
     error = float(run(mean_over_pairs, pairs, dtype="float64").standard_error)

@@ -445,7 +445,7 @@ def test_nothing_is_nan_on_the_way_to_what_is_none(metric, perfect):
 
 
 def test_the_interval_of_a_ceiling_is_over_people_and_not_over_pairs():
-    """Of 200 groups of six people, about 95 % of the intervals hold what people agree; of pairs, little over half do."""
+    """Of 200 groups of six people, about 95 % of the intervals hold what people agree; of pairs, 58 %."""
     rng = np.random.default_rng(1)
     easy = rng.random(60) > 0.5
 
