@@ -21,6 +21,7 @@ from bsjax.benchmarks.experiment import (
     timebins_from_assembly,
 )
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
+from bsjax.core.disk_errors import warn_once
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
 from bsjax.labelled.metric import as_metric
@@ -144,6 +145,19 @@ class NeuralBenchmark(BenchmarkBase):
         """
         time_bins = timebins_from_assembly(self.target, self.time_bins)
         return record(candidate, self._region, time_bins, stimuli, self.number_of_trials)
+
+    def normalise(self, unceiled: Score, ceiling: Score | None = None) -> Score:
+        """The score on the scale of the ceiling; a ceiling that does not fit the metric is warned of, once."""
+        score = super().normalise(unceiled, ceiling)
+        by_unit = score.ceiling is not None and score.ceiling.raw is not None and "neuroid" in score.ceiling.raw.dims
+        if by_unit and unceiled.n_units is None and unceiled.provenance.metric:
+            metric = unceiled.provenance.metric
+            warn_once(
+                f"{self.identifier} compares whole populations by {metric}, and its ceiling is one of single neuroids, "
+                "so that 1 is not what the noise allows: give Ceiling(load_ceiling('internal_consistency', "
+                f"consistency_metric=load_metric({metric!r})), trials)"
+            )
+        return score
 
     def paradigm(self) -> Paradigm:
         """What is shown, recorded, compared and normalised; nothing is loaded for it."""

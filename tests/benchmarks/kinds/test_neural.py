@@ -171,6 +171,14 @@ def test_the_normalisation_is_by_default_that_of_the_metric(trials, model, name)
     assert float(score) == pytest.approx(by_root if score.formula == "r/√c" else r * abs(r) / 0.8)
 
 
+def test_a_ceiling_of_single_neuroids_is_warned_of_where_populations_are_compared(trials, model):
+    asked = {"similarity_metric": load_metric("cka")}
+    with pytest.warns(RuntimeWarning, match="ceiling is one of single neuroids.*consistency_metric=load_metric.'cka'"):
+        benchmark(trials, ceiling_func=lambda: load_ceiling("internal_consistency")(trials), **asked)(model())
+    of_populations = load_ceiling("internal_consistency", consistency_metric=load_metric("cka"))
+    benchmark(trials, ceiling_func=lambda: of_populations(trials), **asked)(model())
+
+
 def test_similarities_of_subjects_and_of_distributions_are_not_squared():
     of_subjects = SimilarityToSubjects(load_metric("cka"))
     assert as_metric(of_subjects).normalisation == "r_over_sqrt_ceiling"
