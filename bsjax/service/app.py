@@ -34,6 +34,7 @@ from bsjax.submission.handing_in import hand_in
 
 _HERE = Path(__file__).parent
 _HALF_A_DAY = 12 * 3600
+_ACCOUNTS_OF_ADDRESS = 5
 _OWN: dict[str, Callable[[ResultStore, str], None]] = {
     "cancel": queue.cancel,
     "retry": queue.retry,
@@ -122,11 +123,15 @@ def service(
         except KeyError:
             raise HTTPException(404, "there is no such submission") from None
 
-    def count_upload(account: Account) -> None:
-        wait = uploads.wait(account.id, int(account.limits.get("uploads", limits.uploads)))
+    def count_upload(request: Request, account: Account) -> None:
+        address = request.client.host if request.client else ""
+        most = int(account.limits.get("uploads", limits.uploads))
+        # Several accounts of one laboratory may have one address.
+        wait = max(uploads.wait(account.id, most), uploads.wait(address, _ACCOUNTS_OF_ADDRESS * limits.uploads))
         if wait:
             raise HTTPException(429, f"too many uploads: try again in {wait:.0f} s", {"Retry-After": f"{wait:.0f}"})
         uploads.add(account.id)
+        uploads.add(address)
 
     def take(path: Path, account: Account, name: str, trust: bool) -> queue.Submission:
         try:
@@ -146,7 +151,7 @@ def service(
         if not request.headers.get("authorization"):
             raise HTTPException(401, "send a token: Authorization: Bearer TOKEN")
         account = await run_in_threadpool(by_bearer, request)
-        count_upload(account)
+        count_upload(request, account)
         with upload_file() as path:
             await save_body(request, path, most_bytes(account, limits), limits)
             made = await run_in_threadpool(take, path, account, name, trust)
@@ -204,7 +209,7 @@ def service(
         file: Any = form.get("file")
         if file is None or isinstance(file, str) or not file.filename:
             raise HTTPException(400, "choose a zip file")
-        count_upload(account)
+        count_upload(request, account)
         name = str(form.get("name") or "") or str(file.filename).removesuffix(".zip")
         with upload_file() as path:
             await run_in_threadpool(save_file, file.file, path)
