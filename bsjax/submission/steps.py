@@ -153,8 +153,9 @@ class At:
 
 def say(line: str) -> None:
     """A line of the log."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    if line.strip():
+        sys.stdout.write(f"{line.rstrip()}\n")
+        sys.stdout.flush()
 
 
 def installed(at: At) -> Came:
@@ -215,7 +216,7 @@ def scored_on_private(at: At) -> Came:
     if came.state == "done" and hidden:
         after = _scored(at, hidden, needs_any=False, hides=True)
         came = replace(after, peak=max(came.peak, after.peak))
-    return replace(came, facts={"shown": at.told})
+    return replace(came, facts={"shown": at.told} if at.told else {})
 
 
 def reviewed(at: At) -> Came:

@@ -92,13 +92,13 @@ def _run(store: ResultStore, step: Step, worker: str, lease: float, said: Callab
         process.stdout.close()  # type: ignore[union-attr]
         shutil.rmtree(folder, ignore_errors=True)
     if came.state == "done":
-        queue.finish(store, step.id, worker, peak=came.peak, facts=came.facts)
+        queue.finish(store, step.id, worker, peak=came.peak or None, facts=came.facts)
     elif came.state == "memory":
         queue.requeue_larger(store, step.id, worker, came.peak, _next_class(step.memory_class))
     elif came.state == "waiting":
         queue.wait_for_review(store, step.id, came.reason, worker)
     else:
-        queue.fail(store, step.id, worker, came.reason, peak=came.peak)
+        queue.fail(store, step.id, worker, came.reason, peak=came.peak or None)
 
 
 def _followed(

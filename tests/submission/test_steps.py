@@ -14,7 +14,9 @@ import bsjax
 from bsjax.benchmarks.families.simulated.benchmark import population
 from bsjax.results import ResultStore
 from bsjax.submission import queue
+from bsjax.submission.accounts import account_of, add_account
 from bsjax.submission.handing_in import hand_in
+from bsjax.submission.protection import protect
 from bsjax.submission.skeletons import write_skeleton
 from bsjax.submission.steps import STEPS, At
 from bsjax.submission.worker import work
@@ -23,7 +25,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
 ]
-BENCHMARK = "Simulated.V1-cka"
+BENCHMARK, PRIVATE = "Simulated.V1-cka", "Simulated.V1-rdm"
 
 
 @pytest.fixture
@@ -61,7 +63,9 @@ def test_a_model_with_requirements_of_its_own(store, tmp_path, capsys):
     (folder / "requirements.txt").write_text("tinyfilter\n")
     code = (folder / "model.py").read_text()
     (folder / "model.py").write_text(f"{code}\nimport tinyfilter\n\nassert tinyfilter.SCALE == 3\n")
-    found, steps = handed_in(store, folder, benchmarks=[BENCHMARK])
+    protect(store, PRIVATE, stimuli=True, decimals=1, limit=1)
+    account = account_of(store, add_account(store, "lab"))
+    found, steps = handed_in(store, folder, benchmarks=[BENCHMARK, PRIVATE], account=account.id)
     assert found.state == "done", steps
     assert found.facts["environment"]["versions"] == {"tinyfilter": "1.2"}
     assert {step.state for step in steps.values()} == {"done"} and steps["public"].peak > 100 << 20
@@ -69,11 +73,18 @@ def test_a_model_with_requirements_of_its_own(store, tmp_path, capsys):
     # The same model, in this process, without what it requires.
     (folder / "model.py").write_text(code)
     here = float(imported(folder, BENCHMARK))
-    assert scores(store) == {("doe-net", BENCHMARK): here}
+    private = scores(store).pop(("doe-net", PRIVATE))
+    assert scores(store) == {("doe-net", BENCHMARK): here, ("doe-net", PRIVATE): private}
+    # What is private is rounded, and there once in the period.
+    assert found.facts["shown"] == {PRIVATE: {"doe-net": round(private, 1)}} != {PRIVATE: {"doe-net": private}}
+    assert f"{private:.4g}" not in steps["private"].log and PRIVATE not in steps["public"].log
+    later = hand_in(store, found.folder, benchmarks=[PRIVATE], account=account.id)
+    STEPS["private"](At(store, later, steps["private"]))
+    assert "is scored for 1 submissions of an account" in capsys.readouterr().out
     # Nothing is scored twice.
     came = STEPS["public"](At(store, found, steps["public"]))
     assert came.state == "done" and f"doe-net on {BENCHMARK}: in the store" in capsys.readouterr().out
-    assert len(store.frame(latest=False)) == 1
+    assert len(store.frame(latest=False)) == 2
 
 
 def imported(folder, benchmark):

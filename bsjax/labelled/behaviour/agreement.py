@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +26,8 @@ from bsjax.labelled.behaviour.responses import (
 from bsjax.labelled.metric import InPrecision, WithCeiling
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
+from bsjax.labelled.uncertainty import Uncertainty
+from bsjax.metrics import mean_over_pairs
 from bsjax.metrics.behaviour.agreement import accuracy_distance, agreement, error_consistency, of_pairs
 from bsjax.metrics.resampling.behaviour import agreement_bootstraps
 
@@ -123,7 +126,24 @@ class _Agreement(InPrecision, WithCeiling):
             n_undefined=int(np.isnan(np.atleast_2d(raw.values)).any(axis=0).sum()),
             provenance=self.provenance(**{"ceiling" if of_pairs_of_people else "details": called_with}),
         )
-        return spread_or_none(score, "pairs of subjects") if of_pairs_of_people else score
+        if not of_pairs_of_people:
+            return score
+        return _over_people(spread_or_none(score, "pairs of subjects"), per_subject, left, right)
+
+
+def _over_people(score: Score, values: np.ndarray, left: np.ndarray, right: np.ndarray) -> Score:
+    """A mean over pairs of people with the uncertainty over people: pairs that share one are not independent."""
+    if score.sampling_uncertainty is None:
+        return score
+    pairs = np.full((right.max() + 1,) * 2, np.nan)
+    pairs[left, right] = pairs[right, left] = values
+    error = float(run(mean_over_pairs, pairs, dtype="float64").standard_error)
+    if np.isnan(error):
+        return replace(score, uncertainty=Uncertainty.of_error(score.error, score.error_kind))
+    people, valued = int(np.isfinite(pairs).any(axis=0).sum()), int(np.isfinite(values).sum())
+    method = f"jackknife standard error over {people} subjects of the mean over {valued} pairs"
+    known = replace(score.sampling_uncertainty, standard_error=error, method=method, dof=people - 1)
+    return replace(score, uncertainty=known)
 
 
 def _arrays(one: Observers, two: Observers, conditions: _Padding = "constant") -> list[np.ndarray]:
@@ -203,7 +223,7 @@ class ErrorConsistency(_Agreement):
         return self._score(source, target)
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
-        """Compares every subject with every other one.
+        """Compares every subject with every other one; its interval is over subjects, by the jackknife.
 
         Args:
             assembly: people's choices, as ``target``. ``raw`` has ``subject_left`` and ``subject_right``.
@@ -269,7 +289,8 @@ class AccuracyDistance(_Agreement):
         return self._score(source, target, variables=self._by(variables))
 
     def ceiling(self, assembly: xr.DataArray, variables: Sequence[str] = ()) -> Score:
-        """Compares every subject with every later one, whose accuracy is the ``q`` of the formula.
+        """Compares every subject with every later one, whose accuracy is the ``q`` of the formula; its interval is over
+        subjects, by the jackknife.
 
         Args:
             assembly: people's choices, as ``target``. ``raw`` has ``subject_left`` and ``subject_right``.

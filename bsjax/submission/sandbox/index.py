@@ -13,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -96,35 +96,46 @@ def reachable(index: Index) -> Iterator[Path]:
     """A socket that leads to the hosts of an index, while the block runs."""
     with tempfile.TemporaryDirectory(prefix="bsjax-index-") as folder:
         place = Path(folder).resolve() / "socket"
-        loop = asyncio.new_event_loop()
-        # Bound before it is seen by the other side.
         listening = socket.socket(socket.AF_UNIX)
-        listening.bind(str(place))
-        serving = loop.create_task(_serve(listening, index.hosts))
-        thread = threading.Thread(target=loop.run_until_complete, args=(_quiet(serving),), daemon=True)
-        thread.start()
-        try:
-            yield place
-        finally:
-            loop.call_soon_threadsafe(serving.cancel)
-            thread.join()
-            loop.close()
+        listening.bind(str(place))  # before it is seen by the other side
+        loop, over = asyncio.new_event_loop(), asyncio.Event()
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            thread = threading.Thread(target=runner.run, args=(_serve(listening, index.hosts, over),), daemon=True)
+            thread.start()
+            try:
+                yield place
+            finally:
+                loop.call_soon_threadsafe(over.set)
+                thread.join()
 
 
-async def _quiet(task: asyncio.Task[None]) -> None:
-    with suppress(asyncio.CancelledError):
-        await task
+async def _serve(listening: socket.socket, hosts: frozenset[tuple[str, int]], over: asyncio.Event) -> None:
+    connections: set[asyncio.Task[None]] = set()
 
-
-async def _serve(listening: socket.socket, hosts: frozenset[tuple[str, int]]) -> None:
     async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            connections.add(task)
+            task.add_done_callback(connections.discard)
         with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
-            await _answer(reader, writer, hosts)
-        writer.close()
+            async with _closing(writer):
+                await _answer(reader, writer, hosts)
 
-    server = await asyncio.start_unix_server(answered, sock=listening, limit=_MOST_HEAD)
-    async with server:
-        await server.serve_forever()
+    async with await asyncio.start_unix_server(answered, sock=listening, limit=_MOST_HEAD):
+        await over.wait()
+        for task in connections:
+            task.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _closing(writer: asyncio.StreamWriter) -> AsyncIterator[asyncio.StreamWriter]:
+    try:
+        yield writer
+    finally:
+        writer.close()
+        with suppress(OSError, asyncio.CancelledError):
+            await writer.wait_closed()
 
 
 async def _answer(
@@ -146,16 +157,15 @@ async def _answer(
         await writer.drain()
         return
     there_reader, there_writer = await asyncio.wait_for(asyncio.open_connection(*place), _WAIT)
-    if tunnels:
-        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
-    else:  # one request a connection, as a further one could go to another host
-        path = asked._replace(scheme="", netloc="").geturl() or "/"
-        kept = [
-            line for line in rest.split(b"\r\n") if line and not line.lower().startswith((b"proxy-", b"connection:"))
-        ]
-        lines = [f"{method} {path} HTTP/1.1".encode("latin-1"), *kept, b"Connection: close", b"", b""]
-        there_writer.write(b"\r\n".join(lines))
-    await asyncio.gather(_passed_on(reader, there_writer), _passed_on(there_reader, writer))
+    async with _closing(there_writer):
+        if tunnels:
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        else:  # one request a connection, as a further one could go to another host
+            path, dropped = asked._replace(scheme="", netloc="").geturl() or "/", (b"proxy-", b"connection:")
+            kept = [line for line in rest.split(b"\r\n") if line and not line.lower().startswith(dropped)]
+            lines = [f"{method} {path} HTTP/1.1".encode("latin-1"), *kept, b"Connection: close", b"", b""]
+            there_writer.write(b"\r\n".join(lines))
+        await asyncio.gather(_passed_on(reader, there_writer), _passed_on(there_reader, writer))
 
 
 async def _passed_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
