@@ -116,6 +116,6 @@ $(VENV)/dev: pyproject.toml constraints.txt
 	$(begin_install)
 	@echo 'bsjax: installing what bsjax needs, all its extras and the test tools (once, a few minutes)'
 	@$(PIP) install --upgrade 'pip>=25.1'
-	@$(PIP) install --constraint constraints.txt --editable '.[dask,distributed,flax,huggingface,keras,leaderboard,parquet,plots,postgresql,torch,video,zarr]' --group dev
+	@$(PIP) install --constraint constraints.txt --editable '.[dask,distributed,flax,huggingface,keras,leaderboard,parquet,plots,postgresql,service,torch,video,zarr]' --group dev
 	@rm $(UNFINISHED)
 	@touch $(VENV)/core $@

@@ -34,6 +34,7 @@ from bsjax.cli.streams import keep_streams
 from bsjax.cli.submission.operators import app as accounts_app
 from bsjax.cli.submission.operators import protect
 from bsjax.cli.submission.queue import app as submissions_app
+from bsjax.cli.submission.serve import serve
 from bsjax.cli.submission.submit import submit
 from bsjax.cli.terminal import complain, configure_jax, width
 from bsjax.core.discovery import not_exiting, one_line
@@ -48,7 +49,7 @@ _INTERRUPTED = 130
 
 
 _ORDER = ["score", "list", "show", "layers", "results", "leaderboard", "new", "check", "data", "cache"]
-_ORDER += ["submit", "submissions", "accounts", "protect"]
+_ORDER += ["submit", "submissions", "accounts", "protect", "serve"]
 _HELP = """Score models against brains and behaviour.
 
 \b
@@ -90,6 +91,7 @@ app.command()(new)
 app.command()(check)
 app.command(short_help="Hand in a model or a benchmark, which is contained and scored.")(submit)
 app.command(short_help="Mark benchmarks as private, and list those that are.")(protect)
+app.command(short_help="Take submissions over a network.")(serve)
 
 
 class Kind(enum.StrEnum):

@@ -43,9 +43,12 @@ def _leave_out(seen: ResultStore, store: ResultStore) -> None:
     submitted = queue.submissions(store)
     public = {name for one in submitted if one.visibility == "public" for name in _models(one)}
     hidden = {name for one in submitted for name in _models(one)} - public
+    of_private = _benchmarks(submitted, "private") - _benchmarks(submitted, "public")
     frame = seen.frame(latest=False, columns=["key", "model", "benchmark", "version", "score", "state"])
     found = {name: protection.protection_of(store, name) for name in frame["benchmark"].unique()}
     protected = {name: how for name, how in found.items() if how is not None}
+    seen.remove(*frame.loc[frame["benchmark"].isin([*of_private]), "key"])
+    frame = frame.loc[~frame["benchmark"].isin([*of_private])]
     is_hidden = frame["model"].isin([*hidden]) | frame["benchmark"].isin([*protected])
     seen.remove(*frame.loc[is_hidden, "key"])
     told = dict(_told(submitted))
@@ -70,6 +73,11 @@ def _as_shown(columns: Mapping[str, Any], parent: str | None) -> Score:
 def _models(submission: queue.Submission) -> list[str]:
     registers = submission.facts.get("registers", {})
     return [*registers.get("model", ()), *registers.get("activations", ())]
+
+
+def _benchmarks(submitted: list[queue.Submission], visibility: str) -> set[str]:
+    found = [one.facts.get("registers", {}) for one in submitted if one.visibility == visibility]
+    return {name for registers in found for name in registers.get("benchmark", ())}
 
 
 def _told(submitted: list[queue.Submission]) -> Iterator[tuple[tuple[str, str], float]]:

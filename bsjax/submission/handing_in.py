@@ -38,6 +38,7 @@ def hand_in(
     visibility: Visibility | None = None,
     trusted: bool = False,
     asks_trust: bool = False,
+    once: bool = False,
 ) -> Submission:
     """Receive a folder or a zip, and queue what is to be done with it; nothing of it is run.
 
@@ -52,6 +53,7 @@ def hand_in(
         visibility: of its scores; private by default, public of an operator's.
         trusted: whether an operator trusts its code with recordings, and lets it run without containment.
         asks_trust: whether its benchmarks are to see recordings, for which an operator reviews them.
+        once: whether the same files under the same name are one submission, as of :func:`bsjax.submission.queue.add`.
 
     Raises:
         FileNotFoundError: there is no such folder or file.
@@ -66,7 +68,7 @@ def hand_in(
         facts = {"registers": registers, "trusted": trusted, "benchmarks": list(benchmarks)}
         if "benchmark" in registers:
             facts["models"] = list(models)
-        return queue.add(
+        made = queue.add(
             store,
             name=name or Path(source).name.removesuffix(".zip"),
             folder=received.folder,
@@ -76,10 +78,14 @@ def hand_in(
             account=account,
             visibility=visibility,
             facts=facts,
+            once=once,
         )
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
+    if made.folder != received.folder:
+        shutil.rmtree(place, ignore_errors=True)
+    return made
 
 
 def registered_in(folder: Path) -> dict[str, list[str]]:

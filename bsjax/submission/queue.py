@@ -131,6 +131,7 @@ def add(
     account: int | None = None,
     visibility: Visibility | None = None,
     facts: Mapping[str, Any] | None = None,
+    once: bool = False,
 ) -> Submission:
     """Queue a submission.
 
@@ -145,6 +146,8 @@ def add(
         account: the number of the account that hands it in; None on this machine.
         visibility: of its scores; private by default, on this machine public.
         facts: what else is known of it, as JSON can hold it.
+        once: whether one of the same account, name and content, which neither failed nor was cancelled, is given
+            instead, as whoever got no answer hands in again.
 
     Raises:
         FileNotFoundError: the folder is not there: a submission of the same content was removed meanwhile.
@@ -171,6 +174,9 @@ def add(
         if not Path(folder).is_dir():
             raise FileNotFoundError(f"the files of {row['name']} are not at {folder} any more: hand it in again")
         same = _of.account_id == account, _of.name == row["name"]
+        alike = select(tables.submissions).where(*same, _of.content == content, _of.state.not_in(_TO_BE_TRIED_AGAIN))
+        if once and (there := connection.execute(alike).mappings().first()) is not None:
+            return _as_submission(there)
         asked = select(_of.id).where(*same).order_by(_of.created.desc(), _of.id).limit(1)
         row["previous"] = connection.execute(asked).scalar()
         before = select(_steps.name, _steps.peak).where(_steps.submission_id == row["previous"])
@@ -420,6 +426,17 @@ def cancel(store: ResultStore, submission_id: str) -> None:
             _set(connection, row, "cancelled", "cancelled", **_FREE)
     if not going:
         raise ValueError(f"{found.name} ({found.id[:12]}) is {found.state}: there is nothing to cancel")
+
+
+def show(store: ResultStore, submission_id: str, visibility: Visibility) -> None:
+    """Make the scores of a submission public, or private.
+
+    Raises:
+        KeyError: there is no such submission.
+    """
+    found = submission(store, submission_id)
+    with _changing(store) as connection:
+        connection.execute(update(tables.submissions).where(_of.id == found.id).values(visibility=visibility))
 
 
 def remove(store: ResultStore, submission_id: str) -> None:

@@ -18,8 +18,8 @@ CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 _ARGUMENTS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    # No name leads anywhere: whatever a page asks of another machine fails, and is logged.
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    # No name leads anywhere but to this machine: whatever a page asks of another one fails, and is logged.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 _DESKTOP = 1280, 900
 

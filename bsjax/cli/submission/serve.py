@@ -1,0 +1,54 @@
+"""``bsjax serve``: the service that takes submissions over a network."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from bsjax.cli.results import Place, open_store
+from bsjax.cli.terminal import complain
+
+
+def serve(
+    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen at.")] = 8000,
+    workers: Annotated[
+        int, typer.Option("--workers", metavar="N", min=0, help="Run so many workers; 0 leaves it to others.")
+    ] = 1,
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option("--benchmark", "-b", metavar="NAME", help="Score models on this, or glob [default: all]."),
+    ] = None,
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Of all pages.")] = "Submissions",
+    public_url: Annotated[
+        str | None, typer.Option("--public-url", metavar="URL", help="Where browsers find it, such as https://lab.org.")
+    ] = None,
+    results: Place = None,
+) -> None:
+    """Take submissions over a network, have them scored, and show them beside the leaderboard, until Ctrl-C.
+
+    Accounts are added by `bsjax accounts add`. TLS is left to a proxy in front of it. A line of JSON on stdout says of
+    each request what became of it.
+    """
+    from bsjax.core.extras import import_extra
+
+    uvicorn = import_extra("uvicorn", "service")
+    import_extra("fastapi", "service")
+    import_extra("multipart", "service")
+    import_extra("itsdangerous", "service")
+    from bsjax.service import service
+    from bsjax.service.mail import VARIABLE
+    from bsjax.service.workers import workers as started
+
+    url = public_url or f"http://{host}:{port}"
+    with open_store(results, read_only=False) as store:
+        app = service(
+            store, benchmarks=benchmark or ["*"], title=title, public_url=url, mail=os.environ.get(VARIABLE) or None
+        )
+        with started(store.place, workers):
+            complain(f"{url}: Ctrl-C stops it")
+            uvicorn.run(
+                app, host=host, port=port, access_log=False, log_level="warning", server_header=False, lifespan="on"
+            )
