@@ -41,8 +41,8 @@ def build_board(store: ResultStore, out: str | Path, **options: Any) -> Site:
 
 def _leave_out(seen: ResultStore, store: ResultStore) -> None:
     submitted = queue.submissions(store)
-    public = {name for one in submitted if one.visibility == "public" for name in _models(one)}
-    hidden = {name for one in submitted for name in _models(one)} - public
+    public = {name for one in submitted if one.visibility == "public" for name in queue.models_of(one)}
+    hidden = {name for one in submitted for name in queue.models_of(one)} - public
     of_private = _benchmarks(submitted, "private") - _benchmarks(submitted, "public")
     frame = seen.frame(latest=False, columns=["key", "model", "benchmark", "version", "score", "state"])
     found = {name: protection.protection_of(store, name) for name in frame["benchmark"].unique()}
@@ -68,11 +68,6 @@ def _as_shown(columns: Mapping[str, Any], parent: str | None) -> Score:
     made = {"model": columns["model"], "benchmark": columns["benchmark"], "parent": parent}
     made["benchmark_version"] = columns["version"]
     return Score(columns["score"], error=columns["error"], provenance=Provenance.of(made))
-
-
-def _models(submission: queue.Submission) -> list[str]:
-    registers = submission.facts.get("registers", {})
-    return [*registers.get("model", ()), *registers.get("activations", ())]
 
 
 def _benchmarks(submitted: list[queue.Submission], visibility: str) -> set[str]:

@@ -94,7 +94,7 @@ def _main(submission: str, folder: str) -> None:
         found = metadata.distributions(path=packages)
         made = Environment(str(python), {package.name: package.version for package in found})
     except Exception as error:  # what is said of it is all that the other side learns
-        print(error, file=sys.stderr)  # noqa: T201
+        sys.stderr.write(f"{error}\n")
         made = Environment("", {}, one_line(error))
     sys.stdout.write(json.dumps(msgspec.to_builtins(made)) + "\n")
 

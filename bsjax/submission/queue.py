@@ -11,7 +11,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,9 @@ from bsjax.labelled.plain_values import to_plain
 from bsjax.results import ResultStore, tables
 from bsjax.results.database import alone_in
 from bsjax.results.leases import is_gone, now_by_database, this_process
+
+ENVIRONMENT, WORK = "environment", "work"
+"""Names of the folders beside the files of a submission: of what is installed for it, and of what its steps write."""
 
 MEMORY_CLASSES = (4, 8, 16, 32, 64)
 """The limits of memory that a step can be run under, in GiB."""
@@ -440,24 +443,51 @@ def show(store: ResultStore, submission_id: str, visibility: Visibility) -> None
 
 
 def remove(store: ResultStore, submission_id: str) -> None:
-    """Remove a submission with its files, and what was installed for it; its scores stay.
+    """Remove a submission with its files, and what was installed for it.
+
+    Its scores stay, where they are public; those that nobody else was to see go with it.
 
     Raises:
         KeyError: there is no such submission.
         ValueError: it is running.
     """
     found = submission(store, submission_id)
-    place = found.folder.parent
-    aside = place.with_name(f".{place.name}.removed")
+    if found.visibility == "private":
+        _remove_scores(store, found)
+    # Moved aside first, as what takes long comes when others do not wait.
+    asides = {path: path.with_name(f".{path.name}.removed") for path in (found.folder, *_beside(found.folder))}
     with _changing(store) as connection:
         if _rows(connection, found.id, ("running",)):
             raise ValueError(f"{found.name} ({found.id[:12]}) is running: cancel it first")
         connection.execute(delete(tables.steps).where(_steps.submission_id == found.id))
         connection.execute(delete(tables.submissions).where(_of.id == found.id))
         connection.execute(update(tables.submissions).where(_of.previous == found.id).values(previous=found.previous))
-        if place.is_dir():  # moved aside, as what takes long comes when others do not wait
-            os.replace(place, aside)
-    shutil.rmtree(aside, ignore_errors=True)
+        for path, aside in asides.items():
+            if path.is_dir():
+                os.replace(path, aside)
+    for aside in asides.values():
+        shutil.rmtree(aside, ignore_errors=True)
+    with suppress(OSError):  # where something else is in it
+        found.folder.parent.rmdir()
+
+
+def _beside(folder: Path) -> tuple[Path, Path]:
+    """What steps make beside the files: what was installed, and what they write."""
+    return folder.with_name(ENVIRONMENT), folder.with_name(WORK)
+
+
+def _remove_scores(store: ResultStore, found: Submission) -> None:
+    """Those of the models that no other submission has."""
+    others = {name for each in submissions(store) if each.id != found.id for name in models_of(each)}
+    mine = [name for name in models_of(found) if name not in others]
+    if mine:
+        store.remove(*store.frame(mine, latest=False, columns=["key"])["key"])
+
+
+def models_of(submission: Submission) -> list[str]:
+    """The identifiers of the models that were handed in."""
+    registers = submission.facts.get("registers", {})
+    return [*registers.get("model", ()), *registers.get("activations", ())]
 
 
 @contextmanager

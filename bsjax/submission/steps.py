@@ -1,6 +1,7 @@
 """The steps of a submission: install, check, and score, each in a process of its own on the trusted side.
 
-``python -m bsjax.submission.steps STORE SUBMISSION STEP ANSWER`` runs one; what it prints is the step's log.
+``python -m bsjax.submission.steps SUBMISSION STEP ANSWER`` runs one; what it prints is the step's log. The store is that of
+``$BSJAX_RESULTS``.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from bsjax.scoring.runner import Runner
 from bsjax.scoring.sinks import IntoStore
 from bsjax.submission import protection, queue
 from bsjax.submission.environments import Environment, install
-from bsjax.submission.queue import Step, Submission
+from bsjax.submission.queue import ENVIRONMENT, Step, Submission
 from bsjax.submission.receiving import MANIFEST, declared_in
 from bsjax.submission.remote import HandedIn, ModelSide, ModelSideFailed, digest_of
 from bsjax.submission.sandbox import Limits, Sandbox
 from bsjax.submission.sandbox.self_test import is_contained
 
-_INSTALLED, _CHECK_SECONDS, _SCORE_SECONDS = "environment", 1800.0, 24 * 3600.0
+_CHECK_SECONDS, _SCORE_SECONDS = 1800.0, 24 * 3600.0
 _MOST_SAID = 64 << 20
 MODELS = ("pixels", "gabor-v1", "image-statistics", "random-network", "hmax")
 """What benchmarks that were handed in score first."""
@@ -112,7 +113,7 @@ class At:
     @property
     def environment(self) -> Environment:
         """Where it runs."""
-        made = self.submission.facts.get(_INSTALLED)
+        made = self.submission.facts.get(ENVIRONMENT)
         return Environment(sys.executable, {}) if made is None else msgspec.convert(made, Environment)
 
     @property
@@ -134,7 +135,7 @@ class At:
             raise RuntimeError(
                 "nothing is contained here, see `bsjax submit --self-test`; say --trust to run it as your own"
             )
-        installed = self.folder.parent / _INSTALLED
+        installed = self.folder.parent / ENVIRONMENT
         readable = (self.folder, *([installed] if installed.exists() else ()))
         return Sandbox(readable, variables=self._variables(), limits=self.limits(seconds), contained=not self.trusted)
 
@@ -163,14 +164,14 @@ def installed(at: At) -> Came:
     if not any(at.folder.rglob("requirements.txt")):
         say("nothing is required")
         return Came()
-    came = install(at.folder, at.folder.parent / _INSTALLED, at.limits(_CHECK_SECONDS))
+    came = install(at.folder, at.folder.parent / ENVIRONMENT, at.limits(_CHECK_SECONDS))
     say(came.process.log)
     peak = came.process.watch.peak
     if came.environment is None:
         return Came("memory" if came.process.passed == "memory" else "failed", came.reason, peak)
     versions = came.environment.versions
     say("\n".join(f"{name} {version}" for name, version in sorted(versions.items())) or "nothing is required")
-    return Came(peak=peak, facts={_INSTALLED: msgspec.to_builtins(came.environment)})
+    return Came(peak=peak, facts={ENVIRONMENT: msgspec.to_builtins(came.environment)})
 
 
 def checked(at: At) -> Came:
@@ -424,10 +425,10 @@ def _in_store(store: ResultStore) -> list[str]:
     return sorted(set(store.frame(latest=True, failures=False, columns=["model"])["model"]))
 
 
-def main(place: str, submission: str, name: str, answer: str) -> None:
+def main(submission: str, name: str, answer: str) -> None:
     """Run a step, and write what came of it to a file."""
     begun = time.monotonic()
-    with ResultStore(place) as store:
+    with ResultStore() as store:
         found = queue.submission(store, submission)
         [step] = [each for each in queue.steps(store, found.id) if each.name == name]
         try:

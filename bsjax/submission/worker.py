@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from bsjax.results import ResultStore
+from bsjax.results.database import VARIABLE
 from bsjax.results.leases import this_process
 from bsjax.submission import queue
 from bsjax.submission.queue import Step
@@ -72,12 +73,13 @@ def work(
 
 def _run(store: ResultStore, step: Step, worker: str, lease: float, said: Callable[[str], None]) -> None:
     """Run a step, with its log and its lease, and note what came of it."""
-    folder = queue.submission(store, step.submission).folder.parent / "work"
+    folder = queue.submission(store, step.submission).folder.with_name(queue.WORK)
     shutil.rmtree(folder, ignore_errors=True)  # of a worker that was killed
     folder.mkdir(parents=True)
     answer = folder / "answer.json"
-    command = [sys.executable, "-m", "bsjax.submission.steps", store.place, step.submission, step.name, str(answer)]
-    variables = {**os.environ, "TMPDIR": str(folder)}
+    command = [sys.executable, "-m", "bsjax.submission.steps", step.submission, step.name, str(answer)]
+    # By a variable, as the place may hold a password, and commands are seen by all.
+    variables = {**os.environ, "TMPDIR": str(folder), VARIABLE: store.place}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=variables, start_new_session=True
     )

@@ -89,6 +89,7 @@ def test_an_experiment_from_a_folder_to_a_bucket_and_back(data, experiment, addr
         "assy_Doe2024.nc",
         "stimulus_Doe2024.csv",
         "stimulus_Doe2024.zip",
+        "test.py",
     ]
     assert sorted(path.name for path in (tmp_path / "packages").iterdir()) == files
     done = data("validate", "packages")  # the stimuli are in the zip file

@@ -26,7 +26,7 @@ def store(tmp_path, monkeypatch):
 @pytest.fixture
 def add(store, tmp_path):
     def made(name="gabor", steps=("tests", "score"), **more):
-        return queue.add(store, name=name, folder=tmp_path, content="ab" * 32, kinds=["model"], steps=steps, **more)
+        return queue.add(store, name=name, folder=tmp_path / "files", content="ab" * 32, kinds=["model"], steps=steps, **more)
 
     return made
 

@@ -63,4 +63,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "fill":
         fill(sys.argv[2])
     else:
-        print(json.dumps(attempts(json.loads(sys.argv[2]))))
+        sys.stdout.write(json.dumps(attempts(json.loads(sys.argv[2]))))
