@@ -36,20 +36,33 @@ Plugins = Annotated[
 
 
 class Kind(enum.StrEnum):
-    """What there are skeletons of."""
+    """What there are skeletons of, and the workflow."""
 
     benchmark = "benchmark"
     model = "model"
     metric = "metric"
     data = "data"
+    workflow = "workflow"
 
 
 def new(
     context: typer.Context,
     what: Annotated[
-        Kind, typer.Argument(metavar="WHAT", help="What the plugin is to register: benchmark, model, metric or data.")
+        Kind,
+        typer.Argument(
+            metavar="WHAT",
+            help="What the plugin is to register: benchmark, model, metric or data. Or workflow: GitHub then checks "
+            "the plugins of a repository.",
+        ),
     ],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called; data by author and year: Doe2026.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="What it is called; data by author and year: Doe2026. A workflow has none.",
+            show_default=False,
+        ),
+    ] = "",
     kind: Annotated[
         str,
         typer.Option(
@@ -57,17 +70,26 @@ def new(
             "one), torch, flax or activations (stored in a file)."
         ),
     ] = "",
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where to make its folder.")] = Path("."),
+    to: Annotated[
+        Path, typer.Option("--to", metavar="DIR", help="Where to make its folder; of a workflow, the repository.")
+    ] = Path("."),
     plugins: Plugins = None,
 ) -> None:
-    """Write a plugin that works, to be changed from there.
+    """Write a plugin that works, to be changed from there; or a workflow for a repository of plugins.
 
     It has a small simulated example, tests that pass, and comments where your own data or network go.
     """
     configure_jax()
     from bsjax.data.publishing.checklist import name_problems
-    from bsjax.submission import write_skeleton
+    from bsjax.submission import write_skeleton, write_workflow
 
+    if what is Kind.workflow:
+        if name or kind:
+            raise typer.BadParameter("a workflow has neither a name nor a kind", param_hint="NAME")
+        typer.echo(write_workflow(to))
+        return
+    if not name:
+        raise typer.BadParameter("a plugin needs a name", param_hint="NAME")
     if what in (Kind.benchmark, Kind.data):
         for problem in name_problems(name):  # it works all the same
             complain(problem)

@@ -156,7 +156,7 @@ def records(
         title: of the site.
 
     Raises:
-        ValueError: nothing in the store is so named.
+        ValueError: nothing in the store is so named, or only averages of other benchmarks are.
         OSError, ConnectionError, TimeoutError: the store cannot be read.
 
     Example:
@@ -172,6 +172,8 @@ def records(
     if history.empty:
         raise ValueError(f"there is nothing to show: {store.url.render_as_string()} has no such scores or failures")
     tree, notes = _tree(history)
+    if not tree.order:
+        raise ValueError(f"there is nothing to show: {'; '.join(notes)}; name benchmarks as no average is named")
     history: pd.DataFrame = history.loc[history["benchmark"].isin(list(tree.leaves()))].reset_index(drop=True)
     last = _usable(history.loc[are_last(history)].reset_index(drop=True))
     named = sorted(last["model"].unique())

@@ -5,3 +5,4 @@ from bsjax.submission.record import record_plugins as record_plugins
 from bsjax.submission.skeletons import KINDS as KINDS
 from bsjax.submission.skeletons import VARIANTS as VARIANTS
 from bsjax.submission.skeletons import write_skeleton as write_skeleton
+from bsjax.submission.skeletons import write_workflow as write_workflow

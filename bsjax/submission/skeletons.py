@@ -84,6 +84,31 @@ def write_skeleton(kind: str, name: str, to: str | Path = ".", variant: str = ""
     return folder
 
 
+def write_workflow(to: str | Path = ".") -> Path:
+    """Write a workflow for GitHub that checks the plugins of a repository as they change, and submits them.
+
+    Args:
+        to: the repository.
+
+    Returns:
+        The file, ``.github/workflows/bsjax.yml``.
+
+    Raises:
+        FileExistsError: there is such a file; it is not changed.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_workflow(folder).relative_to(folder).as_posix()
+        '.github/workflows/bsjax.yml'
+    """
+    path = Path(to, ".github", "workflows", "bsjax.yml")
+    if path.exists():
+        raise FileExistsError(f"{path} is there already, and is left as it is: move it away, or --to a folder")
+    write_atomically(path, (_TEMPLATES / "workflow" / f"{path.name}{_SUFFIX}").read_bytes())
+    return path
+
+
 def _files(kind: str, name: str, variant: str, has_data: bool) -> dict[str, str]:
     """Names of files and their texts: those of a variant take the place of the usual ones."""
     word = re.sub(r"\W+", "_", name)

@@ -102,6 +102,15 @@ def test_a_benchmark_with_scores_that_others_are_averaged_under_is_named(store):
     assert [node.identifier for node in read.leaves] == ["Doe2026-x"] and "Doe2026 has scores" in read.notes[0]
 
 
+def test_a_store_of_nothing_but_averages_is_refused(store):
+    for name in ("V1", "V2", "engineering_vision"):
+        store.add(scored("a", name, 0.5, parent="Doe"))
+    with pytest.raises(ValueError, match="nothing to show: V1 has scores .*; V2 has scores .*; engineering_vision has"):
+        records(store)
+    store.add(scored("a", "Doe-x", 0.4, parent="Doe"))
+    assert [node.identifier for node in records(store).nodes] == ["Doe", "Doe-x"]
+
+
 def test_only_what_is_asked_for(ordinary_store):
     read = records(ordinary_store, models=["resnet*"], benchmarks=["MajajHong2015*"])
     assert [model.identifier for model in read.models] == ["resnet50"] and len(read.leaves) == 2

@@ -1,0 +1,142 @@
+"""The workflow of ``bsjax new workflow``: what it gives to strangers, and its steps, run on a repository."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bsjax.submission import write_skeleton, write_workflow
+from tests.support.forked import run_command
+
+# A name that would run a command if it became part of one.
+HOSTILE = "doe `touch ran` $(touch ran) ; touch ran"
+
+
+@pytest.fixture(scope="module")
+def workflow(tmp_path_factory):
+    return yaml.safe_load(write_workflow(tmp_path_factory.mktemp("repository")).read_text())
+
+
+def steps(workflow, job):
+    return workflow["jobs"][job]["steps"]
+
+
+def step(workflow, job, name):
+    [found] = [step["run"] for step in steps(workflow, job) if step.get("name") == name]
+    return found
+
+
+def test_strangers_get_nothing(workflow):
+    # YAML reads the key "on" as true.
+    assert workflow[True].keys() == {"pull_request", "push"} and workflow["permissions"] == {"contents": "read"}
+    check, submit = workflow["jobs"]["check"], workflow["jobs"]["submit"]
+    assert "permissions" not in check and submit["permissions"] == {}
+    assert "secrets." not in yaml.dump(check) and submit["environment"] == "bsjax"
+    assert "github.event_name == 'push'" in submit["if"] and not any(
+        "checkout" in str(each) for each in submit["steps"]
+    )
+    for each in (*check["steps"], *submit["steps"]):
+        assert "${{" not in each.get("run", "") and re.fullmatch(
+            r"[\w/-]+@[0-9a-f]{40}", each.get("uses", "a@" + "0" * 40)
+        )
+    assert check["steps"][0]["with"]["persist-credentials"] is False
+
+
+def test_commands_are_those_of_a_shell(workflow):
+    for job in workflow["jobs"].values():
+        for each in job["steps"]:
+            subprocess.run(["bash", "-n"], input=each.get("run", ""), text=True, check=True)
+
+
+def test_what_is_there_is_left(tmp_path):
+    done = run_command("new", "workflow", "--to", tmp_path)
+    assert done.returncode == 0 and done.stdout.split() == [str(tmp_path / ".github/workflows/bsjax.yml")]
+    again = run_command("new", "workflow", "--to", tmp_path)
+    assert again.returncode == 1 and "is there already, and is left as it is" in again.stderr
+    assert "a workflow has neither a name nor a kind" in run_command("new", "workflow", "doe", "--to", tmp_path).stderr
+    assert "a plugin needs a name" in run_command("new", "model", "--to", tmp_path).stderr
+
+
+@pytest.fixture
+def runner(tmp_path, workflow):
+    """A repository of plugins, and what runs a step in it as GitHub does."""
+    repository, temporary = tmp_path / "repository", tmp_path / "runner"
+    write_skeleton("metric", "first", repository)
+    write_skeleton("metric", "second", repository / "metrics")
+    (repository / HOSTILE / "code").mkdir(parents=True)
+    (repository / HOSTILE / "__init__.py").write_text("from bsjax import model_registry\nmodel_registry['x'] = 1\n")
+    temporary.mkdir()
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "bsjax").write_text(f'#!/bin/sh\nexec {sys.executable} -m bsjax "$@"\n')
+    (programs / "curl").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {temporary}/asked; cat > {temporary}/header\n')
+    for program in programs.iterdir():
+        program.chmod(0o755)
+    variables = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "BSJAX_PLUGINS": str(repository)}
+    variables |= {"RUNNER_TEMP": str(temporary), "GITHUB_OUTPUT": str(temporary / "output")}
+
+    def run(name, folder=repository, job="check", **more):
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step(workflow, job, name)]
+        return subprocess.run(command, cwd=folder, env=variables | more, capture_output=True, text=True)
+
+    def commit():
+        git = ["git", "-C", str(repository), "-c", "user.name=doe", "-c", "user.email=doe@example.org"]
+        for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "a change"]):
+            subprocess.run([*git, *arguments], check=True)
+
+    commit()
+    return repository, temporary, run, commit
+
+
+def changed(temporary):
+    return (temporary / "changed").read_text().split("\0")[:-1]
+
+
+def test_plugins_that_changed_are_found(runner):
+    repository, temporary, run, commit = runner
+    done = run("Find the plugins that changed", BEFORE="0" * 40)
+    assert done.returncode == 0, done.stderr
+    assert changed(temporary) == sorted(["./first", "./metrics/second", f"./{HOSTILE}"])
+    assert (temporary / "output").read_text() == "changed=true\n"
+    (temporary / "output").unlink()
+    (repository / "README.md").write_text("Plugins.")
+    commit()
+    assert run("Find the plugins that changed", BEFORE="HEAD^1").returncode == 0
+    assert changed(temporary) == [] and not (temporary / "output").exists()
+    (repository / HOSTILE / "code" / "a\nnew.py").write_text("")
+    (repository / "first" / "test.py").unlink()
+    commit()
+    assert run("Find the plugins that changed", BEFORE="HEAD^1").returncode == 0
+    assert changed(temporary) == sorted(["./first", f"./{HOSTILE}"])
+    assert run("Zip them").returncode == 0
+    zips = {path.name for path in (temporary / "zips").iterdir()}
+    assert zips == {"first.zip", f"{HOSTILE}.zip"} and not list(repository.rglob("ran"))
+
+
+def test_plugins_that_changed_are_checked(runner):
+    repository, temporary, run, commit = runner
+    run("Find the plugins that changed", BEFORE="0" * 40)
+    bad = run("Check them")
+    assert bad.returncode == 1 and "all 6 items" in bad.stdout and "model x" in bad.stdout, bad.stdout + bad.stderr
+    assert not list(repository.rglob("ran"))
+    (repository / "metrics" / "second" / "notes.txt").write_text("More.")
+    commit()
+    run("Find the plugins that changed", BEFORE="HEAD^1")
+    good = run("Check them")
+    assert good.returncode == 0 and "metric second" in good.stdout and "first" not in good.stdout, good.stderr
+
+
+def test_zips_are_submitted_with_a_token_that_no_argument_holds(runner):
+    _, temporary, run, commit = runner
+    zips = temporary / "zips"
+    zips.mkdir()
+    Path(zips, "metrics-second.zip").write_bytes(b"zip")
+    done = run("Submit them", temporary, "submit", SERVICE="https://example.org", TOKEN="a-token")
+    assert done.returncode == 0 and (temporary / "header").read_text() == "Authorization: Bearer a-token\n"
+    asked = (temporary / "asked").read_text().splitlines()
+    assert asked[-3:] == ["--url-query", "name=metrics-second", "https://example.org/api/submissions"]
+    assert "@zips/metrics-second.zip" in asked and "a-token" not in "".join(asked)
