@@ -1,8 +1,15 @@
-"""Authoring of plugins: a folder to start from, and the checklist for its submission."""
+"""Submissions: plugins to start from, the checklist, and what becomes of what is handed in."""
 
-from bsjax.submission.checklist import check_plugins as check_plugins
-from bsjax.submission.record import record_plugins as record_plugins
-from bsjax.submission.skeletons import KINDS as KINDS
-from bsjax.submission.skeletons import VARIANTS as VARIANTS
-from bsjax.submission.skeletons import write_skeleton as write_skeleton
-from bsjax.submission.skeletons import write_workflow as write_workflow
+from typing import TYPE_CHECKING
+
+from bsjax.core.public_names import on_first_use
+
+if TYPE_CHECKING:
+    from bsjax.submission.checks.checklist import check_plugins as check_plugins
+    from bsjax.submission.checks.record import record_plugins as record_plugins
+    from bsjax.submission.skeletons import KINDS as KINDS
+    from bsjax.submission.skeletons import VARIANTS as VARIANTS
+    from bsjax.submission.skeletons import write_skeleton as write_skeleton
+    from bsjax.submission.skeletons import write_workflow as write_workflow
+
+__getattr__, __dir__, __all__ = on_first_use(globals())

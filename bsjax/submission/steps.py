@@ -1,7 +1,7 @@
 """The steps of a submission: install, check, and score, each in a process of its own on the trusted side.
 
-``python -m bsjax.submission.steps SUBMISSION STEP ANSWER`` runs one; what it prints is the step's log. The store is that of
-``$BSJAX_RESULTS``.
+``python -m bsjax.submission.steps SUBMISSION STEP ANSWER`` runs one; what it prints is the log of the step. The store is
+that of ``$BSJAX_RESULTS``.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from bsjax.submission import protection, queue
 from bsjax.submission.environments import Environment, install
 from bsjax.submission.queue import ENVIRONMENT, Step, Submission
 from bsjax.submission.receiving import MANIFEST, declared_in
-from bsjax.submission.remote import HandedIn, ModelSide, ModelSideFailed, digest_of
 from bsjax.submission.sandbox import Limits, Sandbox
 from bsjax.submission.sandbox.self_test import is_contained
+from bsjax.submission.sides.remote import HandedIn, ModelSide, ModelSideFailed, digest_of
 
 _CHECK_SECONDS, _SCORE_SECONDS = 1800.0, 24 * 3600.0
 _MOST_SAID = 64 << 20
@@ -396,7 +396,7 @@ def _scored_contained(at: At, benchmarks: Sequence[str]) -> Came:
 def _pair_contained(at: At, model: str, benchmark: str) -> tuple[Score | None, str, Any]:
     question: dict[str, Any] = {"model": model, "benchmark": benchmark, "extraction": {}, "arguments": {}}
     question["beside"] = Beside().to_plain()
-    command = [at.environment.python, "-m", "bsjax.submission.contained_pair"]
+    command = [at.environment.python, "-m", "bsjax.submission.sides.contained_pair"]
     with at.sandbox(_CHECK_SECONDS).start(command) as process:
         with suppress(OSError):
             process.stdin.write(as_json(question))

@@ -26,7 +26,9 @@ def store(tmp_path, monkeypatch):
 @pytest.fixture
 def add(store, tmp_path):
     def made(name="gabor", steps=("tests", "score"), **more):
-        return queue.add(store, name=name, folder=tmp_path / "files", content="ab" * 32, kinds=["model"], steps=steps, **more)
+        folder = tmp_path / "handed in" / "files"
+        folder.mkdir(parents=True, exist_ok=True)
+        return queue.add(store, name=name, folder=folder, content="ab" * 32, kinds=["model"], steps=steps, **more)
 
     return made
 

@@ -215,5 +215,5 @@ def test_tests_run_in_the_layout_of_the_tutorials(layout, mode):
 
 @pytest.mark.slow
 def test_the_checklist_runs_tests_in_this_layout(layout):
-    code = "from bsjax.submission.checklist import check_plugins; [*_, (_, checks)] = check_plugins('.'); print(checks)"
+    code = "from bsjax.submission import check_plugins; [*_, (_, checks)] = check_plugins('.'); print(checks)"
     assert run(code, cwd=layout).count("problems=()") == 2

@@ -12,7 +12,7 @@ from bsjax.compat.benchmarks.neural import NeuralBenchmark
 from bsjax.compat.by_name.registries import load_benchmark, load_metric
 from bsjax.compat.data import unzip
 from bsjax.compat.score import Score
-from bsjax.submission.check_metrics import _recording
+from bsjax.submission.checks.check_metrics import _recording
 from tests.support.written_plugins import images_of
 
 

@@ -15,8 +15,8 @@ from bsjax.benchmarks.kinds.subject_matrices import images_in
 from bsjax.cli.extraction import extraction_options
 from bsjax.data import read_stimulus_set
 from bsjax.data.publishing.drafts import find_files
-from bsjax.submission.check_data import check_registrations
-from bsjax.submission.run_tests import check_tests
+from bsjax.submission.checks.check_data import check_registrations
+from bsjax.submission.checks.run_tests import check_tests
 from tests.support.readers import READERS
 
 

@@ -18,8 +18,8 @@ from bsjax.data.publishing.drafts import find_files, read_manifest
 from bsjax.results import ResultStore
 from bsjax.results.exchange.imported import import_scores
 from bsjax.scoring.cells import _below
-from bsjax.submission.check_data import check_registrations
-from bsjax.submission.run_tests import check_tests
+from bsjax.submission.checks.check_data import check_registrations
+from bsjax.submission.checks.run_tests import check_tests
 from tests.support.damage import fingerprint
 from tests.support.readers import READERS, package
 

@@ -5,10 +5,10 @@ from typer.testing import CliRunner
 
 from bsjax.cli import app
 from bsjax.submission import check_plugins
-from bsjax.submission.bibtex import bibtex_problems
-from bsjax.submission.check_data import check_registrations
-from bsjax.submission.check_metrics import check_metric
-from bsjax.submission.run_tests import check_tests
+from bsjax.submission.checks.bibtex import bibtex_problems
+from bsjax.submission.checks.check_data import check_registrations
+from bsjax.submission.checks.check_metrics import check_metric
+from bsjax.submission.checks.run_tests import check_tests
 from tests.support.forked import run_command
 
 BENCHMARK = """

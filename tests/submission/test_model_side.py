@@ -14,8 +14,8 @@ from PIL import Image, PngImagePlugin
 import bsjax
 from bsjax import StimulusSet
 from bsjax.core.discovery import use_plugins
-from bsjax.submission.remote import HandedIn, ModelSide, ModelSideFailed
 from bsjax.submission.sandbox import Limits, Sandbox
+from bsjax.submission.sides.remote import HandedIn, ModelSide, ModelSideFailed
 from tests.support import hostile
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")

@@ -8,10 +8,10 @@ import pytest
 
 import bsjax
 from bsjax.submission import KINDS, VARIANTS, write_skeleton
-from bsjax.submission.check_benchmarks import check_benchmark
-from bsjax.submission.check_data import check_data
-from bsjax.submission.check_metrics import check_metric
-from bsjax.submission.check_models import check_model
+from bsjax.submission.checks.check_benchmarks import check_benchmark
+from bsjax.submission.checks.check_data import check_data
+from bsjax.submission.checks.check_metrics import check_metric
+from bsjax.submission.checks.check_models import check_model
 from tests.support.forked import run_command
 
 

@@ -353,7 +353,7 @@ def plugin(folder: Path) -> None:
 def read_plugin(folder: Path) -> Any:
     from bsjax.core.discovery.declarations import read_declarations
     from bsjax.core.discovery.folders import plugins_under
-    from bsjax.submission.check_data import check_registrations
+    from bsjax.submission.checks.check_data import check_registrations
 
     found = plugins_under(folder)
     check_registrations(folder / "mine")

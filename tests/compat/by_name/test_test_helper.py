@@ -14,7 +14,7 @@ from bsjax.compat.by_name.test_helper import (
 )
 from bsjax.data import read_assembly, write_netcdf
 from bsjax.models import PrecomputedFeatures
-from bsjax.submission.record import record_features
+from bsjax.submission.checks.record import record_features
 from tests.support import served_data as served
 from tests.support.experiment import experiment_of
 

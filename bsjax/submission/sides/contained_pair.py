@@ -1,4 +1,4 @@
-"""A pair of a model and a benchmark that are both contained: ``python -m bsjax.submission.contained_pair``.
+"""A pair of a model and a benchmark that are both contained: ``python -m bsjax.submission.sides.contained_pair``.
 
 The job comes as JSON through the standard input; the score, or the error, goes to the standard output.
 """
@@ -7,7 +7,7 @@ import json
 
 from bsjax.core.files import as_json
 from bsjax.scoring.isolation.child import answered
-from bsjax.submission.model_side import pipes
+from bsjax.submission.sides.model_side import pipes
 
 
 def main() -> None:

@@ -22,9 +22,9 @@ from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet
 from bsjax.models import ModelCommitment
 from bsjax.models.brain_model import Task, region_name
 from bsjax.models.stimulus_presentation import as_stimulus_set
-from bsjax.submission.gallery import Gallery
 from bsjax.submission.sandbox import Contained, Sandbox
-from bsjax.submission.wire import Message, Refused, receive, send
+from bsjax.submission.sides.gallery import Gallery
+from bsjax.submission.sides.wire import Message, Refused, receive, send
 
 _MOST_TEXT = 2000
 # How long a process may take to end once it has closed its pipes, in seconds.
@@ -85,7 +85,7 @@ class ModelSide:
         self.gallery = Gallery(folder)
         sandbox = handed_in.sandbox
         sandbox = replace(sandbox, readable=(*sandbox.readable, folder))
-        command = [handed_in.python, "-m", "bsjax.submission.model_side"]
+        command = [handed_in.python, "-m", "bsjax.submission.sides.model_side"]
         self._process: Contained = self._within.enter_context(sandbox.start(command))
         try:
             self.built = self.ask(Message(handed_in.question, handed_in.values)).values

@@ -1,7 +1,7 @@
 """The model's side of a submission: builds what was handed in, shows it stimuli, and says what it answers.
 
-It runs contained, as ``python -m bsjax.submission.model_side``; questions come through its standard input, and answers
-go to its standard output. Whatever the submission prints goes to its log.
+It runs contained, as ``python -m bsjax.submission.sides.model_side``; questions come through its standard input, and
+answers go to its standard output. Whatever the submission prints goes to its log.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bsjax.core.discovery import not_exiting, one_line, use_plugins
 from bsjax.data import StimulusSet
 from bsjax.models import ModelCommitment, model_registry
 from bsjax.models.brain_model import looks_at_images
-from bsjax.submission.wire import Message, receive, send
+from bsjax.submission.sides.wire import Message, receive, send
 
 _MOST = 1 << 30
 

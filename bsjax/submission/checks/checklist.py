@@ -13,12 +13,12 @@ from bsjax.data import data_registry, stimulus_set_registry
 from bsjax.data.publishing.checklist import Check
 from bsjax.labelled import metric_registry
 from bsjax.models import model_registry
-from bsjax.submission.attempt import check
-from bsjax.submission.check_benchmarks import check_benchmark
-from bsjax.submission.check_data import check_data, check_registrations, check_stimuli
-from bsjax.submission.check_metrics import check_metric
-from bsjax.submission.check_models import check_model
-from bsjax.submission.run_tests import check_tests
+from bsjax.submission.checks.attempt import check
+from bsjax.submission.checks.check_benchmarks import check_benchmark
+from bsjax.submission.checks.check_data import check_data, check_registrations, check_stimuli
+from bsjax.submission.checks.check_metrics import check_metric
+from bsjax.submission.checks.check_models import check_model
+from bsjax.submission.checks.run_tests import check_tests
 
 TIMEOUT = 600.0
 

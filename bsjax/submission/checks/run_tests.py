@@ -11,7 +11,7 @@ from pathlib import Path
 from bsjax.core.discovery import VARIABLE, search_path
 from bsjax.core.left_behind import files_in
 from bsjax.data.publishing.checklist import Check
-from bsjax.submission.attempt import check
+from bsjax.submission.checks.attempt import check
 
 _SETTINGS = ("pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml")
 _LAST_LINES = 15

@@ -11,8 +11,8 @@ from bsjax.benchmarks import benchmark_registry
 from bsjax.data import PropertyAssembly
 from bsjax.data.publishing.checklist import Check, id_problems, name_problems, nan_problems
 from bsjax.labelled import Score
-from bsjax.submission.attempt import attempt, check
-from bsjax.submission.bibtex import bibtex_problems
+from bsjax.submission.checks.attempt import attempt, check
+from bsjax.submission.checks.bibtex import bibtex_problems
 
 _PARENTS = ("V1", "V2", "V4", "IT", "behavior", "engineering")
 _METRIC = re.compile(r"(.+)-([A-Za-z0-9][A-Za-z0-9_]*)")

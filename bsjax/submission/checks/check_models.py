@@ -12,7 +12,7 @@ from bsjax.data import NeuroidAssembly, StimulusSet
 from bsjax.data.publishing.checklist import Check
 from bsjax.models import RecordingTarget, Task, model_registry
 from bsjax.models.brain_model import looks_at_images
-from bsjax.submission.attempt import attempt, check
+from bsjax.submission.checks.attempt import attempt, check
 
 _WIDEST = 9000  # degrees; a width in pixels is a common mistake
 _TIME_BIN = (70, 170)

@@ -12,7 +12,7 @@ from bsjax.benchmarks import load_benchmark
 from bsjax.core.discovery import plugins_under, use_plugins
 from bsjax.data import write_netcdf
 from bsjax.models import load_model
-from bsjax.submission.checklist import registered
+from bsjax.submission.checks.checklist import registered
 
 
 class _Heard:

@@ -10,7 +10,7 @@ from bsjax.data import BehavioralAssembly, NeuroidAssembly
 from bsjax.data.publishing.checklist import Check
 from bsjax.labelled import Score, metric_registry
 from bsjax.labelled.metric import as_metric
-from bsjax.submission.attempt import attempt, check
+from bsjax.submission.checks.attempt import attempt, check
 
 _STIMULI, _NEUROIDS, _REPETITIONS = 40, 6, 4
 

@@ -12,7 +12,7 @@ import pandas as pd
 from bsjax.core.left_behind import files_in
 from bsjax.data import data_registry, stimulus_set_registry
 from bsjax.data.publishing.checklist import Check, check_assembly, check_stimulus_set
-from bsjax.submission.attempt import attempt, check
+from bsjax.submission.checks.attempt import attempt, check
 
 _FROM_S3 = {
     "load_assembly_from_s3": {"identifier", "version_id", "sha1", "bucket", "cls"},

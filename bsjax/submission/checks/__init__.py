@@ -1,0 +1,1 @@
+"""The checklist for submissions: what each plugin is tried for."""
