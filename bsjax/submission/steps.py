@@ -1,7 +1,7 @@
 """The steps of a submission: install, check, and score, each in a process of its own on the trusted side.
 
-``python -m bsjax.submission.steps SUBMISSION STEP ANSWER`` runs one; what it prints is the log of the step. The store is
-that of ``$BSJAX_RESULTS``.
+``python -m bsjax.submission.steps SUBMISSION STEP ANSWER`` runs one; what it prints is the log of the step. The store
+is that of ``$BSJAX_RESULTS``.
 """
 
 from __future__ import annotations
