@@ -62,7 +62,7 @@ def hand_in(
     """
     place = cache_dir().absolute() / "submissions" / uuid.uuid4().hex
     try:
-        received = receive(Path(source), place)
+        received = receive(Path(source), place, name=name)
         registers = registered_in(received.folder)
         _refuse_taken(store, registers, account)
         facts = {"registers": registers, "trusted": trusted, "benchmarks": list(benchmarks)}

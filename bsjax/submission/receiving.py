@@ -92,7 +92,7 @@ class _File(NamedTuple):
     open: Callable[[], IO[bytes]]
 
 
-def receive(source: str | Path, into: str | Path, bounds: Bounds = Bounds()) -> Received:
+def receive(source: str | Path, into: str | Path, bounds: Bounds = Bounds(), name: str = "") -> Received:
     """Copy a folder or a zip file that is handed in into a folder that is named after its content.
 
     What operating systems and programs leave behind is left out: hidden files, ``__pycache__``. Of a single folder that
@@ -103,6 +103,7 @@ def receive(source: str | Path, into: str | Path, bounds: Bounds = Bounds()) -> 
         source: the folder, or the zip file.
         into: the folder to make the new one in.
         bounds: how large it may be.
+        name: what it is called, as is the folder of a plugin that is handed in alone; that of the source if not given.
 
     Raises:
         ValueError: it is no readable zip file; or it is too large, holds a name or a kind of file that could do harm,
@@ -120,11 +121,12 @@ def receive(source: str | Path, into: str | Path, bounds: Bounds = Bounds()) -> 
     """
     source, into = Path(source), Path(into)
     if source.is_dir():
-        return _received(source, _in_folder(source, source.resolve(), bounds), into, bounds)
+        found = _in_folder(source, source.resolve(), bounds)
+        return _received(source, found, into, bounds, name or source.resolve().name)
     refuse_pipe(source)
     with _Guarded(source, bounds) as file, opened(source, file, "pack it again") as archive:
         file.bounds = None
-        return _received(source, _in_zip(source, archive, bounds), into, bounds)
+        return _received(source, _in_zip(source, archive, bounds), into, bounds, name or source.stem)
 
 
 def declared_in(folder: Path, *registries: str) -> list[str]:
@@ -190,8 +192,8 @@ def _in_zip(source: Path, archive: zipfile.ZipFile, bounds: Bounds) -> Iterator[
         yield _File(path, member.file_size, partial(archive.open, member))
 
 
-def _received(source: Path, found: Iterator[_File], into: Path, bounds: Bounds) -> Received:
-    files = _arranged(source, _checked(source, found, bounds))
+def _received(source: Path, found: Iterator[_File], into: Path, bounds: Bounds, name: str) -> Received:
+    files = _arranged(_checked(source, found, bounds), name)
     with explaining(f"receive {printable(source.name)}", into):
         into.mkdir(parents=True, exist_ok=True)
         for old in into.glob(f"{_ASIDE}*"):  # of processes that were killed
@@ -260,11 +262,12 @@ def _is_skipped(path: str) -> bool:
     return is_left_behind(path) or "__pycache__" in path.split("/")
 
 
-def _arranged(source: Path, files: Sequence[_File]) -> list[_File]:
+def _arranged(files: Sequence[_File], name: str) -> list[_File]:
     """The files without a folder that holds all of them; those of a single plugin in a folder of its name."""
     names = {file.name for file in files}
     if "__init__.py" in names:
-        above = re.sub(r"\W", "_", source.resolve().name if source.is_dir() else source.stem)
+        above = re.sub(r"\W", "_", name)
+        above = above if above.isidentifier() else f"plugin_{above}"  # as a package of Python is called
         return [file._replace(name=f"{above}/{file.name}") for file in files]
     [top, *others] = {name.partition("/")[0] for name in names} or {""}
     if others or top in names or top in KINDS or f"{top}/__init__.py" in names:

@@ -188,8 +188,11 @@ def checked(at: At) -> Came:
     peak = process.watch.peak
     if process.passed == "memory":
         return Came("memory", process.reason, peak)
-    last = next((line for line in reversed(process.log.splitlines()) if line.strip()), "")
-    return Came("failed", process.passed and process.reason or last, peak) if process.reason else Came(peak=peak)
+    if not process.reason:
+        return Came(peak=peak)
+    failed = [line.split(maxsplit=2)[-1] for line in said.splitlines() if line.startswith("  FAILED")]
+    why = f"the checklist: not so: {'; '.join(failed)}" if failed else process.log.strip().rpartition("\n")[2]
+    return Came("failed", process.passed and process.reason or " ".join(why.split()), peak)
 
 
 def scored_on_public(at: At) -> Came:

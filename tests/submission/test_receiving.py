@@ -93,6 +93,14 @@ def test_the_layouts_of_submissions(files, kept, kinds, tmp_path, into):
         assert [plugin.folder.relative_to(folder).as_posix() for plugin in found] == [kept]
 
 
+def test_a_plugin_that_is_handed_in_alone_is_a_package_by_the_name_of_the_submission(tmp_path, into):
+    files = {"__init__.py": MODEL, "test.py": ""}
+    first, second = (zipped(tmp_path / name, files) for name in ("0123.zip", "4567.zip"))
+    received = [receive(source, into, name="my-model") for source in (first, second)]
+    assert received[0] == received[1] and (received[0].folder / "my_model" / "test.py").is_file()
+    assert (receive(first, into).folder / "plugin_0123" / "test.py").is_file()
+
+
 @pytest.mark.parametrize("name", ["yourbenchmark", "myexperiment2024"])
 def test_the_tutorials_are_taken(name, into):
     folder = receive(REPOSITORY / "tests" / "submission" / "tutorials" / name, into).folder
