@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bsjax.benchmarks.ceilings import Ceiling, KnownCeiling
 from bsjax.labelled import metric_registry
+from bsjax.labelled.ceilings.consistency import SplitHalfReliability
 from bsjax.labelled.metric import CeilingOf, as_metric
 
 if TYPE_CHECKING:
@@ -100,18 +101,22 @@ def metric_words(metric: Any) -> str:
     """A metric or ceiling in words.
 
     Example:
-        >>> from bsjax import load_metric
+        >>> from bsjax import load_ceiling, load_metric
         >>> metric_words(load_metric("ridge"))
         'ridge regression, alpha 1, cross-validated (ridge)'
+        >>> metric_words(load_ceiling("internal_consistency", consistency_metric=load_metric("cka")))
+        'split-half reliability over repetitions, by cka (internal_consistency)'
     """
     made = as_metric(metric)
     if isinstance(made, CeilingOf):
         return f"agreement of people among themselves, by {metric_words(made.metric)}"
     if isinstance(metric, partial):  # a ceiling around a ceiling, such as with_error_over_stimuli
         metric = metric.args[0] if metric.args else metric.func
-    identifier = as_metric(metric).identifier
-    if identifier in metric_registry:
-        return f"{metric_registry.summary(identifier).removeprefix('ceiling: ')} ({identifier})"
+    made = as_metric(metric)
+    if made.identifier in metric_registry:
+        by = made.consistency_metric if isinstance(made, SplitHalfReliability) else None
+        words = metric_registry.summary(made.identifier).removeprefix("ceiling: ")
+        return f"{words}{f', by {by.identifier}' if by else ''} ({made.identifier})"
     about = (type(metric).__doc__ or "") if not hasattr(metric, "__name__") else (metric.__doc__ or "")
     line = about.strip().partition("\n")[0].rstrip(".")
     return line[:1].lower() + line[1:] or getattr(metric, "__name__", type(metric).__name__)

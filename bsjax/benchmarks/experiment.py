@@ -9,6 +9,7 @@ import numpy as np
 
 from bsjax.data import DataAssembly, NeuroidAssembly, StimulusSet
 from bsjax.labelled.align import STIMULUS, at_positions, require
+from bsjax.labelled.metric import Metric
 from bsjax.models import place_on_screen
 from bsjax.models.brain_model import looks_at_images
 
@@ -73,14 +74,16 @@ def complete(
     require(assembly, needs, f"the assembly of {identifier!r}", *more, hint=hint)
 
 
-def needs_of_recordings(declared: TimeBins | None) -> dict[str, Sequence[str]]:
-    """The coordinates that recordings must have, those of the time bins unless they are declared.
+def needs_of_recordings(declared: TimeBins | None, metric: Metric) -> dict[str, Sequence[str]]:
+    """The coordinates that recordings must have: what a metric splits by, and time bins unless they are declared.
 
     Example:
-        >>> needs_of_recordings([(70, 170)])
-        {'neuroid': ['region']}
+        >>> from bsjax import load_metric
+        >>> needs_of_recordings([(70, 170)], load_metric("ridge"))
+        {'presentation': ['stimulus_id', 'object_name'], 'neuroid': ['region']}
     """
-    return {"neuroid": ["region"], **({"time_bin": TIMES} if declared is None else {})}
+    times = {"time_bin": TIMES} if declared is None else {}
+    return {"presentation": metric.split_coords, "neuroid": ["region"], **times}
 
 
 def stimuli_of(assembly: DataAssembly, identifier: str) -> StimulusSet:

@@ -93,7 +93,10 @@ def print_against_people(compared: AgainstPeople) -> None:
 def draw_against_people(compared: AgainstPeople, figure: Path) -> None:
     """Draw models beside people; where there is no experiment to draw, say so."""
     if not compared.people:
-        complain("nothing to draw: no experiment of Geirhos2021 has an error consistency of every model")
+        complain(
+            "nothing to draw: no experiment of Geirhos2021 has an error consistency of every model; score all with "
+            "--benchmark 'Geirhos2021*-error_consistency'"
+        )
         return
     from bsjax.plots.model_vs_human import plot_model_vs_human
 

@@ -11,7 +11,9 @@ MEANINGS = {
     "neuroid_id": "a name of each neuron, site or voxel",
     "region": "where it was recorded, e.g. V1, V2, V4 or IT",
     "time_bin_start": "when each time bin begins, in ms after stimulus onset",
-    "time_bin_end": "when each time bin ends, in ms after stimulus onset",
+    "time_bin_end": "when each time bin ends, in ms after stimulus onset; for responses without a dimension time_bin, "
+    "assembly.assign_coords(time_bin_start=70, time_bin_end=170)",
+    "object_name": "what the stimulus shows, e.g. its category",
     "subject": "who answered, or was recorded from",
     "truth": "the right answer to the stimulus",
     "condition": "within which right and wrong are compared, e.g. the contrast, or one value for all",

@@ -98,6 +98,11 @@ class Metric(ABC):
         return None
 
     @property
+    def split_coords(self) -> Sequence[str]:
+        """The coordinates of a target's presentations that it splits by, if it makes splits."""
+        return ()
+
+    @property
     def takes_many(self) -> bool:
         """Whether many sources are scored in one program."""
         return type(self).of_many is not Metric.of_many
@@ -216,6 +221,11 @@ class CrossValidated(Metric):
 
     def __post_init__(self) -> None:
         keep(self, crossvalidation=CrossValidation.from_kwargs(self.crossvalidation_kwargs))
+
+    @property
+    def split_coords(self) -> Sequence[str]:
+        """Those of its splits."""
+        return self.crossvalidation.coords
 
     def folds_of(self, target: xr.DataArray) -> Splits:
         """The splits of a target."""

@@ -13,7 +13,7 @@ from bsjax.labelled.align import DRAWN_ROW, STIMULUS, coordinate, listed, origin
 from bsjax.labelled.settings import whole_number
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
-_WITHOUT_STRATA = 'pass crossvalidation_kwargs={"stratification_coord": None} to split without strata'
+WITHOUT_STRATA = 'pass crossvalidation_kwargs={"stratification_coord": None} to split without strata'
 
 
 class WithTarget(NamedTuple):
@@ -90,13 +90,19 @@ class CrossValidation:
         if self.stratification_coord is not None:
             kept = "cannot keep the shares of strata"
             if self.contiguous:
-                raise ValueError(f"blocks of presentations {kept}: {_WITHOUT_STRATA}")
+                raise ValueError(f"blocks of presentations {kept}: {WITHOUT_STRATA}")
             if self.group_coord is not None and not self.kfold:
-                raise ValueError(f"random splits of whole groups {kept}: pass kfold=True, or {_WITHOUT_STRATA}")
+                raise ValueError(f"random splits of whole groups {kept}: pass kfold=True, or {WITHOUT_STRATA}")
         for name, size in self._sizes.items():
             if size is not None and not (isinstance(size, float) and 0 < size < 1):
                 if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
                     raise ValueError(f"{name} must be a share between 0 and 1, or a number of stimuli, got {size!r}")
+
+    @property
+    def coords(self) -> list[str]:
+        """The coordinates of presentations that it goes by."""
+        named = (self.split_coord, self.stratification_coord, self.group_coord, self.contiguous)
+        return [name for name in named if isinstance(name, str)]
 
     @property
     def _sizes(self) -> dict[str, Any]:
@@ -204,7 +210,7 @@ class CrossValidation:
         try:
             return coordinate(assembly, self.stratification_coord, "presentation", what)
         except ValueError as missing:
-            raise ValueError(f"{missing}. It stratifies the splits: {_WITHOUT_STRATA}") from None
+            raise ValueError(f"{missing}. It stratifies the splits: {WITHOUT_STRATA}") from None
 
     def _groups(self, assembly: xr.DataArray, what: str) -> np.ndarray | None:
         """The number of each presentation's group."""
@@ -228,7 +234,7 @@ class CrossValidation:
             if len(few):
                 raise ValueError(
                     f"too few stimuli to stratify {self.splits} splits by {self.stratification_coord!r}: "
-                    f"{listed(few, 'value(s)')}; {_WITHOUT_STRATA}"
+                    f"{listed(few, 'value(s)')}; {WITHOUT_STRATA}"
                 )
         from sklearn import model_selection as sk  # takes half a second, and many a process splits nothing
 
@@ -257,7 +263,7 @@ class CrossValidation:
             few = ""
             if strata is not None:
                 values = f"{self.stratification_coord!r} has {len(np.unique(strata))} values"
-                few = f"; {values}, all of which have to train and to test: {_WITHOUT_STRATA}"
+                few = f"; {values}, all of which have to train and to test: {WITHOUT_STRATA}"
             into = f"{self.splits} folds" if self.kfold else parts
             raise ValueError(f"{number} of {what} cannot be split into {into}{few}: use others") from error
 

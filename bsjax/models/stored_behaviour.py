@@ -72,7 +72,9 @@ class StoredBehaviour:
         """
         if Task(task) is not Task.label:
             raise ValueError(
-                f"model {self.identifier!r} is a table of choices: it does the task label, not {Task(task).value}"
+                f"model {self.identifier!r} is a table of choices: it does the task label, not {Task(task).value}. "
+                "Score it on benchmarks that ask for a choice, such as 'Geirhos2021*'; `bsjax show BENCHMARK` says "
+                "what one asks for"
             )
         self._asked = True
         given = () if fitting_stimuli is None or isinstance(fitting_stimuli, str) else fitting_stimuli

@@ -59,7 +59,7 @@ def test_what_it_cannot_do_is_said():
     model = StoredBehaviour({"": table(["a"], ["cat"])}, "mine")
     with pytest.raises(ValueError, match="start_task"):
         model.look_at(["a"])
-    with pytest.raises(ValueError, match="it does the task label, not odd_one_out"):
+    with pytest.raises(ValueError, match=r"it does the task label, not odd_one_out. Score it on .* 'Geirhos2021"):
         model.start_task("odd_one_out")
     with pytest.raises(ValueError, match="nothing to record from"):
         model.start_recording("IT", [(70, 170)])

@@ -74,26 +74,37 @@ def test_a_benchmark_that_does_not_load(plugin):
 
 
 def test_a_benchmark_whose_data_are_missing_values(plugin):
-    folder = plugin(
+    found = items(a_recording(plugin, '"region": ("neuroid", ["V1"])'))
+    assert [problem.split(":")[0] for problem in found["data"]] == [
+        "1 of 2 values is NaN, first at stimulus_id b, neuroid_id n",
+        "the assembly has no attrs['stimulus_set']",
+    ]
+
+
+def test_a_benchmark_whose_data_do_not_do_for_a_score(plugin):
+    [problem] = items(a_recording(plugin, '"animal": ("neuroid", ["Chabo"])'))["scores"]
+    for word in ("'object_name'", "'region'", "'time_bin_start'", "attrs['stimulus_set']"):
+        assert word in problem
+
+
+def a_recording(plugin, coordinate):
+    """A plugin with a benchmark whose recordings lack most of what a score takes."""
+    return plugin(
         "doe",
-        """
+        f"""
         import numpy as np
         from bsjax import NeuroidAssembly, Score, benchmark_registry, load_metric
         from bsjax.benchmarks import NeuralBenchmark
 
         def build():
-            assembly = NeuroidAssembly([[1.0], [np.nan]], dims=["presentation", "neuroid"], coords={
+            assembly = NeuroidAssembly([[1.0], [np.nan]], dims=["presentation", "neuroid"], coords={{
                 "stimulus_id": ("presentation", ["a", "b"]), "neuroid_id": ("neuroid", ["n"]),
-                "region": ("neuroid", ["V1"])})
+                {coordinate}}})
             return NeuralBenchmark("Doe2026.V1-ridge", assembly, load_metric("ridge"), 8, 1, lambda: Score(1.0))
 
         benchmark_registry["Doe2026.V1-ridge"] = build
         """,
     )
-    assert [problem.split(":")[0] for problem in items(folder)["data"]] == [
-        "1 of 2 values is NaN, first at stimulus_id b, neuroid_id n",
-        "the assembly has no attrs['stimulus_set']",
-    ]
 
 
 def test_identifiers_that_are_taken_or_hidden(plugin):

@@ -36,6 +36,8 @@ def recordings(repetitions: int = 3, neuroids: int = 5, noise: float = 0.3) -> N
             "repetition": ("presentation", np.repeat(np.arange(repetitions), len(IDS))),
             "neuroid_id": ("neuroid", [f"n{number}" for number in range(neuroids)]),
             "region": ("neuroid", ["V4", "IT", "IT", "V4", "IT"][:neuroids]),
+            "time_bin_start": 70,
+            "time_bin_end": 170,
         },
         attrs={"source": "an experiment that nobody made"},
     )

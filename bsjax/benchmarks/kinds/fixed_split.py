@@ -144,7 +144,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     def ask(self, candidate: BrainModel) -> None:
         """Nothing of the model; data that lack something say so before it looks at any stimulus."""
         for assembly in (self.train, self.test):
-            complete(assembly, self.identifier, needs_of_recordings(self.time_bins))
+            complete(assembly, self.identifier, needs_of_recordings(self.time_bins, as_metric(self.metric)))
 
     def stimuli_for(self, candidate: BrainModel) -> list[StimulusSet]:
         """The training and the test stimuli as the model is to see them."""

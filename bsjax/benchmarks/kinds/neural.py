@@ -24,8 +24,10 @@ from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.core.disk_errors import warn_once
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
-from bsjax.labelled.metric import as_metric
+from bsjax.labelled.align import STIMULUS
+from bsjax.labelled.metric import Metric, as_metric
 from bsjax.labelled.normalise import Normalisation
+from bsjax.labelled.splits import WITHOUT_STRATA
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -46,7 +48,8 @@ class NeuralBenchmark(BenchmarkBase):
             ``stimulus_id``, ``neuroid_id``, ``region`` (one value) and optionally ``repetition``; repetitions are
             averaged for the comparison. ``assembly.stimulus_set`` holds the stimuli.
         similarity_metric: ``metric(source, target) -> Score``, e.g. ``load_metric("pls")``. Where there are several
-            time bins, both have the dimension ``time_bin``.
+            time bins, both have the dimension ``time_bin``. CKA and RDMs get their error by influence where no other
+            one is asked for.
         visual_degrees: width of the stimuli in degrees of visual angle. If ``None``, it is the ``degrees``
             column of the stimulus set; if there is none either, the size is unknown and each image fills the
             model's field.
@@ -93,7 +96,8 @@ class NeuralBenchmark(BenchmarkBase):
     ) -> None:
         normalisation = as_metric(similarity_metric).normalisation if normalisation is None else normalisation
         super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
-        self.metric = similarity_metric
+        known = isinstance(similarity_metric, Metric)  # of any other callable there is nothing to ask for
+        self.metric = similarity_metric.with_interval() if known else similarity_metric
         self.visual_degrees = visual_degrees
         self.number_of_trials = number_of_trials
         self.region = region
@@ -134,7 +138,10 @@ class NeuralBenchmark(BenchmarkBase):
 
     def ask(self, candidate: BrainModel) -> None:
         """Nothing of the model; data that lack something say so before it looks at any stimulus."""
-        complete(self._assembly, self.identifier, needs_of_recordings(self.time_bins))
+        metric = as_metric(self.metric)
+        lost = [name for name in metric.split_coords if name not in (STIMULUS, *self._assembly.coords)]
+        hint = f". Its metric splits by {', '.join(lost)}: {WITHOUT_STRATA}" if lost else ""
+        complete(self._assembly, self.identifier, needs_of_recordings(self.time_bins, metric), hint=hint)
 
     def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> NeuroidAssembly:
         """The model's responses, in the region and the time bins of the data.

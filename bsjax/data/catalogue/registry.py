@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bsjax.core.discovery.folders import search_path
 from bsjax.core.registry import Registry, UnknownIdentifier
 from bsjax.data.catalogue.published import KINDS, Published, Status, published, status, status_of_files
 from bsjax.data.importers.importing import imported_files, imported_folder
@@ -73,7 +74,8 @@ def load_stimulus_set(identifier: str, **options: Any) -> StimulusSet:
         Traceback (most recent call last):
         ...
         bsjax.core.registry.UnknownIdentifier: unknown stimulus set 'Cowley2026.v4'; nearest: Cowley2026.V4; see \
-`list(bsjax.stimulus_set_registry)`
+`list(bsjax.stimulus_set_registry)`; data of your own are looked for in folders of $BSJAX_PLUGINS or --plugins, and \
+none is given
     """
     if identifier not in stimulus_set_registry and identifier in data_registry:
         raise UnknownIdentifier(f"{identifier!r} is a data set, not a stimulus set: use bsjax.load_dataset")
@@ -142,7 +144,13 @@ def access_of(identifier: str) -> str:
 
 
 def _load(registry: Registry, identifier: str, options: dict[str, Any]) -> Any:
-    factory = registry[identifier]
+    try:
+        factory = registry[identifier]
+    except UnknownIdentifier as unknown:
+        if search_path():
+            raise
+        where = "data of your own are looked for in folders of $BSJAX_PLUGINS or --plugins, and none is given"
+        raise UnknownIdentifier(f"{unknown}; {where}") from None
     try:
         signature = inspect.signature(factory)
     except (TypeError, ValueError):  # some callables of C have none

@@ -42,6 +42,7 @@ _NAMES = re.compile(
     r"[A-Z][A-Za-z'-]*(18|19|20)\d\d[a-z]?[A-Za-z0-9]*([._-][A-Za-z0-9._-]+)?"  # author, year, part
     r"|[a-z]+\.[bn]\.[mh]\.[A-Z][A-Za-z'-]*\.\d+"  # requested: behaviour or neurons, monkey or human, proposer, number
 )
+_TIMES = ("time_bin_start", "time_bin_end")
 _REQUESTED_FILE = re.compile(r"(?:[a-zA-Z0-9]+_?)?(?!0)(\d+)\.(?:jpg|jpeg|png|mp4)")
 
 
@@ -142,7 +143,8 @@ def check_assembly(
     Example:
         >>> responses = xr.DataArray([[1.0], [float("nan")]], dims=["presentation", "neuroid"], coords={
         ...     "stimulus_id": ("presentation", ["a", "b"]), "repetition": ("presentation", [0, 0]),
-        ...     "neuroid_id": ("neuroid", ["n1"]), "animal": ("neuroid", ["Chabo"])})
+        ...     "neuroid_id": ("neuroid", ["n1"]), "animal": ("neuroid", ["Chabo"]),
+        ...     "time_bin_start": 70, "time_bin_end": 170})
         >>> for check in check_assembly(responses):
         ...     print(check.name, check.passed, *check.problems)
         class True
@@ -150,6 +152,7 @@ def check_assembly(
         nan False 1 of 2 values is NaN, first at stimulus_id b, neuroid_id n1: fill it in, or leave out its row
         repetition True
         region False no coordinate 'region' on neuroid: say where each neuroid is, e.g. ('neuroid', ['IT', ...])
+        time True
     """
     cls = resolve_assembly_class(assembly_class_name)
     stimuli = assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
@@ -349,7 +352,7 @@ add another one']
             f"Brain-Score loses the name of a coordinate that is alone on its dimension ({', '.join(alone)}): "
             "add another one"
         )
-    lacking = [name for name in ("time_bin_start", "time_bin_end") if name not in assembly.coords]
+    lacking = [name for name in _TIMES if name not in assembly.coords or assembly[name].dims != ("time_bin",)]
     if "time_bin" in assembly.dims and lacking:
         problems.append(f"time_bin has no coordinate {' and '.join(lacking)}: add the limits in ms")
     return problems
@@ -492,6 +495,14 @@ class _Assembly:
         advice = "say where each neuroid is, e.g. ('neuroid', ['IT', ...])"
         return presence_problems(self.array, "region", "neuroid", advice) if self.is_of_neuroids else None
 
+    def time_problems(self) -> list[str] | None:
+        """Recordings without time bins that do not say when they were made."""
+        if not self.is_of_neuroids or issubclass(self.cls, ModelFeaturesAssembly) or "time_bin" in self.array.dims:
+            return None
+        said = set(_TIMES) <= set(self.array.coords)
+        advice = "say it in ms after stimulus onset, e.g. assembly.assign_coords(time_bin_start=70, time_bin_end=170)"
+        return [] if said else [f"no time_bin_start and time_bin_end, which benchmarks record a model at: {advice}"]
+
     @property
     def is_of_neuroids(self) -> bool:
         """Whether it has a dimension of neuroids."""
@@ -529,6 +540,7 @@ ASSEMBLY_CHECKS: tuple[Item[_Assembly], ...] = (
     Item("nan", "no value is missing", _Assembly.nan_problems),
     Item("repetition", "presentations say which repetition they are", _Assembly.repetition_problems),
     Item("region", "neuroids say which region they are in", _Assembly.region_problems),
+    Item("time", "recordings say when they were made", _Assembly.time_problems),
     Item("aligned", "every stimulus id is in the stimulus set", _with_stimuli(alignment_problems)),
     Item("types", "coordinates and columns of one name are of one type", _with_stimuli(type_problems)),
 )

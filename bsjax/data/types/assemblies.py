@@ -18,7 +18,10 @@ class NeuroidAssembly(DataAssembly):
     """Recordings of neuroids (neurons, sites, voxels, model units): presentation x neuroid, or x time_bin as
     well.
 
-    Coordinates that the data standard asks for: ``stimulus_id`` on presentation, ``neuroid_id`` on neuroid.
+    Coordinates that the data standard asks for: ``stimulus_id`` on presentation, ``neuroid_id`` on neuroid. A benchmark
+    asks for more: ``region`` on neuroid, ``repetition`` for a ceiling, and when the responses were recorded,
+    ``time_bin_start`` and ``time_bin_end`` in ms after stimulus onset. These lie on the dimension time_bin, which is
+    needed where there are several bins; of a single one they may be two numbers without a dimension.
 
     Example:
         >>> NeuroidAssembly([[1., float("nan")]], dims=["presentation", "neuroid"], coords={

@@ -46,7 +46,14 @@ def committed_layers(model: ModelCommitment, region: str) -> list[str]:
         f"{len(model.layers)} by {benchmark.identifier}; give region_layer_map= to go without",
         stacklevel=4,
     )
-    choice = choose_layers(model, benchmarks={region: benchmark}, nested=False, n_bootstrap=0)
+    try:
+        choice = choose_layers(model, benchmarks={region: benchmark}, nested=False, n_bootstrap=0)
+    except (FileNotFoundError, PermissionError, ConnectionError) as error:
+        raise type(error)(
+            f"{error}. Model {model.identifier!r} has no region_layer_map, and its layer for {region} is chosen by "
+            "these data: give region_layer_map=, or choose by a benchmark whose data are here, e.g. "
+            "`bsjax layers MODEL -b V1=Simulated.V1-cka --save layers.json`"
+        ) from error
     layers = [choice.regions[region].layer]
     if place is not None:
         note = {"bsjax": __version__, "model": model.identifier, "benchmark": benchmark.identifier}

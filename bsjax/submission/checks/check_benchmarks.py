@@ -7,19 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from bsjax.benchmarks import benchmark_registry
+from bsjax.benchmarks import (
+    BehavioralBenchmark,
+    NeuralBenchmark,
+    PropertiesBenchmark,
+    TrainTestNeuralBenchmark,
+    benchmark_registry,
+)
 from bsjax.data import PropertyAssembly
 from bsjax.data.publishing.checklist import Check, id_problems, name_problems, nan_problems
 from bsjax.labelled import Score
+from bsjax.models import Task, load_model
 from bsjax.submission.checks.attempt import attempt, check
 from bsjax.submission.checks.bibtex import bibtex_problems
 
 _PARENTS = ("V1", "V2", "V4", "IT", "behavior", "engineering")
+_SCORED = "pixels"
 _METRIC = re.compile(r"(.+)-([A-Za-z0-9][A-Za-z0-9_]*)")
 
 
 def check_benchmark(identifier: str) -> list[Check]:
-    """Load a benchmark, look at what it says of itself, and compute its ceiling. It scores no model.
+    """Load a benchmark, look at what it says of itself, compute its ceiling, and score a built-in model on it.
+
+    Benchmarks of a class of their own are not scored.
 
     Example:
         >>> for item in check_benchmark("Simulated.V1-ridge"):
@@ -31,6 +41,7 @@ def check_benchmark(identifier: str) -> list[Check]:
         bibtex False
         ceiling True
         data True
+        scores True
     """
     benchmark, problem = attempt(lambda: benchmark_registry[identifier]())
     checks = [check("loads", "the benchmark loads", problem)]
@@ -45,6 +56,7 @@ def check_benchmark(identifier: str) -> list[Check]:
         check("bibtex", "bibtex names the publication", *bibtex_problems(getattr(benchmark, "bibtex", "") or "")),
         check("ceiling", "the ceiling is above 0 and at most 1", _ceiling(benchmark)),
         *_data(benchmark),
+        *_scores(benchmark),
     ]
 
 
@@ -109,3 +121,17 @@ def _data(benchmark: Any) -> list[Check]:
     elif "stimulus_id" in stimuli:
         problems += id_problems(stimuli.set_index("stimulus_id").index)
     return [check("data", "its data have no missing value, and each stimulus an id", *problems)]
+
+
+def _scores(benchmark: Any) -> list[Check]:
+    """Whether it has all that a score takes, of benchmarks that ask for what a built-in model can do."""
+    asks = f"{_SCORED}, a built-in model, has a score"
+    if isinstance(benchmark, BehavioralBenchmark):
+        if benchmark.task is Task.label:
+            return [Check("scores", asks, skipped=f"{_SCORED} names no objects: score a model that does")]
+    elif not isinstance(benchmark, (NeuralBenchmark, PropertiesBenchmark, TrainTestNeuralBenchmark)):
+        return []
+    score, problem = attempt(lambda: benchmark(load_model(_SCORED)))
+    if score is not None and np.isnan(score.values).any():
+        problem = f"its score is NaN: {score.provenance.reason or 'are its responses constant?'}"
+    return [check("scores", asks, problem)]

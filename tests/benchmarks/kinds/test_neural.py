@@ -214,6 +214,27 @@ def test_all_that_is_missing_is_named_at_once(model):
         assert words in str(raised.value)
 
 
+def test_what_the_metric_splits_by_is_named_with_the_rest(trials, model):
+    lacking = trials.isel(time_bin=0, drop=True)
+    with pytest.raises(ValueError, match="no coordinate 'object_name' on dimension 'presentation'") as raised:
+        benchmark(lacking, similarity_metric=load_metric("ridge"))(model())
+    for words in (
+        "assign_coords(time_bin_start=70, time_bin_end=170)",
+        'crossvalidation_kwargs={"stratification_coord"',
+    ):
+        assert words in str(raised.value)
+    named = lacking.assign_coords(time_bin_start=70, time_bin_end=170)
+    assert benchmark(named)(model()).value == benchmark(trials)(model()).value
+
+
+@pytest.mark.parametrize("name", ["cka", "rdm"])
+def test_similarities_have_an_error_in_benchmarks(trials, model, name):
+    score = benchmark(trials, similarity_metric=load_metric(name))(model())
+    asked = benchmark(trials, similarity_metric=load_metric(name, error="jackknife"))(model())
+    assert score.unceiled.error > 0 and score.interval().low < score < score.interval().high
+    assert float(score) == pytest.approx(float(asked)) and score.unceiled.error != asked.unceiled.error
+
+
 def test_data_without_stimuli_are_an_error(trials, model):
     del trials.attrs["stimulus_set"]
     with pytest.raises(ValueError, match=r"has no attrs\['stimulus_set'\]"):

@@ -118,6 +118,7 @@ def test_names_of_files_for_requested_experiments(tmp_path):
         (lambda a: a.drop_vars("stimulus_id"), "class", "no coordinate 'stimulus_id'"),
         (lambda a: a.rename(neuroid="unit"), "class", "expected the dimensions presentation, neuroid"),
         (lambda a: a.expand_dims("time_bin"), "coordinates", "time_bin_start and time_bin_end"),
+        (lambda a: a.drop_vars("time_bin_end"), "time", "assign_coords(time_bin_start=70, time_bin_end=170)"),
         (lambda a: a.isel(presentation=slice(0)), "class", "dimension presentation is empty"),
         (lambda a: a.astype(str), "class", "expected numbers"),
         (lambda a: a.assign_coords(neuroid_id=("neuroid", ["n"] * 5)), "class", "'neuroid_id' repeats n"),

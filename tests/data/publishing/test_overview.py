@@ -11,6 +11,8 @@ from bsjax.data.publishing.overview import count_missing, overview
 from bsjax.data.publishing.thumbnails import thumbnail_sheet
 from tests.support import lab
 
+TIMES = ("time_bin_start", "time_bin_end")
+
 
 def test_an_assembly():
     assembly = lab.recordings().assign_coords(day=3, both=(("presentation", "neuroid"), np.ones((18, 5))))
@@ -21,7 +23,7 @@ def test_an_assembly():
     assert seen.n_missing == 2
     assert seen.repeats == {2: 4, 3: 2}
     columns = {column.name: column for column in seen.columns}
-    assert [*columns] == ["stimulus_id", "repetition", "both", "neuroid_id", "region", "day"]
+    assert [*columns] == ["stimulus_id", "repetition", "both", "neuroid_id", "region", *TIMES, "day"]
     assert (columns["repetition"].n_distinct, columns["repetition"].examples) == (3, "0 to 2")
     assert (columns["region"].dtype, columns["region"].examples) == ("text", "V4, IT")
     assert columns["day"].dims == () and columns["both"].dims == ("presentation", "neuroid")

@@ -10,7 +10,7 @@ import pytest
 import bsjax
 from bsjax import ModelCommitment
 from bsjax.adapters import from_jax, from_stored, unit_preprocessing
-from bsjax.scoring.layers import choice
+from bsjax.scoring.layers import choice, commitment
 
 BIN = [(0, 100)]
 CHOICE = "model 'small' has no region_layer_map: choosing its layer for V1 among 2 by Simulated.V1-cka"
@@ -74,6 +74,16 @@ def test_a_kept_choice_that_is_damaged_is_made_again(kept, content):
     with pytest.warns(UserWarning, match=CHOICE):
         small().start_recording("V1", BIN)
     assert json.loads(kept.read_text())["V1"] == ["edges"]
+
+
+def test_data_that_cannot_be_had_leave_other_ways(monkeypatch):
+    def offline(*args, **kwargs):
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(commitment, "choose_layers", offline)
+    with pytest.warns(UserWarning, match=CHOICE), pytest.raises(ConnectionError, match="^no network") as raised:
+        small().start_recording("V1", BIN)
+    assert "`bsjax layers MODEL -b V1=Simulated.V1-cka --save" in str(raised.value)
 
 
 def test_other_candidates_are_another_choice(kept):
