@@ -21,7 +21,6 @@ from bsjax.benchmarks import benchmark_registry
 from bsjax.core.digests.arrays import file_digest
 from bsjax.core.discovery import Plugin, one_line, plugins_under, use_plugins
 from bsjax.core.files import as_json, write_atomically
-from bsjax.core.identity.local_files import digests_of_plugin
 from bsjax.core.watching import Stop
 from bsjax.labelled import Score
 from bsjax.models import model_registry
@@ -137,10 +136,7 @@ class At:
             )
         installed = self.folder.parent / ENVIRONMENT
         readable = (self.folder, *([installed] if installed.exists() else ()))
-        return Sandbox(readable, variables=self._variables(), limits=self.limits(seconds), contained=not self.trusted)
-
-    def _variables(self) -> dict[str, str]:
-        return {"BSJAX_PLUGINS": str(self.folder)}
+        return Sandbox(readable, (), {"BSJAX_PLUGINS": str(self.folder)}, self.limits(seconds), not self.trusted)
 
     @property
     def models(self) -> list[str]:
@@ -305,8 +301,8 @@ def handed_in(at: At) -> Iterator[HandedIn]:
         yield HandedIn("stored", values, digest, sandbox, made.python)
     for plugin in at.plugins:
         for model in [each.identifier for each in plugin.declarations if each.registry == "model_registry"]:
-            files = [f"{name} {digest}" for name, digest in digests_of_plugin(plugin.folder).items()]
-            digest = digest_of(model, *files, *versions, sys.version)
+            # By all files, as a plugin may read what lies beside it, and what it reads there is not noted on this side.
+            digest = digest_of(model, at.submission.content, *versions, sys.version)
             yield HandedIn("build", {"plugins": str(at.folder), "model": model}, digest, sandbox, made.python)
 
 
