@@ -243,11 +243,7 @@ def claim_next(
     Returns:
         The step; None where there is nothing to do.
     """
-    before = tables.steps.alias()
-    earlier = before.c.submission_id == _steps.submission_id, before.c.position < _steps.position
-    open_before = exists().where(*earlier, before.c.state.not_in(_PASSED))
-    of = [column for column in _steps if column.name != "log"]
-    asked = select(*of).where(_steps.state.in_(("queued", "running")), ~open_before).order_by(_steps.id)
+    asked = _whose_turn_it_is()
     asked = asked if submission_id is None else asked.where(_steps.submission_id == submission_id)
     with _changing(store) as connection:
         now = now_by_database(connection)
@@ -265,6 +261,23 @@ def claim_next(
             found = connection.execute(select(tables.steps).where(_steps.id == row["id"])).mappings().one()
             return _as_step(found)
     return None
+
+
+def waiting_for_workers(store: ResultStore) -> list[Step]:
+    """The steps that a worker could take now, the oldest first."""
+    with store.reading() as connection:
+        now = now_by_database(connection)
+        rows = connection.execute(_whose_turn_it_is()).mappings().all()
+    return [_as_step({**row, "log": ""}) for row in rows if row["state"] == "queued" or row["expires"] <= now]
+
+
+def _whose_turn_it_is() -> Any:
+    """What asks for the steps that are queued or running, and whose earlier steps are done."""
+    before = tables.steps.alias()
+    earlier = before.c.submission_id == _steps.submission_id, before.c.position < _steps.position
+    open_before = exists().where(*earlier, before.c.state.not_in(_PASSED))
+    of = [column for column in _steps if column.name != "log"]
+    return select(*of).where(_steps.state.in_(("queued", "running")), ~open_before).order_by(_steps.id)
 
 
 def heartbeat(store: ResultStore, step_id: int, worker: str, seconds: float, note: str = "") -> bool:
@@ -566,7 +579,7 @@ def _as_submission(row: Mapping[Any, Any]) -> Submission:
     return Submission(**values)
 
 
-def _as_step(row: RowMapping) -> Step:
+def _as_step(row: Mapping[Any, Any]) -> Step:
     names = [name for name in Step.__dataclass_fields__ if name not in ("submission", "worker")]
     return Step(submission=row["submission_id"], worker=row["owner"], **{name: row[name] for name in names})
 

@@ -187,8 +187,11 @@ def checked(at: At) -> Came:
     if not process.reason:
         return Came(peak=peak)
     failed = [line.split(maxsplit=2)[-1] for line in said.splitlines() if line.startswith("  FAILED")]
-    why = f"the checklist: not so: {'; '.join(failed)}" if failed else process.log.strip().rpartition("\n")[2]
-    return Came("failed", process.passed and process.reason or " ".join(why.split()), peak)
+    last = process.log.strip().rpartition("\n")[2]
+    why = (
+        process.reason if process.passed or not (failed or last) else f"not so: {'; '.join(failed)}" if failed else last
+    )
+    return Came("failed", " ".join(why.split()), peak)
 
 
 def scored_on_public(at: At) -> Came:

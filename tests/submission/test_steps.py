@@ -140,3 +140,4 @@ def test_what_fails_says_why_in_one_line(store, tmp_path):
     (folder / "model.py").write_text("import os\nos._exit(7)\n")
     found, steps = handed_in(store, folder, benchmarks=[BENCHMARK])
     assert (found.state, steps["check"].state, steps["public"].state) == ("failed", "failed", "skipped")
+    assert "status 7" in found.reason

@@ -85,14 +85,40 @@ def work(
     memory: Annotated[
         str | None, typer.Option("--memory", metavar="SIZE", help="Take no step that may hold more, such as 16GB.")
     ] = None,
+    submission: Annotated[
+        str | None, typer.Option("--submission", metavar="ID", help="Take the steps of this submission alone.")
+    ] = None,
+    through: Annotated[
+        str | None,
+        typer.Option(
+            "--through",
+            metavar="COMMAND",
+            help="Have jobs of a cluster run them: 'sbatch --mem={memory}G --wrap={command}'.",
+        ),
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option("--dask", metavar="ADDRESS", help="Have the workers of this Dask scheduler run them.")
+    ] = None,
     results: Place = None,
 ) -> None:
     """Run the steps of submissions, one after the other; several workers share them."""
+    from bsjax.submission import elsewhere, queue
     from bsjax.submission.worker import work as run
 
+    def said(line: str) -> None:
+        typer.echo(printable(line))
+
     with open_store(results, read_only=False) as store:
+        if through is not None:
+            elsewhere.send(store, elsewhere.by_command(store, through), until_idle=once, said=said)
+            return
+        if dask is not None:
+            with elsewhere.by_dask(store, dask) as start:
+                elsewhere.send(store, start, until_idle=once, said=said)
+            return
         most = None if memory is None else parse_bytes(memory)
-        run(store, memory=most, until_idle=once, said=lambda line: typer.echo(printable(line)))
+        found = None if submission is None else queue.submission(store, submission).id
+        run(store, memory=most, submission=found, until_idle=once, said=said)
 
 
 @app.command()
