@@ -47,6 +47,18 @@ def test_the_python_with_torch(tmp_path):
     assert first.startswith("Score(") and "'1': (8, " in layers and second.startswith("Score(")
 
 
+def test_the_experiment_of_the_page_of_data_is_one(tmp_path):
+    from bsjax.data import check_assembly
+    from bsjax.data.files.netcdf import read_assembly
+
+    [block] = [block for block in re.findall(r"^```python\n(.*?)^```", PAGES["data"], re.MULTILINE | re.DOTALL)]
+    run(block, tmp_path)
+    recordings = read_assembly(tmp_path / "recordings.nc")
+    assert all(check.passed for check in check_assembly(recordings)), check_assembly(recordings)
+    for name, dim in re.findall(r"`(\w+)`[^|]*\| `(\w+)` \|", PAGES["data"]):
+        assert name == "subject" or recordings[name].dims == (dim,)
+
+
 def test_the_readme_opens_with_the_two_commands_and_fits_a_screen():
     first = SHELL.splitlines()[:2]
     assert [line.split("#")[0].strip() for line in first] == ["make score", "make test"]

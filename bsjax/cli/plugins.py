@@ -75,9 +75,10 @@ def new(
     ] = Path("."),
     plugins: Plugins = None,
 ) -> None:
-    """Write a plugin that works, to be changed from there; or a workflow for a repository of plugins.
+    """Write a plugin that works, or a workflow that checks plugins.
 
-    It has a small simulated example, tests that pass, and comments where your own data or network go.
+    The plugin is there to be changed: it has a small simulated example, tests that pass, and comments where your own
+    data or network go.
     """
     configure_jax()
     from bsjax.data.publishing.checklist import name_problems

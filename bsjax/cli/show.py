@@ -106,8 +106,8 @@ def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
     for number, setting in enumerate(settings):
         default = "" if setting.default is setting.empty else f" = {setting.default!r}"
         yield f"{'' if number else 'settings':<12}{setting.name}{default}"
-    kind = _class_of(factory) if registry.kind == "metric" else None
-    for heading, entries in (("takes", _taken(kind)), ("needs", _needed(kind))) if kind else ():
+    made = _made(factory) if registry.kind == "metric" else None
+    for heading, entries in () if made is None else (("takes", _taken(made)), ("needs", _needed(made))):
         for number, entry in enumerate(entries):
             text = textwrap.fill(entry, _WIDTH, initial_indent=" " * 12, subsequent_indent=" " * 12)
             yield text if number else f"{heading:<12}{text[12:]}"
@@ -116,31 +116,33 @@ def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
         yield f"{'plugin':<12}{plugin.folder}"
 
 
-def _class_of(factory: Any) -> type | None:
-    """The class of what a factory makes, if that can be told without settings."""
+def _made(factory: Any) -> Any:
+    """What a factory makes, or where it has settings without a default, the class if it is one."""
     try:
-        return factory if inspect.isclass(factory) else type(factory())
-    except TypeError:  # it has settings without a default
-        return None
+        return factory()
+    except TypeError:
+        return factory if inspect.isclass(factory) else None
 
 
-def _taken(kind: Any) -> list[str]:
+def _taken(made: Any) -> list[str]:
     """What a metric is called with: each argument, with the dimensions and coordinates that its call says it takes."""
-    doc = (inspect.getdoc(kind.__call__) or "").replace("``", "")
+    doc = (inspect.getdoc(made.__call__) or "").replace("``", "")
     section = re.search(r"^Args:\n(.*?)(?:\n\n|\Z)", doc, re.MULTILINE | re.DOTALL)
     entries = re.findall(r"^    (\S[^:\n]*): (.*(?:\n {8}.*)*)", section[1] if section else "", re.MULTILINE)
     return [f"{name}: {' '.join(words.split())}" for name, words in entries]
 
 
-def _needed(kind: type) -> list[str]:
+def _needed(made: Any) -> list[str]:
     """The coordinates that a metric needs, and what each says; last those of the model's answers alone."""
     from bsjax.core.labels import meanings
     from bsjax.labelled.metric import Metric
 
+    kind = made if inspect.isclass(made) else type(made)
     if not issubclass(kind, Metric):
         return []
-    own = [name for name in kind.needs_of_source if name not in kind.needs]
-    return [meanings([name]) or name for name in kind.needs] + [f"of the model's answers: {name}" for name in own]
+    needs = list(dict.fromkeys([*made.needs, *(() if made is kind else made.split_coords)]))
+    own = [name for name in made.needs_of_source if name not in needs]
+    return [meanings([name]) or name for name in needs] + [f"of the model's answers: {name}" for name in own]
 
 
 def _first_paragraph(described: Any) -> str:
