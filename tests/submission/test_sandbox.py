@@ -28,6 +28,32 @@ def test_all_holds_here():
     assert [tried for tried in self_test() if tried.problem] == []
 
 
+@pytest.fixture
+def in_container(monkeypatch):
+    """Contained by podman in the place of bubblewrap, in an image without a file."""
+    if shutil.which("podman") is None:
+        pytest.skip("podman is not installed")
+    empty = subprocess.run(["tar", "--create", "--files-from", os.devnull], capture_output=True, check=True).stdout
+    runtime = "--runtime runc " if shutil.which("runc") else ""
+    subprocess.run(["podman", "import", "-", "localhost/bsjax-empty"], input=empty, capture_output=True, check=False)
+    monkeypatch.setenv("BSJAX_CONTAINER", f"podman {runtime}localhost/bsjax-empty")
+    with Sandbox().start(["/bin/true"]) as process:
+        if process.wait():
+            pytest.skip(f"podman runs no container here: {process.log}")
+
+
+def test_all_holds_in_a_container(in_container):
+    assert [tried for tried in self_test() if tried.problem] == []
+
+
+def test_a_process_in_a_container_ends_with_its_status_and_leaves_nothing(in_container):
+    with Sandbox().start(["/bin/sh", "-c", "echo said; echo logged >&2; exit 3"]) as process:
+        assert process.stdout.read() == b"said\n" and process.wait() == 3
+    assert process.log == "logged\n" and process.reason == "it ended with status 3"
+    there = subprocess.run(["podman", "ps", "--all", "--format", "{{.Names}}"], capture_output=True, text=True)
+    assert "bsjax-" not in there.stdout
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
 def test_all_holds_for_an_ordinary_user(tmp_path):
     """By the system's Python, as that of the tests may lie where others cannot look."""

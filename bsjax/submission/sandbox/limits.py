@@ -29,8 +29,8 @@ _LOOKS_AT_DISK = 0.5
 # What is left to the machine, whoever has taken the rest: of memory that no process shows, and of the disk.
 _LEFT = 256 << 20
 _MOST_FILES = 100_000
-# How many threads a process may have, in the mean; a group counts threads.
-_THREADS = 4
+THREADS = 4
+"""How many threads a process may have, in the mean; groups and containers count threads."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,16 @@ class Watch:
     reason: str = ""
     kind: str = ""
 
-    def follow(self, pid: int, limits: Limits, folders: Sequence[Path], kill: Callable[[], None], over: Event) -> None:
-        """Look at a process and its children until it is over, and end them where they pass a limit."""
+    def follow(
+        self, pid: Callable[[], int], limits: Limits, folders: Sequence[Path], kill: Callable[[], None], over: Event
+    ) -> None:
+        """Look at a process, 0 where there is none yet, and its children until it is over, and end them where they
+        pass a limit."""
         begun = looked_at_disk = time.monotonic()
         wait = _SOONEST
         while not over.wait(wait):
             now = time.monotonic()
-            held, processes = _taken(pid, limits)
+            held, processes = _taken(pid(), limits)
             self.peak = max(self.peak, held)
             at_disk = now - looked_at_disk >= _LOOKS_AT_DISK
             told = self._passed(held, processes, now - begun, limits)
@@ -167,7 +170,7 @@ class ControlGroup:
     def __init__(self, limits: Limits) -> None:
         name = f"bsjax-{uuid.uuid4().hex[:12]}"
         values = {"memory.max": limits.memory, "memory.limit_in_bytes": limits.memory, "memory.swap.max": 0}
-        values["pids.max"] = _THREADS * limits.processes
+        values["pids.max"] = THREADS * limits.processes
         self._folders: list[Path] = []
         for parent in _parents():
             group = parent / name

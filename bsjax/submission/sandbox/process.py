@@ -1,4 +1,4 @@
-"""A contained process: what it sees, by bubblewrap, and what it may take."""
+"""A contained process: what it sees, by bubblewrap or podman, and what it may take."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Self
 
 import bsjax
+from bsjax.submission.sandbox.container import VARIABLE, Container
 from bsjax.submission.sandbox.limits import ControlGroup, Limits, Watch
 
 # The system, where it is; a link where it is a link. Of /etc what programs need to start.
@@ -27,6 +28,7 @@ _PROCESSORS = "/sys/devices/system"
 _PASSED_ON = ("XLA_FLAGS", "JAX_PLATFORMS", "JAX_ENABLE_X64", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "TZ")
 _IN_MEMORY = 256 << 20
 _LAST = 5.0
+_KILLED = 128 + signal.SIGKILL
 _OUT_OF_MEMORY = "it was killed as it asked for more memory than is allowed"
 
 
@@ -62,7 +64,7 @@ class Sandbox:
             folder: where it runs; in its home if not given.
 
         Raises:
-            RuntimeError: it is to be contained, and there is no bubblewrap.
+            RuntimeError: it is to be contained, and there is neither bubblewrap nor what ``$BSJAX_CONTAINER`` names.
         """
         return Contained(self, command, folder)
 
@@ -88,6 +90,16 @@ class Sandbox:
         alone += ["--hostname", "model", "--cap-drop", "ALL"]
         return [bubblewrap(), *alone, *bound, "--chdir", str(folder), "--"]
 
+    def in_container(
+        self, container: Container, command: Sequence[str], variables: Mapping[str, str], home: Path, folder: Path
+    ) -> list[str]:
+        """A command that runs another one in a container, where it sees the same."""
+        system = [Path(place) for place in (*_SYSTEM, *(f"/etc/{name}" for name in _OF_ETC)) if os.path.exists(place)]
+        readable = [*system, *python_folders(), *self.readable]
+        return container.around(
+            command, variables, readable, [*self.writable, home], folder, self.limits, in_memory=_IN_MEMORY
+        )
+
 
 class Contained:
     """A process in a sandbox, from its start until it is over. Use it in a ``with`` block, which ends it.
@@ -108,8 +120,15 @@ class Contained:
             self._within.callback(shutil.rmtree, home, ignore_errors=True)
             self._group = self._within.enter_context(ControlGroup(sandbox.limits))
             where = folder or home
-            whole = self._group.entered([*(sandbox.arguments(home, where) if sandbox.contained else ()), *command])
             variables = {**_variables(home), **sandbox.variables}
+            self._container = None
+            if sandbox.contained and (setting := os.environ.get(VARIABLE)):
+                self._container = Container(setting)
+                self._within.callback(self._container.end)
+                whole = sandbox.in_container(self._container, command, variables, home, where)
+                variables = dict(os.environ)  # of the program that asks for the container
+            else:
+                whole = self._group.entered([*(sandbox.arguments(home, where) if sandbox.contained else ()), *command])
             self._process = subprocess.Popen(
                 whole,
                 stdin=subprocess.PIPE,
@@ -124,7 +143,8 @@ class Contained:
         self.stdin: IO[bytes] = self._process.stdin  # type: ignore[assignment]
         self.stdout: IO[bytes] = self._process.stdout  # type: ignore[assignment]
         self._over = threading.Event()
-        asked = (self._process.pid, sandbox.limits, writable, self._kill, self._over)
+        pid = self._container.pid if self._container else lambda: self._process.pid
+        asked = (pid, sandbox.limits, writable, self._kill, self._over)
         self._threads = [
             threading.Thread(target=self._read_log, daemon=True),
             threading.Thread(target=self.watch.follow, args=asked, daemon=True),
@@ -149,6 +169,8 @@ class Contained:
         """End it and all that it has started, and remove its home."""
         self._ended_here |= self._process.poll() is None
         self._ran_out |= self._group.ran_out()
+        # A container does not say who has killed its process: it may be its own doing, which then is tried once more.
+        self._ran_out |= self._container is not None and self._process.poll() == _KILLED
         self._kill()
         self._process.wait()
         self._over.set()
@@ -186,6 +208,8 @@ class Contained:
         """End the group; what a contained process has started outside of it ends with its namespace."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        if self._container:
+            self._container.end()
 
     def _read_log(self) -> None:
         stream = self._process.stderr
@@ -206,8 +230,8 @@ def bubblewrap() -> str:
     found = shutil.which("bwrap")
     if found is None:
         raise RuntimeError(
-            "submissions run under bubblewrap, and there is no bwrap: install it (apt install bubblewrap), or say "
-            "--trust to run what was handed in as your own code"
+            "submissions run under bubblewrap, and there is no bwrap: install it (apt install bubblewrap), set "
+            f"${VARIABLE} to podman and an image, or say --trust to run what was handed in as your own code"
         )
     return found
 

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from bsjax.submission.sandbox.container import VARIABLE
 from bsjax.submission.sandbox.limits import Limits
 from bsjax.submission.sandbox.process import Sandbox
 
@@ -64,13 +65,14 @@ def self_test(python: str = sys.executable) -> Iterator[Tried]:
         >>> all(not tried.problem for tried in self_test())  # doctest: +SKIP
         True
     """
-    whole = "a process is contained by bubblewrap"
+    by = "podman" if os.environ.get(VARIABLE) else "bubblewrap"
+    whole = f"a process is contained by {by}"
     try:
         reached = _attempts(python)
     except (RuntimeError, ValueError, OSError) as error:
-        yield Tried("bubblewrap", whole, " ".join(str(error).split()))
+        yield Tried(by, whole, " ".join(str(error).split()))
         return
-    yield Tried("bubblewrap", whole, "")
+    yield Tried(by, whole, "")
     for name, asks in _TRIED.items():
         yield Tried(name, asks, f"it reached {reached[name]}" if name in reached else "")
     for name, limits in _LIMITED.items():
@@ -110,5 +112,5 @@ def _attempts(python: str) -> dict[str, str]:
             del os.environ[_VARIABLE]
     if status:
         last = (process.log.strip() or process.reason).splitlines()[-1]
-        raise ValueError(f"{shutil.which('bwrap')} contains nothing here: {last}")
+        raise ValueError(f"{os.environ.get(VARIABLE) or shutil.which('bwrap')} contains nothing here: {last}")
     return json.loads(said)
