@@ -137,10 +137,9 @@ def _needed(made: Any) -> list[str]:
     from bsjax.core.labels import meanings
     from bsjax.labelled.metric import Metric
 
-    kind = made if inspect.isclass(made) else type(made)
-    if not issubclass(kind, Metric):
+    if not (isinstance(made, Metric) or (isinstance(made, type) and issubclass(made, Metric))):
         return []
-    needs = list(dict.fromkeys([*made.needs, *(() if made is kind else made.split_coords)]))
+    needs = list(dict.fromkeys([*made.needs, *(made.split_coords if isinstance(made, Metric) else ())]))
     own = [name for name in made.needs_of_source if name not in needs]
     return [meanings([name]) or name for name in needs] + [f"of the model's answers: {name}" for name in own]
 
