@@ -77,7 +77,7 @@ def refused(done, code=1):
 def test_an_experiment_from_a_folder_to_a_bucket_and_back(data, experiment, address, home, tmp_path):
     done = data("validate", experiment, "--identifier", "Doe2024")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("  ok  ") == 14 and done.stderr == ""
+    assert done.stdout.count("  ok  ") == 15 and done.stderr == ""
 
     done = data("package", experiment, "--identifier", "Doe2024", "--to", "packages")
     assert done.returncode == 0, done.stderr
@@ -136,7 +136,7 @@ def test_failing_checks_are_printed_with_what_to_do(data, experiment):
     (experiment / "images" / "picture 3.png").write_bytes(b"no image")
     write_netcdf(lab.recordings().drop_vars("repetition").isel(neuroid=[0]), experiment / "responses.nc")
     done = data("validate", experiment, "--identifier", "doe", "--allow", "name")
-    assert refused(done) == "bsjax: 3 of 14 checks fail"
+    assert refused(done) == "bsjax: 3 of 15 checks fail"
     lines = done.stdout.splitlines()
     states = [line.split()[:2] for line in lines if re.match(r"  (ok|FAILED|allowed) ", line)]
     assert [name for state, name in states if state == "FAILED"] == ["files", "coordinates", "repetition"]

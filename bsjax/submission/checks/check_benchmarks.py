@@ -22,7 +22,6 @@ from bsjax.submission.checks.attempt import attempt, check
 from bsjax.submission.checks.bibtex import bibtex_problems
 
 _PARENTS = ("V1", "V2", "V4", "IT", "behavior", "engineering")
-_SCORED = "pixels"
 _METRIC = re.compile(r"(.+)-([A-Za-z0-9][A-Za-z0-9_]*)")
 
 
@@ -125,13 +124,14 @@ def _data(benchmark: Any) -> list[Check]:
 
 def _scores(benchmark: Any) -> list[Check]:
     """Whether it has all that a score takes, of benchmarks that ask for what a built-in model can do."""
-    asks = f"{_SCORED}, a built-in model, has a score"
+    model = "gabor-v1" if isinstance(benchmark, PropertiesBenchmark) else "pixels"  # pixels are tuned to nothing
+    asks = f"{model}, a built-in model, has a score"
     if isinstance(benchmark, BehavioralBenchmark):
         if benchmark.task is Task.label:
-            return [Check("scores", asks, skipped=f"{_SCORED} names no objects: score a model that does")]
+            return [Check("scores", asks, skipped=f"{model} names no objects: score a model that does")]
     elif not isinstance(benchmark, (NeuralBenchmark, PropertiesBenchmark, TrainTestNeuralBenchmark)):
         return []
-    score, problem = attempt(lambda: benchmark(load_model(_SCORED)))
+    score, problem = attempt(lambda: benchmark(load_model(model)))
     if score is not None and np.isnan(score.values).any():
         problem = f"its score is NaN: {score.provenance.reason or 'are its responses constant?'}"
     return [check("scores", asks, problem)]
