@@ -10,7 +10,7 @@ from PIL import Image
 
 from bsjax import ModelCommitment, NeuroidAssembly, StimulusSet
 from bsjax.adapters import from_stored
-from tests.submission.conftest import plugin, search  # noqa: F401 (fixtures)
+from tests.support.plugin_fixtures import plugin, search  # noqa: F401 (fixtures)
 from tests.support.served_data import serving
 
 N_STIMULI, N_NEUROIDS, N_TRIALS = 40, 6, 4

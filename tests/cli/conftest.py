@@ -1,3 +1,3 @@
-from tests.submission.conftest import plugin, search
+from tests.support.plugin_fixtures import plugin, search
 
 __all__ = ["plugin", "search"]

@@ -28,7 +28,7 @@ from bsjax.scoring.isolation import child
 from bsjax.scoring.isolation import environment as environments
 from bsjax.scoring.isolation.requirements import compatible, requirements_of
 from tests.scoring.conftest import stored_model
-from tests.submission.conftest import plugin
+from tests.support.plugin_fixtures import plugin
 
 __all__ = ["plugin"]
 
