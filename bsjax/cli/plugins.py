@@ -18,7 +18,7 @@ def _use(folders: list[Path] | None) -> list[Path] | None:
 
     for folder in reversed(folders or []):  # the first is searched first
         use_plugins(folder)
-    return folders
+    return folders or []  # of which Typer 0.15 asks the length
 
 
 Plugins = Annotated[
