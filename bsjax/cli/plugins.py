@@ -13,7 +13,7 @@ from bsjax.cli.checks import print_checks
 from bsjax.cli.terminal import complain, configure_jax
 
 
-def _use(folders: list[Path] | None) -> list[Path] | None:
+def _use(folders: list[Path] | None) -> list[Path]:
     from bsjax.core.discovery import use_plugins
 
     for folder in reversed(folders or []):  # the first is searched first
