@@ -21,6 +21,7 @@ from bsjax.benchmarks import benchmark_registry
 from bsjax.core.digests.arrays import file_digest
 from bsjax.core.discovery import Plugin, one_line, plugins_under, use_plugins
 from bsjax.core.files import as_json, write_atomically
+from bsjax.core.messages import printable
 from bsjax.core.watching import Stop
 from bsjax.labelled import Score
 from bsjax.models import model_registry
@@ -40,7 +41,7 @@ from bsjax.submission.sandbox.self_test import is_contained
 from bsjax.submission.sides.remote import HandedIn, ModelSide, ModelSideFailed, digest_of
 
 _CHECK_SECONDS, _SCORE_SECONDS = 1800.0, 24 * 3600.0
-_MOST_SAID = 64 << 20
+_MOST_SAID, _MOST_REASON = 64 << 20, 1000
 MODELS = ("pixels", "gabor-v1", "image-statistics", "random-network", "hmax")
 """What benchmarks that were handed in score first."""
 
@@ -389,7 +390,8 @@ def _scored_contained(at: At, benchmarks: Sequence[str]) -> Came:
                     failures.append(RuntimeError(reason))
                     at.store.add_failure(model, benchmark, reason, task=_task(run, model, benchmark))
                     continue
-                named = score.provenance.with_entries(model=model, benchmark=benchmark)
+                # Without a parent, as what nobody has reviewed has no part in the averages of others.
+                named = replace(score.provenance, model=model, benchmark=benchmark, parent=None)
                 at.store.add(replace(score, provenance=named), task=_task(run, model, benchmark))
                 scores += 1
     return replace(_came_of((scores, failures), True), peak=peak)
@@ -411,7 +413,7 @@ def _pair_contained(at: At, model: str, benchmark: str) -> tuple[Score | None, s
     try:
         answer = msgspec.json.decode(said)
         if "error" in answer:
-            return None, str(answer["error"]), process
+            return None, printable(str(answer["error"])[:_MOST_REASON]), process
         return Score.from_dict(answer["score"]), "", process
     except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
         return None, f"what it answered is refused: {one_line(error)}", process
@@ -439,6 +441,7 @@ def main(submission: str, name: str, answer: str) -> None:
             say(one_line(error))
             came = Came("failed", one_line(error))
     say(f"{name}: {came.state} after {time.monotonic() - begun:.1f} s{f', {came.reason}' if came.reason else ''}")
+    came.reason = printable(came.reason[:_MOST_REASON])
     write_atomically(answer, as_json(vars(came)), sync=False)
 
 

@@ -28,7 +28,7 @@ LEASE = 60.0
 """Seconds after which a step of a worker that says nothing goes on elsewhere."""
 
 _POLL, _SAYS = 2.0, 1.0
-_PART = 1 << 16
+_PART, _LONGEST_NOTE = 1 << 16, 300
 
 
 def work(
@@ -119,7 +119,7 @@ def _followed(
                 lines = text.decode("utf-8", "replace")
                 for line in lines.splitlines():
                     said(line)
-                    note = line.strip() or note
+                    note = line.strip()[:_LONGEST_NOTE] or note
                 queue.append_log(store, step.id, lines)
                 text, told = bytearray(), now
             if is_over:

@@ -119,6 +119,13 @@ def test_what_it_answers_is_checked(answer, handed_in, stimuli):
     assert "\x1b" not in str(failed.value) and len(str(failed.value)) < 3000
 
 
+@pytest.mark.parametrize("what", hostile.PRETENDS)
+def test_what_it_says_of_itself_is_checked(what, handed_in):
+    act, said = hostile.PRETENDS[what]
+    with ModelSide(handed_in(hostile.pretending(act))) as side, pytest.raises(ModelSideFailed, match=said):
+        side.model()
+
+
 def test_it_sees_no_more_than_pixels(handed_in, stimuli, tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_SECRET", "SECRET")
     home = tmp_path / "home"

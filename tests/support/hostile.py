@@ -173,3 +173,20 @@ for path in stimuli.stimulus_paths.values():
 """
     code = answering("import os, sys\n" + seen)
     return f"PATHS, PORT, PID = {paths!r}, {port}, {pid}\n{LOOKS_AROUND}{code}"
+
+
+PRETENDS = {
+    "another model": ("model.identifier = 'resnet50'", "calls itself 'resnet50'"),
+    "to need no images": ("model.looks_at_images = False", "by the ids of stimuli"),
+    "a file of this side as its layers": (
+        "type(model).arguments = {'visual_degrees': 8.0, 'region_layer_map': '/etc/passwd'}",
+        "makes no model",
+    ),
+}
+
+
+def pretending(act: str) -> str:
+    """A plugin whose model says of itself what is not so."""
+    return MODEL.replace("    return ModelCommitment(", "    model = ModelCommitment(").replace(
+        "\nmodel_registry[", f"    {act}\n    return model\n\nmodel_registry["
+    )

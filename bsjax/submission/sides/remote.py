@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import shutil
 import sys
@@ -12,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
 import numpy as np
 
 from bsjax.activations.checks import checked_layers
@@ -62,6 +64,15 @@ class HandedIn:
     sandbox: Sandbox
     python: str = sys.executable
     most: int = 8 << 30
+
+
+class Committed(msgspec.Struct, forbid_unknown_fields=True):
+    """What a commitment of the other side may say of itself: names and numbers, and no path that would be read here."""
+
+    visual_degrees: float
+    layers: list[str] | None = None
+    behavioral_readout_layer: str | list[str] | None = None
+    region_layer_map: dict[str, str | list[str]] | None = None
 
 
 class ModelSide:
@@ -128,20 +139,21 @@ class ModelSide:
             send(self._process.stdin, message)
             answer = receive(self._process.stdout, self._handed_in.most)
         except Refused as error:
-            self._process.end()
-            raise self._failed(f"what it answered is refused: {error}") from None
+            raise self.refused(str(error)) from None
         except (EOFError, OSError, ValueError):  # a pipe that is closed, as its process ends
             self._process.wait(_ENDS)
             raise self._failed(self._process.reason or "it ended before it answered") from None
         if answer.what == "error":
             kind, text = (str(answer.values.get(name, ""))[:_MOST_TEXT] for name in ("type", "text"))
-            raise self._failed(kind if self.hides_errors else f"{kind}: {text}")
+            # A name of its own could say what it was shown.
+            known = kind if hasattr(builtins, kind) else "an error of its own"
+            raise self._failed(known if self.hides_errors else f"{kind}: {text}")
         return answer
 
     def refused(self, why: str) -> ModelSideFailed:
         """End it, as what it answered cannot be taken."""
         self._process.end()
-        return self._failed(f"what it answered is refused: {why}")
+        return self._failed("what it answered is refused" + ("" if self.hides_errors else f": {why}"))
 
     def _failed(self, why: str) -> ModelSideFailed:
         plain = "".join(one if one.isprintable() else " " for one in f"the submission failed: {why}")
@@ -155,13 +167,25 @@ class ModelSide:
         Raises:
             ModelSideFailed: what it says of itself makes no model.
         """
-        said = self.built
+        said, asked = self.built, self._handed_in
+        stored = asked.question == "stored"
+        expected = asked.values["identifier" if stored else "model"]
+        # By the name that it was handed in under, as any other would be somebody else's row.
+        if said.get("identifier") != expected:
+            raise self.refused(f"it calls itself {str(said.get('identifier'))[:100]!r}, and is {expected!r}")
+        # Code is shown pixels alone: ids and names of stimuli may tell what they are.
+        if not stored and not said.get("looks_at_images"):
+            raise self.refused(
+                "it takes stored answers by the ids of stimuli: hand these in as a file, with a model.json"
+            )
         try:
-            identifier, degrees = str(said["identifier"]), float(said["visual_degrees"])
+            degrees = float(said["visual_degrees"])
             if said["arguments"] is None:
-                return RemoteModel(self, identifier, degrees, bool(said["looks_at_images"]))
-            activations = RemoteActivations(self, identifier, bool(said["looks_at_images"]))
-            return ModelCommitment(identifier, activations, **said["arguments"])
+                return RemoteModel(self, expected, degrees)
+            arguments = msgspec.convert(said["arguments"], Committed)
+            return ModelCommitment(
+                expected, RemoteActivations(self, expected, not stored), **msgspec.structs.asdict(arguments)
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise self.refused(f"what it says of itself makes no model: {error}") from None
 
@@ -232,14 +256,14 @@ class RemoteModel:
         side: the other side.
         identifier: its name.
         visual_degrees: its field of view.
-        looks_at_images: whether it is shown files.
     """
 
-    def __init__(self, side: ModelSide, identifier: str, visual_degrees: float, looks_at_images: bool) -> None:
+    looks_at_images = True
+
+    def __init__(self, side: ModelSide, identifier: str, visual_degrees: float) -> None:
         self._side = side
         self.identifier = identifier
         self._visual_degrees = visual_degrees
-        self.looks_at_images = looks_at_images
         self._task = Task.passive
 
     def recipe_digest(self) -> str:
