@@ -1,4 +1,4 @@
-"""What is around every answer: headers that browsers keep to, a line of the log, and errors in one line."""
+"""The frame of every answer: headers that browsers keep to, a line of the log, and errors in one line."""
 
 from __future__ import annotations
 

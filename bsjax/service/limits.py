@@ -1,4 +1,4 @@
-"""How much the service takes, and how often."""
+"""Limits of the service, and rates of what happens to it."""
 
 from __future__ import annotations
 

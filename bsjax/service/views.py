@@ -1,4 +1,4 @@
-"""What may be shown of submissions, and to whom."""
+"""Views of submissions: the parts that an account may see."""
 
 from __future__ import annotations
 

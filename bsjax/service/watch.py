@@ -1,4 +1,4 @@
-"""What follows from the end of a submission: the leaderboard is built again, and its account is written to."""
+"""The watch over the queue: at the end of a submission the leaderboard is built again, and letters are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a submission requires, installed where it holds nothing and reaches the package index alone.
+"""Environments of submissions, installed where nothing private is and the package index alone is reached.
 
 Its files of requirements are read there too, as they may name any file; packages that are built run their code there.
 """

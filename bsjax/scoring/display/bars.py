@@ -1,4 +1,4 @@
-"""How far a call is: bars on a terminal and in a notebook, lines elsewhere, if they are asked for."""
+"""Progress of a call: bars on a terminal and in a notebook, lines elsewhere, if they are asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a contained process tries, to find out what holds here; run as a script by :mod:`.self_test`.
+"""Attempts of a contained process to reach what it may not; run as a script by :mod:`.self_test`.
 
 It needs Python's own library alone, so that any interpreter runs it.
 """
