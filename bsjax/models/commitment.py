@@ -151,8 +151,8 @@ class ModelCommitment:
 
         Example:
             >>> from bsjax import load_model
-            >>> load_model("gabor-v1").arguments["region_layer_map"]
-            {'V1': ['complex', 'simple']}
+            >>> load_model("gabor-v1").arguments["region_layer_map"]["V1"]
+            ['complex', 'simple']
         """
         if type(self).look_at is not ModelCommitment.look_at or self._align is not align_time:
             return None

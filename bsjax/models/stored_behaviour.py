@@ -21,12 +21,13 @@ _PLACED = re.compile(r"--target.*$")
 
 
 class StoredBehaviour:
-    """A brain model that does the task ``label`` by looking its answers up; no image is needed.
+    """A brain model that does the tasks ``label`` and ``odd_one_out`` by looking its answers up; no image is needed.
 
     An image is found by its ``stimulus_id``, or else by the part of its name that trials of people and models have in
     common (:func:`~bsjax.data.files.choice_tables.image_name`). Where one image has several answers, the one of the
     stimulus' ``condition`` is given. Several experiments may hold the same image: the answers are those of the
-    experiment that the name of the stimulus set ends with, e.g. ``Geirhos2021_sketch``.
+    experiment that the name of the stimulus set ends with, e.g. ``Geirhos2021_sketch``. Of a triplet, ``stimulus_id``
+    joins its three stimuli, as in ``"a|b|c"``, and the choice is the one that is odd.
 
     Args:
         trials: experiment -> table with ``stimulus_id``, ``choice``, and ``condition`` where it is needed; the one
@@ -53,7 +54,7 @@ class StoredBehaviour:
         self._visual_degrees = visual_degrees
         self._answers = {name: _Answers(table, f"{identifier} {name}".strip()) for name, table in trials.items()}
         self._labels: set[str] = set()
-        self._asked = False
+        self._task: Task | None = None
 
     @property
     def experiments(self) -> list[str]:
@@ -65,18 +66,18 @@ class StoredBehaviour:
         return self._visual_degrees
 
     def start_task(self, task: Task | str, fitting_stimuli: Any = None) -> None:
-        """From now on name stimuli with these labels.
+        """From now on name stimuli with these labels, or the odd one of each triplet.
 
         Raises:
-            ValueError: another task than ``label``.
+            ValueError: another task than ``label`` and ``odd_one_out``.
         """
-        if Task(task) is not Task.label:
+        if Task(task) not in (Task.label, Task.odd_one_out):
             raise ValueError(
-                f"model {self.identifier!r} is a table of choices: it does the task label, not {Task(task).value}. "
-                "Score it on benchmarks that ask for a choice, such as 'Geirhos2021*'; `bsjax show BENCHMARK` says "
-                "what one asks for"
+                f"model {self.identifier!r} is a table of choices: it does the tasks label and odd_one_out, not "
+                f"{Task(task).value}. Score it on benchmarks that ask for a choice, such as 'Geirhos2021*'; `bsjax "
+                "show BENCHMARK` says what one asks for"
             )
-        self._asked = True
+        self._task = Task(task)
         given = () if fitting_stimuli is None or isinstance(fitting_stimuli, str) else fitting_stimuli
         self._labels = {str(label) for label in given}
 
@@ -100,17 +101,20 @@ class StoredBehaviour:
             require_variance: not possible here.
 
         Returns:
-            Strings, dims ``(presentation, choice)`` with one choice; the columns of the stimuli as coordinates.
+            Strings, dims ``(presentation, choice)`` with one choice; the columns of the stimuli as coordinates. Of
+            triplets, one row for each three of the stimuli, whose coordinate ``stimulus_id`` joins them.
 
         Raises:
             ValueError: no task was started, trials are to differ, stimuli without an answer (by their ids), no
                 experiment of theirs, or answers of which none is a label of the task.
         """
-        if not self._asked:
+        if self._task is None:
             raise ValueError(f"model {self.identifier!r} has no task: start_task('label', labels) first")
         if require_variance:
             raise ValueError(f"model {self.identifier!r} has one stored choice a stimulus: its trials cannot differ")
         shown = as_stimulus_set(stimuli)
+        if self._task is Task.odd_one_out:
+            shown = joined_triplets(shown)
         choices = self._of(shown)
         if self._labels and len(choices) and not self._labels & set(choices):
             raise ValueError(
@@ -138,6 +142,22 @@ class StoredBehaviour:
                 f"{name or 'the set'!r}: {some(missing)}"
             )
         return found
+
+
+def joined_triplets(stimuli: StimulusSet) -> StimulusSet:
+    """Triplets as stimuli of their own, by the joined ids of each three rows.
+
+    Raises:
+        ValueError: the rows are not a multiple of 3.
+
+    Example:
+        >>> joined_triplets(StimulusSet({"stimulus_id": ["a", "b", "c"]}))["stimulus_id"].tolist()
+        ['a|b|c']
+    """
+    if len(stimuli) % 3:
+        raise ValueError(f"triplets need a multiple of 3 rows, three for each, got {len(stimuli)}")
+    triplets = stimuli["stimulus_id"].to_numpy().reshape(-1, 3).tolist()
+    return StimulusSet({"stimulus_id": ["|".join(map(str, each)) for each in triplets]}, identifier=stimuli.identifier)
 
 
 def load_stored_behaviour(*paths: str | Path) -> list[StoredBehaviour]:
@@ -189,7 +209,8 @@ class _Answers:
             )
         more = [[_plain(condition) for condition in _text(shown["condition"])]] if self._in_conditions else []
         rows = self._whole.get_indexer(_index(ids, more))
-        if (rows < 0).any() and not self._short.has_duplicates:
+        triplets = any("|" in each for each in ids)  # in which the last name alone says nothing
+        if (rows < 0).any() and not self._short.has_duplicates and not triplets:
             rows = np.where(rows < 0, self._short.get_indexer(_index(map(image_name, ids), more)), rows)
         return self._choices[rows], np.array(ids, object)[rows < 0].tolist()
 

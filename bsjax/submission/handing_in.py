@@ -16,7 +16,7 @@ from bsjax.results import ResultStore
 from bsjax.submission import queue
 from bsjax.submission.queue import Submission, Visibility
 from bsjax.submission.receiving import MANIFEST, declared_in, receive
-from bsjax.submission.steps import MODELS, activations_of, steps_for
+from bsjax.submission.steps import MODELS, answers_of, steps_for
 
 _KINDS = {
     "model": ("model_registry",),
@@ -45,7 +45,7 @@ def hand_in(
     Args:
         store: the store of results, which has the queue.
         source: the folder, or the zip; plugins, in the layout of Brain-Score's zips if they are several, or
-            ``model.json`` with activations that were computed elsewhere.
+            ``model.json`` with activations or choices that were computed elsewhere.
         name: what it is called; that of the folder or file if not given.
         account: number of whose account; None of an operator.
         benchmarks: identifiers and globs of what its models are scored on.
@@ -89,31 +89,30 @@ def hand_in(
 
 
 def registered_in(folder: Path) -> dict[str, list[str]]:
-    """What was handed in, by its kind: the identifiers that plugins register, and the model of activations.
+    """What was handed in, by its kind: the identifiers that plugins register, and the model of stored answers.
 
     Raises:
         ValueError: nothing is.
     """
     found = {kind: declared_in(folder, *registries) for kind, registries in _KINDS.items()}
     if (folder / MANIFEST).exists():
-        found["activations"] = [activations_of(folder).identifier]
+        found["model"] = [*found["model"], answers_of(folder).identifier]
     found = {kind: names for kind, names in found.items() if names}
     if not found:
         raise ValueError(
-            "nothing is registered in it: expected plugins, such as `bsjax new` writes, or activations with "
-            f"a {MANIFEST} beside them"
+            "nothing is registered in it: expected plugins, such as `bsjax new` writes, or activations or choices "
+            f"with a {MANIFEST} beside them"
         )
     return found
 
 
 def _refuse_taken(store: ResultStore, registers: dict[str, list[str]], account: int | None) -> None:
     """No identifier stands for two things."""
-    models = [*registers.get("model", ()), *registers.get("activations", ())]
-    for kind, names in (("model", models), ("benchmark", registers.get("benchmark", []))):
+    for kind in _OWN:
+        names = registers.get(kind, [])
         taken = {name for name in names if name in _OWN[kind] and _OWN[kind].is_bsjaxs(name)}
         for other in queue.submissions(store) if account is not None else ():
             if other.account != account:
-                theirs = other.facts.get("registers", {})
-                taken |= {*names} & {*theirs.get(kind, ()), *(theirs.get("activations", ()) if kind == "model" else ())}
+                taken |= {*names} & {*other.facts.get("registers", {}).get(kind, ())}
         if taken:
             raise ValueError(f"{kind} {some(sorted(taken))} is registered by somebody else: give it another name")

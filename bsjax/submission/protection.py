@@ -28,7 +28,6 @@ from bsjax.results.database import insert_new, inserting
 from bsjax.submission.queue import Submission, submissions
 
 _MOST_DECIMALS = 6
-_SCORED = {"model", "activations"}
 _of, _shown = tables.protected.c, tables.shown.c
 
 
@@ -143,7 +142,7 @@ def may_submit(
     times = [
         datetime.fromisoformat(each.created)
         for each in submissions(store, account)
-        if _SCORED.intersection(each.kinds)
+        if "model" in each.kinds
         and (submission is None or (each.id != submission.id and each.created <= submission.created))
     ]
     asked = _now() if submission is None else datetime.fromisoformat(submission.created)

@@ -78,6 +78,11 @@ class Submission:
     previous: str | None
     facts: Mapping[str, Any]
 
+    @property
+    def trusted(self) -> bool:
+        """Whether an operator trusts what was handed in, or has accepted it in a review."""
+        return bool(self.facts.get("trusted") or self.facts.get("review", {}).get("accepted"))
+
 
 @dataclass(frozen=True)
 class Step:
@@ -499,8 +504,7 @@ def _remove_scores(store: ResultStore, found: Submission) -> None:
 
 def models_of(submission: Submission) -> list[str]:
     """The identifiers of the models that were handed in."""
-    registers = submission.facts.get("registers", {})
-    return [*registers.get("model", ()), *registers.get("activations", ())]
+    return list(submission.facts.get("registers", {}).get("model", ()))
 
 
 @contextmanager

@@ -28,11 +28,11 @@ from bsjax.core.messages import in_words, printable
 from bsjax.data.files.archives import Refused, leads_outside, opened
 
 MANIFEST = "model.json"
-"""The file that describes activations that are handed in without a model."""
+"""The file that describes activations or choices that are handed in without a model."""
 
 _EXPECTED = (
     "expected a folder such as models/NAME/ (or benchmarks/, metrics/, data/) whose __init__.py registers something, "
-    f"or {MANIFEST} beside activations"
+    f"or {MANIFEST} beside activations or choices"
 )
 _ASIDE, _DAY = ".receiving-", 24 * 3600
 _LONGEST_PATH = 1_000

@@ -1,12 +1,14 @@
 """The steps of a submission: install, check, and score, each in a process of its own on the trusted side.
 
-``python -m bsjax.submission.steps SUBMISSION STEP ANSWER`` runs one; what it prints is the log of the step. The store
-is that of ``$BSJAX_RESULTS``.
+``python -m bsjax.submission.steps SUBMISSION STEP ANSWER [BENCHMARK ...]`` runs one; what it prints is the log of the
+step. The store is that of ``$BSJAX_RESULTS``.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from bsjax.benchmarks import benchmark_registry
+from bsjax.benchmarks import benchmark_registry, benchmark_row
 from bsjax.core.digests.arrays import file_digest
 from bsjax.core.discovery import Plugin, one_line, plugins_under, use_plugins
 from bsjax.core.files import as_json, write_atomically
@@ -42,16 +44,18 @@ from bsjax.submission.sides.remote import HandedIn, ModelSide, ModelSideFailed, 
 
 _CHECK_SECONDS, _SCORE_SECONDS = 1800.0, 24 * 3600.0
 _MOST_SAID, _MOST_REASON = 64 << 20, 1000
+_ASK_FOR_CHOICES = ("behavioural", "engineering")
 MODELS = ("pixels", "gabor-v1", "image-statistics", "random-network", "hmax")
 """What benchmarks that were handed in score first."""
 
 
-class Activations(msgspec.Struct, forbid_unknown_fields=True):
-    """A model whose activations were computed elsewhere: ``model.json`` beside the file that holds them.
+class Answers(msgspec.Struct, forbid_unknown_fields=True):
+    """A model whose answers were computed elsewhere: ``model.json`` beside the file that holds them.
 
     Attributes:
         identifier: name of the model.
         activations: name of the file, or folder, as :func:`bsjax.adapters.from_stored` reads it.
+        choices: instead of these, name of a file, or folder, of choices, as :func:`choices_of` reads it.
         visual_degrees: width of its visual field.
         region_layer_map: region -> layer, or layers.
         layers: candidate layers, where the layer of a region is to be chosen.
@@ -59,11 +63,17 @@ class Activations(msgspec.Struct, forbid_unknown_fields=True):
     """
 
     identifier: str
-    activations: str
+    activations: str | None = None
+    choices: str | None = None
     visual_degrees: float = 8.0
     region_layer_map: dict[str, str | list[str]] | None = None
     layers: list[str] | None = None
     behavioral_readout_layer: str | None = None
+
+    @property
+    def file(self) -> str:
+        """The name of the file, or folder."""
+        return self.activations or self.choices or ""
 
 
 @dataclass
@@ -75,12 +85,22 @@ class Came:
         reason: why, in one line.
         peak: the most bytes that it has held.
         facts: what is known of the submission since.
+        scores: how many scores there are.
     """
 
     state: str = "done"
     reason: str = ""
     peak: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
+    scores: int = 0
+
+    @classmethod
+    def read(cls, path: Path, status: int) -> Came:
+        """What the process of a step has written; of one that has ended without a word, how."""
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=cls)
+        except (OSError, msgspec.DecodeError):
+            return cls("failed", f"the process of the trusted side ended with status {status}, see its log")
 
 
 @dataclass(frozen=True)
@@ -91,19 +111,20 @@ class At:
         store: the store of results.
         submission: the submission.
         step: the step.
+        only: the benchmarks that this process takes of it; all if there are none.
         told: of protected benchmarks what is shown of the scores of models.
     """
 
     store: ResultStore
     submission: Submission
     step: Step
+    only: tuple[str, ...] = ()
     told: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @property
     def trusted(self) -> bool:
         """Whether an operator trusts what was handed in, or has accepted it in a review."""
-        facts = self.submission.facts
-        return bool(facts.get("trusted") or facts.get("review", {}).get("accepted"))
+        return self.submission.trusted
 
     @property
     def folder(self) -> Path:
@@ -113,8 +134,7 @@ class At:
     @property
     def environment(self) -> Environment:
         """Where it runs."""
-        made = self.submission.facts.get(ENVIRONMENT)
-        return Environment(sys.executable, {}) if made is None else msgspec.convert(made, Environment)
+        return environment_of(self.submission)
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:
@@ -149,6 +169,12 @@ class At:
         return declared_in(self.folder, registry)
 
 
+def environment_of(submission: Submission) -> Environment:
+    """What was installed for a submission; where nothing was, what this process runs in."""
+    made = submission.facts.get(ENVIRONMENT)
+    return Environment(sys.executable, {}) if made is None else msgspec.convert(made, Environment)
+
+
 def say(line: str) -> None:
     """A line of the log."""
     if line.strip():
@@ -174,9 +200,10 @@ def installed(at: At) -> Came:
 def checked(at: At) -> Came:
     """Go through the checklist, its tests among it."""
     if (at.folder / MANIFEST).exists():
-        described = activations_of(at.folder)
-        say(f"activations of {described.identifier} in {described.activations}")
-        return Came()
+        described = answers_of(at.folder)
+        say(f"answers of {described.identifier} in {described.file}")
+        if not at.plugins:
+            return Came()
     command = [at.environment.python, "-m", "bsjax", "check", ".", "--timeout", "900"]
     with at.sandbox(_CHECK_SECONDS).start(command, at.folder) as process:
         said = process.stdout.read(_MOST_SAID).decode("utf-8", "replace")
@@ -219,8 +246,9 @@ def scored_on_private(at: At) -> Came:
     came = _scored(at, [name for name in left if name not in hidden], needs_any=False)
     if came.state == "done" and hidden:
         after = _scored(at, hidden, needs_any=False, hides=True)
-        came = replace(after, peak=max(came.peak, after.peak))
-    return replace(came, facts={"shown": at.told} if at.told else {})
+        told = {name: {**came.facts.get(name, {}), **after.facts.get(name, {})} for name in came.facts | after.facts}
+        came = replace(after, peak=max(came.peak, after.peak), facts=told)
+    return came
 
 
 def reviewed(at: At) -> Came:
@@ -233,14 +261,30 @@ def reviewed(at: At) -> Came:
 
 
 def scored_by_its_benchmarks(at: At) -> Came:
-    """Score models on its benchmarks: on this side if they are trusted; else contained, with models that are public."""
-    benchmarks = at.identifiers("benchmark_registry")
+    """Score models on its benchmarks: on this side if they are trusted; else contained, with models that are public.
+
+    Trusted benchmarks score the models of other submissions, too, save that on protected ones these are scored when
+    their accounts hand them in, as often as they may.
+    """
+    benchmarks = list(at.only or at.identifiers("benchmark_registry"))
     if not at.trusted:
         return _scored_contained(at, benchmarks)
+    if at.environment.python != sys.executable:
+        return _under(at, at.environment.python, benchmarks)
     use_plugins(at.folder)
+    done = [each for each in queue.submissions(at.store, states=("done",)) if each.id != at.submission.id]
+    submitted = {name: each for each in [*reversed(done), at.submission] for name in queue.models_of(each)}
     models = [name for name in dict.fromkeys([*at.models, *_in_store(at.store)]) if name in model_registry]
-    planned = plan(models, benchmarks, store=at.store)
-    return _came_of(_run(at, planned, "a benchmark that was handed in"), needs_any=True)
+    planned = plan([name for name in models if name not in submitted], benchmarks, store=at.store)
+    scores, failures = _run(at, planned, "a benchmark that was handed in")
+    came = _came_of(scores, failures, needs_any=not submitted)
+    public = [name for name in benchmarks if protection.protection_of(at.store, name) is None]
+    for other in {each.id: each for each in submitted.values()}.values():
+        after = _scored(replace(at, submission=other), public, needs_any=False)
+        came = replace(came, peak=max(came.peak, after.peak), scores=came.scores + after.scores)
+        if after.state == "memory":
+            return replace(after, peak=came.peak)
+    return came if came.scores else _came_of(0, failures, needs_any=True)
 
 
 STEPS: Mapping[str, Callable[[At], Came]] = {
@@ -260,32 +304,46 @@ def steps_for(kinds: Sequence[str], needs_trust: bool = False) -> list[str]:
         >>> steps_for(["model"]), steps_for(["benchmark", "data"])
         (['install', 'check', 'public', 'private'], ['install', 'check', 'benchmarks'])
     """
-    models = ["public", "private"] if {"model", "activations"} & set(kinds) else []
+    models = ["public", "private"] if "model" in kinds else []
     review = ["review"] if needs_trust else []
     benchmarks = [*review, "benchmarks"] if "benchmark" in kinds else []
     return ["install", "check", *models, *benchmarks]
 
 
 def visible(at: At) -> list[str]:
-    """The benchmarks that its models are scored on: those of its globs that come with bsjax or are trusted."""
+    """The benchmarks that its models are scored on: those of its globs that come with bsjax or were accepted."""
     globs = at.submission.facts.get("benchmarks") or ["*"]
-    return [name for name in benchmark_registry if any(fnmatchcase(name, glob) for glob in globs)]
+    found = [
+        name for name in dict.fromkeys([*benchmark_registry, *accepted(at.store)]) if not at.only or name in at.only
+    ]
+    if (at.folder / MANIFEST).exists() and answers_of(at.folder).choices is not None:
+        own = {name for name in benchmark_registry if benchmark_row(name).kind in _ASK_FOR_CHOICES}
+        found = [name for name in found if name in own or name not in benchmark_registry]
+    return [name for name in found if any(fnmatchcase(name, glob) for glob in globs)]
 
 
-def activations_of(folder: Path) -> Activations:
-    """What describes activations that were handed in alone.
+def accepted(store: ResultStore) -> dict[str, Submission]:
+    """Benchmarks that were handed in, and that an operator trusts, with the last submission that registers each."""
+    done = [each for each in queue.submissions(store, states=("done",)) if each.trusted]
+    return {name: each for each in reversed(done) for name in each.facts["registers"].get("benchmark", ())}
+
+
+def answers_of(folder: Path) -> Answers:
+    """What describes answers that were handed in alone.
 
     Raises:
         ValueError: it cannot be read, or names a file that is not beside it.
     """
     path = folder / MANIFEST
     try:
-        described = msgspec.json.decode(path.read_bytes(), type=Activations)
+        described = msgspec.json.decode(path.read_bytes(), type=Answers)
     except msgspec.DecodeError as error:
         raise ValueError(f"{MANIFEST} is not as it should be: {error}") from None
-    there = (folder / described.activations).resolve()
+    if (described.activations is None) == (described.choices is None):
+        raise ValueError(f"{MANIFEST} names the file of either activations or choices")
+    there = (folder / described.file).resolve()
     if not there.is_relative_to(folder.resolve()) or not there.exists():
-        raise ValueError(f"{MANIFEST} names {described.activations!r}, which is not beside it")
+        raise ValueError(f"{MANIFEST} names {described.file!r}, which is not beside it")
     return described
 
 
@@ -294,14 +352,15 @@ def handed_in(at: At) -> Iterator[HandedIn]:
     made, sandbox = at.environment, at.sandbox(_SCORE_SECONDS)
     versions = sorted(f"{name} {version}" for name, version in made.versions.items())
     if (at.folder / MANIFEST).exists():
-        described = activations_of(at.folder)
-        path = at.folder / described.activations
+        described = answers_of(at.folder)
+        path = at.folder / described.file
         told = {name: value for name, value in msgspec.to_builtins(described).items() if value is not None}
-        names = ("identifier", "activations")
+        names = ("identifier", "activations", "choices")
         arguments = {name: value for name, value in told.items() if name not in names}
-        values = {"activations": str(path), "identifier": described.identifier, "arguments": arguments}
+        kind = "activations" if described.activations is not None else "choices"
+        values = {"kind": kind, "path": str(path), "identifier": described.identifier, "arguments": arguments}
         files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
-        digest = digest_of(*map(file_digest, files), as_json(arguments).decode())
+        digest = digest_of(*map(file_digest, files), as_json([kind, arguments]).decode())
         yield HandedIn("stored", values, digest, sandbox, made.python)
     for plugin in at.plugins:
         for model in [each.identifier for each in plugin.declarations if each.registry == "model_registry"]:
@@ -311,9 +370,44 @@ def handed_in(at: At) -> Iterator[HandedIn]:
 
 
 def _scored(at: At, benchmarks: Sequence[str], *, needs_any: bool = True, hides: bool = False) -> Came:
-    """Score each model of the submission on benchmarks of the trusted side."""
+    """Score each model of the submission on benchmarks of the trusted side, under the interpreters that these need."""
+    came, failures = Came(), []
+    for python, names in _by_interpreter(at.store, benchmarks).items():
+        after = _scored_here(at, names, hides) if python == sys.executable else _under(at, python, names)
+        came = Came(
+            peak=max(came.peak, after.peak), facts={**came.facts, **after.facts}, scores=came.scores + after.scores
+        )
+        if after.state == "memory" or (after.state == "failed" and python == sys.executable):
+            return replace(came, state=after.state, reason=after.reason)
+        failures += [RuntimeError(after.reason)] if after.reason else []
+    return replace(_came_of(came.scores, failures, needs_any), peak=came.peak, facts=came.facts)
+
+
+def _by_interpreter(store: ResultStore, benchmarks: Sequence[str]) -> dict[str, list[str]]:
+    """Benchmarks by the interpreter that has what they require; plugins of this one are found from now on."""
+    found: dict[str, list[str]] = {}
+    there = accepted(store)
+    for name in benchmarks:
+        submission = None if name in benchmark_registry else there.get(name)
+        python = sys.executable if submission is None else environment_of(submission).python
+        found.setdefault(python, []).append(name)
+        if submission is not None and python == sys.executable:
+            use_plugins(submission.folder)
+    return found
+
+
+def _under(at: At, python: str, benchmarks: Sequence[str]) -> Came:
+    """The same step under another interpreter, of some benchmarks."""
+    with tempfile.TemporaryDirectory() as folder:
+        answer = Path(folder, "answer.json")
+        command = [python, "-m", "bsjax.submission.steps", at.submission.id, at.step.name, str(answer), *benchmarks]
+        return Came.read(answer, subprocess.run(command, check=False).returncode)
+
+
+def _scored_here(at: At, benchmarks: Sequence[str], hides: bool) -> Came:
+    """Score each model of the submission on benchmarks in this process; the reason is that of the first failure."""
     peak, scores, failures = 0, 0, []
-    for one in handed_in(at) if benchmarks else ():
+    for one in handed_in(at):
         try:
             with ModelSide(one) as side:
                 try:
@@ -329,15 +423,15 @@ def _scored(at: At, benchmarks: Sequence[str], *, needs_any: bool = True, hides:
             failures.append(error)
         ended = next((each for each in failures if isinstance(each, ModelSideFailed) and each.passed), None)
         if ended is not None:
-            return Came("memory" if ended.passed == "memory" else "failed", str(ended), peak)
-    return replace(_came_of((scores, failures), needs_any), peak=peak)
+            return Came("memory" if ended.passed == "memory" else "failed", str(ended), peak, scores=scores)
+    facts = {"shown": dict(at.told)} if at.told else {}
+    return Came(reason=one_line(failures[0]) if failures else "", peak=peak, facts=facts, scores=scores)
 
 
-def _came_of(run: tuple[int, list[Exception]], needs_any: bool) -> Came:
-    scores, failures = run
+def _came_of(scores: int, failures: Sequence[Exception], needs_any: bool) -> Came:
     if needs_any and not scores:
         return Came("failed", one_line(failures[0]) if failures else "there is no benchmark that it can be scored on")
-    return Came()
+    return Came(scores=scores)
 
 
 def _run(at: At, planned: Any, what: str) -> tuple[int, list[Exception]]:
@@ -394,7 +488,7 @@ def _scored_contained(at: At, benchmarks: Sequence[str]) -> Came:
                 named = replace(score.provenance, model=model, benchmark=benchmark, parent=None)
                 at.store.add(replace(score, provenance=named), task=_task(run, model, benchmark))
                 scores += 1
-    return replace(_came_of((scores, failures), True), peak=peak)
+    return replace(_came_of(scores, failures, True), peak=peak)
 
 
 def _pair_contained(at: At, model: str, benchmark: str) -> tuple[Score | None, str, Any]:
@@ -429,14 +523,14 @@ def _in_store(store: ResultStore) -> list[str]:
     return sorted(set(store.frame(latest=True, failures=False, columns=["model"])["model"]))
 
 
-def main(submission: str, name: str, answer: str) -> None:
-    """Run a step, and write what came of it to a file."""
+def main(submission: str, name: str, answer: str, *only: str) -> None:
+    """Run a step, or what it does of some benchmarks, and write what came of it to a file."""
     begun = time.monotonic()
     with ResultStore() as store:
         found = queue.submission(store, submission)
         [step] = [each for each in queue.steps(store, found.id) if each.name == name]
         try:
-            came = STEPS[name](At(store, found, step))
+            came = STEPS[name](At(store, found, step, only))
         except Exception as error:
             say(one_line(error))
             came = Came("failed", one_line(error))

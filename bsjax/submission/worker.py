@@ -12,10 +12,7 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from bsjax.results import ResultStore
 from bsjax.results.database import VARIABLE
@@ -86,7 +83,7 @@ def _run(store: ResultStore, step: Step, worker: str, lease: float, said: Callab
     try:
         if not _followed(store, step, worker, process, lease, said):
             return  # which another worker goes on with, or nobody
-        came = _answer(answer, process.wait())
+        came = Came.read(answer, process.wait())
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -133,11 +130,3 @@ def _followed(
 def _next_class(memory: int) -> int | None:
     """The class of memory above one; None where there is none."""
     return next((size << 30 for size in queue.MEMORY_CLASSES if size << 30 > memory), None)
-
-
-def _answer(path: Path, status: int) -> Came:
-    """What a step has said; of one that has ended without a word, how."""
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Came)
-    except (OSError, msgspec.DecodeError):
-        return Came("failed", f"the process of the trusted side ended with status {status}, see its log")

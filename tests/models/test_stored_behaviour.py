@@ -55,12 +55,21 @@ def test_conditions_tell_answers_to_one_image_apart():
         model.look_at(StimulusSet({"stimulus_id": ["a"]}))
 
 
+def test_the_odd_one_of_triplets():
+    model = StoredBehaviour({"": table(["a|b|x_c", "b|x_c|d"], ["b", "d"])}, "mine")
+    model.start_task("odd_one_out")
+    found = model.look_at(StimulusSet({"stimulus_id": ["b", "x_c", "d", "a", "b", "x_c"]}))
+    assert found.values.tolist() == [["d"], ["b"]] and found["stimulus_id"].values.tolist() == ["b|x_c|d", "a|b|x_c"]
+    with pytest.raises(ValueError, match=r"no stored choice for 1 of 1 stimuli of 'the set': a\|d\|x_c"):
+        model.look_at(StimulusSet({"stimulus_id": ["a", "d", "x_c"]}))
+
+
 def test_what_it_cannot_do_is_said():
     model = StoredBehaviour({"": table(["a"], ["cat"])}, "mine")
     with pytest.raises(ValueError, match="start_task"):
         model.look_at(["a"])
-    with pytest.raises(ValueError, match=r"it does the task label, not odd_one_out. Score it on .* 'Geirhos2021"):
-        model.start_task("odd_one_out")
+    with pytest.raises(ValueError, match=r"not probabilities. Score it on .* 'Geirhos2021"):
+        model.start_task("probabilities")
     with pytest.raises(ValueError, match="nothing to record from"):
         model.start_recording("IT", [(70, 170)])
     model.start_task("label", ["cat"])

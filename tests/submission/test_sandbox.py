@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import urllib.request
 from pathlib import Path
@@ -16,6 +17,7 @@ from bsjax.submission.environments import install
 from bsjax.submission.sandbox import Limits, Sandbox
 from bsjax.submission.sandbox.index import Index, reachable
 from bsjax.submission.sandbox.self_test import self_test
+from tests.support import hostile
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 ORDINARY = """
@@ -54,25 +56,54 @@ def test_a_process_in_a_container_ends_with_its_status_and_leaves_nothing(in_con
     assert "bsjax-" not in there.stdout
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
-def test_all_holds_for_an_ordinary_user(tmp_path):
-    """By the system's Python, as that of the tests may lie where others cannot look."""
+@pytest.fixture(scope="module")
+def ordinary():
+    """``ordinary(*arguments)`` runs Python as a user who may do little, with copies of bsjax and these tests.
+
+    It is the system's Python, as that of the tests may lie where others cannot look.
+    """
+    if os.geteuid() != 0:
+        pytest.skip("only root becomes another user")
     system, packages = "/usr/bin/python3", Path(pytest.__file__).parents[1]
     version = subprocess.run([system, "-c", "import sys; print(sys.version_info[:2])"], capture_output=True, text=True)
     if version.stdout.strip() != str(sys.version_info[:2]) or shutil.which("setpriv") is None:
         pytest.skip("there is no Python of the system that can read these packages")
-    place = Path("/var/tmp") / f"bsjax-ordinary-{os.getpid()}"
+    place = Path(tempfile.mkdtemp(prefix="bsjax-ordinary-", dir="/var/tmp"))
+    python = str(place / "venv" / "bin" / "python")
+
+    def run(*arguments):
+        variables = {"PATH": "/usr/bin:/bin", "HOME": str(place / "home")}
+        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", python, *arguments]
+        done = subprocess.run(command, env=variables, cwd=place, capture_output=True, text=True)
+        if "Permission denied" in done.stderr or "No module named" in done.stderr:
+            pytest.skip("an ordinary user cannot read these packages")
+        return done
+
     try:
-        shutil.copytree(Path(bsjax.__file__).parent, place / "bsjax", ignore=shutil.ignore_patterns("__pycache__"))
+        subprocess.run([system, "-m", "venv", "--without-pip", place / "venv"], check=True)
+        [found] = (place / "venv" / "lib").glob("python*/site-packages")
+        (found / "shared.pth").write_text(f"{place}\n{packages}\n")
+        for folder in (Path(bsjax.__file__).parent, Path(__file__).parents[1]):
+            shutil.copytree(folder, place / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
+        for made in ("home", "scratch"):
+            (place / made).mkdir()
+            (place / made).chmod(0o777)
         place.chmod(0o755)
-        variables = {"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{place}:{packages}", "HOME": "/tmp"}
-        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", system, "-c", ORDINARY]
-        done = subprocess.run(command, env=variables, cwd="/", capture_output=True, text=True)
+        yield run
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    if "Permission denied" in done.stderr or "No module named" in done.stderr:
-        pytest.skip("an ordinary user cannot read these packages")
+
+
+def test_all_holds_for_an_ordinary_user(ordinary):
+    done = ordinary("-c", ORDINARY)
     assert done.stdout == "[]\n", done.stderr
+
+
+@pytest.mark.slow
+def test_models_of_an_ordinary_user_do_no_harm_either(ordinary):
+    chosen = ["tests/submission/test_model_side.py", "-k", "instead or sees", "-m", ""]
+    done = ordinary("-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp=scratch/of-tests", *chosen)
+    assert done.returncode == 0 and f"{len(hostile.ACTS) + 1} passed" in done.stdout, done.stdout[-3000:] + done.stderr
 
 
 def test_the_first_and_the_last_of_a_log_are_kept():

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 import zipfile
 
 import numpy as np
@@ -103,7 +104,7 @@ def test_activations_alone(store, tmp_path):
     described = {"identifier": "stored-net", "activations": "a.npz", "region_layer_map": {"V1": "late"}}
     (folder / "model.json").write_text(json.dumps(described))
     found, steps = handed_in(store, folder, benchmarks=[BENCHMARK])
-    assert found.state == "done" and found.kinds == ("activations",), steps
+    assert found.state == "done" and found.kinds == ("model",), steps
     model = bsjax.ModelCommitment(
         "stored-net",
         bsjax.adapters.from_stored(folder / "a.npz", "stored-net"),
@@ -111,6 +112,38 @@ def test_activations_alone(store, tmp_path):
     )
     here = bsjax.score(model, BENCHMARK, store=None)
     assert scores(store) == {("stored-net", BENCHMARK): float(here)}
+
+
+def test_a_benchmark_that_is_accepted_scores_what_is_handed_in_before_and_after(store, tmp_path):
+    handed_in(store, write_skeleton("model", "doe-net", tmp_path), benchmarks=[BENCHMARK])
+    folder = write_skeleton("benchmark", "Roe2026", tmp_path, "behaviour")
+    (folder / "requirements.txt").write_text("tinyfilter\n")
+    (folder / "benchmark.py").write_text(f"import tinyfilter\n\n{(folder / 'benchmark.py').read_text()}")
+    account = account_of(store, add_account(store, "lab"))
+    found, steps = handed_in(store, folder, account=account.id, models=["pixels"], asks_trust=True)
+    assert (found.state, steps["review"].state, steps["benchmarks"].state) == ("waiting", "waiting", "queued"), steps
+    queue.review(store, found.id, True)
+    work(store, submission=found.id, until_idle=True)
+    assert queue.submission(store, found.id).state == "done", queue.steps(store, found.id)[-1]
+    name = "Roe2026-error_consistency"
+    there = scores(store)
+    assert {("pixels", name), ("doe-net", name)} < {*there}
+    # Answers that are handed in alone: those of pixels.
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    (answers / "model.json").write_text(json.dumps({"identifier": "said-net", "choices": "said.nc"}))
+    code = f"""
+        import bsjax
+        benchmark, model = bsjax.load_benchmark({name!r}), bsjax.load_model("pixels")
+        benchmark.ask(model)
+        bsjax.data.write_netcdf(model.look_at(benchmark.stimuli_for(model)), {str(answers / "said.nc")!r})
+    """
+    wheel = tmp_path / "wheels" / "tinyfilter-1.2-py3-none-any.whl"
+    variables = {**os.environ, "BSJAX_PLUGINS": str(folder), "PYTHONPATH": f"{wheel}:{os.getcwd()}"}
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=variables, check=True)
+    found, steps = handed_in(store, answers, benchmarks=["Roe2026*"])
+    assert found.state == "done" and found.kinds == ("model",), steps
+    assert scores(store) == there | {("said-net", name): there["pixels", name]}
 
 
 def test_a_zip_with_a_model_and_a_benchmark_that_is_contained(store, tmp_path):
@@ -128,6 +161,8 @@ def test_a_zip_with_a_model_and_a_benchmark_that_is_contained(store, tmp_path):
         ("doe-net", "Doe2026.V1-ridge"),
         ("pixels", "Doe2026.V1-ridge"),
     }
+    # What nobody has reviewed has no part in the averages of others.
+    assert store.frame(benchmarks=["Doe2026.V1-ridge"], columns=["parent"])["parent"].isna().all()
 
 
 def test_what_fails_says_why_in_one_line(store, tmp_path):

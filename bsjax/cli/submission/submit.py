@@ -13,7 +13,7 @@ from bsjax.cli.terminal import complain, configure_jax
 
 def submit(
     source: Annotated[
-        Path | None, typer.Argument(metavar="FOLDER_OR_ZIP", help="Plugins, or model.json with activations.")
+        Path | None, typer.Argument(metavar="FOLDER_OR_ZIP", help="Plugins, or model.json with activations or choices.")
     ] = None,
     benchmark: Annotated[
         list[str] | None,

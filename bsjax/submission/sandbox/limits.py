@@ -33,6 +33,10 @@ THREADS = 4
 """How many threads a process may have, in the mean; groups and containers count threads."""
 
 
+OPEN_FILES = 4096
+"""How many files a process may have open, which the watchdog looks through."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """What a contained process and its children may take together.
@@ -123,7 +127,20 @@ def _taken(pid: int, limits: Limits) -> tuple[int, int]:
     held = _sum(processes, lambda process: process.memory_info().rss)
     if held > limits.memory and 2 < len(processes) <= limits.processes:
         held = _sum(processes, lambda process: process.memory_full_info().pss)
-    return held, len(processes)
+    return held + _in_nameless_files(processes), len(processes)
+
+
+def _in_nameless_files(processes: Sequence[psutil.Process]) -> int:
+    """Bytes of files that lie in memory and in no folder (``memfd_create``), which no process need show as its own."""
+    found: dict[int, int] = {}
+    for process in processes:
+        with suppress(OSError), os.scandir(f"/proc/{process.pid}/fd") as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    if os.readlink(entry.path).startswith("/memfd:"):
+                        there = entry.stat()
+                        found[there.st_ino] = there.st_blocks * 512
+    return sum(found.values())
 
 
 def _sum(processes: Sequence[psutil.Process], held: Callable[[psutil.Process], int]) -> int:
@@ -189,11 +206,9 @@ class ControlGroup:
             _remove(group)
 
     def entered(self, command: Sequence[str]) -> list[str]:
-        """A command that runs in the group, and all that it starts."""
-        if not self._folders:
-            return [*command]
-        into = "; ".join(f"echo $$ > '{group}/cgroup.procs'" for group in self._folders)
-        return ["/bin/sh", "-c", f'{into}; exec "$@"', "sh", *command]
+        """A command that runs in the group, and all that it starts, with few enough files that they can be counted."""
+        into = [f"ulimit -n {OPEN_FILES}", *(f"echo $$ > '{group}/cgroup.procs'" for group in self._folders)]
+        return ["/bin/sh", "-c", f'{"; ".join(into)}; exec "$@"', "sh", *command]
 
     def ran_out(self) -> bool:
         """Whether the kernel has ended a process of it, as it asked for more memory."""

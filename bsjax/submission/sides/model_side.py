@@ -20,9 +20,13 @@ import numpy as np
 from bsjax.activations.inputs.microsaccades import Microsaccades
 from bsjax.adapters import from_stored
 from bsjax.core.discovery import not_exiting, one_line, use_plugins
+from bsjax.core.messages import some
 from bsjax.data import StimulusSet
+from bsjax.data.files.choice_tables import Tables, read_choices
 from bsjax.models import ModelCommitment, model_registry
 from bsjax.models.brain_model import looks_at_images
+from bsjax.models.precomputed import PrecomputedFeatures
+from bsjax.models.stored_behaviour import StoredBehaviour
 from bsjax.submission.sides.wire import Message, receive, send
 
 _MOST = 1 << 30
@@ -81,9 +85,14 @@ class ModelSide:
         self._model = model_registry[model]()
         return self._described()
 
-    def stored(self, activations: str, identifier: str, arguments: Mapping[str, Any]) -> Message:
-        """Take activations of a file as the model."""
-        self._model = ModelCommitment(identifier, from_stored(activations, identifier), **arguments)
+    def stored(self, kind: str, path: str, identifier: str, arguments: Mapping[str, Any]) -> Message:
+        """Take activations, or choices, of a file as the model."""
+        if kind == "activations":
+            self._model = ModelCommitment(identifier, from_stored(path, identifier), **arguments)
+        elif path.endswith(".nc"):
+            self._model = PrecomputedFeatures(path, identifier=identifier, **arguments)
+        else:
+            self._model = StoredBehaviour(_only(read_choices(path)), identifier, **arguments)
         return self._described()
 
     def _described(self) -> Message:
@@ -122,9 +131,18 @@ class ModelSide:
         return _of_assembly(self._model.look_at(_stimuli(shown), number_of_trials=number_of_trials, **varied))
 
 
+def _only(tables: Tables) -> Mapping[str, Any]:
+    """The choices of one model."""
+    if len(tables) > 1:
+        raise ValueError(f"expected the choices of one model, got those of {some(sorted(tables))}")
+    return next(iter(tables.values()))
+
+
 def _stimuli(shown: Mapping[str, Any]) -> StimulusSet:
     """A stimulus set of what is shown: ids, their files, and labels where they are to be learnt."""
     columns = {"stimulus_id": shown["ids"]}
+    if shown.get("condition") is not None:
+        columns["condition"] = shown["condition"]
     if shown.get("labels") is not None:
         columns["image_label"] = shown["labels"]
     paths = {each: Path(path) for each, path in zip(shown["ids"], shown["files"], strict=False)}

@@ -181,7 +181,7 @@ class ModelSide:
         try:
             degrees = float(said["visual_degrees"])
             if said["arguments"] is None:
-                return RemoteModel(self, expected, degrees)
+                return RemoteModel(self, expected, degrees, not stored)
             arguments = msgspec.convert(said["arguments"], Committed)
             return ModelCommitment(
                 expected, RemoteActivations(self, expected, not stored), **msgspec.structs.asdict(arguments)
@@ -256,12 +256,12 @@ class RemoteModel:
         side: the other side.
         identifier: its name.
         visual_degrees: its field of view.
+        looks_at_images: whether it is shown files, and not the ids of stimuli.
     """
 
-    looks_at_images = True
-
-    def __init__(self, side: ModelSide, identifier: str, visual_degrees: float) -> None:
+    def __init__(self, side: ModelSide, identifier: str, visual_degrees: float, looks_at_images: bool = True) -> None:
         self._side = side
+        self.looks_at_images = looks_at_images
         self.identifier = identifier
         self._visual_degrees = visual_degrees
         self._task = Task.passive
@@ -279,8 +279,7 @@ class RemoteModel:
         fitting = fitting_stimuli
         if isinstance(fitting_stimuli, StimulusSet):
             fitting, rows = _presented(self._side, fitting_stimuli, self.looks_at_images)
-            names = fitting["ids"]
-            fitting |= {"ids": [names[row] for row in rows], "files": [fitting["files"][row] for row in rows]}
+            fitting = _in_rows(fitting, rows)
             fitting["labels"] = [str(label) for label in fitting_stimuli["image_label"]]
         elif fitting_stimuli is not None and not isinstance(fitting_stimuli, (str, Mapping)):
             fitting = [str(label) for label in fitting_stimuli]
@@ -303,7 +302,7 @@ class RemoteModel:
         shown, rows = _presented(self._side, stimuli, self.looks_at_images)
         names, triplets = shown["ids"], self._task is Task.odd_one_out
         if triplets:  # whose rows belong together
-            shown |= {"ids": [names[row] for row in rows], "files": [shown["files"][row] for row in rows]}
+            shown = _in_rows(shown, rows)
         asked = {"shown": shown, "number_of_trials": number_of_trials, "require_variance": require_variance}
         answer = self._side.ask(Message("look_at", asked))
         n_rows = len(stimuli) // 3 if triplets else len(names)
@@ -323,9 +322,16 @@ def _presented(side: ModelSide, stimuli: StimulusSet, as_images: bool) -> tuple[
         if side.hides_errors:
             raise side.refused("stored answers are to public stimuli, and these are private")
         told = {"ids": ids, "files": [], "identifier": stimuli.identifier}
+        if "condition" in stimuli:  # by which one image has several choices
+            told["condition"] = [str(each) for each in stimuli["condition"]]
         return told, np.arange(len(ids))
     names, rows = side.gallery.show([Path(stimuli.get_stimulus(each)) for each in ids])
     return {"ids": names, "files": [str(side.gallery.path(name)) for name in names]}, rows
+
+
+def _in_rows(shown: dict[str, Any], rows: np.ndarray) -> dict[str, Any]:
+    """What is shown, once for each row."""
+    return shown | {name: [shown[name][row] for row in rows] for name in ("ids", "files") if shown[name]}
 
 
 class _Answer:
