@@ -2,10 +2,11 @@
 
 import asyncio
 import hmac
+import logging
 import os
 import secrets
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -265,6 +266,15 @@ def service(
             protections=protection.protections(store),
             last=queue.submissions(store)[:50],
         )
+
+    @app.middleware("http")
+    async def unexpected(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+        # Here, as what is raised further out has an answer without headers.
+        try:
+            return await answer(request)
+        except Exception:
+            logging.getLogger(__name__).exception("%s %s", request.method, request.url.path)
+            return PlainTextResponse("something went wrong here: its operators find it in the log", 500)
 
     @app.exception_handler(Refusal)
     def refused(request: Request, error: Refusal) -> Response:

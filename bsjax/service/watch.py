@@ -6,8 +6,10 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
+from bsjax.core.files import cache_dir, write_atomically
 from bsjax.results import ResultStore
 from bsjax.service.board import build_board
 from bsjax.service.mail import send
@@ -35,9 +37,13 @@ def watching(
         address: of the page of a submission.
     """
     over = threading.Event()
+    # Of what has ended while no service ran, letters are written, too; of what came before the first, none.
+    told = cache_dir().absolute() / "letters-until"
+    until = told.read_text() if told.exists() else datetime.now(UTC).isoformat()
 
     def watch() -> None:
-        built, states = None, None
+        nonlocal until
+        built = None
         while True:
             try:
                 found = queue.submissions(store)
@@ -46,11 +52,12 @@ def watching(
                 if shown != built:
                     built = shown
                     _build(store, board, title)
-                now = {each.id: each.state for each in found}
-                new = [each for each in found if states is not None and states.get(each.id) != each.state]
-                states = now
+                new = [each for each in found if each.since > until]
                 if server:
                     _write(store, [each for each in new if each.state in _WRITTEN_OF], server, address)
+                if new or not told.exists():
+                    until = max([until, *(each.since for each in new)])
+                    write_atomically(told, until.encode())
             except Exception:  # the database may be gone for a while
                 logging.getLogger(__name__).exception("the queue cannot be watched")
             if over.wait(_LOOKS_EVERY):

@@ -173,12 +173,14 @@ def add(
     """
     if not steps or len(set(steps)) < len(steps):
         raise ValueError(f"a submission has steps of different names, got {list(steps)}")
-    now = _now()
-    row = {"id": uuid.uuid4().hex, "account_id": account, "name": printable(name)[:_LONGEST_NAME], "created": now}
-    row |= {"kinds": list(kinds), "content": content, "folder": str(folder), "state": "received", "since": now}
+    row: dict[str, Any] = {"id": uuid.uuid4().hex, "account_id": account, "name": printable(name)[:_LONGEST_NAME]}
+    row |= {"kinds": list(kinds), "content": content, "folder": str(folder), "state": "received"}
     row |= {"reason": "", "visibility": visibility or ("public" if account is None else "private")}
     row["facts"] = to_plain(dict(facts or {}), "the facts of the submission")
     with _changing(store) as connection:
+        # Of several at once, each counts those that were created before it, which are to be seen by then.
+        now = _now()
+        row |= {"created": now, "since": now}
         if not Path(folder).is_dir():
             raise FileNotFoundError(f"the files of {row['name']} are not at {folder} any more: hand it in again")
         same = _of.account_id == account, _of.name == row["name"]

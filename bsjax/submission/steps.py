@@ -23,6 +23,7 @@ from bsjax.benchmarks import benchmark_registry, benchmark_row
 from bsjax.core.digests.arrays import file_digest
 from bsjax.core.discovery import Plugin, one_line, plugins_under, use_plugins
 from bsjax.core.files import as_json, write_atomically
+from bsjax.core.identity.source import OF_SCORES, own_source
 from bsjax.core.messages import printable
 from bsjax.core.watching import Stop
 from bsjax.labelled import Score
@@ -347,10 +348,14 @@ def answers_of(folder: Path) -> Answers:
     return described
 
 
+def _packages(made: Environment) -> list[str]:
+    """What was installed, and on which Python."""
+    return [*sorted(f"{name} {version}" for name, version in made.versions.items()), sys.version]
+
+
 def handed_in(at: At) -> Iterator[HandedIn]:
     """Each model of a submission, as the model's side builds it."""
     made, sandbox = at.environment, at.sandbox(_SCORE_SECONDS)
-    versions = sorted(f"{name} {version}" for name, version in made.versions.items())
     if (at.folder / MANIFEST).exists():
         described = answers_of(at.folder)
         path = at.folder / described.file
@@ -365,7 +370,7 @@ def handed_in(at: At) -> Iterator[HandedIn]:
     for plugin in at.plugins:
         for model in [each.identifier for each in plugin.declarations if each.registry == "model_registry"]:
             # By all files, as a plugin may read what lies beside it, and what it reads there is not noted on this side.
-            digest = digest_of(model, at.submission.content, *versions, sys.version)
+            digest = digest_of(model, at.submission.content, *_packages(made))
             yield HandedIn("build", {"plugins": str(at.folder), "model": model}, digest, sandbox, made.python)
 
 
@@ -472,9 +477,15 @@ def _scored_contained(at: At, benchmarks: Sequence[str]) -> Came:
     """Score public models on benchmarks in the sandbox, a process for each pair; what comes back is a score in JSON."""
     models = list(dict.fromkeys([*at.models, *at.identifiers("model_registry")]))
     peak, scores, failures = 0, 0, []
+    made_by = [at.submission.content, *_packages(at.environment), own_source(*OF_SCORES)]
     with run_in(at.store, len(models) * len(benchmarks)) as run:
         for benchmark in benchmarks:
             for model in models:
+                task = Task(run, f"{model} {benchmark}", digest_of("contained", model, benchmark, *made_by))
+                if at.store.scored([str(task.cell)]):
+                    say(f"{model} on {benchmark}: in the store")
+                    scores += 1
+                    continue
                 score, reason, process = _pair_contained(at, model, benchmark)
                 peak = max(peak, process.watch.peak)
                 say(f"{model} on {benchmark}: {reason or f'{float(score):.4g}'}")  # type: ignore[arg-type]
@@ -482,11 +493,11 @@ def _scored_contained(at: At, benchmarks: Sequence[str]) -> Came:
                     return Came("memory", reason, peak)
                 if score is None:
                     failures.append(RuntimeError(reason))
-                    at.store.add_failure(model, benchmark, reason, task=_task(run, model, benchmark))
+                    at.store.add_failure(model, benchmark, reason, task=task)
                     continue
                 # Without a parent, as what nobody has reviewed has no part in the averages of others.
                 named = replace(score.provenance, model=model, benchmark=benchmark, parent=None)
-                at.store.add(replace(score, provenance=named), task=_task(run, model, benchmark))
+                at.store.add(replace(score, provenance=named), task=task)
                 scores += 1
     return replace(_came_of(scores, failures, True), peak=peak)
 
@@ -511,11 +522,6 @@ def _pair_contained(at: At, model: str, benchmark: str) -> tuple[Score | None, s
         return Score.from_dict(answer["score"]), "", process
     except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
         return None, f"what it answered is refused: {one_line(error)}", process
-
-
-def _task(run: str, model: str, benchmark: str) -> Task:
-    """The name of a pair in a run."""
-    return Task(run, f"{model} {benchmark}")
 
 
 def _in_store(store: ResultStore) -> list[str]:

@@ -135,9 +135,11 @@ def test_accounts_are_added_listed_and_revoked(store):
     assert run("accounts", "ls").stdout == "no accounts there\n"
     done = run("accounts", "add", "lab", "--operator", "--email", "doe@lab.org")
     account = account_of(store, done.stdout.strip())
+    small = run("accounts", "add", "small", "--uploads", "3", "--size", "1KB").stdout.strip()
+    assert account_of(store, small).limits == {"uploads": 3, "bytes": 1000} and run("accounts", "revoke", "small")
     assert account and account.is_operator and "kept nowhere" in done.stderr and done.stdout not in done.stderr
     assert run("accounts", "revoke", "lab").exit_code == 0
-    header, row = cells("accounts", "ls")
+    header, row, _ = cells("accounts", "ls")
     assert header == ["name", "operator", "e-mail", "created", "revoked"]
     assert row[:3] == ["lab", "yes", "doe@lab.org"] and "-" not in row[3:]
 

@@ -9,8 +9,10 @@ from bsjax.service import Limits
 from bsjax.service.uploads import folder
 from bsjax.submission import protection, queue
 from bsjax.submission.accounts import account_of, add_account, revoke
+from tests.results.conftest import DATABASES
 from tests.service.conftest import Client, bearer, serving, zipped
 
+pytestmark = pytest.mark.parametrize("store", DATABASES, indirect=True, scope="module")
 HOSTILE = "<script>window.hacked=1</script>"
 
 
@@ -262,6 +264,11 @@ def test_headers_and_log(url, tokens, capfd, store):
     answer = client.upload(tokens["lab"], b"x")
     assert "script-src 'self'" in answer.headers["content-security-policy"]
     assert "frame-ancestors 'none'" in client.ask("GET", "/board/").headers["content-security-policy"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bsjax.service.views.health", lambda store: 1 / 0)
+        broken = client.ask("GET", "/health")
+    assert broken.status == 500 and broken.headers["x-content-type-options"] == "nosniff"
+    assert b"ZeroDivisionError" not in broken.data
     assert answer.headers["x-content-type-options"] == "nosniff" and answer.headers["referrer-policy"] == "no-referrer"
     printed = capfd.readouterr().out
     line = json.loads(next(line for line in printed.splitlines() if "/api/" in line))

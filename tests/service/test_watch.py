@@ -88,6 +88,12 @@ def test_the_board_follows_and_a_letter_is_written(tmp_path):
             assert "doe-net" not in shown(board) and "Doe2026-own" not in shown(board)
             queue.show(store, made.id, "public")
             until(lambda: "doe-net" in shown(board) and "Doe2026-own" in shown(board))
+        # What ends while no service runs is told by the next.
+        later = queue.add(store, name="roe", folder=files, content="1", kinds=[], steps=["a"], account=account)
+        end(store, later)
+        with watching(store, board, "Scores", post.url, lambda one: f"https://lab.org/{one}"):
+            until(lambda: len(post.letters) == 2)
+    assert f"https://lab.org/{later.id}" in post.letters[1]
     assert "To: doe@lab.org" in post.letters[0] and f"https://lab.org/{made.id}" in post.letters[0]
     post.close()
 

@@ -161,6 +161,10 @@ def test_a_zip_with_a_model_and_a_benchmark_that_is_contained(store, tmp_path):
         ("doe-net", "Doe2026.V1-ridge"),
         ("pixels", "Doe2026.V1-ridge"),
     }
+    # What is there is not scored again, also where the same is handed in once more.
+    again, _ = handed_in(store, source, benchmarks=[BENCHMARK], models=["pixels"])
+    assert "pixels on Doe2026.V1-ridge: in the store" in queue.steps(store, again.id)[-1].log
+    assert len(store.frame(latest=False)) == 3
     # What nobody has reviewed has no part in the averages of others.
     assert store.frame(benchmarks=["Doe2026.V1-ridge"], columns=["parent"])["parent"].isna().all()
 

@@ -9,6 +9,7 @@ import typer
 
 from bsjax.cli.results import Place, open_store, table, when
 from bsjax.cli.terminal import complain
+from bsjax.core.memory import parse_bytes
 
 if TYPE_CHECKING:
     from bsjax.results import ResultStore
@@ -24,13 +25,20 @@ def add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits, and - _ . up to 40.")],
     operator: Annotated[bool, typer.Option("--operator", help="It may review submissions, and see all.")] = False,
     email: Annotated[str | None, typer.Option("--email", metavar="ADDRESS", help="Where its owner reads.")] = None,
+    uploads: Annotated[
+        int | None, typer.Option("--uploads", metavar="N", min=0, help="Uploads an hour, where not as of others.")
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option("--size", metavar="SIZE", help="Of an upload, such as 4GB, where not as of others.")
+    ] = None,
     results: Place = None,
 ) -> None:
     """Add an account, and print its token, which is shown this once."""
     from bsjax.submission.accounts import add_account
 
+    limits = {"uploads": uploads, "bytes": None if size is None else parse_bytes(size)}
     with open_store(results, read_only=False) as store:
-        token = add_account(store, name, operator, email)
+        token = add_account(store, name, operator, email, {name: n for name, n in limits.items() if n is not None})
     complain(f"the token of {name} follows; it is kept nowhere: give it to its owner now")
     typer.echo(token)
 
