@@ -17,7 +17,8 @@ from bsjax.submission import queue
 from bsjax.submission.accounts import add_account
 from tests.service.conftest import Client, free_port, zipped
 
-N = 24
+# More by hand: BSJAX_TEST_UPLOADS="50 20" for 50 uploads of 20 MiB.
+N, MIB = map(int, os.environ.get("BSJAX_TEST_UPLOADS", "24 1").split())
 
 
 @contextmanager
@@ -39,7 +40,7 @@ def process(port, *options):
 def test_none_is_lost_and_none_is_there_twice(tmp_path, monkeypatch):
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
     monkeypatch.setenv(VARIABLE, str(tmp_path / "results.db"))
-    port, extra = free_port(), os.urandom(1 << 20)
+    port, extra = free_port(), os.urandom(MIB << 20)
     with ResultStore() as store:
         token = add_account(store, "lab", limits={"uploads": 1000})
 
@@ -48,7 +49,7 @@ def test_none_is_lost_and_none_is_there_twice(tmp_path, monkeypatch):
             for _ in range(600):
                 with suppress(urllib3.exceptions.HTTPError, OSError):
                     answer = Client(f"http://127.0.0.1:{port}").upload(
-                        token, zipped(f"m{number}", extra), f"s{number}", timeout=60
+                        token, zipped(f"m{number}", extra), f"s{number}", timeout=600
                     )
                     if answer.status == 201:
                         return answer.json()["id"]
@@ -61,7 +62,7 @@ def test_none_is_lost_and_none_is_there_twice(tmp_path, monkeypatch):
                 while not 3 <= len(queue.submissions(store)) < N:
                     time.sleep(0.01)
             with process(port, "--workers", "0"):
-                ids = {answer.result(60) for answer in answers}
+                ids = {answer.result(600) for answer in answers}
         found = queue.submissions(store)
         assert {each.id for each in found} == ids and len(found) == N
         assert {each.name for each in found} == {f"s{number}" for number in range(N)}
