@@ -14,9 +14,10 @@ from bsjax.core.registry import Registry
 from bsjax.models import model_registry
 from bsjax.results import ResultStore
 from bsjax.submission import queue
+from bsjax.submission.answers import MANIFEST, answers_of
 from bsjax.submission.queue import Submission, Visibility
-from bsjax.submission.receiving import MANIFEST, declared_in, receive
-from bsjax.submission.steps import MODELS, answers_of, steps_for
+from bsjax.submission.receiving import declared_in, receive
+from bsjax.submission.steps import MODELS, steps_for
 
 _KINDS = {
     "model": ("model_registry",),

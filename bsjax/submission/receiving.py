@@ -26,9 +26,7 @@ from bsjax.core.files import as_json
 from bsjax.core.left_behind import is_left_behind
 from bsjax.core.messages import in_words, printable
 from bsjax.data.files.archives import Refused, leads_outside, opened
-
-MANIFEST = "model.json"
-"""The file that describes activations or choices that are handed in without a model."""
+from bsjax.submission.answers import MANIFEST
 
 _EXPECTED = (
     "expected a folder such as models/NAME/ (or benchmarks/, metrics/, data/) whose __init__.py registers something, "

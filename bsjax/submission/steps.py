@@ -36,9 +36,10 @@ from bsjax.scoring.planning import plan
 from bsjax.scoring.runner import Runner
 from bsjax.scoring.sinks import IntoStore
 from bsjax.submission import protection, queue
+from bsjax.submission.answers import MANIFEST, answers_of
 from bsjax.submission.environments import Environment, install
 from bsjax.submission.queue import ENVIRONMENT, Step, Submission
-from bsjax.submission.receiving import MANIFEST, declared_in
+from bsjax.submission.receiving import declared_in
 from bsjax.submission.sandbox import Limits, Sandbox
 from bsjax.submission.sandbox.self_test import is_contained
 from bsjax.submission.sides.remote import HandedIn, ModelSide, ModelSideFailed, digest_of
@@ -48,33 +49,6 @@ _MOST_SAID, _MOST_REASON = 64 << 20, 1000
 _ASK_FOR_CHOICES = ("behavioural", "engineering")
 MODELS = ("pixels", "gabor-v1", "image-statistics", "random-network", "hmax")
 """What benchmarks that were handed in score first."""
-
-
-class Answers(msgspec.Struct, forbid_unknown_fields=True):
-    """A model whose answers were computed elsewhere: ``model.json`` beside the file that holds them.
-
-    Attributes:
-        identifier: name of the model.
-        activations: name of the file, or folder, as :func:`bsjax.adapters.from_stored` reads it.
-        choices: instead of these, name of a file, or folder, of choices, as :func:`choices_of` reads it.
-        visual_degrees: width of its visual field.
-        region_layer_map: region -> layer, or layers.
-        layers: candidate layers, where the layer of a region is to be chosen.
-        behavioral_readout_layer: read by behavioural tasks.
-    """
-
-    identifier: str
-    activations: str | None = None
-    choices: str | None = None
-    visual_degrees: float = 8.0
-    region_layer_map: dict[str, str | list[str]] | None = None
-    layers: list[str] | None = None
-    behavioral_readout_layer: str | None = None
-
-    @property
-    def file(self) -> str:
-        """The name of the file, or folder."""
-        return self.activations or self.choices or ""
 
 
 @dataclass
@@ -327,25 +301,6 @@ def accepted(store: ResultStore) -> dict[str, Submission]:
     """Benchmarks that were handed in, and that an operator trusts, with the last submission that registers each."""
     done = [each for each in queue.submissions(store, states=("done",)) if each.trusted]
     return {name: each for each in reversed(done) for name in each.facts["registers"].get("benchmark", ())}
-
-
-def answers_of(folder: Path) -> Answers:
-    """What describes answers that were handed in alone.
-
-    Raises:
-        ValueError: it cannot be read, or names a file that is not beside it.
-    """
-    path = folder / MANIFEST
-    try:
-        described = msgspec.json.decode(path.read_bytes(), type=Answers)
-    except msgspec.DecodeError as error:
-        raise ValueError(f"{MANIFEST} is not as it should be: {error}") from None
-    if (described.activations is None) == (described.choices is None):
-        raise ValueError(f"{MANIFEST} names the file of either activations or choices")
-    there = (folder / described.file).resolve()
-    if not there.is_relative_to(folder.resolve()) or not there.exists():
-        raise ValueError(f"{MANIFEST} names {described.file!r}, which is not beside it")
-    return described
 
 
 def _packages(made: Environment) -> list[str]:
