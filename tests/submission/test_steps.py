@@ -166,7 +166,7 @@ def test_a_zip_with_a_model_and_a_benchmark_that_is_contained(store, tmp_path):
     assert "pixels on Doe2026.V1-ridge: in the store" in queue.steps(store, again.id)[-1].log
     assert len(store.frame(latest=False)) == 3
     # What nobody has reviewed has no part in the averages of others.
-    assert store.frame(benchmarks=["Doe2026.V1-ridge"], columns=["parent"])["parent"].isna().all()
+    assert store.frame(benchmarks=["Doe2026.V1-ridge"], columns=["parent"])["parent"].eq("").all()
 
 
 def test_what_fails_says_why_in_one_line(store, tmp_path):
