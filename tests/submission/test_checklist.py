@@ -67,6 +67,14 @@ def test_an_item_that_fails(benchmark, changes, item, words):
     assert list(failed) == [item] and words in failed[item]
 
 
+@pytest.mark.parametrize(("does", "problem"), [("1 / 0", "ZeroDivisionError"), ("candidate.start_task('label')", "")])
+def test_a_benchmark_of_a_class_of_its_own_is_scored(plugin, does, problem):
+    code = BENCHMARK.format(**GOOD).replace("return Score(0.5)", does)
+    sections = check_plugins(plugin("doe", code))
+    [scores] = [item for section in sections for item in section.checks if item.name == "scores"]
+    assert problem in " ".join(scores.problems) and bool(scores.skipped) == (not problem)
+
+
 def test_a_benchmark_that_does_not_load(plugin):
     folder = plugin("doe", "from bsjax import benchmark_registry\nbenchmark_registry['Doe2026-m'] = 'no.such:thing'\n")
     found = items(folder)
@@ -265,7 +273,7 @@ def test_a_folder_without_a_plugin(tmp_path, search):
 def test_the_command(plugin):
     folder = plugin("doe", BENCHMARK.format(**{**GOOD, "parent": ""}))
     done = run_command("check", folder)
-    assert done.returncode == 1 and done.stderr == "bsjax: 2 of 9 items fail\n"
+    assert done.returncode == 1 and done.stderr == "bsjax: 2 of 10 items fail\n"
     lines = done.stdout.splitlines()
     assert lines[0] == str(folder) and "benchmark Doe2026.V1-constant" in lines
     assert [line.split()[1] for line in lines if line.startswith("  FAILED")] == ["parent", "tests"]
@@ -276,6 +284,6 @@ def test_items_that_may_fail(plugin):
     folder = plugin("doe", BENCHMARK.format(**{**GOOD, "parent": ""}))
     run = CliRunner()
     allowed = run.invoke(app, ["check", str(folder), "--allow", "parent", "--allow", "tests"])
-    assert allowed.exit_code == 0 and allowed.stdout.endswith("all 9 items are in order\n")
+    assert allowed.exit_code == 0 and allowed.stdout.endswith("all 10 items are in order\n")
     unknown = run.invoke(app, ["check", str(folder), "--allow", "parents"])
     assert unknown.exit_code == 1 and "--allow parents: no item is called so; there are: bibtex" in unknown.output

@@ -7,13 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bsjax.benchmarks import (
-    BehavioralBenchmark,
-    NeuralBenchmark,
-    PropertiesBenchmark,
-    TrainTestNeuralBenchmark,
-    benchmark_registry,
-)
+from bsjax.benchmarks import PropertiesBenchmark, benchmark_registry
 from bsjax.data import PropertyAssembly
 from bsjax.data.publishing.checklist import Check, id_problems, name_problems, nan_problems
 from bsjax.labelled import Score
@@ -27,8 +21,6 @@ _METRIC = re.compile(r"(.+)-([A-Za-z0-9][A-Za-z0-9_]*)")
 
 def check_benchmark(identifier: str) -> list[Check]:
     """Load a benchmark, look at what it says of itself, compute its ceiling, and score a built-in model on it.
-
-    Benchmarks of a class of their own are not scored.
 
     Example:
         >>> for item in check_benchmark("Simulated.V1-ridge"):
@@ -123,15 +115,28 @@ def _data(benchmark: Any) -> list[Check]:
 
 
 def _scores(benchmark: Any) -> list[Check]:
-    """Whether it has all that a score takes, of benchmarks that ask for what a built-in model can do."""
-    model = "gabor-v1" if isinstance(benchmark, PropertiesBenchmark) else "pixels"  # pixels are tuned to nothing
-    asks = f"{model}, a built-in model, has a score"
-    if isinstance(benchmark, BehavioralBenchmark):
-        if benchmark.task is Task.label:
-            return [Check("scores", asks, skipped=f"{model} names no objects: score a model that does")]
-    elif not isinstance(benchmark, (NeuralBenchmark, PropertiesBenchmark, TrainTestNeuralBenchmark)):
-        return []
-    score, problem = attempt(lambda: benchmark(load_model(model)))
+    """Whether a built-in model has a score on it; none of them names objects, if it asks for that."""
+    # pixels are tuned to nothing, and quick to see
+    model: Any = _Asked(load_model("gabor-v1" if isinstance(benchmark, PropertiesBenchmark) else "pixels"))
+    asks = f"{model.identifier}, a built-in model, has a score"
+    score, problem = attempt(lambda: benchmark(model))
+    if problem and model.names_objects:
+        return [Check("scores", asks, skipped=f"{model.identifier} names no objects: score a model that does")]
     if score is not None and np.isnan(score.values).any():
         problem = f"its score is NaN: {score.provenance.reason or 'are its responses constant?'}"
     return [check("scores", asks, problem)]
+
+
+class _Asked:
+    """A model that remembers whether it was asked to name objects."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self.names_objects = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def start_task(self, task: Task | str, *arguments: Any, **settings: Any) -> None:
+        self.names_objects |= Task(task) is Task.label
+        self._model.start_task(task, *arguments, **settings)
