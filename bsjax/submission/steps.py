@@ -88,6 +88,7 @@ class At:
         step: the step.
         only: the benchmarks that this process takes of it; all if there are none.
         told: of protected benchmarks what is shown of the scores of models.
+        says: whether the log has what models print and score, which nobody else may see of private ones.
     """
 
     store: ResultStore
@@ -95,6 +96,12 @@ class At:
     step: Step
     only: tuple[str, ...] = ()
     told: dict[str, dict[str, float]] = field(default_factory=dict)
+    says: bool = True
+
+    def say(self, line: str) -> None:
+        """A line of the log, where it may have it."""
+        if self.says:
+            say(line)
 
     @property
     def trusted(self) -> bool:
@@ -255,7 +262,9 @@ def scored_by_its_benchmarks(at: At) -> Came:
     came = _came_of(scores, failures, needs_any=not submitted)
     public = [name for name in benchmarks if protection.protection_of(at.store, name) is None]
     for other in {each.id: each for each in submitted.values()}.values():
-        after = _scored(replace(at, submission=other), public, needs_any=False)
+        says = other.account == at.submission.account or other.visibility == "public"
+        after = _scored(replace(at, submission=other, says=says), public, needs_any=False)
+        say(f"{after.scores} scores of models that were handed in{'' if says else ' by others'}")
         came = replace(came, peak=max(came.peak, after.peak), scores=came.scores + after.scores)
         if after.state == "memory":
             return replace(after, peak=came.peak)
@@ -377,7 +386,7 @@ def _scored_here(at: At, benchmarks: Sequence[str], hides: bool) -> Came:
                     scores, failures = scores + came, failures + failed
                 finally:
                     peak = max(peak, side.peak)
-                    say(side.log)
+                    at.say(side.log)
         except ModelSideFailed as error:
             peak = max(peak, error.peak)
             failures.append(error)
@@ -398,15 +407,15 @@ def _run(at: At, planned: Any, what: str) -> tuple[int, list[Exception]]:
     """Run what is to be computed of a plan; gives the number of scores, and what went wrong."""
     scores, failures = len(planned.of("scored")), []
     for cell in planned.of("scored"):
-        say(f"{' on '.join(cell.names)}: in the store")
+        at.say(f"{' on '.join(cell.names)}: in the store")
     cells, stop = planned.of("compute"), Stop()
-    say(
+    at.say(
         f"{what}: {len(cells)} to score, {scores} in the store, {len(planned.of('blocked'))} that cannot be scored here"
     )
     with run_in(at.store, max(len(cells), 1)) as run:
         for number, outcome in enumerate(Runner(IntoStore(at.store.place, run, whole=True))(cells, stop), 1):
             said = outcome.error_line or f"{shown(at, outcome.score, outcome.key):.4g}"
-            say(f"{number}/{len(cells)} {outcome.model} on {outcome.benchmark}: {said} ({outcome.seconds:.1f} s)")
+            at.say(f"{number}/{len(cells)} {outcome.model} on {outcome.benchmark}: {said} ({outcome.seconds:.1f} s)")
             if outcome.error is None:
                 scores += 1
             else:

@@ -115,7 +115,8 @@ def test_activations_alone(store, tmp_path):
 
 
 def test_a_benchmark_that_is_accepted_scores_what_is_handed_in_before_and_after(store, tmp_path):
-    handed_in(store, write_skeleton("model", "doe-net", tmp_path), benchmarks=[BENCHMARK])
+    model = write_skeleton("model", "doe-net", tmp_path)
+    handed_in(store, model, benchmarks=[BENCHMARK], account=account_of(store, add_account(store, "doe")).id)
     folder = write_skeleton("benchmark", "Roe2026", tmp_path, "behaviour")
     (folder / "requirements.txt").write_text("tinyfilter\n")
     (folder / "benchmark.py").write_text(f"import tinyfilter\n\n{(folder / 'benchmark.py').read_text()}")
@@ -128,6 +129,8 @@ def test_a_benchmark_that_is_accepted_scores_what_is_handed_in_before_and_after(
     name = "Roe2026-error_consistency"
     there = scores(store)
     assert {("pixels", name), ("doe-net", name)} < {*there}
+    log = queue.steps(store, found.id)[-1].log
+    assert "pixels" in log and "doe-net" not in log and "1 scores of models that were handed in by others" in log
     # Answers that are handed in alone: those of pixels.
     answers = tmp_path / "answers"
     answers.mkdir()
