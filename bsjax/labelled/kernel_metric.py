@@ -88,7 +88,7 @@ class KernelMetric(Metric):
         """The score of the assemblies; the last one holds the measurements.
 
         Raises:
-            ValueError: ``arrays`` raises it, or the computation needs more memory than is available.
+            ValueError: as raised by ``arrays``, or the computation needs more memory than is available.
         """
         values = self._values(_kernel, *self.arrays(*assemblies), shards=self.shards)
         score = self.summary(values, *assemblies)

@@ -343,7 +343,7 @@ def scored(metric: Callable[..., Score], *assemblies: Any) -> Score:
         *assemblies: with the coordinates of the drawn factors.
 
     Raises:
-        ValueError: the metric raises it, or a drawn factor has no identifiers.
+        ValueError: as raised by the metric, or a drawn factor has no identifiers.
     """
     made = as_metric(metric)
     plan = active_plan()
