@@ -1,4 +1,4 @@
-"""The forms of a regression: cross-validated, on a fixed split, from target to source, with weights shared over time."""
+"""Forms of a regression: cross-validated, on a fixed split, from target to source, with weights shared over time."""
 
 from collections.abc import Callable
 from inspect import Parameter, signature
