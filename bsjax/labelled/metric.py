@@ -36,7 +36,7 @@ from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 
 
 class Metric(ABC):
-    """A comparison of assemblies, or an estimate of one assembly's ceiling, and what it supports.
+    """A comparison of assemblies, or an estimate of the ceiling of one.
 
     A metric must only define ``__call__``. All other methods have defaults that are correct for any metric: draws and
     permutations call the metric again on the rows they hold, and many sources are scored one after the other. A metric

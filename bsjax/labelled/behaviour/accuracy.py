@@ -144,7 +144,7 @@ class ShapeBias(_Shares):
 
 
 def same_choices(answers: xr.DataArray, people: xr.DataArray) -> Score:
-    """Share of triplets for which a model picks the same image as people.
+    """Share of the triplets of which a model picks the image that people picked.
 
     Args:
         answers: the ``stimulus_id`` of the odd one of each triplet, in the order of ``people``.
