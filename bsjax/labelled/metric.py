@@ -108,7 +108,7 @@ class Metric(ABC):
         return type(self).of_many is not Metric.of_many
 
     def with_interval(self) -> Metric:
-        """This metric with an error estimate, where it has none by default and one adds no cost."""
+        """This metric with an error estimate, if it has none by default and one costs no more than the score."""
         return self
 
     def check_width(self, source: xr.DataArray, target: xr.DataArray) -> None:  # noqa: B027, as most take any

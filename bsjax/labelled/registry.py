@@ -114,10 +114,9 @@ def compares_responses(identifier: str) -> bool:
 def register_mapping(
     name: str, mapping: str | Callable[..., Any], summary: str = "", *, reverse: bool = False, spantime: bool = False
 ) -> None:
-    """Registers the forms of a regression: cross-validated as ``name`` and ``name_cv``, on a fixed split as
-    ``name_split``.
+    """Registers a regression: cross-validated as ``name`` and ``name_cv``, on a fixed split as ``name_split``.
 
-    They support padding, reading in blocks, sharding over devices and comparison of layers as far as the mapping's
+    These forms support padding, reading in blocks, sharding over devices and comparison of layers as far as the mapping's
     traits allow (:class:`bsjax.metrics.regression.mapping.Traits`). The built-in regressions use this function too.
 
     Args:
