@@ -116,8 +116,8 @@ def register_mapping(
 ) -> None:
     """Registers a regression: cross-validated as ``name`` and ``name_cv``, on a fixed split as ``name_split``.
 
-    These forms support padding, reading in blocks, sharding over devices and comparison of layers as far as the traits of
-    the mapping allow (:class:`bsjax.metrics.regression.mapping.Traits`). Built-in regressions use this function too.
+    As far as its traits allow (:class:`bsjax.metrics.regression.mapping.Traits`), it is padded, read in blocks, sharded
+    over devices and compared layer by layer. The built-in regressions are registered by this function too.
 
     Args:
         name: the identifier.
