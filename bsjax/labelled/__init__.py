@@ -1,4 +1,4 @@
-"""The seam between labels and arrays: assemblies in, a ``Score`` out."""
+"""The layer between labelled assemblies and plain arrays: assemblies in, a ``Score`` out."""
 
 from typing import TYPE_CHECKING
 

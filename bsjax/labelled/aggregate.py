@@ -1,13 +1,13 @@
-"""The mean of values with its error, by one rule: over splits, subjects, neuroids, or conditions.
+"""Means with their errors, by one rule, over splits, subjects, neuroids or conditions.
 
-What is not finite is left out of the mean and of its error, and counted in ``n_undefined``. Of a single value the error
-is None, and ``error_kind`` says so; it is never borrowed from elsewhere. So it is where values are equal up to
-rounding, which does not say that they could not have been others. Else ``error_kind`` names the error, over how many
-values it is, and its ``ddof``: 1 estimates the spread of what the values are drawn from, 0 is that of these values
-themselves, which Brain-Score takes for splits.
+Values that are not finite are left out of the mean and of its error, and counted in ``n_undefined``. A single value has
+no error: it is None, and ``error_kind`` says so. The same holds for values that are equal up to rounding, because they
+do not show how much the score could vary. Otherwise ``error_kind`` names the error, the number of values and its
+``ddof``: 1 estimates the spread of the population that the values are drawn from; 0 is the spread of the values
+themselves, which Brain-Score uses for splits.
 
-Beside the error, which is that of Brain-Score where it has one, stands the uncertainty that intervals are made from:
-that of the mean as an estimate, for another choice of subjects, neuroids, conditions, or stimuli.
+The error follows Brain-Score where Brain-Score has one. In addition, each mean has an uncertainty, from which intervals
+are computed: that of the mean as an estimate, under another choice of subjects, neuroids, conditions or stimuli.
 """
 
 import hashlib
@@ -30,11 +30,11 @@ SPLIT, NEUROID = "split", "neuroid"
 Center = Literal["mean", "median"]
 ErrorKind = Literal["standard error", "standard deviation", "bootstrap"]
 _BOOTSTRAPS = 200
-# Half the width of the 95 % interval of a normal distribution.
+# Half the width, in standard errors, of the 95 % interval of a normal distribution.
 _REACH = 1.96
-# Splits that share stimuli say nothing of how the score varies where so few have a value.
+# With fewer splits that share stimuli, the uncertainty is not estimated.
 _FEWEST_SPLITS = 3
-# Values that are gathered at a time.
+# Number of values that are gathered at a time.
 _MOST_GATHERED = 1 << 24
 
 
@@ -42,8 +42,8 @@ class Shared(NamedTuple):
     """What splits of one data set have in common.
 
     Attributes:
-        times: the variance of a score over the choice of stimuli, as a multiple of that over splits (``ddof`` 1).
-        key: the digest of the splits: scores of one key are paired split by split.
+        times: the factor from the variance over splits (``ddof`` 1) to the variance over the choice of stimuli.
+        key: the digest of the splits; scores with the same key are paired split by split.
     """
 
     times: float
@@ -63,15 +63,15 @@ def mean_score(
     """The mean over an axis with its error, by the rule of this module.
 
     Args:
-        values: numbers with this dimension; others stay in the score. Or scores by their names along it, whose units
-            are summed, and whose scores before normalisation and ceilings are averaged as they are.
+        values: an array with this dimension; its other dimensions stay in the score. Or a dict of scores, keyed by
+            their labels along the axis; their units are summed, and their unnormalised scores and ceilings averaged.
         axis: name of the dimension.
-        what: lies along it, in the plural, for ``error_kind``; the axis with an s if not given.
-        center: median in the place of the mean.
-        kind: of the error: ``"standard error"`` is sd/√n, ``"standard deviation"`` is sd, and ``"bootstrap"`` the
+        what: plural noun for the values along it, used in ``error_kind``; the axis plus "s" by default.
+        center: ``"mean"`` or ``"median"``.
+        kind: kind of error: ``"standard error"`` is sd/√n, ``"standard deviation"`` is sd, and ``"bootstrap"`` the
             spread of the centre over draws with replacement.
-        ddof: of the sd; by default 0 of a standard deviation, as in Brain-Score, and 1 of the others.
-        **changed: fields of the score that are others, e.g. ``formula``, or ``error`` where the reference has another.
+        ddof: for the sd; by default 0 for a standard deviation, as in Brain-Score, and 1 for the others.
+        **changed: fields of the score to replace, e.g. ``formula``, or ``error`` where the reference has another.
 
     Example:
         >>> raw = xr.DataArray([0.25, 0.75, np.nan], dims=["subject"])
@@ -87,17 +87,17 @@ def mean_score(
         changed = {**_of_scores(scores, lambda parts: mean_score(parts, axis, **how)), **changed}
     last = values if values.ndim == 1 else values.transpose(..., axis)
     found = _centre_and_error(np.asarray(last.values, float), what or f"{axis}s", center, kind, ddof)
-    if "value" in changed:  # of which nothing is known here
+    if "value" in changed:  # the uncertainty of a replaced value is not known here
         found["uncertainty"] = None
     found = _labelled_like(last, [axis], found)
     return Score(**_with_reason({**found, "raw": values, **changed}, what or f"{axis}s"))
 
 
 def mean_and_deviation(values: xr.DataArray, what: str, formula: str, provenance: Provenance, **changed: Any) -> Score:
-    """The mean of values of one dimension that share their data, such as random halves, and their standard deviation.
+    """The mean and standard deviation of one-dimensional values that share their data, such as random halves.
 
     Args:
-        values, what, changed: as of :func:`mean_score`.
+        values, what, changed: as in :func:`mean_score`.
         formula, provenance: fields of the score.
 
     Example:
@@ -117,21 +117,22 @@ def over_splits(
     formula: str = "r",
     shared: Shared | None = None,
 ) -> Score:
-    r"""Median over neuroids where there are any, then mean over splits.
+    r"""Median over neuroids, if there are any, then mean over splits.
 
-    The error is the spread over the splits with a value with ``ddof`` 0, divided by the root of the number of all
-    splits, as in Brain-Score. Splits of one data set share stimuli, so that it understates how much the score would
-    move with new stimuli. The uncertainty does not: the variance over splits is multiplied by what they share. Splits
-    that share all stimuli, such as halves of the trials, say nothing of other stimuli: there it is that over the
-    neuroids.
+    The error is that of Brain-Score: the standard deviation (``ddof`` 0) over the splits with a value, divided by the
+    square root of the number of all splits. Because splits of one data set share stimuli, it understates how much the
+    score would vary with new stimuli. The uncertainty corrects for this: it multiplies the variance over splits by a
+    factor for the shared stimuli. Splits that share all stimuli, such as halves of the trials, carry no information on
+    other stimuli; their uncertainty is over neuroids.
 
     Args:
-        raw: one value per split, and per neuroid and time bin where ``dims`` says so.
+        raw: one value per split, and per neuroid and time bin if ``dims`` has them.
         coords: coordinates of its dimensions.
-        dims: its dimensions; those that are neither split nor neuroid stay in the score.
-        shared: what the splits have in common, :func:`of_splits` or :func:`of_subsets`; None of halves of the trials.
+        dims: its dimensions; those other than split and neuroid stay in the score.
+        shared: what the splits have in common, from :func:`of_splits` or :func:`of_subsets`; None for halves of the
+            trials.
 
-    Source: Nadeau & Bengio 2003; McKean & Schrader 1984 (the error of a median).
+    Source: Nadeau & Bengio 2003; McKean & Schrader 1984 (standard error of a median).
     """
     raw = np.asarray(raw, float)
     dims = list(dims)[: raw.ndim]
@@ -148,20 +149,20 @@ def over_splits(
     if shared is not None:
         known = _of_shared_stimuli(scores, shared)
     found = _centre_and_error(scores, "splits", ddof=0) | {"uncertainty": known}
-    if found["error"] is not None:  # over the root of the number of all splits, those without a value among them
+    if found["error"] is not None:  # divide by the square root of all splits, including those without a value
         found["error"] = found["error"] * np.sqrt(np.isfinite(scores).mean(axis=-1))
     found = _labelled_like(labelled, [dim for dim in dims if dim in (SPLIT, NEUROID)], found)
     return Score(**_with_reason({**found, **made}, "splits"))
 
 
 def drawn_scores(raw: np.ndarray, drawn: Drawn, together: Sequence[str], target: xr.DataArray) -> np.ndarray:
-    """The score of each draw: the mean over splits of the median over the neuroids that it holds.
+    """The score of each draw: the mean over splits of the median over the draw's neuroids.
 
     Args:
-        raw: correlations ``(draws, splits, neuroids)``, or of all stimuli, with a single draw.
-        drawn: what the draws hold.
-        together: what is drawn in this pass.
-        target: the neuroids, with the coordinates of what is drawn.
+        raw: correlations ``(draws, splits, neuroids)``; with one draw if the stimuli are not drawn.
+        drawn: the draws.
+        together: the factors that are drawn in this pass.
+        target: the neuroids, with the coordinates of the drawn factors.
     """
     of_neuroids = {"neuroids": "neuroid_id", "subjects": "subject"}
     factors = [factor for factor in together if factor in of_neuroids]
@@ -182,7 +183,7 @@ def drawn_scores(raw: np.ndarray, drawn: Drawn, together: Sequence[str], target:
 
 
 def of_splits(splits: Sequence[tuple[np.ndarray, np.ndarray]], ids: Any) -> Shared:
-    """What splits into training and test stimuli have in common: the variance is 1/splits + test/train.
+    """The variance correction for splits into training and test stimuli: 1/splits + test/train.
 
     Args:
         splits: rows of the training and of the test stimuli.
@@ -199,10 +200,10 @@ def of_splits(splits: Sequence[tuple[np.ndarray, np.ndarray]], ids: Any) -> Shar
 
 
 def of_subsets(subsets: Sequence[np.ndarray], ids: Any) -> Shared:
-    """What random subsets of the stimuli have in common: the jackknife that leaves many out.
+    """The variance correction for random subsets of the stimuli: the delete-d jackknife.
 
     Args:
-        subsets: rows of the stimuli of each.
+        subsets: rows of the stimuli in each subset.
         ids: the stimuli.
 
     Source: Shao & Wu 1989, "A general theory for jackknife variance estimation".
@@ -223,7 +224,7 @@ def _key_of(ids: Any, *rows: np.ndarray) -> str:
 
 
 def _of_shared_stimuli(values: np.ndarray, shared: Shared) -> Uncertainty | None:
-    """That of the mean over the last axis, of splits; None where there are too few."""
+    """The uncertainty of the mean over splits (the last axis); None if there are too few."""
     finite = np.isfinite(values)
     fewest = int(finite.sum(axis=-1).min())
     if fewest < _FEWEST_SPLITS:
@@ -231,7 +232,7 @@ def _of_shared_stimuli(values: np.ndarray, shared: Shared) -> Uncertainty | None
     known = np.where(finite, values, np.nan)
     error = np.sqrt(shared.times * np.nanvar(known, axis=-1, ddof=1))
     method = f"standard error over {values.shape[-1]} splits, corrected for the stimuli that they share"
-    if values.ndim > 1 or math.isnan(shared.times):  # scores that are resolved in time are not compared
+    if values.ndim > 1 or math.isnan(shared.times):  # time-resolved scores are not compared pairwise
         return Uncertainty(("stimuli",), error, method, dof=fewest - 1)
     from_mean = np.where(finite, known - np.nanmean(known), 0.0)
     influence = xr.DataArray(math.sqrt(shared.times / (fewest - 1)) * from_mean, dims=[UNIT])
@@ -239,7 +240,7 @@ def _of_shared_stimuli(values: np.ndarray, shared: Shared) -> Uncertainty | None
 
 
 def _of_median(values: np.ndarray) -> Uncertainty | None:
-    """That of the median over the last axis, of neuroids; None where there are too few."""
+    """The uncertainty of the median over neuroids (the last axis); None if there are too few."""
     finite = np.isfinite(values)
     n = int(finite.sum(axis=-1).min())
     if n < 2:
@@ -249,13 +250,13 @@ def _of_median(values: np.ndarray) -> Uncertainty | None:
     if k >= 1 and finite.all():
         ordered = np.sort(values, axis=-1)
         error = (ordered[..., -k - 1] - ordered[..., k]) / (2 * _REACH)
-    else:  # too few for order statistics, or not as many everywhere: as of a normal distribution
+    else:  # too few for order statistics, or unequal numbers: normal approximation
         error = math.sqrt(math.pi / 2) * np.nanstd(np.where(finite, values, np.nan), axis=-1, ddof=1) / math.sqrt(n)
     return Uncertainty(("neuroids",), error, f"standard error of the median over {n} neuroids", dof=n - 1)
 
 
 def over_neuroids(raw: np.ndarray, coords: Mapping[str, Any], provenance: Provenance) -> Score:
-    """Median over neuroids of a fixed split, with the standard error of that median by a bootstrap over neuroids."""
+    """Median over neuroids on a fixed split, with its standard error from a bootstrap over neuroids."""
     labelled = xr.DataArray(np.asarray(raw, float), dims=[NEUROID], coords=dict(coords))
     made: dict[str, Any] = {"formula": "r", "n_units": len(raw), "provenance": provenance}
     return mean_score(labelled, NEUROID, center="median", kind="bootstrap", **made)
@@ -271,8 +272,8 @@ def error_over(
 ) -> dict[str, Any]:
     """The ``error``, ``error_kind`` and ``uncertainty`` of a mean over the last axis, as for :func:`mean_score`.
 
-    Of several means, they are NaN for those that have none. The uncertainty is that of the mean (or the median) as an
-    estimate; None beside a standard deviation, which is asked for of values that share their data.
+    With several means, the error is NaN for those without one. The uncertainty is that of the mean (or the median) as
+    an estimate. It is None for a standard deviation, which describes values that share their data.
 
     Example:
         >>> found = error_over(np.array([0.25, 0.75, np.nan]), "subjects")
@@ -292,9 +293,9 @@ def error_over(
     named = f"standard error of the {center}, {_BOOTSTRAPS} bootstraps" if kind == "bootstrap" else kind
     number = f"{fewest} to {most}" if fewest < most else f"{most}" if most == total else f"{most} of {total}"
     said: dict[str, Any] = {"error": error, "error_kind": f"{named} over {number} {what}, ddof {ddof}"}
-    if kind == "standard deviation":  # of values that are no estimates by themselves, such as draws and random halves
+    if kind == "standard deviation":  # of values that share their data, such as draws and random halves
         return said | {"uncertainty": None}
-    # Of a median there is no formula that holds for few values.
+    # No formula for the error of a median holds for few values.
     sure: tuple[ErrorKind, int] = ("standard error", 1) if center == "mean" else ("bootstrap", 1)
     of_estimate = error if (kind, ddof) == sure else _spread(values, center, *sure)
     method, dof = f"standard error of the {center} over {most} {what}", fewest - 1 if fewest > 1 else None
@@ -303,7 +304,7 @@ def error_over(
 
 
 def _spread(values: np.ndarray, center: Center, kind: ErrorKind, ddof: int) -> Any:
-    """The error of the centre over the last axis; NaN of a single value."""
+    """The error of the centre over the last axis; NaN for a single value."""
     if values.ndim > 1:
         return np.apply_along_axis(_spread, -1, values, center, kind, ddof)
     defined = values[np.isfinite(values)]
@@ -318,7 +319,7 @@ def _spread(values: np.ndarray, center: Center, kind: ErrorKind, ddof: int) -> A
 def _centre_and_error(
     numbers: np.ndarray, what: str, center: Center = "mean", kind: ErrorKind = "standard error", ddof: int | None = None
 ) -> dict[str, Any]:
-    """The fields of a score that is the centre over the last axis."""
+    """The fields of a score that is the mean or median over the last axis."""
     centre = _CENTERS[center](numbers)
     return {
         "value": centre if numbers.ndim > 1 else float(centre),
@@ -328,11 +329,11 @@ def _centre_and_error(
 
 
 def spread_or_none(score: Score, what: str) -> Score:
-    """A score without a standard deviation that is 0: values that are all equal could have been others.
+    """The score without its standard deviation if that is 0, because equal values do not show how much they could vary.
 
     Args:
-        score: whose error is the spread of some values.
-        what: they are, for ``error_kind``.
+        score: its error is the standard deviation of some values.
+        what: plural noun for these values, used in ``error_kind``.
 
     Example:
         >>> spread_or_none(Score(0.5, error=0.0), "random halves").error_kind
@@ -345,7 +346,7 @@ def spread_or_none(score: Score, what: str) -> Score:
 
 
 def _labelled_like(array: xr.DataArray, axes: Sequence[str], found: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a score with the labels that an array has beside these axes; single numbers as they are."""
+    """Fields of a score with the labels of an array's other dimensions; plain numbers if it has none."""
     if array.ndim == len(axes):
         return dict(found)
     left = array.isel(dict.fromkeys(axes, 0))
@@ -363,7 +364,7 @@ def _labelled_like(array: xr.DataArray, axes: Sequence[str], found: Mapping[str,
 
 
 def _with_reason(fields: dict[str, Any], what: str) -> dict[str, Any]:
-    """Fields of a score, whose provenance says why it is undefined where it is."""
+    """Fields of a score, with the reason in the provenance if the score is undefined."""
     made = Provenance.of(fields.get("provenance", {}))
     if made.reason is not None or not np.isnan(np.asarray(fields["value"], float)).all():
         return fields
@@ -371,12 +372,12 @@ def _with_reason(fields: dict[str, Any], what: str) -> dict[str, Any]:
 
 
 def no_error(what: str, defined: int, of: int) -> str:
-    """The ``error_kind`` where there are too few values for an error."""
+    """The ``error_kind`` of a mean with too few values for an error."""
     return f"none: it takes two {what} with a value, there {'is' if defined == 1 else 'are'} {defined} of {of}"
 
 
 def _of_scores(scores: Mapping[str, Score], mean: Callable[[dict[str, Score]], Score]) -> dict[str, Any]:
-    """What a mean of scores has from them beside its value and error."""
+    """The fields of a mean of scores besides its value and error."""
     each = list(scores.values())
     known = mean_of_paired([score.uncertainty for score in each])
     drawn = {} if known is None else {"uncertainty": known, "error": None, "error_kind": ""}
@@ -390,7 +391,7 @@ def _of_scores(scores: Mapping[str, Score], mean: Callable[[dict[str, Score]], S
         **{name: mean(part) if len(part) == len(each) else None for name, part in parts.items()},
         "formula": each[0].formula,
         "n_units": sum(units) if units else None,
-        # All units of a score that is undefined as a whole are left out with it.
+        # If a whole score is undefined, all its units count as undefined.
         "n_undefined": sum((score.n_units or 1) if math.isnan(float(score)) else score.n_undefined for score in each),
         "provenance": provenance_of_mean(each).with_details(
             scores={name: float(score) for name, score in scores.items()}
@@ -399,12 +400,12 @@ def _of_scores(scores: Mapping[str, Score], mean: Callable[[dict[str, Score]], S
 
 
 def _undefined(values: np.ndarray) -> np.ndarray:
-    """Whether something is not finite at each place along the last axis."""
+    """Whether any value at each position of the last axis is not finite."""
     return np.asarray(np.any(~np.isfinite(values.reshape(-1, values.shape[-1])), axis=0))
 
 
 def jackknife_error(without: np.ndarray) -> dict[str, Any]:
-    """The ``error``, ``error_kind`` and ``uncertainty`` of a score, from its values without each group of stimuli.
+    """The ``error``, ``error_kind`` and ``uncertainty`` of a score by the delete-a-group jackknife over stimuli.
 
     Source: Quenouille 1956, Biometrika 43.
     """
@@ -418,12 +419,13 @@ def jackknife_error(without: np.ndarray) -> dict[str, Any]:
 
 
 def jackknife_deviations(without: np.ndarray) -> np.ndarray:
-    r"""A root of the covariance that the delete-a-group jackknife gives scores, from their values without each group.
+    r"""A square root of the covariance that the delete-a-group jackknife estimates for scores.
 
-    For the scores :math:`s_k` without group k that is :math:`\frac{g - 1}{g} \sum_k (s_k - \bar s)(s_k - \bar s)^T`.
+    The covariance is :math:`\frac{g - 1}{g} \sum_k (s_k - \bar s)(s_k - \bar s)^T`, with the scores :math:`s_k`
+    without group k.
 
     Args:
-        without: the groups along the last axis.
+        without: the scores without each group, groups along the last axis.
 
     Source: Shao & Wu 1989, Annals of Statistics 17.
 
@@ -436,18 +438,18 @@ def jackknife_deviations(without: np.ndarray) -> np.ndarray:
 
 
 def nan_median(values: np.ndarray) -> np.ndarray:
-    """Median over the last axis of what is finite; NaN where nothing is (without a warning)."""
+    """Median of the finite values along the last axis; NaN, without a warning, where there are none."""
     return _of_finite(np.median, np.nanmedian, values)
 
 
 def nan_mean(values: np.ndarray) -> np.ndarray:
-    """Mean over the last axis of what is finite; NaN where nothing is."""
+    """Mean of the finite values along the last axis; NaN, without a warning, where there are none."""
     return _of_finite(np.mean, np.nanmean, values)
 
 
 def _of_finite(of_all: Callable[..., Any], of_some: Callable[..., Any], values: np.ndarray) -> np.ndarray:
     mask = np.isfinite(values)
-    if mask.all() and values.shape[-1]:  # NumPy takes several times as long where values may be missing
+    if mask.all() and values.shape[-1]:  # NumPy's nan-functions are several times slower
         return np.asarray(of_all(values, axis=-1))
     finite = np.where(mask, values, np.nan)
     empty = np.asarray(np.isnan(finite).all(axis=-1))
@@ -455,7 +457,7 @@ def _of_finite(of_all: Callable[..., Any], of_some: Callable[..., Any], values: 
 
 
 def coords_on(assembly: xr.DataArray, *dims: str) -> dict[str, tuple[str, np.ndarray]]:
-    """The coordinates that lie on one of these dimensions."""
+    """The coordinates that lie on any of these dimensions and no others."""
     return {
         str(n): (str(c.dims[0]), c.values) for n, c in assembly.coords.items() if c.dims and set(c.dims) <= set(dims)
     }

@@ -1,4 +1,4 @@
-"""Alignment of labelled assemblies with arrays whose rows agree: by identifier, strictly, never by position."""
+"""Strict alignment of labelled assemblies by identifier, never by position, into arrays with matching rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -17,28 +17,28 @@ STIMULUS = "stimulus_id"
 TIME_BIN = "time_bin"
 _DRAWN_FROM = "drawn_from"
 DRAWN_ROW = "drawn_row"
-"""In a draw, the presentation that each is a copy of; what halves single trials keeps copies of one together by it."""
+"""In a draw, the presentation that each row is a copy of; splits into halves keep copies together by it."""
 _SHOWN = 5
-_ROUNDING = 1e-5  # of the entries of a matrix that was computed in float32, relative to the largest
+_ROUNDING = 1e-5  # relative to the largest entry, for matrices computed in float32
 
 Assembly = TypeVar("Assembly", bound=xr.DataArray)
 
 
 def coordinate(assembly: xr.DataArray, name: str, dim: str, what: str, missing: bool = False) -> np.ndarray:
-    """Labels that must be there, each of them: identifiers, conditions, or whatever rows are told apart by.
+    """The labels of a required coordinate: identifiers, conditions, or other labels of the rows.
 
     Args:
-        assembly: any.
-        name: of the coordinate.
-        dim: the dimension that it lies on.
-        what: the assembly, for messages.
-        missing: whether values may be NaN or None: it holds no labels but answers or measurements.
+        assembly: any assembly.
+        name: name of the coordinate.
+        dim: its dimension.
+        what: the assembly's name in messages.
+        missing: whether values may be NaN or None, as in answers or measurements.
 
     Raises:
-        ValueError: the coordinate is missing or lies on another dimension, where the message lists those of ``dim``; or
+        ValueError: the coordinate is missing or lies on another dimension (the message lists those of ``dim``), or
             some of its values are missing.
     """
-    variables = assembly.coords.variables  # a tenth of the time that labelled arrays of them would take
+    variables = assembly.coords.variables  # ten times as fast as labelled arrays of them
     if name not in variables or variables[name].dims != (dim,):
         raise _lacking(assembly, {dim: [name]}, what)
     values = np.asarray(variables[name].values)
@@ -49,17 +49,17 @@ def coordinate(assembly: xr.DataArray, name: str, dim: str, what: str, missing: 
 
 
 def require(assembly: xr.DataArray, needs: Mapping[str, Sequence[str]], what: str, *more: str, hint: str = "") -> None:
-    """Refuse an assembly that lacks any of some coordinates; one message names all that it lacks, and what they say.
+    """Refuse an assembly that lacks required coordinates, with one message that names and explains them all.
 
     Args:
-        assembly: any.
-        needs: dimension -> the coordinates that it must have. A dimension that was dropped may have left a value.
-        what: the assembly, for messages.
-        more: what else is wrong, to be said with it.
-        hint: what is to be said beside it, if something is wrong.
+        assembly: any assembly.
+        needs: dimension -> its required coordinates. A scalar coordinate is accepted if the dimension was dropped.
+        what: the assembly's name in messages.
+        more: further problems to report in the same message.
+        hint: advice to append to the message.
 
     Raises:
-        ValueError: a coordinate is missing, or there is ``more``.
+        ValueError: a coordinate is missing, or ``more`` is given.
 
     Example:
         >>> trials = xr.DataArray(["dog"], {"stimulus_id": ("presentation", ["a"])}, ["presentation"])
@@ -92,21 +92,21 @@ def _lacking(assembly: xr.DataArray, lacks: Mapping[str, Sequence[str]], what: s
 
 
 def quantity(assembly: xr.DataArray, name: str, dim: str, what: str) -> np.ndarray:
-    """A coordinate of numbers, in float64: NaN where one is not known.
+    """A numeric coordinate in float64; missing values are NaN.
 
     Raises:
-        ValueError: it is missing or lies on another dimension, or its values are no numbers.
+        ValueError: it is missing or lies on another dimension, or its values are not numbers.
     """
     return coordinate(assembly, name, dim, what, missing=True).astype(float)
 
 
 def drawn_from(name: str) -> str:
-    """The coordinate that says which identifier of ``name`` each one in a draw is a copy of; no other data have it."""
+    """Name of the coordinate that holds, in a draw, the original identifier of each copy of ``name``."""
     return _DRAWN_FROM if name == STIMULUS else f"{_DRAWN_FROM}_{name}"
 
 
 def origins(assembly: xr.DataArray, name: str, dim: str, what: str) -> np.ndarray:
-    """Identifiers by which what must stay together is told: in a draw, copies of one have the same.
+    """Identifiers to group rows by: in a draw, all copies of a stimulus have its original identifier.
 
     Raises:
         ValueError: as ``coordinate``.
@@ -116,7 +116,7 @@ def origins(assembly: xr.DataArray, name: str, dim: str, what: str) -> np.ndarra
 
 
 def origins_of(ids: Iterable[Any], assembly: xr.DataArray, name: str, dim: str, what: str) -> np.ndarray:
-    """What each of some identifiers of an assembly is a copy of, see ``origins``."""
+    """The original of each given identifier of an assembly, see ``origins``."""
     known: Any = pd.Series(origins(assembly, name, dim, what), coordinate(assembly, name, dim, what))
     return known[~known.index.duplicated()].reindex(list(ids)).to_numpy()
 
@@ -125,7 +125,8 @@ def two_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
     """The assembly as (presentation, neuroid); a single time bin is dropped.
 
     Raises:
-        ValueError: other dimensions, more than one time bin, no neuroid, or dissimilarities in the place of responses.
+        ValueError: other dimensions, more than one time bin, no neuroid, or a dissimilarity matrix instead of
+            responses.
     """
     if TIME_BIN in assembly.dims:
         if assembly.sizes["time_bin"] != 1:
@@ -177,7 +178,7 @@ def with_dims(assembly: xr.DataArray, what: str, *dims: str) -> xr.DataArray:
     """The assembly with these dimensions in this order.
 
     Raises:
-        ValueError: it has others.
+        ValueError: it has other dimensions.
 
     Example:
         >>> chosen = xr.DataArray(np.ones((2, 3)), dims=["choice", "presentation"])
@@ -193,10 +194,10 @@ def with_dims(assembly: xr.DataArray, what: str, *dims: str) -> xr.DataArray:
 
 
 def unique_ids(assembly: xr.DataArray, what: str, coord: str = STIMULUS) -> np.ndarray:
-    """Identifiers of the presentations.
+    """Unique identifiers of the presentations.
 
     Raises:
-        ValueError: missing coordinate, or missing or duplicated identifiers (shown).
+        ValueError: the coordinate is missing, or identifiers are missing or duplicated (they are listed).
     """
     ids = known_ids(assembly, what, coord)
     repeated = pd.Index(ids).duplicated()
@@ -212,7 +213,7 @@ def known_ids(assembly: xr.DataArray, what: str, coord: str = STIMULUS) -> np.nd
     """Identifiers of the presentations, which may repeat.
 
     Raises:
-        ValueError: missing coordinate, or identifiers that are NaN or None.
+        ValueError: the coordinate is missing, or identifiers are NaN or None.
     """
     return coordinate(assembly, coord, "presentation", what)
 
@@ -224,16 +225,15 @@ def aligned(
     *,
     target_repeats: bool = False,
 ) -> xr.DataArray:
-    """``source`` with its presentations in the order of ``target``'s, matched by ``stimulus_id``.
+    """``source`` with its presentations in the order of ``target``, matched by ``stimulus_id``.
 
     Args:
-        source, target: assemblies with the same stimuli.
-        names: of the two in messages.
-        target_repeats: whether ``target`` may hold several presentations of a stimulus; that of the source is then
-            there as often.
+        source, target: assemblies of the same stimuli.
+        names: names of the two in messages.
+        target_repeats: whether ``target`` may repeat stimuli; the source's presentation is then repeated as often.
 
     Raises:
-        ValueError: identifiers that are missing, duplicated, or on one side only (shown for each side).
+        ValueError: identifiers are missing, duplicated, or on one side only (listed for each side).
     """
     return reordered(source, order_of(source, target, names, target_repeats=target_repeats))
 
@@ -245,7 +245,7 @@ def order_of(
     *,
     target_repeats: bool = False,
 ) -> np.ndarray | None:
-    """The presentations of ``source`` in the order of ``target``'s, None where they are in that order.
+    """Row numbers that put ``source`` in the order of ``target``; None if it is in that order already.
 
     Raises:
         ValueError: as ``aligned``.
@@ -269,7 +269,7 @@ def aligned_values(
         target_repeats: whether stimuli may repeat in the target, as in single trials.
 
     Raises:
-        ValueError: other dimensions, stimuli that differ or repeat, or values that are not finite numbers.
+        ValueError: other dimensions, different or repeated stimuli, or values that are not finite numbers.
 
     Example:
         >>> x = xr.DataArray([[1.0], [2.0]], {"stimulus_id": ("presentation", ["a", "b"])}, ["presentation", "neuroid"])
@@ -283,26 +283,26 @@ def aligned_values(
 
 
 def reordered(assembly: xr.DataArray, order: np.ndarray | None) -> xr.DataArray:
-    """The presentations that ``order_of`` says; a copy, save where they are in order already."""
+    """The presentations at the row numbers from ``order_of``; without a copy if that is None."""
     return assembly if order is None else at_positions(assembly, {"presentation": order})
 
 
 def at_positions(assembly: Assembly, positions: Mapping[str, Any], drop: bool = False) -> Assembly:
-    """``assembly.isel``, where the values are: the positions, which come from labels, go to their device."""
+    """``assembly.isel`` that allows the positions, which come from labels, to move to the device of the values."""
     with jax.transfer_guard_host_to_device("allow"):
         return assembly.isel(positions, drop=drop)
 
 
 def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
-    """The values, which must all be finite numbers; those on an accelerator stay there, but for their sum.
+    """The values, checked to be finite numbers; values on an accelerator stay there, only their sum is transferred.
 
     Raises:
-        ValueError: NaN or infinite values, with where the first ones are.
+        ValueError: not numbers, or NaN or infinite values, with the places of the first ones.
     """
     values = assembly.data if isinstance(assembly.data, jax.Array) else np.asarray(assembly.values)
     if values.dtype.kind not in "fiub":
         raise ValueError(f"{what} must hold numbers, it holds {values.dtype}")
-    # A sum is finite only if all its terms are (up to overflow, which the full test sorts out) and needs no copy.
+    # A finite sum shows that all its terms are finite, without a copy; a sum that overflows needs the full test.
     if values.dtype.kind != "f" or np.isfinite(_total(values)):
         return values
     bad = np.argwhere(~np.isfinite(to_host(values)))
@@ -320,7 +320,7 @@ def finite_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
 
 
 def float_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
-    """``finite_values`` as floating numbers.
+    """``finite_values`` as floating-point numbers.
 
     Raises:
         ValueError: as ``finite_values``.
@@ -332,12 +332,12 @@ def float_values(assembly: xr.DataArray, what: str) -> np.ndarray | jax.Array:
 def _total(values: np.ndarray | jax.Array) -> Any:
     if isinstance(values, np.ndarray):
         return values.sum()
-    with jax.enable_x64(True):  # float64 may be on a device where JAX is set to less
+    with jax.enable_x64(True):  # values on a device may be float64 although x64 is off
         return to_host(values.sum())
 
 
 def only_in(one: Iterable[Any], other: Iterable[Any], names: Sequence[str], what: str) -> list[str]:
-    """What is on one of two sides alone, in words.
+    """Descriptions of the labels that are on one of two sides only.
 
     Example:
         >>> only_in(["a", "b"], ["b"], ("source", "target"), "stimulus_id")
@@ -349,7 +349,7 @@ def only_in(one: Iterable[Any], other: Iterable[Any], names: Sequence[str], what
 
 
 def more_than_once(one: Iterable[Any], other: Iterable[Any], names: Sequence[str], what: str) -> list[str]:
-    """What repeats on either of two sides, in words.
+    """Descriptions of the labels that repeat on either of two sides.
 
     Example:
         >>> more_than_once(["a", "b"], ["b", "b"], ("source", "target"), "stimulus_id")
@@ -362,16 +362,16 @@ def more_than_once(one: Iterable[Any], other: Iterable[Any], names: Sequence[str
 def refuse_different(
     one: Iterable[Any], other: Iterable[Any], names: Sequence[str], what: str, called: str | None = None
 ) -> None:
-    """Refuses two sides that do not hold the same labels.
+    """Refuses two sides with different labels.
 
     Args:
-        one, other: the labels of both.
-        names: of the sides.
-        what: the coordinate that the labels are of.
-        called: what has those labels, in the plural, if not the coordinate.
+        one, other: the labels of both sides.
+        names: names of the sides.
+        what: the coordinate that holds the labels.
+        called: plural noun for what the labels identify; the coordinate's name by default.
 
     Raises:
-        ValueError: a label is on one side alone.
+        ValueError: a label is on one side only.
     """
     if only := only_in(one, other, names, what):
         hold = f"{names[0]} and {names[1]} hold different {called or what}"
@@ -379,13 +379,13 @@ def refuse_different(
 
 
 def matched(one: Iterable[Any], other: Iterable[Any], names: Sequence[str], what: str, called: str) -> np.ndarray:
-    """Where each label of ``other`` is in ``one``: two sides that hold the same labels, each of them once.
+    """The position in ``one`` of each label of ``other``; both sides must hold the same labels once each.
 
     Args:
         one, other, names, what, called: as for ``refuse_different``.
 
     Raises:
-        ValueError: a label is on one side alone, or repeats.
+        ValueError: a label is on one side only, or repeats.
 
     Example:
         >>> matched(["a", "b", "c"], ["c", "a", "b"], ("source", "target"), "subject", "subjects")
@@ -398,7 +398,7 @@ def matched(one: Iterable[Any], other: Iterable[Any], names: Sequence[str], what
 
 
 def listed(ids: Iterable[object], name: str) -> str:
-    """``3 stimulus_id (a, b, c)``, with at most five of them spelled out."""
+    """``3 stimulus_id (a, b, c)``, with at most five of them listed."""
     ids = list(ids)
     more = " ..." if len(ids) > _SHOWN else ""
     return f"{len(ids)} {name} ({', '.join(map(str, ids[:_SHOWN]))}{more})"

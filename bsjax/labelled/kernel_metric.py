@@ -1,4 +1,4 @@
-"""The base of metrics that are a pure kernel of aligned arrays."""
+"""The base class of metrics that run a pure kernel on aligned arrays."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _REQUIRED = ("arrays", "kernel", "summary")
 
 
 class KernelMetric(Metric):
-    """A metric that says which arrays it takes of assemblies, which kernel is run on them, and what score that makes.
+    """A metric that is defined by the arrays it takes from assemblies, the kernel it runs on them, and its summary.
 
-    All else is done here, the same for each: a call runs the compiled kernel in the precision of the metric, on the
-    devices in use, refuses what takes more memory than there is, and records the metric and its settings; draws,
-    permutations and many sources run it again on the rows that they hold. A subclass is a frozen dataclass whose fields
-    are its settings: equal ones share a compiled program.
+    This class does the rest. A call runs the compiled kernel in the metric's precision on the devices in use, refuses
+    computations that need more memory than is available, and records the metric with its settings. Bootstrap draws,
+    permutations and many sources rerun the kernel on the rows they hold. A subclass is a frozen dataclass whose fields
+    are its settings. Instances with equal settings share one compiled program.
 
     Attributes:
-        shards: what devices have of each array, see ``bsjax.engine.sharding.Shards``; None for one device.
+        shards: how each array is divided over devices, see ``bsjax.engine.sharding.Shards``; None for one device.
 
     Example:
         >>> from dataclasses import dataclass
@@ -65,7 +65,7 @@ class KernelMetric(Metric):
 
     @abstractmethod
     def arrays(self, *assemblies: Any) -> Sequence[Any]:
-        """What the kernel takes: arrays in the order of the last assembly; floating ones come in the metric's dtype."""
+        """The kernel's arrays, in the row order of the last assembly; floating ones are cast to the metric's dtype."""
 
     @abstractmethod
     def kernel(self, *arrays: Any) -> Any:
@@ -73,7 +73,7 @@ class KernelMetric(Metric):
 
     @abstractmethod
     def summary(self, values: Any, *assemblies: Any) -> Score:
-        """The score that the kernel's values make, as NumPy arrays, of the assemblies of the call."""
+        """The score from the kernel's values (as NumPy arrays) and the assemblies of the call."""
 
     @property
     def sides(self) -> int:
@@ -81,14 +81,14 @@ class KernelMetric(Metric):
         return len(required_parameters(self.arrays))
 
     def weighted_kernel(self, weights: Any, *arrays: Any) -> Any:
-        """The kernel's values where each row counts as often as ``weights`` says, in the metric's dtype: for draws."""
+        """The kernel's values with row ``weights`` (in the metric's dtype), for draws of the stimuli."""
         raise NotImplementedError(f"{type(self).__name__} has no weighted_kernel")
 
     def __call__(self, *assemblies: Any) -> Score:
-        """The score of the assemblies, the last of which has the measurements.
+        """The score of the assemblies; the last one holds the measurements.
 
         Raises:
-            ValueError: what ``arrays`` raises; it takes more memory than there is.
+            ValueError: as raised by ``arrays``, or the computation needs more memory than is available.
         """
         values = self._values(_kernel, *self.arrays(*assemblies), shards=self.shards)
         score = self.summary(values, *assemblies)
@@ -96,7 +96,7 @@ class KernelMetric(Metric):
         return replace(score, provenance=made)
 
     def drawn_values(self, drawn: Drawn, *assemblies: Any, **kwargs: Any) -> dict[str, Any]:
-        """Its values in every draw; of draws of the stimuli by ``weighted_kernel``, if there is one."""
+        """Its values in every draw; for draws of stimuli alone, by ``weighted_kernel`` where the metric has one."""
         weighted = type(self).weighted_kernel is not KernelMetric.weighted_kernel
         if not weighted or drawn.plan.factors != ("stimuli",):
             return super().drawn_values(drawn, *assemblies, **kwargs)
@@ -107,7 +107,7 @@ class KernelMetric(Metric):
         return {"values": drawn.labelled({BOTH: np.stack(scores)})}
 
     def _values(self, kernel: Callable[..., Any], *arrays: Any, shards: Shards | None = None) -> Any:
-        """What a kernel of this metric gives, unless it takes too much memory."""
+        """The values of a kernel in this metric's precision, within the memory limit."""
         shapes = ", ".join(" x ".join(f"{n:,}" for n in np.shape(leaf)) for leaf in jax.tree.leaves(arrays))
         return self.run(kernel, *arrays, takes=f"{self.identifier} of arrays of {shapes}", shards=shards, metric=self)
 
@@ -121,5 +121,5 @@ def _weighted_kernel(weights: Any, *arrays: Any, metric: KernelMetric) -> Any:
 
 
 def _found(cls: type, name: str) -> list[Any]:
-    """What a class finds under a name, along its bases."""
+    """The attribute of a class by that name, from the first base that defines it; empty if none does."""
     return [vars(base)[name] for base in cls.__mro__ if name in vars(base)][:1]

@@ -1,7 +1,7 @@
-"""Many sources against one target: the layers of a model, each scored as by itself, and the choice between them tested.
+"""Comparison of many sources with one target, e.g. the layers of a model, and unbiased choice between them.
 
-The best of many scores is too high: what the winner owes to luck counts as its merit. So the choice can be made again
-within the training stimuli of every fold and reported on the stimuli that took no part in it (nested
+The best of many scores is biased upwards, because the winner also profits from chance. The choice can therefore be
+repeated within the training stimuli of every fold, and scored on the stimuli that took no part in it (nested
 cross-validation).
 
 Source: Varma & Simon 2006, "Bias in error estimation when using cross-validation for model selection"; Cawley &
@@ -21,13 +21,14 @@ from bsjax.labelled.score import Score
 
 
 class Scored(NamedTuple):
-    """What one source scores: as a whole, and in each fold on either side of it.
+    """The scores of one source: overall, and on the training and the test stimuli of each fold.
+
+    ``within`` and ``held_out`` are None if the metric has no folds or none were requested.
 
     Attributes:
         score: ``metric(source, target)``.
-        within: shape ``(folds,)``: the score of each fold's training stimuli alone, to choose by.
-        held_out: shape ``(folds, neuroids)``, or ``(folds,)`` for similarities: on each fold's test stimuli.
-        Both are None where the metric knows no folds, or none were asked for.
+        within: shape ``(folds,)``: the score within each fold's training stimuli, used for the choice.
+        held_out: shape ``(folds, neuroids)``, or ``(folds,)`` for similarities: values on each fold's test stimuli.
     """
 
     score: Score
@@ -36,17 +37,17 @@ class Scored(NamedTuple):
 
 
 class SharedTarget:
-    """A target with all that its comparison with any source needs, made once: rows, splits, splits within splits.
+    """A target, prepared once for comparison with any number of sources: rows, splits, and splits within splits.
 
-    What that is, a metric says by its method ``with_target``. Regressions keep their own splits as the
-    outer folds. Within the training stimuli of each, the metric is computed by at most five further splits of the same
-    kind; it is what a choice between sources goes by. Similarities are computed on the training stimuli and on the test
-    stimuli of ten folds of the stimuli. Other metrics have a score and no folds.
+    The metric's method ``with_target`` does the preparation. Regressions use their own splits as the outer folds.
+    Within the training stimuli of each, the metric is computed by at most five further splits of the same kind; these
+    scores decide between sources. Similarities are computed on the training stimuli and on the test stimuli of ten
+    folds of the stimuli. Other metrics have a score and no folds.
 
     Args:
         metric: ``metric(source, target) -> Score``.
         target: (presentation, neuroid).
-        folds: whether to compute what nested choices need, at up to six times the cost.
+        folds: whether to compute the folds for nested choices, at up to six times the cost.
 
     Raises:
         ValueError: too few stimuli for the splits.
@@ -66,18 +67,18 @@ class SharedTarget:
         self.metric, self.target, self._on_folds = as_metric(metric).with_target(target, folds)
 
     def __call__(self, source: xr.DataArray) -> Scored:
-        """Scores a source, as it is or in stimulus coordinates.
+        """Scores a source, given as features or in stimulus coordinates.
 
         Raises:
-            ValueError: what the metric raises.
+            ValueError: as raised by the metric.
         """
         return self.of_many([source])[0]
 
     def of_many(self, sources: Sequence[xr.DataArray]) -> list[Scored]:
-        """Scores sources; where the metric can, those that are on a device and have one shape in one program.
+        """Scores sources; sources of one shape on a device are scored in one program where the metric supports it.
 
         Raises:
-            ValueError: what the metric raises.
+            ValueError: as raised by the metric.
         """
         scores = self.metric.of_many(sources, self.target)
         if self._on_folds is None:
@@ -87,10 +88,10 @@ class SharedTarget:
 
 
 def scored_together(target: SharedTarget, sources: Mapping[str, xr.DataArray]) -> dict[str, Scored | ValueError]:
-    """Every source's scores, from one program where that can be, or why it has none.
+    """The scores of every source, in one program where possible, or the error of each source that has none.
 
     Args:
-        target: what they are compared with.
+        target: the target of the comparison.
         sources: name -> source.
     """
     if not sources:
@@ -100,7 +101,7 @@ def scored_together(target: SharedTarget, sources: Mapping[str, xr.DataArray]) -
     except ValueError as error:
         if len(sources) == 1:
             return dict.fromkeys(sources, error)
-    # One of them has none: each by itself tells which.
+    # At least one source fails: score each one separately to find which.
     alone = [scored_together(target, {name: source}) for name, source in sources.items()]
     return {name: one for each in alone for name, one in each.items()}
 
@@ -110,8 +111,8 @@ class Nested:
     """The score of a choice on stimuli that took no part in it.
 
     Attributes:
-        score: as the metric's; ``raw`` has the values of each fold's choice on its test stimuli.
-        chosen: the source that each fold chose, "" for a fold in which no source has a score.
+        score: as the metric's; ``raw`` holds the values of each fold's choice on its test stimuli.
+        chosen: the source that each fold chose; "" for a fold in which no source has a score.
     """
 
     score: Score
@@ -119,16 +120,16 @@ class Nested:
 
 
 def nested_choice(scored: Mapping[str, Scored], target: xr.DataArray) -> Nested | None:
-    """Chooses a source for every fold by its training stimuli, and scores the choices by the test stimuli.
+    """Chooses a source for every fold by its training stimuli, and scores the choice on the test stimuli.
 
-    The score is the mean over folds of the median over neuroids, as that of a single source. Ties go to the first.
+    The score is the mean over folds of the median over neuroids, as for a single source. Ties go to the first source.
 
     Args:
-        scored: source -> what it scores.
+        scored: source -> its scores.
         target: the target that they were compared with.
 
     Returns:
-        None where the metric knows no folds.
+        None if the metric has no folds.
     """
     names = [name for name, one in scored.items() if one.within is not None]
     if not names:

@@ -1,4 +1,4 @@
-"""Leakage: what test stimuli have in common with training stimuli that a model is not to be praised for."""
+"""Leakage from training to test stimuli, which inflates cross-validated scores."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from bsjax.labelled.splits import Splits
 
 Pair = tuple[Hashable, Hashable]
 
-# How many pairs of different stimuli may pass for the same by chance, on average.
+# Expected number of pairs of different stimuli that pass for the same by chance.
 _BY_CHANCE = 0.01
-_ROWS = 256  # that distances are computed of at once
+_ROWS = 256  # rows per block of distances
 _ROUNDING_ERRORS = 8
 
 
 @dataclass(frozen=True)
 class Leakage:
-    """What was found; true where anything was.
+    """The leakage that was found; true if there is any.
 
     Attributes:
-        repeated: pairs of stimuli of one content or file, of which one trains and the other tests in some split.
-        near_identical: pairs that differ in name and file, but hardly in the source.
-        leaked: share of the test stimuli that have such a pair in training, on average over splits.
-        autocorrelation: correlation of the responses to one presentation and the next, on average over neuroids.
-        p_value: how often a random order has as high a one.
-        messages: what there is to say, and what to do about it.
+        repeated: pairs of stimuli with the same content or file, one in training and one in test of some split.
+        near_identical: pairs with different names and files, but almost the same features in the source.
+        leaked: share of the test stimuli with such a partner in training, averaged over splits.
+        autocorrelation: correlation of the responses to successive presentations, averaged over neuroids.
+        p_value: share of random orders with an autocorrelation at least as high.
+        messages: the warnings, with advice.
     """
 
     repeated: tuple[Pair, ...]
@@ -64,32 +64,32 @@ def check_leakage(
     permutations: int = 999,
     seed: int = 0,
 ) -> Leakage:
-    """Looks for what makes a cross-validated score too high, and warns of it.
+    """Looks for causes of inflated cross-validated scores, and warns of them.
 
-    - Repeated stimuli: of one ``stimulus_id``, one ``filename``, or files of the same content, where a stimulus set is
-      attached to either side and its files are there.
-    - Near-identical stimuli: of which the source's features are as near as ``similarity`` says, one less half of their
-      squared distance over the mean squared distance from the mean. Where the features have so few dimensions that
-      different stimuli come as near by chance, they have to be nearer.
-    - Order: the responses to presentations that follow each other are more alike than in a random order. If the rows
-      are in the order of presentation, responses drift, and shuffled splits let a model interpolate the drift. If they
-      are sorted, by object for example, neighbours are of one kind, and a model need not tell one kind from another.
+    - Repeated stimuli: pairs with the same ``stimulus_id``, the same ``filename``, or files of the same content. File
+      contents are compared if a stimulus set with local files is attached to either side.
+    - Near-identical stimuli: pairs whose features in the source are at least as similar as ``similarity``. Similarity
+      is one minus half the squared distance over the mean squared distance from the mean. Where the features have so
+      few dimensions that different stimuli come that near by chance, the threshold is higher.
+    - Order: responses to successive presentations are more alike than in a random order. If the rows are in order of
+      presentation, responses drift, and shuffled splits let a model interpolate the drift. If they are sorted, e.g. by
+      object, neighbours belong to one category, and a model need not tell categories apart.
 
-    It costs about as much as a score, for the distances of all pairs and the content of files. So it is asked for, and
-    no part of one: a score itself refuses a ``stimulus_id`` on both sides.
+    The check costs about as much as a score, because it computes the distances of all pairs and reads the files. It is
+    therefore not part of scoring. Scoring itself only refuses a ``stimulus_id`` in both training and test.
 
     Args:
         source, target: (presentation, neuroid) with ``stimulus_id``, as a metric takes them.
-        metric: whose splits are checked, or its identifier.
-        splits: training and test rows of the target, to be checked instead.
-        order: the presentation coordinate to order presentations by, such as their time; the order of the target's
-            rows if None.
-        similarity: from which on two stimuli are the same.
-        level: of p values from which on order counts.
-        permutations, seed: random orders, and what they are drawn from.
+        metric: the metric whose splits are checked, or its identifier.
+        splits: training and test rows of the target, checked instead of the metric's splits.
+        order: the presentation coordinate that gives their order, such as time; the order of the target's rows if
+            None.
+        similarity: threshold above which two stimuli count as the same.
+        level: significance level of the test of order.
+        permutations, seed: number of random orders, and their seed.
 
     Raises:
-        ValueError: stimuli differ, values are NaN, splits cannot be made, or the metric has none.
+        ValueError: stimuli differ, values are NaN, or the metric makes no splits or cannot split these stimuli.
 
     Source: Roberts et al. 2017; in encoding models: Feghhi et al. 2024, "What are large language models mapping to in
     the brain?"
@@ -156,7 +156,7 @@ def _splits(metric: Any, target: xr.DataArray) -> Splits:
 
 
 def _same_content(source: xr.DataArray, target: xr.DataArray, ids: np.ndarray) -> np.ndarray:
-    """A number for each presentation, the same for those that show the same."""
+    """A number per presentation, the same for presentations with the same content."""
     labels = [ids]
     for side in (source, target):
         if "filename" in side.coords and side["filename"].dims == ("presentation",):
@@ -169,7 +169,7 @@ def _same_content(source: xr.DataArray, target: xr.DataArray, ids: np.ndarray) -
         if stimuli is not None and "filename" in stimuli.columns:
             names = dict(zip(stimuli[STIMULUS], stimuli["filename"], strict=True))
             labels.append(np.array([names.get(name) for name in ids.tolist()], object))
-    # A graph of presentations and labels, whose parts show the same; a missing label joins nothing.
+    # Connected components of a graph of presentations and labels; a missing label joins nothing.
     n = nodes = len(ids)
     edges = []
     for values in labels:
@@ -182,7 +182,7 @@ def _same_content(source: xr.DataArray, target: xr.DataArray, ids: np.ndarray) -
 
 
 def _near_identical(x: np.ndarray, similarity: float) -> set[tuple[int, int]]:
-    """Pairs of rows nearer than that, and than different ones come by chance in so many dimensions."""
+    """Pairs of rows above that similarity, and closer than chance allows at their dimensionality."""
     if not 0 < similarity <= 1:
         raise ValueError(f"similarity must be above 0 and at most 1, got {similarity!r}")
     x = _deviations(x)
@@ -200,7 +200,7 @@ def _near_identical(x: np.ndarray, similarity: float) -> set[tuple[int, int]]:
         later = columns > rows + start
         close += zip(rows[later] + start, columns[later], distances[rows[later], columns[later]], strict=True)
     dimensions = squares.sum() ** 2 / total
-    # Distances of Gaussian stimuli have a chi-square distribution of so many degrees of freedom.
+    # Distances of Gaussian stimuli have a chi-square distribution with this many degrees of freedom.
     by_chance = scipy.stats.chi2.ppf(_BY_CHANCE / max(n * (n - 1) / 2, 1), dimensions) / dimensions
     rounding = n * np.finfo(float).eps
     return {(int(a), int(b)) for a, b, distance in close if distance <= max(min(by_chance, 1 - similarity), rounding)}
@@ -209,7 +209,7 @@ def _near_identical(x: np.ndarray, similarity: float) -> set[tuple[int, int]]:
 def _across(
     splits: Sequence[tuple[np.ndarray, np.ndarray]], same: np.ndarray, near: set[tuple[int, int]]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]], float]:
-    """Pairs on both sides of some split, training row first, one of each two contents; and the share of tests."""
+    """Pairs on both sides of some split, training row first, one per pair of contents; and the share that leaked."""
     repeated: dict[Any, tuple[int, int]] = {}
     alike: dict[Any, tuple[int, int]] = {}
     shares = []
@@ -229,7 +229,7 @@ def _across(
 
 
 def _autocorrelation(y: np.ndarray, permutations: int, seed: int) -> tuple[float, float]:
-    """Lag-one autocorrelation, the mean over rows that vary, and the share of random orders with one as high."""
+    """Lag-one autocorrelation, averaged over columns that vary, and the share of random orders at least as high."""
     y = _deviations(y)
     y = y[:, y.any(axis=0)]
     if not y.size or len(y) < 3:
@@ -246,7 +246,7 @@ def _autocorrelation(y: np.ndarray, permutations: int, seed: int) -> tuple[float
 
 
 def _deviations(values: np.ndarray) -> np.ndarray:
-    """From the mean over rows, zero in columns where that is all rounding."""
+    """Deviations from the mean over rows, zero in columns that vary by rounding only."""
     mean = values.mean(axis=0)
     left = values - mean
     rounding = _ROUNDING_ERRORS * np.finfo(float).eps * np.abs(mean)

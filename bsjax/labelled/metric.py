@@ -1,4 +1,4 @@
-"""The base of metrics and ceilings, and scores in draws and after permutations."""
+"""The base classes of metrics and ceilings, and scoring with bootstrap draws and permutations."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 
 
 class Metric(ABC):
-    """What compares assemblies, or estimates a ceiling of one, and says what can be done with it.
+    """A comparison of assemblies, or an estimate of the ceiling of one.
 
-    What it is called with, ``__call__``, is all that a metric must define. Whatever else is asked of it has an answer
-    here that is right for any metric: draws and permutations call it again on the rows that they hold, and many sources
-    one after the other. A metric that can do better overrides these methods.
+    A metric must only define ``__call__``. All other methods have defaults that are correct for any metric: draws and
+    permutations call the metric again on the rows they hold, and many sources are scored one after the other. A metric
+    overrides a method where it has a faster or more exact way.
 
     Attributes:
         identifier: its name in the provenance of a score.
-        dtype: in which it computes, None for the default of the device.
-        symmetric: whether source and target may trade places.
-        normalisation: the name of what its scores take by a ceiling where a benchmark names nothing.
-        needs: the coordinates that presentations of the measurements must have, as far as they are its own.
-        needs_of_source: likewise those of the model's answers.
+        dtype: the precision it computes in; None for the default of the device.
+        symmetric: whether source and target can be exchanged.
+        normalisation: name of the ceiling normalisation for benchmarks that name none.
+        needs: coordinates that presentations of the measurements must have for this metric.
+        needs_of_source: coordinates that presentations of the model's responses must have.
 
     Example:
         >>> class Slope(Metric):
@@ -71,51 +71,51 @@ class Metric(ABC):
 
     @abstractmethod
     def __call__(self, *args: Any, **kwargs: Any) -> Score:
-        """The score of assemblies; the last one has the measurements."""
+        """The score of assemblies; the last one holds the measurements."""
 
     @property
     def sides(self) -> int:
-        """How many assemblies it takes: one of a ceiling, four of a regression on a fixed split."""
+        """Number of assemblies it takes: one for a ceiling, four for a regression on a fixed split."""
         return len(required_parameters(self)) or 2
 
     @property
     def depends_on(self) -> DependsOn:
-        """What it depends on of the source."""
+        """The property of the source that it depends on, e.g. its features or their inner products."""
         return "features"
 
     @property
     def fits_neuroids_alone(self) -> bool:
-        """Whether each neuroid is scored as it would be without the others."""
+        """Whether each neuroid's score is independent of the other neuroids."""
         return False
 
     @property
     def of_subjects(self) -> Callable[..., Any] | None:
-        """A kernel that compares the subjects of an array with one another, see ``cka_between_subjects``; or None."""
+        """A kernel that compares the subjects of an array with one another, see ``cka_between_subjects``, or None."""
         return None
 
     def folds_of(self, target: xr.DataArray) -> Splits | None:
-        """The splits of a target that it fits and tests on; None if it makes none."""
+        """The splits of a target that it fits and tests on; None if it does not split."""
         return None
 
     @property
     def split_coords(self) -> Sequence[str]:
-        """The coordinates of a target's presentations that it splits by, if it makes splits."""
+        """The presentation coordinates of a target that its splits depend on; empty if it does not split."""
         return ()
 
     @property
     def takes_many(self) -> bool:
-        """Whether many sources are scored in one program."""
+        """Whether it scores many sources in one program."""
         return type(self).of_many is not Metric.of_many
 
     def with_interval(self) -> Metric:
-        """This metric with an error of its scores, if it gives none and one costs no more than the score."""
+        """This metric with an error estimate, if it has none by default and one costs no more than the score."""
         return self
 
     def check_width(self, source: xr.DataArray, target: xr.DataArray) -> None:  # noqa: B027, as most take any
-        """Refuses a source with too few features, before it is padded.
+        """Refuses a source with too few features; called before the source is padded.
 
         Raises:
-            ValueError: it takes more.
+            ValueError: the metric needs more features.
         """
 
     def of_many(self, sources: Sequence[xr.DataArray], target: xr.DataArray) -> list[Score]:
@@ -123,11 +123,11 @@ class Metric(ABC):
         return [self(source, target) for source in sources]
 
     def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
-        """This metric for many sources, and on folds if they are asked for and it has some; see ``SharedTarget``."""
+        """This metric prepared for many sources of one target, with folds on request; see ``SharedTarget``."""
         return WithTarget(self, target, None)
 
     def drawn_score(self, plan: Resampling, *assemblies: Any) -> Score:
-        """Its score with its values in the draws of a plan, unless it has drawn by the plan itself."""
+        """Its score with its values in the draws of a plan, unless the metric has already drawn by that plan."""
         score = self.recorded(self(*assemblies))
         known = score.uncertainty
         if known is not None and known.plan and known.draws is not None:
@@ -137,27 +137,27 @@ class Metric(ABC):
             return with_draws(score, drawn, **self.drawn_values(drawn, *assemblies))
 
     def drawn_values(self, drawn: Drawn, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Its values in every draw, as ``values``, and what else ``with_draws`` takes."""
+        """Its values in every draw as ``values``, with further arguments of ``with_draws``."""
         return redrawn(partial(self, **kwargs), drawn, args)
 
     def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
-        """Its values ``(draws, ...)`` after permutations of a model's assemblies, of which each has its own."""
+        """Its values ``(draws, ...)`` after permutations; each assembly of the model has its own permutation."""
         return one_by_one(self, permutations, sources, rest)
 
     def run(self, kernel: Callable[..., Any], *arrays: Any, **known: Any) -> Any:
-        """What a kernel gives of arrays in this metric's dtype, see :func:`bsjax.engine.running.run`."""
+        """The result of a kernel in this metric's dtype, see :func:`bsjax.engine.running.run`."""
         return run(kernel, *arrays, dtype=self.dtype, **known)
 
     def provenance(self, **known: Any) -> Provenance:
-        """The record of a number that it computes here and now; see ``metric_provenance`` for what else is known."""
+        """The record of a number that it computes now; for the arguments see ``metric_provenance``."""
         return metric_provenance(self, np.dtype(self.dtype or default_dtype()), **known)
 
     def own_settings(self) -> dict[str, Any]:
-        """All its settings, such that ``load_metric(metric.identifier, **metric.own_settings())`` makes it again.
+        """All settings: ``load_metric(metric.identifier, **metric.own_settings())`` makes the same metric.
 
         Raises:
-            ValueError: it keeps no attribute of the name of a setting, so that nobody can say where its scores come
-                from.
+            ValueError: the metric keeps no attribute with the name of a setting, so its scores could not be traced
+                back to their settings.
 
         Example:
             >>> from bsjax import load_metric
@@ -169,7 +169,7 @@ class Metric(ABC):
         return settings_of(self)
 
     def recorded(self, score: Score) -> Score:
-        """A score with this metric and its settings in its provenance, where that names none."""
+        """The score with this metric and its settings in its provenance, unless the provenance names a metric."""
         if score.provenance.metric or not self.identifier:
             return score
         return replace(
@@ -187,7 +187,7 @@ def _(metric: Metric) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class InPrecision(Metric):
-    """A metric without settings but the precision that it computes in.
+    """A metric whose only setting is the precision it computes in.
 
     Args:
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
@@ -197,7 +197,7 @@ class InPrecision(Metric):
 
 
 class WithCeiling(Metric):
-    """A metric whose method ``ceiling`` estimates how well the measurements agree among themselves by it."""
+    """A metric with a method ``ceiling``, which estimates how well the measurements agree among themselves."""
 
     @abstractmethod
     def ceiling(self, *args: Any, **kwargs: Any) -> Score:
@@ -209,11 +209,11 @@ class WithCeiling(Metric):
 
 
 class CrossValidated(Metric):
-    """A metric that trains on some of the stimuli and tests on others, a frozen dataclass.
+    """A metric that trains on some of the stimuli and tests on others, as a frozen dataclass.
 
     Attributes:
-        crossvalidation_kwargs: a field of it: arguments of ``CrossValidation``.
-        crossvalidation: the splits that these make.
+        crossvalidation_kwargs: a field: the arguments of ``CrossValidation``.
+        crossvalidation: the ``CrossValidation`` made from them.
     """
 
     crossvalidation_kwargs: Mapping[str, Any] | None
@@ -224,7 +224,7 @@ class CrossValidated(Metric):
 
     @property
     def split_coords(self) -> Sequence[str]:
-        """Those of its splits."""
+        """The presentation coordinates that its splits depend on."""
         return self.crossvalidation.coords
 
     def folds_of(self, target: xr.DataArray) -> Splits:
@@ -232,29 +232,29 @@ class CrossValidated(Metric):
         return self.crossvalidation.of(target)
 
     def own_settings(self) -> dict[str, Any]:
-        """Those of the splits as they are made, with their seed beside them."""
+        """All settings, with those of the splits complete and their seed as ``random_state``."""
         splits = plain_setting(self.crossvalidation.kwargs())
         seed = splits.pop("random_state")
         return super().own_settings() | {"crossvalidation_kwargs": splits, "random_state": seed}
 
 
 class CallableMetric(Metric):
-    """Any callable as a metric, of which nothing is known but its scores.
+    """Any callable as a metric. Only its scores are known.
 
     Args:
-        function: of assemblies.
+        function: a function of assemblies.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
     def __call__(self, *assemblies: Any) -> Score:
-        """What the callable gives."""
+        """The result of the callable."""
         return self.function(*assemblies)
 
     @property
     def sides(self) -> int:
-        """How many assemblies the callable takes, as far as it says so."""
+        """Number of assemblies the callable takes, from its signature; 2 where it has none."""
         try:
             return len(required_parameters(self.function)) or 2
         except (TypeError, ValueError):
@@ -262,11 +262,11 @@ class CallableMetric(Metric):
 
 
 class CalledWith(Metric):
-    """A metric that is called with some arguments beside the assemblies.
+    """A metric that is called with further arguments besides the assemblies.
 
     Args:
         metric: the metric.
-        settings: those arguments.
+        settings: the further arguments.
     """
 
     def __init__(self, metric: Metric, settings: Mapping[str, Any]) -> None:
@@ -278,16 +278,16 @@ class CalledWith(Metric):
         return self.metric(*assemblies, **self.settings)
 
     def drawn_values(self, drawn: Drawn, *assemblies: Any) -> dict[str, Any]:
-        """Those of the metric."""
+        """The metric's values in every draw."""
         return self.metric.drawn_values(drawn, *assemblies, **self.settings)
 
 
 class CeilingOf(Metric):
-    """The method ``ceiling`` of a metric as a metric of one side.
+    """The method ``ceiling`` of a metric, as a metric of one assembly.
 
     Args:
         metric: the metric.
-        settings: arguments of its ceiling beside the assembly.
+        settings: further arguments of its ceiling.
     """
 
     def __init__(self, metric: WithCeiling, settings: Mapping[str, Any]) -> None:
@@ -299,19 +299,19 @@ class CeilingOf(Metric):
         return self.metric.ceiling(*assemblies, **self.settings)
 
     def drawn_values(self, drawn: Drawn, *assemblies: Any) -> dict[str, Any]:
-        """Those of the ceiling."""
+        """The ceiling's values in every draw."""
         return self.metric.drawn_ceilings(drawn, *assemblies, **self.settings)
 
 
 def required_parameters(function: Callable[..., Any]) -> list[str]:
-    """The positional parameters that have no default."""
+    """The names of the positional parameters without a default."""
     of_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     taken = signature(function).parameters.values()
     return [each.name for each in taken if each.kind in of_place and each.default is each.empty]
 
 
 def as_metric(given: Callable[..., Any]) -> Metric:
-    """A metric as it is, the ceiling of one as a metric of one side, and any other callable as ``CallableMetric``.
+    """A callable as a metric: a metric's ``ceiling`` becomes a ``CeilingOf``, other callables a ``CallableMetric``.
 
     Example:
         >>> from bsjax import load_metric
@@ -333,17 +333,17 @@ def as_metric(given: Callable[..., Any]) -> Metric:
 
 
 def scored(metric: Callable[..., Score], *assemblies: Any) -> Score:
-    """``metric(*assemblies)``, with its values in the draws of the plan of the block, if there is one.
+    """``metric(*assemblies)``, with its values in the draws of the active plan, if there is one.
 
-    In a block with permutations (:func:`bsjax.labelled.resampling.permutations.in_permutations`) the score says what it
-    is by chance as well. See :meth:`Metric.drawn_values` and :meth:`Metric.nulls`.
+    In a block with permutations (:func:`bsjax.labelled.resampling.permutations.in_permutations`), the score also
+    reports its level by chance. See :meth:`Metric.drawn_values` and :meth:`Metric.nulls`.
 
     Args:
-        metric: of any number of assemblies; the last one has the measurements.
-        *assemblies: with the coordinates of what is drawn.
+        metric: takes any number of assemblies; the last one holds the measurements.
+        *assemblies: with the coordinates of the drawn factors.
 
     Raises:
-        ValueError: what the metric raises; what is to be drawn has no identifiers.
+        ValueError: as raised by the metric, or a drawn factor has no identifiers.
     """
     made = as_metric(metric)
     plan = active_plan()
@@ -355,15 +355,15 @@ def scored(metric: Callable[..., Score], *assemblies: Any) -> Score:
         return of_all()
     with in_permutations(None):
         score = of_all()
-    half = len(assemblies) // 2  # of a single assembly, as for a ceiling, none is a model's
+    half = len(assemblies) // 2  # a single assembly, as for a ceiling, is not a model's
     return also_permuted(score, made.nulls, assemblies[:half], assemblies[half:])
 
 
 def redrawn(metric: Callable[..., Score], drawn: Drawn, assemblies: Sequence[Any]) -> dict[str, Any]:
-    """Values in every draw by as many calls, on the rows (and columns) that it holds.
+    """Values in every draw, from one call of the metric per draw on its rows (and columns).
 
-    Copies of a stimulus have identifiers of their own there, and a coordinate ``drawn_from``, by which splits keep them
-    together. A draw that holds too little for the metric is NaN.
+    Copies of a stimulus have distinct identifiers, and a coordinate ``drawn_from`` by which splits keep them together.
+    A draw with too little data for the metric is NaN.
 
     Raises:
         ValueError: no draw has a score.

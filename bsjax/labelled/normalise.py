@@ -1,8 +1,8 @@
 """Normalisations of a score by its ceiling, by name. Each benchmark names its own.
 
-Errors of the score and of the ceiling are carried over by the delta method; where both have draws of the same stimuli,
-neuroids or subjects, each draw is normalised by its own ceiling. A score that is resolved in time is divided
-by the ceiling of each time bin, or by one ceiling for all.
+The delta method carries the errors of the score and of the ceiling over. If both have draws of the same stimuli,
+neuroids or subjects, each draw is normalised by its own ceiling. A time-resolved score is divided by the ceiling of
+each time bin, or by one ceiling for all.
 """
 
 import math
@@ -28,14 +28,13 @@ def _signed_square_over(r: Any, c: Any) -> Any:
 
 
 class Limit(NamedTuple):
-    """A formula of normalisation by the ceiling c, and what is at the ceiling by it.
+    """A formula of normalisation by the ceiling c, and the unnormalised score of a perfect model.
 
     Attributes:
-        words: what a score is before its normalisation where it is 1 after it: "c", or "√c" of a reliability.
-        power: where the ceiling grows by a factor, the score that is at it grows by this power of the factor; NaN where
-            that depends on more than the ceiling.
-        of: what is computed of a score and a ceiling above 0, both measured from chance.
-        by_neuroid: whether each neuroid is normalised by its own ceiling, so that ``raw`` has normalised values.
+        words: the unnormalised score that becomes 1: "c", or "√c" if the ceiling is a reliability.
+        power: exponent of the growth of that score with the ceiling; NaN if it depends on more than the ceiling.
+        of: the normalised score as a function of a score and a positive ceiling, both measured from chance.
+        by_neuroid: whether each neuroid is normalised by its own ceiling, so that ``raw`` holds normalised values.
 
     Example:
         >>> LIMITS["r²/c"].before(0.64), LIMITS["r²/c"].of(0.5, 0.5)
@@ -48,7 +47,7 @@ class Limit(NamedTuple):
     by_neuroid: bool = False
 
     def before(self, ceiling: Any) -> Any:
-        """What ``words`` says, of a ceiling or an array of ceilings; NaN below 0."""
+        """The unnormalised score that becomes 1, for a ceiling or an array of ceilings; NaN below 0."""
         known = np.where(np.less(ceiling, 0), math.nan, ceiling)
         found = np.sqrt(known) if self.words == "√c" else known
         return found if np.ndim(ceiling) else float(found)
@@ -62,15 +61,15 @@ LIMITS = {
     "mean of r²/c": Limit("√c", 1.0, _signed_square_over, by_neuroid=True),
     "r/√c": Limit("√c", 0.5, lambda r, c: r / c**0.5),
 }
-"""By the formula of the score."""
+"""Limits by the formula of the score."""
 
 
 def explained_variance(score: Score, ceiling: Score) -> Score:
     r"""Share of the explainable variance that is explained: :math:`\operatorname{sign}(r)\, r^2 / c`.
 
-    For a correlation r and a ceiling c that is the reliability of the data, :math:`r(Y, Y)`. The sign of r is kept: a
-    model that predicts the opposite does not score (Brain-Score squares it away). NaN for a ceiling of 0 or below:
-    it would turn the sign.
+    Here r is a correlation and the ceiling c is the reliability of the data, :math:`r(Y, Y)`. The sign of r is kept, so
+    that a model which predicts the opposite does not score (Brain-Score squares the sign away). The score is NaN for a
+    ceiling of 0 or below, which would flip the sign.
 
     The error is that of r and of c carried over by the delta method:
     :math:`\sqrt{(2 r / c)^2 \sigma_r^2 + (r^2 / c^2)^2 \sigma_c^2}`.
@@ -85,7 +84,7 @@ def explained_variance(score: Score, ceiling: Score) -> Score:
 
 
 def ceil_score(score: Score, ceiling: Score) -> Score:
-    """Score over ceiling, ``r/c``; NaN for a ceiling of 0 or below, which would turn the sign.
+    """Score over ceiling, ``r/c``; NaN for a ceiling of 0 or below, which would flip the sign.
 
     Example:
         >>> ceil_score(Score(0.4), Score(0.8))
@@ -95,9 +94,9 @@ def ceil_score(score: Score, ceiling: Score) -> Score:
 
 
 def r_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
-    """Correlation over the highest one that noise in the data allows, ``r/√c``; NaN for a ceiling of 0 or below.
+    """Correlation over the highest correlation that noise in the data allows, ``r/√c``; NaN for a ceiling <= 0.
 
-    A model without noise correlates with noisy data by at most the square root of their reliability.
+    A noise-free model correlates with noisy data by at most the square root of their reliability.
 
     Source: Spearman 1904.
 
@@ -111,8 +110,8 @@ def r_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
 def squared_ceil_score(score: Score, ceiling: Score) -> Score:
     r"""Square of score over ceiling, :math:`\operatorname{sign}(r)\, (r/c)^2`; NaN for a ceiling of 0 or below.
 
-    The share of explained variance where the ceiling c is itself a correlation with the noise-free response, such as
-    a leave-one-out RSA ceiling.
+    This is the share of explained variance if the ceiling c is itself a correlation with the noise-free response, such
+    as a leave-one-out RSA ceiling.
 
     Example:
         >>> squared_ceil_score(Score(0.4), Score(0.8))
@@ -125,7 +124,7 @@ def chance_corrected(score: Score, ceiling: Score, *, chance: float) -> Score:
     r"""Score over ceiling, both measured from chance: :math:`(r - k) / (c - k)`; NaN for a ceiling at chance or below.
 
     Args:
-        chance: what guessing scores, e.g. 1/3 for the odd one out of three.
+        chance: the score of guessing, e.g. 1/3 for the odd one out of three.
 
     Example:
         >>> chance_corrected(Score(0.5), Score(2 / 3), chance=1 / 3)
@@ -135,10 +134,10 @@ def chance_corrected(score: Score, ceiling: Score, *, chance: float) -> Score:
 
 
 def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
-    r"""Mean over neuroids of each one's own explained variance, :math:`\operatorname{sign}(r_i)\, r_i^2 / c_i`.
+    r"""Mean over neuroids of the explained variance of each, :math:`\operatorname{sign}(r_i)\, r_i^2 / c_i`.
 
-    :math:`r_i` and :math:`c_i` are the means over splits of the raw values of the neuroid, matched by ``neuroid_id``.
-    A neuroid without a correlation, or with a ceiling of 0 or below, is left out and counted in ``n_undefined``.
+    :math:`r_i` and :math:`c_i` are the means over splits of the neuroid's raw values, matched by ``neuroid_id``. A
+    neuroid without a correlation, or with a ceiling of 0 or below, is left out and counted in ``n_undefined``.
 
     Returns:
         A score whose ``raw`` has one value per neuroid, and whose error is the standard error of their mean.
@@ -161,24 +160,24 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
 
 
 def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
-    r"""Median over neuroids of each one's explained variance, with the noise taken off r² as well.
+    r"""Median over neuroids of the explained variance of each, with r² corrected for noise as well.
 
     .. math:: \operatorname{sign}(r_i)\, \frac{r_i^2 - b_i}{c_i}, \qquad b_i = \frac{1 - c_i}{m_i - 1}
 
-    :math:`r_i` is the mean over splits of the correlation of the predictions with the averages over trials of m
-    stimuli, :math:`c_i` the reliability of these averages. Noise adds to :math:`r^2`, whatever the prediction is: r²/c
-    is too large by what is taken off, which counts where stimuli are few and noise is strong. Of one prediction of all
-    stimuli it is the estimator of Pospisil & Bair, with the sign of r kept. Of a mean over splits it is that up to how
-    often each stimulus is tested.
+    :math:`r_i` is the mean over splits of the correlation of the predictions with the trial averages of m stimuli, and
+    :math:`c_i` is the reliability of these averages. Noise adds :math:`b_i` to :math:`r^2`, whatever the prediction, so
+    that r²/c is too large; this matters with few stimuli and strong noise. For one prediction of all stimuli, this is
+    the estimator of Pospisil & Bair, with the sign of r kept. For a mean over splits it is the same, up to how often
+    each stimulus is tested.
 
-    A correlation that noise alone explains has no sign that could be kept: where :math:`r_i^2 < 2 b_i` it is the line
-    from there to the origin, :math:`r_i \sqrt{b_i / 2} / c_i`, so that a higher correlation never scores lower. Nothing
-    is clipped.
+    A correlation that noise alone explains has no reliable sign. Where :math:`r_i^2 < 2 b_i`, the score is therefore
+    the line from there to the origin, :math:`r_i \sqrt{b_i / 2} / c_i`, so that a higher correlation never scores
+    lower. Nothing is clipped.
 
     Args:
         score: with correlations per neuroid in ``raw``.
-        ceiling: of ``load_ceiling("noise_ceiling_snr")`` for as many trials as the score's averages have; its ``raw``
-            has :math:`c_i`, and :math:`m_i` as the coordinate ``n_stimuli``.
+        ceiling: from ``load_ceiling("noise_ceiling_snr")``, for as many trials as the score averages; its ``raw``
+            holds :math:`c_i`, with :math:`m_i` as the coordinate ``n_stimuli``.
 
     Returns:
         A score whose ``raw`` has one value per neuroid, and whose error is that of their median by a bootstrap over
@@ -216,15 +215,16 @@ def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
 def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
     r"""Mean over splits of :math:`r_s / \sqrt{c_s}`, each with the ceiling of the same split.
 
-    A split without a value is left out. One whose ceiling is 0 or below is not, since the ceilings of the others are
-    too high on average: where there is one, the means over splits are normalised, as by ``r_over_sqrt_ceiling``.
+    Splits without a value are left out. Splits with a ceiling of 0 or below cannot be left out, because the ceilings of
+    the others would be too high on average. If there is one, the means over splits are normalised instead, as by
+    ``r_over_sqrt_ceiling``.
 
     Args:
-        score, ceiling: with one value a split in ``raw``.
+        score, ceiling: with one value per split in ``raw``.
 
     Returns:
-        A score whose ``raw`` has the ratios, and whose error is their population standard deviation, as in Brain-Score;
-        without an interval, as random halves of the same trials are no estimates by themselves.
+        A score whose ``raw`` holds the ratios, and whose error is their population standard deviation, as in
+        Brain-Score. It has no interval, because random halves of the same trials are not independent estimates.
 
     Raises:
         ValueError: raw values are missing, or are of other splits.
@@ -261,10 +261,10 @@ def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
 
 
 def bound_score(score: Score, *, lower: float = 0.0, upper: float = 1.0) -> Score:
-    """The score, moved into ``[lower, upper]``.
+    """The score, clipped to ``[lower, upper]``.
 
-    Its formula says so, and ``provenance.details["unbounded"]`` keeps what it was. Nothing in bsjax bounds a score by
-    itself. NaN stays NaN.
+    The formula names the bounds, and ``provenance.details["unbounded"]`` keeps the original value. bsjax never bounds a
+    score by default. NaN stays NaN.
 
     Example:
         >>> score = bound_score(Score(1.2, formula="r/c"))
@@ -296,7 +296,7 @@ def normalisation_named(name: str) -> Callable[..., Score]:
     """A normalisation by its name.
 
     Raises:
-        KeyError: there is none of this name; the message has those that there are.
+        KeyError: an unknown name; the message lists the known ones.
 
     Example:
         >>> normalisation_named("ceil_score") is ceil_score
@@ -308,7 +308,7 @@ def normalisation_named(name: str) -> Callable[..., Score]:
 
 
 def _numbers(score: Score, ceiling: Score) -> tuple[np.ndarray, np.ndarray]:
-    """Values of both as arrays of one shape; a ceiling without time bins serves all."""
+    """Values of both as arrays; a ceiling without time bins applies to all."""
     if ceiling.sizes and ceiling.sizes != score.sizes:
         raise ValueError(f"the ceiling has {ceiling.sizes}, the score has {score.sizes or 'a single value'}")
     if isinstance(score.value, xr.DataArray) and isinstance(ceiling.value, xr.DataArray):
@@ -322,7 +322,7 @@ def _numbers(score: Score, ceiling: Score) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _positive(ceiling: np.ndarray) -> np.ndarray:
-    """Ceilings, NaN where they are 0 or below."""
+    """The ceilings, NaN where they are 0 or below."""
     return np.where(ceiling > 0, ceiling, np.nan)
 
 
@@ -334,7 +334,7 @@ def _per_neuroid(score: Score, what: str) -> xr.DataArray:
 
 
 def _by_neuroid(score: Score, ceiling: Score) -> tuple[xr.DataArray, xr.DataArray]:
-    """Raw values of both per neuroid, those of the ceiling in the order of the score's."""
+    """Raw values of both per neuroid, in the order of the score's neuroids."""
     r, c = _per_neuroid(score, "the score"), _per_neuroid(ceiling, "the ceiling")
     ids, theirs = (coordinate(raw, "neuroid_id", "neuroid", "raw") for raw in (r, c))
     if np.array_equal(ids, theirs):
@@ -348,7 +348,7 @@ def _by_neuroid(score: Score, ceiling: Score) -> tuple[xr.DataArray, xr.DataArra
 
 
 def _normalised(score: Score, ceiling: Score, formula: str, chance: float = 0.0) -> Score:
-    """The formula of a score and its ceiling, with the errors of both carried over, and in each draw of both."""
+    """The formula applied to a score and its ceiling, and to each of their draws, with both errors carried over."""
     score, ceiling = as_score(score, "the score"), as_score(ceiling, "the ceiling")
     of = LIMITS[formula].of
 
@@ -368,6 +368,6 @@ def _normalised(score: Score, ceiling: Score, formula: str, chance: float = 0.0)
                 made["error_kind"] += " and the ceiling's, by the delta method"
         if known.over:
             made["uncertainty"] = carried_over(value, function, by_either, (r, known), (c, of_ceiling))
-            if known.draws is not None:  # whose spread is the error
+            if known.draws is not None:  # their spread is the error
                 made |= {"error": None, "error_kind": ""}
     return replace(score, value=value, unceiled=score, ceiling=ceiling, formula=formula, **made)

@@ -1,7 +1,7 @@
-"""Plain values: anything that strict JSON can hold, and back without a loss.
+"""Plain values: conversion to and from strict JSON without loss.
 
-Text, numbers, ``None``, lists, and dicts with keys of text stand for themselves. Whatever JSON has no word for is a
-dict with a single key, which begins with ``$`` and names the kind: ``{"$float": "nan"}``, ``{"$tuple": [1, 2]}``.
+Text, numbers, ``None``, lists, and dicts with text keys stand for themselves. Other values become a dict with a single
+key that begins with ``$`` and names the kind: ``{"$float": "nan"}``, ``{"$tuple": [1, 2]}``.
 """
 
 import math
@@ -19,25 +19,25 @@ from msgspec import Meta, Struct
 
 _NOT_FINITE = "^(nan|-?inf)$"
 Number = float | Annotated[str, Meta(pattern=_NOT_FINITE)]
-"""A float where only numbers are: one that is not finite is the text that ``float`` reads."""
+"""A float in a field for numbers; NaN and infinities are the text that ``float`` reads."""
 
 _DTYPE = (
     r"^(bool|u?int(8|16|32|64)|float(16|32|64)|object|[<>][iuf][248]|[<>]U\d{1,9}|\|S\d{1,9}"
     r"|(datetime64|timedelta64|[<>][Mm]8)(\[\d{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?)$"
 )
-# What an array of a dtype is listed as, by the kind of the dtype.
+# The type of an array's list, by the kind of its dtype.
 _LISTED: dict[str, Any] = {"b": list[bool], "f": list[Number], "O": list[Any], "U": list[str], "S": list[str]}
-# Bytes that a file's dtype of text may claim beyond its longest text.
+# Bytes by which the text dtype in a file may exceed its longest text.
 _WIDEST_SPARE = 4096
 _MOST_SHOWN = 60
 _SIMPLE = (str, int, float, bool, NoneType)
 _MOST_LOOKED_AT = 10_000
-# What pandas calls arrays of objects that need no look at each of them.
+# Object arrays of these pandas types can be written without a check of each value.
 _OBJECTS_OF_JSON = {"string", "integer", "floating", "boolean", "empty"}
 
 
 class Array(Struct):
-    """An array as a flat list, with its shape; of a variable of a labelled array the dimensions say that."""
+    """An array as a flat list with its shape; a variable of a labelled array has dimensions instead."""
 
     dtype: Annotated[str, Meta(pattern=_DTYPE)]
     values: list[Any]
@@ -47,7 +47,7 @@ class Array(Struct):
 
 
 class Labelled(Array, kw_only=True):
-    """A labelled array with the names, per dimension, of the levels that label it."""
+    """A labelled array; ``levels`` names the levels of a MultiIndex per dimension."""
 
     coords: dict[str, Array]
     levels: dict[str, list[str]] = {}
@@ -59,10 +59,10 @@ OfValues = Callable[[np.ndarray, str], dict[str, Any]]
 
 
 def checked(value: Any, kind: Any, what: str) -> Any:
-    """``value``, which must be of a kind that msgspec knows; what of it is a ``Struct`` is made one.
+    """``value`` converted to a type by msgspec; dicts become ``Struct`` objects.
 
     Raises:
-        ValueError: it is not; the message says where.
+        ValueError: it does not fit the type; the message says where.
 
     Example:
         >>> checked({"dtype": "float64", "values": 3}, Array, "raw")
@@ -78,17 +78,17 @@ def checked(value: Any, kind: Any, what: str) -> Any:
 
 
 def to_plain(value: Any, what: str, of_values: OfValues | None = None) -> Any:
-    """``value`` as strict JSON can hold it; ``from_plain`` gives it back.
+    """``value`` as strict JSON; ``from_plain`` restores it.
 
-    NumPy's numbers come back as Python's of the same value, everything else as it is.
+    NumPy numbers come back as Python numbers of the same value, everything else unchanged.
 
     Args:
-        value: None, text, a number, a date, a NumPy or labelled array, or a list, tuple or dict of such.
-        what: what it is, for messages.
-        of_values: what arrays are written as, if not with all their values; see :func:`check`.
+        value: None, text, a number, a date, a NumPy or labelled array, or a list, tuple or dict of these.
+        what: its name in messages.
+        of_values: writes an array's dtype and values; by default all values are listed. See :func:`check`.
 
     Raises:
-        ValueError: there is something else in it; the message says where.
+        ValueError: it holds a value of another type; the message says where.
 
     Example:
         >>> to_plain({"bins": (70, 170), "threshold": float("inf")}, "the settings")
@@ -100,7 +100,7 @@ def to_plain(value: Any, what: str, of_values: OfValues | None = None) -> Any:
         case None | bool():
             return value
         case str():
-            return str.__str__(value)  # of enumerations, the text itself
+            return str.__str__(value)  # for enumerations, their text
         case int():
             return int(value)
         case float():
@@ -129,10 +129,10 @@ def to_plain(value: Any, what: str, of_values: OfValues | None = None) -> Any:
 
 
 def from_plain(plain: Any) -> Any:
-    """What ``to_plain`` was given.
+    """The value that ``to_plain`` was given.
 
     Raises:
-        ValueError, TypeError, KeyError: it is not what ``to_plain`` makes.
+        ValueError, TypeError, KeyError: ``to_plain`` does not make such a value.
 
     Example:
         >>> from_plain({"bins": {"$tuple": [70, 170]}, "threshold": {"$float": "inf"}})
@@ -150,7 +150,7 @@ def from_plain(plain: Any) -> Any:
 
 
 def field_to_plain(value: Any, what: str) -> Any:
-    """``to_plain`` where the kind is known from the field: a float is a ``Number``, a labelled array ``Labelled``.
+    """``to_plain`` for a field of known type: a float becomes a ``Number``, a labelled array a ``Labelled``.
 
     Example:
         >>> field_to_plain(0.5, "value"), field_to_plain(float("nan"), "value")
@@ -162,7 +162,7 @@ def field_to_plain(value: Any, what: str) -> Any:
 
 
 def value_of(plain: float | str | Labelled | None, what: str) -> Any:
-    """A float or a labelled array that ``field_to_plain`` has written, once it is checked; None where there is none.
+    """The float or labelled array in a checked field that ``field_to_plain`` wrote; None stays None.
 
     Example:
         >>> value_of(checked("-inf", Value, "the score"), "the score")
@@ -174,17 +174,17 @@ def value_of(plain: float | str | Labelled | None, what: str) -> Any:
 
 
 def labelled_to_plain(array: xr.DataArray, what: str, of_values: OfValues | None = None) -> dict[str, Any]:
-    """A labelled array with its name, coordinates and attributes as strict JSON can hold it.
+    """A labelled array with its name, coordinates and attributes as strict JSON.
 
-    Attributes that JSON cannot hold, such as the stimuli of a recording, are left out.
+    Attributes that JSON cannot hold, such as the stimulus set of a recording, are left out.
 
     Args:
         array: the array.
-        what: what it is, for messages.
+        what: its name in messages.
         of_values: as for :func:`to_plain`.
 
     Raises:
-        ValueError: it has names or values that JSON cannot hold.
+        ValueError: it has names or values that cannot be written as JSON.
 
     Example:
         >>> labelled_to_plain(xr.DataArray([0.5, float("nan")], dims=["split"]), "raw")
@@ -211,14 +211,14 @@ def labelled_to_plain(array: xr.DataArray, what: str, of_values: OfValues | None
 
 
 def labelled_from_plain(plain: Any, what: str) -> xr.DataArray:
-    """What ``labelled_to_plain`` was given.
+    """The labelled array that ``labelled_to_plain`` was given.
 
     Args:
         plain: the dict.
-        what: what it is, for messages.
+        what: its name in messages.
 
     Raises:
-        ValueError, TypeError, KeyError: it is not what ``labelled_to_plain`` makes.
+        ValueError, TypeError, KeyError: ``labelled_to_plain`` does not make such a dict.
 
     Example:
         >>> array = xr.DataArray([1, 2], dims=["split"], coords={"split": ["a", "b"]})
@@ -245,7 +245,7 @@ def _labelled(read: Labelled, what: str) -> xr.DataArray:
 
 
 def check(value: Any, what: str) -> None:
-    """Find out whether ``to_plain`` can write a value, without writing numbers and text of arrays.
+    """Checks that ``to_plain`` can write a value, without converting the numbers and text of arrays.
 
     Raises:
         ValueError: it cannot; the message says where.
@@ -261,10 +261,10 @@ def check(value: Any, what: str) -> None:
 
 
 def _is_simple(value: Any) -> bool:
-    """Whether a value holds but Python's text, numbers, lists, tuples and dicts by text, and arrays of such."""
+    """Whether a value holds only Python text, numbers, lists, tuples and dicts with text keys, and arrays of these."""
     held = [value]
     for each in held:
-        if len(held) > _MOST_LOOKED_AT:  # one that holds itself has no end
+        if len(held) > _MOST_LOOKED_AT:  # a value that contains itself has no end
             return False
         kind = type(each)
         if kind is dict and set(map(type, each)) <= {str}:
@@ -279,7 +279,7 @@ def _is_simple(value: Any) -> bool:
 
 
 def _holds_numbers_and_text(array: xr.DataArray) -> bool:
-    """Whether a labelled array can be written without a look at its values."""
+    """Whether a labelled array can be written without a check of its values."""
     kinds = {variable.dtype.kind for variable in (array.variable, *array.coords.variables.values())}
     return kinds <= set("biufU") and set(map(type, (*array.dims, *array.coords))) <= {str}
 
@@ -291,7 +291,7 @@ def _check_values(values: np.ndarray, what: str) -> dict[str, Any]:
 
 
 def said(given: Any) -> str:
-    """A value with its type, for messages.
+    """A value with its type, in words for messages.
 
     Example:
         >>> said(3)
@@ -367,7 +367,7 @@ def _of_listed(listed: list[Any], dtype: np.dtype) -> np.ndarray:
     if dtype.kind not in "US":
         return np.array(listed, dtype)
     array = np.array([text.encode("latin-1") for text in listed] if dtype.kind == "S" else listed, dtype.kind)
-    # A file may claim any width; one that its own text does not need is believed within reason.
+    # A file may claim any width; one wider than its text needs is accepted only within limits.
     return array.astype(dtype) if dtype.itemsize <= max(array.itemsize, _WIDEST_SPARE) else array
 
 

@@ -1,4 +1,4 @@
-"""The record of what a score was made from: model, benchmark, data, metric, numbers, machine and time."""
+"""The provenance of a score: model, benchmark, data, metric, numerics, machine and time."""
 
 from __future__ import annotations
 
@@ -31,36 +31,36 @@ _WHEN = ("start", "seconds")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Provenance(Mapping[str, Any]):
-    """What a score was made from. What is not known is None, or not there.
+    """What a score was made from. Unknown fields are None or empty.
 
-    It also reads as a dict of all that is known: the fields that are set, and the entries of ``settings``, ``seeds``,
-    ``versions`` and ``details`` by their own names (a setting of a name that is taken: as ``settings.name``). Records
-    are equal if they say the same; when a score was computed and how long that took does not count, since it makes no
-    other number.
+    It also reads as a flat dict of all known entries: the fields that are set, and the entries of ``settings``,
+    ``seeds``, ``versions`` and ``details`` by their own names (a setting with the name of a field is
+    ``settings.name``). Records with the same entries are equal; ``start`` and ``seconds`` are not compared, because
+    they do not affect the number.
 
     Attributes:
-        schema: version of this record; those of other versions are refused.
+        schema: version of this record; other versions are refused.
         model: identifier of the model.
         model_digest: digest of its weights and code.
         layers: region (or task) -> the layers that were recorded for it.
         benchmark: identifier of the benchmark.
-        benchmark_version: of the benchmark.
-        data: digest of the recordings or the behaviour; of several, name -> digest.
-        parent: what the benchmark is averaged under.
-        region: that was recorded from.
+        benchmark_version: version of the benchmark.
+        data: digest of the recordings or the behaviour; name -> digest if there are several.
+        parent: the benchmark that this benchmark is averaged under.
+        region: the recorded region.
         metric: name of the metric.
-        settings: of the metric, all of them by the names that ``load_metric`` takes.
-        dtype: that was computed in.
-        device: that computed it.
-        seeds: name -> seed of what was drawn.
-        versions: package -> its version.
-        start: when the computation began, in UTC and ISO 8601.
-        seconds: that it took.
-        reason: why the score, or a part of it, is undefined, where that is known.
-        details: whatever else is known, e.g. ``n_stimuli``.
+        settings: all settings of the metric, by the names that ``load_metric`` takes.
+        dtype: the precision of the computation.
+        device: the device of the computation.
+        seeds: name -> seed of random draws.
+        versions: package -> version.
+        start: start of the computation, in UTC and ISO 8601.
+        seconds: duration of the computation.
+        reason: why the score, or a part of it, is undefined, if known.
+        details: any further entries, e.g. ``n_stimuli``.
 
     Raises:
-        ValueError: a field has another type than is said here, or two of its entries have one name.
+        ValueError: a field has the wrong type, or two entries have the same name.
 
     Example:
         >>> made = Provenance(metric="pls", seeds={"random_state": 1}, details={"n_stimuli": 40})
@@ -101,14 +101,14 @@ class Provenance(Mapping[str, Any]):
         flat = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
         for group in _GROUPS:
             own = getattr(self, group)
-            if group == "settings":  # which a metric names as it likes
+            if group == "settings":  # metrics choose the names of their settings freely
                 own = {f"settings.{name}" if name in flat else name: value for name, value in own.items()}
             twice = sorted(flat.keys() & own.keys())
             if twice:
                 raise ValueError(f"provenance.{group} has what is said elsewhere: {', '.join(map(repr, twice))}")
             flat |= own
         try:
-            # All other fields hold text or numbers.
+            # The other fields hold only text or numbers.
             check({"data": self.data, **self.settings, **self.seeds, **self.details}, "provenance")
         except RecursionError as error:
             raise ValueError("provenance holds itself, or is nested more deeply than can be written") from error
@@ -116,10 +116,10 @@ class Provenance(Mapping[str, Any]):
 
     @classmethod
     def of(cls, given: Any, what: str = "provenance") -> Provenance:
-        """A record as it is; of a plain dict, the entries that have a field go there, all others into ``details``.
+        """A record as it is, or made from a plain dict: entries go to the field of their name, others to ``details``.
 
         Raises:
-            ValueError: it is no dict with keys of text, or a value is none that JSON can hold.
+            ValueError: it is not a dict with text keys, or a value cannot be written as JSON.
 
         Example:
             >>> Provenance.of({"metric": "pls", "random_state": 1, "n_stimuli": 40}).details
@@ -137,14 +137,14 @@ class Provenance(Mapping[str, Any]):
                 is_version = key in _VERSIONS and isinstance(value, str)
                 group = "seeds" if key in _SEEDS else "versions" if is_version else "details"
                 own[group][key] = value
-        # What earlier versions called it.
+        # The name of the field in earlier versions.
         if isinstance(own["details"].get("undefined"), str) and "reason" not in own:
             own["reason"] = own["details"].pop("undefined")
         return cls(**own)
 
     @property
     def computed_by(self) -> str:
-        """The metric with its settings and seeds, in words; empty where no metric is known.
+        """The metric with its settings and seeds, in words; empty if no metric is known.
 
         Example:
             >>> Provenance(metric="ridge", settings={"alpha": 1.0}, seeds={"random_state": 1}).computed_by
@@ -154,7 +154,7 @@ class Provenance(Mapping[str, Any]):
         return (self.metric or "") + (f" ({said})" if self.metric and said else "")
 
     def with_details(self, **details: Any) -> Self:
-        """The same with further details, or with others in their place.
+        """A copy with added or replaced details.
 
         Example:
             >>> Provenance(metric="pls").with_details(n_stimuli=40)["n_stimuli"]
@@ -163,7 +163,7 @@ class Provenance(Mapping[str, Any]):
         return replace(self, details={**self.details, **details})
 
     def with_entries(self, **entries: Any) -> Self:
-        """The same with more entries: those that have a field go there, all others into ``details``.
+        """A copy with more entries, which go to the field of their name, others to ``details``.
 
         Example:
             >>> made = Provenance(metric="pls").with_entries(region="IT", n_stimuli=40)
@@ -199,11 +199,11 @@ class Provenance(Mapping[str, Any]):
         return f"Provenance({self._flat})"
 
     def _compared(self) -> str:
-        # As text, in which NaN is NaN and arrays are compared whole.
+        # As text, so that NaN equals NaN and arrays are compared as a whole.
         return json.dumps(to_plain({k: v for k, v in self._flat.items() if k not in _WHEN}, ""), sort_keys=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that strict JSON can hold, in the order of the fields; ``from_dict`` gives the same back.
+        """Plain values for strict JSON, in the order of the fields; ``from_dict`` restores the record.
 
         Example:
             >>> Provenance(metric="pls", details={"bins": (70, 170)}).to_dict()
@@ -215,7 +215,7 @@ class Provenance(Mapping[str, Any]):
 
     @classmethod
     def from_dict(cls, plain: Any) -> Provenance:
-        """What ``to_dict`` described. A dict without ``schema``, of an earlier version, is read as a plain one.
+        """The record from a dict that ``to_dict`` wrote; a dict without ``schema``, of an earlier version, is read too.
 
         Raises:
             ValueError, TypeError, KeyError: it describes no provenance; the message says what is wrong.
@@ -242,16 +242,16 @@ def metric_provenance(
     reason: str | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> Provenance:
-    """The record of a number that a metric computes here and now, with all settings of the metric.
+    """The record of a number that a metric computes now, with all settings of the metric.
 
-    ``load_metric(made.metric, **made.settings, **made.seeds)`` gives the metric back, if it is a registered one.
+    For a registered metric, ``load_metric(made.metric, **made.settings, **made.seeds)`` makes it again.
 
     Args:
-        metric: with its name as ``identifier``, see :meth:`bsjax.labelled.metric.Metric.own_settings`.
-        dtype: that it computes in.
-        ceiling: what its method ``ceiling`` was called with beside the data, where the number is from that.
-        reason: why the number is undefined, where that is known.
-        details: what else is known.
+        metric: a metric with an ``identifier``, see :meth:`bsjax.labelled.metric.Metric.own_settings`.
+        dtype: the precision of the computation.
+        ceiling: further arguments of its method ``ceiling``, if the number is from that.
+        reason: why the number is undefined, if known.
+        details: further entries.
 
     Example:
         >>> from bsjax.labelled import load_metric
@@ -275,13 +275,13 @@ def metric_provenance(
 
 
 def _checked(given: Any, name: str) -> Any:
-    """What a field keeps: numbers are Python's, dicts are copied, and tuples of layers are lists."""
+    """A field in the form that is kept: Python numbers, copied dicts, lists of layers."""
     given = given.item() if isinstance(given, np.generic) else given
     return checked(given, _KINDS[name], f"provenance.{name}")
 
 
 def _all_checked(given: dict[str, Any]) -> dict[str, Any]:
-    """All fields at once; where one is not what it must be, each by itself tells which."""
+    """All fields, checked at once; if one is wrong, each is checked alone for a message that names it."""
     if set(map(type, given.values())) <= {str, int, float, dict, NoneType}:
         with suppress(msgspec.ValidationError):
             return dict(msgspec.convert(given, _FIELD_KINDS))
@@ -295,7 +295,7 @@ def _fits(name: str, value: Any) -> bool:
         return False
 
 
-# What each field must be, in the order of the fields.
+# The type of each field, in the order of the fields.
 _KINDS = {f.name: get_type_hints(Provenance)[f.name] for f in fields(Provenance) if f.init and f.name != "schema"}
 _FIELD_KINDS: Any = TypedDict("_FIELD_KINDS", _KINDS)  # pyright: ignore[reportArgumentType]
 _FIELDS = [name for name in _KINDS if name not in _GROUPS]

@@ -1,4 +1,4 @@
-"""The metrics and ceilings by identifier."""
+"""The registry of metrics and ceilings by identifier."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ metric_registry = Registry("metric", plugins="metric_registry")
 
 
 def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Any:
-    """A metric, ready to compare two assemblies.
+    """A metric that is ready to compare two assemblies.
 
-    The provenance of a score gives its metric back: ``load_metric(made.metric, **made.settings, **made.seeds)``. As it
-    has them, a metric among the settings may be a dict with its ``identifier`` and settings, the seed of the splits may
-    stand beside ``crossvalidation_kwargs``, and ``"i1.ceiling"`` is the method ``ceiling`` of ``"i1"``.
+    A score's provenance is enough to load its metric: ``load_metric(made.metric, **made.settings, **made.seeds)``.
+    Therefore a metric among the settings may be a dict with its ``identifier`` and settings, the seed of the splits may
+    be given separately from ``crossvalidation_kwargs``, and ``"i1.ceiling"`` is the method ``ceiling`` of ``"i1"``.
 
     Args:
         identifier: one of ``list_metrics()``.
         args, kwargs: settings of the metric, e.g. ``crossvalidation_kwargs``, ``n_components``, ``dtype``.
 
     Raises:
-        KeyError: an unknown identifier; the message gives the nearest ones.
-        TypeError: a setting that this metric does not have, by name.
-        ValueError: two seeds of the splits.
+        KeyError: an unknown identifier; the message suggests the nearest ones.
+        TypeError: a setting that this metric does not have; the message names it.
+        ValueError: two different seeds of the splits.
 
     Example:
         >>> load_metric("ridge", alpha=10.0).mapping
@@ -45,7 +45,7 @@ def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def settings_taken(factory: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as the factory of a metric takes them, from those that a provenance has."""
+    """Settings from a provenance, in the form that the factory of a metric takes."""
     taken = {name: _taken(value) for name, value in given.items()}
     if "random_state" in taken and "crossvalidation_kwargs" in signature(factory).parameters:
         seed, splits = taken.pop("random_state"), taken.get("crossvalidation_kwargs") or {}
@@ -56,7 +56,7 @@ def settings_taken(factory: Callable[..., Any], given: Mapping[str, Any]) -> dic
 
 
 def _taken(value: Any) -> Any:
-    """A setting as a metric takes it: a metric of its identifier and settings, and a function of bsjax of its name."""
+    """A setting in the form that a metric takes: a dict with an identifier is loaded, a name in bsjax resolved."""
     if isinstance(value, dict):
         entries = {name: _taken(entry) for name, entry in value.items()}
         return load_metric(**entries) if "identifier" in entries else entries
@@ -65,7 +65,7 @@ def _taken(value: Any) -> Any:
 
 
 def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Any:
-    """A ceiling, ready to be estimated from an assembly; as in Brain-Score, metrics and ceilings share one registry.
+    """A ceiling that is ready to be estimated; as in Brain-Score, metrics and ceilings share one registry.
 
     Example:
         >>> load_ceiling("internal_consistency").split_coord
@@ -85,7 +85,7 @@ def list_metrics() -> list[str]:
 
 
 def list_ceilings() -> list[str]:
-    """The identifiers of ceilings that bsjax brings; metrics have ceilings of their own kind, such as ``"i1.ceiling"``.
+    """Identifiers of bsjax's ceilings; some metrics also have a ceiling of their own, such as ``"i1.ceiling"``.
 
     Example:
         >>> list_ceilings()[0], "pls" in list_ceilings()
@@ -95,9 +95,9 @@ def list_ceilings() -> list[str]:
 
 
 def compare_responses() -> list[str]:
-    """The metrics of two matrices of responses to the same stimuli, of which nothing is known but their identifiers.
+    """Identifiers of the metrics that compare two matrices of responses to the same stimuli and need no other labels.
 
-    Those that bsjax does not bring may be some.
+    Metrics from plugins are included, because their requirements are unknown.
 
     Example:
         >>> "pls" in compare_responses(), "pls_split" in compare_responses()
@@ -107,26 +107,26 @@ def compare_responses() -> list[str]:
 
 
 def compares_responses(identifier: str) -> bool:
-    """Whether a metric is one of ``compare_responses``."""
+    """Whether a metric is among ``compare_responses``."""
     return identifier not in _TAKE_MORE
 
 
 def register_mapping(
     name: str, mapping: str | Callable[..., Any], summary: str = "", *, reverse: bool = False, spantime: bool = False
 ) -> None:
-    """Makes a regression loadable and listed: cross-validated as ``name`` and ``name_cv``, on a fixed split as
-    ``name_split``.
+    """Registers a regression: cross-validated as ``name`` and ``name_cv``, on a fixed split as ``name_split``.
 
-    It is padded, read in blocks, sharded over devices and compared layer by layer as far as its traits allow
-    (:class:`bsjax.metrics.regression.mapping.Traits`). Built-in regressions are registered by this function too.
+    As far as its traits allow (:class:`bsjax.metrics.regression.mapping.Traits`), it is padded, read in blocks, sharded
+    over devices and compared layer by layer. The built-in regressions are registered by this function too.
 
     Args:
         name: the identifier.
-        mapping: makes a ``bsjax.metrics.Mapping`` from its settings, as its class does; or "package.module:attribute".
-        summary: what it is, for listings.
-        reverse: whether to register ``reverse_name``, ``reverse_name_cv`` and ``reverse_name_split`` too, from the
-            target onto the source.
-        spantime: whether to register ``spantime_name`` too, with weights shared by all time bins.
+        mapping: a callable, e.g. a class, that makes a ``bsjax.metrics.Mapping`` from its settings; or
+            "package.module:attribute".
+        summary: a short description for listings.
+        reverse: whether to register ``reverse_name``, ``reverse_name_cv`` and ``reverse_name_split``, from the target
+            onto the source.
+        spantime: whether to register ``spantime_name``, with weights shared by all time bins.
 
     Example:
         >>> from bsjax.metrics import Ridge
@@ -155,7 +155,7 @@ def register_mapping(
 
 @dataclass(frozen=True)
 class _Regression:
-    """Makes a metric of a mapping; what that takes is imported when it is called."""
+    """The factory of a metric from a mapping; it imports what it needs when it is called."""
 
     mapping: str | Callable[..., Any]
     form: str
@@ -166,7 +166,7 @@ class _Regression:
 
     @cached_property
     def __signature__(self) -> Signature:
-        """What may be set: of the metric, and of the mapping."""
+        """The settings of the metric and of the mapping."""
         made = signature(self._make).parameters.values()
         theirs = [p if p.kind is p.VAR_KEYWORD else p.replace(kind=p.KEYWORD_ONLY) for p in made]
         return Signature(sorted([*self._forms.own_parameters(self.form), *theirs], key=lambda p: p.kind))
@@ -180,7 +180,7 @@ class _Regression:
         return import_module("bsjax.labelled.regression.forms")
 
 
-# Those that take labels, times, or other numbers of assemblies; regressions are added as they are registered.
+# Metrics that take labels, times, or another number of assemblies; regressions add theirs when they are registered.
 _TAKE_MORE: set[str] = set()
 _MAPPINGS: tuple[tuple[str, str, dict[str, bool]], ...] = (
     ("pls", "partial least squares, 25 components", {"reverse": True, "spantime": True}),

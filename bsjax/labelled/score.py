@@ -1,4 +1,4 @@
-"""Scores: the number that a comparison comes out as, how sure it is, and where it comes from."""
+"""Scores: the result of a comparison, its uncertainty and its provenance."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.settings import in_words
 from bsjax.labelled.uncertainty import Interval, Uncertainty
 
-# What is not given is taken from the score that is, or is the default.
+# A field that is not given comes from the given score, or from the defaults.
 _NOT_GIVEN: Any = UNSET
 _DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("error", "raw", "unceiled", "ceiling", "n_units", "uncertainty")),
@@ -33,41 +33,41 @@ _LONGEST_CELL = 500
 
 
 def _both_sides(op: Callable[[Any, Any], Any]) -> tuple[Callable[[Any, object], Score], Callable[[Any, object], Score]]:
-    """The methods of an operator for the score on its left, and on its right."""
+    """The methods of an operator with the score as left operand, and as right operand."""
     return lambda score, other: _combined(op, score, other), lambda score, other: _combined(op, other, score)
 
 
 @total_ordering
 @dataclass(frozen=True, eq=False)
 class Score:
-    """A score. It reads as a number (``float(score)``, comparisons) and keeps what the number was made from.
+    """The score of a comparison. It reads as a number (``float(score)``, comparisons) and keeps what it was made from.
 
-    ``+ - * / **``, ``abs`` and ``round`` with numbers and other scores give a score of that value and nothing else, as
-    in Brain-Score: the other fields say what *this* value was made from. The error stays where it is exact, which it is
-    for a number that is added or multiplied, and is None elsewhere.
+    ``+ - * / **``, ``abs`` and ``round`` with numbers and other scores return a score with the new value and no other
+    fields, as in Brain-Score: the other fields describe the original value. The error is kept where it is exact, which
+    is for adding, subtracting, multiplying by or dividing by a number; otherwise it is None.
 
     Attributes:
-        value: the score, a float; a labelled array for a score that is resolved in time (``time_bin``). Given another
-            score, what that holds is taken over, save what is given beside it; a given error has its own
-            ``error_kind`` and ``uncertainty``.
-        error: its uncertainty, on the scale and in the shape of ``value``; None where none is estimated, as from a
-            single value. If it is not given, that of ``uncertainty``, which reports a given one.
-        error_kind: what ``error`` is, in words, or why there is none; from ``uncertainty`` as ``error`` is.
-        raw: the values before they were aggregated, e.g. one correlation per split and neuroid.
-        unceiled: the score before its normalisation by the ceiling; None for one that is not normalised.
-        ceiling: the ceiling it is normalised by; None for one that is not normalised.
-        formula: how ``value`` comes from the correlation r and the ceiling c, e.g. ``"r²/c"``.
-        n_units: how many units (neuroids) were scored; None where the comparison is of whole populations.
-        n_undefined: how many of those have an undefined value somewhere (constant responses) that was left out; how
-            many splits have none, or whether the value has none, where the comparison is of whole populations.
-        provenance: what it takes to get the same number again, a :class:`~bsjax.labelled.Provenance`. A plain dict
-            becomes one; its values are such that JSON can hold them: None, text, numbers, dates, arrays, and lists,
-            tuples and dicts of them.
-        uncertainty: how else the score could have come out, which :meth:`interval` is made from; None where nothing
-            is known of that. Of a score that is made with an ``error`` alone it says no more than that error.
+        value: the score, a float; a labelled array for a time-resolved score (``time_bin``). If a score is given, its
+            fields are copied unless they are given too; a given error replaces its ``error_kind`` and
+            ``uncertainty`` as well.
+        error: its uncertainty, with the scale and shape of ``value``; None where none is estimated, e.g. from a
+            single value. If not given, it is taken from ``uncertainty``; if given, ``uncertainty`` reports it.
+        error_kind: what ``error`` is, in words, or why there is none. It defaults to that of ``uncertainty``.
+        raw: the values before aggregation, e.g. one correlation per split and neuroid.
+        unceiled: the score before normalisation by the ceiling; None if it is not normalised.
+        ceiling: the ceiling it is normalised by; None if it is not normalised.
+        formula: how ``value`` follows from the correlation r and the ceiling c, e.g. ``"r²/c"``.
+        n_units: number of scored units (neuroids); None for comparisons of whole populations.
+        n_undefined: number of units that are left out because a value is undefined (constant responses). For
+            comparisons of whole populations, the number of splits without a value, or 1 for an undefined score.
+        provenance: all that is needed to reproduce the number, a :class:`~bsjax.labelled.Provenance`. A plain dict is
+            converted; its values must fit into JSON: None, text, numbers, dates, arrays, and lists, tuples and dicts
+            of them.
+        uncertainty: the sampling uncertainty that :meth:`interval` is computed from; None if unknown. For a score
+            that is made with an ``error`` alone, it holds only that error.
 
     Raises:
-        ValueError: a field has another type than is said here; the message names the field.
+        ValueError: a field has the wrong type; the message names the field.
 
     Example:
         >>> score = Score(0.5, error=0.01, error_kind="standard error over 10 splits", formula="r")
@@ -81,7 +81,7 @@ class Score:
         Score(1.0000 ± 0.0200)
     """
 
-    # NumPy's numbers leave arithmetic to the score.
+    # Makes NumPy scalars defer to the score's operators.
     __array_priority__ = 1000
 
     value: float | xr.DataArray
@@ -127,12 +127,12 @@ class Score:
         return int(float(self))
 
     def __format__(self, spec: str) -> str:
-        # As of a number where its form is given: f"{score:.2f}".
+        # With a format, as a number: f"{score:.2f}".
         return format(float(self), spec) if spec else str(self)
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Dimensions that the value has; none for a plain number."""
+        """Dimensions of the value with their sizes; empty for a plain number."""
         return {str(d): n for d, n in self.value.sizes.items()} if isinstance(self.value, xr.DataArray) else {}
 
     def __eq__(self, other: object) -> bool:
@@ -146,7 +146,7 @@ class Score:
         return NotImplemented if number is None else float(self) < number
 
     def __hash__(self) -> int:
-        # What is equal has one hash, numbers too.
+        # Equal values have equal hashes, also scores and numbers.
         return hash(tuple(np.ravel(self.value).tolist())) if self.sizes else hash(float(self))
 
     def __repr__(self) -> str:
@@ -155,21 +155,21 @@ class Score:
         return f"Score({_with_error(self)}{', ' + self.formula if self.formula else ''}{why})"
 
     def interval(self, level: float = 0.95, kind: str | None = None) -> Interval | None:
-        """A confidence interval: where the score could have been, had other stimuli, neuroids or subjects been drawn.
+        """A confidence interval over the stimuli, neuroids or subjects that could have been sampled.
 
         Args:
-            level: how often such an interval holds the true value, between 0 and 1.
-            kind: ``"percentile"``, ``"bca"`` or ``"studentised"``, which take draws, or ``"t"``, from the standard
-                error; by default the best of those that are known for the score, see ``uncertainty.kinds``.
+            level: the coverage, between 0 and 1.
+            kind: ``"percentile"``, ``"bca"`` or ``"studentised"``, which need draws, or ``"t"``, from the standard
+                error; by default the best kind that is available for the score, see ``uncertainty.kinds``.
 
         Returns:
-            Its ends, its kind, and what could have been drawn otherwise; the ends of a score that is resolved in time
-            are labelled arrays. They are NaN where what is known is too little, such as draws that are equal up to
-            rounding: ``error_kind`` says what. None where nothing is known of how else the score could have come out:
-            where there is no error, or one that is a standard deviation of single values such as trials or halves.
+            Its ends, kind, level and the factors it generalises over; the ends of a time-resolved score are labelled
+            arrays. The ends are NaN where the data do not suffice, e.g. if all draws are equal up to rounding;
+            ``error_kind`` says why. None if no sampling uncertainty is known: without an error, or with a standard
+            deviation of single values such as trials or halves.
 
         Raises:
-            ValueError: no such level, or a kind that takes draws where there are none; the message says how to get
+            ValueError: an invalid level, or a kind that needs draws where there are none; the message says how to get
                 them.
 
         Source: Efron & Tibshirani 1993; Nadeau & Bengio 2003 (of splits that share stimuli).
@@ -187,22 +187,22 @@ class Score:
 
     @property
     def sampling_uncertainty(self) -> Uncertainty | None:
-        """The ``uncertainty`` where it says what could have been drawn otherwise, which an error alone does not."""
+        """The ``uncertainty`` if it names factors that could have been sampled differently; None for a bare error."""
         return self.uncertainty if self.uncertainty is not None and self.uncertainty.over else None
 
     @property
     def exceeds_ceiling(self) -> bool:
-        """Whether a normalised score lies above its ceiling. It keeps its value: nothing is clipped."""
+        """Whether a normalised score exceeds its ceiling. The value is not clipped."""
         return self.ceiling is not None and bool(np.any(np.asarray(self.value) > 1))
 
     @property
     def attrs(self) -> MutableMapping[str, Any]:
-        """Brain-Score's view, to be read: ``"raw"``, ``"ceiling"``, ``"error"``, and the details of the provenance.
+        """Brain-Score's attributes, read-only: ``"raw"``, ``"ceiling"``, ``"error"`` and the provenance's details.
 
-        ``"raw"`` is the score before its normalisation, where there is one.
+        ``"raw"`` is the score before normalisation, if it is normalised.
 
         Raises:
-            FrozenInstanceError: something is written there; the message says what to do.
+            FrozenInstanceError: an attribute is assigned; the message says what to do instead.
 
         Example:
             >>> similarity, ceiling = Score(0.4), Score(0.8)
@@ -215,14 +215,14 @@ class Score:
 
     @property
     def values(self) -> np.ndarray:
-        """The value as an array, without dimensions for a plain number."""
+        """The value as an array; 0-d for a plain number."""
         return np.asarray(self.value)
 
     def item(self) -> float:
         """The value as a float.
 
         Raises:
-            ValueError: there are several.
+            ValueError: there are several values.
         """
         return float(self)
 
@@ -248,19 +248,19 @@ class Score:
         return _without_error(np.round(self.value, digits), self)
 
     def to_xarray(self) -> xr.DataArray:
-        """The value as an ``xarray.DataArray`` (0-d for a plain number), everything else in its attributes."""
+        """The value as an ``xarray.DataArray`` (0-d for a plain number), with all other fields as attributes."""
         named = {f.name: getattr(self, f.name) for f in fields(self)} | {"uncertainty": self.sampling_uncertainty}
         attrs = {n: part for n, part in named.items() if n not in ("value", "provenance") and part is not None}
         return xr.DataArray(self.value).rename("score").assign_attrs({**attrs, **self.provenance})
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that strict JSON can hold; ``from_dict`` gives the same score back.
+        """The score as plain values for strict JSON; ``from_dict`` restores it.
 
-        NaN, infinities, tuples, dates, NumPy and labelled arrays are kept at any depth of the provenance, and labelled
-        arrays with their dtypes, coordinates and those of their attributes that can be written.
+        NaN, infinities, tuples, dates, NumPy and labelled arrays are kept at any depth of the provenance. Labelled
+        arrays keep their dtypes, coordinates and the attributes that can be written.
 
         Raises:
-            ValueError: something that cannot be written was put into the provenance since the score was made.
+            ValueError: a value that cannot be written was added to the provenance after the score was made.
         """
         plain = {f.name: getattr(self, f.name) for f in fields(self)} | {"uncertainty": self.sampling_uncertainty}
         return {
@@ -270,10 +270,10 @@ class Score:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Score:
-        """The score that ``to_dict`` described.
+        """The score from the dict that ``to_dict`` wrote.
 
         Raises:
-            ValueError, TypeError, KeyError: it describes none; the message says what is wrong.
+            ValueError, TypeError, KeyError: the dict describes no score; the message says what is wrong.
 
         Example:
             >>> Score.from_dict({"value": "high"})
@@ -290,14 +290,14 @@ class Score:
             raise ValueError("not a score: it is nested more deeply than can be read") from error
 
     def save(self, path: str | Path) -> Path:
-        """Write the score to a file, as JSON, with all that it holds; :meth:`load` gives it back.
+        """Write the complete score to a JSON file; :meth:`load` reads it.
 
         Args:
-            path: the file; folders above it are made, and a file that is there is replaced by the whole new one.
+            path: the file; missing folders are created. An existing file is replaced atomically.
 
         Raises:
             ValueError: as :meth:`to_dict`.
-            OSError: the file cannot be written; one that was there is as it was.
+            OSError: the file cannot be written; an existing file is left unchanged.
 
         Example:
             >>> import tempfile
@@ -309,10 +309,10 @@ class Score:
 
     @classmethod
     def load(cls, path: str | Path) -> Score:
-        """The score that :meth:`save` wrote.
+        """The score from a file that :meth:`save` wrote.
 
         Raises:
-            FileNotFoundError: there is no such file.
+            FileNotFoundError: the file does not exist.
             ValueError: it holds no score; the message says what is wrong.
         """
         content = Path(path).read_bytes()
@@ -343,7 +343,7 @@ class Score:
 
 
 class _Attributes(UserDict[str, Any]):
-    """What Brain-Score keeps in the ``attrs`` of a score, to be read."""
+    """A read-only view of a score as Brain-Score's ``attrs``."""
 
     def __init__(self, attributes: dict[str, Any]) -> None:
         self.data = attributes
@@ -359,7 +359,7 @@ class _Attributes(UserDict[str, Any]):
         self[name] = None
 
 
-# What a number on the other side does to an error; elsewhere that is not exact.
+# How an operation with a number changes the error; under other operations the error would not be exact.
 _ERRORS: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {
     operator.add: lambda error, _: error,
     operator.sub: lambda error, _: error,
@@ -369,7 +369,7 @@ _ERRORS: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {
 
 
 def _combined(op: Callable[[Any, Any], Any], one: Any, two: Any) -> Score:
-    """``op(one, two)`` of two scores, or of a score and a number."""
+    """``op(one, two)`` for two scores, or a score and a number."""
     plain = [side.value if isinstance(side, Score) else _number(side) for side in (one, two)]
     if plain[0] is None or plain[1] is None:
         return NotImplemented
@@ -392,7 +392,7 @@ def _without_error(value: Any, *scores: Score) -> Score:
 
 def _number(other: Any) -> float | None:
     if isinstance(other, int | np.integer):
-        return int(other)  # which a float may not hold
+        return int(other)  # a float may not represent it exactly
     single = isinstance(other, Score | float | np.floating) or (isinstance(other, np.ndarray) and not other.ndim)
     return float(other) if single else None
 
@@ -407,7 +407,7 @@ def _with_error(score: Score) -> str:
 
 
 class _Written(Struct, forbid_unknown_fields=True):
-    """What ``to_dict`` gives."""
+    """The schema of ``Score.to_dict``."""
 
     value: Value
     error: Value | None = None
@@ -426,9 +426,9 @@ _PARTS: dict[str, Any] = {"unceiled": Score, "ceiling": Score, "provenance": Pro
 
 
 def _of_uncertainty(given: Mapping[str, Any], error_is_given: bool) -> dict[str, Any]:
-    """What is known of the error, as one: what is given of it is what the uncertainty reports."""
+    """Consistent ``error``, ``error_kind`` and ``uncertainty``: the uncertainty reports a given error."""
     error, error_kind, known = given["error"], given["error_kind"], given["uncertainty"]
-    if known is not None and not known.over and error_is_given:  # it knows no more than another error
+    if known is not None and not known.over and error_is_given:  # a bare error, which the given one replaces
         known = None
     if error is not None or error_kind:
         if known is None:
@@ -455,14 +455,14 @@ def _numbers(given: Any, name: str) -> float | xr.DataArray:
 
 
 def as_score(given: Any, name: str) -> Score:
-    """A score; a plain number is one without more.
+    """A score as it is, or a plain number as a score.
 
     Args:
-        given: what a function has given.
-        name: what it is, for messages.
+        given: the result of a function.
+        name: its name in messages.
 
     Raises:
-        ValueError: nothing was given, or something else.
+        ValueError: it is None, or neither a score nor a number.
 
     Example:
         >>> as_score(0.5, "the ceiling"), as_score(Score(0.5), "the ceiling")
@@ -488,7 +488,7 @@ def _count(given: Any, name: str) -> int:
     return checked(given.item() if isinstance(given, np.integer) else given, Annotated[int, Meta(ge=0)], name)
 
 
-# What each field must be, or None where that is its default; a check returns what is kept.
+# The check of each field, which returns the value to keep. None is accepted where it is the default.
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("value", "error"), _numbers),
     **dict.fromkeys(("error_kind", "formula"), _of(str)),

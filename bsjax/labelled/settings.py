@@ -1,4 +1,4 @@
-"""Settings of metrics: those that are numbers are checked when a metric is built, and all of them are read back."""
+"""Settings of metrics: checks of numbers, and their record as plain values."""
 
 import re
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ import numpy as np
 
 from bsjax.labelled.plain_values import check
 
-# What a provenance has by itself.
+# Recorded in fields of their own in a provenance.
 _ELSEWHERE = ("identifier", "dtype")
 _MOST_LISTED = 6
-_signature = lru_cache(signature)  # which takes longer than all else that is done to record a metric
+_signature = lru_cache(signature)  # the slowest step in recording a metric
 
 
 def whole_number(value: Any, name: str, least: int) -> int:
-    """A count, which is no truth value.
+    """A count, checked to be a whole number and not a bool.
 
     Raises:
         ValueError: it is not a whole number of at least ``least``.
@@ -39,10 +39,10 @@ def whole_number(value: Any, name: str, least: int) -> int:
 
 
 def finite_number(value: Any, name: str) -> float:
-    """A number that is not negative, and no truth value.
+    """A finite number, checked to be non-negative and not a bool.
 
     Raises:
-        ValueError: it is another thing, NaN, infinite or negative.
+        ValueError: it is not a number, or is NaN, infinite or negative.
 
     Example:
         >>> finite_number(float("nan"), "alpha")
@@ -56,16 +56,16 @@ def finite_number(value: Any, name: str) -> float:
 
 
 def keep(metric: Any, /, **settings: Any) -> None:
-    """Sets attributes of a metric that is a frozen dataclass, once, as it is made: settings as they are used."""
+    """Sets attributes of a frozen dataclass in its ``__post_init__``, e.g. settings in the form they are used in."""
     for name, value in settings.items():
         object.__setattr__(metric, name, value)
 
 
 def refuse_others(given: Mapping[str, Any] | None, fixed: Mapping[str, Any], what: str) -> None:
-    """Settings of the reference that only their default does here.
+    """Refuses settings of the reference that bsjax supports only at their default value.
 
     Raises:
-        ValueError: another setting, or another value of one.
+        ValueError: an unknown setting, or another value than the default.
 
     Example:
         >>> refuse_others({"neuroid_dim": "unit"}, {"neuroid_dim": "neuroid"}, "rdm")
@@ -81,17 +81,17 @@ def refuse_others(given: Mapping[str, Any] | None, fixed: Mapping[str, Any], wha
 
 
 def settings_of(metric: Any, part: str = "") -> dict[str, Any]:
-    """What the class of a metric takes, as it keeps it under the same names, but for its name and precision.
+    """The constructor's settings of a metric, read from attributes of the same names, without identifier and dtype.
 
-    Settings that are off, None by default, are left out. Metrics and dataclasses among the settings are dicts;
-    functions and other objects are text. See ``Metric.own_settings``.
+    Settings left at a default of None or of a function are omitted. Metrics and dataclasses among the settings become
+    dicts; functions and other objects become text. See ``Metric.own_settings``.
 
     Args:
         metric: a metric.
-        part: its mapping, or similarity, of whose settings the attribute ``settings`` has the names.
+        part: name of the setting that holds its mapping or similarity, whose own settings are in ``settings``.
 
     Raises:
-        ValueError: the metric keeps no attribute of the name of a setting.
+        ValueError: the metric has no attribute with the name of a setting.
     """
     kept, found = vars(metric), {}
     apart = (*_ELSEWHERE, part, "settings") if part else _ELSEWHERE
@@ -109,7 +109,7 @@ def settings_of(metric: Any, part: str = "") -> dict[str, Any]:
 
 @singledispatch
 def plain_setting(value: Any) -> Any:
-    """A setting as JSON can hold it: a metric as its identifier and settings, a function as its name."""
+    """A setting as a JSON value: a metric as its identifier and settings, a function as its name."""
     with suppress(ValueError):
         check(value, "a setting")
         return value
@@ -123,7 +123,7 @@ def plain_setting(value: Any) -> Any:
 
 
 def in_words(value: Any) -> str:
-    """Settings, or one of them, for a reader: of many numbers the first and how many there are.
+    """Settings, or one of them, in words; long lists are shortened to their first values and their length.
 
     Example:
         >>> in_words({"alphas": tuple(range(98)), "cv": None, "crossvalidation_kwargs": {"splits": 5}})

@@ -17,13 +17,13 @@ WITHOUT_STRATA = 'pass crossvalidation_kwargs={"stratification_coord": None} to 
 
 
 class WithTarget(NamedTuple):
-    """A metric for many sources and one target.
+    """A metric that is prepared for many sources and one target.
 
     Attributes:
-        metric: with what the target needs, made once.
+        metric: the metric, with what it computes from the target.
         target: (presentation, neuroid).
-        on_folds: of sources and their scores, for each source the score of each fold's training stimuli alone,
-            ``(folds,)``, and that of its test stimuli, ``(folds, neuroids)`` or ``(folds,)``; None where there are no
+        on_folds: maps sources and their scores to a pair per source: the score within each fold's training stimuli,
+            ``(folds,)``, and that on its test stimuli, ``(folds, neuroids)`` or ``(folds,)``; None if there are no
             folds.
     """
 
@@ -36,30 +36,31 @@ class WithTarget(NamedTuple):
 class CrossValidation:
     """How to split an assembly's presentations, with Brain-Score's names and defaults.
 
-    Stimuli that are alike, such as frames of a video or pictures of an object, belong to one group (``group_coord``).
-    Where neighbours in time are alike, because responses drift or stimuli follow each other in a film, blocks of
-    presentations test (``contiguous``), with a ``gap`` as long as what is alike.
+    Stimuli that are alike, such as frames of a video or pictures of an object, belong into one group (``group_coord``).
+    If neighbours in time are alike, because responses drift or stimuli are successive scenes of a film, test on blocks
+    of presentations (``contiguous``), with a ``gap`` as long as the similarity lasts.
 
     Args:
-        splits: how many.
-        train_size: share (or number) of presentations that train; the rest if None.
-        test_size: share (or number) that tests; the rest if None.
+        splits: number of splits.
+        train_size: share (or number) of presentations for training; the rest if None.
+        test_size: share (or number) of presentations for testing; the rest if None.
         split_coord: the coordinate whose values are split.
-        stratification_coord: the coordinate whose values keep their shares in every split; None for none.
+        stratification_coord: the coordinate whose values keep their shares in every split; None for no strata.
         unique_split_values: split the distinct values of ``split_coord`` and take all presentations of each, so that
-            single trials or several presentations of a stimulus train together or test together.
+            single trials or several presentations of a stimulus stay together on one side.
         random_state: seed of the splitter.
-        kfold: k folds that partition the presentations, in place of independent random splits.
-        preprocess_indices: ``(train rows, test rows, assembly) -> (train rows, test rows)``, which each split goes
-            through, e.g. to take stimuli out of training that have something in common with those that test.
-        group_coord: the coordinate whose values stay on one side, as whole groups; then sizes are of groups. None for
-            single stimuli.
-        contiguous: a run of presentations that follow each other tests each split: True for the order of the rows, or
-            the coordinate to order them by, such as the time of the presentation. Several presentations of a stimulus
-            stand where the first one does.
-        gap: of contiguous splits, how many presentations before and after each that tests are left out of training.
+        kfold: k folds that partition the presentations, instead of independent random splits.
+        preprocess_indices: ``(train rows, test rows, assembly) -> (train rows, test rows)``, applied to each split,
+            e.g. to remove training stimuli that are related to test stimuli.
+        group_coord: the coordinate whose values define groups that stay whole on one side; sizes then count groups.
+            None for single stimuli.
+        contiguous: whether to test on runs of successive presentations: True for the order of the rows, or the
+            coordinate to order them by, such as the time of the presentation. Repeated presentations of a stimulus
+            take the place of its first one.
+        gap: for contiguous splits, the number of presentations before and after each test presentation that are left
+            out of training.
 
-    With groups or blocks there are no strata unless ``stratification_coord`` is given.
+    Groups and blocks are not stratified by default; only k folds of groups can be.
 
     Source: groups and blocks: Roberts et al. 2017, "Cross-validation strategies for data with temporal, spatial,
     hierarchical, or phylogenetic structure"; gaps: Burman, Chow & Nolan 1994.
@@ -100,22 +101,22 @@ class CrossValidation:
 
     @property
     def coords(self) -> list[str]:
-        """The coordinates of presentations that it goes by."""
+        """The presentation coordinates that the splits depend on."""
         named = (self.split_coord, self.stratification_coord, self.group_coord, self.contiguous)
         return [name for name in named if isinstance(name, str)]
 
     @property
     def _sizes(self) -> dict[str, Any]:
-        """The share, or the number, of what trains and of what tests."""
+        """The share, or the number, for training and for testing."""
         return {"train_size": self.train_size, "test_size": self.test_size}
 
     @classmethod
     def from_kwargs(cls, kwargs: Mapping[str, Any] | None, **defaults: Any) -> "CrossValidation":
-        """From ``crossvalidation_kwargs``; ``train_size`` is 0.9 where neither size is given.
+        """From ``crossvalidation_kwargs``; ``train_size`` is 0.9 if neither size is given.
 
         Raises:
-            ValueError: an argument that does not exist (lists those that do), sizes beside ``kfold``, or ``splits``
-                or a size that is no such number.
+            ValueError: an unknown argument (the message lists the known ones), sizes together with ``kfold``, or an
+                invalid ``splits`` or size.
         """
         kwargs = dict(kwargs or {})
         known = [f.name for f in fields(cls)]
@@ -131,7 +132,7 @@ class CrossValidation:
         return cls(**kwargs)
 
     def kwargs(self) -> dict[str, Any]:
-        """What :meth:`from_kwargs` makes the same of, without what is off, and of k folds without sizes.
+        """Arguments of :meth:`from_kwargs` for the same splits, without options that are off and sizes of k folds.
 
         Example:
             >>> CrossValidation.from_kwargs({"kfold": True, "stratification_coord": None}).kwargs()
@@ -142,10 +143,10 @@ class CrossValidation:
         return {name: value for name, value in on.items() if not (self.kfold and name.endswith("_size"))}
 
     def of(self, assembly: xr.DataArray, what: str = "target") -> Splits:
-        """Train and test rows of every split of the assembly's presentations, in the order of its rows.
+        """Train and test rows of every split of the assembly's presentations.
 
         Raises:
-            ValueError: a coordinate is missing, its values repeat where they must not, or there are too few.
+            ValueError: a coordinate is missing, its values repeat where they must be unique, or there are too few.
         """
         splits = self._rows(assembly, what) if DRAWN_ROW not in assembly.coords else self._of_copies(assembly, what)
         if self.preprocess_indices is None:
@@ -153,14 +154,11 @@ class CrossValidation:
         return [self.preprocess_indices(train, test, assembly) for train, test in splits]
 
     def at(self, splits: Splits) -> "CrossValidation":
-        """The same settings, with these splits in the place of those that would be drawn."""
+        """The same settings with these splits, instead of new ones."""
         return _GivenSplits(**{**vars(self), "given": splits})
 
     def _of_copies(self, assembly: xr.DataArray, what: str) -> Splits:
-        """Splits of a draw, in the same shares, of which all copies of a stimulus train or all test.
-
-        Without strata where the draw has too few different stimuli for them.
-        """
+        """Splits of a draw in the same shares, copies kept together; unstratified if it has too few stimuli."""
         copies = len(pd.unique(coordinate(assembly, self.split_coord, "presentation", what)))
         sizes = {name: size / copies for name, size in self._sizes.items() if isinstance(size, Integral)}
         settings = replace(self, unique_split_values=True, **sizes)
@@ -175,7 +173,7 @@ class CrossValidation:
         values = origins(assembly, self.split_coord, "presentation", what)
         strata, groups = self._strata(assembly, what), self._groups(assembly, what)
         order = self._order(assembly, what)
-        # Of each value that is split, the first row; and of each row, the number of its value.
+        # The first row of each value that is split, and the number of the value in each row.
         first = which = np.arange(len(values))
         if self.unique_split_values:
             _, first, which = np.unique(values, return_index=True, return_inverse=True)
@@ -213,14 +211,14 @@ class CrossValidation:
             raise ValueError(f"{missing}. It stratifies the splits: {WITHOUT_STRATA}") from None
 
     def _groups(self, assembly: xr.DataArray, what: str) -> np.ndarray | None:
-        """The number of each presentation's group."""
+        """The number of the group of each presentation."""
         if self.group_coord is None:
             return None
         numbers, _ = pd.factorize(origins(assembly, self.group_coord, "presentation", what))
         return numbers
 
     def _order(self, assembly: xr.DataArray, what: str) -> np.ndarray | None:
-        """The presentations one after the other, of contiguous splits."""
+        """The rows in order of presentation, for contiguous splits."""
         if not self.contiguous:
             return None
         if self.contiguous is True:
@@ -236,7 +234,7 @@ class CrossValidation:
                     f"too few stimuli to stratify {self.splits} splits by {self.stratification_coord!r}: "
                     f"{listed(few, 'value(s)')}; {WITHOUT_STRATA}"
                 )
-        from sklearn import model_selection as sk  # takes half a second, and many a process splits nothing
+        from sklearn import model_selection as sk  # takes half a second, and many processes make no splits
 
         seed, least = self.random_state, self.splits if self.kfold else 2
         if groups is not None and (number := len(np.unique(groups))) < least:
@@ -254,7 +252,7 @@ class CrossValidation:
         return self._drawn(splitter, n, strata, groups, what)
 
     def _drawn(self, splitter: Any, n: int, strata: np.ndarray | None, groups: np.ndarray | None, what: str) -> Splits:
-        """What scikit-learn's splitter gives; its errors are of the sizes, which have other names there."""
+        """The splits of scikit-learn's splitter, with errors about sizes in the terms of this class."""
         try:
             return list(splitter.split(np.arange(n), strata, groups))
         except ValueError as error:
@@ -268,7 +266,7 @@ class CrossValidation:
             raise ValueError(f"{number} of {what} cannot be split into {into}{few}: use others") from error
 
     def _blocks(self, order: np.ndarray, what: str) -> Splits:
-        """Splits whose test sets follow each other in ``order``: k of them, or at random places, each as often."""
+        """Splits that test on runs of ``order``: k consecutive blocks, or blocks at random starts."""
         from sklearn import model_selection as sk
 
         n = len(order)
@@ -284,7 +282,7 @@ class CrossValidation:
         return [(order[np.sort(rest)], order[block]) for rest, block in zip(others, blocks, strict=True)]
 
     def _with_gaps(self, splits: Splits, order: np.ndarray, what: str) -> Splits:
-        """The splits without training presentations that are too near in ``order`` to one that tests."""
+        """The splits without training presentations within ``gap`` of a test presentation in ``order``."""
         if not self.gap:
             return splits
         place, kept = np.argsort(order), []
@@ -302,7 +300,7 @@ class CrossValidation:
 
 @dataclass(frozen=True)
 class _GivenSplits(CrossValidation):
-    """Splits that are there already."""
+    """Cross-validation with given splits."""
 
     given: Any = ()
 

@@ -1,14 +1,14 @@
-r"""Features that do not fit in memory, read once in blocks, in the place of which stimuli x stimuli matrices are kept.
+r"""Compression of features that do not fit in memory: one pass in blocks, which keeps stimuli x stimuli matrices.
 
-What depends on features only through the inner products between stimuli (PLS, ridge, CKA), or through correlations
-between them (RDMs), is given as many columns as there are stimuli instead: a factor :math:`F` of the Gram matrix,
-:math:`F F^T = K`, which is summed up block by block in float64. So 10,000 stimuli x 1,000,000 features take 800 MB for
-each such matrix, and a block.
+Metrics that depend on features only through the inner products between stimuli (PLS, ridge, CKA), or through their
+correlations (RDMs), get a replacement with as many columns as stimuli: a factor :math:`F` of the Gram matrix,
+:math:`F F^T = K`, which is summed block by block in float64. For 10,000 stimuli x 1,000,000 features, each such matrix
+takes 800 MB, plus a block.
 
-A Gram matrix squares the spread of the data, of which float64 keeps enough if nothing large is in all stimuli alike.
-That is taken off before any product is formed: the first stimulus off every feature for inner products, which leaves
-exactly 0 of a feature that does not vary, and for correlations the mean of each stimulus's first features off all of
-them. What is left of the means goes at the end.
+A Gram matrix squares the range of the data, which float64 resolves if all stimuli have no large component in common.
+That component is therefore subtracted before any product. For inner products, the first stimulus is subtracted from
+every feature, which leaves exactly 0 for a feature that does not vary. For correlations, the mean of each stimulus's
+first features is subtracted from all of its features. The rest of the means is removed at the end.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,19 +33,16 @@ from bsjax.labelled.align import aligned, finite_values
 from bsjax.metrics.linalg.stimulus_factor import block_of_features, patterns, with_block, with_zero_means
 from bsjax.metrics.numerics import is_constant
 
-_TILE = 512  # stimuli, at least
-_TILES = 8  # along a side, at most: more would skip more of the lower triangle, and make smaller products
-_BLOCK, _NARROWEST, _WIDEST = 64 << 20, 256, 8192  # bytes in float64 and features of what is multiplied at once
+_TILE = 512  # smallest number of stimuli in a tile
+_TILES = 8  # largest number of tiles per side: more skip more of the lower triangle, but make products smaller
+_BLOCK, _NARROWEST, _WIDEST = 64 << 20, 256, 8192  # size of a block: bytes in float64, and limits in features
 
 
 _Tiles = dict[int, jax.Array]
 
 
 class _Group(NamedTuple):
-    """Stimuli that are read together: those of one source from ``rows.start`` to ``rows.stop``.
-
-    ``all`` are their places among the stimuli of all sources, ``tiles`` the parts of those that are multiplied.
-    """
+    """Stimuli ``rows`` of a ``source`` that are read together, their places in ``all`` sources, and their ``tiles``."""
 
     source: int
     rows: slice
@@ -56,12 +53,12 @@ class _Group(NamedTuple):
 def of_grams_on_all_devices(
     similarity: Callable[[Gram, Gram], float], source: xr.DataArray, target: xr.DataArray, source_fits: bool
 ) -> float:
-    """A similarity of sources of any size, from Gram matrices of which each device in use holds a share.
+    """A similarity of sources of any size, from Gram matrices that are divided over the devices in use.
 
     Args:
-        similarity: of two centred Gram matrices.
+        similarity: a function of two centred Gram matrices.
         source, target: (presentation, neuroid) with ``stimulus_id``.
-        source_fits: whether the source can be held, whose rows can then be taken in another order, else the target's.
+        source_fits: whether the source fits in memory, so that its rows can be reordered; otherwise the target's are.
     """
     sides = (aligned(source, target), target) if source_fits else (source, aligned(target, source))
     with jax.enable_x64(True):
@@ -74,23 +71,23 @@ def of_grams_on_all_devices(
 
 
 def compress(*sources: xr.DataArray, depends_on: DependsOn, names: Sequence[str] = ("source",)) -> list[xr.DataArray]:
-    """What scores as the sources do, in as many columns as there are stimuli.
+    """Replacements of sources that score the same, with about as many columns as there are stimuli.
 
-    Values may be a dask array, mapped from a file or in memory. What is stored in blocks of stimuli alone is read more
-    than once where ``memory_limit`` is less than all stimuli of one block. Those that are on a device stay there.
+    Values may be a dask array, memory-mapped or in memory. Data stored in blocks of stimuli are read more than once if
+    ``memory_limit`` is too small for all stimuli of one block of features. Data on a device stay there.
 
     Args:
-        sources: (presentation, neuroid) of the same neuroids, e.g. training and test stimuli.
+        sources: (presentation, neuroid) with the same neuroids, e.g. training and test stimuli.
         depends_on: what the metric depends on.
-        names: of the sources in messages.
+        names: names of the sources in messages.
 
     Returns:
-        float64 (on a device, its default) of the same presentations and n columns for inner products, n + 1 for
-        correlations, with n stimuli in all; inner products are those of all centred features, correlations those of
-        the units.
+        Arrays of the same presentations in float64 (on a device, in its default dtype), with n columns for inner
+        products and n + 1 for correlations, for n stimuli in total. Their inner products are those of the centred
+        features; their correlations are those of the features.
 
     Raises:
-        ValueError: values that are not finite numbers, with where they are.
+        ValueError: values that are not finite numbers, with the places of the first ones.
 
     Example:
         >>> x = np.random.default_rng(0).normal(size=(5, 1000)) + 7
@@ -144,19 +141,20 @@ def _in_parts(values: np.ndarray | jax.Array, ends: np.ndarray) -> Sequence[Any]
 def gram_of(
     *sources: xr.DataArray, correlations: bool = False, names: Sequence[str] = ("source",), whole: bool = False
 ) -> tuple[Gram, np.ndarray, np.ndarray]:
-    """Inner products of all stimuli of the sources, of features less the first stimulus.
+    """Inner products of all stimuli of the sources, after the first stimulus is subtracted from the features.
 
     Args:
-        sources: (presentation, neuroid) of the same neuroids.
-        correlations: take a number off each stimulus instead.
-        names: of the sources in messages.
-        whole: read all stimuli at once, so that tiles are the same for all sources.
+        sources: (presentation, neuroid) with the same neuroids.
+        correlations: subtract one number per stimulus instead.
+        names: names of the sources in messages.
+        whole: read all stimuli at once, so that all sources have the same tiles.
 
     Returns:
-        The products; and for correlations, of each stimulus the sum of what was multiplied, and what was taken off.
+        The products; and, for correlations, the sum of the multiplied values of each stimulus, and the number that was
+        subtracted from it.
 
     Raises:
-        ValueError: values that are not finite numbers, with where they are.
+        ValueError: values that are not finite numbers, with the places of the first ones.
     """
     groups, panels, keep = _reading_order(sources, features_in_memory(), whole)
     n = sum(map(len, sources))
@@ -203,7 +201,7 @@ def gram_of(
 def _blocks(
     values: np.ndarray | jax.Array, shift: np.ndarray, group: _Group, width: int, device: Any
 ) -> Iterator[_Tiles]:
-    """Features in float64 less ``shift``, as many at a time, tile by tile."""
+    """Features in float64 less ``shift``, in blocks of ``width`` features, cut into tiles."""
     for start in range(0, values.shape[1], width):
         columns = slice(start, start + width)
         values_here = jax.device_put(values[:, columns], device)
@@ -216,15 +214,15 @@ def _blocks(
 
 @partial(jax.jit, static_argnames="width")
 def _widened(values: Shaped[Array, "n b"], shift: Float[Array, "..."], *, width: int) -> Float[Array, "n w"]:
-    """The last block is as wide as the others, so that they share a program."""
+    """Features in float64 less ``shift``, padded so that the last block shares the program of the others."""
     left = values.astype(float) - shift
-    # Of values that are equal up to rounding nothing is left, as where a whole feature is in memory.
+    # Values equal up to rounding become exactly 0, as for a feature that is wholly in memory.
     equal = is_constant(left**2, jnp.broadcast_to(shift, left.shape), jnp.ones_like(left))
     return jnp.pad(jnp.where(equal, 0.0, left), ((0, 0), (0, width - values.shape[1])))
 
 
 def _correlations(gram: np.ndarray, total: np.ndarray, taken_off: np.ndarray, width: int) -> np.ndarray:
-    """Correlations in the place of inner products, 0 for a stimulus that has the same response in all units."""
+    """Correlations from inner products; 0 for a stimulus with the same response in all units."""
     for row, factor_of_row in zip(gram, total / width, strict=True):
         row -= factor_of_row * total[:, 0]
     squares, mean = np.diagonal(gram)[:, None].copy(), taken_off + total / width
@@ -238,11 +236,9 @@ def _correlations(gram: np.ndarray, total: np.ndarray, taken_off: np.ndarray, wi
 
 
 def _with_centred_rows(values: np.ndarray) -> np.ndarray:
-    """``(n, n + 1)`` with the same inner products, and rows whose mean is zero: their reflection onto such rows.
-
-    What turns the new last axis into the direction of equal coordinates turns what is orthogonal to one into what is
-    orthogonal to the other.
-    """
+    """Rows reflected to ``(n, n + 1)`` with mean zero and the same inner products."""
+    # The reflection swaps the new last axis with the direction of equal coordinates, so it maps vectors that are
+    # orthogonal to the one onto vectors that are orthogonal to the other.
     n, width = values.shape
     equal = 1.0 / np.sqrt(width + 1)
     sums = values.sum(axis=1) * equal / (1.0 - equal)
@@ -255,16 +251,9 @@ def _with_centred_rows(values: np.ndarray) -> np.ndarray:
 def _reading_order(
     sources: Sequence[xr.DataArray], features_in_memory: int, whole: bool
 ) -> tuple[list[_Group], list[slice], bool]:
-    """Stimuli and features to read together, two groups of stimuli at a time, and whether all of them fit at once.
-
-    Features are read of all stimuli at once, whole stored blocks where they fit. Where they do not because a block
-    holds too many features, stimuli are read in groups instead, and each group again beside every one before it.
-
-    Args:
-        sources: (presentation, neuroid) of the same neuroids.
-        features_in_memory: bytes that may be held.
-        whole: read all stimuli at once in any case.
-    """
+    """Groups of stimuli and panels of features to read together, and whether all groups fit in memory at once."""
+    # Where possible, all stimuli are read at once, in panels of whole stored blocks of features. If a block holds too
+    # many features for that, stimuli are read in groups, and each group again together with every group before it.
     n, width = sum(map(len, sources)), sources[0].shape[1]
     room = max(features_in_memory // 2 // max(source.dtype.itemsize for source in sources), 1)
     by_row, by_column = zip(*(source.chunks or ((len(source),), (width,)) for source in sources), strict=True)

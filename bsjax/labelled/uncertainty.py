@@ -1,8 +1,8 @@
-"""The uncertainty of a score, and the intervals that follow from it.
+"""The uncertainty of a score, and the confidence intervals that follow from it.
 
-What is drawn anew is a choice of stimuli, neuroids or subjects; what is kept are the values of the score in the draws,
-or its standard error where that is known without any. Scores whose draws hold the same stimuli, neuroids and subjects
-are paired draw by draw: a score and its ceiling, or two models on one benchmark.
+Uncertainty is over the choice of stimuli, neuroids or subjects. It is held as the score's values in bootstrap draws, or
+as a standard error where that is known without draws. Scores whose draws hold the same stimuli, neuroids and subjects
+are paired draw by draw, e.g. a score and its ceiling, or two models on one benchmark.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from bsjax.metrics.resampling.two_factor import crossed_dof, two_factor_variance
 DRAW, FACTOR, UNIT, BOTH = "draw", "factor", "unit", "both"
 IntervalKind = Literal["studentised", "bca", "percentile", "t"]
 KINDS: tuple[IntervalKind, ...] = get_args(IntervalKind)
-# A function of two numbers, or arrays of one shape, of NumPy's or JAX's.
+# A function of two numbers, or of two arrays of one shape, in NumPy or JAX.
 Function = Callable[[Any, Any], Any]
 
-# Words for the kinds in tables and where an interval is named.
+# Names of the kinds for tables and text.
 _WORDS = {"percentile": "percentile", "bca": "BCa", "studentised": "studentised", "t": "t"}
 _VALUES = ("standard_error", "dof", "draws", "errors", "influence")
-# The seed of a ceiling that is drawn by itself: none that draws of the score may have.
+# The seed for a ceiling with independent draws; it must differ from the seeds of a score's draws.
 _ALONE = 2**61 - 1
-# Below this share of a score its standard error is rounding, of float32 too.
+# Relative to the score, a smaller standard error is rounding, also in float32.
 _ROUNDING = 4 * float(np.finfo(np.float32).eps)
 
 
@@ -45,10 +45,10 @@ class Interval(NamedTuple):
     """A confidence interval.
 
     Attributes:
-        low, high: its ends, labelled arrays where the score is resolved in time; NaN where what is known is too little.
-        level: how often intervals like this hold the true value.
-        kind: how it was made: "percentile", "bca" and "studentised" come from draws, "t" from the standard error.
-        over: what could have been drawn otherwise, e.g. ``("stimuli",)``.
+        low, high: its ends, labelled arrays for a time-resolved score; NaN where the data do not suffice.
+        level: its coverage, e.g. 0.95.
+        kind: how it was computed: "percentile", "bca" and "studentised" from draws, "t" from the standard error.
+        over: the factors that it generalises over, e.g. ``("stimuli",)``.
 
     Example:
         >>> str(Interval(0.25, 0.5, 0.95, "bca", ("stimuli",)))
@@ -78,30 +78,30 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """What is known of how else a score could have come out.
+    """The uncertainty of a score over the choice of stimuli, neuroids or subjects.
 
     Attributes:
-        over: what could have been drawn otherwise, in the plural: "stimuli", "neuroids", "subjects". Empty where only
+        over: the factors that could have been sampled differently: "stimuli", "neuroids", "subjects". Empty if only
             ``error`` is known.
-        standard_error: of the score, a labelled array where the score is one.
-        method: how it is known, in words.
-        dof: degrees of freedom of a t distribution; None for a normal one.
-        draws: the score in each draw, dims ("draw", *those of the score). Where two things were drawn, once together
-            and once each alone, with ``factor`` in front: "both", and the two of ``over``.
+        standard_error: the standard error of the score; a labelled array if the score is one.
+        method: how it is estimated, in words.
+        dof: degrees of freedom of a t distribution; None for a normal distribution.
+        draws: the score in each draw, dims ("draw", *those of the score). For two factors, which are drawn both
+            together and each alone, with ``factor`` in front: "both", and the two of ``over``.
         errors: the standard error within each draw.
-        influence: what each drawn unit, or each split, adds to the score, ("unit", *those of the score), in the sorted
-            order of their identifiers: the sum of squares is the variance of the score.
-        plan: the digest of what decides the draws, or the splits. Scores of one plan are paired.
-        kind: of the interval, where none is asked for.
-        sizes: how many of each of two things that were drawn there are, where that is known; of one thing, where they
-            are not one more than ``dof``, as with strata.
-        error: the spread that the score reports where that is another than the standard error, such as Brain-Score's
-            over splits; see ``error_kind`` where it is None.
-        error_kind: what ``error`` is, in words, or why none is reported. Empty beside an ``error`` of None: the score
-            reports the standard error.
+        influence: the contribution of each drawn unit, or each split, to the score, ("unit", *those of the score), in
+            the sorted order of their identifiers. The sum of squares is the variance of the score.
+        plan: the digest of the plan of the draws, or of the splits. Scores with the same plan are paired.
+        kind: the default kind of interval.
+        sizes: the numbers of units of the two drawn factors, if known; for one factor, its number if that is not
+            ``dof + 1``, as with strata.
+        error: the spread that the score reports instead of the standard error, such as Brain-Score's over splits; see
+            ``error_kind`` if it is None.
+        error_kind: what ``error`` is, in words, or why none is reported. If both are empty, the score reports the
+            standard error.
 
     Raises:
-        ValueError: nothing was drawn and no error is known, or an unknown kind.
+        ValueError: neither a drawn factor nor an error is given, or the kind is unknown.
 
     Example:
         >>> Uncertainty(("subjects",), 0.1, "standard error over 9 subjects", dof=8).interval(0.5)
@@ -132,7 +132,7 @@ class Uncertainty:
 
     @classmethod
     def of_error(cls, error: float | xr.DataArray | None, error_kind: str) -> Uncertainty:
-        """That of a score of which no more is known than its error, or why it has none.
+        """The uncertainty of a score with an error alone, or without one for the reason in ``error_kind``.
 
         Example:
             >>> Uncertainty.of_error(0.3, "as published").standard_error
@@ -143,7 +143,7 @@ class Uncertainty:
 
     @property
     def kinds(self) -> tuple[IntervalKind, ...]:
-        """The kinds of interval that can be had from what is known, the one that is taken by default first."""
+        """The kinds of interval that are available, the default first."""
         drawn = self.draws is not None and FACTOR not in self.draws.dims
         known = {"studentised": self.errors is not None, "bca": self.influence is not None, "percentile": True}
         found: list[IntervalKind] = [kind for kind in KINDS if kind == "t" or (drawn and known[kind])]
@@ -151,21 +151,21 @@ class Uncertainty:
 
     @property
     def is_paired(self) -> bool:
-        """Whether scores of one ``plan`` can be paired: by draws, or by what each unit or split adds."""
+        """Whether scores of one ``plan`` can be paired, by draws or by influences."""
         return bool(self.plan) and (self.draws is not None or self.influence is not None)
 
     @property
     def words(self) -> str:
-        """What the standard error is, as ``error_kind`` of a score says it."""
+        """The ``error_kind`` of a score that reports the standard error."""
         return f"standard error over {' and '.join(self.over)}, {self.method}"
 
     def none_because(self, value: float | np.ndarray | xr.DataArray) -> str:
-        """Why nothing follows for a score from what is known, neither an error nor an interval; empty where it does.
+        """Why a score has neither an error nor an interval; empty if it has them.
 
-        Values that differ by rounding alone do not say that the score could not have come out otherwise.
+        Values that differ only by rounding do not show how much the score could vary.
 
         Args:
-            value: the score, or any other size that its rounding errors are in proportion to.
+            value: the score, or another magnitude that its rounding errors are relative to.
         """
         error, size = np.asarray(self.standard_error, float), np.abs(np.asarray(value, float))
         if np.isnan(error).all() or (self.dof is not None and self.dof < 1):
@@ -175,32 +175,32 @@ class Uncertainty:
         return ""
 
     def reported(self, value: float | np.ndarray | xr.DataArray) -> tuple[float | xr.DataArray | None, str]:
-        """The ``error`` and ``error_kind`` of a score: the standard error, if no other is said, and if there is one."""
+        """The ``error`` and ``error_kind`` of a score: the standard error unless another error is given."""
         if self.error is not None or self.error_kind:
             return self.error, self.error_kind
         none = self.none_because(value)
         return (None, f"none: {none}") if none else (self.standard_error, self.words)
 
     def as_fields(self, size: float | np.ndarray) -> dict[str, Any]:
-        """The ``error``, ``error_kind`` and ``uncertainty`` of a score, of which nothing is known without an error.
+        """The ``error``, ``error_kind`` and ``uncertainty`` of a score; the uncertainty is None if there is no error.
 
         Args:
-            size: of the values, which rounding errors are in proportion to.
+            size: the magnitude of the values, which rounding errors are relative to.
         """
         none = self.none_because(size)
         error, words = (None, f"none: {none}") if none else self.reported(size)
         return {"error": error, "error_kind": words, "uncertainty": None if none else self}
 
     def interval(self, value: float | xr.DataArray, level: float = 0.95, kind: str | None = None) -> Interval:
-        """The interval about a score.
+        """The interval of a score.
 
         Args:
-            value: of the score.
-            level: how often such an interval is to hold the true value, between 0 and 1.
-            kind: one of ``kinds``; by default the first.
+            value: value of the score.
+            level: the coverage, between 0 and 1.
+            kind: one of ``kinds``; the first by default.
 
         Raises:
-            ValueError: no such level, or a kind that cannot be had.
+            ValueError: an invalid level, or a kind that is not available.
         """
         if not 0 < level < 1:
             raise ValueError(f"the level of an interval must be between 0 and 1, got {level!r}")
@@ -233,7 +233,7 @@ class Uncertainty:
             return np.asarray(percentile_interval(draws, level=level))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that strict JSON can hold; ``from_dict`` gives it back, save ``error``, which is the score's."""
+        """Plain values for strict JSON; ``from_dict`` restores all but ``error``, which is stored with the score."""
         known = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("error", "error_kind")}
         known |= {"over": list(self.over), "sizes": None if self.sizes == (None, None) else list(self.sizes)}
         plain = {name: field_to_plain(value, f"uncertainty.{name}") for name, value in known.items()}
@@ -241,10 +241,10 @@ class Uncertainty:
 
     @classmethod
     def from_dict(cls, plain: Any) -> Uncertainty:
-        """What ``to_dict`` described.
+        """The uncertainty from a dict that ``to_dict`` wrote.
 
         Raises:
-            ValueError, TypeError, KeyError: it describes none.
+            ValueError, TypeError, KeyError: the dict describes no uncertainty.
 
         Example:
             >>> known = Uncertainty(("stimuli",), 0.1, "jackknife of 10 groups", dof=9)
@@ -257,7 +257,7 @@ class Uncertainty:
 
 
 class _Written(Struct, forbid_unknown_fields=True):
-    """What ``to_dict`` gives."""
+    """The schema of ``Uncertainty.to_dict``."""
 
     over: Annotated[list[str], Meta(min_length=1)]
     standard_error: Value
@@ -283,15 +283,15 @@ def of_draws(
 ) -> Uncertainty:
     """The uncertainty of a score from its values in draws.
 
-    The standard error is the spread over draws, or that of the influences where they are known: draws hold copies,
-    which makes similarities vary more than new stimuli would. Where two things were drawn, together and each alone, the
-    variance is :math:`2 (V_1 + V_2) - V_{12}`, within what it can be: drawing both counts the noise in the data twice.
+    The standard error is the spread over draws. If influences are known, it comes from them instead, because draws hold
+    copies of stimuli, which makes similarities vary more than new stimuli would. For two factors, drawn together and
+    each alone, the variance is :math:`2 (V_1 + V_2) - V_{12}`, limited to its possible range, because drawing both
+    counts the noise in the data twice.
 
     Args:
         value: the score.
         draws: its values, see :class:`Uncertainty`.
-        over, method, dof: see there.
-        sizes: see there.
+        over, method, dof, sizes: as in :class:`Uncertainty`.
         **known: other fields.
 
     Source: Schütt et al. 2023, "Statistical inference on representational geometries".
@@ -314,7 +314,7 @@ def of_draws(
         if sizes[0] is not None and sizes[1] is not None and spread.ndim == 0:
             apart = (np.asarray(each) for each in (first, second, both))
             dof = float(crossed_dof(*apart, sizes=(sizes[0], sizes[1])))
-    elif dof:  # of n units drawn with replacement the variance is (n - 1) / n of what it is to be
+    elif dof:  # n units drawn with replacement underestimate the variance by the factor (n - 1) / n
         spread = spread * (sizes[0] or dof + 1) / dof
     if influence is not None:
         spread = np.sum(np.asarray(influence.values, float) ** 2, axis=0)
@@ -322,13 +322,13 @@ def of_draws(
 
 
 def derivatives(function: Function, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The derivatives of a function by either of its numbers.
+    """The derivatives of a function with respect to each of its two arguments.
 
     Example:
         >>> tuple(map(float, derivatives(lambda a, b: a / b, np.array(1.0), np.array(0.5))))
         (2.0, -4.0)
     """
-    # TPUs have no float64: there the derivative has the digits of float32, which an error does not need.
+    # TPUs have no float64; float32 is accurate enough for an error.
     with precision(None if jax.default_backend() == "tpu" else "float64"):
         return to_host(compiled(_derivatives, function=function)(one, other))
 
@@ -348,15 +348,16 @@ def carried_over(
 ) -> Uncertainty:
     """The uncertainty of a function of two scores, such as a score and its ceiling.
 
-    Draws of one plan hold the same stimuli, neuroids and subjects: the function is computed in each. Else each side is
-    drawn by itself; a side without draws is drawn from the normal distribution with its standard error. Where the first
-    side has none, errors are carried over to first order, by what one error more or less makes of the value.
+    Draws of one plan hold the same stimuli, neuroids and subjects, so the function is computed in each draw. Otherwise
+    each side is drawn independently; a side without draws is drawn from a normal distribution with its standard error.
+    If the first side has no draws, its error is carried over to first order, from the values one standard error above
+    and below.
 
     Args:
-        value: of the function.
+        value: value of the function.
         function: of both values, any shape.
         by_either: its derivatives at the values.
-        one, other: values and uncertainties. None: the value is known.
+        one, other: values and uncertainties; None for an exact value.
 
     Example:
         >>> known = Uncertainty(("stimuli",), 0.1, "jackknife", dof=9)
@@ -370,14 +371,14 @@ def carried_over(
     influence = _joint_influence(ours, theirs, by_either, paired)
     known: dict[str, Any] = {
         "dof": min((side.dof for side in (ours, theirs) if side is not None and side.dof is not None), default=None),
-        # Draws that lie elsewhere than their score do so after its normalisation, too.
+        # A bias of draws relative to their score persists after normalisation.
         "kind": ours.kind if paired or theirs is None or ours.kind == "t" else "",
     }
     if ours.draws is None:
         if influence is not None and paired:
             error = np.sqrt(np.sum(influence.values**2, axis=0))
         else:
-            # By differences, as a derivative may be zero where the value is, such as that of a square.
+            # By differences, because a derivative may be zero where the value is, as for a square.
             spread, of_second = (
                 0.0 if side is None else np.asarray(side.standard_error, float) for side in (ours, theirs)
             )
@@ -399,7 +400,7 @@ def carried_over(
 def _second_in_draws(
     value: np.ndarray, drawn: xr.DataArray, uncertainty: Uncertainty | None, paired: bool
 ) -> tuple[np.ndarray, str]:
-    """The value of the second side in the draws of the first, and what is to be said of it."""
+    """The value of the second side in the draws of the first, and words for the method."""
     if uncertainty is None:
         return np.broadcast_to(value, drawn.shape), ""
     rng, draws, n = np.random.default_rng(_ALONE), uncertainty.draws, drawn.sizes[DRAW]
@@ -413,10 +414,10 @@ def _second_in_draws(
 
 
 def mean_of_paired(parts: Sequence[Uncertainty | None]) -> Uncertainty | None:
-    """The uncertainty of a mean of scores that were drawn together, by their mean in each draw.
+    """The uncertainty of a mean of scores with the same draws, from their mean in each draw.
 
     Returns:
-        None where some have no draws, or draws of another plan.
+        None if any score has no draws, or draws of another plan.
 
     Example:
         >>> draws = xr.DataArray([0.1, 0.2, 0.3], dims=["draw"])
@@ -450,7 +451,7 @@ def _joint_influence(
     own = ours.influence.copy(data=by_either[0] * ours.influence.values)
     if theirs is None:
         return own
-    if not paired and own.ndim == 1:  # what the ceiling adds is drawn by itself, the same for all models
+    if not paired and own.ndim == 1:  # an independent ceiling contributes the same to all models
         alone = xr.DataArray(np.ravel(by_either[1] * np.asarray(theirs.standard_error, float)), dims=[UNIT])
         return xr.concat([own, alone], UNIT) if np.isfinite(alone).all() else None
     if not paired or theirs.influence is None or theirs.influence.sizes[UNIT] != own.sizes[UNIT]:
@@ -459,5 +460,5 @@ def _joint_influence(
 
 
 def as_value(value: float | np.ndarray | xr.DataArray, numbers: np.ndarray) -> float | xr.DataArray:
-    """Numbers with the labels of a score's value; one number for a score that is one."""
+    """Numbers with the labels of a score's value; a float if the value is one."""
     return value.copy(data=numbers) if isinstance(value, xr.DataArray) else float(numbers)

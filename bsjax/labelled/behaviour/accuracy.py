@@ -1,4 +1,4 @@
-"""Shares of trials: of the same responses, of shapes rather than textures, of the same odd ones out."""
+"""Metrics that are shares of trials: accuracy, shape bias, and agreement on the odd one out of three."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -23,15 +23,15 @@ from bsjax.metrics.resampling.behaviour import accuracy_bootstraps
 from bsjax.metrics.resampling.influence import grouped_influence
 
 TRIPLET = ("image_1", "image_2", "image_3")
-"""The coordinates of a triplet's images; people chose the third."""
+"""The coordinates of a triplet's images; people chose the third one."""
 
 
 class _Shares(InPrecision):
-    """What shares of trials have in common."""
+    """The base class of metrics that are shares of trials."""
 
     @abstractmethod
     def _trials(self, source: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Which trials are right, and which count."""
+        """Masks of the trials that are right, and of those that count."""
 
     def _share(self, source: Any, target: Any, formula: str) -> Score:
         right, present = self._trials(source, target)
@@ -44,7 +44,7 @@ class _Shares(InPrecision):
     def drawn_values(self, drawn: Drawn, source: Any, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`.
 
-        A trial counts as often as a draw holds its stimulus, times as often as it holds its subject.
+        The weight of a trial is the number of copies of its stimulus times that of its subject.
         """
         right, present = self._trials(source, target)
         codes = {factor: drawn.codes(factor, target[NAMES[factor]].values) for factor in drawn.plan.factors}
@@ -57,10 +57,10 @@ class _Shares(InPrecision):
 
 
 class Accuracy(_Shares):
-    """Share of the trials on which source and target are the same, e.g. a model's choices and the truth.
+    """Share of trials on which source and target are equal, e.g. a model's choices and the truth.
 
-    A trial without a response (NaN or None on either side) is left out and counted in ``n_undefined``, ``n_units``
-    being all trials; the score is NaN where none is left. ``raw`` has 1, 0 or NaN for every trial.
+    A trial without a response (NaN or None on either side) is left out and counted in ``n_undefined``; ``n_units``
+    counts all trials. The score is NaN if no trial is left. ``raw`` has 1, 0 or NaN for every trial.
 
     Args:
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
@@ -73,16 +73,15 @@ class Accuracy(_Shares):
     identifier = "accuracy"
 
     def __call__(self, source: Any, target: Any) -> Score:
-        """How often the two are the same.
+        """Compares the responses trial by trial.
 
         Args:
-            source, target: responses, one a presentation. Two assemblies with ``stimulus_id`` are matched by it; what
-                has none (an array, a column of a stimulus set) goes with the other side in order.
+            source, target: responses, one per presentation. Two assemblies with ``stimulus_id`` are matched by it;
+                others, such as arrays or columns of a stimulus set, are matched by position.
 
         Returns:
-            The share, and as its error the population standard deviation over trials (as in Brain-Score), which is no
-            standard error. The interval is that of the share of independent trials, or of stimuli that are shown in
-            several trials.
+            The share of equal responses. Its error is the population standard deviation over trials, as in Brain-Score,
+            not a standard error. The interval is for independent trials, or for stimuli if they are identified.
 
         Raises:
             ValueError: different stimuli, or different numbers of trials.
@@ -95,11 +94,11 @@ class Accuracy(_Shares):
 
 
 class ShapeBias(_Shares):
-    """Of the choices of shape or texture, the share of those of the shape: ``shape / (shape + texture)``.
+    """Share of shape choices among all choices of shape or texture: ``shape / (shape + texture)``.
 
-    NaN where neither is ever chosen. The error is the standard error of a share of ``n`` choices,
-    ``sqrt(b (1 - b) / n)``. ``raw`` has 1 (shape), 0 (texture) or NaN (neither) for every trial; ``n_units`` counts
-    the trials, ``n_undefined`` those with neither.
+    NaN if neither is ever chosen. The error is the standard error of a share of ``n`` choices,
+    ``sqrt(b (1 - b) / n)``. ``raw`` has 1 (shape), 0 (texture) or NaN (neither) for every trial; ``n_units`` counts all
+    trials, ``n_undefined`` those with neither.
 
     Args:
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
@@ -119,10 +118,10 @@ class ShapeBias(_Shares):
     needs_of_source = (STIMULUS,)
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
-        """How often the shape is chosen.
+        """Scores how often the shape is chosen.
 
         Args:
-            source: choices, one a presentation, with ``stimulus_id``.
+            source: choices, one per presentation, with ``stimulus_id``.
             target: the shapes of the same stimuli, with their ``texture``.
 
         Raises:
@@ -148,11 +147,11 @@ def same_choices(answers: xr.DataArray, people: xr.DataArray) -> Score:
     """Share of the triplets of which a model picks the image that people picked.
 
     Args:
-        answers: the ``stimulus_id`` of the odd one of each triplet, in the order of people's.
-        people: with ``image_1`` to ``image_3``, the last of which they chose.
+        answers: the ``stimulus_id`` of the odd one of each triplet, in the order of ``people``.
+        people: with ``image_1`` to ``image_3``; people chose the third.
 
     Raises:
-        ValueError: not one answer a triplet, or one that is not in it.
+        ValueError: the number of answers is not that of triplets, or an answer is not in its triplet.
 
     Example:
         >>> images = {"image_1": ["a", "a"], "image_2": ["b", "c"], "image_3": ["c", "d"]}
@@ -181,7 +180,7 @@ def triplets(people: xr.DataArray) -> np.ndarray:
 
 
 def _of_a_share(raw: np.ndarray, target: Any) -> Uncertainty | None:
-    """The uncertainty of the mean over trials, those of a stimulus together; None of fewer than two stimuli."""
+    """The uncertainty of the mean over trials, grouped by stimulus; None for fewer than two stimuli."""
     ids = target[STIMULUS].values if isinstance(target, xr.DataArray) and STIMULUS in target.coords else None
     finite = np.isfinite(raw)
     if finite.sum() < 2:
@@ -202,7 +201,7 @@ def _paired(source: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:
     ]
     one, two = sides
     if all(isinstance(side, xr.DataArray) and STIMULUS in side.coords for side in sides):
-        if not np.array_equal(one[STIMULUS].values, two[STIMULUS].values):  # which may repeat where both do alike
+        if not np.array_equal(one[STIMULUS].values, two[STIMULUS].values):  # stimuli may repeat if both sides are equal
             one = aligned(one, two)
     one, two = np.asarray(one), np.asarray(two)
     if one.ndim != 1 or one.shape != two.shape:

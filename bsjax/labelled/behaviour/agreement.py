@@ -1,6 +1,6 @@
-"""Agreement of a model with people, or of people among themselves, on which trials are right and wrong.
+"""Agreement on which trials are right or wrong, between a model and people or among people.
 
-``model_vs_human`` has the four numbers of Geirhos et al. (2021) for each experiment, and their means.
+``model_vs_human`` computes the four numbers of Geirhos et al. (2021) for each experiment, and their means.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,12 +35,12 @@ _Padding = Literal["constant", "edge"]
 
 
 class _Agreement(InPrecision, WithCeiling):
-    """What compares all people with a model, or with one another where their assembly is the only one.
+    """The base class of comparisons of people with a model, or with one another if only their assembly is given.
 
     Attributes:
         kernel: compares two groups of observers.
-        no_response: words that are no response.
-        within: the conditions within which it compares, and which ``raw`` keeps apart.
+        no_response: words that count as no response.
+        within: coordinates of the conditions that are compared separately and kept apart in ``raw``.
     """
 
     formula: str
@@ -53,9 +53,9 @@ class _Agreement(InPrecision, WithCeiling):
     def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray, variables: Sequence[str] = ()) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`.
 
-        A trial counts as often as a draw holds its stimulus, and the value of a subject as often as it holds the
-        subject. Of a ceiling, a pair counts by the product of how often a draw holds its two subjects. Copies of one
-        subject are never paired with each other: they agree on every trial, which two people do not.
+        A trial is weighted by the copies of its stimulus in the draw, and a subject's value by the copies of the
+        subject. In a ceiling, a pair is weighted by the product of its subjects' copies. Copies of one subject are
+        never paired, because they agree on every trial, unlike two people.
         """
         one, two, _ = self._sides(assemblies, self._by(variables))
         sides, settings = _arrays(one, two), {"compare": self.kernel, "pairs": len(assemblies) == 1}
@@ -79,7 +79,7 @@ class _Agreement(InPrecision, WithCeiling):
     def _sides(
         self, assemblies: Sequence[xr.DataArray], by: Sequence[str]
     ) -> tuple[Observers, Observers, pd.DataFrame]:
-        """Two groups of observers, which are the same one where there is one assembly, and the conditions."""
+        """The two groups of observers, which are the same for a single assembly, and the conditions."""
         *model, people = assemblies
         names = ["source", "target"] if model else ["assembly"]
         theirs = judged_responses(people, names[-1], by, self.no_response, observer=SUBJECT)
@@ -88,7 +88,7 @@ class _Agreement(InPrecision, WithCeiling):
         return observers[0], observers[-1], conditions
 
     def _judged(self, source: xr.DataArray, people: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-        """The model's trials, judged by the truth of its own side."""
+        """The model's trials, judged by the truth in the model's own assembly."""
         return judged_responses(source, "source", by, self.no_response)
 
     def _score(self, *assemblies: xr.DataArray, **called_with: Sequence[str]) -> Score:
@@ -103,7 +103,7 @@ class _Agreement(InPrecision, WithCeiling):
             coords = {SUBJECT: (SUBJECT, two.names)}
         if not len(left):
             raise ValueError(f"a ceiling compares subjects with each other; assembly has {listed(one.names, SUBJECT)}")
-        # What is beyond the conditions and the pairs repeats the last ones: it is undefined only where they are.
+        # The padding repeats the last condition and pair, so it is undefined only where they are.
         pairs = _rounded_up(np.stack([left, right]).astype(np.int32), axes=(1,), mode="edge")
         values = self.run(of_pairs, *_arrays(one, two, conditions="edge"), pairs, compare=self.kernel)
         values = values[: len(conditions), : len(left)]
@@ -113,7 +113,7 @@ class _Agreement(InPrecision, WithCeiling):
             coords[CONDITION] = CONDITION, conditions[CONDITION].to_numpy()
             raw = xr.DataArray(values, coords, [CONDITION, SUBJECT])
         what = "values of " + " and ".join(f"{dim}s" for dim in raw.dims)
-        # As in Brain-Score, how all values spread that the subjects' are means of.
+        # The spread of all values, not of the subjects' means, as in Brain-Score.
         spread = error_over(np.ravel(raw.values), what, kind="standard deviation")
         score = mean_score(
             xr.DataArray(per_subject, dims=[SUBJECT]),
@@ -132,7 +132,7 @@ class _Agreement(InPrecision, WithCeiling):
 
 
 def _over_people(score: Score, values: np.ndarray, left: np.ndarray, right: np.ndarray) -> Score:
-    """A mean over pairs of people with the uncertainty over people: pairs that share one are not independent."""
+    """A mean over pairs of people with its uncertainty over people, because pairs that share one are dependent."""
     if score.sampling_uncertainty is None:
         return score
     pairs = np.full((right.max() + 1,) * 2, np.nan)
@@ -147,7 +147,7 @@ def _over_people(score: Score, values: np.ndarray, left: np.ndarray, right: np.n
 
 
 def _arrays(one: Observers, two: Observers, conditions: _Padding = "constant") -> list[np.ndarray]:
-    """What the kernels are given first; conditions are padded with none, or with the last one."""
+    """The first arguments of the kernels, padded; conditions are padded with empty ones or with the last one."""
     values = one.right, two.right, one.present, two.present
     return [_rounded_up(_rounded_up(each, axes=(1, 2)), axes=(0,), mode=conditions) for each in values]
 
@@ -155,7 +155,7 @@ def _arrays(one: Observers, two: Observers, conditions: _Padding = "constant") -
 def _counts(
     drawn: Drawn, factor: str, together: Sequence[str], ids: np.ndarray
 ) -> tuple[np.ndarray | None, np.ndarray]:
-    """Counts of a factor in a pass, None where it is not drawn in it, and the place of each identifier among them."""
+    """Counts of a factor in a pass, None if the pass does not draw it, and the position of each identifier."""
     counts = drawn.of(factor, together)
     if counts is None:
         return None, np.arange(len(ids), dtype=np.int32)
@@ -165,24 +165,24 @@ def _counts(
 def _rounded_up(
     values: np.ndarray, fill: int = 0, axes: Sequence[int] | None = None, mode: _Padding = "constant"
 ) -> np.ndarray:
-    """Padded to powers of two, so that experiments of similar size share one compiled program."""
+    """The array padded to powers of two, so that experiments of similar size share one compiled program."""
     padded = range(values.ndim) if axes is None else axes
     more = [(0, (1 << (n - 1).bit_length()) - n if axis in padded else 0) for axis, n in enumerate(values.shape)]
     return np.pad(values, more, constant_values=fill) if mode == "constant" else np.pad(values, more, mode)
 
 
 class ErrorConsistency(_Agreement):
-    r"""Whether a model is right and wrong on the same trials as people: Cohen's kappa, per person and condition.
+    r"""Agreement beyond chance of a model's and a person's right and wrong trials: Cohen's kappa, per condition.
 
     .. math:: \kappa = \frac{o - e}{1 - e}, \qquad e = p q + (1 - p)(1 - q)
 
-    with the share ``o`` of trials on which both are right or both wrong, and the accuracies ``p`` and ``q``. The
-    ``truth`` of a trial must be the same on both sides. The value is the mean over conditions and then over subjects,
-    with its sign: below 0 a model errs where people do not.
+    Here ``o`` is the share of trials on which both are right or both are wrong, and ``p`` and ``q`` are the accuracies.
+    The ``truth`` of a trial must be the same on both sides. The score is the mean over conditions and then over
+    subjects. It is negative if the model errs on other trials than people.
 
-    Left out of the means and counted: a condition in which kappa is undefined (model and subject both always right, or
-    both always wrong), and one that a subject has not done. Subjects may have done different trials; each is compared
-    with the model on the subject's own. A response that is NaN or None is not there; any string is an answer.
+    Conditions that a subject has not done, or in which kappa is undefined (model and subject both always right, or both
+    always wrong), are left out of the means and counted. Subjects may have done different trials; each is compared with
+    the model on the subject's own trials. NaN and None are missing responses; any string is an answer.
 
     ``raw`` is (condition, subject); ``n_units`` counts the subjects (pairs of subjects for a ceiling), ``n_undefined``
     those with an undefined condition.
@@ -213,11 +213,11 @@ class ErrorConsistency(_Agreement):
         """Compares a model with every subject.
 
         Args:
-            source: the model's choices, one a presentation, with ``stimulus_id``, ``truth`` and ``condition``.
+            source: the model's choices, one per presentation, with ``stimulus_id``, ``truth`` and ``condition``.
             target: people's choices, with ``subject`` as well; in any order.
 
         Raises:
-            ValueError: a coordinate is missing, a trial is there twice, the two hold different trials, or a trial has
+            ValueError: a coordinate is missing, a trial is repeated, the two hold different trials, or a trial has
                 several truths.
         """
         return self._score(source, target)
@@ -229,13 +229,13 @@ class ErrorConsistency(_Agreement):
             assembly: people's choices, as ``target``. ``raw`` has ``subject_left`` and ``subject_right``.
 
         Raises:
-            ValueError: as for a comparison, or there is one subject only.
+            ValueError: as for a comparison, or there is only one subject.
         """
         return self._score(assembly)
 
 
 class KatoErrorConsistency(ErrorConsistency):
-    """``ErrorConsistency`` on the trials that both have answered: ``""`` and ``"NaN"`` are no responses.
+    """``ErrorConsistency`` on the trials that both have answered; ``""`` and ``"NaN"`` count as no response.
 
     Source: Kato & He 2026.
     """
@@ -245,13 +245,13 @@ class KatoErrorConsistency(ErrorConsistency):
 
 
 class AccuracyDistance(_Agreement):
-    r"""How near a model's accuracy ``p`` is to the accuracy ``q`` of each person.
+    r"""Nearness of a model's accuracy ``p`` to the accuracy ``q`` of each person.
 
     .. math:: 1 - \frac{|p - q|}{\max(q, 1 - q)}
 
-    The value is the mean over subjects. The truth is the target's, for both. Subjects may have done different trials;
-    the model's accuracy is that on the subject's own. A response that is NaN or None is not there; a subject without
-    any is undefined, left out of the mean and counted in ``n_undefined``.
+    The score is the mean over subjects. The truth is taken from the target for both sides. Subjects may have done
+    different trials; the model's accuracy is computed on the subject's own trials. NaN and None are missing responses.
+    A subject without any response is undefined, left out of the mean and counted in ``n_undefined``.
 
     ``raw`` is (subject); ``n_units`` counts the subjects (pairs of subjects for a ceiling).
 
@@ -277,41 +277,42 @@ class AccuracyDistance(_Agreement):
         """Compares a model with every subject.
 
         Args:
-            source: the model's choices, one a presentation, with ``stimulus_id`` and the ``variables``.
+            source: the model's choices, one per presentation, with ``stimulus_id`` and the ``variables``.
             target: people's choices, with ``truth`` and ``subject`` as well; in any order.
-            variables: coordinates such as ``("condition",)``: accuracies are compared within every combination of
-                their values that a subject has done, and averaged.
+            variables: coordinates such as ``("condition",)``: accuracies are compared within each combination of their
+                values that a subject has done, and then averaged.
 
         Raises:
-            ValueError: a coordinate is missing, a trial is there twice, the two hold different trials, or a stimulus
-                has several truths.
+            ValueError: a coordinate is missing, a trial is repeated, the two hold different trials, or a stimulus has
+                several truths.
         """
         return self._score(source, target, variables=self._by(variables))
 
     def ceiling(self, assembly: xr.DataArray, variables: Sequence[str] = ()) -> Score:
-        """Compares every subject with every later one, whose accuracy is the ``q`` of the formula; its interval is over
-        subjects, by the jackknife.
+        """Compares every subject with every later one, whose accuracy is ``q`` in the formula.
+
+        Its interval is over subjects, by the jackknife.
 
         Args:
             assembly: people's choices, as ``target``. ``raw`` has ``subject_left`` and ``subject_right``.
             variables: as for a comparison.
 
         Raises:
-            ValueError: as for a comparison, or there is one subject only.
+            ValueError: as for a comparison, or there is only one subject.
         """
         return self._score(assembly, variables=self._by(variables))
 
     def _judged(self, source: xr.DataArray, people: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-        """The model's trials, judged by the truth of the people's."""
+        """The model's trials, judged by the truth in people's assembly."""
         refuse_other_truths([people], ["target"])
         truth = people.loc[:, [STIMULUS, TRUTH]].drop_duplicates().set_index(STIMULUS)[TRUTH]
         return judged_responses(source, "source", by, self.no_response, truth=truth)
 
 
 class KatoAccuracyDistance(AccuracyDistance):
-    """``AccuracyDistance`` on the trials that both have answered: ``""`` and ``"NaN"`` are no responses.
+    """``AccuracyDistance`` on the trials that both have answered; ``""`` and ``"NaN"`` count as no response.
 
-    The truth is each side's own, and must be the same for a trial.
+    Each side is judged by its own truth, which must be the same for a trial.
 
     Source: Kato & He 2026.
     """
@@ -326,12 +327,12 @@ class KatoAccuracyDistance(AccuracyDistance):
 def model_vs_human(
     models: Mapping[str, xr.DataArray], people: Mapping[str, xr.DataArray], dtype: str | None = None
 ) -> pd.DataFrame:
-    """How accurate a model is out of distribution, and how much its choices are like people's.
+    """Out-of-distribution accuracy of a model, and similarity of its choices to people's.
 
-    Of each experiment, means over subjects of means over conditions:
+    For each experiment, the columns are means over subjects of means over conditions:
 
     - ``ood_accuracy``: accuracy of the model, on the trials of each subject;
-    - ``accuracy_difference``: the square of the difference between the model's and a subject's accuracy;
+    - ``accuracy_difference``: the squared difference between the model's and a subject's accuracy;
     - ``observed_consistency``: share of the trials on which model and subject are both right or both wrong;
     - ``error_consistency``: that share beyond what their accuracies alone would give (``ErrorConsistency``).
 
@@ -339,11 +340,11 @@ def model_vs_human(
 
     Args:
         models: experiment -> the model's choices, as the ``source`` of ``ErrorConsistency``.
-        people: experiment -> people's choices, as its ``target``; of the same experiments.
+        people: experiment -> people's choices, as its ``target``; for the same experiments.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Returns:
-        One row an experiment, in the order of ``models``, and a last row ``mean`` over the experiments.
+        One row per experiment, in the order of ``models``, and a last row ``mean`` over the experiments.
 
     Raises:
         ValueError: the experiments of the two differ, or an experiment cannot be compared; the message names it.

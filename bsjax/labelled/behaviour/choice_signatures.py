@@ -1,4 +1,4 @@
-"""Behavioural signatures of object recognition: a model's choice probabilities against trials of observers."""
+"""Behavioural signatures of object recognition, compared between a model's choice probabilities and people's trials."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,25 +32,25 @@ SIGNATURES = {
 
 @dataclass(frozen=True)
 class ChoiceSignature(WithCeiling):
-    """How well a model's pattern of object confusions predicts that of observers.
+    """Similarity of a model's pattern of object confusions to that of observers.
 
     The trials are two-way match-to-sample choices. A random half of them gives a d' for each image (``I1``), each image
-    and distractor (``I2``), each object (``O1``) or each pair of objects (``O2``); the same is made of the model's
-    probabilities, and the two are correlated over all that both define. ``I1n`` and ``I2n`` first take the mean over
-    the images of an object off, distractor by distractor. The score is the mean over ``repetitions`` halves, its error
-    their standard deviation; ``raw`` has one correlation per half. The halves depend on the order of the trials,
-    and are the same in all draws of stimuli and subjects.
+    and distractor (``I2``), each object (``O1``) or each pair of objects (``O2``). The same d' are computed from the
+    model's probabilities, and the two are correlated over all cells that both define. ``I1n`` and ``I2n`` first
+    subtract, for each distractor, the mean over the images of an object. The score is the mean over ``repetitions``
+    halves, its error their standard deviation; ``raw`` has one correlation per half. The halves depend on the order of
+    the trials, and are the same in all draws of stimuli and subjects.
 
-    What is missing: a cell (an image, an image with a distractor, an object, or a pair) is left out where either side
-    has no d', and counted in ``n_undefined`` if that is so in any half: a distractor that was never on offer with an
-    image in a half, an image without trials in it, probabilities that are NaN or zero for both objects, a false-alarm
-    rate of 1 that meets a miss rate of 0. A trial without an answer does not count. An object that was offered and
-    never chosen has a rate of 0.
+    A cell (an image, an image with a distractor, an object, or a pair) is left out if either side has no d', and
+    counted in ``n_undefined`` if that happens in any half. There is no d' if a distractor was never offered with an
+    image in a half, an image has no trials in it, probabilities are NaN or zero for both objects, or a false-alarm rate
+    of 1 meets a miss rate of 0. Trials without an answer do not count. An object that was offered and never chosen has
+    a rate of 0.
 
     Args:
-        identifier: which signature, an entry of ``SIGNATURES``.
-        repetitions: how many random halves.
-        random_state: their seed.
+        identifier: name of the signature, an entry of ``SIGNATURES``.
+        repetitions: number of random halves.
+        random_state: seed of the halves.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Source: Rajalingham et al. 2018; Schrimpf et al. 2018.
@@ -83,17 +83,17 @@ class ChoiceSignature(WithCeiling):
 
     @property
     def signature(self) -> Signature:
-        """Which signature it is, for the kernels."""
+        """The settings of the signature, for the kernels."""
         return SIGNATURES[self.identifier]
 
     def __call__(self, source_probabilities: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well the model's signature predicts that of each half of the trials.
 
         Args:
-            source_probabilities: (presentation, choice), one row for each image, with ``stimulus_id`` and the objects
-                in ``choice``.
+            source_probabilities: (presentation, choice), one row per image, with ``stimulus_id`` and the objects in
+                ``choice``.
             target: the object chosen in each trial (presentation), with ``stimulus_id``, ``truth`` (the image's
-                object), and the two objects on offer in ``sample_obj`` and ``dist_obj``.
+                object), and the two offered objects in ``sample_obj`` and ``dist_obj``.
 
         Raises:
             ValueError: images or objects differ, a coordinate is missing, or probabilities are negative.
@@ -107,22 +107,22 @@ class ChoiceSignature(WithCeiling):
     def drawn_values(self, drawn: Drawn, source_probabilities: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`.
 
-        All draws have the same random halves of the trials. An image counts as often as a draw holds it, in means over
-        images and in the correlation of signatures of images; a trial as often as the draw holds its ``subject``. What
-        a draw leaves without trials or images is left out of it, as of the score.
+        All draws use the same random halves of the trials. An image is weighted by its copies in the draw, in means
+        over images and in the correlation of image signatures; a trial is weighted by the copies of its ``subject``.
+        Cells without trials or images in a draw are left out, as in the score.
         """
         probabilities, trials = _compared(source_probabilities, target)
         return self._in_draws(drawn, target, trials, self._halves(trials)[:1], probabilities)
 
     def ceiling(self, assembly: xr.DataArray, skipna: bool = False) -> Score:
-        """How well one half of the trials predicts the other, without a correction to all trials.
+        """How well one half of the trials predicts the other, not corrected for the halved number of trials.
 
         Args:
             assembly: trials, as in ``target``.
-            skipna: leave out what only the second half defines; without it, that is an error.
+            skipna: leave out cells that only the second half defines; otherwise they are an error.
 
         Raises:
-            ValueError: a coordinate is missing, or the first half lacks what the second defines.
+            ValueError: a coordinate is missing, or the first half lacks a cell of the second.
         """
         trials = _Trials(assembly)
         halves = (half.astype(float) for half in self._halves(trials))
@@ -137,9 +137,9 @@ class ChoiceSignature(WithCeiling):
         return spread_or_none(self._score(found, trials, ceiling={"skipna": skipna}), "random halves of the trials")
 
     def drawn_ceilings(self, drawn: Drawn, assembly: xr.DataArray, skipna: bool = False) -> dict[str, Any]:
-        """The ceiling in every draw of stimuli and subjects, which are counted as in :meth:`draws`.
+        """The ceiling in every draw of stimuli and subjects, which are weighted as in :meth:`drawn_values`.
 
-        Without ``skipna``, a draw whose first half lacks what its second defines is undefined.
+        Without ``skipna``, a draw is undefined if its first half lacks a cell of the second.
         """
         trials = _Trials(assembly)
         return self._in_draws(drawn, assembly, trials, self._halves(trials), complete=not skipna)
@@ -167,7 +167,7 @@ class ChoiceSignature(WithCeiling):
         return {"values": drawn.in_passes(of_draws)}
 
     def _halves(self, trials: "_Trials") -> tuple[np.ndarray, np.ndarray]:
-        """Whether each trial counts in the first and in the second half, drawn as Brain-Score does."""
+        """Masks of the answered trials in the first and the second half, drawn as in Brain-Score."""
         rng = np.random.RandomState(self.random_state)
         n = len(trials.answered)
         orders = np.stack([rng.permutation(n) for _ in range(self.repetitions)])
@@ -190,11 +190,11 @@ I1n = partial(ChoiceSignature, "i1n")  # the same, relative to the other images 
 I2 = partial(ChoiceSignature, "i2")  # d' of each image against each distractor
 I2n = partial(ChoiceSignature, "i2n")  # the same, relative to the other images of its object
 O1 = partial(ChoiceSignature, "o1")  # d' of each object, averaged over distractors
-O2 = partial(ChoiceSignature, "o2")  # d' of each object against each other
+O2 = partial(ChoiceSignature, "o2")  # d' of each object against each other object
 
 
 class _Trials:
-    """Trials as integer codes of images and objects, which are those of a model where one is given."""
+    """Trials as integer codes of images and objects, among those of a model if given."""
 
     def __init__(
         self, trials: xr.DataArray, images: np.ndarray | None = None, objects: np.ndarray | None = None
@@ -211,7 +211,7 @@ class _Trials:
                 f"{int(strange.sum())} trials chose an object that was neither sample_obj nor dist_obj, for "
                 f"{listed(pd.unique(stimuli[strange]), STIMULUS)}"
             )
-        # One column at a time: text as Python's strings, to be told apart, is many times as large as its codes.
+        # One column at a time, because text as Python strings takes many times the memory of its codes.
         of_image = pd.factorize(stimuli, use_na_sentinel=False)
         of_object = [pd.factorize(column, use_na_sentinel=False) for column in (truth, chosen, sample, distractor)]
         shown, given = np.asarray(of_image[1]), [np.asarray(labels) for _, labels in of_object]
@@ -228,7 +228,7 @@ class _Trials:
         differ = truth_of_image[stimulus] != what[0]
         if differ.any():
             raise ValueError(f"target has more than one truth for {listed(pd.unique(stimuli[differ]), STIMULUS)}")
-        # A trial without an answer weighs nothing, whatever object stands in for it.
+        # A trial without an answer has weight 0, so its object code does not matter.
         self.codes = (truth_of_image, stimulus, np.maximum(what[1], 0), what[2], what[3])
 
 
@@ -248,5 +248,5 @@ def _compared(source: xr.DataArray, target: xr.DataArray) -> tuple[np.ndarray, _
 
 
 def _codes(codes: np.ndarray, labels: Any, among: np.ndarray) -> np.ndarray:
-    """Codes of ``labels`` as codes of the same labels ``among`` others, -1 where there is none."""
+    """Codes of ``labels`` translated to positions ``among`` other labels, -1 for labels not among them."""
     return pd.Index(among).get_indexer(pd.Index(labels)).astype(np.int32)[codes]

@@ -1,4 +1,4 @@
-"""Accuracies in several conditions of the images, such as altered or occluded ones: a model's against people's."""
+"""Comparison of a model's and people's accuracies between conditions, such as altered or occluded images."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,22 +22,22 @@ _CONDITION = ["occluder_type", "occluder_color"]
 
 @dataclass(frozen=True)
 class BakerAccuracyDelta(WithCeiling):
-    r"""Whether an altered image costs a model as much accuracy as it costs people.
+    r"""Similarity of the accuracy that an image alteration costs a model and people.
 
     .. math:: \max(0, 1 - |h - m| / |h|)
 
-    with the model's drop ``m`` from the first of the ``image_types`` to the second (accuracies averaged over the
-    categories ``animal``), and the mean drop ``h`` of a random half of the subjects. The value is the mean over
-    ``splits`` halves, the error their population standard deviation, and ``raw`` has one value a split.
+    Here ``m`` is the model's drop in accuracy from the first of the ``image_types`` to the second (averaged over the
+    categories ``animal``), and ``h`` is the mean drop of a random half of the subjects. The score is the mean over
+    ``splits`` halves, its error their population standard deviation, and ``raw`` has one value per split.
 
-    A trial without a response (NaN) is left out. A subject who lacks one of the image types is left out of every half,
-    and counted in ``n_undefined``, ``n_units`` being all subjects. A half whose drop is 0 counts 0,
-    unless no half drops: then there is nothing to compare with, and the score is NaN.
+    Trials without a response (NaN) are left out. A subject without trials of an image type is left out of every half
+    and counted in ``n_undefined``; ``n_units`` counts all subjects. A half whose drop is 0 scores 0. If no half drops,
+    there is nothing to compare with, and the score is NaN.
 
     Args:
-        image_types: the whole images and the altered ones, e.g. ``["w", "f"]``.
-        splits: how many random halves of the subjects.
-        random_state: their seed.
+        image_types: the types of whole and of altered images, e.g. ``["w", "f"]``.
+        splits: number of random halves of the subjects.
+        random_state: seed of the halves.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Raises:
@@ -66,7 +66,7 @@ class BakerAccuracyDelta(WithCeiling):
         """Compares a model with people.
 
         Args:
-            source: the model's choices, one a presentation, with ``image_type`` and ``animal``, which is the truth.
+            source: the model's choices, one per presentation, with ``image_type`` and ``animal``, which is the truth.
             target: whether people were right (1) or wrong (0), with ``image_type`` and ``subject``.
 
         Raises:
@@ -87,20 +87,20 @@ class BakerAccuracyDelta(WithCeiling):
         return over_halves(raw, "max(0, 1-|h-m|/|h|)", self.provenance(), mask)
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
-        """How near the drops of two halves of the people are: ``2c/(1+c)`` of each split, the median over splits.
+        """Similarity of the drops of two halves of the people: ``2c/(1+c)`` per split, then the median over splits.
 
         Args:
             assembly: as ``target``.
 
         Raises:
-            ValueError: a coordinate or an image type is missing, or there is one subject only.
+            ValueError: a coordinate or an image type is missing, or there is only one subject.
         """
         drops, mask, first = self._people(assembly, "assembly")
         raw = self.run(delta_reliability, drops, mask, first)
         return over_halves(raw, "2c/(1+c)", self.provenance(ceiling={}), mask, center="median")
 
     def _people(self, assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The drop of each person, a mask of those who have one, and who is in the first half of each split."""
+        """The drop of each person, a mask of defined drops, and a mask of the first half in each split."""
         assembly = one_choice(assembly, what)
         mask = answered(assembly.values)
         right = np.where(mask, np.where(mask, assembly.values, 0).astype(float) != 0, np.nan)
@@ -111,7 +111,7 @@ class BakerAccuracyDelta(WithCeiling):
     def _drops(
         self, assembly: xr.DataArray, right: np.ndarray, groups: np.ndarray, what: str
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Accuracy on the first image type minus that on the second, for every group; NaN where it lacks one."""
+        """Accuracy on the first image type minus that on the second, per group; NaN if a type is missing."""
         types = coordinate(assembly, "image_type", PRESENTATION, what)
         missing = [name for name in self.image_types if name not in set(types)]
         if missing:
@@ -126,11 +126,11 @@ class BakerAccuracyDelta(WithCeiling):
 
 
 class ConditionAccuracySimilarity(InPrecision, WithCeiling):
-    """Correlation over kinds of occluders of a model's accuracy with each person's.
+    """Correlation, over occluder conditions, of a model's accuracy with each person's.
 
-    Pearson's r over the conditions that a person has done, each combination of ``occluder_type`` and
-    ``occluder_color``; images that are wholly visible do not count. The value is the mean over people, the error its
-    standard error, and ``raw`` has one correlation a person. A person for whom it is undefined (equal accuracies in all
+    Pearson's r is computed over the conditions that a person has done, which are the combinations of ``occluder_type``
+    and ``occluder_color``; fully visible images do not count. The score is the mean over people, its error the standard
+    error, and ``raw`` has one correlation per person. A person with an undefined correlation (equal accuracies in all
     conditions on either side) is left out and counted in ``n_undefined``.
 
     Args:
@@ -161,13 +161,13 @@ class ConditionAccuracySimilarity(InPrecision, WithCeiling):
         return self._correlations(_by_condition(target, right, "target"), _people(target, "target"), None)
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
-        """How well the mean accuracies of the other people predict those of each.
+        """How well the mean accuracies of the other people predict each person's.
 
         Args:
             assembly: as ``target``.
 
         Raises:
-            ValueError: a coordinate is missing, or there is one person only.
+            ValueError: a coordinate is missing, or there is only one person.
         """
         each = _people(assembly, "assembly")
         if len(each) < 2:
@@ -189,12 +189,12 @@ class ConditionAccuracySimilarity(InPrecision, WithCeiling):
 
 
 def _people(trials: xr.DataArray, what: str) -> pd.DataFrame:
-    """Each person's accuracy in every condition, from their own trials."""
+    """Each person's accuracy per condition, from their own trials."""
     return _by_condition(trials, quantity(trials, "human_accuracy", PRESENTATION, what), what)
 
 
 def _by_condition(trials: xr.DataArray, right: np.ndarray, what: str) -> pd.DataFrame:
-    """Accuracies (people, conditions) of the trials on occluded objects; NaN where a person has none."""
+    """Accuracies (people, conditions) on occluded images; NaN where a person has no trials."""
     columns = {name: coordinate(trials, name, PRESENTATION, what) for name in (SUBJECT, *_CONDITION)}
     occluded = quantity(trials, "visibility", PRESENTATION, what) < 1
     table = pd.DataFrame({**columns, "right": right.astype(float)})[occluded]

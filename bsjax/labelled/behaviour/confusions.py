@@ -1,4 +1,4 @@
-"""Confusions of choices by a model and by people, and how accuracy follows the task."""
+"""Similarity of confusions, and of accuracies by task, between a model and people."""
 
 from abc import abstractmethod
 from typing import Any
@@ -23,29 +23,29 @@ from bsjax.metrics.behaviour.confusions import (
 
 
 class _OfPeople(InPrecision, WithCeiling):
-    """What is compared with all people together."""
+    """The base class of comparisons with the pooled trials of all people."""
 
     @abstractmethod
     def _halves(
         self, assembly: xr.DataArray, truth: np.ndarray, choice: np.ndarray, who: np.ndarray, first: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The correlation of the halves of each split, and a mask of the trials that count."""
+        """The correlation of the halves in each split, and a mask of the trials that count."""
 
     def ceiling(self, assembly: xr.DataArray, splits: int = SPLITS, random_state: int = 0) -> Score:
-        """How reliable it is of people: halves of the subjects, corrected by Spearman-Brown.
+        """The reliability of people: the correlation between halves of the subjects, corrected by Spearman-Brown.
 
-        Of accuracies in tasks, a split is over the tasks that both halves have done.
+        For accuracies in tasks, a split is over the tasks that both halves have done.
 
         Args:
             assembly: as ``human_assembly``, with ``subject_id``.
-            splits: how many random halvings of the subjects.
-            random_state: their seed.
+            splits: number of random halvings of the subjects.
+            random_state: seed of the halvings.
 
         Returns:
             The reliability ``2r/(1+r)`` with the mean ``r`` of the splits, whose correlations are in ``raw``.
 
         Raises:
-            ValueError: a coordinate is missing, or there is one subject only.
+            ValueError: a coordinate is missing, or there is only one subject.
         """
         require(assembly, {PRESENTATION: [*self.needs, "subject_id"]}, "assembly")
         answers = _answers(assembly, "assembly")
@@ -56,25 +56,21 @@ class _OfPeople(InPrecision, WithCeiling):
         return reliability(raw, made, mask)
 
     def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw; a correlation of ``m`` numbers has ``m - 2`` degrees of freedom at most."""
+        """Its values in every draw; a correlation of ``m`` numbers has at most ``m - 2`` degrees of freedom."""
         return super().drawn_values(drawn, *assemblies) | {"dof": max(self._numbers(assemblies[-1]) - 2, 1)}
 
     def drawn_ceilings(self, drawn: Drawn, *assemblies: xr.DataArray, **settings: Any) -> dict[str, Any]:
-        """The same of its ceiling."""
+        """Its ceilings in every draw, with degrees of freedom as in ``drawn_values``."""
         return super().drawn_ceilings(drawn, *assemblies, **settings) | {
             "dof": max(self._numbers(assemblies[-1]) - 2, 1)
         }
 
     @abstractmethod
     def _numbers(self, people: xr.DataArray) -> int:
-        """How many numbers it correlates."""
+        """The number of values that are correlated."""
 
     def _labels(self, probabilities: xr.DataArray, people: xr.DataArray) -> np.ndarray:
-        """The labels, which are those of both sides, and of which a stimulus has one.
-
-        Raises:
-            ValueError: a coordinate is missing, labels differ, or a stimulus has several.
-        """
+        """The labels; refuses missing coordinates, other labels on one side, and stimuli with several labels."""
         require(people, {PRESENTATION: self.needs}, "human_assembly")
         require(probabilities, {PRESENTATION: self.needs_of_source}, "probabilities")
         refuse_other_truths(
@@ -96,11 +92,11 @@ class _OfPeople(InPrecision, WithCeiling):
 
 
 class ConfusionSimilarity(_OfPeople):
-    """Whether a model makes people's errors: Pearson correlation of the counts of every wrong choice for every label.
+    """Similarity of a model's errors to people's: Pearson correlation of the counts of each wrong choice per label.
 
-    Trials of all subjects are pooled. A trial whose prediction is none of the model's choices (a missed response, NaN)
-    is left out and counted in ``n_undefined``, ``n_units`` being all trials. NaN where either side makes no error, or
-    all equally often.
+    Trials of all subjects are pooled. A trial whose prediction is not among the model's choices (a missed response,
+    NaN) is left out and counted in ``n_undefined``; ``n_units`` counts all trials. The score is NaN if either side
+    makes no errors, or makes all errors equally often.
 
     Args:
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
@@ -126,7 +122,7 @@ class ConfusionSimilarity(_OfPeople):
 
         Args:
             probabilities: the model's (presentation, choice), with ``image_label`` and ``choice``.
-            human_assembly: one trial a presentation, with ``image_label`` and ``prediction``.
+            human_assembly: one trial per presentation, with ``image_label`` and ``prediction``.
 
         Raises:
             ValueError: a coordinate is missing, the model's choices are not people's labels, or a stimulus has several
@@ -151,13 +147,13 @@ class ConfusionSimilarity(_OfPeople):
 
 
 class TasksConsistency(_OfPeople):
-    """Whether a model finds the same tasks hard as people: Pearson correlation over tasks of their accuracies.
+    """Similarity of the difficulty of tasks for a model and people: Pearson correlation of accuracies over tasks.
 
     People's ``task``, e.g. ``"occlusion_few_large_blobs_high"``, is matched with the model's stimuli by
     ``manipulation`` and ``manipulation_details``, e.g. ``("occluder", "fewlarge-high")``; several tasks may be matched
-    with the same stimuli. A trial without a response (NaN) is left out and counted in ``n_undefined``, ``n_units``
-    being all trials; any other prediction than the label is wrong. NaN where either side is equally accurate in all
-    tasks.
+    with the same stimuli. A trial without a response (NaN) is left out and counted in ``n_undefined``; ``n_units``
+    counts all trials. Any prediction other than the label is wrong. The score is NaN if either side is equally accurate
+    in all tasks.
 
     Args:
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
@@ -175,10 +171,10 @@ class TasksConsistency(_OfPeople):
         Args:
             probabilities: the model's (presentation, choice), with ``image_label``, ``manipulation``,
                 ``manipulation_details`` and ``choice``.
-            human_assembly: one trial a presentation, with ``image_label``, ``prediction`` and ``task``.
+            human_assembly: one trial per presentation, with ``image_label``, ``prediction`` and ``task``.
 
         Returns:
-            The correlation; ``raw`` has both accuracies of every task.
+            The correlation; ``raw`` has both sides' accuracies in every task.
 
         Raises:
             ValueError: a coordinate is missing, the model's choices are not people's labels, the model has no stimulus
@@ -224,7 +220,7 @@ _DETAILS = {name: name for name in ("heavy", "light", "highpass", "lowpass")} | 
 
 
 def stimuli_of_task(task: str) -> tuple[str, str]:
-    """The ``manipulation`` and ``manipulation_details`` of the stimuli of one of people's tasks.
+    """The ``manipulation`` and ``manipulation_details`` of the stimuli of a task in people's data.
 
     Raises:
         ValueError: the task names no manipulation.
@@ -253,7 +249,7 @@ def _answers(assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray]
 
 
 def _confusions(truth: np.ndarray, choice: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, ...]:
-    """What was shown and what was chosen as codes of labels, and a weight of 0 where either is none of them."""
+    """Shown and chosen labels as codes, and a weight of 0 where either is not among the labels."""
     codes = [pd.Index(labels, dtype=object).get_indexer(pd.Index(side, dtype=object)) for side in (truth, choice)]
     mask = (codes[0] >= 0) & (codes[1] >= 0)
     return *(np.where(mask, code, 0) for code in codes), mask.astype(float)

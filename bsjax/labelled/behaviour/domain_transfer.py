@@ -1,4 +1,4 @@
-"""Transfer of read-outs: categories read out in one domain of images, tested in others."""
+"""Transfer of read-outs from one domain of images to others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,23 +27,23 @@ class _Images(NamedTuple):
 
 @dataclass(frozen=True)
 class DomainTransferAccuracy(Metric):
-    """Two-alternative accuracy, on images of several domains, of a linear read-out that is fitted in one of them.
+    """Two-alternative accuracy, in several domains of images, of a linear read-out that is fitted in one of them.
 
-    In each split a ridge classifier of standardised recordings (``bsjax.metrics.behaviour.two_afc``) is fitted to the
-    images of the training domain but ``test_images``, which are drawn with equal shares of the categories. It is tested
-    on those, on as many images of each other domain, drawn likewise, and in the domains of ``matched`` on the images
-    with the backgrounds of the test images of the training domain, so that no background is ever trained and tested.
+    In each split, a ridge classifier of standardised recordings (``bsjax.metrics.behaviour.two_afc``) is fitted to the
+    images of the training domain, except for ``test_images`` held-out images with equal shares of the categories. It is
+    tested on these, and on as many images of each other domain, drawn in the same way. In ``matched`` domains, it is
+    tested on the images with the backgrounds of the held-out images, so that no background is in training and test.
 
-    The score is the mean over domains of the mean over splits, by chance 0.5; ``raw`` has (split, domain). The error is
+    The score is the mean over domains of the mean over splits; chance is 0.5. ``raw`` is (split, domain). The error is
     the standard deviation over domains, as in Brain-Score.
 
     Args:
-        train_domain: the domain that is trained on.
+        train_domain: the training domain.
         matched: domains whose test images are chosen by their background.
-        splits: how many.
-        test_images: how many images of a domain are tested in a split.
-        alphas: penalties, of which leave-one-out errors on the training images choose one.
-        seed: of the splits.
+        splits: number of splits.
+        test_images: number of test images per domain and split.
+        alphas: penalties, chosen by leave-one-out errors on the training images.
+        seed: seed of the splits.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Source: Igusti Bagus, Marques, Sanghavi, DiCarlo & Schrimpf 2022.
@@ -68,14 +68,14 @@ class DomainTransferAccuracy(Metric):
         keep(self, matched=tuple(self.matched), alphas=tuple(map(float, self.alphas)))
 
     def __call__(self, recordings: xr.DataArray) -> Score:
-        """Score.
+        """Scores how well a read-out of recordings transfers between domains.
 
         Args:
             recordings: (presentation, neuroid) with ``domain``, ``object_label`` and, for ``matched`` domains,
                 ``background_id`` (0 for none).
 
         Raises:
-            ValueError: a coordinate is missing, a domain has too few images, or categories that are not trained.
+            ValueError: a coordinate is missing, a domain has too few images, or categories are tested without training.
         """
         recordings = two_dimensional(recordings, "recordings")
         if drawn_from(STIMULUS) in recordings.coords:
@@ -107,7 +107,7 @@ class DomainTransferAccuracy(Metric):
         return _Images(np.searchsorted(trained, label), background, rows), len(trained)
 
     def splits_of(self, recordings: xr.DataArray) -> ReadoutSplits:
-        """The rows of ``recordings`` that each split trains on and tests, as :meth:`__call__` draws them."""
+        """The training and test rows of ``recordings`` in each split, as drawn by :meth:`__call__`."""
         return self._rows(self._images(recordings)[0])
 
     def _rows(self, images: _Images) -> ReadoutSplits:
@@ -136,7 +136,7 @@ class DomainTransferAccuracy(Metric):
         return ReadoutSplits(train.astype(np.int32), test, mask)
 
     def _draw(self, name: str, rows: np.ndarray, labels: np.ndarray, random: np.random.RandomState) -> list[np.ndarray]:
-        """As many rows for each split, with equal shares of the categories."""
+        """``test_images`` rows for each split, with equal shares of the categories."""
         if len(rows) == self.test_images:
             return [rows] * self.splits
         if len(rows) < self.test_images:

@@ -1,4 +1,4 @@
-"""Error patterns of observers: confusions of objects, accuracy by condition, images on which model and people part."""
+"""Error patterns: confusions of objects, accuracy by condition, and images on which model and people diverge."""
 
 import re
 from collections.abc import Iterable
@@ -23,16 +23,16 @@ _NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 
 
 def confusion_matrix(choices: xr.DataArray) -> xr.DataArray:
-    """How often each object is taken for each: the share of the trials of a truth with each response.
+    """The confusion matrix: the share of each response among the trials of each true object.
 
-    Trials of all subjects count alike; those without a response (NaN, None) do not.
+    Trials are pooled over subjects; trials without a response (NaN, None) are left out.
 
     Args:
-        choices: one a presentation, with ``stimulus_id`` and ``truth``.
+        choices: one per presentation, with ``stimulus_id`` and ``truth``.
 
     Returns:
-        (truth, response), float64: rows sum to 1. Objects come in the same order on both, then the responses that are
-        no object, such as "na". Coordinate ``n`` on truth: the number of trials.
+        (truth, response), float64: rows sum to 1. Both axes have the objects in the same order, followed by responses
+        that are no object, such as "na". Coordinate ``n`` on truth: the number of trials.
 
     Raises:
         ValueError: a coordinate is missing, a stimulus has several truths, or there is no response.
@@ -59,12 +59,12 @@ def accuracy_by_condition(choices: xr.DataArray) -> xr.DataArray:
     """Share of right answers of each subject in each condition.
 
     Args:
-        choices: one a presentation, with ``stimulus_id``, ``truth`` and ``condition``; with ``subject``, or of one
-            observer.
+        choices: one per presentation, with ``stimulus_id``, ``truth`` and ``condition``; and with ``subject`` if there
+            are several observers.
 
     Returns:
-        (condition, subject), float64, NaN for a condition that a subject has not done; conditions in the order of the
-        numbers in them. Without a coordinate ``subject`` there is one, ``""``.
+        (condition, subject), float64, NaN for conditions that a subject has not done. Conditions are sorted by the
+        numbers in their names. Without a coordinate ``subject``, there is one subject, ``""``.
 
     Raises:
         ValueError: a coordinate is missing, a stimulus of a condition has several truths, or there is no response.
@@ -87,17 +87,18 @@ def accuracy_by_condition(choices: xr.DataArray) -> xr.DataArray:
 
 
 def divergence(model: xr.DataArray, people: xr.DataArray) -> xr.DataArray:
-    """By how much a model is right more often than people on each image: 1 where only it is right, -1 where only they.
+    """Difference in accuracy between a model and people on each image: 1 if only it is right, -1 if only they are.
 
     Args:
-        model: its choices, one an image, with ``stimulus_id`` and ``truth``; with ``condition`` if people's have it.
-        people: theirs, with ``subject`` in any number for an image.
+        model: its choices, one per image, with ``stimulus_id`` and ``truth``, and with ``condition`` if ``people``
+            have it.
+        people: people's choices, any number per image, with the same coordinates.
 
     Returns:
-        (presentation), float64, the farthest from 0 first, equal ones by condition and stimulus. Coordinates:
-        ``stimulus_id``, ``truth``, ``condition`` if there is one, ``response`` of the model, ``people_right``, the
-        share of people who are right, ``people_response``, what most of them say (the first by name of equally
-        frequent ones), and ``n_people``.
+        (presentation), float64, sorted by distance from 0, the largest first, then by condition and stimulus.
+        Coordinates: ``stimulus_id``, ``truth``, ``condition`` if given, the model's ``response``, ``people_right`` (the
+        share of people who are right), ``people_response`` (their most frequent response; the first by name among
+        equally frequent ones), and ``n_people``.
 
     Raises:
         ValueError: a coordinate is missing, the model has several answers to one image, the two hold different images,
@@ -129,7 +130,7 @@ def divergence(model: xr.DataArray, people: xr.DataArray) -> xr.DataArray:
 
 
 def in_order(conditions: Iterable[object]) -> list:
-    """Conditions in the order of the numbers in them, and of the text between.
+    """Conditions sorted by the numbers in their names, and by the text between the numbers.
 
     Example:
         >>> in_order(["c100", "c5", "inf", "c10"])

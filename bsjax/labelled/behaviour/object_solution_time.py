@@ -1,4 +1,4 @@
-"""Object solution times: whether a model's recordings solve images in the order in which the brain does."""
+"""Object solution times: whether a model and the brain solve images in the same order."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,21 +37,21 @@ _LABEL = "image_label"
 class OSTCorrelation(CrossValidated):
     """Rank correlation of a model's object solution times with measured ones.
 
-    In each split and time bin, a softmax read-out of the model's recordings is fitted on the training images; it gives
-    the test images choice probabilities, and these a d' (``I1``). An image's solution time is when that d' first
-    reaches the level that the brain's did when it solved the image (``i1`` of the target), by linear interpolation
-    between time bins. The score is the Spearman correlation with the measured times over the test images that both
-    solve, averaged over splits; ``raw`` has one correlation per split.
+    In each split and time bin, a softmax read-out of the model's recordings is fitted on the training images. Its
+    choice probabilities for the test images give a d' per image (``I1``). An image's solution time is when that d'
+    first reaches the d' of the brain at its own solution time (``i1`` of the target), by linear interpolation between
+    time bins. The score is the Spearman correlation with the measured times over the test images that both solve,
+    averaged over splits; ``raw`` has one correlation per split.
 
-    What is missing: an image whose measured time or level is NaN, or that the model never solves, is left out. A model
-    that does not change over time (or has a single time bin) solves all images at once or never: its score is NaN. An
-    object without test images in a split gives no false alarms there, and d' leaves it out.
+    Images are left out if their measured time or level is NaN, or if the model never solves them. A model that does not
+    change over time (or has a single time bin) solves all images at once or never, so its score is NaN. An object
+    without test images in a split gives no false alarms there, and d' leaves it out.
 
     Args:
         crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random splits of 90 % to 10 % of the
             images, not stratified, seed 1.
         decoder: the read-out, or its settings.
-        seed: of its initial weights and of the order in which it goes through the images.
+        seed: seed of its initial weights and of the order of its training images.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Source: Kar et al. 2019; Kubilius & Schrimpf et al. 2019.
@@ -75,7 +75,7 @@ class OSTCorrelation(CrossValidated):
         keep(self, crossvalidation=CrossValidation.from_kwargs(kwargs, test_size=0.1), decoder=decoder)
 
     def __call__(self, source_recordings: xr.DataArray, target_osts: xr.DataArray) -> Score:
-        """Scores how well the order of the model's solution times predicts that of the measured ones.
+        """Scores how well the order of the model's solution times agrees with that of the measured ones.
 
         Args:
             source_recordings: (presentation, neuroid, time_bin) with ``stimulus_id``, ``image_label`` (the object) and
@@ -100,7 +100,7 @@ class OSTCorrelation(CrossValidated):
         thresholds = quantity(target_osts, "i1", "presentation", "target_osts")
         train, test = self._masks(target_osts, objects, labels)
         recordings = float_values(at_positions(source, {TIME_BIN: order}), "source_recordings")
-        with precision(self.dtype):  # in which what is drawn stays on the device
+        with precision(self.dtype):  # random arrays stay on the device
             weights, visits = (_key(part) for part in np.random.RandomState(self.seed).randint(2**31, size=2))
             orders = compiled(epoch_orders, n=len(labels), epochs=self.decoder.epochs)(visits)
             start = compiled(initial_weights, features=source.sizes["neuroid"], classes=len(objects))(weights)
@@ -112,7 +112,7 @@ class OSTCorrelation(CrossValidated):
         return over_splits(raw, {}, self.provenance(), formula="ρ", shared=shared)
 
     def _masks(self, target: xr.DataArray, objects: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which images train and test in each split."""
+        """Masks of the training and test images in each split."""
         splits = self.crossvalidation.of(target, "target_osts")
         train, test = np.zeros((2, len(splits), len(labels)), bool)
         for i, rows in enumerate(splits):
@@ -128,12 +128,12 @@ class OSTCorrelation(CrossValidated):
 
 
 def _key(seed: np.integer) -> jax.Array:
-    with jax.transfer_guard_host_to_device("allow"):  # the seed
+    with jax.transfer_guard_host_to_device("allow"):  # for the seed
         return jax.random.key(seed)
 
 
 def _labels(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
-    """The objects, and the object of each image as a position among them."""
+    """The objects, and each image's object as a position among them."""
     labels = coordinate(source, _LABEL, "presentation", "source_recordings")
     if "truth" in source.coords:
         differ = coordinate(source, "truth", "presentation", "source_recordings") != labels

@@ -1,4 +1,4 @@
-"""Choice probabilities read out of a model's features by logistic regression."""
+"""Choice probabilities from a model's features by logistic regression."""
 
 from __future__ import annotations
 
@@ -21,18 +21,16 @@ _FITTED = "what the read-out is fitted to"
 
 
 class ProbabilityReadout:
-    """A linear read-out of labels, fitted to features: standardised, then multinomial logistic regression.
+    """A linear read-out of labels: standardisation of the features, then multinomial logistic regression.
 
     Args:
-        features: (presentation, neuroid), with the label of each presentation as a coordinate. A stimulus may come
-            several times.
+        features: (presentation, neuroid), with the label of each presentation as a coordinate. Stimuli may repeat.
         label: name of that coordinate.
-        c: inverse strength of the penalty; that of Brain-Score.
+        c: inverse strength of the penalty; the default is that of Brain-Score.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Raises:
-        ValueError: the coordinate is missing, a label is missing, there are fewer than two labels, or features are not
-            finite.
+        ValueError: the coordinate or a label is missing, there are fewer than two labels, or features are not finite.
 
     Example:
         >>> features = xr.DataArray([[1.0], [2.0], [-1.0], [-2.0]], dims=["presentation", "neuroid"], coords={
@@ -46,7 +44,7 @@ class ProbabilityReadout:
         self, features: xr.DataArray, label: str = "image_label", c: float = 1e-3, dtype: str | None = None
     ) -> None:
         labels = coordinate(features, label, "presentation", _FITTED)
-        codes, choices = pd.factorize(labels)  # in the order in which they come, as in Brain-Score
+        codes, choices = pd.factorize(labels)  # in order of first occurrence, as in Brain-Score
         if len(choices) < 2:
             raise ValueError(
                 f"the stimuli to fit all have the {label} {choices[0]!r}; there must be at least two labels"
@@ -63,11 +61,11 @@ class ProbabilityReadout:
         """The probability of every label for every presentation.
 
         Args:
-            features: (presentation, neuroid), of the units it was fitted to.
+            features: (presentation, neuroid), of the units that the read-out was fitted to.
 
         Returns:
-            Dims ``(presentation, choice)``, with the coordinates of the presentations and ``choice``, the labels in
-            the order in which they came first when it was fitted. A row sums to 1.
+            Dims ``(presentation, choice)``, with the coordinates of the presentations, and the labels as ``choice`` in
+            the order of their first occurrence in the fit. Rows sum to 1.
 
         Raises:
             ValueError: another number of units, or features that are not finite.

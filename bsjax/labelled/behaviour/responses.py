@@ -1,4 +1,4 @@
-"""Labelled responses as arrays: which of them are right, laid out by condition, observer and stimulus."""
+"""Labelled responses as arrays of right answers by condition, observer and stimulus."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from bsjax.labelled.align import STIMULUS, coordinate, listed, require, with_dim
 
 PRESENTATION, SUBJECT, TRUTH, CONDITION = "presentation", "subject", "truth", "condition"
 NAMES = {"stimuli": STIMULUS, "subjects": SUBJECT}
-"""What the identifiers of trials are called of which draws are taken."""
+"""The coordinate of trials that identifies each drawn factor."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,12 @@ class Observers:
     """Answers of several observers to the same trials.
 
     Attributes:
-        right: 1 where an observer is right, else 0: ``(conditions, observers, trials)``, short conditions padded.
+        right: 1 where an observer is right, else 0: ``(conditions, observers, trials)``, padded to the longest
+            condition.
         present: True where an observer has answered.
-        names: of the observers.
+        names: names of the observers.
         stimuli: identifiers of the stimuli.
-        shown: the place among ``stimuli`` of each trial's, ``(conditions, trials)``; -1 where a condition is padded.
+        shown: the position in ``stimuli`` of each trial's stimulus, ``(conditions, trials)``; -1 in the padding.
     """
 
     right: np.ndarray
@@ -37,10 +38,10 @@ class Observers:
 
 
 def one_choice(assembly: xr.DataArray, what: str) -> xr.DataArray:
-    """The assembly with presentation as its one dimension; a ``choice`` dimension of length 1 is dropped.
+    """The assembly with presentation as its only dimension; a ``choice`` dimension of length 1 is dropped.
 
     Raises:
-        ValueError: other dimensions, or several choices a presentation.
+        ValueError: other dimensions, or several choices per presentation.
     """
     if "choice" in assembly.dims and assembly.sizes["choice"] == 1:
         assembly = assembly.isel(choice=0, drop=True)
@@ -51,7 +52,7 @@ def one_choice(assembly: xr.DataArray, what: str) -> xr.DataArray:
 
 
 def chosen(probabilities: xr.DataArray, what: str) -> np.ndarray:
-    """The most probable choice of every presentation (the first of equally probable ones).
+    """The most probable choice of every presentation; the first among equally probable ones.
 
     Raises:
         ValueError: dimensions other than presentation and choice, or probabilities that are NaN.
@@ -64,13 +65,13 @@ def chosen(probabilities: xr.DataArray, what: str) -> np.ndarray:
 
 
 def answered(responses: ArrayLike, no_response: Collection[str] = ()) -> np.ndarray:
-    """Where there is a response: not NaN, None or NaT, and none of the words for no response."""
+    """Mask of given responses: not NaN, None or NaT, and not among the words for no response."""
     values = pd.Series(np.asarray(responses), dtype=object)
     return (values.notna() & ~values.isin(list(no_response))).to_numpy()
 
 
 def equal(responses: ArrayLike, truth: ArrayLike) -> np.ndarray:
-    """Where a response is the truth."""
+    """Mask of responses that equal the truth."""
     return np.asarray(np.asarray(responses, object) == np.asarray(truth, object), bool)
 
 
@@ -82,18 +83,18 @@ def judged_responses(
     observer: str | None = None,
     truth: Any = None,
 ) -> pd.DataFrame:
-    """One row a trial: ``stimulus_id``, the coordinates ``by``, ``response``, ``answered``, ``right`` and ``observer``.
+    """One row per trial: ``stimulus_id``, the coordinates ``by``, ``response``, ``answered``, ``right``, ``observer``.
 
     Args:
-        assembly: one response a presentation, with ``truth``, which is then a column as well.
-        what: the assembly, for messages.
-        by: coordinates to have.
-        no_response: words that are no response.
-        observer: the coordinate of whose response it is; all one observer's if None.
-        truth: a series of it by ``stimulus_id``, in the place of the coordinate.
+        assembly: one response per presentation, with ``truth``, which then becomes a column too.
+        what: the assembly's name in messages.
+        by: coordinates to include.
+        no_response: words that count as no response.
+        observer: the coordinate that names the observer; a single observer if None.
+        truth: a series of truths by ``stimulus_id``, used instead of the coordinate.
 
     Raises:
-        ValueError: a coordinate is missing, or the assembly is not one response a presentation.
+        ValueError: a coordinate is missing, or the assembly does not hold one response per presentation.
     """
     assembly = one_choice(assembly, what)
     names = [STIMULUS, *by, *([TRUTH] if truth is None else []), *([observer] if observer else [])]
@@ -108,15 +109,15 @@ def judged_responses(
 
 
 def refuse_other_truths(tables: Sequence[pd.DataFrame], names: Sequence[str], by: Sequence[str] = ()) -> None:
-    """Refuse tables of responses that disagree, with one another or in themselves, about what was shown.
+    """Refuses tables of responses with different truths for one stimulus, between tables or within one.
 
     Args:
-        tables: with ``stimulus_id``, ``truth`` and the columns of ``by``; one without a truth says nothing.
-        names: of the tables, for messages.
-        by: what tells trials of one stimulus apart, such as conditions, whose truths may differ.
+        tables: with ``stimulus_id``, ``truth`` and the columns of ``by``; tables without a truth are ignored.
+        names: names of the tables in messages.
+        by: columns, such as conditions, that separate trials of one stimulus whose truths may differ.
 
     Raises:
-        ValueError: a stimulus has several truths; the message names it and the first two of them.
+        ValueError: a stimulus has several truths; the message names it and the first two truths.
     """
     trial = [*by, STIMULUS]
     stated = [
@@ -140,7 +141,7 @@ def refuse_other_truths(tables: Sequence[pd.DataFrame], names: Sequence[str], by
 
 
 def truth_table(assembly: xr.DataArray, truth: str = TRUTH) -> pd.DataFrame:
-    """What an assembly says of its stimuli: the columns ``stimulus_id`` and ``truth``, or those of them that it has.
+    """The columns ``stimulus_id`` and ``truth`` of an assembly, or those of them that it has.
 
     Args:
         assembly: with the dimension presentation.
@@ -154,11 +155,11 @@ def truth_table(assembly: xr.DataArray, truth: str = TRUTH) -> pd.DataFrame:
 def laid_out(
     tables: Sequence[pd.DataFrame], names: Sequence[str], by: Sequence[str]
 ) -> tuple[list[Observers], pd.DataFrame]:
-    """Tables of responses as arrays with the same conditions and stimuli in the same places.
+    """Tables of responses as arrays with the same layout of conditions and stimuli.
 
     Args:
         tables: with ``stimulus_id``, the columns of ``by``, ``right``, ``answered`` and ``observer``.
-        names: of the tables, for messages.
+        names: names of the tables in messages.
         by: the columns whose combinations are the conditions; one condition if empty.
 
     Returns:
@@ -174,7 +175,7 @@ def laid_out(
     refuse_other_truths(tables, names, by)
     every, trial = numbered(tables, names, by)
     condition = np.asarray(every.groupby(by, sort=True, dropna=False).ngroup()) if by else np.zeros_like(trial)
-    # Trials are numbered condition by condition, so that a condition's trials follow on its first.
+    # Trials are numbered condition by condition, so the trials of a condition have consecutive numbers.
     first = np.unique(condition, return_index=True)[1]
     least = np.full(len(first), len(trial))
     np.minimum.at(least, condition, trial)
@@ -188,10 +189,10 @@ def laid_out(
 
 
 def refuse_repeated(table: pd.DataFrame, name: str, by: Sequence[str]) -> None:
-    """Refuses a table without trials, or in which an observer answers one twice.
+    """Refuses a table without trials, or with repeated trials of an observer.
 
     Raises:
-        ValueError: it is one.
+        ValueError: the table has no or repeated trials.
     """
     if not len(table):
         raise ValueError(f"{name} holds no trial")
@@ -207,7 +208,7 @@ def refuse_repeated(table: pd.DataFrame, name: str, by: Sequence[str]) -> None:
 def numbered(
     tables: Sequence[pd.DataFrame], names: Sequence[str], by: Sequence[str]
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """The trials of all tables one after the other, and the number of each, condition by condition.
+    """The trials of all tables concatenated, and the number of each trial, condition by condition.
 
     Raises:
         ValueError: two tables hold different trials.
@@ -223,7 +224,7 @@ def numbered(
             only.append(f"{listed(rows.agg(' '.join, axis=1), ' '.join(columns))} only in {name}")
     if only:
         remedies = [remedy(tables[0][column], tables[1][column], names, column) for column in columns]
-        both = " and ".join(names)  # the longest remedy is the one that is particular
+        both = " and ".join(names)  # the longest remedy is the most specific one
         raise ValueError(f"{both} hold different trials: {'; '.join(only)}. {max(remedies, key=len)}")
     return every, trial
 

@@ -1,4 +1,4 @@
-"""Asymmetries of search: how much better the odd item is found in one block than in the other, near to people's."""
+"""Search asymmetries: the difference between two blocks in finding the odd item, compared with people's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bsjax.metrics.behaviour.agreement import value_delta
 
 BLOCKS, OTHERS = ("first", "second"), (1, 5, 11)
 _CELLS = [(block, others) for block in BLOCKS for others in OTHERS]
-# Trapezoids over 1 to 5 and 5 to 11 items: the weights of the differences at 1, 5 and 11.
+# The weights of the differences at 1, 5 and 11 items, from the trapezoidal rule on 1 to 5 and 5 to 11 items.
 _WEIGHTS = np.array([2.0, 5.0, 3.0])
 
 
@@ -28,7 +28,7 @@ class ValueDelta(Metric):
     r"""Nearness of two numbers, :math:`e^{-s |a - b|}`: 1 where they are equal, falling to 0.
 
     Args:
-        scale: how steeply it falls, per unit of the numbers.
+        scale: the rate s at which it falls, per unit of the numbers.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Raises:
@@ -48,7 +48,7 @@ class ValueDelta(Metric):
         keep(self, scale=finite_number(self.scale, "scale"))
 
     def __call__(self, source_value: float, target_value: float) -> Score:
-        """How near the two numbers are; NaN where one is NaN. Two single numbers give no error.
+        """The nearness of the two numbers, without an error; NaN if either is NaN.
 
         Args:
             source_value, target_value: the model's number and the measured one.
@@ -64,18 +64,18 @@ class ValueDelta(Metric):
 class AsymmetryDelta(WithCeiling):
     r"""Nearness of two search asymmetries, exp(-s|a-b|).
 
-    The asymmetry is the integral over 1 to 11 other items of the accuracy in the second block less that in the first,
-    along straight lines between the three numbers of items. An accuracy a is a person's own, averaged over people and
-    corrected for the trials on which they guess: :math:`(a - l/2) / (1 - l)` with the lapse rate l. The error is that
-    of people's integral, the standard error over people, carried over by the delta method. ``raw`` has both integrals.
+    The asymmetry is the integral, over 1 to 11 other items, of the accuracy in the second block minus that in the
+    first, with linear interpolation between the three numbers of items. The accuracy a of each person is corrected for
+    trials on which they guess, :math:`(a - l/2) / (1 - l)` with the lapse rate l, and averaged over people. The error
+    is the standard error over people of their integral, carried over by the delta method. ``raw`` has both integrals.
 
     Args:
         lapse_rate: share of trials on which people guess, from 0 to below 1.
-        scale: s, how steeply the nearness falls; by default as the authors chose.
-        splits: how many times a ceiling halves the trials.
+        scale: the rate s at which nearness falls; the default is the authors' choice.
+        splits: number of halvings of the trials in a ceiling.
 
     Raises:
-        ValueError: the lapse rate is no share.
+        ValueError: the lapse rate is not in this range.
 
     Source: Ferguson et al. (2024), OSF.
 
@@ -102,11 +102,11 @@ class AsymmetryDelta(WithCeiling):
         """Compares a model with all people together.
 
         Args:
-            source, target: one trial a presentation, with ``participant_id``, ``block`` ("first" or "second"),
+            source, target: one trial per presentation, with ``participant_id``, ``block`` ("first" or "second"),
                 ``distractor_nums`` (1, 5 or 11) and ``correct`` (1, 0, or NaN without an answer).
 
         Raises:
-            ValueError: a coordinate is missing, has other values, or a block lacks trials of a number of items.
+            ValueError: a coordinate is missing or has other values, or a block has no trials with a number of items.
         """
         (model, _), (people, error) = (self._integral(*side) for side in ((source, "source"), (target, "target")))
         score = ValueDelta(self.scale)(model, people)
@@ -118,16 +118,16 @@ class AsymmetryDelta(WithCeiling):
         )
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
-        """How near the asymmetries in two halves of the trials are, over many halvings: mean and standard deviation.
+        """Nearness of the asymmetries in two halves of the trials: mean and standard deviation over many halvings.
 
         Args:
             assembly: as ``target``.
 
         Raises:
-            ValueError: a coordinate is missing, or has other values.
+            ValueError: a coordinate is missing or has other values.
         """
         trials = _Trials(assembly, "assembly")
-        # Halved as Brain-Score does, a seed each, so that the numbers are the same.
+        # Halved with Brain-Score's seeds, one per halving, so that the numbers are the same.
         copied = assembly[DRAWN_ROW].values if DRAWN_ROW in assembly.coords else np.arange(trials.n)
         which, different = pd.factorize(copied)
         orders = np.stack([np.random.RandomState(seed).permutation(len(different)) for seed in range(self.splits)])
@@ -141,7 +141,7 @@ class AsymmetryDelta(WithCeiling):
         return mean_and_deviation(halvings, "halvings of the trials", "exp(-s|a-b|)", made, n_units=trials.n)
 
     def _integral(self, assembly: xr.DataArray, what: str) -> tuple[float, float | None]:
-        """The integral of all people together, and its standard error over those who have done everything."""
+        """The integral of all people together, and its standard error over people with trials in all cells."""
         trials = _Trials(assembly, what)
         accuracies = self._accuracies(trials, np.ones((1, trials.n), bool))
         empty = [cell for cell, none in zip(_CELLS, np.isnan(accuracies[0]).all(axis=0), strict=True) if none]
@@ -151,7 +151,7 @@ class AsymmetryDelta(WithCeiling):
         return float(_integrals(accuracies)[0]), error_over(_integrals(accuracies[0][:, None, :]), "people")["error"]
 
     def _accuracies(self, trials: _Trials, kept: np.ndarray) -> np.ndarray:
-        """Corrected accuracies ``(splits, people, cells)`` of the trials that are kept, ``(splits, trials)``."""
+        """Corrected accuracies ``(splits, people, cells)`` of the kept trials, a mask ``(splits, trials)``."""
         splits, size = len(kept), trials.people * len(_CELLS)
         split, trial = np.nonzero(kept & trials.answered)
         where = split * size + trials.cell[trial]
@@ -162,7 +162,7 @@ class AsymmetryDelta(WithCeiling):
 
 
 class _Trials:
-    """Trials as codes of the person and the cell (block and number of other items) together."""
+    """Trials as joint codes of person and cell (block and number of other items)."""
 
     def __init__(self, assembly: xr.DataArray, what: str) -> None:
         require(assembly, {"presentation": AsymmetryDelta.needs}, what)
@@ -181,6 +181,6 @@ class _Trials:
 
 
 def _integrals(accuracies: np.ndarray) -> np.ndarray:
-    """The integral of each split of ``(splits, people, cells)``, of the mean accuracies."""
+    """The integral of each split of ``(splits, people, cells)``, from accuracies averaged over people."""
     mean = nan_mean(np.moveaxis(accuracies, 1, -1)).reshape(-1, len(BLOCKS), len(OTHERS))
     return (mean[:, 1] - mean[:, 0]) @ _WEIGHTS

@@ -1,4 +1,4 @@
-"""Random halves of the subjects, and scores of many of them."""
+"""Random halves of the subjects, and mean scores over them."""
 
 import math
 from dataclasses import replace
@@ -18,13 +18,13 @@ _OPPOSITE = "the halves of all splits correlate by -1, of which 2r/(1+r) is no n
 
 
 def random_halves(observers: np.ndarray, splits: int, random_state: int, what: str) -> np.ndarray:
-    """``(splits, observers)``: True for the observers that are drawn into the first half, the smaller one if odd.
+    """Masks ``(splits, observers)`` of the first half of each split, which is the smaller half for odd numbers.
 
     Args:
-        observers: their names; copies of one have the same, and are in the same half.
-        splits: how many.
-        random_state: their seed.
-        what: for the message.
+        observers: their names; copies of an observer have the same name and stay in the same half.
+        splits: number of splits.
+        random_state: seed of the splits.
+        what: name of the data in messages.
 
     Raises:
         ValueError: fewer than two observers, or no split.
@@ -38,10 +38,10 @@ def random_halves(observers: np.ndarray, splits: int, random_state: int, what: s
 
 
 def over_halves(raw: np.ndarray, formula: str, provenance: Provenance, mask: np.ndarray, **known: Any) -> Score:
-    """The mean of one value a split and their spread, where undefined splits are left out; see ``mean_score``.
+    """The mean of one value per split and their spread, without undefined splits; see ``mean_score``.
 
-    The units of the score are those of a mask, which is True of those that count. Halves that are the same in all
-    splits, as of two subjects, have no spread.
+    The units of the score are those in ``mask``, which is True for the units that count. If the halves are the same in
+    all splits, as for two subjects, there is no spread.
     """
     known |= {"n_units": len(mask), "n_undefined": int((~mask).sum())}
     score = mean_and_deviation(xr.DataArray(raw, dims=["split"]), "splits", formula, provenance, **known)
@@ -49,10 +49,10 @@ def over_halves(raw: np.ndarray, formula: str, provenance: Provenance, mask: np.
 
 
 def reliability(raw: np.ndarray, provenance: Provenance, mask: np.ndarray) -> Score:
-    """Spearman-Brown correction of the mean correlation between halves; undefined splits are left out.
+    """Spearman-Brown correction of the mean correlation between halves, without undefined splits.
 
-    The mean is corrected and not each split: where there is little reliability, a single correlation may be near -1,
-    and its correction without bounds.
+    The mean is corrected rather than each split, because with low reliability a single correlation may be near -1, and
+    its correction unbounded.
     """
     half = over_halves(raw, "2r/(1+r)", provenance, mask)
     r = half.value if half.value > -1 else math.nan

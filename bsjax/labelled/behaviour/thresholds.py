@@ -1,4 +1,4 @@
-"""Perceptual thresholds of a model, fitted to its choices, against the thresholds of human subjects."""
+"""Comparison of a model's perceptual thresholds, fitted to its choices, with those of human subjects."""
 
 import math
 from abc import abstractmethod
@@ -27,14 +27,14 @@ from bsjax.metrics.behaviour.psychometric import (
 from bsjax.metrics.behaviour.thresholds import leave_one_out_similarity, relative_similarity, threshold_elevation
 
 _INFLECTION = "inflection"
-_GREATEST_ACCURACY = 0.97  # a fit has lapses of at least 3 %
+_GREATEST_ACCURACY = 0.97  # fits assume lapses of at least 3 %
 BASELINE, CONDITION = "baseline_assembly", "condition_assembly"
 Thresholds = xr.DataArray | np.ndarray | Sequence[float]
 LeftOut = Literal["each", "drawn"]
 
 
 class AgainstSubjects(WithCeiling):
-    """What compares one number of a model with that of each subject."""
+    """The base class of comparisons of one number of a model with that of each subject."""
 
     @abstractmethod
     def _subjects(self, given: Any, what: str) -> xr.DataArray:
@@ -42,21 +42,21 @@ class AgainstSubjects(WithCeiling):
 
     @abstractmethod
     def _fitted(self, source: Any) -> tuple[float, dict[str, Any]]:
-        """The number of a model, NaN where it has none, and what is known of it."""
+        """The number of a model, NaN if it has none, and details for the provenance."""
 
     def __call__(self, source: Any, target: Any) -> Score:
-        """Scores a model's threshold, or its elevation; 0 with the error 0 where it has none.
+        """Scores a model's threshold, or its elevation; the score is 0 with error 0 if the model has no threshold.
 
         Args:
             source: choice probabilities (presentation, choice) with the coordinates ``image_label`` and the independent
-                variable on presentation and ``choice`` on choice, for an elevation in a dictionary with both
+                variable on presentation and ``choice`` on choice; for an elevation, a dictionary of these for both
                 conditions; or a single number.
-            target: thresholds of the subjects. For an elevation, theirs, or a dictionary of their thresholds,
+            target: thresholds of the subjects; for an elevation, their elevations, or a dictionary of their thresholds
                 ``"baseline_assembly"`` and ``"condition_assembly"``, matched by ``subject``.
 
         Raises:
-            ValueError: coordinates or a condition are missing, levels are no numbers, labels are no choices, no subject
-                has a positive threshold, or subjects differ between conditions.
+            ValueError: coordinates or a condition are missing, levels are not numbers, labels are not among the
+                choices, no subject has a positive threshold, or subjects differ between conditions.
         """
         subjects, known, about = self._subjects(target, "target"), number(source), {}
         if known is None:
@@ -68,18 +68,18 @@ class AgainstSubjects(WithCeiling):
         return replace(score, value=0.0, error=0.0, error_kind="none: there is no threshold to score")
 
     def ceiling(self, assembly: Thresholds | Mapping[str, xr.DataArray], left_out: LeftOut = "each") -> Score:
-        """How close a subject is to the other subjects.
+        """Nearness of each subject's threshold to those of the other subjects.
 
         Args:
-            assembly: of the subjects, as ``target`` of a comparison.
-            left_out: ``"each"`` subject stands in for the model once; ``"drawn"`` draws as many as there are by
-                Brain-Score's seeds, some more than once and others never.
+            assembly: the subjects' thresholds, as ``target`` of a comparison.
+            left_out: ``"each"`` compares every subject once; ``"drawn"`` draws as many subjects with Brain-Score's
+                seeds, some more than once and others never.
 
         Returns:
             The mean over subjects, their population standard deviation as error, and one value per subject in ``raw``.
 
         Raises:
-            ValueError: fewer than two subjects have a threshold, or an unknown way to leave them out.
+            ValueError: fewer than two subjects have a threshold, or an unknown value of ``left_out``.
         """
         subjects = self._subjects(assembly, "assembly")
         if left_out not in ("each", "drawn"):
@@ -100,26 +100,26 @@ class AgainstSubjects(WithCeiling):
 
 @dataclass(frozen=True)
 class Threshold(AgainstSubjects):
-    """How close a model's perceptual threshold is to those of human subjects.
+    """Nearness of a model's perceptual threshold to those of human subjects.
 
     A psychometric function is fitted to the model's share of correct choices per level of the independent variable
     (``bsjax.metrics.psychometric_threshold``). Its threshold ``s`` scores ``max(1 - |t - s| / t, 0)`` against each
-    subject's ``t``. The value is the mean over subjects, the error their population standard deviation, and ``raw`` has
+    subject's ``t``. The score is the mean over subjects, its error their population standard deviation, and ``raw`` has
     one entry per subject.
 
-    Where no function fits (too few correct choices, performance that falls with the variable, an R² below 0.4, a
-    threshold outside of what was measured) the model has no threshold: its score is 0 with the error 0, as in
-    Brain-Score, all subjects count as undefined, ``raw`` is NaN, and ``score.provenance["fit"]`` says why.
+    If no function fits (too few correct choices, performance that falls with the variable, an R² below 0.4, a threshold
+    outside the measured range), the model has no threshold. Its score is then 0 with error 0, as in Brain-Score; all
+    subjects count as undefined, ``raw`` is NaN, and ``score.provenance["fit"]`` says why.
 
-    Presentations whose probabilities or level are NaN are left out (``provenance["presentations_left_out"]`` counts
+    Presentations with NaN probabilities or a NaN level are left out (``provenance["presentations_left_out"]`` counts
     them). Subjects whose threshold is NaN or not positive are left out and counted (``n_undefined``).
 
     Args:
-        independent_variable: the presentation coordinate along which the threshold is sought; numbers.
-        fit_function, fit_inverse_function: the cumulative Gaussian and its inverse; the fit knows no others.
+        independent_variable: the numeric presentation coordinate along which the threshold is fitted.
+        fit_function, fit_inverse_function: the cumulative Gaussian and its inverse; no others are supported.
         threshold_accuracy: the share of correct choices at the threshold, between 0.5 and 0.97, or ``"inflection"``:
-            halfway between the fitted function at the least and at the greatest level.
-        required_accuracy: the least share of correct choices for which a function is fitted; None for no such limit.
+            halfway between the fitted function at the lowest and at the highest level.
+        required_accuracy: the smallest share of correct choices for which a function is fitted; None for no limit.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Source: Wichmann & Hill 2001; Malania, Herzog & Westheimer 2007.
@@ -171,20 +171,20 @@ class Threshold(AgainstSubjects):
         return float(fit.threshold), {"fit": self.verdict(fit), "presentations_left_out": left_out}
 
     def compute_threshold(self, source: xr.DataArray, independent_variable: str | None = None) -> float:
-        """A model's threshold in units of the independent variable; NaN where no function fits."""
+        """A model's threshold in units of the independent variable; NaN if no function fits."""
         return float(self.fit(source, variable=independent_variable)[0].threshold)
 
     def fit(
         self, source: Any, what: str = "source", level: float | None = None, variable: str | None = None
     ) -> tuple[PsychometricFit, int]:
-        """The function fitted to a model's choices, and how many presentations were left out."""
+        """The function fitted to a model's choices, and the number of presentations that were left out."""
         x, correct, trials, left_out = _by_level(source, variable or self.independent_variable, what)
         level = self.level if level is None else level
         arrays = (np.asarray(values, float) for values in (x, correct, trials, level) if values is not None)
         return self.run(psychometric_threshold, *arrays, required_accuracy=self.required_accuracy), left_out
 
     def verdict(self, fit: PsychometricFit) -> str:
-        """How good a fit is, or why it was rejected."""
+        """The quality of a fit, or why it was rejected."""
         threshold, level, r_squared, correct, kept, greatest = (
             float(v) for v in (fit.threshold, fit.level, fit.r_squared, fit.correct, fit.kept, fit.greatest)
         )
@@ -203,10 +203,12 @@ class Threshold(AgainstSubjects):
 
 @dataclass(frozen=True)
 class MeanThreshold(WithCeiling):
-    """Nearness of a model's thresholds to people's, averaged over conditions; the error, over those that have one.
+    """Nearness of a model's thresholds to people's, averaged over conditions.
+
+    The error is the mean of the conditions' errors, where defined.
 
     Args:
-        metric: scores each condition.
+        metric: the metric of each condition.
 
     Example:
         >>> people = xr.DataArray([[2.0, 4.0], [4.0, float("nan")]], {"condition": ["a", "b"], "subject": ["p", "q"]})
@@ -221,16 +223,16 @@ class MeanThreshold(WithCeiling):
 
         Args:
             source: condition -> a model's probabilities or threshold, as for ``threshold``.
-            target: people's thresholds (condition, subject), NaN for who has not done a condition.
+            target: people's thresholds (condition, subject), NaN where a subject has not done a condition.
         """
         return self._mean(target, lambda name, people: self.metric(source[name], people))
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
-        """How near people's thresholds, as ``target``, are to each other's, averaged over conditions."""
+        """Nearness of people's thresholds, as in ``target``, to one another, averaged over conditions."""
         return self._mean(assembly, lambda _, people: self.metric.ceiling(people))
 
     def _mean(self, people: xr.DataArray, score: Callable[[str, xr.DataArray], Score]) -> Score:
-        """The mean, and the mean of the errors: people are the same in all conditions, so it does not shrink."""
+        """The mean with the mean of the errors, which does not shrink because people are the same in all conditions."""
         names = [str(name) for name in people["condition"].values]
         scores = {name: score(name, measured(people.sel(condition=name, drop=True))) for name in names}
         errors = [float(each.error) for each in scores.values() if each.error is not None]
@@ -253,14 +255,14 @@ class MeanThreshold(WithCeiling):
 
 @dataclass(frozen=True)
 class ThresholdElevation(AgainstSubjects):
-    """How close a model's threshold elevation, test over baseline, is to those of human subjects.
+    """Nearness of a model's threshold elevation, test over baseline, to those of human subjects.
 
-    As ``Threshold``, for the ratio of the thresholds in two conditions. Where ``threshold_accuracy`` is
-    ``"inflection"``, the test condition's threshold is taken at the share of correct choices that the baseline's
-    inflection has. The score is 0 with the error 0 where either condition has no threshold.
+    The elevation is the ratio of the thresholds in two conditions, scored as in ``Threshold``. If
+    ``threshold_accuracy`` is ``"inflection"``, the test condition's threshold is taken at the share of correct choices
+    at the baseline's inflection. The score is 0 with error 0 if either condition has no threshold.
 
     Args:
-        independent_variable: the presentation coordinate along which thresholds are sought.
+        independent_variable: the presentation coordinate along which thresholds are fitted.
         baseline_condition, test_condition: keys of the two assemblies of a model's choices.
         threshold_accuracy: as in ``Threshold``.
         required_baseline_accuracy, required_test_accuracy: ``required_accuracy`` of ``Threshold``, per condition.
@@ -310,10 +312,10 @@ class ThresholdElevation(AgainstSubjects):
 
 
 def one_per_subject(thresholds: Thresholds, what: str) -> xr.DataArray:
-    """Thresholds as one dimension of numbers.
+    """Thresholds as a one-dimensional array of numbers.
 
     Raises:
-        ValueError: another shape, no numbers, none that is positive.
+        ValueError: another shape, values that are not numbers, or no positive threshold.
     """
     if not isinstance(thresholds, xr.DataArray):
         if not isinstance(thresholds, list | tuple | np.ndarray) or np.ndim(thresholds) != 1:
@@ -333,15 +335,15 @@ def one_per_subject(thresholds: Thresholds, what: str) -> xr.DataArray:
 
 
 def measured(thresholds: xr.DataArray) -> xr.DataArray:
-    """Those of the subjects' thresholds that are numbers."""
+    """The thresholds of subjects with a finite one."""
     return thresholds.isel(subject=np.isfinite(thresholds.values))
 
 
 def elevations(assemblies: Thresholds | Mapping[str, xr.DataArray], what: str, dtype: str | None) -> xr.DataArray:
-    """Threshold elevations of subjects, as they are or from their thresholds in two conditions, matched by ``subject``.
+    """Threshold elevations of subjects, as given or from thresholds in two conditions, matched by ``subject``.
 
     Raises:
-        ValueError: a condition is missing; subjects differ between the two, or repeat (shown).
+        ValueError: a condition is missing, or subjects differ between the two or repeat (they are listed).
     """
     if not isinstance(assemblies, Mapping):
         return one_per_subject(assemblies, what)
@@ -361,7 +363,7 @@ def both(assemblies: Any, names: tuple[str, str], what: str) -> dict[str, xr.Dat
     """The two named entries of a dictionary.
 
     Raises:
-        ValueError: it is no dictionary, or lacks one of them.
+        ValueError: it is not a dictionary, or lacks one of them.
     """
     has = ", ".join(map(str, assemblies)) if isinstance(assemblies, Mapping) else type(assemblies).__name__
     if not isinstance(assemblies, Mapping) or any(name not in assemblies for name in names):
@@ -370,7 +372,7 @@ def both(assemblies: Any, names: tuple[str, str], what: str) -> dict[str, xr.Dat
 
 
 def number(source: Any) -> float | None:
-    """A single number, or None of anything else."""
+    """A single number, or None for anything else."""
     if isinstance(source, bool | str | Mapping) or np.ndim(source) != 0:
         return None
     try:
@@ -380,7 +382,7 @@ def number(source: Any) -> float | None:
 
 
 def _by_level(source: Any, variable: str, what: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Levels of the independent variable, correct and all presentations at each, and how many were left out."""
+    """Levels of the variable, numbers of correct and of all presentations per level, and number left out."""
     if not isinstance(source, xr.DataArray):
         got = type(source).__name__
         raise ValueError(f"{what} must hold probabilities (presentation, choice), or be a threshold; got {got}")
@@ -404,11 +406,11 @@ def _by_level(source: Any, variable: str, what: str) -> tuple[np.ndarray, np.nda
 
 
 def _drawn(thresholds: np.ndarray) -> np.ndarray:
-    """Which subjects Brain-Score leaves out: each one drawn goes to the end of the line and may be drawn again."""
+    """The subjects that Brain-Score leaves out: each drawn one moves to the end of the line and may be drawn again."""
     line, drawn = list(range(len(thresholds))), []
     for seed in range(len(thresholds)):
         value = thresholds[line[np.random.RandomState(seed).permutation(len(line))[0]]]
-        # The first in the line with that threshold leaves it, whoever of them was drawn.
+        # Among equal thresholds, the first in the line moves, whichever was drawn.
         drawn.append(next(subject for subject in line if thresholds[subject] == value))
         line.remove(drawn[-1])
         line.append(drawn[-1])

@@ -1,1 +1,1 @@
-"""Ceilings from labelled recordings."""
+"""Noise ceilings from labelled recordings."""

@@ -34,7 +34,7 @@ from bsjax.metrics.ceilings.consistency import (
     split_half_similarity_bootstraps,
 )
 
-# A mean below it is of halves that correlate by -1 or hardly more: their correction is as low as one likes.
+# A lower mean comes from halves that correlate by almost -1, where the correction is unbounded.
 _UNBOUNDED = -1e6
 
 
@@ -42,9 +42,9 @@ class SplitHalfReliability(Metric):
     """Reliability of single trials by comparing halves of the repetitions, corrected by Spearman-Brown.
 
     Attributes:
-        consistency_metric: how halves are compared, None for the correlation of each neuroid.
-        in_time: whether it is one of every time bin.
-        fewest: repeated stimuli that it takes.
+        consistency_metric: comparison of the halves; None for the correlation of each neuroid.
+        in_time: whether there is one reliability per time bin.
+        fewest: smallest number of repeated stimuli.
     """
 
     consistency_metric: RepresentationalSimilarity | None = None
@@ -65,15 +65,16 @@ class SplitHalfReliability(Metric):
         """A mask of the repetitions of each stimulus in the first half, ``(splits, repetitions, stimuli)``."""
 
     def __call__(self, assembly: xr.DataArray) -> Score:
-        """The reliability of the assembly's average over repetitions, in each time bin of a temporal ceiling.
+        """The reliability of the assembly's average over repetitions; per time bin for a temporal ceiling.
 
         Args:
-            assembly: single trials (presentation, neuroid), or (presentation, neuroid, time_bin) of a temporal ceiling,
-                with ``stimulus_id`` and ``repetition``; or an array (repetitions, stimuli, neuroids[, time bins]).
+            assembly: single trials (presentation, neuroid), or (presentation, neuroid, time_bin) for a temporal
+                ceiling, with ``stimulus_id`` and ``repetition``; or an array (repetitions, stimuli, neuroids[, time
+                bins]).
 
         Raises:
-            ValueError: other dimensions, a coordinate is missing, a trial is there twice, nothing is repeated, or it
-                takes more memory than there is.
+            ValueError: other dimensions, a coordinate is missing, a trial is repeated, nothing is repeated, or the
+                computation needs more memory than is available.
         """
         assembly, trials, bins = self._arranged(assembly)
         raw, why = self._compared(trials, bins), too_few_repeated(trials, self.fewest)
@@ -87,7 +88,7 @@ class SplitHalfReliability(Metric):
         return _over_splits(raw, assembly, made, trials.repeated(), self.in_time)
 
     def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw, see :func:`bsjax.labelled.metric.scored`; all have the same halves."""
+        """Its values in every draw, all with the same halves; see :func:`bsjax.labelled.metric.scored`."""
         assembly, trials, bins = self._arranged(assembly)
         bootstraps = None if self.consistency_metric is None else self.consistency_metric.similarity.bootstraps
         if self.consistency_metric is not None and (bins > 1 or bootstraps is None):
@@ -119,24 +120,24 @@ class SplitHalfReliability(Metric):
         return {"values": drawn.labelled(passes, [TIME_BIN] if self.in_time else [])}
 
     def _arranged(self, assembly: xr.DataArray) -> tuple[xr.DataArray, Trials, int]:
-        """The assembly, its trials, and how many equal parts of their columns are compared each by itself."""
+        """The assembly, its trials, and the number of equal parts of their columns that are compared separately."""
         assembly = as_trials(assembly, self._repetitions)
         if not self.in_time:
             assembly = two_dimensional(assembly, "assembly")
             return assembly, self._trials(assembly), 1
-        # Bins stand side by side as if they were more neuroids.
+        # Time bins are placed side by side, like additional neuroids.
         assembly = three_dimensional(assembly, "assembly").transpose("presentation", TIME_BIN, "neuroid")
         return assembly, self._trials(assembly), assembly.sizes[TIME_BIN]
 
     def _compared(self, trials: Trials, bins: int) -> np.ndarray:
         """Corrected comparisons ``(bins, splits)`` or ``(bins, splits, neuroids)``."""
         first, mask = self._halves(trials), jax.ShapeDtypeStruct(trials.shape, bool)
-        # Neuroids are compared each by itself, halves by a similarity as a whole.
+        # Correlations are per neuroid; a similarity compares halves as a whole.
         if self.consistency_metric is not None:
             compare = _SimilarityOfHalves(self.consistency_metric.similarity.kernel, bins)
             kernel, rest = compiled(split_half_consistency, compare=compare), [mask, first]
             shards = Shards((None, None, 0), repeats=0)
-        # A half that is the same labels everywhere, with no cell missing, needs no means of trials: many times as fast.
+        # If halves are the same labels for all stimuli and no cell is missing, a kernel without masks is much faster.
         elif trials.balanced and trials.whole and (first == first[:, :, :1]).all():
             kernel, rest = compiled(complete_split_half_consistency), [first[:, :, 0]]
             shards = Shards((2, None), repeats=-1)
@@ -146,7 +147,7 @@ class SplitHalfReliability(Metric):
         repetitions, n, width = trials.shape
         what = f"{self.identifier} of {repetitions:,} repetitions of {n:,} stimuli, {width:,} responses to each"
         with precision(self.dtype) as dtype:
-            # Before trials are put in order, which may take a copy of them.
+            # Checked before trials are sorted, which may copy them.
             takes = taken_by(kernel, (jax.ShapeDtypeStruct(trials.shape, dtype), *rest), shards)
             refuse_unless_it_fits(takes, what)
             rest = [np.isfinite(trials.values) if each is mask else each for each in rest]
@@ -160,37 +161,37 @@ class SplitHalfReliability(Metric):
 class InternalConsistency(SplitHalfReliability):
     """Split-half reliability of single-trial responses, corrected to all repetitions by Spearman-Brown.
 
-    In each split the repetitions of every stimulus are halved, each half is averaged, the halves are correlated over
-    stimuli per neuroid, and ``2r / (1 + r)`` estimates the reliability of the average of all repetitions. The value is
-    the mean over splits of the median over neuroids; ``raw`` has the corrected correlations.
+    In each split, the repetitions of every stimulus are halved and each half is averaged. The halves are correlated
+    over stimuli per neuroid, and ``2r / (1 + r)`` estimates the reliability of the average of all repetitions. The
+    score is the mean over splits of the median over neuroids; ``raw`` has the corrected correlations.
 
-    How halves are drawn: where every stimulus has the same repetition labels, a random half of the *labels* is the same
-    half for all stimuli and neuroids, with Brain-Score's splits and seed. Where repetitions are ragged (stimuli with
-    different numbers of them), each stimulus's own repetitions are halved at random (the smaller half first where their
-    number is odd), for all neuroids alike; a stimulus with a single repetition has no halves and is left out. NaN marks
-    a missing cell: it is left out of its half's average, and a stimulus of which a neuroid has no cell in a half is
-    left out for that neuroid.
+    If every stimulus has the same repetition labels, a random half of the *labels* is the first half for all stimuli
+    and neuroids, with Brain-Score's splits and seed. If repetitions are ragged (different numbers per stimulus), each
+    stimulus's own repetitions are halved at random, the same for all neuroids; of an odd number, the first half is the
+    smaller one. A stimulus with a single repetition has no halves and is left out. NaN marks a missing cell. It is left
+    out of its half's average, and a stimulus with an empty half for a neuroid is left out for that neuroid.
 
-    Of fewer than four repeated stimuli the ceiling is NaN, and so it is where halves correlate by -1, which has no
-    correction: over two stimuli every correlation is 1 or -1.
+    With fewer than four repeated stimuli the ceiling is NaN: over two stimuli, every correlation is 1 or -1. It is also
+    NaN if halves correlate by -1, which cannot be corrected.
 
-    The correction bends with the correlation, so that noise in it makes the ceiling too low on average: with 30 stimuli
-    and halves that correlate by 0.2, by 0.04. ``score.provenance["expected_bias"]`` says by how much, to first order
-    and at the median neuroid (``bsjax.metrics.spearman_brown_bias``). The value is not changed by it.
+    The correction is a concave function of the correlation, so that noise in the correlation makes the ceiling too low
+    on average: by 0.04 with 30 stimuli and halves that correlate by 0.2. ``score.provenance["expected_bias"]`` is this
+    bias, to first order and at the median neuroid (``bsjax.metrics.spearman_brown_bias``). The value is not corrected
+    for it.
 
     Args:
-        consistency_metric: how two halves are compared, in place of the correlation per neuroid: a representational
+        consistency_metric: comparison of two halves instead of the correlation per neuroid: a representational
             similarity, e.g. ``load_metric("rdm")``; the ceiling is then one number per split.
         split_coord: the coordinate of the repetitions.
-        splits: how many random halvings.
-        random_state: their seed.
+        splits: number of random halvings.
+        random_state: seed of the halvings.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
-        aggregate: must be None. In Brain-Score it collapses what a ``consistency_metric`` gives for two halves; here
-            that is one number already, and the mean over splits follows.
+        aggregate: must be None. In Brain-Score it aggregates the values of a ``consistency_metric`` for two halves;
+            here that is already one number, and the mean over splits follows.
 
     Raises:
-        ValueError: ``consistency_metric`` is no representational similarity, ``aggregate`` is given, or ``splits`` is
-            no number of at least 1.
+        ValueError: ``consistency_metric`` is not a representational similarity, ``aggregate`` is given, or ``splits``
+            is not a whole number of at least 1.
 
     Source: Spearman 1910; Brown 1910; Schrimpf et al. 2018.
     """
@@ -225,7 +226,7 @@ class InternalConsistency(SplitHalfReliability):
         return by_repetition(assembly, self.split_coord)
 
     def _halves(self, trials: Trials) -> np.ndarray:
-        """The first half of each split: of labels where all stimuli have the same, else of each stimulus's own."""
+        """The first half of each split: of labels if all stimuli have the same, else of each stimulus's own."""
         mask = trials.mask
         if trials.balanced:
             first = np.zeros((self.splits, *mask.shape), bool)
@@ -243,11 +244,11 @@ class InternalConsistency(SplitHalfReliability):
 class TemporalInternalConsistency(InternalConsistency):
     """``InternalConsistency`` in every time bin, with the same halves in all of them.
 
-    The value and its error have the dimension ``time_bin``; ``raw`` has (time_bin, split, neuroid), or (time_bin,
-    split) for a ``consistency_metric``. All bins are computed at once.
+    The value and its error have the dimension ``time_bin``; ``raw`` is (time_bin, split, neuroid), or (time_bin, split)
+    with a ``consistency_metric``. All bins are computed at once.
 
-    Ragged repetitions and NaN are as in ``InternalConsistency``: a trial without a value in one bin is missing there
-    alone, and does not change the halves of the other bins.
+    Ragged repetitions and NaN are treated as in ``InternalConsistency``. A trial without a value in one bin is missing
+    only in that bin, and does not change the halves of the others.
 
     Args:
         consistency_metric, split_coord, splits, random_state, dtype, aggregate: as in ``InternalConsistency``.
@@ -266,22 +267,22 @@ class TemporalInternalConsistency(InternalConsistency):
 
 @dataclass(frozen=True)
 class SplitHalfPredictorConsistency(SplitHalfReliability):
-    """Split-half reliability in which each image's own repetitions are halved at random, corrected by Spearman-Brown.
+    """Split-half reliability with halves drawn separately for each image, corrected by Spearman-Brown.
 
-    As ``InternalConsistency``, save that halves are drawn image by image (Brain-Score's stream of random numbers: the
-    images in sorted order, split after split), so that images may have different repetitions throughout. The first half
-    has the smaller part of an odd number. Per neuroid the halves are correlated over images, and ``2r / (1 + r)`` is
-    the reliability of the average; the value is the mean over splits of the median over neuroids, ``raw`` has (split,
-    neuroid).
+    This is ``InternalConsistency`` with halves drawn image by image, so that images may have entirely different
+    repetitions. The random numbers are Brain-Score's: images in sorted order, split after split. Of an odd number of
+    repetitions, the first half is the smaller one. Per neuroid, the halves are correlated over images, and
+    ``2r / (1 + r)`` is the reliability of the average. The score is the mean over splits of the median over neuroids;
+    ``raw`` is (split, neuroid).
 
-    Ragged input: an image with fewer than two repetitions is left out. NaN marks a missing cell, which is left out of
-    its half's average; an image of which a neuroid has no cell in a half is left out for that neuroid. With fewer than
-    ten images that are repeated the ceiling is NaN.
+    An image with fewer than two repetitions is left out. NaN marks a missing cell, which is left out of its half's
+    average; an image with an empty half for a neuroid is left out for that neuroid. With fewer than ten repeated images
+    the ceiling is NaN.
 
     Args:
-        n_splits: how many random halvings.
-        seed: of the halvings.
-        image_level: the coordinate of the images; where the default ``image_id`` is absent, ``stimulus_id``.
+        n_splits: number of random halvings.
+        seed: seed of the halvings.
+        image_level: the coordinate of the images; if the default ``image_id`` is absent, ``stimulus_id``.
         rep_level: the coordinate of the repetitions.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
@@ -311,10 +312,10 @@ class SplitHalfPredictorConsistency(SplitHalfReliability):
         """The reliability of the assembly's average over repetitions.
 
         Args:
-            X: single trials (presentation, neuroid), with a single time bin or none.
+            X: single trials (presentation, neuroid), with at most one time bin.
 
         Raises:
-            ValueError: a coordinate is missing, an image has a repetition twice, or nothing is repeated.
+            ValueError: a coordinate is missing, an image has the same repetition twice, or nothing is repeated.
         """
         return super().__call__(X)
 
@@ -330,7 +331,7 @@ class SplitHalfPredictorConsistency(SplitHalfReliability):
         mask = trials.mask & (trials.mask.sum(axis=0) > 1)
         rng = np.random.default_rng(self.seed)
         counts = np.tile(mask.sum(axis=0), self.n_splits)
-        # Images in a row that have as many repetitions are drawn together: it is the same stream as one by one.
+        # Successive images with equal numbers of repetitions are drawn together, which gives the same random numbers.
         starts = np.flatnonzero(np.diff(counts, prepend=-1))
         place = np.full((len(counts), len(mask)), len(mask))
         for start, stop in zip(starts, [*starts[1:], len(counts)], strict=True):
@@ -338,18 +339,16 @@ class SplitHalfPredictorConsistency(SplitHalfReliability):
             order = rng.permuted(np.broadcast_to(np.arange(n), (int(stop - start), n)), axis=1)
             place[start:stop, :n] = order.argsort(axis=1)
         chosen = (place < (counts // 2)[:, None]).reshape(self.n_splits, mask.shape[1], len(mask))
-        # From the n-th repetition that an image has to the repetition's place among all.
+        # Position among all repetitions of the n-th repetition of each image.
         nth = np.maximum(mask.cumsum(axis=0) - 1, 0)
         return np.take_along_axis(chosen.swapaxes(1, 2), nth[None], axis=1) & mask
 
 
 def _over_splits(raw: np.ndarray, assembly: xr.DataArray, made: Provenance, stimuli: int, in_time: bool) -> Score:
-    """The mean over splits of the median over neuroids, of corrected ``(bins, splits[, neuroids])``.
-
-    It is undefined in a bin where halves of a split correlate by -1: the mean over the other splits would be too high.
-    Splits of the trials say nothing of other stimuli: of one neuroid the error is that over stimuli of a correlation of
-    normal responses, corrected as it is.
-    """
+    """The mean over splits of the median over neuroids, of corrected ``(bins, splits[, neuroids])``."""
+    # A bin in which the halves of any split correlate by -1 is undefined, because the mean over the other splits would
+    # be too high. Splits of the trials carry no information on other stimuli. For a single neuroid, the error is
+    # therefore that of a correlation of normal responses over stimuli, with the Spearman-Brown correction.
     if (raw < _UNBOUNDED).any():
         beyond = ((nan_median(raw) if raw.ndim == 3 else raw) < _UNBOUNDED).any(axis=1)
         if beyond.any():
@@ -370,7 +369,7 @@ def _over_splits(raw: np.ndarray, assembly: xr.DataArray, made: Provenance, stim
 
 
 def _expected_bias(corrected: np.ndarray, stimuli: int) -> float | None:
-    """How much the correction is off on average: the median over neuroids, at the correlations that were found."""
+    """The bias of the correction: the median over neuroids, at the observed correlations."""
     each = corrected.mean(axis=1).reshape(-1).astype(float)
     bias = run(spearman_brown_bias, each / (2.0 - each), float(stimuli), dtype="float64")
     return float(np.median(bias[np.isfinite(bias)])) if np.isfinite(bias).any() else None

@@ -1,4 +1,4 @@
-"""Consistency of subjects, who predict one another by any metric: a ceiling for a model of their responses."""
+"""Cross-subject consistency: how well subjects predict one another by any metric, as a ceiling for models."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
@@ -28,29 +28,30 @@ PREDICTOR = "predictor"
 
 @dataclass(frozen=True, init=False)
 class CrossSubjectConsistency(Metric):
-    """How well subjects predict one another: each one from each other one, or from all others together.
+    """How well subjects predict one another: pairwise, or each subject from all others together.
 
-    The metric is given the responses of one subject in place of a model's, and those of another to be predicted, so
-    that the ceiling is on the scale of a model's score: for a regression, how well the neuroids of a subject are
-    predicted from those of the others, in the same cross-validation. A model can exceed it, since other subjects are
-    predictors with noise, and with few neuroids.
+    The metric compares the responses of one subject, in place of a model's, with those of another. The ceiling is
+    therefore on the scale of a model's score. For a regression, it is how well a subject's neuroids are predicted from
+    those of the others, with the same cross-validation. A model can exceed it, because the other subjects are noisy
+    predictors with few neuroids.
 
-    Pairwise, the value is the mean over pairs, both ways where the metric is not symmetric, and ``raw`` has (predictor,
-    subject). Pairs share subjects, so that the error is that of the jackknife, which leaves out a subject with all of
-    its pairs. Leaving one out, ``raw`` has (subject), and the error is the standard error over subjects.
+    Pairwise, the value is the mean over pairs, in both directions if the metric is not symmetric, and ``raw`` is
+    (predictor, subject). Because pairs share subjects, the error is that of the jackknife, which leaves out a subject
+    with all of its pairs. With leave-one-out, ``raw`` is (subject), and the error is the standard error over subjects.
 
     Args:
-        metric: ``metric(source, target) -> Score``, or the identifier of one, e.g. ``"ridge_cv"`` or ``"cka"``. Or a
-            comparison of RDMs, e.g. ``"spearman"``, for recordings that are RDMs already.
-        how: ``"pairwise"``; or ``"leave_one_out"``: from the neuroids of all others side by side. RDMs are then
-            compared with the mean of the others, the lower bound of ``rsa_ceiling`` with ``pooling="matched"``.
-        symmetric: whether ``metric(a, b)`` is ``metric(b, a)``, which halves the work. None: as the metric says by its
-            ``symmetric``, else not.
-        **settings: of the metric, where it is given by its identifier.
+        metric: ``metric(source, target) -> Score``, or its identifier, e.g. ``"ridge_cv"`` or ``"cka"``. For recordings
+            that are RDMs already, a comparison of RDMs, e.g. ``"spearman"``.
+        how: ``"pairwise"``; or ``"leave_one_out"``, from the neuroids of all others side by side. RDMs are then
+            compared with the mean of the others, which is the lower bound of ``rsa_ceiling`` with
+            ``pooling="matched"``.
+        symmetric: whether ``metric(a, b)`` equals ``metric(b, a)``, which halves the work. None for the metric's own
+            ``symmetric``, or False if it has none.
+        **settings: settings of the metric, if it is given by its identifier.
 
     Raises:
         KeyError: an unknown metric.
-        ValueError: another ``how``, or settings of a metric that takes none.
+        ValueError: an unknown ``how``, or settings for a metric that takes none.
 
     Source: Arvesen 1969 on the jackknife; Schrimpf et al. 2021, "The neural architecture of language", on predicting
     subjects from one another.
@@ -99,8 +100,8 @@ class CrossSubjectConsistency(Metric):
                 comparison, RDMs (subject, stimulus_left, stimulus_right).
 
         Raises:
-            ValueError: no coordinate ``subject``, a single subject, responses for a comparison of RDMs or a missing
-                pair of one; and as the metric.
+            ValueError: the coordinate ``subject`` is missing, there is a single subject, a comparison of RDMs gets
+                responses or incomplete RDMs, or as raised by the metric.
         """
         if isinstance(self.metric, str):
             return self._of_rdms(assembly, self.metric)
@@ -157,7 +158,7 @@ class CrossSubjectConsistency(Metric):
             raw = np.where(alike, np.nan, self.run(rdms_between_subjects, pairs, method=method, itself=1.0))
         elif alike.sum() == len(people):
             raw = self.run(rdm_noise_ceiling, pairs, method=method, pooling="matched")[0]
-        else:  # each by itself, as a draw holds copies that are none of the others
+        else:  # one at a time, because a draw may hold copies of a subject, which are not among the others
             sides = (pairs[[one, *np.flatnonzero(~same)]] for one, same in enumerate(alike))
             raw = np.array([self.run(rdm_noise_ceiling, s, method=method, pooling="matched")[0, 0] for s in sides])
         return self._over(raw, subjects, n_units=len(people), provenance=replace(self.provenance(), metric=method))
@@ -172,7 +173,7 @@ class CrossSubjectConsistency(Metric):
         formula: str = "r",
         both_ways: bool = False,
     ) -> Score:
-        """The mean over subjects, of each with the others or of pairs of them."""
+        """The mean over subjects, each against the others, or over pairs of subjects."""
         names, raw = [str(name) for name in names], np.asarray(raw, float)
         made: dict[str, Any] = {"formula": formula, "n_units": n_units, "provenance": self._provenance(provenance)}
         if raw.ndim == 1:
@@ -188,7 +189,7 @@ class CrossSubjectConsistency(Metric):
             n_undefined=pairs - valued,
             **made,
         )
-        # Where pairs are undefined, it is not the mean of the pseudo-values.
+        # If pairs are undefined, the mean over pairs is not that of the pseudo-values.
         score = replace(score, value=float(mean))
         takes_part = int((np.isfinite(raw) | np.isfinite(raw.T)).any(axis=0).sum())
         if np.isnan(error) or score.sampling_uncertainty is None:
@@ -204,11 +205,11 @@ class CrossSubjectConsistency(Metric):
 
 
 def _people(names: Iterable[Any], assembly: xr.DataArray, dim: str) -> np.ndarray:
-    """Who each of some subjects is; of a draw, copies of one are the same, who does not predict themselves."""
+    """An identity for each subject, the same for copies in a draw, which do not predict one another."""
     names = list(names)
     if drawn_from(SUBJECT) not in assembly.coords:
         return np.arange(len(names))
-    people = origins_of(names, assembly, SUBJECT, dim, "assembly")  # which a draw gives names of text
+    people = origins_of(names, assembly, SUBJECT, dim, "assembly")  # in a draw, names are text
     if len(pd.unique(people)) < 2:
         raise ValueError(f"subjects are compared with one another: a draw has {people[0]} alone")
     return people

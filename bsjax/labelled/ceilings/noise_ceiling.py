@@ -1,4 +1,4 @@
-"""Ceilings of representational similarity from several subjects who saw the same stimuli."""
+"""Noise ceilings of representational similarity from several subjects who saw the same stimuli."""
 
 import math
 from collections.abc import Callable
@@ -26,12 +26,12 @@ _FROM_SCIPY = {"spearmanr": "spearman", "pearsonr": "corr"}
 
 
 class AgainstChance(NamedTuple):
-    """How well subjects agree, beside how well they do with stimuli shuffled.
+    """The agreement of subjects, compared with their agreement when stimuli are shuffled.
 
     Attributes:
         observed: the mean over subjects of the agreement with the others.
-        null: the same of each draw.
-        p: the share of draws, with what is observed as one of them, that agree as well.
+        null: the same for each shuffle.
+        p: the share of shuffles, including the observed order, with at least that agreement.
     """
 
     observed: float
@@ -41,33 +41,33 @@ class AgainstChance(NamedTuple):
 
 @dataclass(frozen=True)
 class RSACeiling(Metric):
-    """How similar each subject's dissimilarity matrix (RDM) is to the mean RDM of all subjects, and of the others.
+    """Similarity of each subject's dissimilarity matrix (RDM) to the mean RDM of all subjects, and of the others.
 
-    The value is the upper bound: the mean over subjects of the similarity with the mean RDM of *all*, which holds the
-    subject's own. The lower bound is the similarity with the mean RDM of the *other* subjects. The true model is
-    expected between the two. ``raw`` has both for each subject, (bound, subject), and :func:`both_ends` makes a score
-    of each.
+    By default the value is the upper bound: the mean over subjects of the similarity with the mean RDM of *all*
+    subjects, which includes the subject's own. The lower bound is the similarity with the mean RDM of the *other*
+    subjects. The true model is expected between the two. ``raw`` has both for each subject, (bound, subject), and
+    :func:`both_ends` makes a score of each.
 
-    By default dissimilarities are averaged as they are, as in Brain-Score, and what is called the upper bound is none:
-    other RDMs do better, by up to a tenth. ``pooling="matched"`` averages on the scale of the comparison, as rsatoolbox
-    does, which for ranks is still beaten. ``pooling="bound"`` is what to take for new work: no RDM exceeds it, see
-    ``bsjax.metrics.highest_similarity`` for how near it is.
+    By default, dissimilarities are averaged as they are, as in Brain-Score, and the "upper bound" is not strict: other
+    RDMs can exceed it by up to a tenth. ``pooling="matched"`` averages on the scale of the comparison, as rsatoolbox
+    does; for ranks it can still be exceeded. For new work, use ``pooling="bound"``, which no RDM exceeds; see
+    ``bsjax.metrics.highest_similarity`` for how tight it is.
 
-    Ragged input: a stimulus of which a subject has no value is left out of that subject's RDM, and the mean RDM is over
-    the subjects who have the pair. A stimulus of which a subject has only some values is an error. A subject with a
-    stimulus whose pattern is constant has no RDM: its values are NaN, it counts in no mean, and is in ``n_undefined``.
+    A stimulus without values of a subject is left out of that subject's RDM, and the mean RDM is over the subjects who
+    have the pair. A stimulus with only some values of a subject is an error. A subject with a constant pattern for a
+    stimulus has no RDM: its values are NaN, it is left out of the means and counted in ``n_undefined``.
 
     Args:
-        rdm: how responses become an RDM, a kernel of ``(stimuli, units)`` and ``where=`` (which units count); by
+        rdm: a kernel that makes an RDM of responses ``(stimuli, units)`` with ``where=`` (the units that count); by
             default 1 - Pearson correlation, ``bsjax.metrics.similarity.rdm``.
-        similarity_func: how two RDMs are compared: ``"spearman"`` (the default), ``"corr"``, ``"cosine"``, ``"rho-a"``,
-            ``"tau-a"``, or SciPy's ``spearmanr`` or ``pearsonr``.
+        similarity_func: the comparison of two RDMs: ``"spearman"`` (the default), ``"corr"``, ``"cosine"``,
+            ``"rho-a"``, ``"tau-a"``, or SciPy's ``spearmanr`` or ``pearsonr``.
         pooling: ``"raw"`` as in Brain-Score, ``"matched"`` as in rsatoolbox, or ``"bound"``.
-        bound: which of the two is the value, ``"upper"`` or ``"lower"``.
+        bound: the bound that is the value, ``"upper"`` or ``"lower"``.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Raises:
-        ValueError: an unknown similarity, pooling or bound, or an ``rdm`` that is no kernel.
+        ValueError: an unknown similarity, pooling or bound, or an ``rdm`` that is not a kernel.
 
     Source: Nili et al. 2014.
 
@@ -111,11 +111,11 @@ class RSACeiling(Metric):
 
     @property
     def method(self) -> str:
-        """How two RDMs are compared."""
+        """The comparison of two RDMs."""
         return str(self.similarity_func)
 
     def __call__(self, assembly: xr.DataArray) -> Score:
-        """A bound to the similarity with the subjects' RDMs, and both bounds of each subject in ``raw``.
+        """A bound on the similarity with the subjects' RDMs; both bounds of each subject are in ``raw``.
 
         Args:
             assembly: responses (presentation, neuroid) with ``stimulus_id``, and ``subject`` on neuroid; or RDMs
@@ -123,8 +123,8 @@ class RSACeiling(Metric):
 
         Raises:
             ValueError: a coordinate is missing, stimuli repeat or are fewer than three, there are fewer than two
-                subjects, some values of a subject and stimulus are missing, RDMs are not symmetric, there are too many
-                stimuli for the upper bound of tau-a, or it takes more memory than there is.
+                subjects, only some values of a subject and stimulus are missing, RDMs are not symmetric, there are too
+                many stimuli for the upper bound of tau-a, or the computation needs more memory than is available.
         """
         settings: dict[str, Any] = {"method": self.method, "pooling": self.pooling}
         if {LEFT, RIGHT} & set(assembly.dims):
@@ -148,19 +148,19 @@ class RSACeiling(Metric):
         return ceilings_in_draws(self, *self._square_rdms(assembly), drawn)
 
     def against_chance(self, assembly: xr.DataArray, draws: int = 1000, seed: int = 0) -> AgainstChance:
-        """Whether subjects agree more than they would if each one's stimuli were in another order.
+        """Tests whether subjects agree more than with the stimuli of each shuffled.
 
-        What is compared is how well each subject's RDM agrees with the mean of the others, on the scale of the
-        comparison, see ``bsjax.metrics.shuffled_agreement``: the lower bound, save that mean ranks are not ranked
-        again. Subjects who have no RDM are left out.
+        The statistic is the mean agreement of each subject's RDM with the mean of the others, on the scale of the
+        comparison, see ``bsjax.metrics.shuffled_agreement``. It is the lower bound, except that mean ranks are not
+        ranked again. Subjects without an RDM are left out.
 
         Args:
-            assembly: as of a call, without missing stimuli.
-            draws: how many times stimuli are shuffled.
-            seed: of the draws.
+            assembly: as for a call, without missing stimuli.
+            draws: number of shuffles.
+            seed: seed of the shuffles.
 
         Raises:
-            ValueError: as of a call, or a subject lacks a stimulus.
+            ValueError: as for a call, or a subject lacks a stimulus.
         """
         draws = whole_number(draws, "draws", 1)
         rdms, *_ = self._square_rdms(assembly)
@@ -173,7 +173,7 @@ class RSACeiling(Metric):
         return AgainstChance(float(observed), np.array(null), math.nan if math.isnan(observed) else float(p))
 
     def _square_rdms(self, assembly: xr.DataArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """RDMs (subjects, stimuli, stimuli) of subjects who have all stimuli, and identifiers of both."""
+        """RDMs (subjects, stimuli, stimuli), and identifiers of both; refuses subjects that lack stimuli."""
         if {LEFT, RIGHT} & set(assembly.dims):
             subjects, pairs = pairs_of_stack(assembly)
             lacking = np.isnan(pairs).any()
@@ -192,10 +192,10 @@ class RSACeiling(Metric):
 
 
 def both_ends(ceiling: Score) -> tuple[Score, Score]:
-    """The lower and the upper bound of a ceiling of subjects, a score each, with its own error over subjects.
+    """The lower and the upper bound of a ceiling, as two scores with their own errors over subjects.
 
     Args:
-        ceiling: of ``RSACeiling`` or ``SubjectAgreement``, whose ``raw`` has (bound, subject).
+        ceiling: from ``RSACeiling`` or ``SubjectAgreement``, whose ``raw`` is (bound, subject).
 
     Raises:
         ValueError: the score has no two bounds.

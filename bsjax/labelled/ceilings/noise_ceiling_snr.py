@@ -1,4 +1,4 @@
-"""The ceiling of each neuroid from the variances of signal and noise of its single trials."""
+"""The reliability of each neuroid from the variances of signal and noise of its single trials."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -22,27 +22,27 @@ from bsjax.metrics.ceilings.noise_ceiling_snr import Variances, share_of_signal
 class NoiseCeilingSNR(Metric):
     r"""Reliability of each neuroid's average over trials, :math:`s^2 / (s^2 + 1/n)` with its noise-ceiling SNR s.
 
-    It is what ``internal_consistency`` estimates by split halves, the correlation between two such averages, and takes
-    its place under ``explained_variance`` and ``r_over_sqrt_ceiling``. It needs no random halves, uses all pairs of
-    trials, takes ragged trials as they are, and can be had for any number of trials. Its square root is the correlation
-    that a perfect model reaches: that is what ``StoredNoiseCeiling`` reads from what publishers have stored.
+    Like ``internal_consistency``, it estimates the correlation between two such averages, and it can replace it in
+    ``explained_variance`` and ``r_over_sqrt_ceiling``. It needs no random halves, uses all pairs of trials, accepts
+    ragged trials, and extrapolates to any number of trials. Its square root is the correlation that a perfect model
+    reaches, which ``StoredNoiseCeiling`` reads from published data.
 
-    The value is the median over neuroids. ``raw`` has one value per neuroid, with its ``ncsnr``, the standard
-    deviation of the signal over that of the noise of a single trial, and ``n_stimuli`` as coordinates, which
-    ``noise_corrected_explained_variance`` needs. A neuroid whose variance over stimuli is no larger than noise explains
-    has 0: clipped, so that neuroids that hardly respond come out too high on average.
+    The value is the median over neuroids. ``raw`` has one value per neuroid, with the coordinates ``ncsnr``, the
+    standard deviation of the signal over that of the noise of a single trial, and ``n_stimuli``, which
+    ``noise_corrected_explained_variance`` needs. A neuroid whose variance over stimuli does not exceed that expected
+    from noise has 0. Because of this clipping, the ceiling of hardly responsive neuroids is too high on average.
 
-    Ragged input: a stimulus with a single trial counts among the averages, not for the noise. NaN marks a missing cell,
-    which is left out for that neuroid. A neuroid that is constant, or of which fewer than four stimuli are repeated, is
-    undefined. What does not fit in memory is computed some neuroids at a time.
+    A stimulus with a single trial counts for the averages, but not for the noise. NaN marks a missing cell, which is
+    left out for that neuroid. A neuroid that is constant, or has fewer than four repeated stimuli, is undefined. Data
+    that do not fit in memory are processed in blocks of neuroids.
 
     Args:
         split_coord: the coordinate of the repetitions.
-        trials: that are averaged; None for as many as there are, where 1/n is the mean over stimuli.
+        trials: number of averaged trials; None for the number in the data, where 1/n is averaged over stimuli.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Raises:
-        ValueError: ``trials`` is no number of at least 1.
+        ValueError: ``trials`` is not a whole number of at least 1.
 
     Source: Allen et al. 2022, "A massive 7T fMRI dataset to bridge cognitive neuroscience and artificial intelligence".
 
@@ -73,13 +73,13 @@ class NoiseCeilingSNR(Metric):
                 (repetitions, stimuli, neuroids), NaN where a stimulus was shown less often.
 
         Raises:
-            ValueError: a coordinate is missing, a trial is there twice, nothing is repeated, or a single neuroid takes
-                more memory than there is.
+            ValueError: a coordinate is missing, a trial is repeated, nothing is repeated, or a single neuroid needs
+                more memory than is available.
         """
         return self._reliability(assembly)
 
     def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
-        """Its values in every draw, not cut off at 0: draws of neuroids without a signal would spread too little."""
+        """Its values in every draw, not clipped at 0, because clipping would reduce the spread of the draws."""
         return redrawn(partial(self._reliability, bounded=False), drawn, [assembly])
 
     def _reliability(self, assembly: xr.DataArray, bounded: bool = True) -> Score:

@@ -1,4 +1,4 @@
-"""Predictions of neuroids compared with single trials of them, with the noise of the trials taken off."""
+"""Comparison of predictions with single trials, corrected for the noise of the trials."""
 
 from dataclasses import dataclass
 
@@ -15,22 +15,21 @@ from bsjax.metrics import noise_corrected_r2
 
 @dataclass(frozen=True)
 class NoiseCorrectedR2(Metric):
-    r"""Squared correlation of predictions with the expected responses of each neuroid, from noisy trials of them.
+    r"""Squared correlation of predictions with each neuroid's expected responses, corrected for trial noise.
 
-    For predictions that are made already: of a model without free parameters, or of one that was fitted to other
-    trials. Of trials with a known variance, the noise is taken off the numerator of :math:`r^2` as well as off its
-    denominator (see :func:`bsjax.metrics.ceilings.noise_corrected.noise_corrected_r2`), so that few trials or stimuli
-    make it no larger or smaller on average. It needs no ceiling: 1 is a perfect prediction. Nothing is clipped.
+    It is for given predictions: of a model without free parameters, or of one that was fitted to other trials. With the
+    variance of the trials known, the noise is subtracted from both the numerator and the denominator of :math:`r^2`
+    (see :func:`bsjax.metrics.ceilings.noise_corrected.noise_corrected_r2`), so that the estimate is not biased by few
+    trials or stimuli. It needs no ceiling: 1 is a perfect prediction. Nothing is clipped.
 
-    The value is the median over neuroids, and the error that of the median by a bootstrap over neuroids. ``raw`` has
-    one value per neuroid. As the square it is, it does not tell a prediction from its opposite.
+    The value is the median over neuroids, with its error from a bootstrap over neuroids. ``raw`` has one value per
+    neuroid. Because it is a square, a prediction and its opposite score the same.
 
-    ``noise_corrected_explained_variance`` is the same of the cross-validated correlations of a benchmark.
+    ``noise_corrected_explained_variance`` is the same correction for the cross-validated correlations of a benchmark.
 
-    Ragged input: stimuli may have different numbers of trials. NaN marks a missing cell, which is left out for that
-    neuroid. A neuroid whose averages vary no more than noise explains, or of which fewer than four stimuli are
-    repeated, is undefined: NaN, counted in ``n_undefined``. What does not fit in memory is computed some neuroids at a
-    time.
+    Stimuli may have different numbers of trials. NaN marks a missing cell, which is left out for that neuroid. A
+    neuroid whose averages vary no more than expected from noise, or with fewer than four repeated stimuli, is
+    undefined: NaN, counted in ``n_undefined``. Data that do not fit in memory are processed in blocks of neuroids.
 
     Args:
         split_coord: the coordinate of the repetitions.
@@ -55,7 +54,7 @@ class NoiseCorrectedR2(Metric):
     dtype: str | None = None
 
     def __call__(self, prediction: xr.DataArray, trials: xr.DataArray) -> Score:
-        """How much of the neuroids' tuning the predictions explain.
+        """Scores how much of the neuroids' tuning the predictions explain.
 
         Args:
             prediction: (presentation, neuroid), one row per stimulus, with ``stimulus_id`` and ``neuroid_id``.
@@ -63,9 +62,8 @@ class NoiseCorrectedR2(Metric):
                 ``repetition`` and ``neuroid_id``.
 
         Raises:
-            ValueError: a coordinate is missing, the stimuli or neuroids differ, a prediction is not finite or there
-                twice, a trial is there twice, nothing is repeated, or a single neuroid takes more memory than there
-                is.
+            ValueError: a coordinate is missing, the stimuli or neuroids differ, a prediction is not finite or repeated,
+                a trial is repeated, nothing is repeated, or a single neuroid needs more memory than is available.
         """
         prediction, trials = two_dimensional(prediction, "prediction"), two_dimensional(trials, "trials")
         repeated = by_repetition(trials, self.split_coord)

@@ -1,4 +1,4 @@
-"""Generative modelling of signal and noise (GSN) in labelled recordings, and the ceiling of RSA that it gives."""
+"""Generative modelling of signal and noise (GSN) in labelled recordings, and the ceiling of RSA that follows."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -27,26 +27,26 @@ def fit_signal_and_noise(
 ) -> xr.Dataset:
     """The distributions of signal and noise that generate a recording: their means and covariances over neuroids.
 
-    See :func:`bsjax.metrics.ceilings.signal_and_noise.signal_and_noise` for what is estimated, and how. What the
-    neuroids share of the signal shows in its covariance without what they share of the noise, which the covariance of
-    averages confounds with it: for principal components, dimensionality, or simulated recordings.
+    See :func:`bsjax.metrics.ceilings.signal_and_noise.signal_and_noise` for the estimation. The signal covariance shows
+    the signal that neuroids share without the noise that they share. The covariance of trial averages confounds the
+    two. Use it for principal components, dimensionality, or simulated recordings.
 
     Args:
         assembly: single trials (presentation, neuroid) with ``stimulus_id`` and ``repetition``. Stimuli may have
-            different numbers of them; a trial has all neuroids or none.
+            different numbers of trials; a trial has all neuroids or none.
         split_coord: the coordinate of the repetitions.
-        folds: parts of the stimuli that are held out in turn to choose how far covariances are shrunk.
-        seed: of the parts.
+        folds: number of folds of the stimuli to choose the shrinkage of the covariances by cross-validation.
+        seed: seed of the folds.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Returns:
         ``signal_mean`` and ``ncsnr`` (neuroid), ``signal_covariance`` and ``noise_covariance`` (neuroid,
-        neuroid_right), symmetric and positive semi-definite, and as attributes the shrinkage of both: what is left of
-        the covariances between neuroids, of the averages and of the noise.
+        neuroid_right), symmetric and positive semi-definite. The attributes ``shrinkage_of_averages`` and
+        ``shrinkage_of_noise`` are the shares of the covariances between neuroids that remain.
 
     Raises:
-        ValueError: a coordinate is missing, a trial is there twice or lacks some neuroids, nothing is repeated, or
-            there are fewer than two stimuli a fold.
+        ValueError: a coordinate is missing, a trial is repeated or lacks some neuroids, nothing is repeated, or there
+            are fewer than two stimuli per fold.
 
     Source: Kay et al. 2025, "Disentangling signal and noise in neural responses through generative modeling".
 
@@ -83,29 +83,29 @@ def fit_signal_and_noise(
 
 @dataclass(frozen=True)
 class SignalAndNoiseRSACeiling(Metric):
-    """How similar the RDM of a recording is to that of its signal without noise, by simulation from GSN's model.
+    """Similarity of a recording's RDM to that of its noise-free signal, by simulation from the GSN model.
 
-    The covariances of signal and noise are estimated from single trials (``fit_signal_and_noise``), recordings of new
-    stimuli are drawn from them, and the RDM of their averages is compared with that of their signals. The value, the
-    median over draws, is what a model that is the truth is expected to score in RSA with this recording's number of
-    trials: normalise by ``ceil_score`` or ``squared_ceil_score``. It speaks for each recording by itself, where
-    ``rsa_ceiling`` takes the agreement of subjects, which differ in more than noise. Split halves of the trials
-    do not give it: the correlation of RDMs does not follow the Spearman-Brown formula.
+    The covariances of signal and noise are estimated from single trials (``fit_signal_and_noise``). Recordings of new
+    stimuli are simulated from them, and the RDM of their averages is compared with that of their signals. The value,
+    the median over simulations, is the expected RSA score of the true model with this recording's number of trials:
+    normalise by ``ceil_score`` or ``squared_ceil_score``. It applies to each recording alone, whereas ``rsa_ceiling``
+    uses the agreement of subjects, who differ in more than noise. Split halves of the trials do not give it, because
+    the correlation of RDMs does not follow the Spearman-Brown formula.
 
-    The error is a jackknife over groups of stimuli, which are left out of the estimates, with the same draws
-    and the same shrinkage. The published method then scales the signal covariance until split halves of simulated
-    recordings are as similar as those of the data are; here there is no such scaling.
+    The error is a jackknife over groups of stimuli, which are left out of the estimates, with the same simulations and
+    the same shrinkage. The published method also scales the signal covariance until split halves of simulated
+    recordings are as similar as those of the data. This scaling is not done here.
 
     Args:
-        similarity_func: how two RDMs are compared, as for ``rsa_ceiling``: ``"spearman"``, ``"corr"``, ``"cosine"``,
+        similarity_func: the comparison of two RDMs, as for ``rsa_ceiling``: ``"spearman"``, ``"corr"``, ``"cosine"``,
             ``"rho-a"`` or ``"tau-a"``. It should be that of the metric.
-        dissimilarity: of two patterns, by default 1 - Pearson correlation.
-        trials: that are averaged; None for as many as there are.
-        draws: how many recordings are simulated.
-        stimuli: how many each has; the value hardly depends on it.
-        groups: of stimuli, for the error; 0 for none.
+        dissimilarity: the dissimilarity of two patterns, by default 1 - Pearson correlation.
+        trials: number of averaged trials; None for the number in the data.
+        draws: number of simulated recordings.
+        stimuli: number of stimuli in each; the value hardly depends on it.
+        groups: number of groups of stimuli for the error; 0 for no error.
         folds: as for ``fit_signal_and_noise``.
-        seed: of draws, groups and folds.
+        seed: seed of simulations, groups and folds.
         split_coord: the coordinate of the repetitions.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
@@ -146,18 +146,18 @@ class SignalAndNoiseRSACeiling(Metric):
         whole_number(self.folds, "folds", 2)
 
     def __call__(self, assembly: xr.DataArray) -> Score:
-        """The ceiling; ``raw`` has the similarity in each draw.
+        """The ceiling; ``raw`` has the similarity in each simulation.
 
         Args:
             assembly: single trials (presentation, neuroid) with ``stimulus_id`` and ``repetition``; a trial has all
                 neuroids or none.
 
         Raises:
-            ValueError: as ``fit_signal_and_noise``, or it takes more memory than there is.
+            ValueError: as for ``fit_signal_and_noise``, or the computation needs more memory than is available.
         """
         trials = _whole_trials(assembly, self.split_coord, self.folds, self.seed)
         _, n, units = trials.values.shape
-        # All stimuli, and then all without each group of them.
+        # All stimuli, followed by all stimuli without each group.
         chosen = np.concatenate([np.ones((1, n), bool), ~_parts(trials.origins, self.groups, self.seed + 1)])
         normals = np.random.default_rng(self.seed).standard_normal((self.draws, 2, self.stimuli, units))
         takes, fewer = f"{self.identifier} of {units:,} neuroids and {n:,} stimuli", "fewer neuroids"
@@ -183,7 +183,7 @@ class SignalAndNoiseRSACeiling(Metric):
 
 
 class _WholeTrials(NamedTuple):
-    """Single trials, a mask of them, which stimuli each fold leaves out, and what stimuli are copies of."""
+    """Single trials, their mask, the stimuli that each fold holds out, and the originals of copied stimuli."""
 
     values: np.ndarray
     mask: np.ndarray
@@ -210,7 +210,7 @@ def _whole_trials(assembly: xr.DataArray, split_coord: str, folds: int, seed: in
 
 
 def _parts(origins: np.ndarray, parts: int, seed: int) -> np.ndarray:
-    """Which stimuli are in each of so many random parts, (parts, stimuli); copies of one are in the same."""
+    """Masks (parts, stimuli) of random parts of the stimuli, with all copies of a stimulus in one part."""
     which, different = pd.factorize(origins)
     part = np.arange(len(different)) % max(parts, 1)
     return (np.random.default_rng(seed).permutation(part) == np.arange(parts)[:, None])[:, which]

@@ -1,4 +1,4 @@
-"""Ceilings from the reliability of each neuroid that the publishers of the data have stored."""
+"""Ceilings from a reliability that is stored with each neuroid in published data."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ _AVERAGES = {"median": np.median, "mean": np.mean}
 
 
 class _Stored(Metric):
-    """A ceiling of numbers that are stored with the neuroids, in the coordinate ``coord``."""
+    """The base class of ceilings from numbers that are stored in the neuroid coordinate ``coord``."""
 
     coord: str
     formula: str
 
     @abstractmethod
     def _each(self, stored: np.ndarray) -> np.ndarray:
-        """The number of each neuroid for what is stored."""
+        """The number of each neuroid from its stored value."""
 
     @abstractmethod
     def _fields(self, known: np.ndarray, total: int) -> dict[str, Any]:
-        """The value and the error of a score, from the numbers that there are, of so many neuroids."""
+        """The value and the error of the score, from the ``known`` numbers of ``total`` neuroids."""
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The ceiling; ``raw`` has the number of each neuroid.
 
         Args:
-            assembly: any with the dimension neuroid and the coordinate.
+            assembly: any assembly with the dimension neuroid and the coordinate.
 
         Raises:
-            ValueError: no such coordinate, or it is NaN throughout.
+            ValueError: the coordinate is missing, or all its values are NaN.
         """
         raw = self._each(quantity(assembly, self.coord, "neuroid", "the assembly"))
         finite = np.isfinite(raw)
@@ -60,16 +60,16 @@ class _Stored(Metric):
 class StoredNoiseCeiling(_Stored):
     r"""The correlation that a perfect model reaches, from the noise ceiling that is stored with each neuroid.
 
-    :math:`\sqrt{\mathrm{nc} / 100}`, averaged over neuroids, where ``nc`` is in per cent of the variance, computed from
-    the ratio of signal to noise ("ncsnr"); values below 0 and above 100 count as 0 and 100. NaN is left out.
-    ``load_ceiling("noise_ceiling_snr")`` estimates it from single trials, without the square root.
+    This is :math:`\sqrt{\mathrm{nc} / 100}`, averaged over neuroids. Here ``nc`` is in per cent of the variance,
+    computed from the signal-to-noise ratio ("ncsnr"), and clipped to 0 to 100. NaN is left out.
+    ``load_ceiling("noise_ceiling_snr")`` estimates the same from single trials, without the square root.
 
     Args:
-        coord: the coordinate on neuroid that holds it.
-        average: over neuroids, ``"median"`` or ``"mean"``.
+        coord: the coordinate on neuroid that holds ``nc``.
+        average: average over neuroids, ``"median"`` or ``"mean"``.
 
     Raises:
-        ValueError: another average.
+        ValueError: an unknown average.
 
     Source: Allen et al. 2022, "A massive 7T fMRI dataset to bridge cognitive neuroscience and artificial intelligence".
 
@@ -101,12 +101,12 @@ class StoredNoiseCeiling(_Stored):
 class MedianReliability(_Stored):
     """The median over neuroids of the reliability that is stored with each.
 
-    The error is the standard deviation of the medians of random draws of the neuroids, with replacement.
+    The error is the standard deviation of the median over bootstrap draws of the neuroids.
 
     Args:
         coord: the coordinate on neuroid: a split-half correlation, corrected to all trials.
-        bootstraps: how many draws.
-        seed: of the draws.
+        bootstraps: number of draws.
+        seed: seed of the draws.
 
     Example:
         >>> units = xr.DataArray([[1.0, 2.0, 3.0]], dims=["presentation", "neuroid"], coords={
@@ -130,7 +130,7 @@ class MedianReliability(_Stored):
 
     def _fields(self, known: np.ndarray, total: int) -> dict[str, Any]:
         value, several = float(np.median(known)), len(known) > 1
-        draws = np.random.RandomState(self.seed).choice(known, (self.bootstraps, len(known)))  # Brain-Score's draws
+        draws = np.random.RandomState(self.seed).choice(known, (self.bootstraps, len(known)))  # as in Brain-Score
         error = float(np.median(draws, axis=1).std()) if several else None
         words = f"standard error of the median, {self.bootstraps} bootstraps over neuroids"
         return {"value": value, "error": error, "error_kind": words if several else no_error("neuroids", 1, total)}

@@ -1,4 +1,4 @@
-"""Single trials from rows into an array of repetitions, for the ceilings that halve them."""
+"""Arrangement of single trials by repetition and stimulus, for ceilings from repeated measurements."""
 
 import math
 import warnings
@@ -23,7 +23,7 @@ from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI
 
-# Values that are looked at in one go.
+# Number of values that are checked at a time.
 _LOOKED_AT = 1 << 20
 
 
@@ -32,12 +32,12 @@ class Trials:
     """Single trials of stimuli that need not have the same repetitions.
 
     Attributes:
-        rows: ``(presentations, ...)``, as they were given.
+        rows: ``(presentations, ...)``, as given.
         measured: True for the rows that hold a trial.
-        cell: of each trial, its place among repetitions and stimuli, one after the other.
+        cell: for each trial, its position in the flattened (repetitions, stimuli).
         mask: ``(repetitions, stimuli)``, True where a trial exists.
-        stimuli: their identifiers, in order.
-        whole: whether all values of all trials are numbers.
+        stimuli: identifiers of the stimuli, sorted.
+        whole: whether all values of all trials are finite.
     """
 
     rows: np.ndarray
@@ -54,17 +54,17 @@ class Trials:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Of ``values``, which need not be made for it."""
+        """Shape of ``values``, without computing them."""
         repetitions, stimuli = self.mask.shape
         return repetitions, stimuli, math.prod(self.rows.shape[1:])
 
     @cached_property
     def values(self) -> np.ndarray:
-        """``(repetitions, stimuli, columns)``, both in sorted order; NaN where there is no trial."""
+        """``(repetitions, stimuli, columns)``, repetitions and stimuli sorted; NaN where there is no trial."""
         return self.columns(slice(None))
 
     def columns(self, part: slice) -> np.ndarray:
-        """``values`` of a part of the neuroids. Rows that are in order and leave none out are not copied."""
+        """``values`` of some neuroids, without a copy if the rows are complete and sorted."""
         rows = self.rows[..., part]
         if not self.measured.all():
             rows = rows[self.measured]
@@ -75,23 +75,23 @@ class Trials:
         return rows.reshape(*self.mask.shape, -1)
 
     def repeated(self) -> int:
-        """How many stimuli have at least two trials."""
+        """Number of stimuli with at least two trials."""
         return int((self.mask.sum(axis=0) > 1).sum())
 
 
 def as_trials(given: Any, split_coord: str) -> xr.DataArray:
-    """Single trials with labels: an assembly as it is, and an array with numbers in the place of its labels.
+    """Single trials with labels: an assembly as it is, or an array labelled by numbers.
 
     Args:
-        given: an assembly, or an array ``(repetitions, stimuli, neuroids)``, with time bins last where there are some,
-            and NaN where a stimulus was shown less often.
+        given: an assembly, or an array ``(repetitions, stimuli, neuroids)``, optionally with time bins last, and with
+            NaN where a stimulus was shown less often.
         split_coord: the coordinate of the repetitions.
 
     Raises:
         ValueError: an array of another shape, or with masked values.
 
     Warns:
-        UserWarning: an array with more repetitions than stimuli: they may have been exchanged.
+        UserWarning: an array with more repetitions than stimuli, whose axes may be exchanged.
 
     Example:
         >>> dict(as_trials(np.zeros((2, 3, 4)), "repetition").sizes)
@@ -122,7 +122,7 @@ def as_trials(given: Any, split_coord: str) -> xr.DataArray:
 
 
 def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str = STIMULUS) -> Trials:
-    """Trials by repetition and stimulus; a presentation without a single value did not happen.
+    """Trials by repetition and stimulus; a presentation without any value counts as not shown.
 
     Args:
         assembly: (presentation, ...), one row per trial.
@@ -130,7 +130,7 @@ def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str 
         stimulus_coord: the coordinate of the stimuli, on presentation.
 
     Raises:
-        ValueError: a coordinate is missing, a trial is there twice, or nothing is repeated.
+        ValueError: a coordinate is missing, a trial is repeated, or nothing is repeated.
     """
     require(assembly, {"presentation": [stimulus_coord, split_coord]}, "assembly")
     stimuli = coordinate(assembly, stimulus_coord, "presentation", "assembly")
@@ -159,17 +159,17 @@ def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str 
 def of_neuroids(
     metric: Metric, kernel: Callable[..., Any], trials: Trials, *beside: np.ndarray
 ) -> tuple[list[Any], np.ndarray]:
-    """What a kernel of trials and of their mask gives for each neuroid, of as many at a time as memory allows.
+    """The results of a kernel of trials per neuroid, computed in blocks of neuroids that fit in memory.
 
-    Besides, a mask of the neuroids of which at least ``FEWEST_STIMULI`` are repeated.
+    The second result is a mask of the neuroids with at least ``FEWEST_STIMULI`` repeated stimuli.
 
     Args:
-        metric: in whose dtype it computes.
-        kernel: takes ``(repetitions, stimuli, units)`` twice, and before them what is ``beside``.
+        metric: the metric whose dtype is used.
+        kernel: takes the arrays in ``beside``, then trials ``(repetitions, stimuli, units)`` and their mask.
         trials, beside: the single trials, and arrays whose last axis is the neuroids.
 
     Raises:
-        ValueError: one neuroid takes too much memory.
+        ValueError: a single neuroid needs more memory than is available.
     """
     *cells, width = trials.shape
     program = compiled(kernel)
@@ -193,7 +193,7 @@ def of_neuroids(
 
 
 def too_few_repeated(trials: Trials, fewest: int = FEWEST_STIMULI) -> str | None:
-    """Why a ceiling of so few repeated stimuli is undefined; None where there are enough."""
+    """Why a ceiling with few repeated stimuli is undefined; None if there are enough."""
     repeated = trials.repeated()
     return None if repeated >= fewest else f"the ceiling takes {fewest} repeated stimuli, there are {repeated}"
 
@@ -201,13 +201,13 @@ def too_few_repeated(trials: Trials, fewest: int = FEWEST_STIMULI) -> str | None
 def median_over_neuroids(
     metric: Metric, raw: np.ndarray, coords: Mapping[str, Any], trials: Trials, formula: str
 ) -> Score:
-    """The median of one value a neuroid, and its error by a bootstrap over neuroids."""
+    """The median over neuroids of one value each, with its error from a bootstrap over neuroids."""
     made = metric.provenance(reason=too_few_repeated(trials))
     return replace(over_neuroids(raw, coords, made), formula=formula)
 
 
 def _looked_at(rows: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Which rows hold a number or an infinity, and whether those hold numbers alone; looked at a few at a time."""
+    """A mask of the rows with any value, and whether these rows are all finite; checked in blocks."""
     step = max(1, _LOOKED_AT // max(1, math.prod(rows.shape[1:])))
     measured, whole = np.zeros(len(rows), bool), True
     for start in range(0, len(rows), step):

@@ -65,11 +65,11 @@ _INNER_SPLITS = 5
 
 
 class RegressionMetric(Metric):
-    """What the metrics share that fit a mapping, frozen dataclasses with these among their fields."""
+    """The base class of metrics that fit a mapping: frozen dataclasses with these among their fields."""
 
     mapping: Mapping
     settings: Any
-    # How a metric is called that is given no name, from that of its mapping.
+    # The default identifier, formatted with the name of the mapping.
     called: ClassVar[str] = "{}"
 
     def __post_init__(self) -> None:
@@ -77,35 +77,33 @@ class RegressionMetric(Metric):
         keep(self, identifier=named, settings=self.mapping if self.settings is None else self.settings)
 
     def own_settings(self) -> dict[str, Any]:
-        """Those of the mapping among them, by their names."""
+        """All settings, with those of the mapping by their own names."""
         return settings_of(self, part="mapping")
 
     @property
     def depends_on(self) -> DependsOn:
-        """What it depends on of the source."""
+        """The property of the source that the mapping depends on."""
         return self.mapping.traits.depends_on
 
     @property
     def fits_neuroids_alone(self) -> bool:
-        """Whether each neuroid is predicted as it would be without the others."""
+        """Whether the mapping predicts each neuroid independently of the others."""
         return self.mapping.traits.fits_targets_alone
 
     def _refitted(self, kernel: Callable[..., Any], x: Any, *rest: Any) -> np.ndarray:
-        """What a kernel gives of fits to each draw, or after each permutation, of the stimuli."""
+        """The result of a kernel that refits the mapping to each draw or permutation of the stimuli."""
         what = f"{self.mapping!r} of draws of {len(x):,} stimuli with {x.shape[1]:,} features"
         return self.run(kernel, x, *rest, takes=what, advice=FEWER, mapping=self.mapping)
 
     def _after_permutations(self, x: Any, y: Any, folds: Folds, rows: np.ndarray) -> np.ndarray:
-        """The mean over folds of the median over neuroids, ``(draws,)``, of fits after every permutation.
-
-        Responses trade places in the place of features: each comes to those of ``rows``, which it is predicted from.
-        """
+        """The mean over folds of the median over neuroids, ``(draws,)``, refitted after every permutation."""
+        # The inverse permutation is applied to the targets, so that work on the features is shared.
         orders = np.argsort(rows, axis=1).astype(np.int32)
         return nan_mean(nan_median(self._refitted(cross_validation_permutations, x, y, folds, orders).astype(float)))
 
 
 class CrossValidatedRegression(CrossValidated, RegressionMetric):
-    """The same of those that are cross-validated."""
+    """The base class of cross-validated metrics that fit a mapping."""
 
     def __post_init__(self) -> None:
         RegressionMetric.__post_init__(self)
@@ -116,9 +114,9 @@ class CrossValidatedRegression(CrossValidated, RegressionMetric):
 class CrossRegressedCorrelation(CrossValidatedRegression):
     """Cross-validated regression from a source onto a target, scored by Pearson correlation.
 
-    Each split fits the mapping on its training stimuli and correlates prediction and measurement of every target
-    neuroid over its test stimuli. The score is the mean over splits of the median over neuroids; ``raw`` has one
-    correlation per split and neuroid.
+    Each split fits the mapping on its training stimuli, and correlates the predicted with the measured responses of
+    every target neuroid over its test stimuli. The score is the mean over splits of the median over neuroids; ``raw``
+    has one correlation per split and neuroid.
 
     Args:
         mapping: the regression, e.g. ``bsjax.metrics.Ridge(alpha=1.0)``.
@@ -126,7 +124,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random splits of 90 % to 10 % of the
             stimuli, stratified by ``object_name``, seed 1.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
-        settings: of the mapping, as the provenance has them; by default its fields.
+        settings: settings of the mapping for the provenance; by default its fields.
 
     Source: Schrimpf et al. 2018, "Brain-Score: Which Artificial Neural Network for Object Recognition is most
     Brain-Like?"
@@ -139,15 +137,15 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
     settings: Any = field(default=None, hash=False)
 
     def check_width(self, source: xr.DataArray, target: xr.DataArray) -> None:
-        """Refuses a source with too few features, or splits of the target with too few stimuli.
+        """Refuses a source with too few features, or a target with too few stimuli in a split.
 
         Raises:
-            ValueError: the mapping, or a correlation, needs more.
+            ValueError: the mapping or a correlation needs more.
         """
         check_sizes(self.mapping, source, *_smallest(self.crossvalidation.of(target)))
 
     def with_target(self, target: xr.DataArray, folds: bool) -> "WithTarget":
-        """This metric for many sources, with the target's splits drawn once, and again within the training stimuli.
+        """This metric for many sources, with the target's splits, and those of the training stimuli, made once.
 
         See ``bsjax.labelled.layers.SharedTarget``.
 
@@ -177,18 +175,18 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
 
         Args:
             source: (presentation, neuroid) with ``stimulus_id``; rows in any order.
-            target: (presentation, neuroid) with ``stimulus_id`` and what the splits are stratified by. The splits
-                depend on the order of its rows, as in Brain-Score. Stimuli may repeat, as in single trials, where
+            target: (presentation, neuroid) with ``stimulus_id`` and the stratification coordinate of the splits. The
+                splits depend on the order of its rows, as in Brain-Score. Stimuli may repeat, as in single trials, if
                 ``unique_split_values`` keeps their presentations together.
 
         Raises:
-            ValueError: stimuli differ, repeat, or are too few; a coordinate is missing; values are NaN; it takes more
-                memory than there is.
+            ValueError: stimuli differ, repeat, or are too few; a coordinate is missing; values are NaN; or the
+                computation needs more memory than is available.
         """
         return self.of_many([source], target)[0]
 
     def of_many(self, sources: Sequence[xr.DataArray], target: xr.DataArray) -> list[Score]:
-        """The score of every source; those that are on a device and have one shape are computed in one program.
+        """The score of every source; sources of one shape on a device are computed in one program.
 
         Args:
             sources, target: as for a call.
@@ -223,8 +221,9 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
     def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.metric.scored`.
 
-        A draw of the stimuli is fitted anew, by the same splits: all copies of a stimulus train, or all test. Draws
-        hold fewer different stimuli than there are, and score lower for it: the interval goes by their spread.
+        The regression is refitted to each draw of the stimuli with the same splits, so that all copies of a stimulus
+        are on one side. Draws hold fewer distinct stimuli than the data and therefore score lower; the interval uses
+        only their spread.
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
@@ -243,8 +242,8 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
     def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations, see :func:`bsjax.labelled.resampling.calibration.with_null`.
 
-        It is fitted anew to each, by the same splits of what predicts, so that all that is of the features alone is
-        computed once; single trials, by the splits of the trials, one permutation after the other.
+        The regression is refitted to each permutation with the same splits of the features, so that work on the
+        features alone is done once. Single trials are scored anew after each permutation, with their own splits.
         """
         [source], [target] = sources, rest
         target = two_dimensional(target, "target")
@@ -260,7 +259,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
     def _needed(
         self, kernel: Callable[..., Any], target: xr.DataArray, folds: Any, shards: Shards | None = None
     ) -> Callable[[int], int]:
-        """Bytes that a kernel takes with so many features."""
+        """A function from the number of features to the bytes that a kernel needs."""
 
         traits, (n, neuroids) = self.mapping.traits, target.shape
 
@@ -280,7 +279,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         splits: Splits,
         needed: Callable[[int], int],
     ) -> np.ndarray | jax.Array:
-        """The values of a source in the order of the target, in few columns where more take too much memory."""
+        """The values of a source in the order of the target, compressed if they need too much memory."""
         n, width = source.shape
         check_sizes(self.mapping, source, *_smallest(splits))
         features = source.attrs.get(N_FEATURES, width)
@@ -299,7 +298,7 @@ class ReversePredictivity(Metric):
     """A regression metric with source and target exchanged: the neuroids predict the model's units.
 
     Args:
-        forward: the metric; splits and medians are those of what it predicts, the source.
+        forward: the metric; its splits and medians apply to the predicted side, which is the source.
 
     Source: Muzellec & Kar 2025, "Reverse predictivity".
     """
@@ -313,8 +312,8 @@ class ReversePredictivity(Metric):
         """Scores how well the target predicts the source.
 
         Args:
-            *assemblies: source and target; on a fixed split, those of the training and those of the test stimuli of
-                each.
+            *assemblies: source and target; on a fixed split, source training and test data, then target training and
+                test data.
             **named: the same by name.
         """
         half, other = len(assemblies) // 2, {"source": "target", "target": "source"}
@@ -349,8 +348,8 @@ class TrainTestSplitCorrelation(RegressionMetric):
         """Scores how well the source predicts the target.
 
         Raises:
-            ValueError: stimuli differ, repeat, or are too few; neuroids differ between train and test; NaN values; it
-                takes more memory than there is.
+            ValueError: stimuli differ, repeat, or are too few; neuroids differ between training and test; values are
+                NaN; or the computation needs more memory than is available.
         """
         given = {
             "source_train": source_train,
@@ -403,7 +402,7 @@ class TrainTestSplitCorrelation(RegressionMetric):
     ) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.metric.scored`.
 
-        Training stimuli are drawn by themselves, by the same plan, and the regression is fitted anew to each draw.
+        Training stimuli are drawn separately by the same plan, and the regression is refitted to each draw.
         """
         given = {"source_train": source_train, "source_test": source_test}
         given |= {"target_train": target_train, "target_test": target_test}
@@ -428,7 +427,7 @@ class TrainTestSplitCorrelation(RegressionMetric):
         return {"values": values}
 
     def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
-        """Its values after permutations, of training and test stimuli each among themselves."""
+        """Its values after permutations of the training stimuli, and of the test stimuli, among themselves."""
         arrays, rows = [], []
         for permutation, part, source, target in zip(permutations, ("train", "test"), sources, rest, strict=True):
             names = f"source_{part}", f"target_{part}"
@@ -444,14 +443,14 @@ class TrainTestSplitCorrelation(RegressionMetric):
 
 
 def of_neuroids(score: Score, target: xr.DataArray, neuroids: np.ndarray) -> Score:
-    """The score of some of the neuroids that a regression was scored on, as if it had been of them alone.
+    """The score of a subset of the neuroids of a regression, as if they were scored alone.
 
-    It is where the metric ``fits_neuroids_alone``, so that the neuroids of several subjects are fitted at once.
+    This is exact if the metric ``fits_neuroids_alone``, so that the neuroids of several subjects can be fitted at once.
 
     Args:
-        score: of a regression.
-        target: the neuroids that the score is to be of.
-        neuroids: where they are among those of ``score``.
+        score: the score of a regression.
+        target: the subset of the neuroids.
+        neuroids: their positions among those of ``score``.
     """
     if score.raw is None or NEUROID not in score.raw.dims:  # one value for all neuroids together
         return score
@@ -462,7 +461,7 @@ def of_neuroids(score: Score, target: xr.DataArray, neuroids: np.ndarray) -> Sco
 
 
 def check_sizes(mapping: Mapping, source: xr.DataArray, n_train: int, n_test: int) -> None:
-    """Refuses too few stimuli or features for the mapping and for a correlation, with what would do."""
+    """Refuses too few stimuli or features for the mapping or for a correlation, with advice."""
     check_test_size(n_test)
     traits, features = mapping.traits, source.sizes["neuroid"]
     if features < traits.least_features or n_train < traits.least_training_stimuli:
@@ -473,7 +472,7 @@ def check_sizes(mapping: Mapping, source: xr.DataArray, n_train: int, n_test: in
 
 
 def warn_of_interpolation(mapping: Mapping, name: str, features: int, n_train: int) -> None:
-    """Says where training stimuli are too few for the features, so that any targets at all would be fitted exactly."""
+    """Warns if there are so few training stimuli that the mapping fits any targets exactly."""
     if mapping.interpolates(features, n_train):
         warnings.warn(
             f"{name} has {features:,} features for {n_train:,} training stimuli and no penalty: it reproduces whatever "
@@ -484,7 +483,7 @@ def warn_of_interpolation(mapping: Mapping, name: str, features: int, n_train: i
 
 
 def check_test_size(n_test: int) -> None:
-    """Refuses too few test stimuli for a correlation: any two points correlate by 1 or -1."""
+    """Refuses fewer than three test stimuli: two points always correlate by 1 or -1."""
     if n_test < 3:
         raise ValueError(
             f"a correlation needs at least 3 test stimuli, the smallest test set has {n_test}: "
@@ -493,7 +492,7 @@ def check_test_size(n_test: int) -> None:
 
 
 def check_strata(source: xr.DataArray, target: xr.DataArray, name: str | None) -> None:
-    """Where both sides carry the strata they must agree, or the labels are not those of the stimuli."""
+    """Refuses sides whose strata differ, which shows that labels are assigned to the wrong stimuli."""
     if name is None or name not in source.coords:
         return
     theirs = coordinate(target, name, "presentation", "target")
@@ -504,7 +503,7 @@ def check_strata(source: xr.DataArray, target: xr.DataArray, name: str | None) -
 
 
 def check_same_neuroids(train: xr.DataArray, test: xr.DataArray, side: str) -> None:
-    """Refuses training and test data of different neuroids, or of another order of them."""
+    """Refuses training and test data with different neuroids or another order of them."""
     if train.sizes["neuroid"] != test.sizes["neuroid"]:
         raise ValueError(
             f"{side}_train has {train.sizes['neuroid']} neuroids and {side}_test {test.sizes['neuroid']}: "
@@ -520,7 +519,7 @@ def check_same_neuroids(train: xr.DataArray, test: xr.DataArray, side: str) -> N
 
 
 def _shards(traits: Traits) -> Shards:
-    """Of features, targets and folds: the columns of both sides where columns of zeros change nothing, else folds."""
+    """Shards along features and targets where columns of zeros change nothing, else along folds."""
     features = 1 if traits.ignores_zero_features else None
     targets = 1 if traits.ignores_zero_targets or traits.fits_targets_alone else None
     if features is None and targets is None:
@@ -538,11 +537,11 @@ def _padded_widths(traits: Traits, stimuli: int, features: int, targets: int) ->
 def _unpadded(
     traits: Traits, made: tuple[np.ndarray, dict[str, np.ndarray]], target: xr.DataArray, dims: tuple[str, ...]
 ) -> tuple[np.ndarray, dict[str, Any], dict[str, float]]:
-    """Raw values of the neuroids, what the mapping reports of each split, each neuroid or all, and of the features."""
+    """Raw values of the neuroids, the mapping's reports per split or neuroid, and its reports on the features."""
     (raw, report), neuroids = made, slice(target.sizes["neuroid"])
     if not report:
         return raw[..., neuroids], {}, {}
-    # In as many digits as padding, devices and the company of other sources leave alone.
+    # Rounded to digits that do not depend on padding, devices or the other sources.
     of_features = {name: float(f"{report[name][0]:.6g}") for name in report if name == EFFECTIVE_DIMENSIONALITY}
     report = {name: values for name, values in report.items() if name not in of_features}
     for message in traits.warnings(report):
@@ -552,7 +551,7 @@ def _unpadded(
 
 
 def _smallest(splits: Splits) -> tuple[int, int]:
-    """The numbers of training and of test stimuli, each of the split that has the fewest."""
+    """The smallest numbers of training and of test stimuli in any split."""
     train, test = zip(*splits, strict=True)
     return min(map(len, train)), min(map(len, test))
 

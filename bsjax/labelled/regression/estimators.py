@@ -1,4 +1,4 @@
-"""Regressions by any object with ``fit`` and ``predict``, such as a scikit-learn pipeline: fitted on the host."""
+"""Regression by any object with ``fit`` and ``predict``, such as a scikit-learn pipeline, on the host."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,16 +24,16 @@ from bsjax.metrics.determined import determined_on_split
 class EstimatorRegression(CrossValidated):
     """Cross-validated regression by an estimator, with the splits, correlations and score of the other regressions.
 
-    The estimator is fitted once for each split, by its own code on the host, which takes many times as long as a
-    compiled mapping; ``score.provenance["computed"]`` says so. For one that is used often, write a mapping
-    (``bsjax.register_mapping``).
+    The estimator is fitted once per split by its own code on the host, which is many times slower than a compiled
+    mapping; ``score.provenance["computed"]`` says so. For frequent use, write a mapping (``bsjax.register_mapping``).
 
     Args:
-        estimator: has ``fit(x, y)`` and ``predict(x)`` for ``(stimuli, features)`` and ``(stimuli, neuroids)``, and is
-            copied for each split by ``sklearn.base.clone``; one that cannot be is fitted again and again as it is.
+        estimator: has ``fit(x, y)`` and ``predict(x)`` for ``(stimuli, features)`` and ``(stimuli, neuroids)``. It is
+            copied for each split by ``sklearn.base.clone`` if it has ``get_params``, and otherwise refitted in place.
         crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random splits of 90 % to 10 % of the
             stimuli, stratified by ``object_name``, seed 1.
-        dtype: what the estimator is given, ``"float32"`` or ``"float64"``; by default float64 on CPU.
+        dtype: precision of the estimator's input, ``"float32"`` or ``"float64"``; by default float64 on CPU and
+            float32 elsewhere.
 
     Example:
         >>> from sklearn.linear_model import Ridge
@@ -60,8 +60,8 @@ class EstimatorRegression(CrossValidated):
         """Scores how well ``source`` predicts ``target``; see ``CrossRegressedCorrelation``.
 
         Raises:
-            ValueError: stimuli differ, repeat, or are too few; a coordinate is missing; values are NaN; predictions of
-                another shape than the targets.
+            ValueError: stimuli differ, repeat, or are too few; a coordinate is missing; values are NaN; or predictions
+                have another shape than the targets.
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         source = aligned(source, target, target_repeats=self.crossvalidation.unique_split_values)
@@ -104,8 +104,8 @@ class EstimatorSplitRegression(Metric):
         """Scores how well the source predicts the target; see ``TrainTestSplitCorrelation``.
 
         Raises:
-            ValueError: stimuli differ, repeat, or are too few; neuroids differ between train and test; NaN values;
-                predictions of another shape than the targets.
+            ValueError: stimuli differ, repeat, or are too few; neuroids differ between training and test; values are
+                NaN; or predictions have another shape than the targets.
         """
         given = {"source_train": source_train, "source_test": source_test}
         given |= {"target_train": target_train, "target_test": target_test}
@@ -139,12 +139,12 @@ def _on_host(estimator: Any) -> dict[str, str]:
 def _correlations(
     estimator: Any, x_train: np.ndarray, x_test: np.ndarray, y_train: np.ndarray, y_test: np.ndarray
 ) -> np.ndarray:
-    """Of prediction and measurement of each target over the test stimuli."""
+    """Correlations of predicted with measured test responses, per target."""
     from sklearn.base import clone
 
     cloned: Any = clone(estimator) if hasattr(estimator, "get_params") else estimator
     predicted = np.asarray((cloned.fit(x_train, y_train) or cloned).predict(x_test), y_test.dtype)
-    if predicted.ndim == 1:  # of a single target
+    if predicted.ndim == 1:  # a single target
         predicted = predicted[:, None]
     if predicted.shape != y_test.shape:
         raise ValueError(
@@ -161,5 +161,5 @@ def _pearson(
     y_train: Float[Array, "n q"],
     y_test: Float[Array, "m q"],
 ) -> Float[Array, " q"]:
-    """NaN where training decides nothing, whatever an estimator makes of that."""
+    """Pearson correlations; NaN where the training data do not determine a prediction."""
     return jnp.where(determined_on_split(x_train, y_train, x_test), pearson(predicted, y_test), jnp.nan)

@@ -22,21 +22,21 @@ _SHOWN = 5
 class MaskRegression(CrossValidated):
     """Cross-validated predictivity of a read-out with one spatial mask and one set of channel weights per neuroid.
 
-    Features are placed on the grid of their ``channel``, ``channel_x`` and ``channel_y`` (sorted values), whatever
-    order they come in. The fit goes by gradients from a random start, so that its score has digits that depend on
-    ``seed``; the same seed gives the same score. NaN values and incomplete grids are refused.
+    Features are placed on the grid of their sorted ``channel``, ``channel_x`` and ``channel_y``, in whatever order they
+    are given. The fit uses gradient descent from a random start, so the last digits of the score depend on ``seed``;
+    the same seed gives the same score. NaN values and incomplete grids are refused.
 
     Args:
         crossvalidation_kwargs: arguments of ``CrossValidation``; by default ten random splits of 90 % to 10 % of the
             stimuli, stratified by ``object_name``, seed 1.
         init_lr: learning rate of Adam.
-        max_epochs: how many times the training stimuli are gone through.
-        tol: stop after an epoch whose last batch is predicted with a smaller error (root of the summed squares).
-        batch_size: stimuli in a step.
+        max_epochs: number of passes through the training stimuli.
+        tol: stop after an epoch whose last batch has a smaller error (root of the summed squares).
+        batch_size: stimuli per step.
         ls: penalty on the masks (size and roughness).
         ld: penalty on the channel weights.
-        decay_rate: epochs after which the learning rate falls to a tenth, again and again.
-        seed: of the initial values and the order of the stimuli.
+        decay_rate: number of epochs after which the learning rate falls to a tenth, repeatedly.
+        seed: seed of the initial values and of the order of the stimuli.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Source: Klindt et al. 2017.
@@ -95,11 +95,7 @@ class MaskRegression(CrossValidated):
 
 
 def _grid(source: xr.DataArray) -> tuple[np.ndarray, tuple[int, ...]]:
-    """The order of the neuroids along the grid, and its shape.
-
-    Raises:
-        ValueError: a place of the grid is empty or taken twice (the first ones are named).
-    """
+    """The order that sorts the neuroids along the grid, and its shape; refuses empty and repeated places."""
     axes = [np.unique(coordinate(source, name, "neuroid", "source"), return_inverse=True) for name in _GRID]
     shape = tuple(len(values) for values, _ in axes)
     place = np.ravel_multi_index([codes for _, codes in axes], shape)

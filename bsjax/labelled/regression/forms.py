@@ -1,4 +1,4 @@
-"""The metrics that any mapping makes: cross-validated, on a fixed split, from target to source, with shared weights."""
+"""Forms of a regression: cross-validated, on a fixed split, from target to source, with weights shared over time."""
 
 from collections.abc import Callable
 from inspect import Parameter, signature
@@ -14,7 +14,7 @@ from bsjax.labelled.regression.span_time import SpanTimeCrossRegressedCorrelatio
 from bsjax.labelled.settings import plain_setting
 from bsjax.metrics import Mapping
 
-# The class of each, and whether it is from the target onto the source.
+# The class of each form, and whether it predicts the source from the target.
 FORMS: dict[str, tuple[Any, bool]] = {
     "cross_validated": (CrossRegressedCorrelation, False),
     "on_fixed_split": (TrainTestSplitCorrelation, False),
@@ -28,14 +28,14 @@ _SPLITS = "crossvalidation_kwargs"
 def regression(
     form: str, make: Callable[..., Mapping], name: str, /, *args: Any, dtype: str | None = None, **settings: Any
 ) -> Metric:
-    """A metric of a form, from what makes its mapping.
+    """A metric of a form, with the mapping that a factory makes.
 
     Args:
         form: one of ``FORMS``.
-        make: of the mapping, from its settings.
-        name: of the metric.
-        *args: ``crossvalidation_kwargs`` first where there are splits, and settings of the mapping.
-        dtype: of the metric.
+        make: the factory of the mapping.
+        name: identifier of the metric.
+        *args: ``crossvalidation_kwargs`` first, for forms with splits, then settings of the mapping.
+        dtype: precision of the metric.
         **settings: the same by name.
     """
     kind, reverse = FORMS[form]
@@ -51,7 +51,7 @@ def regression(
 
 
 def own_parameters(form: str) -> list[Parameter]:
-    """What may be set of a form, beside its mapping."""
+    """The parameters of a form besides those of its mapping."""
     parameters = signature(FORMS[form][0]).parameters
     dtype = parameters["dtype"].replace(kind=Parameter.KEYWORD_ONLY)
     return [parameters[_SPLITS], dtype] if _SPLITS in parameters else [dtype]

@@ -1,4 +1,4 @@
-"""The mappings of the registered regressions, made from settings that are checked."""
+"""Factories of the mappings of registered regressions, with checks of their settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -18,7 +18,7 @@ _XARRAY_DEFAULTS = {
 
 
 def pls(n_components: int = 25, solver: Literal["converged", "nipals"] = "converged") -> PLS:
-    """Partial least squares; ``solver="nipals"`` stops early as Brain-Score does."""
+    """Partial least squares; ``solver="nipals"`` stops early, as Brain-Score does."""
     if solver not in ("converged", "nipals"):
         raise ValueError(f"solver must be 'converged' or 'nipals', got {solver!r}")
     return PLS(whole_number(n_components, "n_components", 1), solver)
@@ -36,17 +36,17 @@ def ridgecv(
     xarray_kwargs: Mapping[str, Any] | None = None,
     cv: int | None = None,
 ) -> RidgeCV:
-    """Ridge regression with the penalty of the smallest error on training stimuli left out.
+    """Ridge regression with the penalty that has the smallest error on left-out training stimuli.
 
     Args:
         alphas: the penalties to choose from.
-        alpha_per_target: choose for each neuroid by itself, where Brain-Score chooses one for all.
+        alpha_per_target: choose a penalty for each neuroid; Brain-Score chooses one for all.
         regression_kwargs: Brain-Score's way to pass ``alpha_per_target``; other settings are refused.
-        xarray_kwargs: Brain-Score's names of dimensions and coordinates; others than its defaults are refused.
-        cv: leave one stimulus out at a time, as Brain-Score does (None), or one of so many runs of consecutive
+        xarray_kwargs: Brain-Score's names of dimensions and coordinates; only its defaults are accepted.
+        cv: leave out one stimulus at a time, as Brain-Score does (None), or one of this number of runs of consecutive
             training stimuli, as himalaya does; see ``bsjax.metrics.RidgeCV``.
 
-    ``score.raw["alpha"]`` has the choices: of each split, and of each neuroid with ``alpha_per_target``.
+    ``score.raw["alpha"]`` holds the chosen penalties, per split, and per neuroid with ``alpha_per_target``.
     """
     refuse_others(xarray_kwargs, _XARRAY_DEFAULTS, "xarray_kwargs")
     more = {**(regression_kwargs or {})}
@@ -60,10 +60,10 @@ def ridgecv(
 
 
 def linear_predictivity() -> Ridge:
-    """Ordinary least squares, of minimum norm where the data are rank-deficient."""
+    """Ordinary least squares; the minimum-norm solution if the data are rank-deficient."""
     return Ridge(0.0)
 
 
 def neuron_to_neuron() -> NeuronToNeuron:
-    """One-to-one mapping."""
+    """The one-to-one mapping from the best single feature to each neuroid."""
     return NeuronToNeuron()

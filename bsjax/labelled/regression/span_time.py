@@ -1,4 +1,4 @@
-"""Regression whose weights are shared by all time bins, scored in each bin."""
+"""Regression with weights shared by all time bins, scored in each bin."""
 
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from bsjax.metrics import Mapping, cross_validate_over_time, make_folds
 class SpanTimeCrossRegressedCorrelation(CrossValidatedRegression):
     """Cross-validated regression with one set of weights for all time bins, scored by Pearson correlation in each.
 
-    Every bin of a stimulus is a sample of the same regression. The score has one value per time bin: the mean over
+    Every time bin of a stimulus is a sample of the same regression. The score has one value per time bin: the mean over
     splits of the median over neuroids; ``raw`` has one correlation per split, time bin and neuroid.
 
     Args:
@@ -38,12 +38,12 @@ class SpanTimeCrossRegressedCorrelation(CrossValidatedRegression):
         """Scores how well ``source`` predicts ``target`` in each of their time bins.
 
         Args:
-            source, target: (presentation, neuroid, time_bin) with ``stimulus_id`` and the same bins, told apart by
+            source, target: (presentation, neuroid, time_bin) with ``stimulus_id`` and the same bins, identified by
                 ``time_bin_start`` and ``time_bin_end``.
 
         Raises:
             ValueError: stimuli or time bins differ, stimuli repeat or are too few, a coordinate is missing, values are
-                NaN, or it takes more memory than there is.
+                NaN, or the computation needs more memory than is available.
         """
         source, target = three_dimensional(source, "source"), three_dimensional(target, "target")
         order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
@@ -64,7 +64,7 @@ class SpanTimeCrossRegressedCorrelation(CrossValidatedRegression):
 
 
 def _order_of_bins(source: xr.DataArray, target: xr.DataArray) -> list[int] | None:
-    """The time bins of ``source`` in the order of the target's, None where they are: taking them would copy them."""
+    """Positions that put the bins of ``source`` in the target's order; None, which saves a copy, if they are."""
     theirs, ours = (list(zip(*_bins(a, what), strict=True)) for a, what in ((target, "target"), (source, "source")))
     if sorted(theirs) != sorted(ours) or len(set(ours)) != len(ours):
         raise ValueError(f"source and target must have the same time bins, once each; source: {ours}, target: {theirs}")

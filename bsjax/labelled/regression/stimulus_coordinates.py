@@ -1,10 +1,10 @@
-"""Features of any width brought to one shape without a change to the score, so that all layers share a program.
+"""Features of any width in a fixed shape with the same scores, so that all layers share one program.
 
-A regression with a free intercept (PLS, ridge) and CKA see the features only through the inner products between
-stimuli, and do not see a constant that is added to a feature. So the centred features :math:`X`, stimuli x features,
-may give way to a factor :math:`F` with :math:`F F^T = X X^T`, as wide as there are stimuli. An RDM of Pearson
-correlations depends on the correlations between stimuli alone, which one more column keeps. Both are summed up over
-blocks of features, so that one small program serves every width and only one block is ever in double precision.
+A regression with a free intercept (PLS, ridge) and CKA depend on the features only through the inner products between
+stimuli, and not on a constant that is added to a feature. The centred features :math:`X`, stimuli x features, can
+therefore be replaced by a factor :math:`F` with :math:`F F^T = X X^T`, with as many columns as stimuli. An RDM of
+Pearson correlations depends only on the correlations between stimuli, which one more column preserves. Both are summed
+over blocks of features, so that one small program serves every width and only one block is in double precision.
 """
 
 import xarray as xr
@@ -19,19 +19,19 @@ N_FEATURES = "n_features"
 
 
 def in_stimulus_coordinates(source: xr.DataArray, depends_on: DependsOn, dtype: str | None = None) -> xr.DataArray:
-    """An assembly that scores as ``source`` does, in a shape that does not depend on how wide ``source`` is.
+    """An assembly that scores like ``source``, in a shape that hardly depends on the width of ``source``.
 
     Args:
         source: (presentation, neuroid).
         depends_on: what the metric depends on.
-        dtype: in which the metric computes, as for the metric.
+        dtype: the precision of the metric.
 
     Returns:
-        For n stimuli: (n, n) of inner products that are those of ``source``'s centred features, where there are
-        at least n; narrower features get columns of zeros up to a power of two, but stay narrower than n - 1,
-        because ridge regression works on the smaller side. (n, n + 1) for correlations of at least n features. Else
-        the source itself. Coordinates are those of the presentations; the attribute ``n_features`` is how many features
-        there are.
+        For n stimuli and inner products: (n, n) with the inner products of the centred features, if there are at least
+        n; narrower features are padded with columns of zeros to a power of two, but to at most n - 2 columns, because
+        ridge regression works on the smaller side. For correlations of at least n features: (n, n + 1). Otherwise the
+        source itself. Coordinates are those of the presentations; the attribute ``n_features`` is the original number
+        of features.
 
     Raises:
         ValueError: other dimensions, or values that are not finite.

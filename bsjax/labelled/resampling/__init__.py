@@ -1,1 +1,1 @@
-"""Draws and permutations of stimuli, neuroids and subjects."""
+"""Bootstrap draws and permutations of stimuli, neuroids and subjects."""

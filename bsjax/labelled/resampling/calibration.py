@@ -1,7 +1,7 @@
-"""Scores with their values after permutations of the stimuli, and calibrated by these.
+"""Null distributions of scores under permutations of the stimuli, and scores calibrated by them.
 
-All of it is said of the similarity before its normalisation by a ceiling: the scale of a similarity ends at 1, where
-that of a normalised score does not, and a ceiling that is the same for all permutations changes no p value.
+All of it concerns the similarity before normalisation by a ceiling. A similarity is at most 1, but a normalised score
+has no such limit, and a ceiling that is the same for all permutations does not change a p value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bsjax.labelled.resampling.permutations import Permutation, Permutations, ac
 from bsjax.labelled.score import Score
 from bsjax.metrics.resampling.permutation import calibrated, null_threshold, permutation_p_value
 
-# The similarity after each permutation: of the permutations of each assembly of a model's, those, and the measurements.
+# (permutations of each of the model's assemblies, these assemblies, the measurements) -> similarity per permutation
 Nulls = Callable[[Sequence[Permutation], Sequence[Any], Sequence[Any]], np.ndarray]
 
 LEVEL = 0.95
@@ -34,11 +34,11 @@ _SAID = ("null_draws", "null_mean", "p_value", "tau", "calibrated")
 
 @dataclass(frozen=True, eq=False)
 class Null:
-    """What a similarity is by chance.
+    """The null distribution of a similarity.
 
     Attributes:
         values: the similarity after each permutation, ``("draw", *those of the score)``.
-        key: the digest of what decides the permutations: values of one key are paired draw by draw.
+        key: the digest of the plan and the stimuli; values with the same key are paired draw by draw.
         plan: the settings of the plan.
     """
 
@@ -47,10 +47,10 @@ class Null:
     plan: Mapping[str, Any]
 
     def details(self, similarity: float | xr.DataArray) -> dict[str, Any]:
-        """What the provenance of a score says of it.
+        """The entries for the provenance of a score.
 
         Args:
-            similarity: of the stimuli as they are.
+            similarity: the similarity without permutation.
         """
         found = calibrate(similarity, self.values, LEVEL)
         kept = {**self.plan, "level": LEVEL, "key": self.key, "values": self.values}
@@ -62,7 +62,7 @@ class Null:
 def calibrate(similarity: Any, values: xr.DataArray, level: float) -> dict[str, np.ndarray]:
     """The p value, the threshold ``tau`` and the calibrated similarity, each in the shape of the similarity.
 
-    The threshold, and what is calibrated by it, are NaN for too few permutations.
+    The threshold and the calibrated similarity are NaN if there are too few permutations.
 
     Raises:
         ValueError: the level is not between 0 and 1.
@@ -81,7 +81,7 @@ def calibrate(similarity: Any, values: xr.DataArray, level: float) -> dict[str, 
 
 
 def fewest_permutations(level: float) -> int:
-    """How many permutations a threshold takes at the least.
+    """The smallest number of permutations that a threshold needs.
 
     Example:
         >>> fewest_permutations(0.95), fewest_permutations(0.99)
@@ -91,7 +91,7 @@ def fewest_permutations(level: float) -> int:
 
 
 def null_of(score: Score) -> Null | None:
-    """What a score is by chance; None where it was not asked for."""
+    """The null distribution in the provenance of a score; None if there is none."""
     kept = score.provenance.details.get(_NULL)
     if not isinstance(kept, Mapping) or not isinstance(kept.get("values"), xr.DataArray):
         return None
@@ -100,17 +100,17 @@ def null_of(score: Score) -> Null | None:
 
 
 def with_null(score: Score, nulls: Nulls, sources: Sequence[Any], rest: Sequence[Any], plan: Permutations) -> Score:
-    """A score that says in its provenance what it is by chance.
+    """A score with its null distribution in its provenance.
 
     Args:
-        score: of the sources and the rest.
-        nulls: gives its values after permutations, as :meth:`bsjax.labelled.metric.Metric.nulls` does.
-        sources: a model's responses, whose stimuli trade places: assemblies, and lists and dicts of them.
+        score: the score of the sources and the rest.
+        nulls: computes values after permutations, as :meth:`bsjax.labelled.metric.Metric.nulls` does.
+        sources: a model's responses, whose stimuli are permuted: assemblies, and lists and dicts of them.
         rest: measurements.
-        plan: of the permutations.
+        plan: the plan of the permutations.
 
     Raises:
-        ValueError: there are no stimuli, or what the metric raises.
+        ValueError: there are no stimuli, or as raised by the metric.
     """
     permutations = [plan.rows_of(leaf, rest) for leaf in jax.tree.leaves(list(sources))]
     with in_permutations(None):
@@ -124,7 +124,7 @@ def with_null(score: Score, nulls: Nulls, sources: Sequence[Any], rest: Sequence
 def one_by_one(
     metric: Callable[..., Score], permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]
 ) -> np.ndarray:
-    """The similarity after each permutation, by as many calls of the metric."""
+    """The similarity after each permutation, from one call of the metric per permutation."""
     leaves, tree = jax.tree.flatten(list(sources))
     moved = (
         [permutation.of(leaf, draw) for permutation, leaf in zip(permutations, leaves, strict=True)]
@@ -136,10 +136,10 @@ def one_by_one(
 
 
 def also_permuted(score: Any, nulls: Nulls, sources: Sequence[Any], rest: Sequence[Any] = ()) -> Any:
-    """A score with what it is by chance, where the block asks for that.
+    """A score with its null distribution, in a block with permutations.
 
     Args:
-        score: what is no score, or says that already, stays as it is.
+        score: returned as it is if it is not a ``Score`` or already has a null distribution.
         nulls, sources, rest: see :func:`with_null`.
     """
     plan = active_permutations()
@@ -150,9 +150,9 @@ def also_permuted(score: Any, nulls: Nulls, sources: Sequence[Any], rest: Sequen
 
 
 def provenance_of_mean(scores: Sequence[Score]) -> Provenance:
-    """The provenance of the first of scores that are averaged, with what their mean is by chance.
+    """The provenance of the first of several averaged scores, with the null distribution of their mean.
 
-    Where some do not say what they are by chance, nothing is said of the mean.
+    The mean has no null distribution if any of the defined scores has none.
     """
     first = scores[0].provenance
     if _NULL not in first.details:

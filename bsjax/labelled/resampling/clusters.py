@@ -1,4 +1,4 @@
-"""A test of clusters of responses by the objects that stimuli show, whose stimuli are no independent draws."""
+"""A test of whether responses cluster by the object shown, so that stimuli are not independent samples."""
 
 import warnings
 from typing import Any
@@ -12,25 +12,25 @@ from bsjax.labelled.align import STIMULUS
 
 # The coordinate that splits are stratified by.
 OBJECT = "object_name"
-# Responses of this many neuroids are looked at.
+# Approximate number of neuroids that are tested.
 _NEUROIDS = 64
 _SIGNIFICANT = 0.01
-# The fewest objects whose spread says what other objects would give.
+# With fewer objects, their spread says nothing about other objects.
 _FEWEST = 5
 
 
 def clustered_by(measured: xr.DataArray) -> str | None:
-    """The coordinate by whose values the responses cluster, beyond chance; None where there is no such.
+    """The coordinate by which responses cluster significantly; None if they do not.
 
-    Stimuli of one object then give the score much the same, and an error that takes each for a draw of its own is too
-    small. The variance of the responses between objects is compared with that within them, over all neuroids together,
-    as an F of as many independent neuroids as their covariance amounts to.
+    Stimuli of one object then have similar effects on the score, and an error that treats them as independent is too
+    small. The test compares the variance of responses between objects with that within objects, pooled over neuroids,
+    by an F statistic. Its degrees of freedom follow from the effective number of independent neuroids.
 
     Args:
-        measured: responses of neuroids, repeated presentations or not. Of anything else nothing is known.
+        measured: responses of neuroids, with or without repetitions. Other data are not tested.
 
     Warns:
-        UserWarning: responses cluster by so few objects that these say nothing of others.
+        UserWarning: responses cluster by too few objects to generalise to others.
 
     Source: Anderson 2001, "A new method for non-parametric multivariate analysis of variance".
     """

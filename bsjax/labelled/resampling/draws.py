@@ -1,7 +1,7 @@
-"""Draws of stimuli, neuroids and subjects by their identifiers, and scores with their values in every draw.
+"""Bootstrap resampling of stimuli, neuroids and subjects, and the scores of each resample (draw).
 
-A plan says what is drawn, how often, and from which seed. What a draw holds follows from the plan and the identifiers
-alone, so that a score, its ceiling and the scores of other models are drawn together wherever they are computed.
+A plan states what is drawn, how often, and from which seed. The content of a draw depends only on the plan and the
+identifiers, so that a score, its ceiling and the scores of other models use the same draws wherever they are computed.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from bsjax.metrics.resampling.influence import grouped_influence
 
 Factor = Literal["stimuli", "neuroids", "subjects"]
 FACTORS: tuple[Factor, ...] = get_args(Factor)
-# What the identifiers of each are called, and on which dimension of an assembly they may lie.
+# The coordinates that may hold the identifiers of each factor, with their dimensions.
 _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "stimuli": ((STIMULUS, "presentation"), (f"{STIMULUS}_left", "stimulus_left")),
     "neuroids": (("neuroid_id", "neuroid"),),
     "subjects": (("subject", "neuroid"), ("subject", "presentation"), ("subject", "subject")),
 }
 _FEWEST = 2
-# The share of draws without a value, beyond which those that have one say little.
+# If a larger share of draws has no value, the score gets no error.
 _MOST_UNDEFINED = 0.2
 
 
@@ -47,16 +47,16 @@ class Resampling:
     """A plan of bootstrap draws.
 
     Args:
-        over: what is drawn anew, with replacement: ``"stimuli"``, ``"neuroids"``, ``"subjects"``, or two of them. Two
-            are drawn together and each alone; the variance is that of Schütt et al. 2023, which does not count the
-            noise in the data twice.
-        draws: how many.
-        seed: of the draws. The same seed draws the same of the same identifiers.
-        groups: a coordinate of the stimuli whose values are drawn as wholes, e.g. the objects that they show.
-        strata: a coordinate of the stimuli, of each of whose values as many are drawn as there are.
+        over: the factors that are drawn with replacement: ``"stimuli"``, ``"neuroids"``, ``"subjects"``, or two of
+            them. Two factors are drawn together and each alone; the variance follows Schütt et al. 2023, which does
+            not count the noise in the data twice.
+        draws: number of draws.
+        seed: seed of the draws. The same seed gives the same draws of the same identifiers.
+        groups: a coordinate of the stimuli whose values are drawn as whole groups, e.g. the objects shown.
+        strata: a coordinate of the stimuli; each of its values keeps its number of stimuli in every draw.
 
     Raises:
-        ValueError: something else is to be drawn, three things are, or there are fewer than two draws.
+        ValueError: an unknown factor, more than two factors, or fewer than two draws.
 
     Source: Efron 1979; Schütt et al. 2023 (two factors).
 
@@ -85,10 +85,10 @@ class Resampling:
 
     @classmethod
     def parse(cls, text: str) -> Resampling:
-        """A plan as the command line has it: what is drawn, with a comma between two, and how often after a colon.
+        """A plan from the command line: one factor, or two with a comma, and the number of draws after a colon.
 
         Raises:
-            ValueError: it names something else.
+            ValueError: the text names no plan.
 
         Example:
             >>> Resampling.parse("stimuli,subjects:500")
@@ -102,12 +102,12 @@ class Resampling:
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        """What is drawn."""
+        """The drawn factors."""
         return (self.over,) if isinstance(self.over, str) else self.over
 
     @property
     def passes(self) -> dict[str, tuple[Factor, ...]]:
-        """What is drawn together in each pass over the draws: all, and of two things each alone besides."""
+        """The factors that are drawn together in each pass: all, and for two factors also each alone."""
         if len(self.factors) == 1:
             return {BOTH: self.factors}
         return {BOTH: self.factors, **{name: (name,) for name in self.factors}}
@@ -115,10 +115,10 @@ class Resampling:
     def counts(
         self, factor: str, ids: Any, groups: np.ndarray | None = None, strata: np.ndarray | None = None
     ) -> np.ndarray:
-        """How often each draw holds each of the identifiers, ``(draws, identifiers)``, whatever their order.
+        """How often each draw holds each identifier, ``(draws, identifiers)``; independent of their order.
 
         Raises:
-            ValueError: there are fewer than two, or one is there twice.
+            ValueError: there are fewer than two identifiers, or one occurs twice.
         """
         names = np.asarray(ids)
         if len(names) < _FEWEST:
@@ -132,20 +132,20 @@ class Resampling:
         return counts
 
     def key(self, ids: Mapping[str, Any]) -> str:
-        """The digest of the plan for these identifiers of what it draws."""
+        """The digest of the plan and of the identifiers of the drawn factors."""
         names = {factor: sorted(str(name) for name in np.asarray(of_factor)) for factor, of_factor in ids.items()}
         said = json.dumps([self.factors, self.draws, self.seed, self.groups, self.strata, names])
         return f"{len(self.factors)}:{hashlib.sha256(said.encode()).hexdigest()[:24]}"
 
 
 class Drawn(NamedTuple):
-    """What the draws of a plan hold of some assemblies.
+    """The draws of a plan for some assemblies.
 
     Attributes:
         plan: the plan.
-        ids: identifiers of what is drawn, by factor.
-        counts: how often each draw holds each, by factor, ``(draws, identifiers)`` in the order of ``ids``.
-        groups, strata: of each stimulus of ``ids``, where the plan has them.
+        ids: factor -> its identifiers.
+        counts: factor -> how often each draw holds each identifier, ``(draws, identifiers)`` in the order of ``ids``.
+        groups, strata: the label of each stimulus in ``ids``, if the plan has groups or strata.
     """
 
     plan: Resampling
@@ -156,11 +156,11 @@ class Drawn(NamedTuple):
 
     @property
     def alike(self) -> bool:
-        """Whether each stimulus is a draw of its own."""
+        """Whether stimuli are drawn independently of one another, without groups or strata."""
         return self.groups is None and self.strata is None
 
     def drawn_alike(self, factor: str) -> tuple[int, int]:
-        """How many elements, or groups of them, are drawn anew, and the degrees of freedom that they have."""
+        """The number of elements, or of whole groups, of a factor, and their degrees of freedom."""
         if factor != "stimuli" or self.alike:
             return len(self.ids[factor]), len(self.ids[factor]) - 1
         first = (
@@ -170,25 +170,25 @@ class Drawn(NamedTuple):
         return len(first), len(first) - strata
 
     def of(self, factor: str, together: Sequence[str]) -> np.ndarray | None:
-        """Counts of a factor in a pass, None where it is not drawn in it."""
+        """Counts of a factor in a pass; None if the pass does not draw it."""
         return self.counts[factor] if factor in together else None
 
     def in_order(self, factor: str, ids: Any) -> np.ndarray:
-        """The counts of a factor for identifiers in another order, or some of which repeat."""
+        """The counts of a factor for given identifiers, in any order and with repetitions."""
         return self.counts[factor][:, self.codes(factor, ids)]
 
     def codes(self, factor: str, ids: Any) -> np.ndarray:
-        """The place of each of some identifiers in ``ids`` of a factor; -1 of one that is not drawn."""
+        """The position of each given identifier in a factor's ``ids``; -1 for identifiers that are not drawn."""
         return pd.Index(self.ids[factor]).get_indexer(pd.Index(np.asarray(ids))).astype(np.int32)
 
     def in_passes(self, values: Callable[[Sequence[str]], Any]) -> xr.DataArray:
-        """``values(factors)`` in each pass, of the factors that are drawn together in it, see :meth:`labelled`."""
+        """``values(factors)`` of each pass for the factors it draws together, see :meth:`labelled`."""
         return self.labelled({name: values(together) for name, together in self.plan.passes.items()})
 
     def places(self, together: Sequence[str], assembly: xr.DataArray) -> np.ndarray | None:
-        """The neuroids of an assembly that each draw of neuroids, or subjects, holds, see :func:`places_of`.
+        """The positions of an assembly's neuroids in each draw of neuroids or subjects, see :func:`places_of`.
 
-        None where a pass draws neither.
+        None if the pass draws neither.
         """
         for factor in ("neuroids", "subjects"):
             if factor in together:
@@ -208,7 +208,7 @@ _ACTIVE: ContextVar[Resampling | None] = ContextVar("plan of draws", default=Non
 
 
 def plan_of(given: Resampling | Factor | Sequence[Factor] | None) -> Resampling | None:
-    """A plan, or what it is to draw, as a plan.
+    """A plan as it is, or a plan that draws the given factors.
 
     Example:
         >>> plan_of("subjects")
@@ -220,20 +220,20 @@ def plan_of(given: Resampling | Factor | Sequence[Factor] | None) -> Resampling 
 
 
 def active_plan() -> Resampling | None:
-    """The plan of the block that runs, see :func:`in_draws`."""
+    """The plan of the current block, see :func:`in_draws`."""
     return _ACTIVE.get()
 
 
 def in_draws(plan: Resampling | Factor | Sequence[Factor] | None) -> AbstractContextManager[None]:
-    """A block in which scores of benchmarks with their ceilings, and of ``score_arrays``, have draws of a plan as well.
+    """A block in which benchmark scores, with their ceilings, and ``score_arrays`` are also computed in draws.
 
-    A metric or a ceiling that is called by itself has none.
+    Metrics and ceilings that are called directly are not drawn.
 
     Args:
-        plan: a plan, or what it is to draw; None for none.
+        plan: a plan, or the factors to draw; None for no draws.
 
     Raises:
-        ValueError: no such plan.
+        ValueError: an invalid plan.
 
     Example:
         >>> import bsjax
@@ -248,10 +248,10 @@ def in_draws(plan: Resampling | Factor | Sequence[Factor] | None) -> AbstractCon
 
 
 def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
-    """What the draws of a plan hold of assemblies, the last of which has the measurements.
+    """The draws of a plan for assemblies, the last of which holds the measurements.
 
     Raises:
-        ValueError: what is to be drawn has no identifiers.
+        ValueError: a factor has no identifiers in the measurements.
     """
     ids: dict[str, np.ndarray] = {}
     labels: dict[str, np.ndarray | None] = {"groups": None, "strata": None}
@@ -285,28 +285,29 @@ def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
 def with_draws(
     score: Score, drawn: Drawn, values: xr.DataArray, influence: np.ndarray | None = None, **known: Any
 ) -> Score:
-    """A score with its values in draws, whose spread is its error.
+    """A score with its values in draws, whose spread becomes its error.
 
-    Draws without a value are counted. Where more than a fifth are, the others say little of the score: it has no error,
-    and a warning says so.
+    Draws without a value are counted. If they are more than a fifth, the rest is not representative: the score has no
+    error, and a warning says so.
 
     Args:
-        score: of all that there is.
-        drawn: what the draws hold.
+        score: the score of all data.
+        drawn: the draws.
         values: see ``Uncertainty.draws``.
-        influence: what each stimulus (or neuroid, or subject) adds to the score, in the order of ``drawn.ids``.
-        **known: other fields of the uncertainty; of ``dof`` the least counts.
+        influence: the contribution of each stimulus (or neuroid, or subject) to the score, in the order of
+            ``drawn.ids``.
+        **known: other fields of the uncertainty; the smallest ``dof`` is used.
     """
     plan, alike = drawn.plan, [drawn.drawn_alike(factor) for factor in drawn.plan.factors]
     [(units, dof), *others] = alike
-    known["kind"] = "t"  # copies move many a score: it is the spread of draws that counts, and not where they lie
+    known["kind"] = "t"  # copies shift many scores, so only the spread of the draws is used, not their location
     if influence is not None:
         order = _sorted(drawn.ids[plan.factors[0]])
         labels = [None if each is None else each[order] for each in (drawn.groups, drawn.strata)]
         summed, _ = grouped_influence(np.asarray(influence, float)[order], groups=labels[0], strata=labels[1])
         known["influence"] = xr.DataArray(summed, dims=[UNIT, *(str(dim) for dim in score.sizes)])
     if not drawn.alike:
-        known.pop("errors", None)  # those within draws take each stimulus by itself
+        known.pop("errors", None)  # they assume independent stimuli within each draw
     lost = int((values.isnull() & np.isfinite(score.value)).any([d for d in values.dims if d != DRAW]).sum())
     words = f"{plan.draws} bootstrap draws" + (", of both and of each alone" if others else "")
     words += f", of {units} whole groups by {plan.groups}" if drawn.groups is not None else ""
@@ -333,7 +334,7 @@ def with_draws(
 
 
 def _place(assembly: Any, factor: str) -> tuple[str, str] | None:
-    """The name and the dimension of the identifiers of a factor; None where an assembly has none, or is a number."""
+    """The name and dimension of a factor's identifiers; None if the assembly has none or is not labelled."""
     if not isinstance(assembly, xr.DataArray):
         return None
     return next((p for p in _PLACES[factor] if p[0] in assembly.coords and assembly[p[0]].dims == p[1:]), None)
@@ -342,18 +343,18 @@ def _place(assembly: Any, factor: str) -> tuple[str, str] | None:
 def drawn_assemblies(
     assemblies: Sequence[xr.DataArray], drawn: Drawn, held: Mapping[str, np.ndarray]
 ) -> list[xr.DataArray]:
-    """The rows and columns of each assembly that a draw holds; a copy has a name of its own, and says of what it is."""
+    """The rows and columns of each assembly in a draw; each copy has a name of its own and keeps its original's."""
     made = []
     for number, assembly in enumerate(assemblies):
         for factor, counts in held.items():
             place = _place(assembly, factor)
-            # The units of a model are what they are: neuroids and subjects are those of the measurements.
+            # The model's units are not drawn: neuroids and subjects are those of the measurements.
             if place is None or (factor == "neuroids" and number < len(assemblies) - 1):
                 continue
             name, dim = place
             names = assembly[name].values
             codes = drawn.codes(factor, names)
-            times = np.where(codes < 0, 1, counts[codes])  # a model with a name of its own is none of those drawn
+            times = np.where(codes < 0, 1, counts[codes])  # identifiers of the model alone are not drawn
             rows = np.repeat(np.arange(len(names)), times)
             copy = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
             called = [f"{names[row]}, copy {n}" if n else str(names[row]) for row, n in zip(rows, copy, strict=True)]
@@ -368,16 +369,16 @@ def drawn_assemblies(
 def rerun(
     metric: Callable[..., Score], calls: Iterable[Sequence[Any]], what: str, total: int
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The values of a metric in many calls, NaN where one holds too little for it, and the dimensions of a value.
+    """The values of a metric in many calls, NaN where a call has too little data, and the dimensions of a value.
 
     Args:
-        metric: any callable that gives scores; what it warns of was said of the data as they are.
+        metric: any callable that returns scores; its warnings are suppressed, because they repeat those of the score.
         calls: the assemblies of each call.
-        what: each call is, for the message.
-        total: how many calls there are.
+        what: name of a call in messages, e.g. "permutation".
+        total: number of calls.
 
     Raises:
-        ValueError: none of them has a value, and why.
+        ValueError: no call has a value; the message says why.
     """
     values: list[np.ndarray | None] = []
     dims: tuple[str, ...] = ()
@@ -400,7 +401,7 @@ def rerun(
 
 
 def _sorted(names: np.ndarray) -> np.ndarray:
-    """The order of identifiers, by what they are called."""
+    """The order that sorts identifiers as text; refuses repeated ones."""
     if pd.Index(names).has_duplicates:
         repeated = pd.unique(names[pd.Index(names).duplicated()])
         raise ValueError(f"what is drawn must be there once, there are several of {listed(repeated, 'identifiers')}")

@@ -1,4 +1,4 @@
-"""Exchanges of the responses of stimuli, by their identifiers."""
+"""Permutations of the responses to stimuli, by identifier."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from bsjax.labelled.align import STIMULUS, at_positions, known_ids
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics.resampling.draws import permutations
 
-# Where the identifiers of stimuli lie, of responses and of matrices of stimuli by stimuli.
+# The coordinates with the identifiers of stimuli, in responses and in stimuli x stimuli matrices.
 _PLACES = {"presentation": STIMULUS, "stimulus_left": "stimulus_id_left", "stimulus_right": "stimulus_id_right"}
 
 
 @dataclass(frozen=True)
 class Permutations:
-    """A plan of permutations: which stimuli exchange the responses that a model gives to them.
+    """A plan of permutations of a model's responses among stimuli.
 
-    What a permutation exchanges follows from the plan and the identifiers alone: it is the same for all models, layers
-    and neuroids. All units of a stimulus move together, so that units stay as correlated as they are; of a stimulus
-    that was shown several times, all presentations, so that it trades places with those shown as often.
+    A permutation depends only on the plan and the identifiers, so it is the same for all models, layers and neuroids.
+    All units of a stimulus move together, which preserves the correlations between units. Repeated presentations of a
+    stimulus move together too, so a stimulus is only exchanged with others that were shown equally often.
 
     Args:
-        draws: how many permutations. The least p value is 1/(draws + 1).
-        seed: of the permutations.
-        groups: a coordinate of the stimuli whose values trade places as wholes, e.g. the films that frames are of.
-        strata: a coordinate of the stimuli: only those of one value trade places, e.g. of one condition.
+        draws: number of permutations. The smallest possible p value is 1/(draws + 1).
+        seed: seed of the permutations.
+        groups: a coordinate of the stimuli whose values are exchanged as whole groups, e.g. the films of frames.
+        strata: a coordinate of the stimuli; only stimuli with the same value are exchanged, e.g. of one condition.
 
     Raises:
-        ValueError: there is no permutation, or the seed is no whole number.
+        ValueError: no permutation is asked for, or the seed is not a whole number.
 
     Source: Good 2005, "Permutation, Parametric and Bootstrap Tests of Hypotheses".
 
@@ -58,14 +58,14 @@ class Permutations:
         whole_number(self.seed, "seed", 0)
 
     def rows(self, ids: Any, groups: np.ndarray | None = None, strata: np.ndarray | None = None) -> np.ndarray:
-        """The presentation whose response each one gets in each permutation, ``(draws, presentations)``.
+        """The presentation whose response replaces each one in each permutation, ``(draws, presentations)``.
 
         Args:
             ids: the stimulus of each presentation.
-            groups, strata: a label of each presentation's stimulus.
+            groups, strata: labels of each presentation's stimulus.
 
         Raises:
-            ValueError: no two stimuli can trade places, or groups differ in size.
+            ValueError: no two stimuli can be exchanged, or groups differ in size.
         """
         names = np.asarray(ids).astype(str)
         _, first, which, times = np.unique(names, return_index=True, return_inverse=True, return_counts=True)
@@ -87,11 +87,11 @@ class Permutations:
         return by_stimulus[starts[chosen][:, which] + turn]
 
     def rows_of(self, assembly: xr.DataArray, others: Sequence[Any] = ()) -> Permutation:
-        """What each permutation exchanges of an assembly.
+        """The permutations of an assembly.
 
         Args:
-            assembly: a model's responses, or its matrix of stimuli by stimuli.
-            others: assemblies that may have the coordinates of groups and strata.
+            assembly: a model's responses, or its stimuli x stimuli matrix.
+            others: assemblies that may hold the coordinates of groups and strata.
 
         Raises:
             ValueError: it has no stimuli, or a coordinate is missing.
@@ -116,17 +116,17 @@ class Permutations:
         return Permutation(tuple(dims), self.rows(ids, **labels), self.key(ids))
 
     def key(self, ids: Any) -> str:
-        """The digest of the plan for these stimuli: scores of one key were exchanged alike."""
+        """The digest of the plan for these stimuli; scores with the same key have the same permutations."""
         said = json.dumps([asdict(self), sorted(map(str, ids))])
         return hashlib.sha256(said.encode()).hexdigest()[:24]
 
 
 class Permutation(NamedTuple):
-    """What every permutation exchanges of one assembly.
+    """All permutations of one assembly.
 
     Attributes:
         dims: the dimensions of the stimuli.
-        rows: the place along them whose values each place gets, ``(draws, stimuli)``.
+        rows: the position whose values replace those of each position, ``(draws, stimuli)``.
         key: see :meth:`Permutations.key`.
     """
 
@@ -135,18 +135,18 @@ class Permutation(NamedTuple):
     key: str
 
     def of(self, assembly: xr.DataArray, draw: int) -> xr.DataArray:
-        """The assembly in one permutation: values trade places, labels stay."""
+        """The assembly after one permutation: values move, labels stay."""
         moved = at_positions(assembly, dict.fromkeys(self.dims, self.rows[draw]))
         return assembly.copy(data=moved.data)
 
     def in_order(self, order: np.ndarray | None) -> np.ndarray:
-        """The rows, ``(draws, stimuli)`` int32, of the assembly with its stimuli in another order.
+        """The rows, ``(draws, stimuli)`` int32, for the assembly with its stimuli in another order.
 
         Args:
-            order: the places of the assembly's stimuli, as of :func:`bsjax.labelled.align.order_of`.
+            order: positions of the assembly's stimuli, from :func:`bsjax.labelled.align.order_of`.
 
         Raises:
-            ValueError: it has some stimuli more than once.
+            ValueError: it repeats some stimuli.
 
         Example:
             >>> Permutation(("presentation",), np.array([[1, 2, 0]]), "").in_order(np.array([2, 0, 1])).tolist()
@@ -163,7 +163,7 @@ _ACTIVE: ContextVar[Permutations | None] = ContextVar("plan of permutations", de
 
 
 def permutations_of(given: Permutations | int | None) -> Permutations | None:
-    """A plan, or the number of its permutations, as a plan.
+    """A plan as it is, or a plan with the given number of permutations.
 
     Example:
         >>> permutations_of(500)
@@ -173,18 +173,18 @@ def permutations_of(given: Permutations | int | None) -> Permutations | None:
 
 
 def active_permutations() -> Permutations | None:
-    """The plan of the block that runs, see :func:`in_permutations`."""
+    """The plan of the current block, see :func:`in_permutations`."""
     return _ACTIVE.get()
 
 
 def in_permutations(plan: Permutations | int | None) -> AbstractContextManager[None]:
-    """A block in which scores of benchmarks are computed after each permutation of the stimuli as well.
+    """A block in which scores are also computed after each permutation of the stimuli.
 
     Args:
-        plan: a plan, or how many permutations; None for none.
+        plan: a plan, or the number of permutations; None for no permutations.
 
     Raises:
-        ValueError: no such plan.
+        ValueError: an invalid plan.
 
     Example:
         >>> import bsjax
@@ -198,7 +198,7 @@ def in_permutations(plan: Permutations | int | None) -> AbstractContextManager[N
 
 
 def _labels(name: str, ids: np.ndarray, assemblies: Sequence[Any]) -> np.ndarray:
-    """The values of a coordinate for stimuli, from the first assembly that has it for all of them."""
+    """The values of a coordinate for given stimuli, from the first assembly that has it for all of them."""
     for assembly in assemblies:
         coords = getattr(assembly, "coords", {})
         if name in coords and STIMULUS in coords and coords[name].dims == coords[STIMULUS].dims:

@@ -1,1 +1,1 @@
-"""Representational similarity of labelled assemblies, and of several subjects."""
+"""Representational similarity of labelled assemblies, also between and among several subjects."""

@@ -1,4 +1,4 @@
-"""The alignment of a target with the dimensions of a source, and what a regression can make of it."""
+"""Spectral analysis of how a target aligns with the dimensions of a source, and of what a regression can learn."""
 
 from collections.abc import Sequence
 
@@ -25,25 +25,25 @@ def alignment_spectrum(
 ) -> xr.Dataset:
     """The share of each neuroid's variance along each mode of the source, and the learning curve that follows.
 
-    Two sources of one score may owe it to different things: one to few strong modes that the target lies along, one to
-    many modes that are weak but learned. ``cumulative`` says how much of the target the first modes hold;
-    ``predicted_error`` what ridge regression misses of it after so many training stimuli. The prediction takes the
-    stimuli for a population from which training stimuli are drawn: it is near what cross-validation finds where these
-    are at most about half of all, and too good for more, as noise lies along the modes of all stimuli too.
+    Two sources can have the same score for different reasons: the target may lie along few strong modes, or along many
+    weak modes that are learned. ``cumulative`` is the share of the target in the first modes; ``predicted_error`` is
+    the error of ridge regression after a number of training stimuli. The prediction treats the stimuli as the
+    population from which training stimuli are drawn. It agrees with cross-validation for up to about half of the
+    stimuli. For more it is too optimistic, because noise lies along the modes of all stimuli too.
 
     Args:
         source, target: (presentation, neuroid) with ``stimulus_id``, the same stimuli on both sides, in any order.
-        n_train: numbers of training stimuli; by default 20 of them from 2 to half of the stimuli.
-        alpha: penalty of the ridge regression, as of the metric ``ridge``; 0 for least squares.
+        n_train: numbers of training stimuli; by default 20 numbers from 2 to half of the stimuli.
+        alpha: penalty of the ridge regression, as in the metric ``ridge``; 0 for least squares.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Returns:
-        With the dimensions ``mode`` (from 1, in descending order), ``neuroid`` and ``n_train``: ``eigenvalue`` (mode),
-        the variance of the source along each; ``share`` and ``cumulative`` (mode, neuroid) of each neuroid's variance;
-        ``beyond`` (neuroid), the share that is along none; ``learnability`` (n_train, mode), how much of a mode is
-        learned; ``predicted_error`` (n_train, neuroid), the expected squared error for a new stimulus as a share of the
-        variance, 1 less an R²; ``error_by_mode`` (n_train, mode), what each mode adds to it on average. The attributes
-        ``source_dimensionality`` and ``target_dimensionality`` are participation ratios.
+        A dataset with the dimensions ``mode`` (from 1, in descending order), ``neuroid`` and ``n_train``:
+        ``eigenvalue`` (mode), the variance of the source along each mode; ``share`` and ``cumulative`` (mode, neuroid)
+        of each neuroid's variance; ``beyond`` (neuroid), the share along no mode; ``learnability`` (n_train, mode), the
+        learned share of a mode; ``predicted_error`` (n_train, neuroid), the expected squared error for a new stimulus
+        relative to the variance, 1 minus R²; ``error_by_mode`` (n_train, mode), the average contribution of each mode.
+        The attributes ``source_dimensionality`` and ``target_dimensionality`` are participation ratios.
 
     Raises:
         ValueError: stimuli differ or repeat, values are NaN, fewer than 2 training stimuli, or a negative penalty.

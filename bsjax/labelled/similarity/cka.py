@@ -20,7 +20,7 @@ from bsjax.metrics.similarity.similarity import Similarity
 
 
 def _cka_in_shares(x: Any, y: Any, where: Any, *, shares: int, unbiased: bool = True) -> Any:
-    # Sums over stimuli, of which XLA makes sums over shares.
+    # Sums over the axis of stimuli, which XLA computes in shares per device.
     return unbiased_cka(x, y, where=where, unbiased=unbiased)
 
 

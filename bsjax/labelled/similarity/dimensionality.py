@@ -1,4 +1,4 @@
-"""Numbers of a representation's dimensions that code for a factor of the stimuli."""
+"""The number of dimensions of a representation that encode a factor of the stimuli."""
 
 import math
 from dataclasses import dataclass
@@ -18,20 +18,21 @@ _FACTOR, _RESIDUAL = "factor", "residual"
 
 @dataclass(frozen=True)
 class Dimensionality(Metric):
-    """Share of a representation's dimensions that code for a factor of the stimuli.
+    """Share of a representation's dimensions that encode a factor of the stimuli.
 
-    The two assemblies hold responses to the two sides of stimulus pairs. A pair's ``factor`` is what its sides have in
-    common; how much their responses covary over all pairs of a factor, relative to the variance of all responses, goes
-    through a softmax together with a 1 for the residual (``bsjax.metrics.similarity.dimensionality.factor_shares``).
-    The value is the share of ``factor``, in whole neuroids as in Brain-Score: rounded down for factors, with what is
-    left for the residual. ``raw`` has the shares of all factors before that rounding.
+    The two assemblies hold responses to the two sides of stimulus pairs. A pair's ``factor`` is what its two stimuli
+    have in common. For each factor, the covariance of the responses over all its pairs is divided by the variance of
+    all responses. These ratios, together with a 1 for the residual, go through a softmax
+    (``bsjax.metrics.similarity.dimensionality.factor_shares``). The score is the share of ``factor`` in whole neuroids,
+    as in Brain-Score: rounded down for factors, and the rest for the residual. ``raw`` has the unrounded shares of all
+    factors.
 
-    The result is NaN where all responses are the same. NaN responses are an error, for pairs cannot lack a side.
+    The score is NaN if all responses are equal. NaN responses are an error, because both sides of a pair are needed.
 
     Args:
         factor: an entry of the coordinate ``factor``, or ``"residual"``.
         whole_neuroids: whether the value is rounded to whole neuroids.
-        sample_coord: the presentation coordinate that numbers the pairs of each factor, and matches their two sides.
+        sample_coord: the presentation coordinate that numbers the pairs of each factor and matches their two sides.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Source: Esser, Rombach & Ommer 2020.
@@ -64,7 +65,8 @@ class Dimensionality(Metric):
                 ``factor`` and ``sample`` on presentation and ``neuroid_id`` on neuroid; rows in any order.
 
         Raises:
-            ValueError: pairs or neuroids are missing on one side or repeat, an unknown factor, NaN responses.
+            ValueError: pairs or neuroids are missing on one side or repeat, the factor is unknown, or responses are
+                NaN.
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         pairs, theirs = self._pairs(source, "source"), self._pairs(target, "target")

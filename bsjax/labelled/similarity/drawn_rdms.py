@@ -1,4 +1,4 @@
-"""Comparisons of dissimilarity matrices in every draw of stimuli and of subjects."""
+"""Comparisons of dissimilarity matrices in draws of stimuli and subjects."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,18 +21,18 @@ _FEWER = "fewer stimuli or subjects"
 def similarities_in_draws(
     metric: Any, model: np.ndarray, subjects: np.ndarray, stimuli: np.ndarray, names: np.ndarray, drawn: Drawn
 ) -> dict[str, xr.DataArray]:
-    """A model's mean similarity to the subjects in each draw, of each pass, as of ``Metric.drawn_values``.
+    """A model's mean similarity to the subjects in each draw of each pass, in the form of ``Metric.drawn_values``.
 
     Args:
-        metric: with the ``method`` of the comparison, the ``dtype`` to compute in, and whether the mean is of squares
-            with their signs, if it is ``squared``.
+        metric: has the ``method`` of the comparison, the ``dtype`` of the computation, and ``squared``: whether the
+            mean is of signed squares.
         model: dissimilarities ``(pairs,)``, in the order of ``rdm_pairs``.
-        subjects: the same of each subject ``(subjects, pairs)``.
+        subjects: those of each subject, ``(subjects, pairs)``.
         stimuli, names: identifiers of the stimuli and of the subjects.
-        drawn: what the draws hold.
+        drawn: the draws.
 
     Raises:
-        ValueError: a comparison that takes no weights, or neuroids are to be drawn.
+        ValueError: the comparison takes no weights, or the plan draws neuroids.
     """
 
     def similarities(together: Sequence[str]) -> np.ndarray:
@@ -50,15 +50,15 @@ def similarities_in_draws(
 def ceilings_in_draws(
     metric: Any, rdms: np.ndarray, stimuli: np.ndarray, names: np.ndarray, drawn: Drawn
 ) -> dict[str, xr.DataArray]:
-    """A noise ceiling of RSA in each draw, of each pass, as of ``Metric.drawn_values``.
+    """A noise ceiling of RSA in each draw of each pass, in the form of ``Metric.drawn_values``.
 
     Args:
-        metric: as of :func:`similarities_in_draws`, with the ``bound`` that is its value, and its ``pooling``.
+        metric: as for :func:`similarities_in_draws`, with its ``bound`` and ``pooling``.
         rdms: ``(subjects, stimuli, stimuli)``.
-        stimuli, names, drawn: as of :func:`similarities_in_draws`.
+        stimuli, names, drawn: as for :func:`similarities_in_draws`.
 
     Raises:
-        ValueError: neuroids are to be drawn, or subjects of a ceiling that no RDM exceeds.
+        ValueError: the plan draws neuroids, or draws subjects with ``pooling="bound"``.
     """
 
     def ceilings(together: Sequence[str]) -> np.ndarray:
@@ -79,7 +79,7 @@ def ceilings_in_draws(
 def _means(
     metric: Any, values: Callable[[Sequence[str]], np.ndarray], names: np.ndarray, drawn: Drawn
 ) -> dict[str, xr.DataArray]:
-    """The mean over the subjects of each draw that have a value."""
+    """The mean over the subjects in each draw, without subjects that have no value."""
     if "neuroids" in drawn.plan.factors:
         raise ValueError("RDMs of subjects can be drawn over stimuli and subjects, not over neuroids")
 

@@ -1,4 +1,4 @@
-"""Comparison of the dissimilarity matrices of two assemblies."""
+"""Comparison of the dissimilarity matrices (RDMs) of two assemblies."""
 
 from collections.abc import Mapping
 from functools import cache, partial
@@ -34,13 +34,13 @@ def rdm(
     """Comparison of dissimilarity matrices; stimuli are always matched by ``stimulus_id``.
 
     Args:
-        neuroid_dim, comparison_coord: Brain-Score's names; others than its defaults are refused.
-        error, dtype, n_bootstraps: as in ``RepresentationalSimilarity``; ``"bootstrap"`` save for ``"tau-a"``.
-        dissimilarity: of ``bsjax.metrics.similarity.dissimilarities.DISSIMILARITIES``, e.g. ``"euclidean"``.
-        comparison: of ``bsjax.metrics.similarity.rdm_comparison.COMPARISONS``, e.g. ``"tau-a"``.
+        neuroid_dim, comparison_coord: Brain-Score's names; only its defaults are accepted.
+        error, dtype, n_bootstraps: as in ``RepresentationalSimilarity``; ``"tau-a"`` has no ``"bootstrap"``.
+        dissimilarity: a name in ``bsjax.metrics.similarity.dissimilarities.DISSIMILARITIES``, e.g. ``"euclidean"``.
+        comparison: a name in ``bsjax.metrics.similarity.rdm_comparison.COMPARISONS``, e.g. ``"tau-a"``.
 
     Raises:
-        ValueError: an unknown dissimilarity or comparison; the message lists those that there are.
+        ValueError: an unknown dissimilarity or comparison; the message lists the known ones.
 
     Example:
         >>> from bsjax import load_metric
@@ -78,10 +78,10 @@ def rdm_similarity_by(
 
     Args:
         dissimilarity: an entry of ``DISSIMILARITIES``, or its name.
-        comparison: an entry of ``COMPARISONS``, or its name. All but Kendall's have a bootstrap.
+        comparison: an entry of ``COMPARISONS``, or its name. All but Kendall's support the bootstrap.
 
     Raises:
-        ValueError: an unknown name; the message lists those that there are.
+        ValueError: an unknown name; the message lists the known ones.
 
     Example:
         >>> rdm_similarity_by("euclidean", "corr").depends_on

@@ -1,4 +1,4 @@
-"""Representational similarities of two assemblies over the same stimuli: CKA and RDMs."""
+"""Representational similarity, by CKA or RDMs, of two assemblies of responses to the same stimuli."""
 
 import math
 import warnings
@@ -48,19 +48,19 @@ from bsjax.metrics.similarity.similarity import Similarity
 SimilarityError = Literal["jackknife", "bootstrap", "influence"]
 
 _JACKKNIFE_GROUPS = 10
-_SEED = 1  # of the draws for an error
+_SEED = 1  # for the draws of an error
 _FOLDS = 10
-# Derivatives say too little where effectively fewer stimuli than these carry the variance.
+# Below this effective number of stimuli, derivatives are not accurate enough.
 _FEW = 8
-# Where so few carry the variance of this many times more, leaving each out says too little too.
+# If the stimuli outnumber the effective ones by more than this factor, leaving each one out is not accurate either.
 _OF_MANY = 20
-# Beyond so many stimuli, leaving each out takes too long.
+# With more stimuli, leaving each one out takes too long.
 _MOST_LEFT_OUT = 1000
 _FEWER = "fewer stimuli or neuroids"
 
 
 class _Call(NamedTuple):
-    """A program that compares two sides, what it takes besides, and what devices have of all three."""
+    """A program that compares two sides, its further arguments, and the sharding of all of them."""
 
     kernel: Program
     rest: tuple[np.ndarray, ...] = ()
@@ -71,17 +71,17 @@ class _Call(NamedTuple):
         return to_host(self.kernel(*arrays)) if self.shards is None else sharded(self.kernel, arrays, self.shards)
 
     def takes(self, x: Any, y: Any) -> int:
-        """Bytes, see ``taken_by``."""
+        """Bytes of memory that it needs, see ``taken_by``."""
         return taken_by(self.kernel, (x, y, *self.rest), self.shards)
 
 
 def _repeated(kernel: Program, *rest: np.ndarray) -> _Call:
-    """A call that devices share by the first axis of what it takes besides the sides."""
+    """A call that devices share along the first axis of the arguments other than the sides."""
     return _Call(kernel, rest, Shards((None, None, *(0 for _ in rest)), repeats=0))
 
 
 class _OfSimilarity(Metric):
-    """What metrics of a similarity of two representations have in common."""
+    """The base class of metrics of the similarity of two representations."""
 
     symmetric = True
     normalisation = "r_over_sqrt_ceiling"
@@ -93,18 +93,18 @@ class _OfSimilarity(Metric):
         return f"{self.identifier} ({said})" if said else self.identifier
 
     def own_settings(self) -> dict[str, Any]:
-        """Those of the similarity among them, by their names."""
+        """All settings, with those of the similarity by their own names."""
         return settings_of(self, part="similarity")
 
     @property
     def depends_on(self) -> DependsOn:
-        """What it depends on of either side."""
+        """The property of either side that the similarity depends on."""
         return self.similarity.depends_on
 
     def _aligned_values(
         self, source: xr.DataArray, target: xr.DataArray, calls: list[_Call] | None
     ) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array]:
-        """The values of both sides in one order, read in blocks where the calls would take too much memory else."""
+        """The values of both sides in one order, compressed in blocks if the calls would need too much memory."""
         order, n, depends_on = order_of(source, target), len(target), self.depends_on
         if calls is None:
             return finite_values(reordered(source, order), "source"), finite_values(target, "target")
@@ -112,7 +112,7 @@ class _OfSimilarity(Metric):
 
         def needed(*widths: int) -> int:
             with precision(self.dtype) as dtype:
-                # On all devices there is little beside the features and their share of each.
+                # With several devices, memory holds little besides the features and their shares.
                 shapes = [jax.ShapeDtypeStruct((n, self._padded_width(n, width)), dtype) for width in widths]
                 return max((call.takes(*shapes) for call in calls), default=0)
 
@@ -125,7 +125,7 @@ class _OfSimilarity(Metric):
         return finite_values(source, "source"), finite_values(target, "target")
 
     def _check_pairs(self, n: int) -> None:
-        """Refuses RDMs that are too large by themselves: at once, where no program says how much it takes."""
+        """Refuses RDMs that are too large on their own, early and where no program states its memory."""
         if self.similarity.compares_pairs:
             with precision(self.dtype) as dtype:
                 takes = 2 * n * (n - 1) * dtype.itemsize
@@ -133,7 +133,7 @@ class _OfSimilarity(Metric):
             refuse_unless_it_fits(takes, what, "fewer stimuli")
 
     def _why_undefined(self, sides: tuple[Any, Any], target: xr.DataArray) -> str | None:
-        """Which responses are constant, where that is what leaves a similarity undefined."""
+        """The constant responses that leave a similarity undefined, in words; None if there are none."""
         found = []
         for values, what in zip(sides, ("source", "target"), strict=True):
             if self.similarity.varied_patterns:
@@ -147,7 +147,7 @@ class _OfSimilarity(Metric):
 
     @property
     def _calls_again(self) -> bool:
-        """Whether draws are new calls: where nothing is faster, and copies of a stimulus make no pairs."""
+        """Whether draws call the metric again: without a bootstrap, and if copies of a stimulus form no pairs."""
         return self.similarity.bootstraps is None and not self.similarity.compares_pairs
 
     def _check_stimuli(self, n: int) -> None:
@@ -159,12 +159,12 @@ class _OfSimilarity(Metric):
         return padded_width(n, width) if self.similarity.ignores_zero_units else width
 
     def _arrays(self, sides: tuple[Any, Any], dtype: np.dtype) -> tuple[Any, Any]:
-        """What the kernel is given."""
+        """The arguments of the kernel: both sides, padded and cast."""
         x, y = (padded(values, self._padded_width(*values.shape), dtype) for values in sides)
         return x, y
 
     def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
-        """This metric for many sources, also on ten folds; see ``bsjax.labelled.layers.SharedTarget``."""
+        """This metric for many sources, optionally on ten folds; see ``bsjax.labelled.layers.SharedTarget``."""
         target = two_dimensional(target, "target")
         n = target.sizes["presentation"]
         n_folds = min(_FOLDS, n // self.similarity.min_stimuli)
@@ -185,7 +185,7 @@ class _OfSimilarity(Metric):
         return WithTarget(self, target, lambda sources, _: [on_folds_of(source) for source in sources])
 
     def _on_subsets(self, n: int, subsets: list[np.ndarray]) -> _Call:
-        """The comparison of two sides on each subset of the ``n`` stimuli."""
+        """The comparison of two sides on each subset of ``n`` stimuli."""
         folds = make_folds(n, [(subset, subset) for subset in subsets])
         by_products = self.depends_on == "inner products"
         kernel = compiled(similarity_on_subsets, similarity=self.similarity.kernel, rotation_invariant=by_products)
@@ -194,22 +194,22 @@ class _OfSimilarity(Metric):
 
 @dataclass(frozen=True, repr=False)
 class RepresentationalSimilarity(_OfSimilarity):
-    """One similarity of two representations of the same stimuli; symmetric in the two.
+    """The similarity of two representations of the same stimuli; symmetric in the two.
 
     Args:
-        similarity: a kernel with what may be done with it, e.g. ``bsjax.labelled.similarity.cka.CKA``.
+        similarity: a kernel with its variants, e.g. ``bsjax.labelled.similarity.cka.CKA``.
         identifier: its name in a score's provenance.
-        error: how the standard error with respect to the choice of stimuli is estimated. ``"jackknife"`` leaves out one
-            of ten random groups of them at a time, at ten times the cost. ``"bootstrap"`` is a plan of draws
-            (``bsjax.Resampling("stimuli", n_bootstraps, seed=1)``); ``score.raw`` has the similarity of each.
-            ``"influence"`` takes the derivatives of the similarity in the weights of the stimuli, for less than the
-            cost of a second one. None gives no error.
+        error: the estimate of the standard error over the choice of stimuli. ``"jackknife"`` leaves out one of ten
+            random groups of stimuli at a time, at ten times the cost. ``"bootstrap"`` uses draws
+            (``bsjax.Resampling("stimuli", n_bootstraps, seed=1)``), whose similarities are in ``score.raw``.
+            ``"influence"`` uses the derivatives of the similarity with respect to weights of the stimuli, for less than
+            the cost of a second similarity. None gives no error.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
-        n_bootstraps: how many draws.
-        settings: of the similarity, by the names that ``load_metric`` takes.
+        n_bootstraps: number of draws.
+        settings: settings of the similarity, by the names that ``load_metric`` takes.
 
     Raises:
-        ValueError: another ``error``, fewer than two draws, or a kernel that has no bootstrap.
+        ValueError: an unknown ``error``, fewer than two draws, or a kernel without a bootstrap.
     """
 
     similarity: Similarity
@@ -229,7 +229,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         whole_number(self.n_bootstraps, "n_bootstraps", 2)
 
     def with_interval(self) -> Metric:
-        """This similarity with an error by influence, where it has one."""
+        """This similarity with an error by influence, if it supports one and has no error yet."""
         unknown = self.error is None and self.similarity.influence is not None
         return replace(self, error="influence") if unknown else self
 
@@ -241,11 +241,12 @@ class RepresentationalSimilarity(_OfSimilarity):
                 neuroids.
 
         Returns:
-            NaN where responses are constant; ``provenance["undefined"]`` then says of which side, and for RDMs to which
+            The similarity; NaN if responses are constant. ``provenance.reason`` then names the side and, for RDMs, the
             stimuli.
 
         Raises:
-            ValueError: stimuli differ, repeat, or are too few; values are NaN; it takes more memory than there is.
+            ValueError: stimuli differ, repeat, or are too few; values are NaN; or the computation needs more memory
+                than is available.
         """
         if self.error == "bootstrap":
             return self._bootstrapped(assembly1, assembly2)
@@ -276,7 +277,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         return self._score(value, dtype, why, **spread)
 
     def _bootstrapped(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
-        """The score in draws of a plan of its own, which are its raw values."""
+        """The score with draws by its own plan, whose similarities are its raw values."""
         plan = Resampling("stimuli", self.n_bootstraps, _SEED)
         with in_draws(plan):
             score = scored(replace(self, error=None), assembly1, assembly2)
@@ -285,7 +286,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         return replace(score, raw=raw, provenance=replace(score.provenance, settings=self.own_settings()))
 
     def of_many(self, sources: Sequence[xr.DataArray], target: xr.DataArray) -> list[Score]:
-        """The score of every source; those that are on a device and have one shape are computed in one program.
+        """The score of every source; sources of one shape on a device are computed in one program.
 
         Args:
             sources, target: as for a call.
@@ -311,7 +312,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         return [self._score(value, dtype, why=reason) for value, reason in zip(values, why, strict=True)]
 
     def drawn_score(self, plan: Resampling, *assemblies: xr.DataArray) -> Score:
-        """Its score with its values in draws; of draws of the stimuli alone, all are of the same RDMs."""
+        """Its score with its values in draws; draws of stimuli alone reuse the same RDMs."""
         statistic = self.similarity.statistic
         if statistic is None or self.error is not None or plan.factors != ("stimuli",) or devices_in_use() > 1:
             return super().drawn_score(plan, *assemblies)
@@ -335,14 +336,13 @@ class RepresentationalSimilarity(_OfSimilarity):
     def drawn_values(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.metric.scored`.
 
-        Comparisons of a stimulus with its copies are left out of a draw of the stimuli. Neuroids and subjects are drawn
-        of the second assembly.
+        Pairs of a stimulus and its own copy are left out. Neuroids and subjects are drawn from the second assembly.
         """
         if self._calls_again:
             return super().drawn_values(drawn, assembly1, assembly2)
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         alone = drawn.plan.factors == ("stimuli",)
-        # Neuroids that are drawn cannot be read in few columns.
+        # Drawn neuroids need all columns, so features cannot be compressed.
         calls = [_Call(compiled(self._to_draw(self.similarity.influence)))] if alone else None
         x, y = self._aligned_values(source, target, calls)
         passes: dict[str, np.ndarray] = {}
@@ -365,7 +365,7 @@ class RepresentationalSimilarity(_OfSimilarity):
                     found |= self._left_out_units(sides, drawn, together[0], target)
                 if alone:
                     found["influence"] = self._by_id(drawn, self._influence(*sides, drawn.alike), target)
-                    if not self.similarity.compares_pairs:  # where all draws have derivatives at once
+                    if not self.similarity.compares_pairs:  # the derivatives of all draws are computed at once
                         kernel = compiled(studentised_similarity_bootstraps, bootstraps=self._bootstraps)
                         passes[name], errors = self._within_limit(kernel, *sides, counts)
                         found["errors"] = xr.DataArray(np.asarray(errors, float), dims=[DRAW])
@@ -384,18 +384,18 @@ class RepresentationalSimilarity(_OfSimilarity):
         sides = self._aligned_values(source, target, [call])
         with precision(self.dtype) as dtype:
             x, y = self._arrays(sides, dtype)
-            return call.result(y, x)  # it is symmetric, and the second side is permuted
+            return call.result(y, x)  # the similarity is symmetric, and the kernel permutes the second side
 
     def _influence(self, x: Any, y: Any, alike: bool) -> np.ndarray:
-        """What each stimulus adds; ``alike`` if each is a draw of its own."""
+        """The contribution of each stimulus to the score; ``alike`` if stimuli are drawn independently."""
         _, found = self._within_limit(compiled(self._to_draw(self.similarity.influence)), x, y)
         return self._where_few(found, x, y, alike)
 
     def _where_few(self, found: np.ndarray, x: Any, y: Any, alike: bool) -> np.ndarray:
-        """Influences by derivatives, or by leaving each stimulus out where few carry the variance."""
+        """Influences by derivatives, or by leaving out each stimulus if few of them carry the variance."""
         effective, n = effective_number(np.asarray(found)), len(found)
         if np.linalg.norm(found) <= n * np.finfo(found.dtype).eps:
-            return found  # of equal representations there is nothing but rounding
+            return found  # for equal representations there is only rounding
         if not alike or effective >= _FEW or n > _MOST_LEFT_OUT:
             return found
         if effective < n / _OF_MANY:
@@ -408,13 +408,13 @@ class RepresentationalSimilarity(_OfSimilarity):
         return left_out_influence(self._in_draws((x, y), leave_out_counts(n, None, 0), None))
 
     def _by_id(self, drawn: Drawn, influence: np.ndarray, target: xr.DataArray) -> np.ndarray:
-        """Influences in the order of the identifiers that are drawn."""
+        """Influences in the order of the drawn identifiers."""
         return influence[pd.Index(target[STIMULUS].values).get_indexer(pd.Index(drawn.ids["stimuli"]))]
 
     def _left_out_units(
         self, sides: tuple[Any, Any], drawn: Drawn, factor: str, target: xr.DataArray
     ) -> dict[str, Any]:
-        """What each neuroid, or subject, adds: draws of few of them spread too little, as copies move a similarity."""
+        """The contribution of each neuroid or subject, because copies in draws of few units bias the spread."""
         n = len(drawn.ids[factor])
         if not 2 < n <= _MOST_LEFT_OUT:
             return {}
@@ -426,11 +426,11 @@ class RepresentationalSimilarity(_OfSimilarity):
 
     @property
     def _bootstraps(self) -> Callable[..., Any]:
-        """The similarity of draws of the stimuli."""
+        """The kernel of the similarity in draws of the stimuli."""
         return self._to_draw(self.similarity.bootstraps)
 
     def _to_draw(self, kernel: Callable[..., Any] | None) -> Callable[..., Any]:
-        """A kernel of draws of the stimuli, which not all similarities have."""
+        """A kernel for draws of the stimuli; refuses similarities without one."""
         if kernel is None:
             raise ValueError(f"{self!r} draws no stimuli: there is no bootstrap of this comparison of RDMs")
         return kernel
@@ -442,7 +442,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         return self._within_limit(kernel, *sides, units, counts)
 
     def _calls(self, n: int, labels: np.ndarray | None = None) -> list["_Call"]:
-        """The programs of a comparison over ``n`` stimuli, of which a jackknife leaves out whole labels."""
+        """The programs of a comparison over ``n`` stimuli; a jackknife leaves out whole groups of ``labels``."""
         self._check_stimuli(n)
         if self.error == "influence":
             return [_Call(compiled(self._to_draw(self.similarity.influence)))]
@@ -463,7 +463,7 @@ class RepresentationalSimilarity(_OfSimilarity):
 
     @property
     def of_subjects(self) -> Callable[..., Any] | None:
-        """Of the kernel."""
+        """A kernel that compares subjects with one another, or None; that of the similarity."""
         return self.similarity.of_subjects
 
     def _score(
@@ -484,7 +484,7 @@ class RepresentationalSimilarity(_OfSimilarity):
 
 @dataclass(frozen=True, repr=False)
 class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
-    """A similarity of two representations on random subsets of the stimuli: its mean, and its spread as an error.
+    """A similarity of two representations on random subsets of the stimuli: the mean, with the spread as error.
 
     Args:
         similarity, identifier, dtype, settings: as in ``RepresentationalSimilarity``.
@@ -518,7 +518,7 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
         return over_splits(raw, {}, made, shared=of_subsets(subsets, target[STIMULUS].values))
 
     def drawn_values(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
-        """Its values in draws of the stimuli, on the same subsets, see :func:`bsjax.labelled.metric.scored`."""
+        """Its values in draws of the stimuli, with the same subsets; see :func:`bsjax.labelled.metric.scored`."""
         if self._calls_again:
             return super().drawn_values(drawn, assembly1, assembly2)
         bootstraps = self.similarity.bootstraps
@@ -552,7 +552,7 @@ def _error_of_influence(influence: np.ndarray, groups: np.ndarray | None) -> dic
 
 
 def _by_whole(groups: str | None, spread: dict[str, Any]) -> dict[str, Any]:
-    """An error that says by which coordinate stimuli belong together, if they do."""
+    """An error whose method names the coordinate that groups stimuli, if any."""
     known = spread["uncertainty"]
     if groups is None or known is None:
         return spread

@@ -1,6 +1,6 @@
-"""Matrices of stimuli by stimuli: a model's against those of several subjects, and those against one another.
+"""Comparison of stimuli x stimuli matrices between a model and several subjects, and among the subjects.
 
-Whether they hold similarities (RSMs) or dissimilarities (RDMs) does not matter, as long as both sides hold the same.
+The matrices may hold similarities (RSMs) or dissimilarities (RDMs), as long as both sides hold the same.
 """
 
 from dataclasses import dataclass
@@ -31,11 +31,11 @@ LEFT_ID, RIGHT_ID = "stimulus_id_left", "stimulus_id_right"
 
 
 def square(values: np.ndarray, stimulus_ids: np.ndarray, subjects: np.ndarray | None = None) -> DataAssembly:
-    """Label matrices of stimuli by stimuli.
+    """Labels stimuli x stimuli matrices.
 
     Args:
         values: (stimuli, stimuli), or (subjects, stimuli, stimuli).
-        stimulus_ids: of their rows, and of their columns.
+        stimulus_ids: identifiers of the rows and columns.
         subjects: names of the subjects.
 
     Example:
@@ -57,10 +57,10 @@ def correlation_distances(assembly: xr.DataArray) -> DataAssembly:
         assembly: responses (presentation, neuroid) with ``stimulus_id``.
 
     Returns:
-        (stimulus_left, stimulus_right), with the ids of the stimuli on both.
+        (stimulus_left, stimulus_right), with the identifiers of the stimuli on both.
 
     Raises:
-        ValueError: stimuli repeat, responses are NaN, or it takes more memory than there is.
+        ValueError: stimuli repeat, responses are NaN, or the computation needs more memory than is available.
 
     Example:
         >>> coords = {"stimulus_id": ("presentation", ["a", "b"])}
@@ -78,14 +78,14 @@ def correlation_distances(assembly: xr.DataArray) -> DataAssembly:
 
 @dataclass(frozen=True)
 class SubjectSimilarity(Metric):
-    r"""How similar a model's matrix is to those of the subjects: the mean over subjects.
+    r"""Mean similarity of a model's matrix to those of the subjects.
 
-    Each comparison is over all pairs of different stimuli, of which matrices that are not symmetric have both orders.
+    Each comparison is over all pairs of different stimuli; for asymmetric matrices, over both orders of each pair.
     ``raw`` has one value per subject, and the error is the standard error of their mean.
 
     Args:
         method: the comparison, see ``bsjax.metrics.compare_rdm_vectors``.
-        squared: average :math:`\operatorname{sign}(r)\, r^2` in place of r.
+        squared: average :math:`\operatorname{sign}(r)\, r^2` instead of r.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Source: Nili et al. 2014.
@@ -106,14 +106,14 @@ class SubjectSimilarity(Metric):
     dtype: str | None = None
 
     def __call__(self, model: xr.DataArray, subjects: xr.DataArray) -> Score:
-        """Compare.
+        """Compares a model with every subject.
 
         Args:
-            model: (stimulus_left, stimulus_right) with the ids of the stimuli.
+            model: (stimulus_left, stimulus_right) with the identifiers of the stimuli.
             subjects: (subject, stimulus_left, stimulus_right); stimuli in any order.
 
         Raises:
-            ValueError: other dimensions, or other stimuli on one side.
+            ValueError: other dimensions, or different stimuli.
         """
         subjects, ids = _stack(subjects)
         ours = _ids(model, "the model's matrix")
@@ -135,19 +135,20 @@ class SubjectSimilarity(Metric):
 
 @dataclass(frozen=True)
 class SubjectAgreement(Metric):
-    r"""How similar each subject's matrix is to the mean of the others, or of all: a ceiling of ``SubjectSimilarity``.
+    r"""Similarity of each subject's matrix to the mean of the others, or of all: a ceiling of ``SubjectSimilarity``.
 
-    The true model is expected between the two bounds: below by the mean matrix of the *other* subjects (leave one out),
-    above by that of *all*, which holds the subject's own. ``raw`` has (bound, subject).
+    The true model is expected between two bounds. The lower bound compares with the mean matrix of the *other* subjects
+    (leave one out), the upper bound with that of *all* subjects, which includes the subject's own. ``raw`` is (bound,
+    subject).
 
     Args:
-        bound: which of the two is the value, ``"lower"`` or ``"upper"``.
-        method, squared, dtype: as of ``SubjectSimilarity``.
-        pooling: ``"raw"`` averages the matrices as they are, ``"matched"`` on the scale of the comparison, and the
-            upper value of ``"bound"`` is one that no matrix exceeds, see ``bsjax.metrics.rdm_noise_ceiling``.
+        bound: the bound that is the value, ``"lower"`` or ``"upper"``.
+        method, squared, dtype: as in ``SubjectSimilarity``.
+        pooling: ``"raw"`` averages the matrices as they are, ``"matched"`` on the scale of the comparison. With
+            ``"bound"``, no matrix exceeds the upper bound, see ``bsjax.metrics.rdm_noise_ceiling``.
 
     Raises:
-        ValueError: another bound.
+        ValueError: an unknown bound.
 
     Source: Nili et al. 2014.
 
@@ -171,7 +172,7 @@ class SubjectAgreement(Metric):
             raise ValueError(f"bound must be 'lower' or 'upper', got {self.bound!r}")
 
     def __call__(self, subjects: xr.DataArray) -> Score:
-        """Both bounds, of which one is the value.
+        """One of the two bounds; both are in ``raw``.
 
         Args:
             subjects: (subject, stimulus_left, stimulus_right).
@@ -195,10 +196,11 @@ class SubjectAgreement(Metric):
 
 
 def compared_entries(*matrices: np.ndarray) -> list[np.ndarray]:
-    """The entries of matrices (..., n, n) that are compared: the same ones of all.
+    """The entries of matrices (..., n, n) that are compared, the same ones for all.
 
-    Above the diagonal, (..., n (n - 1) / 2), where all matrices are symmetric to within rounding: an entry that counts
-    twice is tied with itself, which lowers Kendall's tau-a and rho-a. Otherwise all off the diagonal, (..., n (n - 1)).
+    If all matrices are symmetric up to rounding, they are the entries above the diagonal, (..., n (n - 1) / 2), because
+    an entry that counts twice is tied with itself, which lowers Kendall's tau-a and rho-a. Otherwise they are all
+    entries off the diagonal, (..., n (n - 1)).
 
     Example:
         >>> [entries.tolist() for entries in compared_entries(np.array([[1, 2], [3, 4]]), np.array([[0, 5], [5, 0]]))]
@@ -213,7 +215,7 @@ def compared_entries(*matrices: np.ndarray) -> list[np.ndarray]:
 
 
 def _pairs(matrices: np.ndarray, whose: str) -> np.ndarray:
-    """The pairs of symmetric matrices, for draws of the stimuli."""
+    """The pairs of symmetric matrices for draws of the stimuli; refuses asymmetric ones."""
     if not np.allclose(matrices, matrices.swapaxes(-1, -2), rtol=1e-4, atol=1e-6, equal_nan=True):
         raise ValueError(f"{whose} matrices are not symmetric: stimuli are drawn of symmetric ones")
     with precision("float64"):

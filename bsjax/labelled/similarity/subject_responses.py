@@ -1,4 +1,4 @@
-"""The responses of several subjects to the same stimuli as arrays, and a model's similarity to each of them."""
+"""Responses of several subjects to the same stimuli as arrays, and a model's RDM similarity to each subject."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,14 +34,14 @@ SUBJECT, LEFT, RIGHT = "subject", "stimulus_left", "stimulus_right"
 
 @dataclass(frozen=True)
 class SubjectRDMSimilarity(Metric):
-    """Similarity of a model's dissimilarity matrix to that of each subject, averaged over subjects.
+    """Similarity of a model's dissimilarity matrix (RDM) to that of each subject, averaged over subjects.
 
     Dissimilarities are 1 - Pearson correlation of the patterns of two stimuli over all units. ``raw`` has one
-    similarity per subject. A stimulus of which a subject has no value is left out for that subject; a subject of whom a
-    stimulus has a constant pattern has no RDM, counts in no mean, and is in ``n_undefined``.
+    similarity per subject. A stimulus without values of a subject is left out for that subject. A subject with a
+    constant pattern for a stimulus has no RDM; it is left out of the mean and counted in ``n_undefined``.
 
     Args:
-        method: how two RDMs are compared: ``"spearman"``, ``"corr"``, ``"cosine"``, ``"rho-a"`` or ``"tau-a"``.
+        method: the comparison of two RDMs: ``"spearman"``, ``"corr"``, ``"cosine"``, ``"rho-a"`` or ``"tau-a"``.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Raises:
@@ -64,18 +64,19 @@ class SubjectRDMSimilarity(Metric):
     dtype: str | None = None
 
     def __post_init__(self) -> None:
-        comparison_named(self.method)  # an unknown one is found before the data are there
+        comparison_named(self.method)  # refuses an unknown method early
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how similar the model's RDM is to the subjects'.
 
         Args:
             source: the model's responses (presentation, neuroid) with ``stimulus_id``, rows in any order.
-            target: measured ones, with ``subject`` on neuroid.
+            target: the measured responses, with ``subject`` on neuroid.
 
         Raises:
             ValueError: stimuli differ, repeat, or are fewer than three; a coordinate is missing; the model's values are
-                NaN, or some values of a subject and stimulus are; it takes more memory than there is.
+                NaN, or only some values of a subject and stimulus are; or the computation needs more memory than is
+                available.
         """
         target = two_dimensional(target, "target")
         source = aligned(two_dimensional(source, "source"), target)
@@ -108,12 +109,12 @@ class SubjectRDMSimilarity(Metric):
         [source], [target] = sources, rest
         target, source = two_dimensional(target, "target"), two_dimensional(source, "source")
         _, responses = by_subject(target, "target")
-        if responses.seen is not None:  # permutations of some of the stimuli are none
+        if responses.seen is not None:  # stimuli that a subject lacks cannot be permuted at once
             return super().nulls(permutations, sources, rest)
         order = order_of(source, target)
         rows, features = permutations[0].in_order(order), finite_values(reordered(source, order), "source")
         units = [slice(None)] * len(responses.values) if responses.units is None else list(responses.units)
-        each = [  # it is symmetric, and the second side is permuted
+        each = [  # the comparison is symmetric, and the kernel permutes the second side
             self.run(rdm_permutations, theirs[:, held], features, rows, method=self.method)
             for theirs, held in zip(responses.values, units, strict=True)
         ]
@@ -121,7 +122,7 @@ class SubjectRDMSimilarity(Metric):
 
 
 class Responses(NamedTuple):
-    """``values`` (subjects, stimuli, units), padded; which ``units`` and stimuli ``seen`` count, None for all."""
+    """``values`` (subjects, stimuli, units), padded, with masks of valid ``units`` and ``seen`` stimuli, or None."""
 
     values: np.ndarray
     units: np.ndarray | None
@@ -157,10 +158,10 @@ def by_subject(assembly: xr.DataArray, what: str) -> tuple[np.ndarray, Responses
 
 
 def refuse_missing_stimuli(responses: Responses, subjects: np.ndarray) -> None:
-    """Refuses draws of the stimuli where some subjects lack some.
+    """Refuses draws of the stimuli if any subject lacks stimuli.
 
     Raises:
-        ValueError: some do; the message names them.
+        ValueError: subjects lack stimuli; the message names them.
     """
     if responses.seen is not None:
         lacking = subjects[~responses.seen.all(axis=1)]
@@ -173,7 +174,7 @@ def pairs_of_stack(assembly: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
     """Names of the subjects, and the pairs above the diagonal of their RDMs, shape ``(subjects, pairs)``.
 
     Raises:
-        ValueError: other dimensions, or RDMs that are not square, symmetric and finite (or NaN).
+        ValueError: other dimensions, or RDMs that are not square and symmetric, or infinite.
     """
     if set(assembly.dims) != {SUBJECT, LEFT, RIGHT}:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Any similarity of two assemblies, with responses of several subjects: a model with each, and they with each other."""
+"""Mean similarities, by any metric, of a model to several subjects, and of subjects to one another."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -48,16 +48,16 @@ class SimilarityToSubjects(Metric):
 
         Args:
             source: the model's responses, as the metric takes them.
-            target: measured ones, with ``subject`` on neuroid.
+            target: the measured responses, with ``subject`` on neuroid.
 
         Raises:
-            ValueError: no coordinate ``subject``; and as the metric.
+            ValueError: the coordinate ``subject`` is missing, or as raised by the metric.
         """
         scores = {subject: scored(self.metric, source, part) for subject, part in parts_by_subject(target).items()}
         return mean_score(scores, SUBJECT, n_units=target.sizes["neuroid"])
 
     def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
-        """Its values after permutations: the mean over subjects of those of the metric."""
+        """Its values after permutations: the metric's, averaged over subjects."""
         each = [
             as_metric(self.metric).nulls(permutations, sources, [part]) for part in parts_by_subject(rest[0]).values()
         ]
@@ -66,10 +66,10 @@ class SimilarityToSubjects(Metric):
 
 @dataclass(frozen=True)
 class InterSubjectSimilarity(Metric):
-    """How similar subjects are to one another, the mean over pairs of them: a ceiling of ``SimilarityToSubjects``.
+    """Mean similarity of subjects to one another, over pairs: a ceiling of ``SimilarityToSubjects``.
 
-    ``raw`` has one similarity per pair, and the error is the standard error of their mean, as published. Pairs share
-    subjects, so that it says less than it is; ``cross_subject_consistency`` has the error over subjects.
+    ``raw`` has one similarity per pair. The error is the standard error of their mean, as published. It is too small,
+    because pairs share subjects; ``cross_subject_consistency`` has the error over subjects.
 
     Args:
         metric: ``metric(source, target) -> Score``, symmetric in the two, e.g. ``load_metric("cka")``.
@@ -90,13 +90,13 @@ class InterSubjectSimilarity(Metric):
         keep(self, metric=held, dtype=held.dtype)
 
     def __call__(self, assembly: xr.DataArray) -> Score:
-        """The ceiling.
+        """The mean similarity of the subjects.
 
         Args:
             assembly: responses to the same stimuli, averaged over repetitions, with ``subject`` on neuroid.
 
         Raises:
-            ValueError: no coordinate ``subject``, a single subject; and as the metric.
+            ValueError: the coordinate ``subject`` is missing, there is a single subject, or as raised by the metric.
         """
         parts = parts_by_subject(assembly)
         if len(parts) < 2:
@@ -106,10 +106,10 @@ class InterSubjectSimilarity(Metric):
 
 
 def parts_by_subject(assembly: xr.DataArray) -> dict[str, xr.DataArray]:
-    """The responses of each subject, in the order of their names.
+    """The responses of each subject, sorted by name.
 
     Raises:
-        ValueError: no coordinate ``subject``.
+        ValueError: the coordinate ``subject`` is missing.
     """
     subjects = coordinate(assembly, SUBJECT, "neuroid", "the measured responses")
     names: Iterable[Any] = np.unique(subjects)

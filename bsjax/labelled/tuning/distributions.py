@@ -1,4 +1,4 @@
-"""Single-neuron properties: how alike their distributions are in a model and in a recording."""
+"""Similarity of the distributions of single-neuron properties in a model and in a recording."""
 
 import math
 from collections.abc import Callable
@@ -23,23 +23,23 @@ _UNDEFINED_DRAWS = 0.1
 
 @dataclass(frozen=True)
 class BootstrapDistributionSimilarity(Metric):
-    """How alike the distributions of a single-neuron property are in a model and in a recording.
+    """Similarity of the distributions of a single-neuron property in a model and in a recording.
 
-    As many neurons as were recorded are drawn from the model, ``ns`` times and with replacement; the histogram of each
-    draw is compared with that of the recording. The value is the mean over draws, the error their standard deviation,
-    ``raw`` has them all. Histograms have the bins that the recording brings along
+    As many neurons as were recorded are drawn from the model with replacement, ``ns`` times. The histogram of each draw
+    is compared with that of the recording. The score is the mean over draws, its error their standard deviation, and
+    ``raw`` holds all values. The recording provides the bins of the histograms
     (``target.attrs[property_name + "_bins"]``); values beyond them count in the outermost bins.
 
-    NaN marks a neuron without a value, e.g. a surround diameter where nothing is suppressed. It is drawn like any other
-    and counts in no bin: in a model with few such neurons draws are small and the error is large. Model neurons
-    without a value are counted (``n_undefined`` of ``n_units``). A draw without any value is undefined; the score is
-    NaN where more than a tenth of the draws are, and else the mean of the others.
+    NaN marks a neuron without a value, e.g. a surround diameter without suppression. Such neurons are drawn like any
+    other but count in no bin, so that a model with few defined neurons has small samples and a large error.
+    ``n_undefined`` of ``n_units`` model neurons have no value. A draw without any value is undefined. The score is NaN
+    if more than a tenth of the draws are undefined, and otherwise the mean of the defined ones.
 
     Args:
-        property_name: of the property, an entry of the coordinate ``neuroid_property``.
-        similarity_func: of two histograms of sum 1, the draw's and the recording's: a function of JAX arrays.
-        ns: how many draws.
-        seed: of the draws; those of ``numpy.random.seed(seed)`` in Brain-Score.
+        property_name: name of the property, an entry of the coordinate ``neuroid_property``.
+        similarity_func: a function, in JAX, of two histograms with sum 1: that of the draw and that of the recording.
+        ns: number of draws.
+        seed: seed of the draws, which equal those of ``numpy.random.seed(seed)`` in Brain-Score.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
     Source: Marques, Schrimpf & DiCarlo 2021.
@@ -65,11 +65,11 @@ class BootstrapDistributionSimilarity(Metric):
         whole_number(self.ns, "ns", 1)
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
-        """Compares the property of a model's neurons with that of recorded ones.
+        """Compares the property of a model's neurons with that of recorded neurons.
 
         Args:
-            source: the model's (neuroid, neuroid_property).
-            target: the recorded ones, with the bins among its attributes.
+            source: (neuroid, neuroid_property) of the model.
+            target: (neuroid, neuroid_property) of the recording, with the bins among its attributes.
 
         Raises:
             ValueError: the property, its bins or its values are missing.
@@ -122,10 +122,10 @@ class BootstrapDistributionSimilarity(Metric):
 
 @dataclass(frozen=True)
 class NeuronalPropertyCeiling(Metric):
-    """How alike draws from a recording are to the recording itself: the ceiling of a property's similarity.
+    """Similarity of a recording to bootstrap draws from it: the ceiling of a property's similarity.
 
     Args:
-        similarity_metric: the ``BootstrapDistributionSimilarity`` whose ceiling it is.
+        similarity_metric: the ``BootstrapDistributionSimilarity`` to estimate the ceiling of.
 
     Source: Marques, Schrimpf & DiCarlo 2021.
     """

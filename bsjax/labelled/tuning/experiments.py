@@ -1,19 +1,18 @@
-"""Properties of V1 neurons from their firing rates, as in six recordings: labelled responses in, properties out.
+"""Properties of V1 neurons from labelled firing rates, as reported in six studies.
 
-Each function takes responses and a baseline, and gives the properties that one study reported:
+Each function takes responses and a baseline, and computes the properties that one study reported:
 
 - ``responses``: firing rates (presentation, neuroid) in spikes per second, each stimulus of a full grid once, rows in
-  any order. The coordinates on presentation that describe the stimuli are ``radius``, ``spatial_frequency``,
+  any order. The stimuli are described by the presentation coordinates ``radius``, ``spatial_frequency``,
   ``orientation`` and ``phase`` for gratings (degrees, cycles per degree, degrees, degrees), and ``type``, ``family``
-  and ``sample`` for textures. ``position_y``, ``position_x`` and ``contrast``, where they are there, have one value.
+  and ``sample`` for textures. ``position_y``, ``position_x`` and ``contrast`` must be constant if present.
 - ``baseline``: the spontaneous rate of each neuron (neuroid), or the responses to one blank stimulus. Neurons are
-  matched by ``neuroid_id`` where both have it, and by position otherwise.
+  matched by ``neuroid_id`` if both have it, otherwise by position.
 - ``dtype``: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
 
 The result is a ``PropertyAssembly`` (neuroid, neuroid_property) with the coordinates of the neurons, and the properties
-in alphabetical order. Neurons whose greatest response does not exceed the baseline by more than 5 spikes per second are
-not in it. NaN marks a neuron that lacks a property. A ``ValueError`` says which stimuli are missing or repeated, or
-which neurons differ.
+in alphabetical order. It omits neurons whose maximum response exceeds the baseline by 5 spikes per second or less. NaN
+marks a neuron without a property. A ``ValueError`` names missing or repeated stimuli, or neurons that differ.
 """
 
 from collections.abc import Callable
@@ -30,7 +29,7 @@ from bsjax.metrics import tuning
 
 _NEUROID, _ID = "neuroid", "neuroid_id"
 _GRATINGS = ("radius", "spatial_frequency", "orientation", "phase")
-_IN_CYCLES = "radius", "spatial_frequency"  # radii are the same numbers of cycles at each frequency
+_IN_CYCLES = "radius", "spatial_frequency"  # the radii are fixed numbers of cycles, so they vary with the frequency
 _TEXTURES = ("type", "family", "sample")
 _FIXED = ("position_y", "position_x", "contrast")
 
@@ -41,7 +40,7 @@ def ringach2002_properties(
     """Orientation selectivity and response strength at each neuron's preferred grating.
 
     Args:
-        responses: to gratings of each spatial frequency, in radii that are the same numbers of cycles at each.
+        responses: to gratings; the radii at each spatial frequency are the same numbers of cycles.
         baseline, dtype: as for all functions of this module.
 
     Returns:
@@ -67,7 +66,7 @@ def ringach2002_properties(
 def devalois1982a_properties(
     responses: xr.DataArray, baseline: xr.DataArray | np.ndarray, *, dtype: str | None = None
 ) -> PropertyAssembly:
-    """The orientation that each neuron prefers: ``preferred_orientation``, in degrees from -22 to 157.
+    """Preferred orientation of each neuron: ``preferred_orientation``, in degrees from -22 to 157.
 
     Args:
         responses: to the gratings of ``ringach2002_properties``.
@@ -81,7 +80,7 @@ def devalois1982a_properties(
 def devalois1982b_properties(
     responses: xr.DataArray, baseline: xr.DataArray | np.ndarray, *, dtype: str | None = None
 ) -> PropertyAssembly:
-    """The spatial frequency that each neuron prefers: ``peak_spatial_frequency``, in cycles per degree.
+    """Preferred spatial frequency of each neuron: ``peak_spatial_frequency``, in cycles per degree.
 
     Args:
         responses: to gratings of all radii, spatial frequencies, orientations and phases.
@@ -95,7 +94,7 @@ def devalois1982b_properties(
 def schiller1976_properties(
     responses: xr.DataArray, baseline: xr.DataArray | np.ndarray, *, dtype: str | None = None
 ) -> PropertyAssembly:
-    """How broadly each neuron is tuned to spatial frequency.
+    """Spatial-frequency selectivity and bandwidth of each neuron.
 
     Args:
         responses: to gratings of all radii, spatial frequencies, orientations and phases.
@@ -131,10 +130,11 @@ def cavanaugh2002_properties(
 def freemanziemba2013_properties(
     responses: xr.DataArray, baseline: xr.DataArray | np.ndarray, *, dtype: str | None = None
 ) -> PropertyAssembly:
-    """Responses to naturalistic textures, beside those to noise with their spectrum.
+    """Responses to naturalistic textures, compared with spectrally matched noise.
 
     Args:
-        responses: to all samples of all families, of two types: the first in sorted order is noise, the second texture.
+        responses: to all samples of all families, of two types: in sorted order, the first is noise, the second
+            texture.
         baseline, dtype: as for all functions of this module.
 
     Returns:
@@ -159,7 +159,7 @@ def _of_gratings(
     ranked: tuple[str, str] | None = None,
     **settings: str,
 ) -> PropertyAssembly:
-    """What a kernel makes of responses to gratings; its settings are the levels of the parameters of these names."""
+    """The properties from a kernel on responses to gratings; ``settings`` map its arguments to parameters' levels."""
     grid = on_grid(responses, _GRATINGS, ranked=ranked, fixed=_FIXED)
     levels = {name: tuple(grid.levels[parameter].tolist()) for name, parameter in settings.items()}
     return _properties(kernel, responses, grid, baseline, dtype, **levels)
@@ -174,7 +174,7 @@ def _properties(
     *levels: np.ndarray,
     **settings: Any,
 ) -> PropertyAssembly:
-    """What a kernel makes of responses on a grid, of the neurons that responded."""
+    """The properties from a kernel on a grid of responses, for the responsive neurons."""
     spontaneous = _spontaneous(baseline, responses)
     properties, responsive = run(kernel, grid.values, spontaneous, *levels, dtype=dtype, **settings)
     return PropertyAssembly(
@@ -188,7 +188,7 @@ def _properties(
 
 
 def _spontaneous(baseline: xr.DataArray | np.ndarray, responses: xr.DataArray) -> np.ndarray:
-    """The baseline of each neuron of the responses, in their order."""
+    """The baseline of each neuron, in the order of the responses."""
     if isinstance(baseline, xr.DataArray):
         if baseline.dims != (_NEUROID,):
             baseline = two_dimensional(baseline, "baseline")
@@ -213,7 +213,7 @@ def _spontaneous(baseline: xr.DataArray | np.ndarray, responses: xr.DataArray) -
 
 
 def _of_same_neurons(baseline: xr.DataArray, responses: xr.DataArray) -> xr.DataArray:
-    """The baseline in the order of the neurons of the responses, where both name them."""
+    """The baseline in the order of the responses' neurons, if both name them."""
     if not (_ID in baseline.coords and _ID in responses.coords):
         return baseline
     ids = responses[_ID].values, baseline[_ID].values

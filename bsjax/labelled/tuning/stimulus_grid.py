@@ -1,4 +1,4 @@
-"""Responses to a full grid of stimuli: rows in any order become an array with one axis a stimulus parameter."""
+"""Arrangement of responses, with rows in any order, into an array with one axis per stimulus parameter."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ import xarray as xr
 
 from bsjax.labelled.align import STIMULUS, coordinate, finite_values, listed, two_dimensional
 
-_DECIMALS = 9  # parameters that differ by less were meant to be the same
+_DECIMALS = 9  # smaller differences between parameters are rounding
 _SHOWN = 5
 
 
@@ -16,8 +16,8 @@ class Grid(NamedTuple):
     """Responses by stimulus parameter.
 
     Attributes:
-        values: ``(units, *levels)``, one axis each for the parameters asked for.
-        levels: the ascending levels of each parameter; of one that is ranked, the ranks.
+        values: ``(units, *levels)``, one axis per parameter.
+        levels: parameter -> its ascending levels, or the ranks of a ranked parameter.
     """
 
     values: np.ndarray
@@ -27,18 +27,18 @@ class Grid(NamedTuple):
 def on_grid(
     responses: xr.DataArray, axes: Sequence[str], *, ranked: tuple[str, str] | None = None, fixed: Sequence[str] = ()
 ) -> Grid:
-    """Sorts responses into the full grid of their stimuli.
+    """Arranges responses in the full grid of their stimuli.
 
     Args:
         responses: (presentation, neuroid), each stimulus once, rows in any order.
-        axes: the coordinates on presentation that span the grid, in the order of its axes.
-        ranked: ``(name, within)``: the levels of ``name`` differ from one level of ``within`` to the next, and their
-            ranks span the grid, as for gratings whose radius is a number of their cycles.
-        fixed: coordinates that may have one value only, where they are there.
+        axes: the presentation coordinates that span the grid, in the order of its axes.
+        ranked: ``(name, within)``: the levels of ``name`` depend on the level of ``within``, so that their ranks span
+            the grid, e.g. the radii of gratings that are fixed numbers of cycles.
+        fixed: coordinates that must be constant if they are present.
 
     Raises:
-        ValueError: a coordinate is missing or varies although it is fixed, points of the grid are missing or there
-            more than once, or values are not finite.
+        ValueError: a coordinate is missing, a fixed one varies, points of the grid are missing or repeated, or values
+            are not finite.
 
     Example:
         >>> assembly = xr.DataArray([[4.], [1.], [3.], [2.]], dims=["presentation", "neuroid"], coords={
@@ -74,7 +74,7 @@ def _parameter(responses: xr.DataArray, name: str) -> np.ndarray:
 
 
 def _ranks(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """The rank of each value, from 0, among the different ones of its group."""
+    """The rank of each value, from 0, among the distinct values of its group."""
     ranks = np.empty(len(values))
     for group in np.unique(groups):
         ranks[groups == group] = np.unique(values[groups == group], return_inverse=True)[1]
@@ -88,7 +88,7 @@ def _incomplete(
     cell: np.ndarray,
     ranked: tuple[str, str] | None,
 ) -> str:
-    """What is wrong with a grid whose points are not all there once."""
+    """The error message for a grid with missing or repeated points."""
     names = [f"rank of {name} within {ranked[1]}" if ranked and name == ranked[0] else name for name in levels]
     grid = " x ".join(f"{len(values)} {name}" for name, values in zip(names, levels.values(), strict=True))
     problems = []
