@@ -62,7 +62,6 @@ def preprocess_images(
 
     Raises:
         ValueError: ``preprocess_type`` is unknown.
-        ValueError: another type.
 
     Example:
         >>> preprocess_images([Image.new("RGB", (30, 20))], 8, preprocess_type="inception")[0, :, 0, 0].tolist()
