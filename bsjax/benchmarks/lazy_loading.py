@@ -8,8 +8,7 @@ from typing import Any, cast
 
 
 class LazyLoad:
-    """Placeholder for the result of a function, which is called once, at first use; as Brain-Score's class of this
-    name.
+    """Placeholder for the result of a function, called once at first use; like Brain-Score's class of this name.
 
     Attributes, items, length, iteration and calls are those of the content, and ``isinstance`` sees its type.
 

@@ -55,8 +55,7 @@ def average_time(assembly: NeuroidAssembly, start: float, end: float) -> Neuroid
 
 
 def average_time_in_steps(assembly: NeuroidAssembly, width: float) -> NeuroidAssembly:
-    """Average into bins of one width, starting from 0 ms up to less than ``width`` before the data's end; as
-    Brain-Score.
+    """Average into bins of one width that start from 0 ms to before the data's last ``width`` ms, as in Brain-Score.
 
     Raises:
         ValueError: the data do not cover the bins, or are too short for one.

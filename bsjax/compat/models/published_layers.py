@@ -10,8 +10,7 @@ from bsjax.models.registry import model_registry
 
 
 def published_layers(identifier: str) -> Mapping[str, Layers] | None:
-    """Region -> layers, from ``region_layer_map/<identifier>.json`` next to the plugin that registers the model, or
-    None.
+    """Region -> layers, from ``region_layer_map/<identifier>.json`` next to the model's plugin; None without one.
 
     Raises:
         ValueError: the file does not hold a map.

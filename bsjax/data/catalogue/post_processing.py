@@ -56,8 +56,7 @@ def name_neuroids(assembly: Assembly, region: str) -> Assembly:
 
 
 def label_subject(assembly: Assembly, subject: str) -> Assembly:
-    """Set the subject of all presentations, and drop the coordinates that separate repetitions across scanning
-    sessions.
+    """Set the subject of all presentations, and drop coordinates that separate repetitions across sessions.
 
     Needed for the single-subject recordings of Zerbe2026. Drops ``session``, ``run``, ``beta_index``, and unnamed
     presentation coordinates; adds ``subject_id_pres``.

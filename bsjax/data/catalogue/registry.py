@@ -131,8 +131,7 @@ def data_rows() -> Iterator[DataRow]:
 
 
 def access_of(identifier: str) -> str:
-    """Who may read a data set or stimulus set, in the terms of ``bsjax.data.catalogue.published.ACCESS``; "" if
-    unknown.
+    """Who may read the data, in the terms of ``bsjax.data.catalogue.published.ACCESS``; "" for other identifiers.
 
     Example:
         >>> access_of("MajajHong2015.public"), access_of("Cowley2026.V4"), access_of("Mine2026")

@@ -44,7 +44,6 @@ def read_stimulus_set(csv_path: str | Path, folder: str | Path, *, exact: bool =
         FileNotFoundError: the table, the folder, or the file of a stimulus is missing.
         ValueError: the table is invalid, was changed after bsjax wrote it, or does not match the folder; the message
             names the file, and the ids or names.
-            message names the file, and the ids or names.
 
     Example:
         >>> import tempfile

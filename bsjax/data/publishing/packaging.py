@@ -86,8 +86,7 @@ def package_data_assembly(
 
     Returns:
         identifier, bucket, cls (the name of the class), sha1, sha256, version_id (None for a bucket without
-        versioning),
-        stimulus_set_identifier.
+        versioning), stimulus_set_identifier.
 
     Raises:
         ValueError: checks fail; one message lists every problem.

@@ -127,8 +127,9 @@ class BehavioralAssembly(DataAssembly):
 
 
 class PropertyAssembly(DataAssembly):
-    """Measured properties of neuroids (orientation selectivity, receptive-field size, ...): neuroid x property. A
-    property that a neuroid does not have is NaN.
+    """Measured properties of neuroids (orientation selectivity, receptive-field size, ...): neuroid x property.
+
+    A property that a neuroid does not have is NaN.
 
     Example:
         >>> PropertyAssembly([[0.5]], coords={"neuroid_property": ("neuroid_property", ["osi"])},

@@ -1,5 +1,4 @@
-"""The base class of assemblies: xarray arrays that are selected by coordinate, keep their class, and validate
-themselves.
+"""The base class of assemblies: xarray arrays with selection by coordinate and validation, which keep their class.
 
 They are plain xarray with ordinary coordinates on each dimension and no MultiIndex, so every coordinate keeps its name,
 even if it is the only one on its dimension.

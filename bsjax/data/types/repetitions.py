@@ -13,8 +13,7 @@ Assembly = TypeVar("Assembly", bound=xr.DataArray)
 
 
 def average_repetition(assembly: Assembly) -> Assembly:
-    """Average over repetitions: one row for each distinct combination of presentation coordinates except
-    ``repetition``.
+    """Average over repetitions: one row per distinct combination of the other presentation coordinates.
 
     A lazily read assembly (``read_assembly(..., chunks=...)``) is processed block by block. Memory holds the means, one
     block, and sums that take at most a quarter of the whole.

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 
 class OddOneOutMatch(BehavioralBenchmark):
-    """A behavioural benchmark on triplets; each object is placed on the screen only once, however many triplets it is
-    in.
+    """A behavioural benchmark on triplets; objects that occur in several triplets are placed on the screen once.
 
     Example:
         >>> from bsjax import load_benchmark
