@@ -2,8 +2,8 @@
 
 In ``result_caching``, the key consists of the text of some arguments and ignores the code, the data and the other
 arguments. A model that caches ``look_at`` by the name of the stimuli then returns recordings of another region. Here
-the key is the identity of the function and of all its arguments, including ``self``; arguments to be ignored are not
-ignored.
+the key is the identity of the function and of all its arguments, including ``self`` and those that a plugin asks to
+ignore.
 """
 
 from __future__ import annotations

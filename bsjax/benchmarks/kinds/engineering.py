@@ -34,7 +34,7 @@ class EngineeringAccuracy(BehavioralBenchmark):
 
     Args:
         identifier: unique name of the benchmark.
-        stimuli: the stimuli, with the true labels in the column ``truth``: a stimulus set, a function without
+        stimuli: the stimuli, with the true labels in a column: a stimulus set, a function without
             arguments that loads it, or a ``LazyLoad``. Its ``attrs["selection"]`` goes into the provenance of scores.
         truth: the column with the true labels.
         choices: the possible answers: ``"imagenet"``, whose answers are WordNet ids, or a list; by default the sorted

@@ -175,5 +175,5 @@ def explained_variance(score: Any, ceiling: Any) -> Score:
 
 
 def bound_score(score: Score) -> None:
-    """Clip a score to 0 to 1 in place, as in Brain-Score; its attributes keep the unclipped values."""
+    """Clip a score to the range 0 to 1 in place, as in Brain-Score; its attributes are unchanged."""
     score.data = score.clip(0, 1).values

@@ -61,7 +61,7 @@ class Population(NamedTuple):
 
 
 def population() -> Population:
-    """The simulated neuroids, computed once and cached below ``$BSJAX_HOME`` until the code that makes them changes.
+    """The simulated neuroids, computed once and cached below ``$BSJAX_HOME`` until the code or libraries change.
 
     Example:
         >>> simulated = population()
