@@ -201,7 +201,7 @@ class BenchmarkBase:
             self.ask(candidate)
             observed = self.observe(candidate, self.stimuli_for(candidate))
             compared = self.compare(observed)
-            if not isinstance(compared, Mapping):  # of scores, which its normalisation puts together
+            if not isinstance(compared, Mapping):  # a mapping of scores is combined in normalise
                 compared = as_score(compared, f"the score of benchmark {self.identifier!r}")
             unceiled = also_permuted(compared, as_metric(self.compare).nulls, [observed])
         except Undefined as undefined:

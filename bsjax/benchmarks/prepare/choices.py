@@ -10,7 +10,7 @@ def most_probable(probabilities: BehavioralAssembly) -> BehavioralAssembly:
     """The most probable choice of every presentation; ties go to the first.
 
     Args:
-        probabilities: (presentation, choice), with the choices in ``choice``.
+        probabilities: probabilities (presentation, choice), with the choices in ``choice``.
 
     Returns:
         Choices (presentation), with the coordinates of the presentations.

@@ -240,7 +240,7 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
         stimuli_identifier: str | bool | None = None,
         require_variance: bool | None = None,
     ) -> NeuroidAssembly:
-        """Activations for paths of images, with the coordinate ``stimulus_path``; arguments are those of a call."""
+        """Activations for paths of images, with the coordinate ``stimulus_path``; arguments as for ``__call__``."""
         return self._seen(as_stimulus_set(stimuli_paths), layers).rename({"stimulus_id": "stimulus_path"})
 
     def _seen(self, stimuli: StimulusSet, layers: Any) -> NeuroidAssembly:

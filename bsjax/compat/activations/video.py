@@ -22,7 +22,7 @@ _ROUNDING = 1e-6
 class Stimulus:
     """A stimulus of a model."""
 
-    _size: Any  # (width, height), or None for that of the file
+    _size: Any  # (width, height), or None for the file's own size
 
     @staticmethod
     def is_video_path(path: str | Path) -> bool:

@@ -175,5 +175,5 @@ def status_of_files(places: Iterable[Path]) -> Status:
 def _size(path: Path) -> int | None:
     try:
         return path.stat().st_size if path.is_file() else None
-    except OSError:  # a folder that may not be entered
+    except OSError:  # a folder without access permission
         return None

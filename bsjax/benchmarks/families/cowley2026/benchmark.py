@@ -1,7 +1,7 @@
 """Macaque V4 responses to natural images: session 210325 of Cowley, Stan, Pillow & Smith (2026).
 
 The data are spike counts of 50 V4 neurons in 100 ms for 640 images, with 6 to 10 repeats each. The comparison uses the
-average over repeats. The ceiling uses single repeats: random halves are drawn from those of each image.
+average over repeats. The ceiling uses single repeats: random halves are drawn from the repeats of each image.
 
 The recordings are not included in bsjax. Clone https://github.com/cowleygroup/V4_compact_models and pass the clone, or
 its folder ``data_V4_responses``, as ``data``.

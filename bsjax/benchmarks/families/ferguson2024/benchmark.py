@@ -72,7 +72,7 @@ def as_trials(choices: BehavioralAssembly, stimuli: StimulusSet) -> BehavioralAs
 
     Args:
         choices: "oddball" or "same" (presentation), with ``stimulus_id``.
-        stimuli: with ``image_number``, ``image_label`` and ``block``.
+        stimuli: the stimuli, with ``image_number``, ``image_label`` and ``block``.
 
     Example:
         >>> stimuli = StimulusSet({"stimulus_id": ["a"], "image_number": [2], "block": "first", "image_label": "same"})

@@ -3,7 +3,7 @@
 The public repository (https://github.com/bethgelab/model-vs-human) has one CSV file for each experiment and each person
 or model (``raw-data/<experiment>/<experiment>_<who>_session....csv``), with the object that each image was named as.
 Its code has the MIT licence; no licence is stated for these files. bsjax does not include them:
-``bsjax data import Geirhos2021`` fetches those of people and of ResNet-50.
+``bsjax data import Geirhos2021`` fetches the files of people and of ResNet-50.
 """
 
 from pathlib import Path

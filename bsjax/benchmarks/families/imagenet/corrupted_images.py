@@ -24,7 +24,7 @@ def corrupted_images(
     """A random selection of ImageNet-C, stored as ``corruption/level/synset/any_name.JPEG`` like its unpacked archives.
 
     Args:
-        folder: the folder that holds those of the corruptions.
+        folder: the folder that holds the corruption folders.
         corruptions, levels: the corruptions and levels to use.
         sampling_factor, seed: as for :func:`sampled`.
 
