@@ -1,15 +1,15 @@
-"""Benchmarks: a comparison of a model's recordings with measured ones, with its ceiling.
+"""Benchmarks: comparisons of a model's responses with measured ones, each with its noise ceiling.
 
-The kinds that several data sets share are in ``kinds``, what is one experiment's own in ``families``. Nothing is read
-when a benchmark is listed or loaded, only when it scores.
+``kinds`` holds the kinds of benchmarks that several data sets share, ``families`` the experiments with code of their
+own. Listing or loading a benchmark reads no data; scoring does.
 """
 
 from typing import TYPE_CHECKING
 
 from bsjax.core.public_names import on_first_use
 
-# The classes need xarray and JAX, which a listing does not. Those of other packages are what benchmarks of one's own
-# are made with, under the names that they have in Brain-Score.
+# The classes need xarray and JAX; listing benchmarks does not, so the classes are imported on first use. The names from
+# other packages are those needed to write a benchmark, under their Brain-Score names.
 if TYPE_CHECKING:
     from bsjax.benchmarks.base import Benchmark as Benchmark
     from bsjax.benchmarks.base import BenchmarkBase as BenchmarkBase

@@ -1,4 +1,4 @@
-"""The protocol of benchmarks, and the template that a benchmark's call follows: from stimuli to a stamped score."""
+"""The benchmark protocol, and the base class whose call leads from the stimuli to a score with provenance."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _WIDTH = 100
 class Benchmark(Protocol):
     """Anything that scores a brain model.
 
-    Any object with these members is a benchmark; there is nothing to inherit from and nothing to register.
+    Any object with these members is a benchmark. No base class or registration is needed.
 
     Attributes:
         identifier: unique name, e.g. ``"Cowley2026.V4-ridge"``.
-        version: raised by one whenever a change of the benchmark changes its scores.
+        version: number that rises by one whenever a change to the benchmark changes its scores.
         parent: the benchmark or region under which this one is averaged, e.g. ``"V4"``.
-        bibtex: the publication of the data, ``""`` if there is none.
+        bibtex: the publication of the data, or ``""``.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -53,21 +53,21 @@ class Benchmark(Protocol):
 
     @property
     def ceiling(self) -> Score:
-        """The best score that the noise in the data allows, computed when first asked for."""
+        """The best score that the noise in the data allows, computed on first access."""
         ...
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score ``candidate``; the result holds the raw score and the ceiling it was divided by."""
+        """Score ``candidate``; the result holds the raw score and the ceiling that normalises it."""
         ...
 
 
 class Undefined(ValueError):
-    """What a step of a benchmark raises for a model that has no score: it scores NaN, and its provenance says why.
+    """Raised by a step of a benchmark when a model has no score: the score is NaN, and its provenance gives the reason.
 
     Args:
-        reason: why, for ``score.provenance["reason"]``.
-        formula: what the score would have been, before its normalisation.
-        provenance: what else the score's provenance is to say.
+        reason: the reason, for ``score.provenance["reason"]``.
+        formula: the formula that the score would have had before normalisation.
+        provenance: further entries for the score's provenance.
 
     Example:
         >>> Undefined("no unit responds", formula="r").score.provenance.reason
@@ -80,35 +80,38 @@ class Undefined(ValueError):
 
 
 class BenchmarkBase:
-    """A benchmark without its experiment. A call takes these steps, and a subclass has those that are its own.
+    """Base class of benchmarks. A call takes the following steps; a subclass overrides those that differ.
 
-    0. ``ask(candidate)``: what the model is to do, where it is the same for all stimuli; by default nothing is said.
-    1. ``stimuli_for(candidate)``: the stimuli as the model is to see them; by default ``self.stimuli`` on its screen,
+    0. ``ask(candidate)``: starts the task, if it is the same for all stimuli. The default does nothing.
+    1. ``stimuli_for(candidate)``: places the stimuli on the model's screen. The default takes ``self.stimuli``,
        ``self.visual_degrees`` wide.
-    2. ``observe(candidate, stimuli)``: what the model answers, recordings or behaviour. Every subclass has its own.
-    3. ``compare(observed)``: the score before its normalisation; by default ``self.metric(observed, self.target)``.
-       Where draws are asked for (:func:`bsjax.labelled.resampling.draws.in_draws`), in each of them as well; where
-       permutations are (:func:`bsjax.labelled.resampling.permutations.in_permutations`), after each of them.
-    4. ``normalise(unceiled)``: the score on the scale of the ceiling, by ``normalisation``.
-    5. ``stamped(score, candidate)``: the score with what it was made from in its provenance, ``self.made_from`` too.
+    2. ``observe(candidate, stimuli)``: collects the model's responses, recordings or behaviour. Every subclass needs
+       its own.
+    3. ``compare(observed)``: computes the score before normalisation. The default is
+       ``self.metric(observed, self.target)``. It is repeated for each bootstrap resample inside
+       :func:`bsjax.labelled.resampling.draws.in_draws`, and for each permutation inside
+       :func:`bsjax.labelled.resampling.permutations.in_permutations`.
+    4. ``normalise(unceiled)``: puts the score on the scale of the ceiling with ``normalisation``.
+    5. ``stamped(score, candidate)``: adds the provenance, including ``self.made_from``.
 
-    A step may raise :class:`Undefined`. A subclass may have a ``__call__(candidate) -> Score`` instead, as in
-    Brain-Score, whose class of this name takes the same arguments but the last.
+    A step may raise :class:`Undefined`. A subclass may instead define ``__call__(candidate) -> Score``, as in
+    Brain-Score. Brain-Score's class of this name takes the same arguments, except the last.
 
     Args:
         identifier: unique name, e.g. ``"MajajHong2015.IT-pls"``.
-        ceiling_func: function without arguments that gives the ceiling: a :class:`~bsjax.benchmarks.Ceiling`, whose
-            result is kept on disk, or any other. It is called once, when the ceiling is first needed.
-        version: raised by one whenever the benchmark's scores change.
-        parent: what the benchmark is averaged under: a region, ``"behavior"``, or another benchmark.
+        ceiling_func: function without arguments that returns the ceiling, such as a
+            :class:`~bsjax.benchmarks.Ceiling`, whose result is cached on disk. It is called once, when the ceiling is
+            first needed.
+        version: number that rises by one whenever the benchmark's scores change.
+        parent: the node under which the benchmark is averaged: a region, ``"behavior"``, or another benchmark.
         bibtex: publication of the data.
         normalisation: how the score is put on the scale of the ceiling: the name of a function of
-            :mod:`bsjax.labelled.normalise`, such as ``"r_over_sqrt_ceiling"``, or ``(raw score, ceiling) -> Score``;
-            ``""`` leaves it as it is.
+            :mod:`bsjax.labelled.normalise`, such as ``"r_over_sqrt_ceiling"``, or a function
+            ``(raw score, ceiling) -> Score``. ``""`` leaves the score as it is.
 
     Raises:
-        ValueError: there is no ``ceiling_func``, or the version is no whole number from 1.
-        KeyError: no such normalisation; the message names those that there are.
+        ValueError: ``ceiling_func`` is missing, or the version is not a positive integer.
+        KeyError: the normalisation is unknown; the message lists the known ones.
 
     Example:
         >>> from bsjax import StimulusSet, load_model
@@ -123,7 +126,7 @@ class BenchmarkBase:
         Score(0.8000, r/c)
     """
 
-    # What a subclass may have; the steps say what for.
+    # Attributes that the steps read by default; a subclass may set them.
     stimuli: Any = None
     metric: Any = None
     target: Any = None
@@ -147,7 +150,7 @@ class BenchmarkBase:
         if isinstance(version, bool) or not isinstance(version, int) or version < 1:
             raise ValueError(f"benchmark {identifier!r}: version must be a whole number from 1, got {version!r}")
         self.identifier = identifier
-        # The second name is Brain-Score's, which subclasses that come from there may call.
+        # Subclasses ported from Brain-Score may call the private name.
         self.ceiling_func = self._ceiling_func = ceiling_func
         self.version = version
         self.parent = parent or ""
@@ -163,13 +166,13 @@ class BenchmarkBase:
 
     @cached_property
     def ceiling(self) -> Score:
-        """The ceiling: what a perfect model would score, given the noise in the data."""
+        """The noise ceiling: the score of a perfect model, given the noise in the data."""
         with in_draws(None):
             asked = f"benchmark {self.identifier!r}: have ceiling_func give a bsjax.Score; the ceiling"
             return as_score(self.ceiling_func(), asked)
 
     def _ceiling_in_draws(self) -> Score:
-        """The ceiling; where draws are asked for, with its values in them."""
+        """The ceiling, with its value in each draw while bootstrap resamples are drawn."""
         plan = active_plan()
         if plan is None:
             return self.ceiling
@@ -185,20 +188,20 @@ class BenchmarkBase:
         """Score ``candidate``.
 
         Returns:
-            The score on the scale of the ceiling; ``score.unceiled`` is the one before, ``score.raw`` what it was
-            aggregated from, and ``score.provenance`` names model, benchmark, version and the digest of the data. NaN,
-            with ``score.provenance["reason"]``, for a model that has none.
+            The score on the scale of the ceiling. ``score.unceiled`` is the score before normalisation, ``score.raw``
+            the values it was aggregated from, and ``score.provenance`` names the model, the benchmark, its version and
+            the digest of the data. A model without a score gets NaN, and ``score.provenance["reason"]`` says why.
 
         Raises:
-            FileNotFoundError, PermissionError, ConnectionError: the data or the stimuli cannot be had.
-            ValueError: the model cannot do what is asked of it, or its answers cannot be compared with the data.
+            FileNotFoundError, PermissionError, ConnectionError: the data or the stimuli are not available.
+            ValueError: the model cannot do the task, or its responses cannot be compared with the data.
         """
         start = datetime.now(UTC)
         try:
             self.ask(candidate)
             observed = self.observe(candidate, self.stimuli_for(candidate))
             compared = self.compare(observed)
-            if not isinstance(compared, Mapping):  # of scores, which its normalisation puts together
+            if not isinstance(compared, Mapping):  # a mapping of scores is combined in normalise
                 compared = as_score(compared, f"the score of benchmark {self.identifier!r}")
             unceiled = also_permuted(compared, as_metric(self.compare).nulls, [observed])
         except Undefined as undefined:
@@ -206,11 +209,11 @@ class BenchmarkBase:
         return self.stamped(self.normalise(unceiled), candidate, start=start)
 
     def of_many(self, candidates: Sequence[BrainModel]) -> list[Score | Exception]:
-        """The scores of several models, each as by itself, or the error instead of one.
+        """Score several models; each gets the same score as on its own, or the error that it raised.
 
-        Where the benchmark compares by its metric alone, and the metric takes many sources, their answers are compared
-        together: those of one shape that are on an accelerator in one call of one program. As many answers are held at
-        a time as may be (:func:`bsjax.memory_limit`).
+        If the benchmark compares with its metric alone, and the metric accepts many sources, the models' responses are
+        compared together. On an accelerator, responses of equal shape share one call of a compiled program. The memory
+        limit (:func:`bsjax.memory_limit`) bounds how many responses are held at a time.
 
         Example:
             >>> from bsjax import load_benchmark, load_model
@@ -230,7 +233,7 @@ class BenchmarkBase:
                 observed[number] = self.observe(candidate, self.stimuli_for(candidate))
             except Undefined as undefined:
                 made[number] = self.stamped(self.normalise(undefined.score), candidate, start=start)
-            except Exception as error:  # whatever one model does, the others are still wanted
+            except Exception as error:  # one model's error must not stop the others
                 made[number] = error
             if sum(one.nbytes for one in observed.values()) > features_in_memory():
                 made |= self._compared(observed, candidates)
@@ -265,28 +268,28 @@ class BenchmarkBase:
         """Start the task, so that a model that cannot do it says so before any stimulus is loaded."""
 
     def stimuli_for(self, candidate: BrainModel) -> Any:
-        """The stimuli as the model is to see them: at their size in degrees, in its field of view."""
+        """The stimuli as the model sees them: at their size in degrees, in its field of view."""
         return None if self.stimuli is None else placed(self.stimuli, candidate, self.visual_degrees)
 
     def observe(self, candidate: BrainModel, stimuli: Any) -> Any:
-        """What the model answers to stimuli that are on its screen."""
+        """The model's responses to stimuli that are already on its screen."""
         raise NotImplementedError(
             f"{type(self).__name__} has no observe(candidate, stimuli), nor a __call__ of its own"
         )
 
     def compare(self, observed: Any) -> Any:
-        """The score, before its normalisation, of what a model has answered."""
+        """The score of a model's responses, before normalisation."""
         return scored(self.metric, observed, self.target)
 
     def normalise(self, unceiled: Any, ceiling: Score | None = None) -> Score:
-        """The score on the scale of a ceiling, by default of the benchmark's."""
+        """The score on the scale of ``ceiling``, by default the benchmark's own."""
         if not callable(self._normalise):
             return unceiled
         return self._normalise(unceiled, self._ceiling_in_draws() if ceiling is None else ceiling)
 
     @cached_property
     def made_from(self) -> dict[str, Any]:
-        """What every score is made from, beside the model: a region or a task, the digest of the data, their number."""
+        """Provenance that all scores share: region or task, digest of the data, number of stimuli."""
         return {}
 
     def stamped(
@@ -298,14 +301,14 @@ class BenchmarkBase:
         layers: Mapping[str, list[str]] | None = None,
         **more: Any,
     ) -> Score:
-        """``score`` with what it was made from in its provenance: the model, this benchmark, its data, and ``more``.
+        """``score`` with provenance: the model, this benchmark, its data, and ``more``.
 
         Args:
-            score: what its own provenance says stays.
+            score: the score. Entries already in its provenance stay.
             candidate: the model that was scored.
-            start: when scoring it began.
-            layers: region -> the layers that were recorded, where they are not those that the model now reads.
-            **more: what else is known.
+            start: when scoring began.
+            layers: region -> recorded layers, if they differ from the layers that the model uses now.
+            **more: further entries.
         """
         known = {name: value for name, value in self.made_from.items() if name not in score.provenance}
         made = replace(
@@ -322,15 +325,13 @@ class BenchmarkBase:
         return replace(score, provenance=made)
 
     def paradigm(self) -> Paradigm:
-        """What is shown, recorded, compared and normalised; nothing is loaded for it."""
+        """The stimuli, recording, comparison and normalisation in words; loads no data."""
         about = (type(self).__doc__ or "").strip().partition("\n")[0]
         unknown = "its author does not say"
         return Paradigm(unknown, unknown, about or unknown, unknown)
 
     def describe(self) -> str:
-        """The benchmark in words: what is shown, recorded and compared, and how the score is normalised.
-
-        Nothing is read or fetched for it.
+        """The benchmark in words: stimuli, recording, comparison and normalisation. Loads no data.
 
         Example:
             >>> from bsjax import load_benchmark

@@ -1,4 +1,4 @@
-"""Ceilings that are computed once: kept on disk by the digest of their data, their method and their version."""
+"""Noise ceilings cached on disk, keyed by the digests of their data and method, and by their version."""
 
 from __future__ import annotations
 
@@ -30,20 +30,19 @@ if TYPE_CHECKING:
 
 
 class Ceiling:
-    """A ceiling to be computed from data: a function without arguments whose result is kept on disk.
+    """A ceiling computed from data: a function without arguments whose result is cached on disk.
 
-    The key of what is kept is made of the data (values, dimensions and coordinates), the method (its settings and its
-    code; of bsjax's own methods the code is that of all metrics and benchmarks), its version, the precision, and the
-    draws that are asked for, so that a change of any gives another ceiling; so does one of a file that the method
-    reads. Only a method of which no digest can be taken is computed in every process. The file holds its own digest: of
-    one that was changed since, or stands for another, a warning is given, and the ceiling is computed and written
-    again.
+    The cache key covers the data (values, dimensions and coordinates), the method (settings and code; for methods of
+    bsjax, the code of all metrics and benchmarks), the version, the precision, and the bootstrap resamples if any. A
+    change to any of them leads to a new computation, as does a change to a file that the method reads. A method
+    without a digest is computed anew in every process. Each cache file holds its own digest; a file that was altered
+    or misplaced leads to a warning, and the ceiling is computed and written again.
 
     Args:
         method: ``method(data) -> Score``, e.g. ``load_ceiling("internal_consistency")``.
-        data: what it is computed from, usually single trials: an assembly, a function without arguments that loads
-            it, or a ``LazyLoad``.
-        version: raised by one where the method changes in a way that its settings and code do not show.
+        data: the data, usually single trials: an assembly, a function without arguments that loads it, or a
+            ``LazyLoad``.
+        version: number to raise by one when the method changes in a way that its settings and code do not show.
 
     Example:
         >>> from bsjax import load_ceiling
@@ -90,15 +89,15 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class KnownCeiling:
-    """A ceiling that is known: a function without arguments that gives it. Made by :func:`constant_ceiling`.
+    """A ceiling with a known value, as a function without arguments. Made by :func:`constant_ceiling`.
 
     Attributes:
         value: the ceiling.
-        source: who computed it, from what.
-        error: its standard error, where that is known too.
+        source: who computed it, and from what.
+        error: its standard error, if known.
 
     Raises:
-        ValueError: the ceiling is no positive number, or its error a negative one or none.
+        ValueError: the ceiling is not a positive number, or its error is negative or not finite.
     """
 
     value: float
@@ -116,15 +115,15 @@ class KnownCeiling:
 
 
 def constant_ceiling(value: float, source: str, error: float | None = None) -> KnownCeiling:
-    """A ceiling that is known, with where it is known from in its provenance.
+    """A ceiling with a known value, whose source is stored in its provenance.
 
     Args:
         value: the ceiling.
-        source: who computed it, from what.
-        error: its standard error, where that is known too.
+        source: who computed it, and from what.
+        error: its standard error, if known.
 
     Raises:
-        ValueError: the ceiling is no positive number, or its error a negative one or none.
+        ValueError: the ceiling is not a positive number, or its error is negative or not finite.
 
     Example:
         >>> constant_ceiling(0.79, "computed offline by the authors")().provenance["source"]
@@ -134,7 +133,7 @@ def constant_ceiling(value: float, source: str, error: float | None = None) -> K
 
 
 def _digest_of_file(path: Path, plain: Any, opened: Notes) -> str:
-    """Of what a file holds, and of its name, so that no ceiling's file can stand for another's."""
+    """Digest of a file's content and name; including the name catches a file copied to another ceiling's place."""
     return hashlib.sha256(path.name.encode() + b"\0" + as_json([plain, opened])).hexdigest()
 
 

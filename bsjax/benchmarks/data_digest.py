@@ -1,4 +1,4 @@
-"""Digests of data: a short name for exactly what a score or a ceiling was computed from."""
+"""Digests of data, which identify exactly what a score or a ceiling was computed from."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bsjax.data import StimulusSet
 
 
 def data_digest(data: xr.DataArray | pd.DataFrame) -> str:
-    """Digest of an assembly (its values, dimensions and coordinates), or of stimuli (their ids and the bytes of files).
+    """Digest of an assembly (values, dimensions and coordinates) or of a stimulus set (ids and file contents).
 
-    Any change to a number, to the order or name of a stimulus, repetition or neuroid, or to an image gives another
-    digest; attributes, and where files lie, do not matter.
+    Any change to a number, to the order or name of a stimulus, repetition or neuroid, or to an image changes the
+    digest. Attributes and file locations do not matter.
 
     Args:
-        data: an assembly, whose stimulus set has a digest of its own; or a stimulus set. A file that is not there, or
-            cannot be read, counts as unknown: a model of stored activations is scored without any.
+        data: an assembly, without its stimulus set, which has a digest of its own; or a stimulus set. Missing or
+            unreadable files count as unknown, because stored activations are scored without image files.
 
     Returns:
         ``"sha256:"`` and the first 16 hexadecimal digits.
@@ -52,7 +52,7 @@ def _of_file(path: Path | None) -> str | None:
 
 
 def _content(values: np.ndarray) -> str:
-    """Of text, the characters, however many each array has room for."""
+    """Digest of values; for text it does not depend on the width of the dtype."""
     if values.dtype.hasobject or values.dtype.kind in "UT":
         return hashlib.sha256(json.dumps([str(value) for value in values.ravel()]).encode()).hexdigest()
     return (array_digest(values) or b"").hex()

@@ -1,4 +1,4 @@
-"""Descriptions of benchmarks in words: what is shown, recorded, compared and normalised."""
+"""Benchmarks described in words: stimuli, recording, comparison and normalisation."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _TASKS = {
 
 
 class Paradigm(NamedTuple):
-    """What a benchmark does, in words, each a sentence without its heading.
+    """What a benchmark does, in words; each field is a sentence without its heading.
 
     Attributes:
-        shown: what the model sees: stimuli, their size, how often.
-        recorded: what is asked of it: a region and time bins, or a task.
-        compared: what its answers are compared with, and how.
-        normalised: what the ceiling is, and how the score is put on its scale.
+        shown: the stimuli that the model sees, their size and the number of trials.
+        recorded: the region and time bins that are recorded, or the task.
+        compared: the data that the responses are compared with, and the metric.
+        normalised: the ceiling, and the formula that puts the score on its scale.
     """
 
     shown: str
@@ -51,7 +51,7 @@ class Paradigm(NamedTuple):
 
 
 def shown(stimuli: str, visual_degrees: float | None, number_of_trials: int) -> str:
-    """What a model sees.
+    """The stimuli, their size and the number of trials, in words.
 
     Example:
         >>> shown("the images of hvm-public", 8, 50)
@@ -71,7 +71,7 @@ def shown(stimuli: str, visual_degrees: float | None, number_of_trials: int) -> 
 
 
 def recorded(region: str | None, time_bins: TimeBins | None) -> str:
-    """Where and when a model is recorded from.
+    """The recorded region and time bins, in words.
 
     Example:
         >>> recorded("IT", [(70, 170)]), recorded("IT", [(70, 80), (80, 90)])
@@ -88,7 +88,7 @@ def recorded(region: str | None, time_bins: TimeBins | None) -> str:
 
 
 def asked(task: str) -> str:
-    """What a model is asked to do.
+    """A task in words.
 
     Example:
         >>> asked("odd_one_out")
@@ -110,7 +110,7 @@ def metric_words(metric: Any) -> str:
     made = as_metric(metric)
     if isinstance(made, CeilingOf):
         return f"agreement of people among themselves, by {metric_words(made.metric)}"
-    if isinstance(metric, partial):  # a ceiling around a ceiling, such as with_error_over_stimuli
+    if isinstance(metric, partial):  # a ceiling that wraps a ceiling, such as with_error_over_stimuli
         metric = metric.args[0] if metric.args else metric.func
     made = as_metric(metric)
     if made.identifier in metric_registry:
@@ -123,7 +123,7 @@ def metric_words(metric: Any) -> str:
 
 
 def normalised(ceiling_func: Callable[[], Score], normalisation: str) -> str:
-    """What the ceiling is, and what is done with it.
+    """The ceiling and the normalisation, in words.
 
     Example:
         >>> from bsjax import load_ceiling
@@ -139,7 +139,7 @@ def normalised(ceiling_func: Callable[[], Score], normalisation: str) -> str:
 
 
 def normalisation_name(normalisation: str | Callable[..., Score]) -> str:
-    """The name of a normalisation that is given by name or as a function, whether all its arguments are free or not.
+    """The name of a normalisation given by name or as a function, which may be a ``functools.partial``.
 
     Example:
         >>> from bsjax.labelled.normalise import ceil_score
@@ -154,7 +154,7 @@ def normalisation_name(normalisation: str | Callable[..., Score]) -> str:
 
 
 def about_row(row: BenchmarkRow) -> Iterator[tuple[str, str]]:
-    """What a row has beside what the benchmark says of itself: who was measured and how, and the data; with headings.
+    """Facts about the data that a row adds to the benchmark's own description, as (heading, text) pairs.
 
     Example:
         >>> from bsjax.benchmarks import benchmark_row

@@ -1,4 +1,4 @@
-"""Parts of an experiment: the stimuli on the screen, the recording, its region and its time bins."""
+"""Parts of an experiment: stimuli on the screen, the recording, its region and its time bins."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ TIMES = ("time_bin_start", "time_bin_end")
 def record(
     candidate: BrainModel, region: str, time_bins: TimeBins, stimuli: StimulusSet, number_of_trials: int = 1
 ) -> NeuroidAssembly:
-    """A model's responses to stimuli that are on its screen already; a single time bin is dropped.
+    """Record a model's responses to stimuli that are already on its screen; a single time bin is dropped.
 
     Args:
         candidate: the model.
-        region: where to record.
-        time_bins: (start, end) of each, in ms after stimulus onset.
-        stimuli: what it looks at.
-        number_of_trials: how often.
+        region: the region to record.
+        time_bins: (start, end) of each bin, in ms after stimulus onset.
+        stimuli: the stimuli.
+        number_of_trials: number of presentations of each stimulus.
 
     Raises:
-        ValueError: the model cannot record from the region, or answers with something else than a recording.
+        ValueError: the model cannot record from the region, or does not return a recording.
 
     Example:
         >>> from bsjax import load_model
@@ -54,17 +54,17 @@ def record(
 def complete(
     assembly: DataAssembly, identifier: str, needs: Mapping[str, Sequence[str]], stimuli: bool = True, hint: str = ""
 ) -> None:
-    """Refuse the data of a benchmark that lack coordinates, or their stimuli; one message names all that they lack.
+    """Raise an error if a benchmark's data lack coordinates or stimuli; one message names all that is missing.
 
     Args:
         assembly: the data.
-        identifier: of the benchmark.
-        needs: dimension -> coordinates.
-        stimuli: whether they must have their stimuli, ``attrs["stimulus_set"]``, and say which was shown.
+        identifier: the benchmark's identifier, for messages.
+        needs: dimension -> required coordinates.
+        stimuli: whether the data need a stimulus set, ``attrs["stimulus_set"]``, and the coordinate ``stimulus_id``.
         hint: as for :func:`bsjax.labelled.align.require`.
 
     Raises:
-        ValueError: they lack something.
+        ValueError: something is missing.
     """
     shown = [STIMULUS] if stimuli else []
     needs = {"presentation": [], **needs}
@@ -75,7 +75,7 @@ def complete(
 
 
 def needs_of_recordings(declared: TimeBins | None, metric: Metric) -> dict[str, Sequence[str]]:
-    """The coordinates that recordings must have: what a metric splits by, and time bins unless they are declared.
+    """The coordinates that recordings need: those the metric splits by, and time bins unless they are declared.
 
     Example:
         >>> from bsjax import load_metric
@@ -87,7 +87,7 @@ def needs_of_recordings(declared: TimeBins | None, metric: Metric) -> dict[str, 
 
 
 def stimuli_of(assembly: DataAssembly, identifier: str) -> StimulusSet:
-    """The stimuli that an assembly has presentations of, so that a selection of these is all it takes to compare fewer.
+    """The stimuli that an assembly holds presentations of; selecting presentations thus selects stimuli.
 
     Raises:
         ValueError: the data have no stimulus set.
@@ -104,13 +104,13 @@ def stimuli_of(assembly: DataAssembly, identifier: str) -> StimulusSet:
 
 
 def placed(stimuli: StimulusSet, candidate: BrainModel, visual_degrees: float | None) -> StimulusSet:
-    """Stimuli as a model is to see them: at their size in degrees, in its field; as they are for stored answers.
+    """Stimuli as a model sees them: at their size in degrees, in its field of view; unchanged for stored responses.
 
     Args:
-        stimuli: what is shown.
+        stimuli: the stimuli.
         candidate: the model.
-        visual_degrees: their width; if ``None`` it is their column ``degrees``, and where there is none either the size
-            is unknown and each image fills the model's field.
+        visual_degrees: their width. If ``None``, the column ``degrees`` gives it; without that column the size is
+            unknown, and each image fills the model's field of view.
 
     Example:
         >>> from bsjax import load_model
@@ -127,15 +127,15 @@ def placed(stimuli: StimulusSet, candidate: BrainModel, visual_degrees: float | 
 
 
 def single_region(assembly: NeuroidAssembly, identifier: str, declared: str | None = None) -> str:
-    """The one region that the assembly's neuroids are in.
+    """The single region that all neuroids of the assembly belong to.
 
     Args:
         assembly: responses with a coordinate ``region``.
-        identifier: of the benchmark, for messages.
-        declared: the region that the benchmark says it is about, if it does.
+        identifier: the benchmark's identifier, for messages.
+        declared: the region that the benchmark states, if it does.
 
     Raises:
-        ValueError: there is no coordinate ``region``, it has several values, or another one than declared.
+        ValueError: the coordinate ``region`` is missing, has several values, or differs from the declared region.
 
     Example:
         >>> from bsjax.benchmarks.families.simulated.benchmark import assembly
@@ -155,7 +155,7 @@ def single_region(assembly: NeuroidAssembly, identifier: str, declared: str | No
 
 
 def squeeze_time(assembly: NeuroidAssembly) -> NeuroidAssembly:
-    """Drop a ``time_bin`` dimension of length one, if there is one; several time bins stay.
+    """Drop a ``time_bin`` dimension of length one; several time bins stay.
 
     Example:
         >>> from bsjax.benchmarks.families.simulated.benchmark import assembly
@@ -170,7 +170,7 @@ def timebins_from_assembly(assembly: NeuroidAssembly, declared: TimeBins | None 
 
     Args:
         assembly: responses with ``time_bin_start`` and ``time_bin_end``.
-        declared: what to use for an assembly without these coordinates, or to check against those there are.
+        declared: time bins for an assembly without these coordinates; otherwise they must match the coordinates.
 
     Raises:
         ValueError: a coordinate is missing and nothing is declared, or the two differ.

@@ -1,4 +1,4 @@
-"""Data that are loaded when they are first needed."""
+"""Lazy loading of data."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, cast
 
 
 class LazyLoad:
-    """Stands for what a function gives, and calls it once, at the first use, as Brain-Score's class of this name.
+    """Placeholder for the result of a function, called once at first use; like Brain-Score's class of this name.
 
-    Attributes, items, length, iteration and calls are those of the content; ``isinstance`` sees its type.
+    Attributes, items, length, iteration and calls are those of the content, and ``isinstance`` sees its type.
 
     Args:
         load: function without arguments.
@@ -72,7 +72,7 @@ class LazyLoad:
 
 
 def content_of(given: Any) -> Any:
-    """The content of a :class:`LazyLoad`; anything else as it is.
+    """The content of a :class:`LazyLoad`; any other object is returned unchanged.
 
     Example:
         >>> content_of(LazyLoad(lambda: 3)), content_of(3)
@@ -81,17 +81,17 @@ def content_of(given: Any) -> Any:
     if type(given) is not LazyLoad:
         return given
     own = object.__getattribute__(given, "__dict__")
-    with own["_lazy_lock"]:  # two threads load once
+    with own["_lazy_lock"]:  # several threads load only once
         if "_lazy_content" not in own:
             own["_lazy_content"] = (own["_lazy_load"](),)
-            own["_lazy_load"] = None  # what it has closed over can go
+            own["_lazy_load"] = None  # frees the objects that the function refers to
     return own["_lazy_content"][0]
 
 
 def loader(given: Any) -> Callable[[], Any]:
-    """A function that gives ``given``: the content of a :class:`LazyLoad`, what a function gives, or the thing itself.
+    """Turn ``given``, a :class:`LazyLoad`, a function or an object, into a function that returns its content.
 
-    The function of a caller is called once.
+    A function that is given is called only once.
 
     Example:
         >>> loader(lambda: 3)(), loader(3)()

@@ -1,4 +1,4 @@
-"""The registry of benchmarks: identifiers, what builds each, and what is known of it without building it."""
+"""The registry of benchmarks: identifiers, builders, and the facts known without building a benchmark."""
 
 import inspect
 import re
@@ -25,21 +25,21 @@ benchmark_registry.register_source(
     form="NAME",
 )
 
-# Names of the tutorials, such as "MajajHong2015.IT.public-pls".
+# Names from the Brain-Score tutorials, such as "MajajHong2015.IT.public-pls".
 _OTHER_NAMES = {re.sub(r"public(\.\w+)-", r"\1.public-", name): name for name in builtin_rows() if "public." in name}
 benchmark_registry.register_table(lambda: _OTHER_NAMES, lambda name: benchmark_registry[_OTHER_NAMES[name]]())
 
 
 def load_benchmark(identifier: str, **kwargs: object) -> "Benchmark":
-    """Build a registered benchmark; its data are read when it first scores.
+    """Build a registered benchmark; its data are loaded when it first scores.
 
     Args:
         identifier: a name that :func:`list_benchmarks` shows.
-        **kwargs: what the benchmark's factory takes, e.g. ``data=DIR`` for recordings that you hold yourself.
+        **kwargs: arguments of the benchmark's factory, e.g. ``data=DIR`` for recordings in a folder of your own.
 
     Raises:
-        KeyError: no such benchmark; the message names the nearest ones.
-        ValueError: an argument that the benchmark does not take.
+        KeyError: the benchmark is unknown; the message names the nearest ones.
+        ValueError: the benchmark does not take the argument.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -66,15 +66,15 @@ def list_benchmarks() -> list[str]:
 
 
 def benchmark_row(identifier: str) -> BenchmarkRow:
-    """What is known of a benchmark without building it: its version, parent, data, metric, citation, and more.
+    """The facts known about a benchmark without building it: version, parent, data, metric, citation, and more.
 
-    Of a plugin's, which is not run for it, that is the identifier, the line for lists, and the folder.
+    A plugin is not run for this, so its row holds only the identifier, the line for lists, and the folder.
 
     Args:
         identifier: a name that :func:`list_benchmarks` shows.
 
     Raises:
-        KeyError: no such benchmark; the message names the nearest ones.
+        KeyError: the benchmark is unknown; the message names the nearest ones.
 
     Example:
         >>> from bsjax.benchmarks import benchmark_row
@@ -91,7 +91,7 @@ def benchmark_row(identifier: str) -> BenchmarkRow:
 
 
 def _of_brainscore(name: str) -> Plugin | None:
-    """The plugin of ``brainscore:NAME``."""
+    """The plugin that declares the benchmark ``brainscore:NAME``."""
     declared = "benchmark_registry", name.removeprefix("brainscore:")
     if declared[1] == name:
         return None
@@ -111,7 +111,7 @@ def benchmark_rows() -> list[BenchmarkRow]:
 
 
 def builtin_benchmarks() -> list[str]:
-    """Identifiers of the benchmarks that come with their data: they need neither a download nor an argument.
+    """Identifiers of the benchmarks that ship with their data and need neither a download nor an argument.
 
     Example:
         >>> from bsjax.benchmarks import builtin_benchmarks

@@ -1,4 +1,4 @@
-"""Uncertainty of ceilings, given that other stimuli could have been shown."""
+"""Uncertainty of ceilings due to the choice of stimuli."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def with_error_over_stimuli(
 ) -> Score:
     """A ceiling, with its standard error with respect to the choice of stimuli.
 
-    A ceiling's own error is its spread over random halvings of the same trials. It shrinks with the number of
-    halvings and says nothing about how far the value is from the truth, which depends on how many stimuli
-    there are and how noisy the trials. Here the stimuli are put into random groups and the ceiling is
-    computed again without each: the delete-a-group jackknife, sqrt((g - 1) * variance of the g values).
+    A ceiling's own error is its spread over random halvings of the same trials. It shrinks with the number of halvings
+    and does not measure how far the value is from the truth, which depends on the number of stimuli and the noise of
+    the trials. Here the stimuli are divided into random groups, and the ceiling is computed again without each group:
+    the delete-a-group jackknife, sqrt((g - 1) * variance of the g values).
 
     Args:
         ceiling: ``ceiling(trials) -> Score``, e.g. ``load_ceiling("internal_consistency")``.
         trials: single trials with a ``stimulus_id``.
-        n_groups: into how many groups the stimuli are put, at least two; fewer if there are fewer stimuli.
+        n_groups: number of groups, at least two; fewer if there are fewer stimuli.
 
     Returns:
         ``ceiling(trials)`` with another ``error`` and ``error_kind``.
 
     Raises:
-        ValueError: what the ceiling raises, also for the stimuli without a group; fewer than two groups.
+        ValueError: the ceiling raises it, possibly for the stimuli without a group; or ``n_groups`` is below two.
 
     Source: Quenouille 1956, Biometrika 43; Shao & Wu 1989, Annals of Statistics 17 (groups, for medians).
 
@@ -46,7 +46,7 @@ def with_error_over_stimuli(
         'standard error over stimuli, jackknife of 10 groups'
     """
     n_groups = whole_number(n_groups, "n_groups", 2)
-    if active_plan() is not None:  # whose draws give the error
+    if active_plan() is not None:  # the bootstrap resamples provide the error
         return scored(ceiling, trials)
     whole = ceiling(trials)
     stimuli, row = np.unique(trials["stimulus_id"].values.astype(str), return_inverse=True)

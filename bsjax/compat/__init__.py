@@ -1,10 +1,10 @@
-"""Brain-Score's own plugins, unchanged, beside current libraries.
+"""Support for Brain-Score's own plugins, unchanged, with current libraries.
 
-Plugins of models, benchmarks, metrics and data that are written for Brain-Score import ``brainscore_vision``,
-``brainscore_core``, ``brainio``, ``model_tools`` and ``result_caching``. Those imports are answered by modules whose
-names are bsjax's, under the names and with the arguments that they have there: for plugins in ``$BSJAX_PLUGINS``
-without being asked, for any other code after :func:`install`. ``docs/brainscore-names.md`` lists all names, and
-``docs/from-brainscore.md`` says how a lab moves.
+Brain-Score plugins of models, benchmarks, metrics and data import ``brainscore_vision``, ``brainscore_core``,
+``brainio``, ``model_tools`` and ``result_caching``. This package provides modules for these imports, with the same
+names and arguments, implemented by bsjax. They are available automatically to plugins in ``$BSJAX_PLUGINS``, and to all
+other code after :func:`install`. ``docs/brainscore-names.md`` lists all names, and ``docs/from-brainscore.md`` explains
+how a lab can switch.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _for_all = False
 
 
 def install(prefer: Literal["bsjax", "brainscore"] | None = None) -> None:
-    """From now on answer imports of Brain-Score's packages in all code of this process.
+    """Provide Brain-Score's packages to all code of this process from now on.
 
-    Plugins in the folder ``brainscore_vision`` of the working directory, as in a clone, are on the search path then.
+    Plugins in a folder ``brainscore_vision`` of the working directory, as in a clone, are then on the search path.
 
     Args:
-        prefer: what to do where these packages are installed too: ``"bsjax"`` takes their place, ``"brainscore"``
-            leaves them and does nothing.
+        prefer: what to do if the real packages are installed, too: ``"bsjax"`` replaces them, ``"brainscore"`` uses
+            them and does nothing.
 
     Raises:
-        ImportError: one of them is installed, and nothing is preferred, or it has been imported already.
-        ValueError: ``prefer`` is neither.
+        ImportError: a real package is installed, and ``prefer`` is not given, or the package is already imported.
+        ValueError: ``prefer`` has another value.
 
     Example:
         >>> install()
@@ -45,12 +45,12 @@ def install(prefer: Literal["bsjax", "brainscore"] | None = None) -> None:
         _for_all = True
         for folder in folders_with_plugins():
             use_plugins(folder)
-        for kind in KINDS:  # which pytest would import from such a folder
+        for kind in KINDS:  # pytest would import these from such a folder
             import_module(f"brainscore_vision.{kind}")
 
 
 def answer_plugins(prefer: str | None = None) -> bool:
-    """Answer imports in the code of plugins; whether that is so now. Errors are those of :func:`install`."""
+    """Provide the packages to plugins; returns whether they are provided. Errors are those of :func:`install`."""
     if any(isinstance(finder, Finder) for finder in sys.meta_path):
         return True
     there = really_installed()

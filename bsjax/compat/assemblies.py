@@ -1,7 +1,7 @@
-"""Assemblies as code written for Brain-Score uses them: bsjax's own, with what a MultiIndex gave there.
+"""Assemblies for code written for Brain-Score: bsjax's own, with the behaviour of Brain-Score's MultiIndex.
 
-There, the coordinates of a dimension are the levels of one MultiIndex. Here they stay plain coordinates, and whoever
-asks for the index is given one that is made of them.
+In Brain-Score, the coordinates of a dimension are the levels of one MultiIndex. Here they are plain coordinates, and an
+index is built from them on request.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from bsjax.data.types.assembly_base import reordered
 
 
 class Levels(xr.DataArray):
-    """A DataArray whose coordinates are the levels of an index on each dimension, for those who ask for it.
+    """A DataArray that offers an index on each dimension, with its coordinates as levels.
 
-    Two arrays that meet in arithmetic are matched by these levels. Results of arithmetic and of reductions have no
-    attributes. Both are so in the xarray that Brain-Score needs.
+    Arithmetic matches two arrays by these levels. Results of arithmetic and of reductions have no attributes. Both are
+    as in the xarray version that Brain-Score requires.
     """
 
     __slots__ = ()
 
     @property
     def indexes(self) -> Any:
-        """Dimension -> the index that its coordinates make."""
+        """Dimension -> the index formed by its coordinates."""
         return {dim: self.get_index(dim) for dim in self.dims if level_names(self, dim)}
 
     def get_index(self, key: Hashable) -> pd.Index:
-        """The index of a dimension; whole numbers where it has no coordinates."""
+        """The index of a dimension; a range if it has no coordinates."""
         names = level_names(self, key)
         if not names:
             return pd.RangeIndex(self.sizes[key], name=key)
@@ -42,16 +42,16 @@ class Levels(xr.DataArray):
         return pd.MultiIndex.from_arrays([self.coords[name].values for name in names], names=names)
 
     def reset_index(self, dims_or_levels: Any, drop: bool = False) -> Self:
-        """The same array, whose coordinates are plain already; with ``drop``, without them."""
+        """The same array, whose coordinates are already plain; without them if ``drop``."""
         names = [dims_or_levels] if isinstance(dims_or_levels, str) else list(dims_or_levels)
         gone = [level for name in names for level in (level_names(self, name) if name in self.dims else [name])]
         return self.drop_vars(gone) if drop else self.copy(deep=False)
 
     def set_index(self, indexes: Any = None, append: bool = False, **indexes_kwargs: Any) -> Self:
-        """The same array; coordinates that are named as a dimension and are no level of it are left out.
+        """The same array; a coordinate named like a dimension is dropped unless it is a level.
 
         Raises:
-            ValueError: a level is no coordinate.
+            ValueError: a level is not a coordinate.
         """
         found = self.copy(deep=False)
         for dim, names in {**(indexes or {}), **indexes_kwargs}.items():
@@ -66,7 +66,7 @@ class Levels(xr.DataArray):
     def stack(
         self, dim: Any = None, create_index: bool | None = True, index_cls: Any = None, **dim_kwargs: Any
     ) -> Self:
-        """As in xarray; the new dimension has the coordinates of those that are stacked."""
+        """As in xarray; the new dimension has the coordinates of the stacked dimensions."""
         found = self
         for new, parts in {**(dim or {}), **dim_kwargs}.items():
             found = _stacked(found, new, list(parts))
@@ -80,9 +80,10 @@ class Levels(xr.DataArray):
         drop: bool = False,
         **indexers_kwargs: Any,
     ) -> Self:
-        """As bsjax's assemblies; and of a dimension, tuples of its levels' values, or level -> value.
+        """As bsjax's assemblies; a dimension also takes tuples of level values, or a mapping of level to value.
 
-        Where a value of one of a dimension's two levels is selected, the dimension is renamed to the other, as there.
+        Selecting a value of one of a dimension's two levels renames the dimension to the other level, as in
+        Brain-Score.
         """
         wanted: dict[Any, Any] = {}
         rows: dict[Any, Any] = {}
@@ -101,15 +102,15 @@ class Levels(xr.DataArray):
         return _named_by_the_level_left(found, self, wanted)
 
     def multisel(self, method: str | None = None, tolerance: Any = None, drop: bool = False, **indexers: Any) -> Self:
-        """What has these values of coordinates, with all dimensions: ``sel`` takes away those of one row.
+        """Select values of coordinates and keep all dimensions; ``sel`` would drop those with a single row.
 
         Args:
-            method, tolerance, drop: None and False.
-            **indexers: coordinate -> its value, or several.
+            method, tolerance, drop: must be None and False.
+            **indexers: coordinate -> its value, or several values.
 
         Raises:
-            KeyError: there is none, or no such coordinate.
-            ValueError: a method, a tolerance or ``drop``.
+            KeyError: no row matches, or the coordinate does not exist.
+            ValueError: ``method``, ``tolerance`` or ``drop`` is given.
         """
         if method is not None or tolerance is not None or drop:
             raise ValueError("multisel selects exact values and drops nothing: use sel for method, tolerance and drop")
@@ -124,10 +125,10 @@ class Levels(xr.DataArray):
         return found
 
     def reduce(self, func: Any, dim: Any = None, *, keep_attrs: bool | None = None, **kwargs: Any) -> Self:
-        """As in xarray; attributes are kept where that is asked for."""
+        """As in xarray; attributes are kept only if requested."""
         return super().reduce(func, dim, keep_attrs=bool(keep_attrs), **kwargs)
 
-    # What xarray looks up a coordinate by, whether as an item, an attribute or in ``coords``.
+    # xarray calls this to look up a coordinate, as an item, an attribute or in ``coords``.
     def _getitem_coord(self, key: Any) -> Any:
         if key in self.dims and key not in self._coords and level_names(self, key):
             return indexed(self, key).coords[key]
@@ -141,7 +142,7 @@ class Levels(xr.DataArray):
 
 
 def for_bsjax(assembly: Any) -> Any:
-    """An assembly of a plugin's in bsjax's own class, with bsjax's rules for selection; anything else as it is."""
+    """A plugin's assembly in bsjax's own class, with bsjax's rules of selection; other objects are unchanged."""
     return _in_class(assembly, _OWN_CLASSES)
 
 
@@ -150,12 +151,12 @@ def _lies_elsewhere(coord: Any, dims: set[Any]) -> bool:
 
 
 def level_names(array: xr.DataArray, dim: Hashable) -> list[str]:
-    """The coordinates of one dimension alone, which are the levels of its index in Brain-Score."""
+    """The coordinates on one dimension only, which are the levels of its index in Brain-Score."""
     return [str(name) for name, coord in array.coords.items() if coord.dims == (dim,)]
 
 
 def indexed(array: xr.DataArray, *dims: Hashable) -> xr.DataArray:
-    """A plain DataArray with an index of the coordinates of some dimensions, all if none are named."""
+    """A plain DataArray with an index of the coordinates of the given dimensions, by default all."""
     plain = xr.DataArray(array.variable, {name: coord.variable for name, coord in array.coords.items()})
     for dim in [str(dim) for dim in plain.dims if dim in plain.coords and len(level_names(plain, dim)) > 1]:
         plain = plain.assign_coords({f"{dim}_level_0": (dim, plain[dim].values)}).drop_vars(dim)
@@ -164,10 +165,10 @@ def indexed(array: xr.DataArray, *dims: Hashable) -> xr.DataArray:
 
 
 def _matched(other: Any, mine: xr.DataArray) -> Any:
-    """Another array with its rows in the order of mine, by the coordinates that both have.
+    """Reorder another array's rows to match mine, by the coordinates that both have.
 
     Raises:
-        ValueError: one of them has rows that the other has not.
+        ValueError: one array has rows that the other lacks.
     """
     if not isinstance(other, xr.DataArray):
         return other
@@ -203,8 +204,8 @@ def _named_by_the_level_left(selected: Any, array: xr.DataArray, wanted: Mapping
 
 def _stacked(array: Any, new: str, parts: list[Any]) -> Any:
     if len(parts) == 1 and parts[0] in array.dims:
-        return array.swap_dims({parts[0]: new})  # whose coordinate stays, as the one level of the new dimension
-    if all(part not in array.dims for part in parts):  # levels of one dimension, which may have lost others
+        return array.swap_dims({parts[0]: new})  # its coordinate becomes the only level of the new dimension
+    if all(part not in array.dims for part in parts):  # levels of one dimension, which may have lost other levels
         return array
     plain = xr.DataArray(array.variable, {name: coord.variable for name, coord in array.coords.items()})
     for part in parts:
@@ -214,62 +215,62 @@ def _stacked(array: Any, new: str, parts: list[Any]) -> Any:
 
 
 class DataAssembly(Levels, data.DataAssembly):
-    """bsjax's, for code written for Brain-Score."""
+    """bsjax's class, for code written for Brain-Score."""
 
     __slots__ = ()
 
     def __init__(self, data: Any = np.nan, coords: Any = None, dims: Any = None, *args: Any, **kwargs: Any) -> None:
         if isinstance(coords, Mapping) and dims is not None:
-            # Coordinates of another assembly that lie on dimensions which this one has not: there, they are levels of
-            # an index of such a dimension, which code that takes ``coords.items()`` over leaves out by its name.
+            # Drop coordinates of another assembly on dimensions that this one lacks. In Brain-Score these are levels
+            # of such a dimension's index, which code that copies ``coords.items()`` skips by name.
             own = {dims} if isinstance(dims, str) else set(dims)
             coords = {name: coord for name, coord in coords.items() if not _lies_elsewhere(coord, own)}
         super().__init__(data, coords, dims, *args, **kwargs)
 
 
 class BehavioralAssembly(DataAssembly, data.BehavioralAssembly):
-    """bsjax's, for code written for Brain-Score."""
+    """bsjax's class, for code written for Brain-Score."""
 
     __slots__ = ()
 
 
 class NeuroidAssembly(DataAssembly, data.NeuroidAssembly):
-    """bsjax's, for code written for Brain-Score."""
+    """bsjax's class, for code written for Brain-Score."""
 
     __slots__ = ()
 
 
 class NeuronRecordingAssembly(NeuroidAssembly, data.NeuronRecordingAssembly):
-    """bsjax's, for code written for Brain-Score."""
+    """bsjax's class, for code written for Brain-Score."""
 
     __slots__ = ()
 
 
 class ModelFeaturesAssembly(NeuroidAssembly, data.ModelFeaturesAssembly):
-    """bsjax's, for code written for Brain-Score."""
+    """bsjax's class, for code written for Brain-Score."""
 
     __slots__ = ()
 
 
 class PropertyAssembly(DataAssembly, data.PropertyAssembly):
-    """bsjax's, for code written for Brain-Score."""
+    """bsjax's class, for code written for Brain-Score."""
 
     __slots__ = ()
 
 
 class SpikeTimesAssembly(NeuronRecordingAssembly, data.SpikeTimesAssembly):
-    """bsjax's, for code written for Brain-Score."""
+    """bsjax's class, for code written for Brain-Score."""
 
     __slots__ = ()
 
 
 class MetadataAssembly(DataAssembly, data.MetadataAssembly):
-    """bsjax's, for code written for Brain-Score."""
+    """bsjax's class, for code written for Brain-Score."""
 
     __slots__ = ()
 
 
-# Of the classes above, which lie beside nothing else that is one.
+# The classes above, mapped to bsjax's own.
 _OWN_CLASSES = {
     cls: getattr(data, name)
     for name, cls in list(globals().items())
@@ -279,7 +280,7 @@ _CLASSES = {own: cls for cls, own in _OWN_CLASSES.items()}
 
 
 def for_plugins(assembly: Any) -> Any:
-    """An assembly of bsjax's in the class that plugins know; anything else as it is."""
+    """A bsjax assembly in the class known to plugins; other objects are unchanged."""
     return _in_class(assembly, _CLASSES)
 
 
@@ -293,19 +294,19 @@ def _in_class(assembly: Any, classes: Mapping[type, type]) -> Any:
 
 
 def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[str, ...], np.ndarray]]:
-    """Name, dimensions and values of each coordinate, without indexes that are made of several."""
+    """Iterate over name, dimensions and values of each coordinate, without MultiIndexes."""
     for name, coord in assembly.coords.items():
         if not isinstance(coord.variable, xr.IndexVariable) or coord.variable.level_names is None:
             yield str(name), tuple(map(str, coord.dims)), coord.values
 
 
 def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
-    """One array of several: rows by the levels of each dimension, of all arrays; NaN where none has a value.
+    """Merge arrays by the levels of each dimension; rows of all arrays are kept, with NaN for missing values.
 
-    The class is that of the first.
+    The result has the class of the first array.
 
     Raises:
-        ValueError: two arrays have different values at one place.
+        ValueError: two arrays have different values at the same place.
     """
     first, *_ = data_arrays
     merged = xr.merge([indexed(array).rename("z") for array in data_arrays], join="outer", compat="no_conflicts")["z"]
@@ -313,18 +314,18 @@ def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
     merged = merged.rename(None).reset_index(several)
     for dim in map(str, merged.dims):
         names = level_names(first, dim)
-        if len(names) == 1 and dim not in (*names, *several):  # an index of one level has the name of its dimension
+        if len(names) == 1 and dim not in (*names, *several):  # a single-level index is named like its dimension
             merged = merged.assign_coords({names[0]: (dim, merged[dim].values)}).drop_vars(dim)
     return type(first)(merged.drop_attrs())
 
 
 def gather_indexes(assembly: xr.DataArray) -> xr.DataArray:
-    """A plain array with an index of the coordinates of each dimension; assemblies as they are."""
+    """A plain array with an index of the coordinates of each dimension; assemblies are unchanged."""
     return assembly if isinstance(assembly, Levels) else indexed(assembly)
 
 
 def array_is_element(arr: Sequence[Any], element: object) -> bool:
-    """Whether a sequence, such as the dimensions of a coordinate, has this one element.
+    """Whether a sequence, such as the dimensions of a coordinate, consists of this one element.
 
     Example:
         >>> array_is_element(("neuroid",), "neuroid"), array_is_element(("neuroid", "time_bin"), "neuroid")
@@ -334,11 +335,11 @@ def array_is_element(arr: Sequence[Any], element: object) -> bool:
 
 
 def get_levels(assembly: xr.DataArray) -> list[str]:
-    """Names of the coordinates that are levels in Brain-Score: those of one dimension, where it has several."""
+    """Names of the coordinates that are levels in Brain-Score, i.e. of dimensions with several coordinates."""
     by_dim = [level_names(assembly, dim) for dim in assembly.dims]
     return [name for names in by_dim if len(names) > 1 for name in names]
 
 
 def coords_for_dim(assembly: xr.DataArray, dim: str) -> dict[str, np.ndarray]:
-    """The values of the coordinates of a dimension, by name."""
+    """The values of a dimension's coordinates, by name."""
     return {name: assembly.coords[name].values for name in level_names(assembly, dim)}

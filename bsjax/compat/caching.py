@@ -1,8 +1,9 @@
-"""The decorators of ``result_caching``: each is :func:`bsjax.cached`.
+"""The decorators of ``result_caching``, implemented by :func:`bsjax.cached`.
 
-There, the key is the values of some arguments as text, whatever the code, the data and the other arguments: a model
-that keeps ``look_at`` by its stimuli's name answers for one region with what it recorded from another. Here it is the
-identity of the function and of all its arguments, its object among them, so that what is to be ignored is not.
+In ``result_caching``, the key consists of the text of some arguments and ignores the code, the data and the other
+arguments. A model that caches ``look_at`` by the name of the stimuli then returns recordings of another region. Here
+the key is the identity of the function and of all its arguments, including ``self`` and those that a plugin asks to
+ignore.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from bsjax.results.cached import cached
 
 
 class NotCachedError(Exception):
-    """What plugins expect where a result must be kept already."""
+    """Raised, as plugins expect, if a result must be cached but is not."""
 
 
 def store(*args: Any, **kwargs: Any) -> Any:
-    """A decorator that keeps what a function returns; arguments are those that it has in ``result_caching``, or none.
+    """Decorator that caches a function's results; it accepts, and ignores, the arguments of ``result_caching``.
 
     Example:
         >>> @store(identifier_ignore=["stimuli"])
@@ -27,16 +28,16 @@ def store(*args: Any, **kwargs: Any) -> Any:
         >>> double(3), double(3)
         (6, 6)
     """
-    if len(args) == 1 and not kwargs and callable(args[0]):  # ``@store`` without brackets
+    if len(args) == 1 and not kwargs and callable(args[0]):  # ``@store`` without parentheses
         return cached(args[0])
     return cached
 
 
 def is_enabled(function_identifier: str) -> bool:
-    """Whether results of a function are kept."""
+    """Whether results of a function are cached."""
     return not is_switched_off(function_identifier)
 
 
 def cached_only(function_identifier: str) -> bool:
-    """Whether a function must not be called: never."""
+    """Whether a function may only be read from the cache: never."""
     return False

@@ -1,4 +1,4 @@
-"""Data of plugins: loaded in the classes that they know, and the old names around files."""
+"""Data of plugins: loading in the classes known to them, and former names of file functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bsjax.data.files.archives import unzip as unzipped
 from bsjax.data.remote.cache import fetch_file as fetched
 
 BRAINIO_HOME = "BRAINIO_HOME"
-# Names of before 2021, and the same now.
+# Names from before 2021, and the current ones.
 _NAMES = (
     *(("image_id", "stimulus_id"), ("image_path_within_store", "stimulus_path_within_store")),
     *(("sample_object", "sample_obj"), ("distractor_object", "dist_obj"), ("sample_object", "truth")),
@@ -32,23 +32,23 @@ _NAMES = (
 def load_assembly_from_s3(
     identifier: str, version_id: str | None, sha1: str, bucket: str, cls: type, *args: Any, **kwargs: Any
 ) -> Any:
-    """An assembly in the class that plugins know, see :func:`bsjax.data.load_assembly_from_s3`."""
+    """Load an assembly in the class known to plugins, see :func:`bsjax.data.load_assembly_from_s3`."""
     data_are_read()
     return for_plugins(data.load_assembly_from_s3(identifier, version_id, sha1, bucket, cls.__name__, *args, **kwargs))
 
 
 @functools.wraps(data.load_stimulus_set_from_s3, assigned=())
 def load_stimulus_set_from_s3(*args: Any, **kwargs: Any) -> data.StimulusSet:
-    """A stimulus set, see :func:`bsjax.data.load_stimulus_set_from_s3`."""
+    """Load a stimulus set, see :func:`bsjax.data.load_stimulus_set_from_s3`."""
     data_are_read()
     return data.load_stimulus_set_from_s3(*args, **kwargs)
 
 
 def verify_sha1(file_path: str | Path, expected_sha1: str) -> None:
-    """Check a file.
+    """Verify the digest of a file.
 
     Raises:
-        ValueError: it has another SHA-1.
+        ValueError: the SHA-1 differs.
     """
     found = sha1_hash(file_path)
     if found != expected_sha1:
@@ -56,15 +56,15 @@ def verify_sha1(file_path: str | Path, expected_sha1: str) -> None:
 
 
 def unzip(zip_path: str | Path) -> str:
-    """The folder beside an archive that holds its files, which are unpacked if they are not there."""
+    """The folder next to an archive with its files, which are extracted if missing."""
     return str(unzipped(zip_path))
 
 
 def fetch_file(location_type: str, location: str, sha1: str, version_id: str | None = None) -> str:
-    """The path of a file of S3, given by its address; fetched and checked if it is not here.
+    """The path of a file in S3, given by its address; downloaded and verified if missing.
 
     Raises:
-        ValueError: it is no address of S3; and as :func:`bsjax.data.fetch_file`.
+        ValueError: it is not an address of S3; further errors as :func:`bsjax.data.fetch_file`.
     """
     parts = urlsplit(location)
     bucket, dot, _ = (parts.hostname or "").partition(".s3.")
@@ -76,29 +76,29 @@ def fetch_file(location_type: str, location: str, sha1: str, version_id: str | N
 
 
 def download_file_if_not_exists(local_path: str | Path, bucket: str, remote_filepath: str) -> None:
-    """Put a file of S3 at a place, if there is none."""
+    """Download a file from S3 to a path, unless it exists."""
     data.load_file_from_s3(bucket, remote_filepath, local_path)
 
 
 def get_local_data_path() -> str:
-    """The folder that data are kept in: ``$BRAINIO_HOME``, or ``~/.brainio``."""
+    """The data folder: ``$BRAINIO_HOME``, or ``~/.brainio``."""
     return os.path.expanduser(os.environ.get(BRAINIO_HOME) or "~/.brainio")
 
 
 def resolve_assembly_class(class_name: str) -> type:
-    """The class of assembly of a name.
+    """The class of assemblies with a given name.
 
     Raises:
-        ValueError: there is none.
+        ValueError: the class is unknown.
     """
     return getattr(assemblies, data.resolve_assembly_class(class_name).__name__)
 
 
 def resolve_stimulus_set_class(class_name: str | None) -> type:
-    """The class of stimulus sets, which is one.
+    """The class of stimulus sets, of which there is only one.
 
     Raises:
-        ValueError: another name.
+        ValueError: the name is another one.
     """
     if class_name not in (None, "StimulusSet"):
         raise ValueError(f"the class of stimulus sets is 'StimulusSet', got {class_name!r}")
@@ -106,36 +106,36 @@ def resolve_stimulus_set_class(class_name: str | None) -> type:
 
 
 def get_assembly(identifier: str) -> Any:
-    """A data set by the identifier that it has for :func:`bsjax.load_dataset`.
+    """Load a data set by its identifier in :func:`bsjax.load_dataset`.
 
     Raises:
-        KeyError: none has it.
+        KeyError: the identifier is unknown.
     """
     return _loaded(data.data_registry, data.load_dataset, identifier)
 
 
 def get_stimulus_set(identifier: str) -> Any:
-    """A stimulus set by the identifier that it has for :func:`bsjax.load_stimulus_set`.
+    """Load a stimulus set by its identifier in :func:`bsjax.load_stimulus_set`.
 
     Raises:
-        KeyError: none has it.
+        KeyError: the identifier is unknown.
     """
     return _loaded(data.stimulus_set_registry, data.load_stimulus_set, identifier)
 
 
 def create_stimulus_csv(proto_stimulus_set: Any, target_path: str | Path) -> str:
-    """Write the table of a stimulus set; gives its SHA-1."""
+    """Write the table of a stimulus set; returns its SHA-1."""
     return data.write_stimulus_csv(proto_stimulus_set, target_path)
 
 
 def create_stimulus_zip(proto_stimulus_set: Any, target_zip_path: str | Path) -> tuple[str, list[str]]:
-    """Write the archive of a stimulus set; gives its SHA-1, and the name of each stimulus' file in it."""
+    """Write the archive of a stimulus set; returns its SHA-1, and the name of each stimulus' file in it."""
     sha1 = data.write_stimulus_zip(proto_stimulus_set, target_zip_path)
     return sha1, data.stimulus_filenames(proto_stimulus_set)
 
 
 def _packaging(package: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that packages data, as tutorials call it: also without a catalogue, and with older names."""
+    """A packaging function that accepts the tutorials' calls: without a catalogue, and with former names."""
     signature = inspect.signature(package)
     first, *_ = names = list(signature.parameters)
     proto = next(name for name in names if name.startswith("proto"))
@@ -161,7 +161,7 @@ package_data_assembly_locally = _packaging(data.package_data_assembly_locally)
 
 
 def with_current_names(made: Any) -> Any:
-    """Stimuli or an assembly with older names of columns or coordinates, which have the current ones too."""
+    """Add current names to stimuli or an assembly with former names of columns or coordinates."""
     for name, other in _NAMES:
         held = made.columns if isinstance(made, pd.DataFrame) else made.coords
         if name in held and other not in held:
@@ -172,10 +172,10 @@ def with_current_names(made: Any) -> Any:
 
 
 class StimulusSetLoader:
-    """Reads a stimulus set from a table and a folder.
+    """Loader of a stimulus set from a table and a folder.
 
     Args:
-        cls: its class.
+        cls: the class of the set.
         csv_path: the table.
         stimuli_directory: the folder.
     """
@@ -189,18 +189,18 @@ class StimulusSetLoader:
 
     @classmethod
     def correct_stimulus_id_name(cls, stimulus_set: Any) -> None:
-        """Give a table that names stimuli by ``image_id`` the column ``stimulus_id``, where it is."""
+        """Add the column ``stimulus_id`` to a table that has only ``image_id``, in place."""
         if "image_id" in stimulus_set and "stimulus_id" not in stimulus_set:
             stimulus_set["stimulus_id"] = stimulus_set["image_id"]
 
 
 class AssemblyLoader:
-    """Reads an assembly from a file.
+    """Loader of an assembly from a file.
 
     Args:
-        cls: its class.
+        cls: the class of the assembly.
         file_path: the file.
-        group: of the file.
+        group: the group of the file.
     """
 
     def __init__(self, cls: type, file_path: str | Path, group: str | None = None, **kwargs: Any) -> None:
@@ -212,7 +212,7 @@ class AssemblyLoader:
 
 
 class StimulusReferenceAssemblyLoader(AssemblyLoader):
-    """Reads an assembly that refers to its stimulus set."""
+    """Loader of an assembly that refers to its stimulus set."""
 
     def __init__(
         self,
@@ -232,7 +232,7 @@ class StimulusReferenceAssemblyLoader(AssemblyLoader):
 
 
 class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
-    """Reads an assembly, with the columns of its stimulus set as coordinates."""
+    """Loader of an assembly with the columns of its stimulus set as coordinates."""
 
     def load(self) -> Any:
         """The assembly."""
@@ -241,12 +241,12 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
 
 
 class GroupAppendAssemblyLoader(StimulusReferenceAssemblyLoader):
-    """Reads an assembly with the further arrays of its file, which are its attributes."""
+    """Loader of an assembly with the further arrays of its file as attributes."""
 
 
 def _loaded(registry: Any, load: Callable[[str], Any], identifier: str) -> Any:
     data_are_read()
     if identifier not in registry:
-        # Names were those of the laboratory and the data set.
+        # Former identifiers consisted of the laboratory and the data set.
         identifier = identifier.partition(".")[2] if identifier.partition(".")[2] in registry else identifier
     return for_plugins(load(identifier))

@@ -1,6 +1,6 @@
-"""Imports of Brain-Score's packages, answered by modules that stand in for them.
+"""Import hook that provides stand-in modules for Brain-Score's packages.
 
-What stands in for a name is in the table of :mod:`bsjax.compat.names`. Nothing here is at work before it is installed.
+:mod:`bsjax.compat.names` has the table of names and their replacements. The hook has no effect until it is installed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LIBRARY = "brainscore_vision"
 
 
 class StandIn(ModuleType):
-    """A module of Brain-Score's: its names are those of the table, and looked up when they are first used."""
+    """A module of Brain-Score, whose names are taken from the table and looked up on first use."""
 
     def __getattr__(self, name: str) -> Any:
         target = None if name.startswith("__") else target_of(self.__name__, name)
@@ -57,14 +57,14 @@ class _StandInLoader(Loader):
 
 
 class Finder(MetaPathFinder):
-    """Finds the modules that stand in for Brain-Score's, and the plugins in folders of its layout.
+    """Finds the stand-ins for Brain-Score's modules, and plugins in folders of its layout.
 
-    A plugin's folder is a package below ``brainscore_vision.models``, ``.benchmarks``, ``.metrics`` or ``.data``, as it
-    is in the reference, so that plugins import each other.
+    A plugin's folder is a package below ``brainscore_vision.models``, ``.benchmarks``, ``.metrics`` or ``.data``, as in
+    the reference, so that plugins can import each other.
 
     Args:
-        answers: whether to answer the code in this file.
-        plugin_folders: the folders that hold plugins of a kind (``models``), now.
+        answers: whether to provide the modules to the code in a file.
+        plugin_folders: the current folders of plugins of a kind (``models``).
     """
 
     def __init__(self, answers: Callable[[str], bool], plugin_folders: Callable[[str], Sequence[Path]]) -> None:
@@ -74,7 +74,7 @@ class Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """As every finder; None leaves a module to the others."""
+        """Find a module, as every finder; None leaves it to the other finders."""
         if fullname.partition(".")[0] not in PACKAGES or not self._answers(_asking()):
             return None
         parent, _, name = fullname.rpartition(".")
@@ -86,7 +86,7 @@ class Finder(MetaPathFinder):
             if found is not None:
                 return found
         if table_of(fullname) is not None:
-            # All are packages, so that each name that one of them has not is asked for here.
+            # All stand-ins are packages, so that imports of their missing submodules come here.
             return ModuleSpec(fullname, _StandInLoader(), is_package=True)
         near = nearest_names(parent, name)
         if near or (table_of(parent) is not None and not of_plugins):
@@ -96,9 +96,9 @@ class Finder(MetaPathFinder):
 
 
 def really_installed() -> list[str]:
-    """Those of the packages that are installed, so that nothing needs to stand in for them.
+    """The packages that are actually installed, so that stand-ins would replace them.
 
-    A folder of their name in the working directory, or above it, holds plugins; so does one without ``__init__.py``.
+    A folder with such a name in the working directory or above it holds plugins, as does one without ``__init__.py``.
     """
     elsewhere = [path for path in sys.path if path and not Path.cwd().is_relative_to(Path(path).resolve())]
     specs = {name: PathFinder.find_spec(name, elsewhere) for name in PACKAGES}
@@ -110,13 +110,13 @@ def really_installed() -> list[str]:
 
 
 def folders_with_plugins() -> list[Path]:
-    """The working directory, and those that code is imported from, where they hold plugins in Brain-Score's layout."""
+    """The working directory and the folders of ``sys.path`` that hold plugins in Brain-Score's layout."""
     places = dict.fromkeys([Path.cwd(), *(Path(path) for path in sys.path if path)])
     return [path for path in places if (path / _LIBRARY).is_dir() and plugins_under(path)]
 
 
 def _asking() -> str:
-    """The file of the code whose ``import`` is answered; "" where none is seen."""
+    """The file of the code that runs the ``import``; "" if it cannot be found."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename

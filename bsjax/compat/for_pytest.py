@@ -1,7 +1,7 @@
-"""Tests of Brain-Score's plugins, as they are: ``pytest -p bsjax.compat.for_pytest``, or a line in a ``conftest.py``.
+"""Run the tests of Brain-Score's plugins unchanged: ``pytest -p bsjax.compat.for_pytest``, or in a ``conftest.py``.
 
-The line is ``pytest_plugins = ["bsjax.compat.for_pytest"]``. Imports of Brain-Score's packages are answered, and the
-marks of its tests are known.
+The line for a ``conftest.py`` is ``pytest_plugins = ["bsjax.compat.for_pytest"]``. It provides Brain-Score's packages,
+and registers the marks of its tests.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ MARKS = ("private_access", "requires_gpu", "memory_intense", "slow", "travis_slo
 
 
 def pytest_configure(config: Any) -> None:
-    """Answer imports before tests are collected."""
+    """Provide Brain-Score's packages before tests are collected."""
     install(prefer="bsjax")
     for mark in MARKS:
         config.addinivalue_line("markers", f"{mark}: as in Brain-Score")

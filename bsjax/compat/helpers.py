@@ -1,4 +1,4 @@
-"""Small functions that plugins import beside everything else."""
+"""Small helper functions that plugins import."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def fullname(obj: object) -> str:
 
 
 def is_iterable(x: object) -> bool:
-    """Whether one can go over it, as over a list; a string counts as one thing."""
+    """Whether an object is iterable and not a string."""
     return isinstance(x, Iterable) and not isinstance(x, str)
 
 
 def make_list(element: Any) -> Any:
-    """A list of what is alone; what is several already as it is.
+    """Wrap a single object in a list; iterables are unchanged.
 
     Example:
         >>> make_list("conv1"), make_list(("conv1", "conv2"))
@@ -52,26 +52,26 @@ def make_list(element: Any) -> Any:
 
 
 def iterable_to_list(element: Any) -> Any:
-    """Nested tuples and arrays as nested lists; anything else as it is."""
+    """Convert nested tuples and arrays to nested lists; other objects are unchanged."""
     several = isinstance(element, (list, tuple)) or (isinstance(element, np.ndarray) and element.ndim > 0)
     return [iterable_to_list(each) for each in element] if several else element
 
 
 def map_fields(obj: object, func: Callable[[Any], Any]) -> None:
-    """Put in the place of each attribute what a function makes of it."""
+    """Replace each attribute of an object by the result of a function."""
     for name, value in list(vars(obj).items()):
         setattr(obj, name, func(value))
 
 
 def combine_fields(objs: Sequence[Any], func: Callable[[list[Any]], Any]) -> Any:
-    """One object whose attributes a function makes of those of several; its class takes them by name."""
+    """Combine objects into one by applying a function to the values of each attribute; the class takes them by name."""
     if not objs:
         return objs
     return type(objs[0])(**{name: func([getattr(each, name) for each in objs]) for name in vars(objs[0])})
 
 
 def recursive_dict_merge(dict1: Mapping[Any, Any], dict2: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Two dicts as one, and dicts in them likewise; else what the second has counts.
+    """Merge two dicts, and nested dicts likewise; otherwise values of the second take precedence.
 
     Example:
         >>> recursive_dict_merge({"a": {"b": 1}}, {"a": {"c": 2}})
@@ -87,7 +87,7 @@ def recursive_dict_merge(dict1: Mapping[Any, Any], dict2: Mapping[Any, Any]) -> 
 def change_dict(
     d: Mapping[str, Any], change_function: Callable[..., Any], keep_name: bool = False, multithread: bool = False
 ) -> OrderedDict[str, Any]:
-    """What a function makes of each value of a dict, or of name and value."""
+    """Apply a function to each value of a dict, or to each name and value."""
 
     def changed(item: tuple[str, Any]) -> tuple[str, Any]:
         name, value = item
@@ -100,7 +100,7 @@ def change_dict(
 
 
 def flatten(layer_output: np.ndarray, return_index: bool = False) -> Any:
-    """Activations with all axes but the first as one; with ``return_index`` the places in these axes too."""
+    """Flatten all axes of activations except the first; with ``return_index`` also return the indices of these axes."""
     flat = layer_output.reshape(layer_output.shape[0], -1)
     if not return_index:
         return flat
@@ -108,20 +108,20 @@ def flatten(layer_output: np.ndarray, return_index: bool = False) -> Any:
 
 
 def lstrip_local(path: str) -> str:
-    """A path from the folder ``.brainio`` on; any other as it is."""
+    """The part of a path from the folder ``.brainio`` on; other paths are unchanged."""
     parts = path.split(os.sep)
     return os.sep.join(parts[parts.index(".brainio") :]) if ".brainio" in parts else path
 
 
 def download_weight_file(url: str, folder: str | None = None) -> str:
-    """The path of a file from the web, kept below ``$BRAINSCORE_HOME/models`` (``~/.brain-score``).
+    """Download a file from the web to ``$BRAINSCORE_HOME/models`` (``~/.brain-score``), unless it exists; its path.
 
     Args:
-        url: where it is.
-        folder: where to keep it there.
+        url: the address.
+        folder: subfolder for the file.
 
     Raises:
-        PermissionError, ConnectionError: it cannot be had, or not whole; nothing is kept then.
+        PermissionError, ConnectionError: the file cannot be downloaded completely; nothing is stored.
     """
     path = _home() / "models" / (folder or "") / Path(url).name
     if not path.exists():

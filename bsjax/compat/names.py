@@ -1,4 +1,4 @@
-"""The table of Brain-Score's public names: what each is here, or why it is not."""
+"""The table of Brain-Score's public names: the replacement for each, or the reason for its absence."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from bsjax.core.registry import nearest
 
 @dataclass(frozen=True)
 class Refused:
-    """A name that has no meaning here.
+    """A name without an equivalent in bsjax.
 
     Attributes:
-        instead: what to use, or why nothing is needed.
+        instead: what to use instead, or why nothing is needed.
     """
 
     instead: str
@@ -29,9 +29,9 @@ _ALL = "*"
 def _read() -> dict[str, dict[str, Target]]:
     """Module -> name -> ``"module:attribute"`` of bsjax, or a refusal.
 
-    In the file a name is followed by its place in bsjax, without the ``bsjax.`` that begins all; by ``=`` and a
-    module of Brain-Score's that has it too; or by ``!`` and what to use instead. ``*`` stands for all names of a
-    module, and of those in it that have no table of their own.
+    In the file, a name is followed by its place in bsjax, without the leading ``bsjax.``; by ``=`` and a module of
+    Brain-Score that has it, too; or by ``!`` and what to use instead. ``*`` stands for all names of a module and of its
+    submodules without a table of their own.
     """
     text = (files("bsjax.compat") / "names.toml").read_text(encoding="utf-8")
     modules: dict[str, dict[str, Target]] = {}
@@ -53,7 +53,7 @@ def _target(name: str, place: str) -> Target:
 
 
 def folders_above(module: str) -> Iterator[str]:
-    """The packages that hold a module.
+    """The packages that contain a module.
 
     Example:
         >>> list(folders_above("brainscore_core.benchmarks"))
@@ -70,9 +70,9 @@ PACKAGES = tuple(module for module in MODULES if "." not in module)
 
 
 def table_of(module: str) -> str | None:
-    """The module whose table a module has: its own, or that of one that holds it and refuses all; None without any.
+    """The module whose table applies: the module's own, or a parent's that refuses all names; None if there is none.
 
-    What a package has in common with another is where that one has it.
+    Names that a package shares with another are in the table of the other.
 
     Example:
         >>> table_of("brainscore_core.submission.endpoints"), table_of("brainscore_vision.models.mine")
@@ -90,7 +90,7 @@ def table_of(module: str) -> str | None:
 
 
 def target_of(module: str, name: str) -> Target | None:
-    """What a name of a module is here; None where there is no such name.
+    """The replacement for a name of a module; None if the name is unknown.
 
     Example:
         >>> target_of("brainscore_vision.utils", "LazyLoad")
@@ -104,13 +104,13 @@ def target_of(module: str, name: str) -> Target | None:
 
 
 def nearest_names(module: str, name: str) -> list[str]:
-    """The names of a module, and the modules in it, that look most like one that it has not."""
+    """The names and submodules of a module that are most similar to an unknown name."""
     modules = [each.rpartition(".")[2] for each in MODULES if each.rpartition(".")[0] in (module, table_of(module))]
     return nearest(name, {*names_of(module), *modules})
 
 
 def names_of(module: str) -> set[str]:
-    """The names of a module, with those of the one that it has all names of."""
+    """The names of a module, including those of a module whose names it all has."""
     names = MODULES.get(table_of(module) or "", {})
     everything = names.get(_ALL)
     others = names_of(everything[1:].strip()) if isinstance(everything, str) else set()

@@ -1,4 +1,4 @@
-"""Scores as code written for Brain-Score uses them: arrays that can be written to, with attributes."""
+"""Scores for code written for Brain-Score: mutable arrays with attributes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _RAW = "raw"
 
 
 class Score(DataAssembly):
-    """A score as an array: of one number, or with dimensions such as ``split``; what it was made from in ``attrs``.
+    """A score as an array, either a single number or with dimensions such as ``split``, with its origin in ``attrs``.
 
-    What is selected from a score is selected from its ``attrs["raw"]`` too; a mean keeps it as it was.
+    Selections from a score also apply to its ``attrs["raw"]``; a mean leaves the raw values unchanged.
     """
 
     __slots__ = ()
@@ -23,23 +23,23 @@ class Score(DataAssembly):
     RAW_VALUES_KEY = _RAW
 
     def isel(self, *args: Any, _apply_raw: bool = True, **kwargs: Any) -> Self:
-        """As in xarray, of the raw values too where they have these dimensions."""
+        """As in xarray; also applied to raw values that have these dimensions."""
         return self._with_raw(super().isel(*args, **kwargs), "isel", _apply_raw, args, kwargs)
 
     def sel(self, *args: Any, _apply_raw: bool = True, **kwargs: Any) -> Self:
-        """As assemblies do, of the raw values too where they have these names."""
+        """As for assemblies; also applied to raw values that have these names."""
         return self._with_raw(super().sel(*args, **kwargs), "sel", _apply_raw, args, kwargs)
 
     def squeeze(self, *args: Any, _apply_raw: bool = True, **kwargs: Any) -> Self:
-        """As in xarray, of the raw values too where they have these dimensions."""
+        """As in xarray; also applied to raw values that have these dimensions."""
         return self._with_raw(super().squeeze(*args, **kwargs), "squeeze", _apply_raw, args, kwargs)
 
     def expand_dims(self, *args: Any, _apply_raw: bool = True, **kwargs: Any) -> Self:
-        """As in xarray, of the raw values too."""
+        """As in xarray; also applied to raw values."""
         return self._with_raw(super().expand_dims(*args, **kwargs), "expand_dims", _apply_raw, args, kwargs)
 
     def reduce(self, *args: Any, _apply_raw: bool = False, **kwargs: Any) -> Self:
-        """As in xarray; the raw values stay those that they are."""
+        """As in xarray; the raw values are unchanged."""
         return self._with_raw(super().reduce(*args, **kwargs), "reduce", _apply_raw, args, kwargs)
 
     def __setitem__(self, key: Any, value: Any, _apply_raw: bool = True) -> None:
@@ -47,19 +47,19 @@ class Score(DataAssembly):
         for raw in _raw_values(self).values() if _apply_raw else ():
             try:
                 raw[key] = value
-            except Exception:  # it has other dimensions
+            except Exception:  # the raw values have other dimensions
                 continue
 
     @classmethod
     def merge(cls, *scores: xr.DataArray, exception_handling: str = "ignore") -> Any:
-        """One score of several, by their coordinates, and so of their raw values where they can be merged.
+        """Merge scores by their coordinates, and their raw values if possible.
 
         Args:
-            *scores: to merge; attributes other than raw values are left out.
-            exception_handling: of raw values that cannot be: ``"ignore"``, ``"warn"`` or ``"raise"``.
+            *scores: the scores; attributes other than raw values are dropped.
+            exception_handling: reaction to raw values that cannot be merged: ``"ignore"``, ``"warn"`` or ``"raise"``.
 
         Raises:
-            ValueError: another ``exception_handling``.
+            ValueError: ``exception_handling`` has another value.
         """
         if exception_handling not in ("ignore", "warn", "raise"):
             raise ValueError(f"exception_handling must be 'ignore', 'warn' or 'raise', got {exception_handling!r}")
@@ -79,7 +79,7 @@ class Score(DataAssembly):
             if apply:
                 try:
                     raw = getattr(raw, method)(*args, **kwargs)
-                except Exception:  # it has other dimensions
+                except Exception:  # the raw values have other dimensions
                     pass
             result.attrs[name] = raw
         return result
@@ -90,16 +90,16 @@ def _raw_values(score: xr.DataArray) -> dict[Any, Any]:
 
 
 class Metric:
-    """The base of metrics: ``metric(assembly1, assembly2) -> Score``."""
+    """Base class of metrics: ``metric(assembly1, assembly2) -> Score``."""
 
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
-        """How alike two sets of data are."""
+        """The similarity of two sets of data."""
         raise NotImplementedError(f"{type(self).__name__} has no __call__(assembly1, assembly2)")
 
 
 class Ceiling:
-    """The base of ceilings: ``ceiling(assembly) -> Score``."""
+    """Base class of ceilings: ``ceiling(assembly) -> Score``."""
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """How alike data are to themselves, measured again."""
+        """The similarity of data to repeated measurements of themselves."""
         raise NotImplementedError(f"{type(self).__name__} has no __call__(assembly)")

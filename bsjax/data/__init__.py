@@ -1,6 +1,6 @@
 """Stimulus sets and assemblies: types, files, readers, and the registries of data.
 
-Every public name is imported on first use, so that listing data loads neither xarray nor pandas.
+Public names are imported on first use, so that listing data loads neither xarray nor pandas.
 """
 
 from typing import TYPE_CHECKING

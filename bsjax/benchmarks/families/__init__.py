@@ -1,1 +1,1 @@
-"""Benchmarks with code of their own: one folder for each family."""
+"""Families of benchmarks with code of their own, one folder each."""

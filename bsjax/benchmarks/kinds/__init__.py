@@ -1,1 +1,1 @@
-"""The kinds of benchmarks that several families share."""
+"""Kinds of benchmarks that several families share."""

@@ -1,4 +1,4 @@
-"""Behavioural benchmarks: what a model does on the stimuli of an experiment against what people did."""
+"""Behavioural benchmarks: comparisons of a model's choices with people's choices on the same stimuli."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ Task = BrainModel.Task
 
 
 class BehavioralBenchmark(BenchmarkBase):
-    """How like people's is what a model does in a task on the same stimuli.
+    """Similarity of a model's behaviour to people's in a task on the same stimuli.
 
-    The model is asked to do the task, looks at the stimuli at their size in degrees, and its answers are compared with
-    people's trials by the metric; the result is put on the scale of the ceiling.
+    The model is asked to do the task and sees the stimuli at their size in degrees. The metric compares its answers
+    with people's trials, and the result is put on the scale of the ceiling.
 
     Args:
         identifier: unique name of the benchmark.
-        assembly: people's trials, with ``stimulus_id`` and whatever the metric needs: an assembly, a function without
-            arguments that loads it, or a ``LazyLoad``; loaded when a score first needs it.
+        assembly: people's trials, with ``stimulus_id`` and the coordinates that the metric needs: an assembly, a
+            function without arguments that loads it, or a ``LazyLoad``; loaded when a score first needs it.
         task: a :class:`~bsjax.BrainModel.Task` or its string.
         similarity_metric: ``metric(answers of the model, assembly) -> Score``.
-        fitting_stimuli: what the task needs. ``"label"``: the choices, a list or ``"imagenet"``; without it, the sorted
-            values of ``truth`` of the assembly. ``"probabilities"``: stimuli to learn from, with ``image_label``
+        fitting_stimuli: what the task needs. For ``"label"``, the choices: a list or ``"imagenet"``; by default the
+            sorted values of the assembly's ``truth``. For ``"probabilities"``, training stimuli with ``image_label``
             (loaded like ``assembly``). The other tasks need nothing.
-        stimuli: what the model looks at, loaded like ``assembly``; without it, the assembly's stimulus set.
-        answers: ``answers(behaviour) -> behaviour``: what becomes of the model's answers before they are compared, e.g.
-            the most probable choice.
+        stimuli: the stimuli that the model sees, loaded like ``assembly``; by default the assembly's stimulus set.
+        answers: ``answers(behaviour) -> behaviour``, applied to the model's answers before the comparison, e.g. to
+            take the most probable choice.
         visual_degrees: width of the stimuli; ``None`` as for :class:`~bsjax.benchmarks.NeuralBenchmark`.
-        fitting_degrees: width of the fitting stimuli where it is another.
-        number_of_trials: how often the model sees each stimulus.
-        require_variance: whether its trials are to differ, by microsaccades.
+        fitting_degrees: width of the fitting stimuli, if it differs.
+        number_of_trials: number of presentations of each stimulus.
+        require_variance: whether trials must differ, by microsaccades.
         ceiling_func, version, parent, bibtex, normalisation, about: as for :class:`~bsjax.benchmarks.NeuralBenchmark`;
             the default normalisation is score over ceiling.
 
     Raises:
-        ValueError: an unknown task, or no ``ceiling_func``.
-        KeyError: no such normalisation.
+        ValueError: the task is unknown, or ``ceiling_func`` is missing.
+        KeyError: the normalisation is unknown.
 
     Example:
         >>> from bsjax import load_metric
@@ -110,7 +110,7 @@ class BehavioralBenchmark(BenchmarkBase):
         """People's trials.
 
         Raises:
-            ValueError: they lack coordinates that are needed, or their stimuli; the message names all.
+            ValueError: required coordinates or the stimuli are missing; the message names all of them.
         """
         assembly = self._load_assembly()
         metric, of_assembly = as_metric(self.metric), self._load_stimuli is None
@@ -124,12 +124,12 @@ class BehavioralBenchmark(BenchmarkBase):
 
     @cached_property
     def stimuli(self) -> StimulusSet:
-        """What the model looks at."""
+        """The stimuli that the model sees."""
         return stimuli_of(self.assembly, self.identifier) if self._load_stimuli is None else self._load_stimuli()
 
     @cached_property
     def fitting_stimuli(self) -> Any:
-        """What the task needs: choices, or stimuli to learn from."""
+        """The choices, or the training stimuli, that the task needs."""
         given = self._load_fitting()
         if self._names_truths:
             return sorted(np.unique(self.assembly["truth"].values.astype(str)).tolist())
@@ -137,11 +137,11 @@ class BehavioralBenchmark(BenchmarkBase):
 
     @cached_property
     def made_from(self) -> dict[str, Any]:
-        """The task, the digest of people's trials, and the number of stimuli."""
+        """The task, the digest of people's trials and the number of stimuli, for the provenance."""
         return {"task": self.task.value, "data": data_digest(self.assembly), "n_stimuli": len(self.stimuli)}
 
     def ask(self, candidate: BrainModel) -> None:
-        """Start the task, for which the model may learn from the fitting stimuli.
+        """Start the task; the model may learn from the fitting stimuli.
 
         Raises:
             ValueError: the model cannot do the task.
@@ -152,18 +152,18 @@ class BehavioralBenchmark(BenchmarkBase):
         candidate.start_task(self.task, fitting)
 
     def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> Any:
-        """What ``candidate`` answers, as the metric compares it."""
-        # Models from before trials could vary do not know the argument.
+        """The model's answers in the form that the metric compares."""
+        # Older models do not know the argument.
         variance = {"require_variance": True} if self.require_variance else {}
         behaviour = candidate.look_at(stimuli, number_of_trials=self.number_of_trials, **variance)
         return behaviour if self._answers is None else self._answers(behaviour)
 
     def compare(self, observed: Any) -> Score:
-        """How like people's the answers are."""
+        """The similarity of the model's answers to people's, before normalisation."""
         return scored(self.metric, observed, self.assembly)
 
     def paradigm(self) -> Paradigm:
-        """What is shown, asked, compared and normalised; nothing is loaded for it."""
+        """The stimuli, task, comparison and normalisation in words; loads no data."""
         return Paradigm(
             wording.shown("the stimuli of the experiment", self.visual_degrees, self.number_of_trials),
             wording.asked(self.task.value),

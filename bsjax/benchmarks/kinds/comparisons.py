@@ -1,19 +1,19 @@
-"""Ways to compare a data set with models, each with the ceiling and the normalisation that it calls for.
+"""Ways to compare a data set with models, each with its ceiling and its normalisation.
 
-Noise in the measured responses lowers every comparison; the ceiling says by how much, and the normalisation
-takes it out. The noise is on one side only: a model answers alike every time. If c is the correlation
-expected between two independent measurements (their reliability), a model that is right about everything but
-the noise reaches √c, so that (Spearman 1904, "The proof and measurement of association between two things")
+Noise in the measured responses lowers every comparison. The ceiling measures by how much, and the normalisation
+corrects for it. The noise is on one side only, because a model responds alike every time. Let c be the correlation
+expected between two independent measurements (their reliability). A model that is right about everything but the
+noise then reaches √c (Spearman 1904, "The proof and measurement of association between two things"). Therefore
 
 - a *representational similarity* s (CKA, RDM) becomes s/√c, with c the similarity of the data to an
   independent repetition of themselves;
 - a *regression's* correlation r becomes r²/c, the share of the explainable variance that is explained, as in
   Brain-Score, with the sign of r kept.
 
-Both give 1 for a perfect model. c comes from the trials: two random halves are averaged and compared by the
-same statistic, and the Spearman-Brown formula extends the result from half of the trials to all of them. For
-r this is exact; for CKA and RDMs, whose noise does not fall exactly as one over the number of trials, it is
-an approximation.
+Both give 1 for a perfect model. To estimate c, two random halves of the trials are averaged and compared by the
+same statistic, and the Spearman-Brown formula extends the result from half of the trials to all of them. This is
+exact for r. It is an approximation for CKA and RDMs, whose noise does not fall exactly as one over the number of
+trials.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ from bsjax.labelled import load_ceiling, load_metric
 
 
 def neural_benchmark(row: BenchmarkRow, load_trials: Callable[[], NeuroidAssembly]) -> NeuralBenchmark:
-    """One comparison on a data set.
+    """One comparison on a data set, with its ceiling and normalisation.
 
     Args:
-        row: of the benchmark. The splits of a regression are stratified by its setting ``stratify``.
-        load_trials: gives single trials, with a ``repetition`` coordinate; called once, when first needed.
+        row: the row of the benchmark. Its setting ``stratify`` names the coordinate that stratifies a regression's
+            splits.
+        load_trials: function that returns single trials, with a ``repetition`` coordinate; called once, when first
+            needed.
 
     Example:
         >>> from bsjax.benchmarks import benchmark_row

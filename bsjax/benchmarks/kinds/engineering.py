@@ -1,4 +1,4 @@
-"""Engineering benchmarks: the share of stimuli that a model names right, with a ceiling of 1 and no part of people."""
+"""Engineering benchmarks: the model's accuracy, with a ceiling of 1 and no human data."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from bsjax.models import BrainModel
 
 SELECTION = "selection"
-"""Where the ``attrs`` of a stimulus set say which images of a larger one it holds; a score's provenance says so too."""
+"""Attribute of a stimulus set that says which images of a larger set it holds; scores keep it in their provenance."""
 
 _AT_ONCE = 10_000
 
 
 class EngineeringAccuracy(BehavioralBenchmark):
-    """The share of stimuli that a model names right.
+    """The proportion of stimuli that a model labels correctly.
 
-    The model does not see the column that holds the truth. It looks at 10,000 stimuli at a time, so that what it
-    computes for many need not fit into memory at once.
+    The column with the true labels is hidden from the model. The model sees 10,000 stimuli at a time, so the responses
+    to a large set need not fit into memory together.
 
     Args:
         identifier: unique name of the benchmark.
-        stimuli: what the model looks at, with the column ``truth``: a stimulus set, a function without arguments that
-            loads it, or a ``LazyLoad``. Its ``attrs["selection"]`` goes into the provenance of scores.
-        truth: the column with the right answers.
-        choices: what to choose from: ``"imagenet"``, whose answers are WordNet ids, or a list; by default the sorted
-            truths.
-        visual_degrees: width of the stimuli; without it each fills the model's field.
+        stimuli: the stimuli, with the true labels in a column: a stimulus set, a function without
+            arguments that loads it, or a ``LazyLoad``. Its ``attrs["selection"]`` goes into the provenance of scores.
+        truth: the column with the true labels.
+        choices: the possible answers: ``"imagenet"``, whose answers are WordNet ids, or a list; by default the sorted
+            true labels.
+        visual_degrees: width of the stimuli; by default each fills the model's field of view.
         number_of_trials, version, parent, bibtex: as for :class:`~bsjax.benchmarks.BehavioralBenchmark`.
-        images: the stimuli in words.
+        images: a description of the stimuli in words.
 
     Example:
         >>> from bsjax.models import PrecomputedFeatures
@@ -86,12 +86,12 @@ class EngineeringAccuracy(BehavioralBenchmark):
 
     @cached_property
     def made_from(self) -> dict[str, Any]:
-        """As of every comparison of behaviour, and which of a larger set the stimuli are."""
+        """The entries of every behavioural benchmark, and the selection of stimuli if there is one."""
         selection = self.assembly.attrs.get(SELECTION)
         return {**super().made_from, **({SELECTION: selection} if selection else {})}
 
     def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> BehavioralAssembly:
-        """What ``candidate`` answers, with ``stimulus_id``."""
+        """The model's answers, with ``stimulus_id``."""
         answers: list[np.ndarray] = []
         ids: list[np.ndarray] = []
         for start in range(0, len(stimuli), _AT_ONCE):
@@ -107,7 +107,7 @@ class EngineeringAccuracy(BehavioralBenchmark):
         )
 
     def paradigm(self) -> Paradigm:
-        """What is shown, asked, compared and normalised; nothing is loaded for it."""
+        """The stimuli, task, comparison and normalisation in words; loads no data."""
         size = (
             "each over the whole field of the model"
             if self.visual_degrees is None
@@ -124,18 +124,18 @@ class EngineeringAccuracy(BehavioralBenchmark):
 
 
 def truths(stimuli: StimulusSet, column: str) -> BehavioralAssembly:
-    """The truth of stimuli as if it were an observer's choices.
+    """The true labels of stimuli in the form of an observer's choices.
 
     Args:
-        stimuli: with the column.
-        column: the right answers.
+        stimuli: the stimuli, with the column.
+        column: the column with the true labels.
 
     Returns:
-        (presentation) with ``stimulus_id`` and ``truth``; in ``attrs`` the ``stimulus_set`` without the column, and
-        what the stimuli's ``attrs`` say of their selection.
+        An assembly of labels (presentation) with ``stimulus_id`` and ``truth``. Its ``attrs`` hold the
+        ``stimulus_set`` without the column, and the stimuli's ``selection`` if they have one.
 
     Raises:
-        ValueError: there is no such column.
+        ValueError: the column is missing.
 
     Example:
         >>> shown = truths(StimulusSet({"stimulus_id": ["a", "b"], "synset": ["n1", "n2"]}), "synset")

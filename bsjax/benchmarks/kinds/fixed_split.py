@@ -1,4 +1,4 @@
-"""Comparison of a model with recordings that come with their own split into training and test stimuli."""
+"""Benchmarks on recordings with a given split into training and test stimuli."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ if TYPE_CHECKING:
 class TrainTestNeuralBenchmark(BenchmarkBase):
     """How well a regression fitted on given training stimuli predicts measured responses to given test stimuli.
 
-    The arguments are those of Brain-Score's class of this name; those after ``per_voxel_ceilings`` are new, and the
-    assemblies may keep their repetitions.
+    The arguments are those of Brain-Score's class of this name; those after ``per_voxel_ceilings`` are new. The
+    assemblies may contain repetitions.
 
     Args:
         identifier: unique name of the benchmark.
-        train_assembly, test_assembly: responses of the same neuroids to training and to test stimuli: assemblies, each
-            with its stimuli, functions without arguments that load them, or ``LazyLoad``; loaded when a score first
-            needs them. Repetitions are averaged.
+        train_assembly, test_assembly: responses of the same neuroids to training and to test stimuli: assemblies with
+            their stimuli, functions without arguments that load them, or ``LazyLoad``; loaded when a score first needs
+            them. Repetitions are averaged.
         similarity_metric: ``metric(source_train, source_test, target_train, target_test) -> Score``, e.g.
             ``load_metric("ridge_split")``.
         visual_degrees, number_of_trials, ceiling_func, version, parent, bibtex: as for
             :class:`~bsjax.benchmarks.NeuralBenchmark`.
-        alpha_coord: coordinate of the neuroids, usually ``"subject"``: the metric is fitted to the neuroids of each of
-            its values by themselves, each result is normalised by the ceiling of these neuroids (the mean over splits
-            of the median over neuroids of ``ceiling.raw``), and the score is the mean over the values.
-        per_voxel_ceilings: normalise each neuroid by its own ceiling, and average over neuroids.
+        alpha_coord: coordinate of the neuroids, usually ``"subject"``. The metric is fitted separately to the neuroids
+            of each value, and each result is normalised by the ceiling of these neuroids (the mean over splits of the
+            median over neuroids of ``ceiling.raw``). The score is the mean over the values.
+        per_voxel_ceilings: whether to normalise each neuroid by its own ceiling and then average over neuroids.
         normalisation, region, time_bins, about: as for :class:`~bsjax.benchmarks.NeuralBenchmark`.
 
     Raises:
-        ValueError: there is no ``ceiling_func``.
+        ValueError: ``ceiling_func`` is missing.
 
     Example:
         >>> from bsjax import load_ceiling, load_metric, load_model
@@ -132,7 +132,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
 
     @cached_property
     def made_from(self) -> dict[str, Any]:
-        """The region, and the digests and numbers of training and test data and stimuli."""
+        """The region, the digests of training and test data and of their stimuli, and the numbers of stimuli."""
         return {
             "region": self._region,
             "data": f"{data_digest(self.train)} {data_digest(self.test)}",
@@ -142,26 +142,26 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         }
 
     def ask(self, candidate: BrainModel) -> None:
-        """Nothing of the model; data that lack something say so before it looks at any stimulus."""
+        """Raise an error if the data lack something, before the model sees any stimulus."""
         for assembly in (self.train, self.test):
             complete(assembly, self.identifier, needs_of_recordings(self.time_bins, as_metric(self.metric)))
 
     def stimuli_for(self, candidate: BrainModel) -> list[StimulusSet]:
-        """The training and the test stimuli as the model is to see them."""
+        """The training and the test stimuli as the model sees them."""
         return [placed(stimuli, candidate, self.visual_degrees) for stimuli in self.stimuli]
 
     def observe(self, candidate: BrainModel, stimuli: list[StimulusSet]) -> list[NeuroidAssembly]:
         """The model's responses to the training and to the test stimuli.
 
         Raises:
-            ValueError: the model cannot record from the region; regions or time bins of the data differ from one
-                another or from those declared.
+            ValueError: the model cannot record from the region, or the regions or time bins of the data differ from
+                each other or from the declared ones.
         """
         time_bins = timebins_from_assembly(self.test, self.time_bins)
         return [record(candidate, self._region, time_bins, part, self.number_of_trials) for part in stimuli]
 
     def compare(self, observed: list[NeuroidAssembly]) -> Score | dict[str, Score]:
-        """The score; with ``alpha_coord``, that of each of its values."""
+        """The score before normalisation; with ``alpha_coord``, one score for each of its values."""
         if self.alpha_coord is None:
             return scored(self.metric, *observed, self.train, self.test)
         sides, values = (self.train, self.test), self._values()
@@ -174,9 +174,9 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     def normalise(self, unceiled: Score | dict[str, Score], ceiling: Score | None = None) -> Score:
         """The score on the scale of the ceiling.
 
-        With ``alpha_coord`` it is the mean of those of each value. Its error is the standard error over them,
-        ``score.ceiling`` is that of all neuroids together (each part is normalised by its own), and
-        ``score.provenance["scores"]`` has the score of each.
+        With ``alpha_coord`` it is the mean of the normalised scores of all values, and its error is the standard error
+        over them. ``score.ceiling`` is the ceiling of all neuroids together, although each part is normalised by its
+        own ceiling. ``score.provenance["scores"]`` has the score of each value.
         """
         if isinstance(unceiled, Score):
             return super().normalise(unceiled, ceiling)
@@ -189,13 +189,13 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         return replace(score, raw=raw, unceiled=replace(score.unceiled, raw=raw))
 
     def _fits_at_once(self) -> bool:
-        """Whether one regression predicts the neuroids of all parts as one for each part would."""
+        """Whether one regression on all neuroids gives the same predictions as one for each part."""
         train, test = (part[str(self.alpha_coord)].values for part in (self.train, self.test))
         alone = as_metric(self.metric).fits_neuroids_alone
         return alone and active_plan() is None and active_permutations() is None and np.array_equal(train, test)
 
     def _values(self) -> np.ndarray:
-        """The values of the coordinate, which are the same in training and test."""
+        """The values of ``alpha_coord``, which must be the same in training and test data."""
         name = str(self.alpha_coord)
         for what, assembly in (("train", self.train), ("test", self.test)):
             if name not in assembly.coords or assembly[name].dims != ("neuroid",):
@@ -213,11 +213,11 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         return values
 
     def _part(self, value: Any, *sides: NeuroidAssembly) -> list[NeuroidAssembly]:
-        """Of each assembly, the neuroids with this value of the coordinate."""
+        """The neuroids of each assembly with this value of ``alpha_coord``."""
         return [side.isel(neuroid=side[self.alpha_coord].values == value) for side in sides]
 
     def _ceiling_of(self, value: str) -> Score:
-        """The ceiling of the neuroids of one value, from the raw values of the whole."""
+        """The ceiling of the neuroids of one value, from the raw values of the whole ceiling."""
         raw = self.ceiling.raw
         if raw is None or "neuroid" not in raw.dims:
             raise ValueError(
@@ -237,7 +237,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         return mean_score(over_neuroids, SPLIT, ddof=0, raw=raw)
 
     def paradigm(self) -> Paradigm:
-        """What is shown, recorded, compared and normalised; nothing is loaded for it."""
+        """The stimuli, recording, comparison and normalisation in words; loads no data."""
         by = f", for each {self.alpha_coord} by itself" if self.alpha_coord else ""
         return Paradigm(
             wording.shown("the training and the test stimuli", self.visual_degrees, self.number_of_trials),
@@ -252,7 +252,7 @@ def _averaged(assembly: NeuroidAssembly) -> NeuroidAssembly:
 
 
 def _side_by_side(scores: dict[str, Score], over: str) -> xr.DataArray | None:
-    """The raw values of all, the neuroids with the name that they are of."""
+    """The raw values of all scores, joined along the neuroids, with their part as a coordinate."""
     raws = [
         score.raw.assign_coords({over: ("neuroid", [name] * score.raw.sizes["neuroid"])}).drop_vars(
             "alpha", errors="ignore"

@@ -1,4 +1,4 @@
-"""A benchmark that is the mean of others of the same kind: one for each subject, or for each fold."""
+"""Benchmarks that average others of the same kind, one for each subject or for each fold."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 class MultiSubjectNeuralBenchmark(BenchmarkBase):
     """The mean score of several benchmarks, one for each subject.
 
-    Each is built, scores, and is released before the next, so that one subject's data are in memory at a time. The
-    error is that of the mean under resampling of the subjects (200 bootstraps, seed 0); a single one has none.
+    Each subject's benchmark is built, scored and released before the next, so only one subject's data are in memory at
+    a time. The error is that of the mean under resampling of the subjects (200 bootstraps, seed 0); a single subject
+    has none.
 
     Args:
         identifier: unique name of the benchmark.
         children: subject -> function without arguments that builds that subject's benchmark.
-        version: raised by one whenever the benchmark's scores change.
-        parent: what the benchmark is averaged under.
+        version: number that rises by one whenever the benchmark's scores change.
+        parent: the node under which the benchmark is averaged.
         bibtex: publication of the data.
 
     Raises:
@@ -65,9 +66,9 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
         return {name: _without_raw(build()(candidate)) for name, build in self.children.items()}
 
     def compare(self, observed: Mapping[str, Score]) -> Score:
-        """The mean of the scores, each on the scale of its ceiling already.
+        """The mean of the scores, each already on the scale of its ceiling.
 
-        ``raw`` has one per child, ``unceiled.raw`` one raw score and ``ceiling.raw`` one ceiling per child.
+        ``raw`` has one score per child, ``unceiled.raw`` one raw score and ``ceiling.raw`` one ceiling per child.
         """
         first = next(iter(observed.values()))
         score = mean_score(observed, self.over, kind="bootstrap", formula=f"mean over {self.over}s of {first.formula}")
@@ -77,7 +78,7 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
         return replace(score, provenance=score.provenance.with_entries(**digests))
 
     def paradigm(self) -> Paradigm:
-        """That of the first child, and that it is averaged over all; nothing is loaded for it."""
+        """The description of the first child, and the number of children averaged over; loads no data."""
         first = next(iter(self.children.values()))()
         own = getattr(first, "paradigm", super().paradigm)()
         names = ", ".join(self.children)
@@ -85,7 +86,7 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
 
 
 class KFoldNeuralBenchmark(MultiSubjectNeuralBenchmark):
-    """The mean score of several benchmarks, one for each fold of the stimuli; as :class:`MultiSubjectNeuralBenchmark`.
+    """The mean score of several benchmarks, one for each fold; works like :class:`MultiSubjectNeuralBenchmark`.
 
     Example:
         >>> KFoldNeuralBenchmark("Mine-folds", {})
@@ -98,7 +99,7 @@ class KFoldNeuralBenchmark(MultiSubjectNeuralBenchmark):
 
 
 def _without_raw(score: Score) -> Score:
-    """Only the numbers: what was computed per neuroid would keep every subject in memory."""
+    """The score without raw values, because values per neuroid would keep every subject's data in memory."""
     slim = {
         name: None if part is None else replace(part, raw=None)
         for name, part in (("unceiled", score.unceiled), ("ceiling", score.ceiling))

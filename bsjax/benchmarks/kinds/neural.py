@@ -1,4 +1,4 @@
-"""Comparison of a model's recordings in one region with measured ones."""
+"""Benchmarks that compare a model's responses in one region with measured ones."""
 
 from __future__ import annotations
 
@@ -36,39 +36,39 @@ if TYPE_CHECKING:
 class NeuralBenchmark(BenchmarkBase):
     """How well a model's responses in a region account for measured responses to the same stimuli.
 
-    Scoring follows Brain-Score's call flow: record from the model in the assembly's region and time bins, show
-    it the assembly's stimuli at their size in degrees, compare with the measured responses averaged over
-    repetitions, and put the result on the scale of the ceiling. The arguments are those of Brain-Score's class of
-    this name; those after ``bibtex`` are new, and the assembly may keep its repetitions.
+    Scoring follows Brain-Score: record from the model in the assembly's region and time bins, show it the assembly's
+    stimuli at their size in degrees, compare with the measured responses averaged over repetitions, and put the result
+    on the scale of the ceiling. The arguments are those of Brain-Score's class of this name; those after ``bibtex`` are
+    new. The assembly may contain repetitions.
 
     Args:
         identifier: unique name of the benchmark.
-        assembly: responses, dims ``(presentation, neuroid)`` or with ``time_bin``, a ``LazyLoad``, or a
-            function without arguments that loads them; it is called once, when a score first needs it. Coordinates
-            ``stimulus_id``, ``neuroid_id``, ``region`` (one value) and optionally ``repetition``; repetitions are
-            averaged for the comparison. ``assembly.stimulus_set`` holds the stimuli.
-        similarity_metric: ``metric(source, target) -> Score``, e.g. ``load_metric("pls")``. Where there are several
-            time bins, both have the dimension ``time_bin``. CKA and RDMs get their error by influence where no other
-            one is asked for.
-        visual_degrees: width of the stimuli in degrees of visual angle. If ``None``, it is the ``degrees``
-            column of the stimulus set; if there is none either, the size is unknown and each image fills the
-            model's field.
-        number_of_trials: how often the model sees each stimulus.
-        ceiling_func: function without arguments that gives the ceiling, e.g. a :class:`~bsjax.benchmarks.Ceiling`;
-            called once, on demand.
-        version: raised by one whenever the benchmark's scores change.
-        parent: what this benchmark is averaged under, e.g. ``"V1"``.
+        assembly: responses, dims ``(presentation, neuroid)`` or with ``time_bin``, a ``LazyLoad``, or a function
+            without arguments that loads them; loaded once, when a score first needs it. Coordinates ``stimulus_id``,
+            ``neuroid_id``, ``region`` (one value) and optionally ``repetition``; repetitions are averaged for the
+            comparison. ``assembly.stimulus_set`` holds the stimuli.
+        similarity_metric: ``metric(source, target) -> Score``, e.g. ``load_metric("pls")``. With several time bins,
+            source and target have the dimension ``time_bin``. CKA and RDMs get an error by influence functions unless
+            another one is asked for.
+        visual_degrees: width of the stimuli in degrees of visual angle. If ``None``, the ``degrees`` column of the
+            stimulus set gives it; without that column the size is unknown, and each image fills the model's field of
+            view.
+        number_of_trials: number of presentations of each stimulus.
+        ceiling_func: function without arguments that returns the ceiling, e.g. a :class:`~bsjax.benchmarks.Ceiling`;
+            called once, when first needed.
+        version: number that rises by one whenever the benchmark's scores change.
+        parent: the node under which the benchmark is averaged, e.g. ``"V1"``.
         bibtex: publication of the data.
         normalisation: as for :class:`~bsjax.benchmarks.BenchmarkBase`; by default that of the metric
-            (:attr:`bsjax.labelled.metric.Metric.normalisation`): r/√c of CKA and RDMs, r²/c of regressions and of any
-            callable that does not say.
-        region: the region of the data, checked when they are there; without it, known only then.
-        time_bins: the time bins of the data, (start, end) in ms; likewise, and used for data without any.
+            (:attr:`bsjax.labelled.metric.Metric.normalisation`): r/√c for CKA and RDMs, r²/c for regressions and for
+            callables that state none.
+        region: the region of the data, checked when they are loaded; by default read from the data.
+        time_bins: the time bins of the data, (start, end) in ms; checked likewise, and used for data without any.
         about: what was recorded, in a few words, for :meth:`describe`.
 
     Raises:
-        ValueError: there is no ``ceiling_func``.
-        KeyError: no such normalisation; the message names those that there are.
+        ValueError: ``ceiling_func`` is missing.
+        KeyError: the normalisation is unknown; the message lists the known ones.
 
     Example:
         >>> from bsjax import load_benchmark, load_model
@@ -96,7 +96,7 @@ class NeuralBenchmark(BenchmarkBase):
     ) -> None:
         normalisation = as_metric(similarity_metric).normalisation if normalisation is None else normalisation
         super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
-        known = isinstance(similarity_metric, Metric)  # of any other callable there is nothing to ask for
+        known = isinstance(similarity_metric, Metric)  # other callables have no interval to ask for
         self.metric = similarity_metric.with_interval() if known else similarity_metric
         self.visual_degrees = visual_degrees
         self.number_of_trials = number_of_trials
@@ -119,7 +119,7 @@ class NeuralBenchmark(BenchmarkBase):
 
     @cached_property
     def stimuli(self) -> StimulusSet:
-        """The stimuli that there are responses to."""
+        """The stimuli with measured responses."""
         return stimuli_of(self.target, self.identifier)
 
     @cached_property
@@ -137,24 +137,24 @@ class NeuralBenchmark(BenchmarkBase):
         }
 
     def ask(self, candidate: BrainModel) -> None:
-        """Nothing of the model; data that lack something say so before it looks at any stimulus."""
+        """Raise an error if the data lack something, before the model sees any stimulus."""
         metric = as_metric(self.metric)
         lost = [name for name in metric.split_coords if name not in (STIMULUS, *self._assembly.coords)]
         hint = f". Its metric splits by {', '.join(lost)}: {WITHOUT_STRATA}" if lost else ""
         complete(self._assembly, self.identifier, needs_of_recordings(self.time_bins, metric), hint=hint)
 
     def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> NeuroidAssembly:
-        """The model's responses, in the region and the time bins of the data.
+        """The model's responses in the region and the time bins of the data.
 
         Raises:
-            ValueError: the model cannot record from the region, or the data have several regions or others than
+            ValueError: the model cannot record from the region, or the data have several regions, or other regions than
                 declared.
         """
         time_bins = timebins_from_assembly(self.target, self.time_bins)
         return record(candidate, self._region, time_bins, stimuli, self.number_of_trials)
 
     def normalise(self, unceiled: Score, ceiling: Score | None = None) -> Score:
-        """The score on the scale of the ceiling; a ceiling that does not fit the metric is warned of, once."""
+        """The score on the scale of the ceiling; warns once if the ceiling does not fit the metric."""
         score = super().normalise(unceiled, ceiling)
         by_unit = score.ceiling is not None and score.ceiling.raw is not None and "neuroid" in score.ceiling.raw.dims
         if by_unit and unceiled.n_units is None and unceiled.provenance.metric:
@@ -167,7 +167,7 @@ class NeuralBenchmark(BenchmarkBase):
         return score
 
     def paradigm(self) -> Paradigm:
-        """What is shown, recorded, compared and normalised; nothing is loaded for it."""
+        """The stimuli, recording, comparison and normalisation in words; loads no data."""
         return Paradigm(
             wording.shown("the stimuli of the recordings", self.visual_degrees, self.number_of_trials),
             wording.recorded(self.region, self.time_bins),

@@ -1,14 +1,15 @@
-"""Benchmarks on published behaviour, each built from its row. Nothing is loaded when one is built.
+"""Benchmarks on published behaviour, each built from its row. Building one loads no data.
 
-Beside the fields of all benchmarks, a row says:
+In addition to the fields of all benchmarks, a row has:
 
-- ``task``: what a model is asked to do; ``answers``: what becomes of its answers: the "most_probable" choice of each is
-  taken, or they are given the columns of their stimuli ("with_columns"), whether the model kept them or not;
-- ``steps``: what people's trials go through, see :mod:`bsjax.benchmarks.prepare.steps`; or ``truth``: the column of the
-  stimuli whose values stand for choices, where nobody was asked;
-- ``metric_kwargs``: as for ``load_metric``;
-- ``ceiling``: "own", how people compare with each other by the metric, or a known number, with ``ceiling_source`` and
-  perhaps ``ceiling_error``.
+- ``task``: the model's task;
+- ``answers``: how the model's answers are prepared: "most_probable" takes the most probable choice of each,
+  "with_columns" adds the columns of the stimuli;
+- ``steps``: the preparation of people's trials, see :mod:`bsjax.benchmarks.prepare.steps`; or ``truth``: the column of
+  the stimuli that stands in for choices when there are no human data;
+- ``metric_kwargs``: arguments of ``load_metric``;
+- ``ceiling``: "own", the agreement of people with each other by the metric, or a known number, with ``ceiling_source``
+  and optionally ``ceiling_error``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Kind = TypeVar("Kind", bound=BehavioralBenchmark)
 
 
 def behavioural(row: BenchmarkRow) -> BehavioralBenchmark:
-    """A comparison of a model's answers with people's trials, as the row says it.
+    """A comparison of a model's answers with people's trials, as the row states it.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -44,14 +45,14 @@ def behavioural(row: BenchmarkRow) -> BehavioralBenchmark:
 
 
 def behavioural_known(row: BenchmarkRow, ceiling: str = "known") -> BehavioralBenchmark:
-    """A comparison of which a ceiling is published that can also be computed.
+    """A behavioural benchmark whose ceiling is published and can also be computed.
 
     Args:
-        row: of the benchmark; its ceiling is the published number.
-        ceiling: ``"known"``, that number, or ``"computed"`` from people's trials.
+        row: the row of the benchmark; its ceiling is the published number.
+        ceiling: ``"known"`` for the published number, or ``"computed"`` from people's trials.
 
     Raises:
-        ValueError: another ``ceiling``.
+        ValueError: ``ceiling`` has another value.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -62,7 +63,7 @@ def behavioural_known(row: BenchmarkRow, ceiling: str = "known") -> BehavioralBe
 
 
 def engineering(row: BenchmarkRow) -> EngineeringAccuracy:
-    """How often a model names what stimuli show; the ceiling is 1.
+    """The proportion of stimuli that a model labels correctly; the ceiling is 1.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -83,18 +84,18 @@ def behavioural_benchmark(
     ceiling: str = "known",
     **own: Any,
 ) -> Kind:
-    """The benchmark of a row, but for what an experiment has of its own.
+    """The benchmark of a row, with parts that an experiment overrides.
 
     Args:
-        row: of the benchmark.
-        trials: people's; by default those of the row's data after its steps.
-        kind: the class.
-        metric: by default that of the row.
-        ceiling: "known", the row's, or "computed" from the trials.
-        own: arguments of the class that take the place of what the row says.
+        row: the row of the benchmark.
+        trials: people's trials; by default the row's data after its steps.
+        kind: the class to build.
+        metric: the metric; by default the row's.
+        ceiling: ``"known"`` for the row's ceiling, or ``"computed"`` from the trials.
+        own: arguments of the class that override the row's.
 
     Raises:
-        ValueError: another ``ceiling``.
+        ValueError: ``ceiling`` has another value.
     """
     trials = _trials(row) if trials is None else trials
     metric = load_metric(row.metric, **row.settings.get("metric_kwargs", {})) if metric is None else metric

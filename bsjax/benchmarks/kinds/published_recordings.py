@@ -1,6 +1,6 @@
 """Benchmarks on published recordings, each built from its row.
 
-Nothing is loaded when one is built. What training, test and ceiling have in common is loaded once.
+Building one loads no data. Data that training, test and ceiling share are loaded once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _STORED = {"MedianReliability": MedianReliability, "StoredNoiseCeiling": StoredN
 
 @dataclass(frozen=True)
 class _Settings:
-    """What only these rows say; ``recordings.toml`` has what it means."""
+    """Settings that only these rows have; ``recordings.toml`` explains them."""
 
     metric_kwargs: Mapping[str, Any] = field(default_factory=dict)
     ceiling_kwargs: Mapping[str, Any] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class _Settings:
 
 
 def neural(row: BenchmarkRow) -> NeuralBenchmark:
-    """Recordings of one set of stimuli, compared across splits of it.
+    """A benchmark on recordings of one stimulus set, cross-validated over it.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -71,7 +71,7 @@ def neural(row: BenchmarkRow) -> NeuralBenchmark:
 
 
 def train_test(row: BenchmarkRow) -> TrainTestNeuralBenchmark:
-    """Recordings of given stimuli for training and others for testing.
+    """A benchmark on recordings with separate training and test stimuli.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -93,24 +93,24 @@ def train_test(row: BenchmarkRow) -> TrainTestNeuralBenchmark:
 
 
 def rsa(row: BenchmarkRow) -> RSABenchmark:
-    """Dissimilarities of all stimuli of one or several data sets."""
+    """A benchmark on the dissimilarities of all stimuli of one or several data sets."""
     parts = [_loaded(name, _Settings(**row.settings).steps) for name in row.data]
     whole = parts[0] if len(parts) == 1 else LazyLoad(lambda: concatenated(*map(content_of, parts)))
     return RSABenchmark(row.identifier, whole, **_common(row))
 
 
 def subjects_train_test(row: BenchmarkRow) -> MultiSubjectNeuralBenchmark:
-    """The mean over subjects, of each of whom training and test stimuli are a published split."""
+    """The mean over subjects, each with training and test stimuli from a published split."""
     return _subjects(row, _train_test_of)
 
 
 def subjects_rsa(row: BenchmarkRow) -> MultiSubjectNeuralBenchmark:
-    """The mean over subjects of the similarity of dissimilarities."""
+    """The mean over subjects of the similarity of dissimilarity matrices."""
     return _subjects(row, _rsa_of)
 
 
 def inter_subject(row: BenchmarkRow) -> NeuralBenchmark:
-    """All subjects side by side, who have seen the same stimuli and are the ceiling of each other."""
+    """A benchmark on all subjects together, who saw the same stimuli and provide each other's ceiling."""
 
     def load() -> NeuroidAssembly:
         own = _Settings(**row.settings)
@@ -130,12 +130,12 @@ def inter_subject(row: BenchmarkRow) -> NeuralBenchmark:
 
 
 def concatenated(*assemblies: NeuroidAssembly) -> NeuroidAssembly:
-    """Responses of the same neuroids to different stimuli in one assembly, averaged over repetitions.
+    """Concatenate responses of the same neuroids to different stimuli, averaged over repetitions.
 
-    Coordinates of the presentations that not all have are left out; the stimulus sets are joined as well.
+    Presentation coordinates that some assemblies lack are dropped. The stimulus sets are joined as well.
 
     Raises:
-        ValueError: neuroids differ.
+        ValueError: the neuroids differ.
 
     Example:
         >>> train = NeuroidAssembly([[1.0]], dims=["presentation", "neuroid"], coords={
@@ -155,7 +155,7 @@ def concatenated(*assemblies: NeuroidAssembly) -> NeuroidAssembly:
 
 
 def side_by_side(assemblies: dict[str, NeuroidAssembly]) -> NeuroidAssembly:
-    """Responses of different subjects to the same stimuli in one assembly, averaged, with ``subject`` on neuroid.
+    """Concatenate responses of different subjects to the same stimuli, averaged, with ``subject`` on neuroid.
 
     Raises:
         ValueError: subjects saw different stimuli; the message names them.
@@ -212,7 +212,7 @@ def _train_test_of(row: BenchmarkRow, subject: str) -> TrainTestNeuralBenchmark:
 
 
 def _rsa_of(row: BenchmarkRow, subject: str) -> RSABenchmark:
-    """One subject, with all stimuli that train or test in the split ``tau``."""
+    """The benchmark of one subject, with all training and test stimuli of the split ``tau``."""
     pool = _Settings(**row.settings).pool
     whole = _further(_of_subject(row, subject), [("keep_split", "tau", "both", pool)])
     ceiling = Ceiling(_ceiling_method(row), whole)

@@ -1,4 +1,4 @@
-"""Recording benchmarks that are no plain comparison of two recordings: their common base."""
+"""Base class of recording benchmarks that do more than compare two recordings."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 class RecordingBenchmark(BenchmarkBase):
-    """A benchmark that records from one region; a subclass has the ``stimuli``, and says what is compared with what.
+    """A benchmark that records from one region. A subclass provides the stimuli and the comparison.
 
-    It has them as attributes: ``stimuli``, the stimulus set, and ``target``, what ``metric`` compares recordings with;
-    or ``compare(observed)``, where there is no target.
+    It sets the attributes ``stimuli``, the stimulus set, and ``target``, which ``metric`` compares recordings with. If
+    there is no target, it overrides ``compare(observed)``.
 
     Args:
         identifier: unique name of the benchmark.
-        region: where to record.
-        time_bins: (start, end) of each, in ms after stimulus onset.
-        visual_degrees: width of the stimuli; ``None`` where it is not known, so that each fills the model's field.
-        number_of_trials: how often the model sees each.
-        metric: what compares, or measures, the recordings.
+        region: the region to record.
+        time_bins: (start, end) of each bin, in ms after stimulus onset.
+        visual_degrees: width of the stimuli; ``None`` if unknown, so that each fills the model's field of view.
+        number_of_trials: number of presentations of each stimulus.
+        metric: the metric that compares, or measures, the recordings.
         normalisation: name of the function that puts the score on the scale of the ceiling; ``""`` for none.
-        stimuli, compared, ceiling: words for :meth:`paradigm`.
-        ceiling_func, version, parent, bibtex: as of :class:`~bsjax.benchmarks.BenchmarkBase`.
+        stimuli, compared, ceiling: texts for :meth:`paradigm`.
+        ceiling_func, version, parent, bibtex: as for :class:`~bsjax.benchmarks.BenchmarkBase`.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -71,7 +71,7 @@ class RecordingBenchmark(BenchmarkBase):
         self._words = stimuli, compared, ceiling
 
     def paradigm(self) -> Paradigm:
-        """What is shown, recorded, compared and normalised; nothing is loaded for it."""
+        """The stimuli, recording, comparison and normalisation in words; loads no data."""
         stimuli, compared, ceiling = self._words
         if self.visual_degrees is None:
             stimuli = f"{stimuli}, each over the whole field of the model, once each"
@@ -81,20 +81,20 @@ class RecordingBenchmark(BenchmarkBase):
 
     @cached_property
     def made_from(self) -> dict[str, Any]:
-        """The region, the digests of the stimuli and of the data, if there are any, and the number of stimuli."""
+        """The region, the digests of stimuli and data, if any, and the number of stimuli."""
         data = {} if self.target is None else {"data": data_digest(self.target)}
         stimuli = {"stimuli": data_digest(self.stimuli), "n_stimuli": len(self.stimuli)}
         return {"region": self.region, **data, **stimuli}
 
     def stimuli_for(self, candidate: BrainModel) -> StimulusSet:
-        """The stimuli as the model is to see them."""
+        """The stimuli as the model sees them."""
         return self.stimuli if self.visual_degrees is None else super().stimuli_for(candidate)
 
     def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> NeuroidAssembly:
-        """The model's responses to stimuli that are on its screen, in the order of the stimuli.
+        """The model's responses to stimuli that are already on its screen, in the order of the stimuli.
 
         Raises:
-            ValueError: the model cannot record from the region, or answers for other stimuli.
+            ValueError: the model cannot record from the region, or its responses are to other stimuli.
         """
         seen = record(candidate, self.region, self.time_bins, stimuli, self.number_of_trials)
         order = pd.Index(seen["stimulus_id"].values).get_indexer(pd.Index(stimuli["stimulus_id"]))

@@ -1,4 +1,4 @@
-"""Comparison of dissimilarity matrices: a model's with those of several subjects."""
+"""Comparison of a model's dissimilarity matrix with those of several subjects."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 class RSABenchmark(NeuralBenchmark):
-    """How similar a model's representational geometry is to that of each subject, over the ceiling of the subjects.
+    """Similarity of a model's representational geometry to that of each subject, normalised by the subjects' ceiling.
 
-    One dissimilarity matrix of the model (1 - Pearson correlation over all its units) is compared with that of each
-    subject's neuroids (Spearman correlation above the diagonal), averaged over subjects, and divided by the ceiling,
-    without a square. The default ceiling is the mean similarity of each subject's matrix with the mean of all of them;
-    its lower bound, with the mean of the others, is in ``ceiling.raw``.
+    The model's dissimilarity matrix (1 - Pearson correlation over all its units) is compared with the matrix of each
+    subject's neuroids (Spearman correlation above the diagonal). The similarities are averaged over subjects and
+    divided by the ceiling, without a square. The default ceiling is the mean similarity of each subject's matrix with
+    the mean of all subjects' matrices; ``ceiling.raw`` has its lower bound, with the mean of the other subjects.
 
     Args:
         identifier: unique name of the benchmark.
-        assembly: responses with ``stimulus_id``, and on the neuroids ``subject`` and ``region``; an assembly, a
+        assembly: responses with ``stimulus_id``, and with ``subject`` and ``region`` on the neuroids; an assembly, a
             function without arguments that loads it, or a ``LazyLoad``. Repetitions are averaged.
         visual_degrees, number_of_trials, version, parent, bibtex, region, time_bins, about: as for
             :class:`~bsjax.benchmarks.NeuralBenchmark`.
-        ceiling_func: function without arguments that gives another ceiling.
+        ceiling_func: function without arguments that returns another ceiling.
         similarity_metric: another comparison, ``metric(source, target) -> Score``.
 
     Source: Kriegeskorte, Mur & Bandettini 2008; Nili et al. 2014 (ceiling).

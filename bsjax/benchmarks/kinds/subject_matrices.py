@@ -1,4 +1,4 @@
-"""A model's matrix of stimuli by stimuli against one of each subject."""
+"""Comparison of a model's stimulus-by-stimulus matrix with one matrix per subject."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _IMAGES = {".bmp", ".jpeg", ".jpg", ".png"}
 
 
 class SubjectMatricesBenchmark(RecordingBenchmark):
-    """How similar a model's dissimilarities (or similarities) of stimuli are to those of each subject, on average.
+    """Mean similarity of a model's dissimilarities (or similarities) of stimuli to those of each subject.
 
     Args:
         identifier: unique name of the benchmark.
         subjects: (subject, stimulus_left, stimulus_right) with ``stimulus_id_left`` and ``_right``, or a function that
-            loads them; it is called once, when a score or ceiling first needs it.
-        stimuli_of: gives the stimuli, with the ids of ``subjects``.
+            loads them; called once, when a score or ceiling first needs it.
+        stimuli_of: function that returns the stimuli, with the ids of ``subjects``.
         metric: ``metric(model matrix, subjects) -> Score``.
-        matrix: from a recording to the matrix; by default 1 - Pearson correlation.
+        matrix: function from a recording to the matrix; by default 1 - Pearson correlation.
         normalisation: name of a function of :mod:`bsjax.labelled.normalise`.
         words: the other arguments of :class:`RecordingBenchmark`.
 
@@ -70,22 +70,22 @@ class SubjectMatricesBenchmark(RecordingBenchmark):
         return self._load_stimuli()
 
     def compare(self, observed: NeuroidAssembly) -> Score:
-        """The mean similarity to the subjects; ``raw`` has that to each."""
+        """The mean similarity to the subjects; ``raw`` has one similarity per subject."""
         return scored(self.metric, self._matrix(observed), self.target)
 
 
 def images_in(folder: str | Path | None, n: int, identifier: str, where: str) -> StimulusSet:
-    """The images of a folder, called "01", "02", ... in the order of their names (2 before 10).
+    """The images of a folder, with the ids "01", "02", ... in the order of their names (2 before 10).
 
     Args:
-        folder: with exactly ``n`` images, and whatever else.
-        n: how many there are to be.
-        identifier: of the benchmark, for messages.
-        where: where the images can be had.
+        folder: folder with exactly ``n`` images; other files are ignored.
+        n: the expected number of images.
+        identifier: the benchmark's identifier, for messages.
+        where: where to get the images.
 
     Raises:
-        FileNotFoundError: no folder is given, or there is none.
-        ValueError: another number of images.
+        FileNotFoundError: no folder is given, or it does not exist.
+        ValueError: the number of images differs.
 
     Example:
         >>> images_in(None, 92, "Algonauts2019.IT-rdm", "the challenge's training set")
@@ -115,5 +115,5 @@ give their folder as images=DIR. They are in the challenge's training set
 
 
 def _by_number(path: Path) -> list[tuple[str, int]]:
-    """Sorts names with their numbers as numbers."""
+    """Sort key for file names that orders the numbers in them by value."""
     return [(text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", path.stem)]

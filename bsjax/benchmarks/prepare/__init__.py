@@ -1,1 +1,1 @@
-"""Steps from published data to what is compared."""
+"""Preparation steps that turn published data into the data that are compared."""

@@ -1,4 +1,4 @@
-"""Choices from the probabilities that a model answers with."""
+"""Choices from the probabilities in a model's answers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from bsjax.labelled.behaviour.responses import PRESENTATION, chosen
 
 
 def most_probable(probabilities: BehavioralAssembly) -> BehavioralAssembly:
-    """The most probable choice of every presentation, the first of equally probable ones.
+    """The most probable choice of every presentation; ties go to the first.
 
     Args:
-        probabilities: (presentation, choice), with the choices in ``choice``.
+        probabilities: probabilities (presentation, choice), with the choices in ``choice``.
 
     Returns:
         Choices (presentation), with the coordinates of the presentations.
 
     Raises:
-        ValueError: other dimensions, or probabilities that are NaN.
+        ValueError: the dimensions differ, or probabilities are NaN.
 
     Example:
         >>> probabilities = BehavioralAssembly([[0.2, 0.8]], dims=["presentation", "choice"], coords={

@@ -1,4 +1,4 @@
-"""Common ground of the readers of published dissimilarity matrices (RDMs)."""
+"""Functions shared by the readers of published dissimilarity matrices (RDMs)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,15 +13,15 @@ from bsjax.data.types.assemblies import DataAssembly
 
 @contextmanager
 def reading(path: Path, source: str) -> Iterator[Path]:
-    """A block that reads ``path``; whatever goes wrong in it is one clear error.
+    """Context manager for reading ``path`` that turns any failure into one clear error.
 
     Args:
         path: the file.
         source: where to get it.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is damaged or holds something else.
+        FileNotFoundError: the file is missing.
+        ValueError: the file is damaged or has other content.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path.name} not found in {path.parent}: get it from {source}")
@@ -32,17 +32,17 @@ def reading(path: Path, source: str) -> Iterator[Path]:
 def rdm_assembly(
     rdms: np.ndarray, dims: Sequence[str], coords: Mapping[str, Sequence[str]], *, path: Path, attrs: dict[str, Any]
 ) -> DataAssembly:
-    """RDMs (..., stimulus_left, stimulus_right) with numbered stimuli.
+    """RDMs (..., stimulus_left, stimulus_right) with numbered stimuli as an assembly.
 
     Args:
         rdms: the dissimilarities.
-        dims: of what they are, before the two of the stimuli.
+        dims: the dimensions before the two of the stimuli.
         coords: labels of ``dims``.
-        path: where they come from, for messages.
-        attrs: of the assembly.
+        path: the file they were read from, for messages.
+        attrs: attributes of the assembly.
 
     Raises:
-        ValueError: they are not square, not symmetric, or not as many as the labels.
+        ValueError: the matrices are not square or not symmetric, or their number differs from the labels.
     """
     labels = tuple(len(coords[dim]) for dim in dims)
     if rdms.ndim != len(dims) + 2 or rdms.shape[-1] != rdms.shape[-2] or rdms.shape[:-2] != labels:

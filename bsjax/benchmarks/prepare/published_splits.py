@@ -15,23 +15,24 @@ _ADDRESS = "git+https://github.com/ViCCo-Group/LAION-fMRI.git"
 
 
 def in_split(assembly: NeuroidAssembly, split: str, part: str, pool: str) -> np.ndarray:
-    """Which presentations are in a part of a published split.
+    """Mask of the presentations that belong to a part of a published split.
 
     A coordinate ``split_<split>`` on presentation, with the values "train" and "test" (others are in neither part),
-    says it. Where there is none, the stimuli are those that the publishers' own package ``laion_fmri`` lists.
+    defines the split. Without it, the lists of stimuli come from the publishers' own package ``laion_fmri``.
 
     Args:
         assembly: responses with ``stimulus_id``.
         split: name of the split, e.g. ``"tau"``.
         part: ``"train"``, ``"test"``, or ``"both"``.
-        pool: the stimuli that were split: ``"shared"`` by all subjects, or those of one, e.g. ``"sub-01"``.
+        pool: the stimuli that were split: ``"shared"`` for those seen by all subjects, or those of one subject, e.g.
+            ``"sub-01"``.
 
     Returns:
-        One truth value a presentation.
+        One boolean per presentation.
 
     Raises:
-        ImportError: there is neither the coordinate nor the package; the message says how to have either.
-        ValueError: an unknown part, or a coordinate that holds neither "train" nor "test".
+        ImportError: both the coordinate and the package are missing; the message says how to get either.
+        ValueError: the part is unknown, or the coordinate holds neither "train" nor "test".
 
     Example:
         >>> assembly = NeuroidAssembly([1.0, 2.0, 3.0], dims=["presentation"], coords={
@@ -53,7 +54,7 @@ def in_split(assembly: NeuroidAssembly, split: str, part: str, pool: str) -> np.
 
 
 def _published_ids(split: str, pool: str, name: str, assembly: NeuroidAssembly) -> tuple[list[str], list[str]]:
-    """The ids that train and those that test, from the publishers' package."""
+    """The ids of training and of test stimuli, from the publishers' package."""
     try:
         splits = import_module(f"{_PACKAGE}.splits")
     except ModuleNotFoundError as error:

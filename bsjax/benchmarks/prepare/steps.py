@@ -1,7 +1,7 @@
-"""Steps from a data set as it was published to what is compared, each by name, on assemblies.
+"""Named preparation steps that turn published assemblies into the data that are compared.
 
-The row of a benchmark names its steps with their arguments; ``prepare`` takes one after the other. Steps that
-drop presentations drop their stimuli from ``stimulus_set`` as well, so that a model sees what is compared.
+The row of a benchmark lists its steps with their arguments, and ``prepare`` applies them in order. Steps that drop
+presentations also drop their stimuli from ``stimulus_set``, so that a model sees exactly the stimuli that are compared.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from bsjax.labelled.align import coordinate, quantity
 
 
 def prepare(assembly: NeuroidAssembly, steps: Iterable[Sequence[Any]]) -> NeuroidAssembly:
-    """Put an assembly through steps, each the name of one of ``STEPS`` and its further arguments.
+    """Apply preparation steps to an assembly; each step is a name in ``STEPS`` followed by its further arguments.
 
     Raises:
-        ValueError: there is no such step; and as the steps.
+        ValueError: a step is unknown, or a step itself raises it.
 
     Example:
         >>> assembly = NeuroidAssembly([[1.0, 2.0]], dims=["presentation", "neuroid"], coords={
@@ -47,10 +47,10 @@ def prepare(assembly: NeuroidAssembly, steps: Iterable[Sequence[Any]]) -> Neuroi
 
 
 def select_region(assembly: NeuroidAssembly, region: str) -> NeuroidAssembly:
-    """The neuroids of one region.
+    """Select the neuroids of one region.
 
     Raises:
-        ValueError: there are none; the message has the regions there are.
+        ValueError: the region has no neuroids; the message lists the regions of the data.
     """
     regions = coordinate(assembly, "region", "neuroid", "the assembly").astype(str)
     if region not in regions:
@@ -59,25 +59,26 @@ def select_region(assembly: NeuroidAssembly, region: str) -> NeuroidAssembly:
 
 
 def assign_region(assembly: NeuroidAssembly, region: str) -> NeuroidAssembly:
-    """Call the region of all neuroids so, for recordings that a benchmark compares with a region of a model."""
+    """Set the region of all neuroids, for recordings that are compared with a region of a model."""
     return assembly.assign_coords(region=("neuroid", [region] * assembly.sizes["neuroid"]))
 
 
 def assign_subject(assembly: NeuroidAssembly, subject: str) -> NeuroidAssembly:
-    """Name the subject of all neuroids, for data sets with one subject each."""
+    """Set the subject of all neuroids, for data sets of one subject each."""
     return assembly.assign_coords(subject=("neuroid", [subject] * assembly.sizes["neuroid"]))
 
 
 def filter_reliable_neuroids(assembly: NeuroidAssembly, threshold: float, coord: str) -> NeuroidAssembly:
-    """The neuroids whose coordinate is greater than a threshold; those at it, and NaN, are dropped.
+    """Select the neuroids whose reliability exceeds a threshold; equal values and NaN are dropped.
 
     Args:
         assembly: any assembly with a dimension ``neuroid``.
-        threshold: in the unit of the coordinate.
-        coord: a coordinate on neuroid that says how reliable each is, e.g. ``"reliability"``.
+        threshold: threshold in the unit of the coordinate.
+        coord: coordinate on neuroid with the reliability of each, e.g. ``"reliability"``.
 
     Raises:
-        ValueError: no such coordinate (the message lists those there are), or no neuroid is above the threshold.
+        ValueError: the coordinate is missing (the message lists the existing ones), or no neuroid is above the
+            threshold.
 
     Example:
         >>> assembly = NeuroidAssembly([[1.0, 2.0, 3.0]], dims=["presentation", "neuroid"], coords={
@@ -90,37 +91,37 @@ def filter_reliable_neuroids(assembly: NeuroidAssembly, threshold: float, coord:
 
 
 def filter_consistent_neuroids(assembly: NeuroidAssembly, threshold: float) -> NeuroidAssembly:
-    """The neuroids whose split-half reliability, on average over the splits, is greater than a threshold.
+    """Select the neuroids whose split-half reliability, averaged over splits, exceeds a threshold.
 
     The reliability is ``load_ceiling("internal_consistency")`` of the assembly's single trials.
 
     Raises:
-        ValueError: as that ceiling, or no neuroid is above the threshold.
+        ValueError: the ceiling raises it, or no neuroid is above the threshold.
     """
     reliability = load_ceiling("internal_consistency")(assembly).raw.mean("split").values
     return _those_above(assembly, reliability, threshold, "internal consistency")
 
 
 def keep_presentations(assembly: NeuroidAssembly, coord: str, *values: Any) -> NeuroidAssembly:
-    """The presentations whose coordinate has one of the values.
+    """Select the presentations whose coordinate has one of the values.
 
     Raises:
-        ValueError: no such coordinate, or none is left.
+        ValueError: the coordinate is missing, or no presentation is left.
     """
     there = np.isin(coordinate(assembly, coord, "presentation", "the assembly"), list(values))
     return _with_rows(assembly, there, f"with {coord} among {', '.join(map(str, values))}")
 
 
 def keep_split(assembly: NeuroidAssembly, split: str, part: str, pool: str) -> NeuroidAssembly:
-    """The presentations of one part of a published split: ``"train"``, ``"test"``, or ``"both"``; see ``in_split``."""
+    """Select one part of a published split, ``"train"``, ``"test"``, or ``"both"``; see ``in_split``."""
     return _with_rows(assembly, in_split(assembly, split, part, pool), f"in the {part} part of the split {split}")
 
 
 def drop_missing(assembly: NeuroidAssembly, how: str) -> NeuroidAssembly:
-    """Drop the presentations in which ``"any"`` neuroid has no value, or ``"all"`` have none.
+    """Drop presentations with missing values in ``"any"`` or in ``"all"`` neuroids.
 
     Raises:
-        ValueError: none is left.
+        ValueError: no presentation is left.
     """
     others = [dim for dim in assembly.dims if dim != "presentation"]
     missing = assembly.isnull()
@@ -129,13 +130,13 @@ def drop_missing(assembly: NeuroidAssembly, how: str) -> NeuroidAssembly:
 
 
 def average_over(assembly: NeuroidAssembly, repetition: str, *more: str) -> NeuroidAssembly:
-    """The mean over repetitions that have another name; ``more`` coordinates that tell trials apart are dropped."""
+    """Average over repetitions under another name, after dropping the coordinates ``more``, which separate trials."""
     assembly = assembly.drop_vars([name for name in more if name in assembly.coords])
     return average_repetition(assembly.rename({repetition: "repetition"}))
 
 
 def drop_coordinates(assembly: NeuroidAssembly, *names: str) -> NeuroidAssembly:
-    """Drop coordinates that would keep repetitions apart; one that is not there is no matter."""
+    """Drop coordinates that would keep repetitions apart; missing ones are ignored."""
     return assembly.drop_vars([name for name in names if name in assembly.coords])
 
 
@@ -171,7 +172,7 @@ def _those_above(assembly: NeuroidAssembly, reliability: np.ndarray, threshold: 
 
 
 def _with_rows(assembly: NeuroidAssembly, there: np.ndarray, what: str) -> NeuroidAssembly:
-    """The presentations that are ``there``, with their stimuli."""
+    """Select presentations by a mask, together with their stimuli."""
     if not there.any():
         raise ValueError(f"none of {len(there)} presentations is {what}")
     kept = assembly.isel(presentation=np.flatnonzero(there))

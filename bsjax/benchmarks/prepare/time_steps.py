@@ -1,4 +1,4 @@
-"""Steps of a preparation that choose, average or rename the time bins of an assembly."""
+"""Preparation steps that select, average or rename the time bins of an assembly."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from bsjax.data import NeuroidAssembly
 from bsjax.labelled.align import coordinate, listed, quantity
 from bsjax.models.time_alignment import align_time
 
-_TOLERANCE = 1e-6  # of time bins whose borders were computed, in their own unit
+_TOLERANCE = 1e-6  # for the borders of time bins, which may be rounded; in their own unit
 
 
 def first_time_bin(assembly: NeuroidAssembly) -> NeuroidAssembly:
-    """The first time bin alone; an assembly without the dimension ``time_bin`` stays as it is."""
+    """Select the first time bin; an assembly without the dimension ``time_bin`` is unchanged."""
     return assembly.isel(time_bin=0) if "time_bin" in assembly.dims else assembly
 
 
 def select_time_bin(assembly: NeuroidAssembly, start: float, end: float) -> NeuroidAssembly:
-    """The time bin from ``start`` to ``end``, in the unit of the data.
+    """Select the time bin from ``start`` to ``end``, in the unit of the data.
 
     Raises:
-        ValueError: there is no such bin; the message has those there are.
+        ValueError: the bin does not exist; the message lists the existing ones.
     """
     starts, ends = _borders(assembly)
     found = np.flatnonzero((np.abs(starts - start) < _TOLERANCE) & (np.abs(ends - end) < _TOLERANCE))
@@ -30,10 +30,10 @@ def select_time_bin(assembly: NeuroidAssembly, start: float, end: float) -> Neur
 
 
 def select_time(assembly: NeuroidAssembly, first: float, last: float, expected: int) -> NeuroidAssembly:
-    """The time bins that start from ``first`` to ``last``, both included, in the unit of the data.
+    """Select the time bins that start between ``first`` and ``last``, both included, in the unit of the data.
 
     Raises:
-        ValueError: they are not as many as expected, as where the data are in another unit.
+        ValueError: their number differs from ``expected``, for example because the data are in another unit.
     """
     starts, ends = _borders(assembly)
     found = np.flatnonzero((starts > first - _TOLERANCE) & (starts < last + _TOLERANCE))
@@ -46,19 +46,19 @@ def select_time(assembly: NeuroidAssembly, first: float, last: float, expected: 
 
 
 def average_time(assembly: NeuroidAssembly, start: float, end: float) -> NeuroidAssembly:
-    """The mean over ``start`` to ``end``, one time bin in place of many, each weighted by what it has of it.
+    """Average over ``start`` to ``end`` into one time bin, each bin weighted by its overlap with that interval.
 
     Raises:
-        ValueError: the data do not cover it.
+        ValueError: the data do not cover the interval.
     """
     return align_time(_floating(assembly), [(start, end)]).isel(time_bin=0)
 
 
 def average_time_in_steps(assembly: NeuroidAssembly, width: float) -> NeuroidAssembly:
-    """Time bins of one width from 0 ms on, the last of them before the last ``width`` ms of the data, as Brain-Score.
+    """Average into bins of one width that start from 0 ms to before the data's last ``width`` ms, as in Brain-Score.
 
     Raises:
-        ValueError: the data do not cover them, or are too short for one.
+        ValueError: the data do not cover the bins, or are too short for one.
     """
     _, ends = _borders(assembly)
     starts = np.arange(0, ends.max() - width, width)
@@ -68,19 +68,19 @@ def average_time_in_steps(assembly: NeuroidAssembly, width: float) -> NeuroidAss
 
 
 def at_time(assembly: NeuroidAssembly, start: float, end: float) -> NeuroidAssembly:
-    """Say that all responses are of one time bin, for recordings without a course of time."""
+    """Assign one time bin to all responses, for recordings without a time course."""
     return first_time_bin(assembly).assign_coords(time_bin_start=start, time_bin_end=end)
 
 
 def flatten_timebins_into_neuroids(assembly: NeuroidAssembly) -> NeuroidAssembly:
-    """Make each neuroid in each time bin a neuroid, of one time bin from the first start to the last end.
+    """Turn each neuroid in each time bin into a neuroid of its own, with one time bin from first start to last end.
 
     Args:
         assembly: dims presentation, neuroid and time_bin, with ``time_bin_start`` and ``time_bin_end``.
 
     Returns:
-        Dims (presentation, neuroid, time_bin), the last of length one. Neuroids are in the order of neuroids, then of
-        time; their ``neuroid_id`` is ``"id@start"``, the one they had is the coordinate ``recording_site``.
+        Dims (presentation, neuroid, time_bin), the last of length one. Neuroids are ordered by original neuroid, then
+        by time. Their ``neuroid_id`` is ``"id@start"``; the original id is the coordinate ``recording_site``.
 
     Raises:
         ValueError: a coordinate or dimension is missing.
@@ -97,7 +97,7 @@ def flatten_timebins_into_neuroids(assembly: NeuroidAssembly) -> NeuroidAssembly
     sites = coordinate(assembly, "neuroid_id", "neuroid", "the assembly")
     assembly = assembly.transpose("presentation", "neuroid", "time_bin")
     bins = len(starts)
-    # One time bin, with each neuroid as often as there were bins, and then the values where they belong.
+    # Take one time bin, repeat each neuroid once per bin, then fill in the values.
     flat = assembly.isel(time_bin=[0], neuroid=np.repeat(np.arange(len(sites)), bins))
     flat = flat.copy(data=np.asarray(assembly.values).reshape(len(assembly), -1, 1))
     ids = [f"{site}@{start:g}" for site in sites for start in starts]
@@ -111,13 +111,13 @@ def flatten_timebins_into_neuroids(assembly: NeuroidAssembly) -> NeuroidAssembly
 
 
 def seconds_to_ms(assembly: NeuroidAssembly) -> NeuroidAssembly:
-    """Time bins that are in seconds, in ms, as models have them."""
+    """Convert time bins from seconds to ms, the unit of models."""
     ms = {f"time_bin_{side}": np.round(assembly[f"time_bin_{side}"] * 1000.0, 3) for side in ("start", "end")}
     return assembly.assign_coords(ms)
 
 
 def _floating(assembly: NeuroidAssembly) -> NeuroidAssembly:
-    """Counts of spikes as floating numbers, of which there can be a mean."""
+    """Spike counts as floating-point numbers, so that they can be averaged."""
     return assembly if assembly.dtype.kind == "f" else assembly.astype(float)
 
 

@@ -1,1 +1,1 @@
-"""The tables of benchmarks and of the publications that they cite."""
+"""Tables of benchmarks and of the publications that they cite."""

@@ -1,4 +1,4 @@
-"""The publications that benchmarks cite, by the keys of their BibTeX entries."""
+"""Publications that benchmarks cite, by BibTeX key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def publication(key: str) -> str:
     """The BibTeX entry of a key, from ``publications.bib`` here or in the folder of a family.
 
     Raises:
-        KeyError: there is none.
+        KeyError: the key is unknown.
 
     Example:
         >>> publication("hermann2020origins").splitlines()[0]
@@ -28,10 +28,10 @@ def publication(key: str) -> str:
 
 @cache
 def publications_in(folder: str) -> str:
-    """The BibTeX entries that stand in the code of a plugin, which is not run for it; "" if there are none.
+    """BibTeX entries found in a plugin's code, which is parsed but not run; "" if there are none.
 
     Args:
-        folder: the plugin's. One without entries has them where its data are registered, in Brain-Score's layout.
+        folder: the plugin's folder. If it has no entries, the plugin's data folder in Brain-Score's layout is searched.
     """
     of_data = Path(folder).parent.with_name("data") / Path(folder).name
     return "\n\n".join(_entries_in(Path(folder)) or _entries_in(of_data))
@@ -41,7 +41,7 @@ def _entries_in(folder: Path) -> list[str]:
     found: dict[str, None] = {}
     for path in sorted(path for path in folder.rglob("*.py") if path.is_file() and "test" not in path.stem):
         try:
-            with warnings.catch_warnings(action="ignore"):  # of the plugin's code
+            with warnings.catch_warnings(action="ignore"):  # warnings of the plugin's code
                 nodes = ast.walk(ast.parse(path.read_bytes()))
         except (OSError, SyntaxError, ValueError, RecursionError):
             continue

@@ -1,4 +1,4 @@
-"""The row of a benchmark: all that is known of it without building it."""
+"""The row of a benchmark: the facts known without building it."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ from bsjax.benchmarks.rows.publications import publication, publications_in
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkRow:
-    """What is known of a benchmark before it is built; nothing is loaded to read it.
+    """The facts known about a benchmark before it is built; reading them loads no data.
 
     Attributes:
         identifier: unique name.
-        summary: a line for lists.
-        version: as in Brain-Score; None where nobody states it, as of plugins, which are not run for it.
-        parent: what the benchmark is averaged under.
-        kind: of comparison, e.g. "neural", "rsa", "behavioural", "engineering".
-        region: where a model is recorded from; "" for behaviour.
-        modality: "electrophysiology", "fMRI", "EEG", "behaviour", "simulation", or "none": nothing was measured.
+        summary: one line for lists.
+        version: as in Brain-Score; None if unknown, as for plugins, which are not run for this.
+        parent: the node under which the benchmark is averaged.
+        kind: kind of comparison, e.g. "neural", "rsa", "behavioural", "engineering".
+        region: the region that a model is recorded from; "" for behaviour.
+        modality: "electrophysiology", "fMRI", "EEG", "behaviour", "simulation", or "none" without measurements.
         species: "macaque", "human", or "none".
         about: what was measured, in a few words.
-        data: data sets, or stimulus sets where nothing was measured, as ``load_dataset`` or ``load_stimulus_set`` knows
-            them.
-        stimuli, fitting_stimuli: the stimulus sets that are looked at and learned from, where others than the data's.
-        citation: keys of the publications.
-        metric: as for ``load_metric``, or in a word.
-        ceiling: as for ``load_ceiling``, or in a word; a number that is known.
+        data: names of the data sets for ``load_dataset``, or of stimulus sets for ``load_stimulus_set`` if nothing was
+            measured.
+        stimuli, fitting_stimuli: stimulus sets to look at and to learn from, if they differ from the data's.
+        citation: BibTeX keys of the publications.
+        metric: name for ``load_metric``, or a word.
+        ceiling: name for ``load_ceiling``, or a word; or a known number.
         normalisation: name of a function of :mod:`bsjax.labelled.normalise`; "" for none.
-        visual_degrees: width of the stimuli; None where each fills the model's field, or its set says its size.
-        number_of_trials: how often a model sees each stimulus.
-        time_bins: in ms; empty for those of the data.
-        needs: the arguments without which there is no score, e.g. "data".
+        visual_degrees: width of the stimuli; None if each fills the model's field of view, or the stimulus set states
+            its size.
+        number_of_trials: number of presentations of each stimulus.
+        time_bins: time bins in ms; empty for those of the data.
+        needs: arguments required for a score, e.g. "data".
         with_data: whether it needs neither a download nor an argument.
-        plugin: the folder of the plugin that it comes from; "" for those of bsjax.
-        builder: what builds it, ``"package.module:function"``; it is called with the row.
-        settings: what only its builder reads.
+        plugin: folder of the plugin that provides it; "" for benchmarks of bsjax.
+        builder: the function that builds it, ``"package.module:function"``, called with the row.
+        settings: settings that only its builder reads.
 
     Example:
         >>> from bsjax.benchmarks import benchmark_row
@@ -73,21 +74,21 @@ class BenchmarkRow:
 
     @property
     def bibtex(self) -> str:
-        """The publications; of a plugin, those that stand in its code."""
+        """The publications; for a plugin, the entries found in its code."""
         if self.plugin:
             return publications_in(self.plugin)
         return "\n\n".join(map(publication, self.citation))
 
     @property
     def access(self) -> dict[str, str]:
-        """Who may read each data set and stimulus set, in the words of ``bsjax.data.catalogue.published.ACCESS``."""
+        """Who may read each data set and stimulus set, in the terms of ``bsjax.data.catalogue.published.ACCESS``."""
         from bsjax.data.catalogue.registry import access_of
 
         names = dict.fromkeys([*self.data, self.stimuli, self.fitting_stimuli])
         return {name: "public" if self.with_data else access_of(name) for name in names if name}
 
     def arguments(self, *more: str) -> dict[str, Any]:
-        """What the classes of benchmarks take from a row under the row's own names, and ``more`` of it.
+        """The fields that benchmark classes take as arguments of the same name, and the fields ``more``.
 
         Example:
             >>> from bsjax.benchmarks import benchmark_row

@@ -1,16 +1,16 @@
-"""The tables of benchmarks: ``*.toml`` here, and ``rows.toml`` of each family with code of its own.
+"""The tables of benchmarks: ``*.toml`` in this folder, and ``rows.toml`` of each family with code of its own.
 
-A table has families, ``[[family]]``, whose fields are shared by their rows, ``[[family.row]]``, which may say them
-anew; ``[defaults]`` are shared by all. The fields are those of :class:`~bsjax.benchmarks.rows.row.BenchmarkRow`; all
-others become its ``settings``. Beside them:
+A table has families, ``[[family]]``, whose fields apply to all their rows, ``[[family.row]]``; a row may override them.
+``[defaults]`` apply to all families. The fields are those of :class:`~bsjax.benchmarks.rows.row.BenchmarkRow`; all
+others become its ``settings``. Two more fields make several rows:
 
-- ``vary = {name = [...], ...}``: a row for each combination of these values;
-- ``each = [{name = ..., ...}, ...]``: a row for each of these sets of values.
+- ``vary = {name = [...], ...}``: one row for each combination of these values;
+- ``each = [{name = ..., ...}, ...]``: one row for each of these sets of values.
 
-``{name}`` in a text stands for the value; a text that is nothing else is replaced by the value as it is. ``[names]`` of
-the table are known in all rows. ``{subject}`` is filled in when the benchmark of a subject is built.
+``{name}`` in a text is replaced by the value; a text that consists of it alone becomes the value itself. The table's
+``[names]`` are available in all rows. ``{subject}`` is filled in when the benchmark of a subject is built.
 
-Reading them loads neither xarray nor JAX, so that benchmarks can be listed at once.
+Reading the tables loads neither xarray nor JAX, so that listing benchmarks is fast.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _BEHAVIOUR = ("behavioural", "engineering")
 
 @cache
 def builtin_rows() -> dict[str, BenchmarkRow]:
-    """The rows of all benchmarks that come with bsjax, by identifier, in the order of the tables.
+    """The rows of all benchmarks that ship with bsjax, by identifier, in the order of the tables.
 
     Raises:
-        ValueError: one identifier for two rows.
+        ValueError: two rows have the same identifier.
 
     Example:
         >>> row = builtin_rows()["Papale2025.V4-ridge"]
@@ -60,11 +60,11 @@ def read_rows(path: Path, package: str) -> Iterator[BenchmarkRow]:
     """The rows of one table.
 
     Args:
-        path: of the table.
-        package: the names of its builders are relative to.
+        path: file of the table.
+        package: package that the names of builders are relative to.
 
     Raises:
-        ValueError: a row without an identifier, or with a name in braces that stands for nothing.
+        ValueError: a row lacks an identifier, or a name in braces has no value.
     """
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     for family in table["family"]:
@@ -82,7 +82,7 @@ def read_rows(path: Path, package: str) -> Iterator[BenchmarkRow]:
 
 
 def filled_for(value: Any, subject: str) -> Any:
-    """A value of a row with the name of a subject filled in.
+    """A row's value with the subject's name filled in.
 
     Example:
         >>> filled_for((("assign_subject", "{subject}"),), "sub-01")
@@ -111,7 +111,7 @@ def _row(written: dict[str, Any], known: Mapping[str, Any], words: Mapping[str, 
 
 
 def _filled(value: Any, names: Mapping[str, Any]) -> Any:
-    """Texts with the names filled in, at any depth; lists become tuples."""
+    """Texts with names filled in, at any depth; lists become tuples."""
     if isinstance(value, str):
         whole = value[1:-1] if value.startswith("{") and value.endswith("}") else ""
         return _filled(names[whole], {}) if whole in names and whole not in _LATER else value.format_map(names)

@@ -1,1 +1,1 @@
-"""Activations models as plugins make them: functions of preprocessed images, and wrappers of networks."""
+"""Activations models as defined in plugins: functions of preprocessed images, and wrappers of networks."""

@@ -1,4 +1,4 @@
-"""Activations models made of a function: preprocessed images and names of layers -> their activations."""
+"""Activations models made from a function of preprocessed images and layer names."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _LOGITS = "logits"
 
 
 class Defaults:
-    """What is not given."""
+    """Default values of arguments."""
 
     batch_size = 64
 
 
 GetActivations = Callable[[Any, list[str]], Mapping[str, Any]]
 
-# Of the reference's extractor; what they do is done for all of its callers at once here.
+# Methods of the reference's extractor that are not called here, because their work is done elsewhere for all callers.
 _NOT_CALLED = (
     *("_from_paths", "_from_paths_stored", "_reduce_paths", "_expand_paths", "_get_activations_batched"),
     *("_get_batch_activations", "_pad", "_unpad", "_package", "_package_layer"),
@@ -41,11 +41,11 @@ _movements: ContextVar[Microsaccades | None] = ContextVar("movements", default=N
 
 
 class CalledNetwork:
-    """A function as a network: what it gives for a batch and some layers.
+    """A network made from a function that returns the activations of a batch in given layers.
 
     Args:
         get_activations: the function.
-        known: names of the layers there are, for listings.
+        known: function that returns the names of the layers, for listings.
     """
 
     channels_last = False
@@ -60,7 +60,7 @@ class CalledNetwork:
         self.hooks: Hooks = {}
 
     def shapes(self, batch: Batch) -> Mapping[str, tuple[int, ...]]:
-        """Shapes of the layers, each found by asking for it."""
+        """Shapes of the layers, each determined by recording it."""
         return _Shapes(lambda layers: self._shapes_of(layers, batch), self._known)
 
     def run(self, batch: Batch, layers: Sequence[str]) -> dict[str, np.ndarray]:
@@ -69,7 +69,7 @@ class CalledNetwork:
         return {layer: np.asarray(output) for layer, output in through(self.hooks, found).items()}
 
     def _taken(self, batch: Batch) -> Any:
-        """What the function takes for a batch."""
+        """The batch in the form that the function takes."""
         return [str(each) for each in batch] if batch.dtype.kind == "U" else batch
 
     def _shapes_of(self, layers: Sequence[str], batch: Batch) -> dict[str, tuple[int, ...]]:
@@ -81,26 +81,26 @@ class CalledNetwork:
         return {layer: found[layer].shape for layer in layers}
 
     def digest(self, batch: Batch, version: str | None = None) -> str:
-        """The identity of the function, with all that it refers to, or else the version that vouches for it.
+        """Digest of the function and everything it refers to, or of the version that identifies it.
 
         Raises:
-            Undigestible: nothing can vouch for a part of it.
+            Undigestible: a part of it has no digest.
         """
         return identity_of(self._content(batch) if version is None else version)
 
     def look_again(self) -> None:
-        """Nothing is kept of an earlier look."""
+        """Do nothing, because earlier calls leave no state."""
 
     def _content(self, batch: Batch) -> Any:
-        """What tells the function."""
+        """The objects that identify the function."""
         return self._get_activations, tuple(self.hooks.values())
 
 
 class _Shapes(Mapping[str, tuple[int, ...]]):
-    """Shapes of layers that are found when they are looked up.
+    """Shapes of layers, determined on access.
 
-    A function may give layers that are not listed, which shows when it is asked; a listing leaves out what it fails to
-    give.
+    A function may have layers that are not listed, which only a request shows. A listing leaves out layers that the
+    function fails to return.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class _Shapes(Mapping[str, tuple[int, ...]]):
     def _listing(self) -> list[str]:
         if self._listed is None:
             known = list(self._known())
-            # All in one pass, if the function gives them so.
+            # Try all in one pass first.
             if not self._finds(known):
                 known = [layer for layer in known if layer in self._found or self._finds([layer])]
             self._listed = known
@@ -142,15 +142,16 @@ class _Shapes(Mapping[str, tuple[int, ...]]):
 
 
 class ActivationsExtractorHelper(Hooked, ExtractedActivations):
-    """An activations model made of a function, with the arguments and methods that it has in Brain-Score.
+    """An activations model made from a function, with the arguments and methods of Brain-Score's class.
 
     Args:
-        get_activations: preprocessed images and names of layers -> name -> activations, the first axis the image.
-        preprocessing: paths of images -> an array, or a list of one for each image; None hands the paths on.
-        identifier: name of the model. False, which keeps nothing on disk in Brain-Score, is the name of the function.
-        batch_size: images in a batch.
-        network: what runs a batch, if it is no more than ``get_activations``.
-        **options: further ones of :class:`~bsjax.activations.ExtractedActivations`.
+        get_activations: preprocessed images and layer names -> layer -> activations, with images along the first axis.
+        preprocessing: paths of images -> an array, or a list with one per image; with None the paths are passed on.
+        identifier: name of the model. False, which disables caching on disk as in Brain-Score, uses the function's
+            name.
+        batch_size: number of images per batch.
+        network: object that runs a batch, if it is more than ``get_activations``.
+        **options: further options of :class:`~bsjax.activations.ExtractedActivations`.
     """
 
     def __init__(
@@ -193,21 +194,21 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
         *,
         microsaccades: Microsaccades | None = None,
     ) -> NeuroidAssembly:
-        """Activations of layers, ``logits`` if none are given, for a stimulus set or paths of images.
+        """Activations of layers, by default ``logits``, for a stimulus set or paths of images.
 
-        It is :meth:`from_stimulus_set` or :meth:`from_paths`, which subclasses of plugins override.
+        Calls :meth:`from_stimulus_set` or :meth:`from_paths`, which subclasses in plugins may override.
 
         Args:
-            stimuli: what to show.
-            layers: names.
-            stimuli_identifier: nothing depends on it; what is kept is found by the content of the images.
-            number_of_trials: with variance, how often each image is shown, shifted a little each time.
+            stimuli: the stimuli.
+            layers: names of layers.
+            stimuli_identifier: ignored; the cache is keyed by the content of the images.
+            number_of_trials: with variance, number of presentations of each image, each shifted slightly.
             require_variance: whether trials must differ.
-            microsaccades: the shifts themselves, in place of the last two.
+            microsaccades: the shifts themselves, instead of the last two arguments.
 
         Raises:
-            ValueError: as of :class:`~bsjax.activations.ExtractedActivations`, or no field of view is known for trials
-                that differ.
+            ValueError: as for :class:`~bsjax.activations.ExtractedActivations`, or trials must differ and the field of
+                view is unknown.
         """
         if require_variance and microsaccades is None:
             microsaccades = Microsaccades(number_of_trials, self._field_of_view())
@@ -220,7 +221,7 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
             return self.from_paths(stimuli_paths=shown["stimulus_id"].tolist(), **named)
 
     def from_stimulus_set(self, stimulus_set: StimulusSet, layers: Any, *args: Any, **kwargs: Any) -> NeuroidAssembly:
-        """Activations for a stimulus set, with its columns; further arguments are those of :meth:`from_paths`."""
+        """Activations for a stimulus set, with its columns; further arguments are passed to :meth:`from_paths`."""
         shown = through(self._stimulus_set_hooks, stimulus_set)
         if not self._has_own_paths:
             return self._seen(shown, layers)
@@ -239,7 +240,7 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
         stimuli_identifier: str | bool | None = None,
         require_variance: bool | None = None,
     ) -> NeuroidAssembly:
-        """Activations for paths of images, with the coordinate ``stimulus_path``; arguments are those of a call."""
+        """Activations for paths of images, with the coordinate ``stimulus_path``; arguments as for ``__call__``."""
         return self._seen(as_stimulus_set(stimuli_paths), layers).rename({"stimulus_id": "stimulus_path"})
 
     def _seen(self, stimuli: StimulusSet, layers: Any) -> NeuroidAssembly:
@@ -252,11 +253,11 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
         return type(self).from_paths is not ActivationsExtractorHelper.from_paths
 
     def set_visual_degrees(self, visual_degrees: float) -> None:
-        """The width of the field of view, which says how far an image is shifted where trials differ."""
+        """Set the width of the field of view, which determines the size of image shifts when trials differ."""
         self._visual_degrees = visual_degrees
 
     def insert_attrs(self, wrapper: Any) -> None:
-        """Give a wrapper the methods that plugins call on it, and those of an activations model that it has not."""
+        """Give a wrapper the methods that plugins call on it, and those of an activations model that it lacks."""
         if not hasattr(wrapper, "layers"):
             wrapper.layers = self.layers
         for name in (
@@ -278,21 +279,21 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
 
 
 class Wrapper:
-    """The base of wrappers of networks: what is not theirs is their extractor's.
+    """Base class of wrappers of networks; attributes it lacks are those of its extractor.
 
-    A subclass makes ``_extractor`` in its ``__init__``.
+    A subclass sets ``_extractor`` in its ``__init__``.
     """
 
     _extractor: ActivationsExtractorHelper
 
     @staticmethod
     def _network(get_activations: GetActivations) -> CalledNetwork:
-        """What runs ``get_activations`` of the wrapper."""
+        """The network that runs the wrapper's ``get_activations``."""
         return CalledNetwork(get_activations)
 
     @property
     def by_layer(self) -> Any:
-        """Layer after layer, as of the extractor; None where a call is the plugin's own."""
+        """Layer-by-layer extraction of the extractor; None if the plugin overrides the call."""
         own = type(self).__call__ is not Wrapper.__call__ or self._extractor._has_own_paths
         return None if own or self._extractor._stimulus_set_hooks else self._extractor.by_layer
 
@@ -316,6 +317,6 @@ class Wrapper:
 
 
 def disable_activation_caching(wrapper: Any) -> Any:
-    """The wrapper, whose activations are not kept."""
+    """The wrapper, with its cache of activations disabled."""
     wrapper._extractor = wrapper._extractor.with_options(cache=None)
     return wrapper

@@ -1,4 +1,4 @@
-"""Images from files, and the preprocessing that most published models have."""
+"""Images from files, and the preprocessing of most published models."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _HALF = (0.5, 0.5, 0.5)
 
 
 def load_image(image_filepath: str | Path) -> Image.Image:
-    """An image in RGB.
+    """Read an image in RGB.
 
     Raises:
-        FileNotFoundError, ValueError: it is not there, or cannot be read.
+        FileNotFoundError, ValueError: the file is missing or cannot be read.
     """
     return Image.fromarray(decoded(image_filepath))
 
 
 def load_images(image_filepaths: Sequence[str | Path]) -> list[Image.Image]:
-    """Images in RGB; errors are those of :func:`load_image`."""
+    """Read images in RGB; errors are those of :func:`load_image`."""
     return [load_image(path) for path in image_filepaths]
 
 
 def load_preprocess_images(image_filepaths: Sequence[str | Path], image_size: int, **kwargs: Any) -> np.ndarray:
-    """Images of files, preprocessed; arguments are those of :func:`preprocess_images`."""
+    """Read and preprocess images; arguments are those of :func:`preprocess_images`."""
     return preprocess_images(load_images(image_filepaths), image_size, **kwargs)
 
 
@@ -49,19 +49,19 @@ def preprocess_images(
     preprocess_type: str = "imagenet",
     **ignored: Any,
 ) -> np.ndarray:
-    """Images as most networks take them, float32 ``(images, 3, image_size, image_size)``.
+    """Preprocess images as most networks expect, float32 ``(images, 3, image_size, image_size)``.
 
     Args:
-        images: in RGB.
+        images: images in RGB.
         image_size: side of the square.
-        normalize_mean: subtracted from each channel, in units of [0, 1].
-        normalize_std: each channel is divided by it.
-        preprocess_type: ``"imagenet"``: resized to the square, whatever their proportions. ``"inception"``: their
-            shorter side to 256/224 of the square, of which the centre is taken, with a mean and deviation of 0.5.
-        **ignored: as in Brain-Score, which takes any.
+        normalize_mean: mean to subtract from each channel, for values in [0, 1].
+        normalize_std: standard deviation to divide each channel by.
+        preprocess_type: ``"imagenet"``: resize to the square, ignoring proportions. ``"inception"``: resize the shorter
+            side to 256/224 of the square and crop the centre, with mean and standard deviation 0.5.
+        **ignored: other arguments, ignored as in Brain-Score.
 
     Raises:
-        ValueError: another type.
+        ValueError: ``preprocess_type`` is unknown.
 
     Example:
         >>> preprocess_images([Image.new("RGB", (30, 20))], 8, preprocess_type="inception")[0, :, 0, 0].tolist()
@@ -78,23 +78,23 @@ def preprocess_images(
 
 
 def torchvision_preprocess_input(image_size: int, **kwargs: Any) -> Callable[[Image.Image], Any]:
-    """What makes a batch of one of an image, a torch tensor; arguments are those of :func:`preprocess_images`."""
+    """A function that turns an image into a batch of one as a torch tensor; arguments as :func:`preprocess_images`."""
     from_numpy = import_extra("torch", "torch").from_numpy
     return lambda image: from_numpy(preprocess_images([image], image_size, **kwargs))
 
 
 def torchvision_preprocess(**kwargs: Any) -> Callable[[Image.Image], Any]:
-    """The same without a change of size, of square images."""
+    """As :func:`torchvision_preprocess_input`, without resizing, for square images."""
     from_numpy = import_extra("torch", "torch").from_numpy
     return lambda image: from_numpy(preprocess_images([image], image.size[0], **kwargs))
 
 
 @dataclass(frozen=True)
 class OfFiles:
-    """A preprocessing of a plugin, which takes the paths of images, for the extraction.
+    """A plugin's preprocessing of image paths, in the form that the extraction uses.
 
     Attributes:
-        function: paths -> an array, or a list of arrays or tensors, one an image. None gives the paths on.
+        function: paths -> an array, or a list of arrays or tensors, one per image. With None, the paths are passed on.
     """
 
     function: Callable[[list[str]], Any] | None
@@ -105,11 +105,11 @@ class OfFiles:
         return str(_gray_image())
 
     def load(self, item: Item) -> str:
-        """What the function takes for an item."""
+        """The path of an item, which the function takes."""
         return str(item.path)
 
     def __call__(self, paths: Sequence[str]) -> np.ndarray:
-        """The images of a batch."""
+        """The preprocessed images of a batch."""
         made = list(paths) if self.function is None else self.function(list(paths))
         if isinstance(made, (list, tuple)):
             made = np.stack([_on_host(each) for each in made])

@@ -18,7 +18,7 @@ _LOGITS = "logits"
 
 
 def load_image(image_filepath: str, image_size: int) -> np.ndarray:
-    """An image in a square, float32 ``(image_size, image_size, 3)``, values 0 to 255; each pixel is the nearest one.
+    """Read an image into a square, float32 ``(image_size, image_size, 3)``, values 0 to 255, by nearest neighbour.
 
     Raises:
         ImportError: Keras is not installed.
@@ -28,26 +28,26 @@ def load_image(image_filepath: str, image_size: int) -> np.ndarray:
 
 
 def load_images(image_filepaths: Sequence[str], image_size: int) -> np.ndarray:
-    """Images in a square, see :func:`load_image`."""
+    """Read images into squares, see :func:`load_image`."""
     return np.array([load_image(path, image_size) for path in image_filepaths])
 
 
 def preprocess(image_filepaths: Sequence[str], image_size: int, *args: Any, **kwargs: Any) -> np.ndarray:
-    """Images in a square, after ``preprocess_input`` of Keras's networks for ImageNet, whose arguments follow."""
+    """Read images into squares and apply ``preprocess_input`` of Keras's ImageNet networks, with its arguments."""
     preprocess_input = import_extra("keras.applications.imagenet_utils", "keras").preprocess_input
     return preprocess_input(load_images(image_filepaths, image_size), *args, **kwargs)
 
 
 class KerasWrapper(Wrapper):
-    """A Keras model, built layer by layer, as an activations model.
+    """A Keras model as an activations model.
 
-    Layers have their names in the model; ``logits`` is the last one. It runs on the backend that Keras has.
+    Layers have their names in the model; ``logits`` is the last one. The model runs on Keras's current backend.
 
     Args:
-        model: a functional ``keras.Model``, or a ``keras.Sequential`` that knows its input.
+        model: a functional ``keras.Model``, or a ``keras.Sequential`` with a known input.
         preprocessing: paths of images -> array.
-        identifier: name of the model; its name in Keras if not given.
-        batch_size: images in a batch.
+        identifier: name of the model; by default its name in Keras.
+        batch_size: number of images per batch.
 
     Raises:
         ImportError: Keras is not installed.
@@ -77,7 +77,7 @@ class KerasWrapper(Wrapper):
         names = tuple(layer_names)
         if names not in self._recorders:
             outputs = [self._layer(name).output for name in names]
-            # Of a layer with several outputs, the first.
+            # For a layer with several outputs, use the first.
             firsts = [each[0] if isinstance(each, (list, tuple)) else each for each in outputs]
             self._recorders[names] = keras.Model(self._model.inputs, firsts)
         found = self._recorders[names].predict_on_batch(np.asarray(images))
@@ -109,11 +109,11 @@ class _KerasNetwork(CalledNetwork):
         return [*(layer.name for layer in self._wrapper._model.layers), _LOGITS]
 
     def shapes(self, batch: Batch) -> Mapping[str, tuple[int, ...]]:
-        """Shapes of the layers, from one pass."""
+        """Shapes of the layers, from a single pass."""
         return {layer: output.shape for layer, output in self.run(batch, [*self._names()]).items()}
 
     def _content(self, batch: Batch) -> Any:
-        """The structure and the weights, and the wrapper's code."""
+        """The structure, the weights, and the wrapper's code."""
         keras, model = import_extra("keras", "keras"), self._wrapper._model
         weights = [keras.ops.convert_to_numpy(weight.value) for weight in model.weights]
         settings = keras.__version__, keras.backend.backend(), str(keras.mixed_precision.dtype_policy().name)
@@ -127,10 +127,10 @@ class TensorflowWrapper(Wrapper):
 
     Args:
         identifier: name of the model.
-        inputs: the placeholder of the paths of images.
-        endpoints: name of a layer -> tensor; ``logits`` is the last, where none is called so.
-        session: runs the graph; a new one if not given.
-        *args, **kwargs: of :class:`ActivationsExtractorHelper`, such as ``batch_size``.
+        inputs: the placeholder for the paths of images.
+        endpoints: layer name -> tensor; ``logits`` is the last one, unless a layer has that name.
+        session: session that runs the graph; by default a new one.
+        *args, **kwargs: arguments of :class:`ActivationsExtractorHelper`, such as ``batch_size``.
 
     Raises:
         ImportError: TensorFlow is not installed.
@@ -152,7 +152,7 @@ class TensorflowWrapper(Wrapper):
         self._session = session or tensorflow.compat.v1.Session()
         known = {**self._endpoints, _LOGITS: None}
         network = CalledNetwork(self.get_activations, lambda: known)
-        # Nothing vouches for what a session holds, so that nothing is kept.
+        # The content of a session has no digest, so nothing is cached.
         options = {"cache": None, **kwargs}
         self._extractor = ActivationsExtractorHelper(
             self.get_activations, None, identifier, *args, network=network, **options

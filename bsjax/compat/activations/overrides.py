@@ -1,4 +1,4 @@
-"""What a plugin's wrapper has of its own, beside what bsjax's class does."""
+"""Detection of a plugin's own code in its wrappers of networks."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from bsjax.core.identity.code import BSJAX, named
 
 
 def overrides_of(wrapper: Any, apart: Collection[str]) -> dict[str, Any]:
-    """What decides what a wrapper of a plugin does, and is not bsjax's: its class, and what it holds.
+    """The parts of a wrapper that affect its behaviour and come from the plugin: its class and attributes.
 
-    What a wrapper without code of its own holds, such as the size of its images for others to read, decides nothing.
+    Attributes of a wrapper without code of its own, such as an image size for others to read, have no effect.
 
     Args:
-        wrapper: of one of bsjax's classes, or of a subclass.
-        apart: attributes that are told otherwise.
+        wrapper: an instance of a bsjax class or of a subclass.
+        apart: names of attributes that are identified elsewhere.
     """
-    extractor = wrapper._extractor  # whose methods the wrapper holds
+    extractor = wrapper._extractor  # the wrapper holds methods of it
     held = {
         name: value
         for name, value in vars(wrapper).items()

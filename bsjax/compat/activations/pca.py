@@ -1,4 +1,4 @@
-"""Principal components of layers, fitted on ImageNet, under the name that they have for plugins."""
+"""Principal components of layers, fitted on ImageNet, under the name known to plugins."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _CLASSES, _PER_CLASS = 1000, 50
 
 
 class PCAHandle:
-    """Takes the components away again, for good or for a time.
+    """Handle that removes the reduction to components, permanently or temporarily.
 
     Args:
-        extractor: whose layers are reduced.
-        reducer: what reduces them.
+        extractor: the extractor whose layers are reduced.
+        reducer: the reducer.
     """
 
     def __init__(self, extractor: ActivationsExtractorHelper, reducer: PCA) -> None:
@@ -31,34 +31,34 @@ class PCAHandle:
         self.enable()
 
     def remove(self) -> PCA:
-        """Answer with the layers themselves; gives the reducer."""
+        """Return the unreduced layers from now on; returns the reducer."""
         self._extractor._options = self._extractor._options.changed({"reducer": None})
         return self._reducer
 
     def disable(self) -> None:
-        """Answer with the layers themselves until it is enabled."""
+        """Return the unreduced layers until the handle is enabled."""
         self.remove()
 
     def enable(self) -> None:
-        """Answer with the components."""
+        """Return the components from now on."""
         self._extractor._options = self._extractor._options.changed({"reducer": self._reducer})
 
 
 class LayerPCA:
-    """Answers of a wrapper in principal components of each layer, see :class:`bsjax.activations.PCA`.
+    """Reduction of each layer of a wrapper to principal components, see :class:`bsjax.activations.PCA`.
 
-    They are fitted on as many images as there are components, spread over the classes of ImageNet's validation set, in
-    the file ``$MT_IMAGENET_PATH`` (``~/.model-tools/imagenet2012.hdf5``), which has them, sorted by class, as
+    They are fitted on as many images as there are components, spread over the classes of ImageNet's validation set. The
+    file ``$MT_IMAGENET_PATH`` (``~/.model-tools/imagenet2012.hdf5``) must hold the images, sorted by class, as
     ``val/images``.
     """
 
     @classmethod
     def hook(cls, activations_extractor: Any, n_components: int) -> PCAHandle:
-        """From now on a wrapper of a network that sees images answers with components.
+        """Make a wrapper of an image network return components from now on.
 
         Raises:
-            ValueError: it does so already, or sees videos; or there are not as many images.
-            FileNotFoundError: the file of the images is not there.
+            ValueError: the wrapper is already reduced, or takes videos; or there are not enough images.
+            FileNotFoundError: the file of the images is missing.
         """
         extractor = _extractor_of(activations_extractor)
         if not isinstance(extractor, ActivationsExtractorHelper):
@@ -69,7 +69,7 @@ class LayerPCA:
 
     @classmethod
     def is_hooked(cls, activations_extractor: Any) -> bool:
-        """Whether a wrapper answers with components."""
+        """Whether a wrapper returns components."""
         extractor = _extractor_of(activations_extractor)
         return isinstance(extractor, ActivationsExtractorHelper) and isinstance(extractor._options.reducer, PCA)
 
@@ -79,7 +79,7 @@ def _extractor_of(wrapper: Any) -> Any:
 
 
 def _imagenet(n: int) -> StimulusSet:
-    """Images of the file, which become files of their own beside it."""
+    """Images of the HDF5 file, extracted to files next to it."""
     if not 2 <= n <= _CLASSES * _PER_CLASS:
         raise ValueError(f"components are fitted on as many images, 2 to {_CLASSES * _PER_CLASS}, got {n}")
     home = Path(os.environ.get("MT_HOME") or "~/.model-tools")

@@ -1,4 +1,4 @@
-"""Wrappers of torch modules, which published plugins subclass."""
+"""Wrappers of torch modules, for subclasses in published plugins."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 class PytorchWrapper(Wrapper, ModuleWrapper):
     """A torch module as an activations model.
 
-    A subclass may have ways of its own to call the module (``get_activations``), to find a layer (``get_layer``,
-    ``_output_layer``) and to record it (``register_hook``, ``_tensor_to_numpy``).
+    A subclass may override how the module is called (``get_activations``), how a layer is found (``get_layer``,
+    ``_output_layer``) and how it is recorded (``register_hook``, ``_tensor_to_numpy``).
 
     Args:
-        model: the module. It is moved to a GPU, if there is one.
+        model: the module. It is moved to a GPU if there is one.
         preprocessing: paths of images -> array.
-        identifier: name of the model; that of its class if not given.
-        forward_kwargs: keyword arguments of the module beside the images.
-        *args, **kwargs: of :class:`ActivationsExtractorHelper`, such as ``batch_size``.
+        identifier: name of the model; by default that of its class.
+        forward_kwargs: keyword arguments of the module in addition to the images.
+        *args, **kwargs: arguments of :class:`ActivationsExtractorHelper`, such as ``batch_size``.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class PytorchWrapper(Wrapper, ModuleWrapper):
         )
 
     def register_hook(self, layer: torch.nn.Module, layer_name: str, target_dict: dict[str, Any]) -> Any:
-        """Have a layer put its output into a dict when it runs; gives what takes that back."""
+        """Make a layer store its output in a dict when it runs; returns a handle that removes this hook."""
 
         def record(_module: Any, _inputs: Any, output: Any) -> None:
             target_dict[layer_name] = self._tensor_to_numpy(output)
@@ -80,7 +80,7 @@ class PytorchWrapper(Wrapper, ModuleWrapper):
 
 
 class _WrappedModule(CalledNetwork):
-    """The module of a wrapper, run as the wrapper runs it."""
+    """The module of a wrapper, run in the wrapper's way."""
 
     def __init__(self, wrapper: PytorchWrapper, get_activations: Any) -> None:
         super().__init__(get_activations, self._names)
@@ -93,7 +93,7 @@ class _WrappedModule(CalledNetwork):
         return [*(name for name, _ in self._wrapper._model.named_modules() if name), LOGITS]
 
     def shapes(self, batch: Batch) -> Mapping[str, tuple[int, ...]]:
-        """Shapes of all layers, from one pass where the wrapper runs the module as all wrappers do."""
+        """Shapes of all layers, from a single pass if the wrapper does not override how the module runs."""
         if type(self._wrapper) is not PytorchWrapper or self.hooks or batch.dtype.kind == "U":
             return super().shapes(batch)
         found = self._module.shapes(batch)
@@ -102,7 +102,7 @@ class _WrappedModule(CalledNetwork):
         return {**found, **({LOGITS: found[names[0]]} if names else {})}
 
     def _content(self, batch: Batch) -> Any:
-        """The module, its weights and code, and what the wrapper has of its own."""
+        """The module, its weights and code, and the wrapper's overrides."""
         own = overrides_of(
             self._wrapper, apart=("_model", "_device", "_default_dtype", "_extractor", "_forward_kwargs")
         )

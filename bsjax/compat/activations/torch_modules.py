@@ -1,4 +1,4 @@
-"""Torch modules in wrappers, of images or of videos: their layers by name, and what is recorded of them."""
+"""Torch modules in wrappers, for images or videos: finding layers by name and recording them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LOGITS = "logits"
 
 
 class ModuleWrapper:
-    """The base of wrappers of a torch module, beside that of wrappers of any network, which has the ``identifier``.
+    """Base class of wrappers of a torch module, used with a wrapper class that provides ``identifier``.
 
-    Subclasses of plugins may have ways of their own to find a layer (``get_layer``, ``_output_layer``) and to take its
-    output to the host (``_tensor_to_numpy``).
+    Subclasses in plugins may override how a layer is found (``get_layer``, ``_output_layer``) and how its output is
+    copied to the host (``_tensor_to_numpy``).
     """
 
     identifier: Any
@@ -36,10 +36,10 @@ class ModuleWrapper:
         return repr(self._model)
 
     def get_layer(self, layer_name: str) -> torch.nn.Module:
-        """The module of a layer, by the names of modules from the outside in; ``logits`` is the last of all.
+        """The module of a layer, by the dotted path of module names; ``logits`` is the last module.
 
         Raises:
-            ValueError: there is no such module.
+            ValueError: the module does not exist.
         """
         if layer_name == LOGITS:
             return self._output_layer()
@@ -63,7 +63,7 @@ class ModuleWrapper:
         return graph
 
     def _wrap(self, model: torch.nn.Module) -> None:
-        """Wrap a module, which is moved to a GPU, if there is one."""
+        """Wrap a module and move it to a GPU if there is one."""
         torch = import_extra("torch", "torch")
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self._default_dtype = torch.get_default_dtype()
@@ -72,12 +72,12 @@ class ModuleWrapper:
     def _recorded_layers(
         self, layer_names: Sequence[str], register: Callable[..., Any], run: Callable[[], Any]
     ) -> OrderedDict[str, Any]:
-        """Layers in the order of their computation, while something runs the module.
+        """Record layers, in the order of their computation, while a function runs the module.
 
         Args:
-            layer_names: their names.
-            register: module, name, dict -> what takes back that the module puts its output into the dict.
-            run: what runs it.
+            layer_names: names of the layers.
+            register: (module, name, dict) -> handle of a hook that makes the module store its output in the dict.
+            run: function that runs the module.
         """
         found: OrderedDict[str, Any] = OrderedDict()
         hooks = []
@@ -101,6 +101,6 @@ class ModuleWrapper:
 
     @classmethod
     def _tensor_to_numpy(cls, output: Any) -> np.ndarray:
-        # Of several, the first. A copy: what the module does to it later, such as a ReLU in place, is not the layer's.
+        # The first of several outputs. A copy, because the module may change it later, e.g. by an in-place ReLU.
         first, *_ = named_layers("", output, import_extra("torch", "torch").is_tensor).values()
         return first.detach().clone().cpu().numpy()

@@ -1,4 +1,4 @@
-"""Videos and images as the preprocessing of plugins takes them: read when their pixels are asked for."""
+"""Videos and images as passed to the preprocessing of plugins; pixels are read on request."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from bsjax.core.file_reading import reading_as
 from bsjax.data.files.images import image_size, load_image
 
 _IMAGES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
-# Times and numbers of frames come from each other by division.
+# Tolerance for times and frame numbers, which are computed from each other by division.
 _ROUNDING = 1e-6
 
 
 class Stimulus:
-    """What a model is shown."""
+    """A stimulus of a model."""
 
-    _size: Any  # (width, height), or None for that of the file
+    _size: Any  # (width, height), or None for the file's own size
 
     @staticmethod
     def is_video_path(path: str | Path) -> bool:
-        """Whether a file's name says that it is a video."""
+        """Whether a file's extension is that of a video."""
         return is_video(path)
 
     @staticmethod
     def is_image_path(path: str | Path) -> bool:
-        """Whether a file's name says that it is an image.
+        """Whether a file's extension is that of an image.
 
         Example:
             >>> Stimulus.is_image_path("dog.PNG"), Stimulus.is_image_path("film.mp4")
@@ -40,11 +40,11 @@ class Stimulus:
         return Path(path).suffix.lower() in _IMAGES
 
     def copy(self) -> Self:
-        """Another one of the same file."""
+        """A copy that refers to the same file."""
         return copy.copy(self)
 
     def set_size(self, size: tuple[int, int]) -> Self:
-        """The same with frames of another (width, height)."""
+        """A copy with another size (width, height)."""
         changed = self.copy()
         changed._size = size
         return changed
@@ -55,7 +55,7 @@ class Image(Stimulus):
 
     Args:
         path: the file.
-        size: (width, height) that it is brought to.
+        size: (width, height) to resize it to.
     """
 
     def __init__(self, path: str | Path, size: tuple[int, int]) -> None:
@@ -64,10 +64,10 @@ class Image(Stimulus):
 
     @classmethod
     def from_path(cls, path: str | Path) -> Self:
-        """An image in the size that it has.
+        """An image in its original size.
 
         Raises:
-            FileNotFoundError, ValueError: it is not there, or no image.
+            FileNotFoundError, ValueError: the file is missing or not an image.
         """
         return cls(path, image_size(path))
 
@@ -77,23 +77,23 @@ class Image(Stimulus):
         return self._size
 
     def to_numpy(self) -> np.ndarray:
-        """uint8, ``(height, width, 3)``."""
+        """The pixels: uint8, ``(height, width, 3)``."""
         return _resized(load_image(self._path), self._size)
 
     def to_pil_img(self) -> Picture.Image:
-        """The same for Pillow."""
+        """The image for Pillow."""
         return Picture.fromarray(self.to_numpy())
 
 
 class Video(Stimulus):
-    """A part of a video in a file, at a frame rate and in a size of one's own.
+    """A part of a video file, at a given frame rate and size.
 
     Args:
         path: the file.
         fps: frames per second.
-        start: of the part, in ms. Before the video begins there is its first frame.
-        end: of the part, in ms. After the video ends there is its last frame.
-        size: (width, height) that frames are brought to; their own if not given.
+        start: start of the part, in ms. Before the beginning of the video, its first frame is repeated.
+        end: end of the part, in ms. After the end of the video, its last frame is repeated.
+        size: (width, height) to resize frames to; by default their own.
 
     Example:
         >>> part = Video("film.mp4", fps=25, start=0, end=1000).set_window(200, 400).set_fps(10)
@@ -111,22 +111,22 @@ class Video(Stimulus):
 
     @staticmethod
     def from_path(path: str | Path) -> Video:
-        """A whole video as it is.
+        """A whole video with its own frame rate and size.
 
         Raises:
-            FileNotFoundError, ValueError: it is not there, or no video that can be read.
+            FileNotFoundError, ValueError: the file is missing, or not a readable video.
             ImportError: PyAV is not installed.
         """
         return Video(path, _frame_rate(path), 0, video_duration(path))
 
     @staticmethod
     def from_img_path(img_path: str | Path, duration: float, fps: float) -> Video:
-        """An image that is shown still, for some ms."""
+        """A still image, shown for a duration in ms."""
         return VideoFromImage(img_path, fps, 0, duration)
 
     @property
     def duration(self) -> float:
-        """In ms."""
+        """Duration in ms."""
         return self._end - self._start
 
     @property
@@ -136,7 +136,7 @@ class Video(Stimulus):
 
     @property
     def num_frames(self) -> int:
-        """How many whole frames there are."""
+        """Number of whole frames."""
         return int(self.duration * self.fps / 1000 + _ROUNDING)
 
     @property
@@ -145,7 +145,7 @@ class Video(Stimulus):
         return self._size or self._own_size()
 
     def set_fps(self, fps: float) -> Self:
-        """The same at another frame rate.
+        """A copy with another frame rate.
 
         Raises:
             ValueError: a frame would last longer than the video.
@@ -157,10 +157,10 @@ class Video(Stimulus):
         return changed
 
     def set_window(self, start: float, end: float, padding: str = "repeat") -> Self:
-        """A part of it, from ``start`` to ``end`` ms after its own start; it may reach beyond the video.
+        """A part from ``start`` to ``end`` ms after its own start; it may extend beyond the video.
 
         Raises:
-            ValueError: it ends before it starts, or ``padding`` is another one than ``"repeat"``.
+            ValueError: the end is before the start, or ``padding`` is not ``"repeat"``.
         """
         if end < start or padding != "repeat":
             raise ValueError(f"a window is start <= end, padded by 'repeat'; got {start}, {end}, {padding!r}")
@@ -172,7 +172,7 @@ class Video(Stimulus):
         """The frames: uint8, ``(frames, height, width, 3)``.
 
         Raises:
-            FileNotFoundError, ValueError: the file is not there, or cannot be read.
+            FileNotFoundError, ValueError: the file is missing or cannot be read.
             ImportError: PyAV is not installed.
         """
         first = self._start * self._fps / 1000
@@ -180,17 +180,17 @@ class Video(Stimulus):
         return frames if self._size is None else np.stack([_resized(frame, self._size) for frame in frames])
 
     def to_frames(self) -> list[np.ndarray]:
-        """The frames one by one."""
+        """The frames as a list."""
         return list(self.to_numpy())
 
     def to_pil_imgs(self) -> list[Picture.Image]:
-        """The same for Pillow."""
+        """The frames for Pillow."""
         return [Picture.fromarray(frame) for frame in self.to_numpy()]
 
     def _frames(self, first: float, n: int) -> np.ndarray:
         if abs(first - round(first)) < _ROUNDING:
             return load_video(self._path, self._fps, (round(first), n))
-        # Off the frames that are counted from the start of the file: each at a rate of its own that has one there.
+        # Times between the frames counted from the file's start: choose for each a rate with a frame at that time.
         times = np.maximum(np.arange(n) + first, 0) / self._fps
         numbers = [max(round(time * self._fps), 1) if time > 0 else 0 for time in times]
         rates = [number / time if number else self._fps for number, time in zip(numbers, times, strict=True)]
@@ -203,7 +203,7 @@ class Video(Stimulus):
 
 
 class VideoFromImage(Video):
-    """An image that is shown still."""
+    """A still image as a video."""
 
     def _frames(self, first: float, n: int) -> np.ndarray:
         return np.repeat(load_image(self._path)[None], n, axis=0)
@@ -224,7 +224,7 @@ def _frame_rate(path: str | Path) -> float:
 
 
 def _resized(picture: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """A picture in another (width, height): each pixel from the four about its place, as OpenCV's bilinear does."""
+    """An image resized to (width, height) from the four nearest pixels, as OpenCV's bilinear interpolation."""
     height, width = picture.shape[:2]
     wide, high = size
     if (width, height) == (wide, high):

@@ -1,1 +1,1 @@
-"""Benchmarks as plugins make them."""
+"""Benchmarks as defined in plugins."""

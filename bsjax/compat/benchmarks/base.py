@@ -1,4 +1,4 @@
-"""The base of plugins' benchmarks, and their way to bsjax."""
+"""Base classes of plugins' benchmarks, and conversions between them and bsjax's benchmarks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bsjax.labelled.score import as_score
 
 
 class Benchmark:
-    """What a benchmark has: ``identifier``, ``version``, ``parent``, ``bibtex``, ``ceiling``, and a call."""
+    """The interface of a benchmark: ``identifier``, ``version``, ``parent``, ``bibtex``, ``ceiling``, and a call."""
 
     identifier: Any
     version: Any
@@ -35,17 +35,17 @@ class Benchmark:
         raise NotImplementedError(f"{type(self).__name__} has no __call__(candidate)")
 
     def preallocate_memory(self, candidate: Any, raise_if_oom: bool = True) -> None:
-        """Nothing: what an extraction takes is known before it runs, see ``activations_model.estimate``."""
+        """Do nothing; the memory of an extraction is known before it runs, see ``activations_model.estimate``."""
 
 
 class BenchmarkBase(Benchmark):
-    """A benchmark without its experiment, which is a subclass's ``__call__``.
+    """Base class of benchmarks; a subclass defines the experiment in ``__call__``.
 
     Args:
         identifier: unique name.
-        ceiling_func: gives the ceiling; it is called once.
-        version: raised whenever scores change.
-        parent: what the benchmark is averaged under.
+        ceiling_func: function that returns the ceiling; called once.
+        version: number that rises whenever scores change.
+        parent: the node under which the benchmark is averaged.
         bibtex: publication of the data.
     """
 
@@ -71,7 +71,7 @@ class BenchmarkBase(Benchmark):
 
     @property
     def version(self) -> Any:
-        """Raised whenever scores change."""
+        """Number that rises whenever scores change."""
         return self._version
 
     @property
@@ -81,33 +81,33 @@ class BenchmarkBase(Benchmark):
 
     @cached_property
     def ceiling(self) -> Any:
-        """The ceiling, computed when it is first asked for."""
+        """The ceiling, computed on first access."""
         given = self._ceiling_func()
         plain = given is None or isinstance(given, Number)
         return score_for_plugins(as_score(given, f"the ceiling of {self.identifier!r}") if plain else given)
 
 
 class CoreBenchmarkBase(BenchmarkBase):
-    """The same with the ceiling itself in place of what gives it, as in ``brainscore_core``."""
+    """As :class:`BenchmarkBase`, but with the ceiling itself as an argument, as in ``brainscore_core``."""
 
     def __init__(self, identifier: str, ceiling: Any, version: Any, parent: str, bibtex: str | None = None) -> None:
         super().__init__(identifier, lambda: ceiling, version, parent, bibtex)
 
 
 class BenchmarkForBsjax(OfBsjax):
-    """A plugin's benchmark, whose scores are bsjax's and say what they were made from.
+    """A plugin's benchmark with bsjax's interface, whose scores are bsjax's and have provenance.
 
-    The plugin's is built when it is first needed: many load their data where they are built. What it says of itself is
-    told before, see :mod:`bsjax.compat.benchmarks.described`.
+    The plugin's benchmark is built when first needed, because many load their data when built. Its version, parent and
+    publication are found before, see :mod:`bsjax.compat.benchmarks.described`.
 
     Args:
-        identifier: that it is registered by.
-        build: makes the plugin's.
+        identifier: the identifier it is registered under.
+        build: function that builds the plugin's benchmark.
     """
 
     def __init__(self, identifier: str, build: Callable[[], Any]) -> None:
         super().__init__(identifier, lambda: score_for_bsjax(self.plugin.ceiling))
-        del self.version, self.parent, self.bibtex  # which are told when they are first asked for
+        del self.version, self.parent, self.bibtex  # determined on first access
         self._build = build
 
     @cached_property
@@ -121,7 +121,7 @@ class BenchmarkForBsjax(OfBsjax):
 
     @cached_property
     def version(self) -> int:
-        """Raised whenever scores change."""
+        """Number that rises whenever scores change."""
         version = str(self._said.version)
         if version.isdigit() and int(version):
             return int(version)
@@ -134,7 +134,7 @@ class BenchmarkForBsjax(OfBsjax):
 
     @cached_property
     def parent(self) -> str:
-        """What it is averaged under."""
+        """The node under which it is averaged."""
         return getattr(self._said, "parent", None) or ""
 
     @cached_property
@@ -143,7 +143,7 @@ class BenchmarkForBsjax(OfBsjax):
         return getattr(self._said, "bibtex", None) or ""
 
     def __call__(self, candidate: Any) -> ScoreOfBsjax:
-        """Score a model, as the plugin does."""
+        """Score a model with the plugin's benchmark."""
         start = datetime.now(UTC)
         score = self.plugin(model_for_plugins(candidate))
         score = score_for_bsjax(score, f"the score of benchmark {self.identifier!r}")
@@ -151,10 +151,10 @@ class BenchmarkForBsjax(OfBsjax):
 
 
 class BenchmarkForPlugins(Holding):
-    """A benchmark of bsjax's, whose scores are those that plugins know.
+    """A bsjax benchmark whose scores are of the class known to plugins.
 
     Args:
-        benchmark: bsjax's.
+        benchmark: the bsjax benchmark.
     """
 
     _holds = "bsjax"
@@ -170,10 +170,10 @@ class BenchmarkForPlugins(Holding):
 
 
 def explained_variance(score: Any, ceiling: Any) -> Score:
-    """Explained variance by its ceiling, see :func:`bsjax.labelled.normalise.explained_variance`."""
+    """Explained variance, normalised by the ceiling, see :func:`bsjax.labelled.normalise.explained_variance`."""
     return normalised(normalise.explained_variance, score, ceiling)
 
 
 def bound_score(score: Score) -> None:
-    """Bring a score into 0 to 1 where it is, as in Brain-Score; what it was before stays in its attributes."""
+    """Clip a score to the range 0 to 1 in place, as in Brain-Score; its attributes are unchanged."""
     score.data = score.clip(0, 1).values

@@ -1,4 +1,4 @@
-"""Checks of assemblies and scores that tests of plugins call."""
+"""Checks of assemblies and scores for the tests of plugins."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from bsjax.data import NeuroidAssembly
 
 
 def check_standard_format(assembly: Any, nans_expected: bool = False) -> None:
-    """Check recordings.
+    """Check that recordings follow the standard format.
 
     Raises:
-        ValueError: dimensions, identifiers or the stimulus set are missing, or values where none may be.
+        ValueError: dimensions, identifiers or the stimulus set are missing, or values are NaN unless expected.
     """
     if not isinstance(assembly, xr.DataArray):
         raise ValueError(f"not a NeuroidAssembly as benchmarks need it: it is a {type(assembly).__name__}")
@@ -34,22 +34,22 @@ def check_standard_format(assembly: Any, nans_expected: bool = False) -> None:
 
 
 def stimulus_identifier_is_cacheable(stimuli_identifier: str) -> bool:
-    """Whether activations for a stimulus set are kept: by the content of its images, whatever it is called."""
+    """Return True, because activations are cached by image content, whatever the name of the stimulus set."""
     return True
 
 
 def assert_stimulus_identifier_is_cacheable(stimuli_identifier: str) -> None:
-    """Nothing: activations for every stimulus set are kept, by the content of its images."""
+    """Do nothing, because activations of every stimulus set are cached by image content."""
 
 
 @dataclass
 class ValidationResult:
-    """What is wrong with the error of a score.
+    """Result of checking the error of a score.
 
     Attributes:
-        ok: whether nothing is.
-        problems: what is.
-        warnings: what may be.
+        ok: whether there are no problems.
+        problems: definite problems.
+        warnings: possible problems.
     """
 
     ok: bool
@@ -60,12 +60,12 @@ class ValidationResult:
 def validate_score_uncertainty(
     score: Any, require_raw: bool = True, allow_nan_with_reason: bool = True
 ) -> ValidationResult:
-    """Whether a score has an error that can be used.
+    """Check whether a score has a usable error.
 
     Args:
-        score: with its error in ``attrs``.
-        require_raw: whether it must keep its raw values.
-        allow_nan_with_reason: whether the error may be NaN where it says why.
+        score: the score, with its error in ``attrs``.
+        require_raw: whether it must have raw values.
+        allow_nan_with_reason: whether the error may be NaN if a reason is given.
     """
     problems, doubts = [], []
     try:
@@ -88,10 +88,10 @@ def validate_score_uncertainty(
 
 
 def assert_valid_uncertainty(score: Any, **kwargs: Any) -> None:
-    """Check the error of a score, and warn of what may be wrong with it.
+    """Check the error of a score, and warn of possible problems.
 
     Raises:
-        AssertionError: it cannot be used, as tests expect.
+        AssertionError: the error is unusable; tests expect this type.
     """
     result = validate_score_uncertainty(score, **kwargs)
     for warning in result.warnings:

@@ -1,7 +1,8 @@
-"""Version, parent and publication of a plugin's benchmark, told before its data are read.
+"""Version, parent and publication of a plugin's benchmark, determined before its data are read.
 
-Many load their data where they are built, before they say their version. The code that builds one is run until it asks
-for data, or says these things; where it asks for data first, they stand in the text of what was to be called next.
+Many benchmarks load their data when built, before they state their version. The code that builds a benchmark is
+therefore run until it states these facts or requests data. If it requests data first, the facts are read from the
+source of the calls that would follow.
 """
 
 from __future__ import annotations
@@ -21,31 +22,31 @@ _only_described: ContextVar[bool] = ContextVar("only_described", default=False)
 
 
 class Said(NamedTuple):
-    """What a benchmark says of itself, as it says it."""
+    """The facts as a benchmark states them."""
 
     version: Any = None
     parent: Any = None
     bibtex: Any = None
 
 
-class _Enough(BaseException):  # which no plugin's ``except Exception`` catches
+class _Enough(BaseException):  # not caught by a plugin's ``except Exception``
     pass
 
 
 def data_are_read() -> None:
-    """To be called before data are loaded for a plugin; ends the run of one that is only described."""
+    """Called before data are loaded for a plugin; ends the run of a benchmark that is only described."""
     if _only_described.get():
         raise _Enough
 
 
 def is_said(version: Any, parent: Any, bibtex: Any) -> None:
-    """To be called where a benchmark is made; ends the run of one that is only described."""
+    """Called when a benchmark is created; ends the run of a benchmark that is only described."""
     if _only_described.get():
         raise _Enough(Said(version, parent, bibtex))
 
 
 def described(build: Callable[[], Any]) -> Said | None:
-    """What the benchmark that a function builds says of itself, without data; None where that cannot be told.
+    """The facts stated by the benchmark that a function builds, without its data; None if they cannot be found.
 
     Example:
         >>> from bsjax.compat.benchmarks.base import BenchmarkBase
@@ -61,19 +62,19 @@ def described(build: Callable[[], Any]) -> Said | None:
             return enough.args[0]
         frames = [frame for frame, _ in walk_tb(enough.__traceback__)]
         return next((said for frame in reversed(frames) for said in _said_in(frame)), None)
-    except Exception:  # which whoever builds it is told
+    except Exception:  # reported when the benchmark is actually built
         return None
     finally:
         _only_described.reset(token)
 
 
 def _said_in(frame: FrameType) -> Iterator[Said]:
-    """What the calls in a function say that have a version, with the values of its names so far."""
+    """Facts from the calls in a function that have a version, evaluated with the current values of its names."""
     if frame.f_globals.get("__name__", "").startswith("bsjax."):
         return
     try:
         lines, start = inspect.getsourcelines(frame.f_code)
-        with warnings.catch_warnings(action="ignore"):  # of the plugin's code
+        with warnings.catch_warnings(action="ignore"):  # warnings of the plugin's code
             tree = ast.parse(Path(frame.f_code.co_filename).read_bytes())
     except (OSError, SyntaxError, ValueError):
         return
@@ -83,11 +84,11 @@ def _said_in(frame: FrameType) -> Iterator[Said]:
             if "version" in named:
                 try:
                     values = {name: _value(expression, frame) for name, expression in named.items()}
-                except Exception:  # it depends on what is only known with the data
+                except Exception:  # the value depends on the data
                     continue
                 yield Said(**values)
 
 
 def _value(expression: ast.expr, frame: FrameType) -> Any:
     code = compile(ast.Expression(expression), frame.f_code.co_filename, "eval")
-    return eval(code, frame.f_globals, frame.f_locals)  # of the plugin's code, which is being run
+    return eval(code, frame.f_globals, frame.f_locals)  # the plugin's own code, which is running anyway

@@ -1,4 +1,4 @@
-"""Means of benchmarks, one for each subject or fold, with the arguments and attributes that plugins know."""
+"""Means of benchmarks over subjects or folds, with the arguments and attributes known to plugins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WRAPPER_N_BOOTSTRAP = 200
 
 
 class _MeanBenchmark(BenchmarkBase):
-    """The mean of benchmarks of the same kind, each made, scored and released before the next."""
+    """The mean of benchmarks of the same kind, each built, scored and released before the next."""
 
     _over: str
 
@@ -44,7 +44,7 @@ class _MeanBenchmark(BenchmarkBase):
         return score
 
     def __call__(self, candidate: Any) -> Score:
-        """The mean of the scores; its error by drawing among them, and each as an attribute."""
+        """The mean of the scores, with a bootstrap error over them, and each score as an attribute."""
         scores, ceilings, raws = [], [], []
         for key in self._keys:
             child = self._factory(key)
@@ -73,9 +73,9 @@ class MultiSubjectNeuralBenchmark(_MeanBenchmark):
 
     Args:
         identifier: unique name.
-        subjects: their names.
+        subjects: names of the subjects.
         per_subject_factory: name -> benchmark.
-        peak_aggregation: nothing depends on it.
+        peak_aggregation: ignored.
     """
 
     _over = "subject"
@@ -95,9 +95,9 @@ class KFoldNeuralBenchmark(_MeanBenchmark):
 
     Args:
         identifier: unique name.
-        n_folds: how many.
+        n_folds: number of folds.
         fold_factory: number of a fold, from 0 -> benchmark.
-        peak_aggregation: nothing depends on it.
+        peak_aggregation: ignored.
     """
 
     _over = "fold"
@@ -112,21 +112,21 @@ class KFoldNeuralBenchmark(_MeanBenchmark):
 
 
 def child_raw_scalar(child_score: Any) -> float:
-    """The mean of what a score was before its ceiling; NaN where it does not say."""
+    """The mean of a score's raw values before normalisation; NaN if it has none."""
     raw = child_score.attrs.get("raw")
     return float("nan") if raw is None else float(np.mean(getattr(raw, "values", raw)))
 
 
 def release(child: Any) -> None:
-    """Let go of what a benchmark holds in memory."""
+    """Release the data that a benchmark holds in memory."""
     for name in ("_assembly", "_similarity_metric", "_ceiling_func"):
         if hasattr(child, name):
-            with contextlib.suppress(AttributeError):  # a property has nothing to let go of
+            with contextlib.suppress(AttributeError):  # a property holds no data
                 setattr(child, name, None)
 
 
 def scaled_preallocate_memory(wrapper: Any, candidate: Any, child_factory: Any, raise_if_oom: bool = True) -> None:
-    """Nothing: what an extraction takes is known before it runs, and bounded by ``--memory``."""
+    """Do nothing; the memory of an extraction is known before it runs, and bounded by ``--memory``."""
 
 
 def block_diagonal_concat(
@@ -142,11 +142,11 @@ def block_diagonal_concat(
         "nc_allrep",
     ),
 ) -> NeuroidAssembly:
-    """Recordings of subjects as blocks along a diagonal, NaN beside them.
+    """Combine recordings of subjects as blocks on the diagonal, with NaN elsewhere.
 
     Args:
-        slices: dims presentation and neuroid, one for each subject; whole numbers become float32.
-        presentation_coords, neuroid_coords: the coordinates that are kept, where all slices have them.
+        slices: dims presentation and neuroid, one for each subject; integers become float32.
+        presentation_coords, neuroid_coords: coordinates to keep, if all slices have them.
     """
     kinds = [part.dtype if part.dtype.kind == "f" else np.dtype(np.float32) for part in slices]
     rows, columns = ([part.sizes[dim] for part in slices] for dim in ("presentation", "neuroid"))

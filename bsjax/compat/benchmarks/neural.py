@@ -1,4 +1,4 @@
-"""Comparisons of a model's recordings with measured ones, with the arguments and attributes that plugins know."""
+"""Comparisons of a model's recordings with measured ones, with the arguments and attributes known to plugins."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class NeuralBenchmark(BenchmarkBase):
         assembly: responses of one region, averaged over repetitions, with ``attrs["stimulus_set"]``.
         similarity_metric: ``metric(source, target) -> Score``.
         visual_degrees: width of the stimuli.
-        number_of_trials: how often the model sees each.
-        timebins: (start, end) of the time bins in ms; those of the data if not given, or 70 to 170 if they have none.
-        **kwargs: of :class:`~bsjax.compat.benchmarks.base.BenchmarkBase`.
+        number_of_trials: number of presentations of each stimulus.
+        timebins: (start, end) of the time bins in ms; by default those of the data, or 70 to 170 if they have none.
+        **kwargs: arguments of :class:`~bsjax.compat.benchmarks.base.BenchmarkBase`.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class NeuralBenchmark(BenchmarkBase):
 
     @cached_property
     def region(self) -> str:
-        """Where to record."""
+        """The region to record."""
         return experiment.single_region(content_of(self._assembly), self.identifier)
 
     @cached_property
@@ -74,20 +74,20 @@ class NeuralBenchmark(BenchmarkBase):
 
 
 class TrainTestNeuralBenchmark(BenchmarkBase):
-    """The same with one assembly to fit a mapping to, and another to predict.
+    """As :class:`NeuralBenchmark`, with one assembly to fit a mapping to, and another to predict.
 
     Args:
         identifier: unique name.
-        ceiling_func: gives the ceiling.
-        version: raised whenever scores change.
+        ceiling_func: function that returns the ceiling.
+        version: number that rises whenever scores change.
         train_assembly, test_assembly: responses of one region.
         similarity_metric: ``metric(source_train, source_test, target_train, target_test) -> Score``.
         visual_degrees: width of the stimuli.
-        number_of_trials: how often the model sees each.
-        parent: what the benchmark is averaged under.
-        alpha_coord: coordinate of neuroids, for each value of which a mapping is fitted by itself.
-        per_voxel_ceilings: whether each neuroid is put on the scale of its own ceiling, rather than their aggregate.
-        **kwargs: of :class:`~bsjax.compat.benchmarks.base.BenchmarkBase`.
+        number_of_trials: number of presentations of each stimulus.
+        parent: the node under which the benchmark is averaged.
+        alpha_coord: coordinate of neuroids; a separate mapping is fitted for each of its values.
+        per_voxel_ceilings: whether each neuroid is normalised by its own ceiling instead of the aggregated one.
+        **kwargs: arguments of :class:`~bsjax.compat.benchmarks.base.BenchmarkBase`.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
 
     @cached_property
     def region(self) -> str:
-        """Where to record."""
+        """The region to record."""
         region = experiment.single_region(content_of(self.train_assembly), self.identifier)
         return experiment.single_region(content_of(self.test_assembly), self.identifier, region)
 
@@ -126,7 +126,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         return timebins_from_assembly(self.train_assembly)
 
     def __call__(self, candidate: Any) -> Score:
-        """Score a model; with ``alpha_coord`` the mean, and the score of each of its values as an attribute."""
+        """Score a model; with ``alpha_coord``, return the mean, with the score of each value as an attribute."""
         train, test = content_of(self.train_assembly), content_of(self.test_assembly)
         self.train_activations = _recorded(self, candidate, train.stimulus_set)
         self.test_activations = _recorded(self, candidate, test.stimulus_set)
@@ -149,7 +149,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         return mean
 
     def get_score(self, train_data: Any, test_data: Any, ceiling_values: Any, apply_ceiling: Any) -> Score:
-        """The score for some neuroids, on the scale of their ceiling."""
+        """The score of some neuroids, normalised by their ceiling."""
         raw = self._similarity_metric(
             source_train=self.train_activations,
             target_train=train_data,
@@ -160,20 +160,20 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
 
 
 class RSABenchmark(BenchmarkBase):
-    """The similarity of dissimilarity matrices, the mean over subjects, by that of subjects to each other.
+    """Similarity of dissimilarity matrices, averaged over subjects and divided by the similarity between subjects.
 
     Args:
         identifier: unique name.
-        version: raised whenever scores change.
+        version: number that rises whenever scores change.
         assembly: responses with the coordinate ``subject`` on neuroids.
-        region: what is recorded.
+        region: the region to record.
         visual_degrees: width of the stimuli.
-        number_of_trials: how often the model sees each.
+        number_of_trials: number of presentations of each stimulus.
         bibtex: publication of the data.
-        ceiler: gives the ceiling of an assembly; ``rsa_ceiling`` if not given.
-        parent: what the benchmark is averaged under; the region if not given.
-        rdm: assembly -> dissimilarity matrix.
-        similarity: of two such matrices.
+        ceiler: function from an assembly to the ceiling; by default ``rsa_ceiling``.
+        parent: the node under which the benchmark is averaged; by default the region.
+        rdm: function from an assembly to its dissimilarity matrix.
+        similarity: function from two such matrices to their similarity.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class RSABenchmark(BenchmarkBase):
 
 
 def timebins_from_assembly(assembly: Any) -> list[Any]:
-    """(start, end) of each time bin in ms; of an assembly without such a dimension its one bin."""
+    """(start, end) of each time bin in ms; a single one for an assembly without the dimension."""
     return list(experiment.timebins_from_assembly(content_of(assembly)))
 
 
@@ -234,14 +234,14 @@ def average_repetition(assembly: Any) -> Any:
 
 
 def filter_reliable_neuroids(assembly: Any, reliab_threshold: float, reliab_coord: str) -> Any:
-    """The neuroids above a threshold, see :func:`bsjax.benchmarks.filter_reliable_neuroids`."""
+    """Select neuroids above a threshold, see :func:`bsjax.benchmarks.filter_reliable_neuroids`."""
     return for_plugins(steps.filter_reliable_neuroids(for_bsjax(content_of(assembly)), reliab_threshold, reliab_coord))
 
 
 def flatten_timebins_into_neuroids(assembly: Any) -> Any:
-    """Time bins as neuroids, see :func:`bsjax.benchmarks.flatten_timebins_into_neuroids`.
+    """Turn time bins into neuroids, see :func:`bsjax.benchmarks.flatten_timebins_into_neuroids`.
 
-    The start of its time bin is the coordinate ``recording_time`` of a neuroid.
+    The coordinate ``recording_time`` of a neuroid is the start of its time bin.
     """
     assembly = content_of(assembly)
     flat = for_plugins(steps.flatten_timebins_into_neuroids(for_bsjax(assembly)))
@@ -250,26 +250,26 @@ def flatten_timebins_into_neuroids(assembly: Any) -> Any:
 
 
 def apply_keep_attrs(assembly: Any, fnc: Callable[[Any], Any]) -> Any:
-    """What a function makes of an assembly, with the assembly's attributes."""
+    """Apply a function to an assembly and keep the assembly's attributes."""
     made = fnc(assembly)
     made.attrs = assembly.attrs
     return made
 
 
 def select_with_preserved_index(assembly: Any, coord_dict: Mapping[str, Any]) -> Any:
-    """The neuroids with these values, with all their coordinates.
+    """Select the neuroids with these values, with all their coordinates.
 
     Raises:
-        KeyError: there are none.
+        KeyError: no neuroid matches.
     """
     return assembly.multisel(**coord_dict)
 
 
 def neuroid_wise_explained_var(score: Any, ceiling: Any, aggregate_func: Callable[[Any], Any] = np.mean) -> Score:
-    """The aggregate of each neuroid's squared score by its ceiling, sign(r) r²/c, of those with a positive ceiling.
+    """Aggregate the squared score of each neuroid over its ceiling, sign(r) r²/c, for neuroids with a positive ceiling.
 
     Raises:
-        ValueError: scores and ceilings are not of the same neuroids, or the score has none.
+        ValueError: scores and ceilings have different neuroids, or one of them has no values per neuroid.
     """
     raw, ceilings = score.attrs.get(_RAW), ceiling.attrs.get(_RAW, ceiling)
     if raw is None or "neuroid" not in raw.dims or "neuroid" not in ceilings.dims:
@@ -293,14 +293,14 @@ def neuroid_wise_explained_var(score: Any, ceiling: Any, aggregate_func: Callabl
 
 
 def _between_subjects(assembly: Any) -> Score:
-    """How alike subjects are to the mean of all; and to that of the others, the attribute ``lower_bound_loo``."""
+    """Similarity of subjects to the mean of all, with that to the mean of the others as ``lower_bound_loo``."""
     ceiling = MetricForPlugins(load_metric("rsa_ceiling"))(assembly)
     ceiling.attrs["lower_bound_loo"] = float(ceiling.raw.sel(bound="lower").mean())
     return ceiling
 
 
 def _recorded(benchmark: Any, candidate: Any, stimulus_set: Any) -> Any:
-    """A model's responses to stimuli; a single time bin has no dimension."""
+    """A model's responses to stimuli; a single time bin is dropped."""
     candidate.start_recording(benchmark.region, time_bins=benchmark.timebins)
     degrees = benchmark._visual_degrees
     stimuli = place_on_screen(stimulus_set, candidate.visual_degrees(), source_visual_degrees=degrees)

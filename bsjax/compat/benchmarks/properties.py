@@ -1,4 +1,4 @@
-"""Properties of single neurons, with the names and arguments that plugins know."""
+"""Single-neuron properties, with the names and arguments known to plugins."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEDIAN_SPONTANEOUS = {"V1": SPONTANEOUS}
 Numbers = NDArray[np.float64]
 
 _GRATINGS = ("position_y", "position_x", "contrast", "radius", "spatial_frequency", "orientation", "phase")
-# What a curve is smoothed with, its weights from the left to the right.
+# Kernels for smoothing a curve, with weights from left to right.
 _SMOOTHING = {
     "hanning": (0.0, 0.4, 1.0, 0.4, 0.0),
     "flat": (1.0, 1.0, 1.0, 1.0, 1.0),
@@ -37,18 +37,19 @@ _SMOOTHING = {
 
 
 class PropertiesBenchmark(BenchmarkBase):
-    """How alike a property of single neurons is distributed in a model and in a recording.
+    """Similarity of the distributions of a single-neuron property in a model and in a recording.
 
-    Units are taken and scaled as in :class:`bsjax.benchmarks.PropertiesBenchmark`; the property is the plugin's own.
+    Units are selected and scaled as in :class:`bsjax.benchmarks.PropertiesBenchmark`; the plugin defines the property.
 
     Args:
         identifier: unique name.
         assembly: the recorded properties, with ``attrs["stimulus_set"]`` and ``attrs["number_of_trials"]``.
         neuronal_property: ``(model_identifier, responses, baseline) -> properties``, responses as ``(neuroid,
             presentation)`` in spikes per second.
-        similarity_metric: compares two such assemblies.
-        timebins: the one to record in, ``[(start, end)]`` in ms.
-        **kwargs: of :class:`~bsjax.compat.benchmarks.base.BenchmarkBase`; ``ceiling_func`` takes the assembly.
+        similarity_metric: metric of two such assemblies.
+        timebins: the single time bin to record in, ``[(start, end)]`` in ms.
+        **kwargs: arguments of :class:`~bsjax.compat.benchmarks.base.BenchmarkBase`; ``ceiling_func`` takes the
+            assembly.
     """
 
     def __init__(
@@ -68,12 +69,12 @@ class PropertiesBenchmark(BenchmarkBase):
 
     @cached_property
     def region(self) -> str:
-        """Where to record."""
+        """The region to record."""
         return single_region(content_of(self._assembly), self.identifier)
 
     @property
     def ceiling(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """How alike draws from the recording are to the recording."""
+        """The similarity of resamples of the recording to the recording."""
         return self._ceiling_func(content_of(self._assembly))  # pyright: ignore[reportCallIssue]
 
     def __call__(self, candidate: Any) -> Score:
@@ -91,10 +92,10 @@ class PropertiesBenchmark(BenchmarkBase):
 
 
 def get_stimulus_position(stimulus_set: Any) -> Numbers:
-    """Where stimuli are centred: y and x in degrees.
+    """Centre of the stimuli: y and x in degrees.
 
     Raises:
-        ValueError: they are not all at one place.
+        ValueError: the stimuli are at different places.
     """
     places = [np.unique(np.asarray(stimulus_set[name])) for name in ("position_y", "position_x")]
     if any(len(place) != 1 for place in places):
@@ -103,14 +104,14 @@ def get_stimulus_position(stimulus_set: Any) -> Numbers:
 
 
 def check_gratings(activations: Any) -> None:
-    """Check that gratings come in the order of their columns, the last of which changes fastest.
+    """Verify that gratings are in the order of their columns, with the last varying fastest.
 
     Raises:
-        ValueError: they do not.
+        ValueError: they are not.
     """
     columns = [activations[name].values for name in _GRATINGS]
     full = math.prod(len(np.unique(column)) for column in columns) == len(columns[0])
-    # Sizes go with spatial frequencies in some sets, where only what follows them makes a grid.
+    # In some sets, sizes depend on the spatial frequency, and only the later columns form a grid.
     used = columns if full else columns[-3:]
     levels = [np.unique(column) for column in used]
     grid = np.stack([axis.ravel() for axis in np.meshgrid(*levels, indexing="ij")])
@@ -121,10 +122,10 @@ def check_gratings(activations: Any) -> None:
 
 
 def check_textures(activations: Any) -> None:
-    """Check that there is every sample of every family of textures and of noise.
+    """Verify that every sample of every family of textures and of noise is present.
 
     Raises:
-        ValueError: some are missing, or there more than once.
+        ValueError: some are missing or repeated.
     """
     rows = np.stack(
         [np.unique(activations[name].values, return_inverse=True)[1] for name in ("type", "family", "sample")]
@@ -141,7 +142,7 @@ def calc_circular_variance(orientation_curve: Any, orientation: Any) -> float:
 
 
 def calc_orthogonal_preferred_ratio(orientation_curve: Any, orientation: Any) -> float:
-    """The response to the orientation orthogonal to the preferred one, by that to the preferred one."""
+    """Response to the orientation orthogonal to the preferred one, divided by the response to the preferred one."""
     curve = np.asarray(orientation_curve, float)
     best = int(np.argmax(curve))
     return float(curve[(best + len(orientation) // 2) % len(curve)] / curve[best])
@@ -150,18 +151,18 @@ def calc_orthogonal_preferred_ratio(orientation_curve: Any, orientation: Any) ->
 def calc_bandwidth(
     orientation_curve: Any, orientation: Any, filt_type: str | None = "hanning", thrsh: float = 0.5, mode: str = "full"
 ) -> tuple[float, int, Numbers, Numbers]:
-    """The width of an orientation curve where it falls to a share of its peak.
+    """The width of an orientation tuning curve at a fraction of its peak.
 
     Args:
         orientation_curve: response to each orientation.
-        orientation: in degrees, from 0 to 180.
-        filt_type: what the curve is smoothed with: ``"hanning"``, ``"flat"``, ``"smooth"``, or None.
-        thrsh: the share.
+        orientation: orientations in degrees, from 0 to 180.
+        filt_type: smoothing of the curve: ``"hanning"``, ``"flat"``, ``"smooth"``, or None.
+        thrsh: the fraction of the peak.
         mode: ``"full"`` for the width, ``"half"`` for half of it.
 
     Returns:
-        The width in degrees, NaN where it is more than 180 or the curve does not fall as low; the preferred
-        orientation; orientations degree by degree, and the smooth curve at them.
+        The width in degrees, NaN if it exceeds 180 or the curve does not fall that low; the preferred orientation;
+        orientations in steps of a degree, and the smoothed curve at them.
     """
     angles = np.asarray(orientation, float)
     around = np.concatenate([angles - 180, angles, angles + 180])
@@ -179,18 +180,19 @@ def calc_bandwidth(
 def calc_spatial_frequency_tuning(
     y: Any, sf: Any, filt_type: str | None = "triangle", thrsh: float = 0.707, mode: str = "ratio"
 ) -> tuple[float, float, float, Numbers, Numbers]:
-    """The peak and the width of a spatial frequency curve, over the logarithm of the frequency.
+    """The peak and the width of a spatial frequency tuning curve on a logarithmic axis.
 
     Args:
         y: response to each frequency.
         sf: frequencies in cycles per degree.
-        filt_type: what the curve is smoothed with, see :func:`calc_bandwidth`, or ``"triangle"``.
-        thrsh: the share of the peak at which the width is taken.
-        mode: ``"ratio"``, the lower by the higher frequency in per cent; ``"oct"``, the higher by the lower less one.
+        filt_type: smoothing of the curve, see :func:`calc_bandwidth`, or ``"triangle"``.
+        thrsh: the fraction of the peak at which the width is taken.
+        mode: ``"ratio"``: the lower divided by the higher frequency, in per cent; ``"oct"``: the higher divided by the
+            lower, minus one.
 
     Returns:
-        The width, NaN where the curve does not fall as low on both sides; the peak; R² of the smooth curve;
-        frequencies, and the smooth curve at them.
+        The width, NaN if the curve does not fall that low on both sides; the peak; R² of the smoothed curve;
+        frequencies, and the smoothed curve at them.
     """
     values, log = np.squeeze(np.asarray(y, float)), np.log2(np.asarray(sf, float))
     padded = np.concatenate([values[[0, 0]], values, values[[-1, -1]]])
@@ -208,12 +210,12 @@ def calc_spatial_frequency_tuning(
 
 
 def calc_size_tuning(size_curve: Any, radius: Any) -> tuple[float, float, float, float]:
-    """The summation field, the diameter of the surround, their ratio, and the surround suppression index.
+    """The summation field, the surround diameter, their ratio, and the surround suppression index.
 
-    The first three are NaN for a unit that larger gratings suppress by a tenth or less (Cavanaugh et al. 2002).
+    The first three are NaN if large gratings suppress the unit by at most a tenth (Cavanaugh et al. 2002).
 
     Raises:
-        ValueError: no radius beyond the peak is that of the surround: the radii do not ascend.
+        ValueError: no radius beyond the peak can be that of the surround, because the radii do not ascend.
     """
     curve, radii = np.asarray(size_curve, float), np.asarray(radius, float)
     peak, plateau = curve.max(), curve[-1]
@@ -229,11 +231,13 @@ def calc_size_tuning(size_curve: Any, radius: Any) -> tuple[float, float, float,
 
 
 def calc_texture_modulation(response: Any, noise: Any = None) -> Any:
-    """The mean over families of how much more textures are responded to than noise; and that of each family.
+    """Texture modulation, the normalised difference of responses to textures and noise: mean over families, and each.
 
     Args:
-        response: to noise and to textures, ``(2, families)``; or to textures, ``(neuroids, families, ...)``.
-        noise: responses to noise of the latter shape, as tutorials give it; the mean is then that of each neuroid.
+        response: responses to noise and to textures, ``(2, families)``; or to textures only, with dims
+            ``(neuroids, families, ...)``.
+        noise: responses to noise, shaped like the latter, as in tutorials; the result is then the mean for each
+            neuroid.
     """
     if noise is not None:
         shape = (*np.shape(noise)[:2], -1)
@@ -245,7 +249,7 @@ def calc_texture_modulation(response: Any, noise: Any = None) -> Any:
 
 
 def calc_sparseness(response: Any) -> float:
-    """How few of the stimuli are responded to, see :func:`bsjax.metrics.tuning.sparseness`."""
+    """Sparseness of responses over stimuli, see :func:`bsjax.metrics.tuning.sparseness`."""
     values = np.asarray(response, float).ravel()
     return float((1 - values.mean() ** 2 / np.mean(values**2)) / (1 - 1 / len(values)))
 
@@ -270,10 +274,10 @@ def calc_variance(response: Any) -> tuple[float, float, float]:
 
 
 def calc_variance_ratio(response: Any) -> tuple[float, float, float]:
-    """The variance across families by that across their samples, and the share that each has in the whole.
+    """Ratio of the variance across families to that across samples, and the share of each in the total variance.
 
     Args:
-        response: as of :func:`calc_variance`.
+        response: as for :func:`calc_variance`.
     """
     residual, within, between = calc_variance(response)
     _, samples, *repetitions = np.shape(response)

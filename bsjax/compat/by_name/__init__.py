@@ -1,1 +1,1 @@
-"""What plugins import that finds benchmarks and metrics by their identifiers."""
+"""Modules for plugins that look up benchmarks and metrics by identifier."""

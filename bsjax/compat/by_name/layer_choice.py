@@ -1,4 +1,4 @@
-"""The choice of layers for regions, under the names that it has for plugins."""
+"""Selection of layers for regions, under the names known to plugins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STANDARD_REGION_BENCHMARKS: Mapping[str, Any] = {
         ("IT", "MajajHong2015public"),
     )
 }
-"""The public benchmarks by which layers are chosen."""
+"""The public benchmarks for the selection of layers."""
 
 
 class LayerScores:
@@ -30,7 +30,7 @@ class LayerScores:
 
     Args:
         model_identifier: name of the model.
-        activations_model: gives activations.
+        activations_model: model that returns activations.
         visual_degrees: width of the field of view.
     """
 
@@ -45,10 +45,10 @@ class LayerScores:
         """The score of each layer, along the dimension ``layer``.
 
         Args:
-            benchmark: with a ``region``.
-            layers: names.
-            benchmark_identifier: nothing depends on it.
-            prerun: whether to extract all layers in one pass first, where activations are kept.
+            benchmark: a benchmark with a ``region``.
+            layers: names of layers.
+            benchmark_identifier: ignored.
+            prerun: whether to extract all layers in one pass first, if activations are cached.
         """
         scores = []
         for layer in layers:
@@ -66,12 +66,12 @@ class LayerScores:
 
 
 class LayerSelection:
-    """The layer of the greatest score.
+    """Selection of the layer with the highest score.
 
     Args:
         model_identifier: name of the model.
-        activations_model: gives activations.
-        layers: candidates.
+        activations_model: model that returns activations.
+        layers: candidate layers.
         visual_degrees: width of the field of view.
     """
 
@@ -83,7 +83,7 @@ class LayerSelection:
         self._layer_scoring = LayerScores(model_identifier, activations_model, visual_degrees)
 
     def __call__(self, selection_identifier: str, benchmark: Any) -> str:
-        """The layer; the first of equal ones. One whose score is undefined is not chosen.
+        """The selected layer; ties go to the first, and layers with undefined scores are skipped.
 
         Raises:
             ValueError: no layer has a score.
@@ -98,11 +98,11 @@ class LayerSelection:
 
 
 class RegionLayerMap(dict[str, Any]):
-    """Region -> layer, chosen when it is first looked up.
+    """Region -> layer, selected on first access.
 
     Args:
-        layer_selection: chooses.
-        region_benchmarks: region -> the benchmark to choose by.
+        layer_selection: function that selects a layer.
+        region_benchmarks: region -> the benchmark for the selection.
     """
 
     def __init__(self, layer_selection: Callable[..., str], region_benchmarks: Mapping[str, Any]) -> None:
@@ -115,10 +115,10 @@ class RegionLayerMap(dict[str, Any]):
         return self[region]
 
     def commit_region(self, region: str) -> None:
-        """Choose the layer of a region.
+        """Select the layer of a region.
 
         Raises:
-            ValueError: there is no benchmark to choose by.
+            ValueError: there is no benchmark for the region.
         """
         if region not in self.region_benchmarks:
             known = ", ".join(self.region_benchmarks)
@@ -129,7 +129,7 @@ class RegionLayerMap(dict[str, Any]):
 
 
 class _AllLayers:
-    """A model that looks with all its layers before it answers with its own."""
+    """A model that first extracts all candidate layers and then responds with its own."""
 
     def __init__(self, activations_model: Any, layers: Sequence[str], model: LayerMappedModel) -> None:
         self._activations_model, self._layers, self._model = activations_model, layers, model

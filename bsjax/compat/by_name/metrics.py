@@ -1,4 +1,4 @@
-"""Classes of Brain-Score's own metrics that other plugins import: bsjax's metrics, with scores that plugins know."""
+"""Classes of Brain-Score's metrics that other plugins import: bsjax's metrics, with scores known to plugins."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The registries of Brain-Score and what loads from them: bsjax's own, seen from the side of plugins.
+"""Brain-Score's registries and loaders for plugins, as views of bsjax's own.
 
-What a plugin registers becomes an entry of bsjax's registry. Where bsjax has the identifier itself, its own counts; a
-plugin's model, benchmark or metric goes by ``brainscore:<identifier>``.
+Whatever a plugin registers becomes an entry of bsjax's registry. If bsjax has the same identifier, its own entry takes
+precedence, and the plugin's model, benchmark or metric is available as ``brainscore:<identifier>``.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ Factory = Callable[..., Any]
 
 
 class PluginRegistry(MutableMapping[str, Factory]):
-    """One of bsjax's registries as plugins write to it and read it.
+    """One of bsjax's registries, as plugins read and write it.
 
     Args:
-        name: the name by which plugins register with it.
-        registry: bsjax's.
-        for_bsjax: identifier and factory of a plugin's -> a factory for bsjax.
-        for_plugins: what is made of a thing of bsjax's.
+        name: the name of the registry in plugins.
+        registry: bsjax's registry.
+        for_bsjax: function from a plugin's identifier and factory to a factory for bsjax.
+        for_plugins: function that converts an object of bsjax for plugins.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class PluginRegistry(MutableMapping[str, Factory]):
                 f"{self._registry.kind} {identifier!r}: expected a callable that builds it, got "
                 f"{type(factory).__name__}; wrap what is built already: `lambda: it`"
             )
-        if type(factory) is LazyLoad:  # of older pools, whose content is the thing itself
+        if type(factory) is LazyLoad:  # in older model pools; its content is the object itself
             factory = partial(content_of, factory)
         with as_plugin(calling_module()):
             self._registry.register(identifier, self._for_bsjax(identifier, factory))
@@ -84,14 +84,14 @@ class PluginRegistry(MutableMapping[str, Factory]):
         return identifier in self._registry
 
     def of_plugin(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """What a plugin has under an identifier that bsjax has too, for bsjax.
+        """Build a plugin's entry whose identifier bsjax has as well, for bsjax.
 
         Args:
             name: ``brainscore:<identifier>``.
-            *args, **kwargs: of the plugin's factory.
+            *args, **kwargs: arguments of the plugin's factory.
 
         Raises:
-            KeyError: no plugin has it.
+            KeyError: no plugin has the identifier.
             ImportError: the plugin cannot be imported.
         """
         identifier = name.partition(":")[2]
@@ -107,7 +107,7 @@ class PluginRegistry(MutableMapping[str, Factory]):
 
 
 def _then(convert: Callable[[Any], Any], factory: Factory) -> Factory:
-    """A factory of what is made of another's things."""
+    """A factory that converts the objects of another factory."""
 
     @functools.wraps(factory, updated=())
     def build(*args: Any, **kwargs: Any) -> Any:
@@ -150,20 +150,20 @@ metric_of_plugin = metric_registry.of_plugin
 
 
 def load_model(identifier: str) -> Any:
-    """A model, whose answers are those that plugins know; errors are those of :func:`bsjax.load_model`."""
+    """Load a model with responses in the classes known to plugins; errors are those of :func:`bsjax.load_model`."""
     return model_registry[identifier]()
 
 
 def load_benchmark(identifier: str) -> Any:
-    """A benchmark, whose scores are those that plugins know; errors are those of :func:`bsjax.load_benchmark`."""
+    """Load a benchmark with scores in the class known to plugins; errors are those of :func:`bsjax.load_benchmark`."""
     return benchmark_registry[identifier]()
 
 
 def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Any:
-    """A metric, whose scores are those that plugins know; errors are those of :func:`bsjax.load_metric`."""
+    """Load a metric with scores in the class known to plugins; errors are those of :func:`bsjax.load_metric`."""
     factory = metric_registry[identifier]
     if "alphas" in kwargs and identifier.endswith("_split"):
-        # Benchmarks give the penalties to choose from to metrics that choose none, too.
+        # Benchmarks pass candidate penalties also to metrics that do not select a penalty.
         named = inspect.signature(factory).parameters.values()
         if all(each.name != "alphas" and each.kind is not each.VAR_KEYWORD for each in named):
             del kwargs["alphas"]
@@ -171,24 +171,24 @@ def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Any:
-    """A ceiling: as in Brain-Score, one of the metrics."""
+    """Load a ceiling, which is one of the metrics, as in Brain-Score."""
     return load_metric(identifier, *args, **kwargs)
 
 
 def load_dataset(identifier: str) -> Any:
-    """An assembly in the class that plugins know; errors are those of :func:`bsjax.load_dataset`."""
+    """Load an assembly in the class known to plugins; errors are those of :func:`bsjax.load_dataset`."""
     return data_registry[identifier]()
 
 
 def load_stimulus_set(identifier: str) -> Any:
-    """A stimulus set; errors are those of :func:`bsjax.load_stimulus_set`."""
+    """Load a stimulus set; errors are those of :func:`bsjax.load_stimulus_set`."""
     return stimulus_set_registry[identifier]()
 
 
 def score(model_identifier: str, benchmark_identifier: str, conda_active: bool = False) -> Any:
-    """The score of a model on a benchmark, see :func:`bsjax.score`; ``conda_active`` does nothing.
+    """The score of a model on a benchmark, see :func:`bsjax.score`; ``conda_active`` is ignored.
 
-    Its attributes say the identifiers, and in ``comment`` the layers that were recorded.
+    Its attributes hold the identifiers and, as ``comment``, the recorded layers.
     """
     score: Any = score_of_bsjax(model_identifier, benchmark_identifier)
     made = score_for_plugins(score)
@@ -198,5 +198,5 @@ def score(model_identifier: str, benchmark_identifier: str, conda_active: bool =
 
 
 def score_benchmark(benchmark: Any, candidate: Any) -> Any:
-    """The score of a model on a benchmark, both as plugins know them."""
+    """The score of a model on a benchmark, both in the form known to plugins."""
     return benchmark(candidate)

@@ -1,4 +1,4 @@
-"""Checks that tests of plugins' benchmarks call."""
+"""Checks for the tests of plugins' benchmarks."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ _GRATINGS = ("Marques2020_blank", "Marques2020_receptive_field", "Marques2020_or
 
 
 class StandardizedTests:
-    """Ceilings, and scores of the recordings themselves."""
+    """Tests of ceilings, and of scores of the recordings themselves."""
 
     def ceilings_test(self, benchmark: str, expected: Any) -> None:
         """Check a benchmark's ceiling.
 
         Raises:
-            AssertionError: it is another one.
+            AssertionError: it differs from the expected one.
         """
         _check(load_benchmark(benchmark).ceiling, expected, f"the ceiling of {benchmark!r}")
 
     def self_regression_test(self, benchmark: str, visual_degrees: float, expected: Any) -> None:
-        """Check the raw score of the recordings themselves, and that it was cross-validated ten times.
+        """Check the raw score of the recordings themselves, and that it has ten cross-validation splits.
 
         Raises:
-            AssertionError: it is another one.
+            AssertionError: it differs from the expected one, or the splits are missing.
         """
         raw = self._of_itself(benchmark, visual_degrees, expected)
         if "neuroid" not in raw.dims or raw.sizes.get("split") != 10:
             raise AssertionError(f"raw values of {benchmark!r} have {dict(raw.sizes)}, expected neuroids in 10 splits")
 
     def self_rdm_test(self, benchmark: str, visual_degrees: float, expected: Any) -> None:
-        """The same of a metric that compares in ten splits.
+        """Check the raw score of the recordings themselves, for a metric with ten splits.
 
         Raises:
-            AssertionError: it is another one.
+            AssertionError: it differs from the expected one, or the splits are missing.
         """
         raw = self._of_itself(benchmark, visual_degrees, expected)
         if raw.sizes.get("split") != 10:
@@ -59,26 +59,26 @@ class StandardizedTests:
 
 
 class PrecomputedTests:
-    """Scores of features that are in a file."""
+    """Tests of scores of stored features."""
 
     def run_test(self, benchmark: Any, precomputed_features_filepath: str | Path, expected: Any = None) -> Any:
-        """The raw score of features, checked where one is expected.
+        """The raw score of features, compared with the expected one if given.
 
         Args:
-            benchmark: its identifier, or itself.
-            precomputed_features_filepath: a file of them, which is fetched from where Brain-Score keeps those of tests
-                if it is not here; or what they are registered as, beside the data.
-            expected: the score.
+            benchmark: a benchmark or its identifier.
+            precomputed_features_filepath: a file of features, downloaded from Brain-Score's storage for tests if
+                missing; or their identifier in the data registry.
+            expected: the expected score.
 
         Raises:
-            AssertionError: it is another one, or the features are of other stimuli.
+            AssertionError: the score differs from the expected one, or the features are of other stimuli.
         """
         loaded = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
         where, path = str(precomputed_features_filepath), Path(precomputed_features_filepath)
         if where not in data_registry:
             download_file_if_not_exists(path, _BUCKET, f"{_FOLDER}/{path.name}")
         found = load_dataset(where) if where in data_registry else NeuroidAssembly.from_files(path)
-        if "stimulus_path" in found.coords:  # as Brain-Score writes them
+        if "stimulus_path" in found.coords:  # the format of Brain-Score
             found = _of_stimuli(found, loaded._assembly.stimulus_set)
         made = loaded(PrecomputedFeatures(found, visual_degrees=10))
         score = made.attrs.get("raw", made)
@@ -87,10 +87,10 @@ class PrecomputedTests:
         return score
 
     def run_test_properties(self, benchmark: str, files: Mapping[str, str], expected: Any) -> None:
-        """Check the raw score of features of gratings, fetched if they are not here.
+        """Check the raw score of features of gratings, which are downloaded if missing.
 
         Raises:
-            AssertionError: it is another one, or features are of other stimuli.
+            AssertionError: it differs from the expected one, or features are of other stimuli.
         """
         loaded = load_benchmark(benchmark)
         features = {}
@@ -103,22 +103,22 @@ class PrecomputedTests:
 
 
 class VisualDegreesTests:
-    """Sizes of images on a model's screen."""
+    """Tests of the size of images on a model's screen."""
 
     def amount_gray_test(self, benchmark: str, candidate_degrees: float, image_id: str, expected: Any) -> None:
-        """Check how much of an image is gray, as a share of its pixels by its channels.
+        """Check the number of gray pixels in an image, divided by its number of pixels times channels.
 
         Raises:
-            AssertionError: another share is, or no stimuli are shown.
+            AssertionError: it differs from the expected one, or no stimuli are shown.
         """
         pixels = np.array(Image.open(_shown(benchmark, candidate_degrees)[0].get_stimulus(image_id)))
-        channels = pixels if pixels.ndim > 2 else pixels[..., None]  # one of an image without colours
+        channels = pixels if pixels.ndim > 2 else pixels[..., None]  # grey images have no channel axis
         gray = int((channels == _GRAY).all(axis=-1).sum())
         _check(gray / pixels.size, expected, f"the share of gray in {image_id!r}")
 
 
 class NumberOfTrialsTests:
-    """Repetitions of stimuli."""
+    """Tests of the repetitions of stimuli."""
 
     def repetitions_test(self, benchmark_identifier: str) -> None:
         """Check that a benchmark shows its stimuli more than once.
@@ -131,11 +131,11 @@ class NumberOfTrialsTests:
 
 
 class _Shown(Exception):
-    """Ends an experiment once stimuli are shown."""
+    """Raised to end an experiment once stimuli are shown."""
 
 
 class _Looking:
-    """A model that only sees what it is shown."""
+    """A model that only captures the stimuli it is shown."""
 
     identifier = "looking"
 
@@ -154,7 +154,7 @@ class _Looking:
 
 
 def _shown(benchmark: str, visual_degrees: float) -> tuple[Any, int]:
-    """The stimuli that a benchmark shows first, and on how many trials."""
+    """The stimuli that a benchmark shows first, and the number of trials."""
     try:
         load_benchmark(benchmark)(_Looking(visual_degrees))
     except _Shown as shown:
@@ -164,13 +164,13 @@ def _shown(benchmark: str, visual_degrees: float) -> tuple[Any, int]:
 
 
 def _recordings(benchmark: Any) -> Any:
-    """The responses averaged over repetitions, as a plugin's benchmark holds them; one of bsjax's holds the trials."""
+    """The responses averaged over repetitions; a plugin's benchmark holds these, a bsjax benchmark holds trials."""
     own = isinstance(benchmark, BenchmarkForPlugins) and hasattr(benchmark, "target")
     return benchmark.target if own else benchmark._assembly
 
 
 def _of_stimuli(features: Any, stimuli: Any) -> Any:
-    """Features whose ``stimulus_path`` names files, with the columns of the stimuli of these files."""
+    """Features with file names in ``stimulus_path``, with the columns of the corresponding stimuli."""
     rows = {Path(stimuli.get_stimulus(name)).name: row for row, name in enumerate(stimuli["stimulus_id"])}
     names = [Path(str(path)).name for path in features["stimulus_path"].values]
     if set(names) != set(rows):

@@ -1,1 +1,1 @@
-"""What metrics of plugins are made with: cross-validation, regressions, alignment, coordinates."""
+"""Components for metrics of plugins: cross-validation, regressions, alignment, coordinates."""

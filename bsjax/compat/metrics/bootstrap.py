@@ -1,4 +1,4 @@
-"""Errors of scores by resampling, for benchmarks of plugins."""
+"""Bootstrap errors of scores, for benchmarks of plugins."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Aggregate = Callable[[Any], float]
 def bootstrap_error(
     values: Any, over: Sequence[str], aggregate: Aggregate | None = None, n_bootstrap: int = 1000, seed: int = 0
 ) -> float:
-    """The standard deviation of a score over draws with replacement, along each of some dimensions by itself.
+    """The standard deviation of a score over bootstrap resamples, drawn independently along each of some dimensions.
 
     Args:
-        values: what the score is an aggregate of.
-        over: dimensions to draw along.
-        aggregate: values -> score; the mean of those that are not NaN if not given.
+        values: the values that the score aggregates.
+        over: dimensions to resample.
+        aggregate: values -> score; by default the mean without NaN.
         n_bootstrap: number of draws.
-        seed: of the draws.
+        seed: seed of the draws.
 
     Returns:
-        NaN where fewer than two draws give a finite number.
+        The standard deviation; NaN if fewer than two draws give a finite number.
 
     Raises:
-        ValueError: the values have no such dimension.
+        ValueError: the values lack a dimension.
     """
     missing = [dim for dim in over if dim not in values.dims]
     if missing:
@@ -60,7 +60,7 @@ def attach_error(
     n_bootstrap: int = 1000,
     seed: int = 0,
 ) -> Any:
-    """The score with its :func:`bootstrap_error` in its attributes, and what that was drawn from."""
+    """Add the :func:`bootstrap_error` and the resampled dimensions to the attributes of a score."""
     score.attrs[ERROR_KEY] = bootstrap_error(values, over, aggregate, n_bootstrap, seed)
     score.attrs[ERROR_OVER_KEY] = list(over)
     score.attrs[N_BOOTSTRAP_KEY] = int(n_bootstrap)
@@ -69,6 +69,6 @@ def attach_error(
 
 
 def declare_no_error(score: Any, reason: str) -> Any:
-    """The score with NaN as its error, and why there is none."""
+    """Set the error of a score to NaN, with the reason."""
     score.attrs |= {ERROR_KEY: float("nan"), ERROR_NAN_REASON_KEY: reason}
     return score

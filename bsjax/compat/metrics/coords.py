@@ -1,4 +1,4 @@
-"""Coordinates of assemblies, taken apart and put together; rows of one assembly that another has."""
+"""Coordinates of assemblies: renaming, filtering and merging, and selection of rows by another assembly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Coords = dict[str, tuple[tuple[str, ...], Any]]
 
 
 def unique_ordered(a: np.ndarray) -> np.ndarray:
-    """Distinct values in the order in which they come first.
+    """Distinct values in the order of their first occurrence.
 
     Example:
         >>> unique_ordered(np.array([3, 1, 3, 2])).tolist()
@@ -25,12 +25,12 @@ def unique_ordered(a: np.ndarray) -> np.ndarray:
 
 
 def merge_dicts(dicts: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
-    """Several dicts as one; later ones count."""
+    """Merge dicts; later ones take precedence."""
     return {key: value for each in dicts for key, value in each.items()}
 
 
 def get_modified_coords(assembly: xr.DataArray, modifier: Callable[..., Any] | None = None) -> Coords:
-    """Coordinates as ``modifier(name, dims, values)`` gives them, ``(name, (dims, values))``; None leaves one out."""
+    """Apply ``modifier(name, dims, values) -> (name, (dims, values))`` to all coordinates; None drops one."""
     made = [
         (name, (dims, values)) if modifier is None else modifier(name, dims, values)
         for name, dims, values in walk_coords(assembly)
@@ -39,10 +39,10 @@ def get_modified_coords(assembly: xr.DataArray, modifier: Callable[..., Any] | N
 
 
 def filter_coords(coords: Mapping[Any, Any], ignore_dims: Collection[str]) -> dict[Any, Any]:
-    """The coordinates that neither lie on dimensions to ignore nor are named as them.
+    """The coordinates that are neither on ignored dimensions nor have the name of one.
 
     Raises:
-        ValueError: one lies on a dimension to ignore and on another.
+        ValueError: a coordinate is on an ignored dimension and on another.
     """
     kept = {}
     for name, coord in coords.items():
@@ -55,7 +55,7 @@ def filter_coords(coords: Mapping[Any, Any], ignore_dims: Collection[str]) -> di
 
 
 def rename_coords(coords: Mapping[Any, Any], rename_coords_list: Collection[str], suffix: str) -> Coords:
-    """Coordinates, and the dimensions of these names, with ``-suffix`` after some names."""
+    """Append ``-suffix`` to the given names of coordinates and dimensions."""
 
     def renamed(name: Any) -> str:
         return f"{name}-{suffix}" if name in rename_coords_list else str(name)
@@ -66,24 +66,24 @@ def rename_coords(coords: Mapping[Any, Any], rename_coords_list: Collection[str]
 def collect_coords(
     assembly: xr.DataArray, ignore_dims: Collection[str], rename_coords_list: Collection[str], kind: str
 ) -> Coords:
-    """Coordinates without those of some dimensions, some of them renamed."""
+    """Filter coordinates by :func:`filter_coords` and rename them by :func:`rename_coords`."""
     return rename_coords(filter_coords(assembly.coords, ignore_dims), rename_coords_list, kind)
 
 
 def filter_dims(dims: Iterable[str], ignore_dims: Collection[str]) -> list[str]:
-    """The dimensions that are not to be ignored."""
+    """The dimensions without the ignored ones."""
     return [dim for dim in dims if dim not in ignore_dims]
 
 
 def rename_dims(dims: Iterable[str], rename_dims_list: Collection[str], rename_suffix: str) -> list[str]:
-    """Dimensions, with ``-suffix`` after some names."""
+    """Append ``-suffix`` to the given names of dimensions."""
     return [f"{dim}-{rename_suffix}" if dim in rename_dims_list else dim for dim in dims]
 
 
 def collect_dim_shapes(
     assembly: xr.DataArray, rename_dims_list: Collection[str], ignore_dims: Collection[str], kind: str
 ) -> dict[str, tuple[int, ...]]:
-    """Dimension -> its size, without some, and with some renamed."""
+    """Dimension -> its size, without the ignored dimensions, and with some renamed."""
     dims = filter_dims(map(str, assembly.dims), ignore_dims)
     return {
         new: (assembly.sizes[dim],) for new, dim in zip(rename_dims(dims, rename_dims_list, kind), dims, strict=True)
@@ -91,9 +91,9 @@ def collect_dim_shapes(
 
 
 def expand(assembly: xr.DataArray, target_dims: Collection[str]) -> DataAssembly:
-    """An assembly with dimensions of length one that it has as single coordinates, ``x_source`` and ``x_target`` too.
+    """Turn scalar coordinates, also ``x_source`` and ``x_target``, into dimensions of length one.
 
-    Dimensions come in the order of their coordinates, those without one first.
+    Dimensions are in the order of their coordinates, those without one first.
     """
     names = [str(name) for name in assembly.coords if _stripped(str(name)) in target_dims]
     single = {name: np.atleast_1d(assembly.coords[name].values) for name in names if not assembly.coords[name].dims}
@@ -109,17 +109,17 @@ def subset(
     dims_must_match: bool = True,
     repeat: bool = False,
 ) -> Any:
-    """The rows of one assembly whose coordinates another has.
+    """Select the rows of one assembly whose coordinate values occur in another.
 
     Args:
-        source_assembly: to select from.
-        target_assembly: whose values count.
-        subset_dims: dimensions, all of whose coordinates are compared, or coordinates; all dimensions if not given.
-        dims_must_match: whether to refuse a selection of another length than the target's.
-        repeat: whether a row is given as often as the target has it.
+        source_assembly: the assembly to select from.
+        target_assembly: the assembly with the wanted values.
+        subset_dims: dimensions, of which all coordinates are compared, or coordinates; by default all dimensions.
+        dims_must_match: whether to raise an error if the length of the selection differs from the target's.
+        repeat: whether a row is repeated as often as it occurs in the target.
 
     Raises:
-        ValueError: nothing to compare by, or another length.
+        ValueError: there is nothing to compare, or the length differs.
     """
     for name in subset_dims or list(map(str, target_assembly.dims)):
         levels = level_names(target_assembly, name) if name in target_assembly.dims else [name]
@@ -140,7 +140,7 @@ def subset(
 
 
 def index_efficient(source_values: np.ndarray, target_values: np.ndarray) -> list[int]:
-    """Rows of a source for the values of a target, in the order of the values, as often as the target has them.
+    """Rows of a source for the sorted values of a target, repeated as often as they occur in the target.
 
     Example:
         >>> index_efficient(np.array(["b", "a", "c"]), np.array(["a", "c", "a"]))

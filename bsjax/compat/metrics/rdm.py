@@ -1,4 +1,4 @@
-"""Dissimilarity matrices as assemblies, which plugins take apart and compare."""
+"""Dissimilarity matrices as assemblies, for plugins that use their parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bsjax.compat.metrics.regression import Defaults
 
 
 class RDM:
-    """One minus the correlation of the responses to every two stimuli, both dimensions of which have one name.
+    """One minus the correlation of the responses to each pair of stimuli; both dimensions have the same name.
 
     Args:
         neuroid_dim: the dimension of neuroids.
@@ -25,7 +25,7 @@ class RDM:
         """The matrix of two-dimensional responses, with the coordinates of the stimuli.
 
         Raises:
-            ValueError: the responses have other dimensions.
+            ValueError: the dimensions differ.
         """
         others = [dim for dim in assembly.dims if dim != self._neuroid_dim]
         if len(assembly.dims) != 2 or len(others) != 1:
@@ -39,10 +39,10 @@ class RDM:
 
 
 class RDMSimilarity:
-    """The Spearman correlation of the upper triangles of two matrices.
+    """Spearman correlation of the upper triangles of two matrices.
 
     Args:
-        comparison_coord: names stimuli, by which rows are matched.
+        comparison_coord: coordinate of the stimuli, by which rows are matched.
     """
 
     def __init__(self, comparison_coord: str = Defaults.stimulus_coord) -> None:
@@ -52,12 +52,12 @@ class RDMSimilarity:
         """The correlation.
 
         Raises:
-            ValueError: the matrices are of other stimuli, or are no dissimilarities.
+            ValueError: the stimuli of the matrices differ, or a matrix is not one of dissimilarities.
         """
         sides = []
         for rdm in (rdm_assembly1, rdm_assembly2):
             diagonal = np.diag(rdm.values) if rdm.ndim == 2 and len(set(rdm.shape)) == 1 else np.ones(1)
-            # That of a stimulus without variance is NaN.
+            # NaN on the diagonal belongs to a stimulus without variance.
             if not np.allclose(np.nan_to_num(diagonal), 0, atol=1e-6):
                 raise ValueError(
                     f"expected a square matrix of dissimilarities, 0 on its diagonal, got the shape {rdm.shape}"

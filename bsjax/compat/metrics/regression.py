@@ -1,4 +1,4 @@
-"""Regressions and correlations over assemblies, for metrics of plugins."""
+"""Regressions and correlations of assemblies, for metrics of plugins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bsjax.compat.score import Metric, Score
 
 
 class Defaults:
-    """The names that assemblies have."""
+    """Default names of dimensions and coordinates."""
 
     expected_dims = ("presentation", "neuroid")
     stimulus_coord = "stimulus_id"
@@ -26,14 +26,14 @@ class Defaults:
 
 
 class XarrayRegression:
-    """A regression that is fitted to rows of the same stimuli, and predicts an assembly with the target's neuroids.
+    """A regression on rows matched by stimulus, whose predictions have the target's neuroids.
 
     Args:
-        regression: with ``fit(x, y)`` and ``predict(x)``, as in scikit-learn.
+        regression: an estimator with ``fit(x, y)`` and ``predict(x)``, as in scikit-learn.
         expected_dims: the dimensions of assemblies, in order.
-        neuroid_dim: that of neuroids.
-        neuroid_coord: names neuroids.
-        stimulus_coord: names stimuli, by which rows are matched.
+        neuroid_dim: the dimension of neuroids.
+        neuroid_coord: coordinate of the neuroids.
+        stimulus_coord: coordinate of the stimuli, by which rows are matched.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class XarrayRegression:
         self._target_neuroid_values: dict[str, np.ndarray] = {}
 
     def fit(self, source: Any, target: Any) -> None:
-        """Fit source to target, both sorted by stimulus.
+        """Fit the regression from source to target, both sorted by stimulus.
 
         Raises:
-            ValueError: an assembly has other dimensions, or the two have other stimuli.
+            ValueError: the dimensions of an assembly are not the expected ones, or the stimuli differ.
         """
         source, target = (self._align(each).sortby(self._stimulus_coord) for each in (source, target))
         if not np.array_equal(*(each[self._stimulus_coord].values for each in (source, target))):
@@ -65,10 +65,10 @@ class XarrayRegression:
         self._target_neuroid_values = {name: target.coords[name].values for name in names}
 
     def predict(self, source: Any) -> NeuroidAssembly:
-        """Predictions for a source.
+        """Predict the target for a source.
 
         Raises:
-            ValueError: it has other dimensions.
+            ValueError: the dimensions of the source are not the expected ones.
         """
         source = self._align(source)
         return self._package_prediction(self._regression.predict(source), source)
@@ -85,12 +85,12 @@ class XarrayRegression:
 
 
 class XarrayCorrelation:
-    """The correlation of prediction and target, of each neuroid.
+    """Correlation of prediction and target for each neuroid.
 
     Args:
-        correlation: ``(target, prediction) -> (r, p)``, as ``scipy.stats.pearsonr``.
-        correlation_coord: names stimuli, by which rows are matched.
-        neuroid_coord: names neuroids, by which columns are.
+        correlation: ``(target, prediction) -> (r, p)``, such as ``scipy.stats.pearsonr``.
+        correlation_coord: coordinate of the stimuli, by which rows are matched.
+        neuroid_coord: coordinate of the neuroids, by which columns are matched.
     """
 
     def __init__(
@@ -104,10 +104,10 @@ class XarrayCorrelation:
         self._neuroid_coord = neuroid_coord
 
     def __call__(self, prediction: Any, target: Any) -> Score:
-        """Correlations with the coordinates of the target's neuroids.
+        """Correlations, with the coordinates of the target's neuroids.
 
         Raises:
-            ValueError: the two have other stimuli or neuroids.
+            ValueError: stimuli or neuroids differ.
         """
         names = [self._correlation_coord, self._neuroid_coord]
         prediction, target = prediction.sortby(names), target.sortby(names)
@@ -133,17 +133,17 @@ linear_regression = partial(_regression, LinearRegression, {})
 
 
 def pearsonr_correlation(xarray_kwargs: Mapping[str, Any] | None = None) -> XarrayCorrelation:
-    """Pearson's r of each neuroid."""
+    """Pearson correlation of each neuroid."""
     return XarrayCorrelation(scipy.stats.pearsonr, **xarray_kwargs or {})
 
 
 class CrossRegressedCorrelation(Metric):
-    """A cross-validated regression and a correlation, put together from these; ``load_metric("pls")`` is compiled.
+    """A cross-validated regression and a correlation, run in Python; ``load_metric("pls")`` is the compiled equivalent.
 
     Args:
-        regression: such as :func:`pls_regression`.
-        correlation: such as :func:`pearsonr_correlation`.
-        crossvalidation_kwargs: of :class:`~bsjax.compat.metrics.transformations.CrossValidation`.
+        regression: a regression such as :func:`pls_regression`.
+        correlation: a correlation such as :func:`pearsonr_correlation`.
+        crossvalidation_kwargs: arguments of :class:`~bsjax.compat.metrics.transformations.CrossValidation`.
     """
 
     def __init__(self, regression: Any, correlation: Any, crossvalidation_kwargs: Any = None) -> None:
@@ -153,7 +153,7 @@ class CrossRegressedCorrelation(Metric):
         self.regression, self.correlation = regression or pls_regression(), correlation
 
     def __call__(self, source: Any, target: Any) -> Score:
-        """The median over neuroids, the mean over splits."""
+        """The median over neuroids, averaged over splits."""
         return self.cross_validation(source, target, apply=self.apply, aggregate=self.aggregate)
 
     def apply(self, source_train: Any, target_train: Any, source_test: Any, target_test: Any) -> Score:

@@ -1,4 +1,4 @@
-"""Metrics in each time bin, stimulus or neuroid, and regressions over time, for metrics of plugins."""
+"""Metrics for each time bin, stimulus or neuroid, and regressions over time, for metrics of plugins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bsjax.compat.score import Score
 
 
 def recursive_op(*arrs: Any, op: Callable[..., Any] = lambda x: x) -> Any:
-    """What an operation makes of arrays, and of the arrays in their attributes likewise."""
+    """Apply an operation to arrays, and recursively to the arrays in their attributes."""
     result = op(*arrs)
     for name, value in arrs[0].attrs.items():
         inner = isinstance(value, xr.DataArray)
@@ -22,13 +22,13 @@ def recursive_op(*arrs: Any, op: Callable[..., Any] = lambda x: x) -> Any:
 
 
 def apply_over_dims(callable: Callable[..., Any], *asms: Any, dims: Sequence[str], njobs: int = -1) -> Any:
-    """A function of every slice of assemblies along some dimensions, its results along these dimensions.
+    """Apply a function to every slice of assemblies along some dimensions, and join the results along these.
 
     Args:
-        callable: of slices; where it gives None, there is no result.
+        callable: function of slices; slices for which it returns None are dropped.
         *asms: assemblies with these dimensions.
-        dims: to go along.
-        njobs: nothing depends on it; slices follow each other.
+        dims: dimensions to iterate over.
+        njobs: ignored; slices are processed one after the other.
     """
     dim, *others = dims
     results = []
@@ -42,9 +42,9 @@ def apply_over_dims(callable: Callable[..., Any], *asms: Any, dims: Sequence[str
 
 
 def _along(dim: str, like: xr.DataArray, parts: Sequence[Any]) -> Any:
-    """Results side by side, with the coordinates that an assembly has on this dimension, and so their attributes.
+    """Join results along a dimension with the coordinates of ``like``, and their array attributes likewise.
 
-    An attribute that is no array is kept where all results have the same, and is a list of theirs where they differ.
+    Other attributes are kept if all results have the same object; otherwise they become lists.
     """
     names = level_names(like, dim)
     bare = [part.drop_vars([name for name in (*names, dim) if name in part.coords]) for part in parts]
@@ -60,22 +60,22 @@ def _along(dim: str, like: xr.DataArray, parts: Sequence[Any]) -> Any:
 
 
 class PerOps:
-    """A function of every slice along dimensions.
+    """Applies a function to every slice along dimensions.
 
     Args:
-        callable: of slices.
-        dims: to go along.
-        check_coords: coordinates that assemblies are sorted by, and must share.
+        callable: function of slices.
+        dims: dimensions to iterate over.
+        check_coords: coordinates to sort assemblies by, which must have the same values in all.
     """
 
     def __init__(self, callable: Callable[..., Any], dims: Sequence[str], check_coords: Sequence[str] = ()) -> None:
         self.callable, self.dims, self.check_coords = callable, dims, check_coords
 
     def __call__(self, *asms: Any) -> Any:
-        """Results along the dimensions.
+        """The results, joined along the dimensions.
 
         Raises:
-            ValueError: the assemblies do not share the coordinates.
+            ValueError: the values of ``check_coords`` differ between the assemblies.
         """
         for name in self.check_coords:
             asms = tuple(assembly.sortby(name) for assembly in asms)
@@ -85,7 +85,7 @@ class PerOps:
 
 
 class PerTime(PerOps):
-    """A function of each time bin."""
+    """Applies a function to each time bin."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class PerTime(PerOps):
 
 
 class PerPresentation(PerOps):
-    """A function of each presentation."""
+    """Applies a function to each presentation."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class PerPresentation(PerOps):
 
 
 class PerNeuroid(PerOps):
-    """A function of each neuroid."""
+    """Applies a function to each neuroid."""
 
     def __init__(
         self, callable: Callable[..., Any], neuroid_dim: str = "neuroid", check_coord: str = "neuroid_id", **kwargs: Any
@@ -123,13 +123,13 @@ class PerNeuroid(PerOps):
 
 
 class SpanOps:
-    """A function of assemblies with several dimensions as one.
+    """Applies a function to assemblies with several dimensions stacked into one.
 
     Args:
-        callable: of the assemblies.
-        source_dims: that become one.
-        aggregated_dim: that one.
-        resample: whether to draw as many rows as the dimension had, at random.
+        callable: function of the assemblies.
+        source_dims: dimensions to stack.
+        aggregated_dim: name of the stacked dimension.
+        resample: whether to draw rows at random, as many as the dimension had before.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class SpanOps:
         self.resample = resample
 
     def __call__(self, *asms: Any) -> Any:
-        """What the function gives."""
+        """The result of the function."""
         return self.callable(*map(self._stack, asms))
 
     def _stack(self, assembly: Any) -> Any:
@@ -154,7 +154,7 @@ class SpanOps:
 
 
 class SpanTime(SpanOps):
-    """A function of all time bins as presentations."""
+    """Applies a function with all time bins stacked into presentations."""
 
     def __init__(
         self,
@@ -168,17 +168,17 @@ class SpanTime(SpanOps):
 
 
 class SpanTimeRegression:
-    """A regression whose weights all time bins share.
+    """A regression with weights shared by all time bins.
 
     Args:
-        regression: of assemblies without time.
+        regression: a regression of assemblies without time.
     """
 
     def __init__(self, regression: Any) -> None:
         self._regression = regression
 
     def fit(self, source: Any, target: Any) -> None:
-        """Fit all time bins at once."""
+        """Fit all time bins together."""
         _check_same_bins(source, target)
         SpanTime(self._regression.fit)(source, target)
 
@@ -188,10 +188,10 @@ class SpanTimeRegression:
 
 
 class PerTimeRegression:
-    """A regression with weights of its own in each time bin.
+    """A regression with separate weights in each time bin.
 
     Args:
-        regression: of assemblies without time; it is fitted again for each bin.
+        regression: a regression of assemblies without time, fitted anew for each bin.
     """
 
     def __init__(self, regression: Any) -> None:
@@ -199,15 +199,15 @@ class PerTimeRegression:
         self._train: tuple[Any, Any] | None = None
 
     def fit(self, source: Any, target: Any) -> None:
-        """Take these to fit to; that is done where it is predicted."""
+        """Store the data for fitting, which takes place in ``predict``."""
         _check_same_bins(source, target)
         self._train = source, target
 
     def predict(self, source: Any) -> Any:
-        """Predictions in each time bin.
+        """Fit and predict in each time bin.
 
         Raises:
-            ValueError: nothing was given to fit to.
+            ValueError: ``fit`` was not called before.
         """
         if self._train is None:
             raise ValueError("call fit(source, target) before predict(source)")
@@ -220,7 +220,7 @@ class PerTimeRegression:
 
 
 def average_over_presentation(score: Score) -> Score:
-    """The mean over presentations, with what it is of in ``attrs["raw"]``."""
+    """The mean over presentations, with the unaggregated values as ``attrs["raw"]``."""
     mean = score.mean("presentation")
     mean.attrs["raw"] = score
     return mean

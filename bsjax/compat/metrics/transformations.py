@@ -1,4 +1,4 @@
-"""Transformations of assemblies into parts that a metric is applied to, as metrics of plugins use them."""
+"""Transformations that divide assemblies into parts and apply a metric to each, for metrics of plugins."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _RAW = Score.RAW_VALUES_KEY
 
 
 def apply_aggregate(aggregate_fnc: Callable[[Any], Any], values: Any) -> Any:
-    """What a function makes of values, with the rawest of these in its ``attrs["raw"]``."""
+    """Aggregate values by a function, and keep the unaggregated ones in ``attrs["raw"]``."""
     score = aggregate_fnc(values)
     score.attrs.setdefault(_RAW, values.attrs.get(_RAW, values))
     return score
 
 
 def standard_error_of_the_mean(values: Any, dim: str) -> Any:
-    """The standard deviation along a dimension, by the square root of its length."""
+    """The standard deviation along a dimension, divided by the square root of its length."""
     return values.std(dim) / math.sqrt(values.sizes[dim])
 
 
 def enumerate_done(values: Sequence[Any]) -> Iterator[tuple[int, Any, bool]]:
-    """Number, value, and whether it is the last.
+    """Iterate over number, value, and whether it is the last.
 
     Example:
         >>> list(enumerate_done("ab"))
@@ -42,14 +42,14 @@ def enumerate_done(values: Sequence[Any]) -> Iterator[tuple[int, Any, bool]]:
 
 
 class Transformation:
-    """Takes assemblies apart, has something applied to each part, and puts the results together.
+    """Divides assemblies into parts, applies a function to each part, and combines the results.
 
-    A subclass has ``pipe(*assemblies)``: a generator that gets each result by ``yield from self._get_result(*parts,
-    done=...)``, ``done`` for the last, and at its end yields what it made of them.
+    A subclass defines ``pipe(*assemblies)``, a generator. It obtains each result by ``yield from
+    self._get_result(*parts, done=...)``, with ``done=True`` for the last, and finally yields the combined result.
     """
 
     def __call__(self, *args: Any, apply: Apply, aggregate: Callable[[Any], Any] | None = None, **kwargs: Any) -> Any:
-        """The aggregate of what ``apply`` gives for each part."""
+        """The aggregate of the results of ``apply`` for each part."""
         values = self._run_pipe(*args, apply=apply, **kwargs)
         score = values if aggregate is None else apply_aggregate(aggregate, values)
         return apply_aggregate(self.aggregate, score)
@@ -62,7 +62,7 @@ class Transformation:
         return next(parts)
 
     def pipe(self, *args: Any, **kwargs: Any) -> Generator[Any, Any, None]:
-        """The parts, and at the end the result."""
+        """Yield the parts, and finally the combined result."""
         raise NotImplementedError(f"{type(self).__name__} has no pipe(*assemblies)")
 
     def _get_result(self, *args: Any, done: bool) -> Generator[Any, Any, Any]:
@@ -71,17 +71,17 @@ class Transformation:
         return result
 
     def aggregate(self, score: Any) -> Any:
-        """What is made of the result."""
+        """Aggregate the combined result."""
         return Score(score)
 
 
 class Alignment(Transformation):
-    """Two assemblies with the same rows, sorted.
+    """Aligns a source to a target by a coordinate, and sorts both.
 
     Args:
-        order_dimensions: come first.
-        alignment_dim: coordinate whose values both must have.
-        repeat: whether a row is repeated as often as the target has it.
+        order_dimensions: dimensions to put first.
+        alignment_dim: coordinate to match.
+        repeat: whether a row is repeated as often as it occurs in the target.
     """
 
     def __init__(
@@ -93,22 +93,22 @@ class Alignment(Transformation):
         self._order_dimensions, self._alignment_dim, self._repeat = order_dimensions, alignment_dim, repeat
 
     def pipe(self, source_assembly: Any, target_assembly: Any) -> Generator[Any, Any, None]:
-        """The two, aligned."""
+        """Yield the aligned assemblies."""
         source = self.sort(self.align(source_assembly, target_assembly))
         yield (yield from self._get_result(source, self.sort(target_assembly), done=True))
 
     def align(self, source_assembly: Any, target_assembly: Any) -> Any:
-        """The rows of the source that the target has."""
+        """The rows of the source that occur in the target."""
         source = source_assembly.transpose(*self._order_dimensions, ...)
         return subset(source, target_assembly, [self._alignment_dim], repeat=self._repeat)
 
     def sort(self, assembly: Any) -> Any:
-        """Rows in the order of their values."""
+        """The assembly, sorted by the coordinate."""
         return assembly.sortby(self._alignment_dim)
 
 
 class CartesianProduct(Transformation):
-    """An assembly in parts, one for every combination of values of some coordinates.
+    """Divides an assembly into parts, one for each combination of values of some coordinates.
 
     Args:
         dividers: names of the coordinates.
@@ -118,10 +118,10 @@ class CartesianProduct(Transformation):
         self._dividers = tuple(dividers or ())
 
     def dividers(self, assembly: Any, dividing_coords: Iterable[str]) -> list[dict[str, Any]]:
-        """Coordinate -> value, of every combination.
+        """Coordinate -> value, for each combination.
 
         Raises:
-            ValueError: there is no such coordinate, or it lies on no dimension or on several.
+            ValueError: a coordinate is missing, or is not on exactly one dimension.
         """
         missing = [name for name in dividing_coords if name not in assembly.coords]
         if missing:
@@ -135,7 +135,7 @@ class CartesianProduct(Transformation):
         return [dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())]
 
     def pipe(self, assembly: Any) -> Generator[Any, Any, None]:
-        """The parts."""
+        """Yield the parts."""
         scores = []
         for _, divider, done in enumerate_done(self.dividers(assembly, self._dividers)):
             part = assembly.multisel(**divider)
@@ -154,21 +154,21 @@ class CartesianProduct(Transformation):
 
 
 class Split:
-    """Random splits of the rows of an assembly, the same for the same arguments as in Brain-Score.
+    """Random splits of the rows of an assembly, identical to Brain-Score's for the same arguments.
 
     Args:
-        splits: how many.
-        train_size, test_size: shares; 0.9 for training if neither is given.
-        split_coord: whose values are split.
-        stratification_coord: whose values are balanced between both sides; None for none.
-        kfold: whether each row is tested once, in one of ``splits`` folds.
+        splits: number of splits.
+        train_size, test_size: proportions; 0.9 for training if neither is given.
+        split_coord: coordinate whose values are split.
+        stratification_coord: coordinate to stratify by; None for no stratification.
+        kfold: whether to use ``splits`` folds, so that each row is tested once.
         unique_split_values: whether to split distinct values.
         random_state: seed.
         preprocess_indices: ``(train, test, assembly) -> (train, test)``, applied to each split.
     """
 
     class Defaults:
-        """What is not given."""
+        """Default values of arguments."""
 
         splits = 10
         train_size = 0.9
@@ -205,11 +205,11 @@ class Split:
 
     @property
     def do_stratify(self) -> bool:
-        """Whether values are balanced."""
+        """Whether splits are stratified."""
         return bool(self._stratification_coord)
 
     def build_splits(self, assembly: Any) -> tuple[xr.DataArray, list[tuple[np.ndarray, np.ndarray]]]:
-        """The values that are split, and the rows of training and test in them."""
+        """The values to split, and the training and test rows of each split."""
         values, rows = extract_coord(assembly, self._split_coord, unique=self._unique_split_values)
         balanced = [assembly[self._stratification_coord].values[rows]] if self.do_stratify else []
         splits = list(self._split.split(np.zeros(len(rows)), *balanced))
@@ -226,7 +226,7 @@ class Split:
 
 
 def extract_coord(assembly: Any, coord: str, unique: bool = False) -> tuple[xr.DataArray, Any]:
-    """The values of a coordinate as an array of their own, and their rows; distinct ones where that is asked for."""
+    """The values of a coordinate as an array, and their rows; with ``unique``, distinct values only."""
     values = assembly[coord].values
     rows: Any = list(range(len(values)))
     if unique:
@@ -236,7 +236,7 @@ def extract_coord(assembly: Any, coord: str, unique: bool = False) -> tuple[xr.D
 
 
 class _InSplits(Transformation):
-    """Something of each split, put together along the dimension ``split``."""
+    """Applies a function to each split, and joins the results along the dimension ``split``."""
 
     _split: Split
 
@@ -255,13 +255,13 @@ class _InSplits(Transformation):
 
 
 class CrossValidationSingle(_InSplits):
-    """Splits of one assembly; arguments are those of :class:`Split`."""
+    """Cross-validation of one assembly; arguments are those of :class:`Split`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._split = Split(*args, **kwargs)
 
     def pipe(self, assembly: Any) -> Generator[Any, Any, None]:
-        """Training and test rows of each split."""
+        """Yield the training and test rows of each split."""
         values, splits = self._split.build_splits(assembly)
 
         def parts(*rows: np.ndarray) -> tuple[Any, ...]:
@@ -271,7 +271,7 @@ class CrossValidationSingle(_InSplits):
 
 
 class CrossValidation(_InSplits):
-    """Splits of a source and a target with the same values; arguments are those of :class:`Split`."""
+    """Cross-validation of a source and a target with the same values; arguments are those of :class:`Split`."""
 
     def __init__(
         self,
@@ -286,10 +286,10 @@ class CrossValidation(_InSplits):
         self._preprocess_indices = preprocess_indices
 
     def pipe(self, source_assembly: Any, target_assembly: Any) -> Generator[Any, Any, None]:
-        """Training rows of source and target, and test rows of both, of each split.
+        """Yield the training rows of source and target, and their test rows, for each split.
 
         Raises:
-            ValueError: source and target do not have the same values.
+            ValueError: the values of source and target differ.
         """
         for name in filter(None, (self._split_coord, self._stratification_coord)):
             if name not in source_assembly.coords or name not in target_assembly.coords:
@@ -316,20 +316,20 @@ class CrossValidation(_InSplits):
 
 
 class TestOnlyCrossValidationSingle:
-    """The test rows of each split of one assembly; arguments are those of :class:`Split`."""
+    """Cross-validation with only the test rows of one assembly; arguments are those of :class:`Split`."""
 
-    __test__ = False  # no class of tests, which pytest takes it for by its name
+    __test__ = False  # the name would make pytest collect it
     _of: type[Any] = CrossValidationSingle
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._cross_validation = self._of(*args, **kwargs)
 
     def __call__(self, *args: Any, apply: Apply, **kwargs: Any) -> Any:
-        """The aggregate of what ``apply(test)`` gives; of source and target, ``apply(test_source, test_target)``."""
+        """The aggregate of ``apply(test)``; with source and target, of ``apply(test_source, test_target)``."""
         return self._cross_validation(*args, apply=lambda *parts: apply(*parts[len(parts) // 2 :]), **kwargs)
 
 
 class TestOnlyCrossValidation(TestOnlyCrossValidationSingle):
-    """The test rows of each split of source and target; arguments are those of :class:`CrossValidation`."""
+    """Cross-validation with only the test rows of source and target; arguments as :class:`CrossValidation`."""
 
     _of = CrossValidation

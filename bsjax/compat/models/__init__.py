@@ -1,1 +1,1 @@
-"""Brain models as plugins make them."""
+"""Brain models as defined in plugins."""

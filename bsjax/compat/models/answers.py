@@ -1,4 +1,4 @@
-"""The order of dimensions of behaviour, which differs between bsjax and Brain-Score."""
+"""Order of the dimensions of behaviour, which differs between bsjax and Brain-Score."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _CHOICE = "choice"
 
 
 def in_order_of_plugins(answers: Any) -> Any:
-    """Labels and odd ones out as ``(choice, presentation)``; probabilities, whose choices have names, as they are."""
+    """Transpose labels and odd-one-out choices to ``(choice, presentation)``; probabilities are unchanged."""
     single = isinstance(answers, BehavioralAssembly) and _CHOICE in answers.dims and _CHOICE not in answers.coords
     return answers.transpose(_CHOICE, ...) if single else answers
 
 
 def in_order_of_bsjax(answers: Any) -> Any:
-    """Behaviour as ``(presentation, choice)``."""
+    """Transpose behaviour to ``(presentation, choice)``."""
     behaviour = isinstance(answers, BehavioralAssembly) and set(answers.dims) == {"presentation", _CHOICE}
     return answers.transpose("presentation", _CHOICE) if behaviour else answers

@@ -1,4 +1,4 @@
-"""The commitment of layers to regions, with the arguments and attributes that plugins know."""
+"""Commitment of layers to regions, with the arguments and attributes known to plugins."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from bsjax.models.region_layers import Layers, layers_by_region
 
 
 class ModelCommitment(_ModelCommitment):
-    """bsjax's, which finds the map from regions to layers where plugins have it.
+    """bsjax's class, which also finds the map from regions to layers next to a plugin.
 
     Args:
         identifier: name of the model.
         activations_model: a wrapper, or any activations model.
         layers: candidate layers.
-        behavioral_readout_layer: read by behavioural tasks; the last of ``layers`` if not given.
-        region_layer_map: region -> layers; one with ``__missing__``, such as ``RegionLayerMap``, is asked for a region
-            when that is first recorded. If not given, that in ``region_layer_map/<identifier>.json`` beside the plugin,
-            else the layer of a region is chosen among ``layers`` when it is first recorded.
+        behavioral_readout_layer: layer read by behavioural tasks; by default the last of ``layers``.
+        region_layer_map: region -> layers. A map with ``__missing__``, such as ``RegionLayerMap``, is queried when a
+            region is first recorded. The default is ``region_layer_map/<identifier>.json`` next to the plugin; without
+            that file, the layer of a region is selected among ``layers`` when it is first recorded.
         visual_degrees: width of the field of view.
     """
 
@@ -49,7 +49,7 @@ class ModelCommitment(_ModelCommitment):
             activations_model.set_visual_degrees(visual_degrees)
 
     def start_task(self, task: Any, fitting_stimuli: Any = None, **settings: Any) -> None:
-        """Do a task, see :meth:`bsjax.ModelCommitment.start_task`."""
+        """Start a task, see :meth:`bsjax.ModelCommitment.start_task`."""
         super().start_task(task, fitting_stimuli, **settings)
         self._started = partial(
             BehaviorArbiter.start_task, task=Task(task), fitting_stimuli=fitting_stimuli, **settings
@@ -58,35 +58,35 @@ class ModelCommitment(_ModelCommitment):
             self._started(self.behavior_model)
 
     def look_at(self, stimuli: Any, number_of_trials: int = 1, require_variance: bool = False) -> Any:
-        """Responses or answers, in the classes and the order of dimensions that plugins know."""
+        """Responses or answers, in the classes and order of dimensions known to plugins."""
         if self.do_behavior and self._has_parts:
             trials = {"number_of_trials": number_of_trials, "require_variance": require_variance}
             return self.behavior_model.look_at(stimuli, **trials)
         return in_order_of_plugins(for_plugins(super().look_at(stimuli, number_of_trials, require_variance)))
 
     def load_region_layer_map_json(self, identifier: str) -> Mapping[str, Layers] | None:
-        """The map beside the plugin that registers this model; None without one.
+        """The map next to the plugin that registers this model; None if there is none.
 
         Raises:
-            ValueError: the file holds no map.
+            ValueError: the file does not hold a map.
         """
         return published_layers(identifier)
 
     @property
     def do_behavior(self) -> bool:
-        """Whether :meth:`look_at` does a task."""
+        """Whether :meth:`look_at` performs a task."""
         return self._task is not None
 
     @property
     def layer_model(self) -> _ModelCommitment:
-        """What records: this model."""
+        """The model that records, which is this one."""
         return self
 
     @cached_property
     def behavior_model(self) -> BehaviorArbiter:
-        """What does tasks, a part for each; a part that is changed changes this model's answers.
+        """The model that performs tasks, with a part for each; changes to a part affect this model's answers.
 
-        Options that are given to the model afterwards do not reach the parts.
+        Options set on the model later do not affect the parts.
         """
         named: dict[str, Any] = {"identifier": self.identifier, "activations_model": self.activations_model}
         parts: dict[Any, Any] = {Task.label: LabelBehavior(**named)}
@@ -100,7 +100,7 @@ class ModelCommitment(_ModelCommitment):
 
     @property
     def _has_parts(self) -> bool:
-        """Whether somebody has asked for the parts that do tasks."""
+        """Whether ``behavior_model`` has been accessed."""
         return "behavior_model" in vars(self)
 
     def _chosen(self, region: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Layers as regions, as plugins put models together: one map, and responses in the time bins that are asked for."""
+"""Layers as regions, in the building blocks of plugins' models: a region map, and alignment to time bins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class LayerMappedModel:
 
     Args:
         identifier: name of the model.
-        activations_model: gives activations.
+        activations_model: model that returns activations.
         region_layer_map: region -> layers.
         visual_degrees: width of the field of view.
     """
@@ -49,10 +49,10 @@ class LayerMappedModel:
         self.recorded_regions = [region_name(recording_target)]
 
     def start_task(self, task: Any, *args: Any, **kwargs: Any) -> None:
-        """Take the task ``passive``.
+        """Accept the task ``passive``.
 
         Raises:
-            NotImplementedError: another task.
+            NotImplementedError: the task is another one.
         """
         if task != Task.passive:
             raise NotImplementedError(f"model {self._identifier!r} records, and does no task such as {str(task)!r}")
@@ -76,7 +76,7 @@ class LayerMappedModel:
 
     def _layers_of(self, region: str) -> Layers:
         known = self.region_layer_map
-        if region not in known and not hasattr(type(known), "__missing__"):  # which chooses a layer
+        if region not in known and not hasattr(type(known), "__missing__"):  # which would select a layer
             there = f"it has one for {', '.join(map(str, known))}" if known else "it has none for any region"
             raise ValueError(f"model {self._identifier!r} has no layer for {region}; {there}")
         return known[region]
@@ -91,13 +91,13 @@ class LayerMappedModel:
 
 
 class TemporalAligned:
-    """A model whose responses are brought to the time bins that are asked for.
+    """A model whose responses are aligned to the requested time bins.
 
-    A model without time answers the same in every bin.
+    A model without time gives the same response in every bin.
 
     Args:
         layer_model: the model.
-        align_fnc: of one with time, ``(assembly, bins) -> assembly``.
+        align_fnc: alignment of a model with time, ``(assembly, bins) -> assembly``.
     """
 
     def __init__(self, layer_model: Any, align_fnc: Any = align_time) -> None:
@@ -116,7 +116,7 @@ class TemporalAligned:
         self._layer_model.start_recording(recording_target)
 
     def look_at(self, stimuli: Any, *args: Any, **kwargs: Any) -> NeuroidAssembly:
-        """Responses; a single bin has no dimension.
+        """Responses; a single time bin is dropped.
 
         Raises:
             ValueError: nothing is recorded, or the responses do not cover a bin.
@@ -139,5 +139,5 @@ def assembly_time_align(
 
 
 def fix_timebin_naming(assembly: Any) -> Any:
-    """The assembly as it is: here a single coordinate of a dimension keeps its name."""
+    """Return the assembly unchanged; in bsjax, a dimension's only coordinate keeps its name."""
     return assembly

@@ -1,4 +1,4 @@
-"""A model whose answers are known already, as tests of plugins make it."""
+"""A model with stored answers, for the tests of plugins."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from bsjax.core.registry import UnknownIdentifier
 
 
 class PrecomputedFeatures:
-    """Gives stored answers by ``stimulus_id``, whatever is asked of it.
+    """Returns stored answers by ``stimulus_id``, whatever the task or recording.
 
     Args:
-        features: an assembly; or identifier of a stimulus set -> assembly.
+        features: an assembly, or a mapping from identifiers of stimulus sets to assemblies.
         visual_degrees: width of the field of view.
     """
 
@@ -32,17 +32,17 @@ class PrecomputedFeatures:
         return self._visual_degrees
 
     def start_task(self, task: Any, fitting_stimuli: Any = None, **settings: Any) -> None:
-        """Nothing is done: the answers are known."""
+        """Do nothing, because the answers are stored."""
 
     def start_recording(self, region: Any, *args: Any, **kwargs: Any) -> None:
-        """Nothing is done: the answers are known."""
+        """Do nothing, because the answers are stored."""
 
     def look_at(self, stimuli: Any, number_of_trials: int = 1, require_variance: bool = False) -> Any:
-        """The stored answers, a row for each stimulus.
+        """The stored answers, one row for each stimulus.
 
         Raises:
-            KeyError: there are none for this stimulus set.
-            ValueError: there is none for some of them.
+            KeyError: there are no answers for this stimulus set.
+            ValueError: answers to some stimuli are missing.
         """
         several = isinstance(self.features, Mapping)
         if several and stimuli.identifier not in self.features:

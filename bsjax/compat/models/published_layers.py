@@ -1,4 +1,4 @@
-"""Maps from regions to layers that lie beside plugins."""
+"""Maps from regions to layers that are stored next to plugins."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from bsjax.models.registry import model_registry
 
 
 def published_layers(identifier: str) -> Mapping[str, Layers] | None:
-    """Region -> layers, of ``region_layer_map/<identifier>.json`` beside the plugin that registers a model; or None.
+    """Region -> layers, from ``region_layer_map/<identifier>.json`` next to the model's plugin; None without one.
 
     Raises:
-        ValueError: the file holds no map.
+        ValueError: the file does not hold a map.
 
     Example:
         >>> published_layers("pixels") is None
@@ -30,7 +30,7 @@ def _plugins_with(identifier: str) -> Iterator[Plugin]:
     registered = model_registry.plugin_of(identifier) if identifier in model_registry else None
     if registered is not None:
         yield registered
-    # bsjax may have a model of this identifier itself.
+    # bsjax may have a model of this identifier, too.
     for plugin in brainscore_plugins():
         if any((each.registry, each.identifier) == ("model_registry", identifier) for each in plugin.declarations):
             yield plugin

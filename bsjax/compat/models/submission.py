@@ -1,4 +1,4 @@
-"""What plugins of the old layout call when they are run by themselves, to see whether they work."""
+"""Checks of models for plugins in the former layout, which they call when run as a script."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _N_STIMULI = 6
 
 
 def check_base_models(module: str | ModuleType) -> None:
-    """Build each model of a module, record its layers, and have it learn labels.
+    """Build each model of a module, record its layers, and fit a label read-out.
 
     Args:
-        module: with ``get_model_list()``, ``get_model(name)`` and ``get_layers(name)``; or its name.
+        module: a module with ``get_model_list()``, ``get_model(name)`` and ``get_layers(name)``; or its name.
 
     Raises:
-        ValueError: a model is missing, or has no layers; or what the extraction raises.
+        ValueError: a model is missing or has no layers; further errors of the extraction.
     """
     held = _module(module)
     for name in held.get_model_list():
@@ -33,7 +33,7 @@ def check_base_models(module: str | ModuleType) -> None:
 
 
 def check_processing(model_identifier: str, module: str | ModuleType) -> None:
-    """Record the layers of one model of a module, and have it learn labels."""
+    """Record the layers of one model of a module, and fit a label read-out."""
     held = _module(module)
     layers = held.get_layers(model_identifier)
     model = held.get_model(model_identifier)
@@ -48,10 +48,10 @@ def check_brain_models(module: str | ModuleType) -> None:
 
 
 def check_brain_model_processing(model: Any) -> None:
-    """Record from IT, and have it learn labels; nothing is returned or printed where both work.
+    """Record from IT and fit a label read-out; returns nothing if both succeed.
 
     Raises:
-        ValueError: it does not answer all stimuli.
+        ValueError: the model does not respond to all stimuli.
     """
     stimuli = population().stimuli.head(_N_STIMULI)
     stimuli = stimuli.assign(image_label=[f"label {n % 2}" for n in range(len(stimuli))])
@@ -67,11 +67,11 @@ def check_brain_model_processing(model: Any) -> None:
 
 
 def load_model_bibtex(identifier: str) -> str | None:
-    """The publication of a plugin's model, as its ``model.get_bibtex`` gives it; None without one."""
+    """The publication of a plugin's model, from ``model.get_bibtex``; None if there is none."""
     plugin = model_registry.plugin_of(identifier)
     if plugin is None or not plugin.module:
         return None
-    model_registry[identifier]  # which imports it
+    model_registry[identifier]  # imports the plugin
     try:
         return import_module(f"{plugin.module}.model").get_bibtex(identifier) or None
     except (ModuleNotFoundError, AttributeError):

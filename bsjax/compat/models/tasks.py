@@ -1,4 +1,4 @@
-"""Behaviour as plugins put it together: tasks over any activations model, and what chooses among them."""
+"""Behaviour in the building blocks of plugins' models: tasks on any activations model, and selection among them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEGREES = 8
 
 
 class _Behaviour:
-    """One task over an activations model."""
+    """One task on an activations model."""
 
     _task: Task
 
@@ -44,7 +44,7 @@ class _Behaviour:
         """Answers to stimuli.
 
         Raises:
-            ValueError: the task was not started.
+            ValueError: the task has not been started.
         """
         if self._doing is None:
             raise ValueError(
@@ -54,10 +54,10 @@ class _Behaviour:
         return in_order_of_plugins(for_plugins(self._doing(see, as_stimulus_set(stimuli))))
 
     def _see(self, number_of_trials: int = 1, require_variance: bool = False) -> Any:
-        """What gives features of stimuli and layers."""
+        """A function from stimuli and layers to features."""
         movements = eye_movements(number_of_trials, require_variance, _DEGREES)
         if movements is not None and _knows(self.activations_model, "require_variance"):
-            # It knows its own field of view.
+            # The model knows its own field of view.
             asked: Any = partial(self.activations_model, number_of_trials=number_of_trials, require_variance=True)
             return partial(features, asked)
         return partial(features, self.activations_model, microsaccades=movements)
@@ -69,17 +69,17 @@ class _Behaviour:
 
 
 class LabelBehavior(_Behaviour):
-    """Names what is shown, by the layer ``logits``, whose 1000 units are ImageNet's classes.
+    """Labels the stimuli, using the layer ``logits``, whose 1000 units are ImageNet's classes.
 
-    Of a model that lists no layers, ``logits`` is asked for.
+    If the model does not list its layers, ``logits`` is assumed.
     """
 
     _task = Task.label
 
     def start_task(self, task: Task | str, choice_labels: Any = None, aggregation: str = "mean", **named: Any) -> None:
-        """Take these labels; arguments and errors are those of :meth:`bsjax.ModelCommitment.start_task`."""
+        """Start with these labels; arguments and errors are those of :meth:`bsjax.ModelCommitment.start_task`."""
         self._check(task)
-        labels = named.pop("fitting_stimuli", choice_labels)  # the name that it has for every task
+        labels = named.pop("fitting_stimuli", choice_labels)  # the general name of the argument
         known = self.activations_model.layers() if self._lists_layers() else {_LOGITS: (len(synsets()),)}
         self._doing = label_task(self._identifier, known, labels, aggregation, **named)
 
@@ -91,10 +91,10 @@ class LabelBehavior(_Behaviour):
         return see if self._lists_layers() else partial(self._seen_logits, see)
 
     def _seen_logits(self, see: Any, stimuli: Any, layers: Sequence[str]) -> Any:
-        """Logits of a model that does not say beforehand how many it has.
+        """Logits of a model that does not state their number.
 
         Raises:
-            ValueError: these are not ImageNet's classes.
+            ValueError: their number differs from that of ImageNet's classes.
         """
         seen = see(stimuli, layers)
         if seen.sizes["neuroid"] != len(synsets()):
@@ -106,7 +106,7 @@ class LabelBehavior(_Behaviour):
 
 
 class ProbabilitiesMapping(_Behaviour):
-    """Learns labels from examples, by a layer, and answers with their probabilities."""
+    """Learns labels from examples, using a layer, and answers with their probabilities."""
 
     _task = Task.probabilities
 
@@ -123,37 +123,37 @@ class ProbabilitiesMapping(_Behaviour):
 
 
 class OddOneOut(_Behaviour):
-    """Finds the one of three that is least like the others, by a layer."""
+    """Selects the odd one out of three stimuli, using a layer."""
 
     _task = Task.odd_one_out
 
     def __init__(self, identifier: str, activations_model: Any, layer: str | Sequence[str]) -> None:
         super().__init__(identifier, activations_model)
         self.readout = layer_names("layer", layer)
-        self.current_task = self._task  # the only one, so that it need not be started
+        self.current_task = self._task  # the only task, which need not be started
         self.set_similarity_measure("dot")
 
     def set_similarity_measure(self, similarity_measure: str) -> None:
-        """Compare by ``"dot"`` or ``"cosine"`` from now on.
+        """Set the similarity measure to ``"dot"`` or ``"cosine"``.
 
         Raises:
-            ValueError: another measure.
+            ValueError: the measure is unknown.
         """
         self._doing = OddOneOutTask(self.readout, similarity_measure)
         self.similarity_measure = similarity_measure
 
     def start_task(self, task: Task | str, fitting_stimuli: Any = None, similarity_measure: str | None = None) -> None:
-        """Begin; errors are those of :meth:`bsjax.ModelCommitment.start_task`."""
+        """Start the task; errors are those of :meth:`bsjax.ModelCommitment.start_task`."""
         self._check(task)
         if similarity_measure is not None:
             self.set_similarity_measure(similarity_measure)
 
 
 class BehaviorArbiter:
-    """Gives each task to what does it.
+    """Passes each task to the model that performs it.
 
     Args:
-        mapping: task -> what has ``start_task`` and ``look_at``.
+        mapping: task -> an object with ``start_task`` and ``look_at``.
     """
 
     def __init__(self, mapping: Mapping[Any, Any]) -> None:
@@ -164,7 +164,7 @@ class BehaviorArbiter:
         """Start a task.
 
         Raises:
-            ValueError: nothing does it.
+            ValueError: no model performs it.
         """
         if task not in self.mapping:
             raise ValueError(
@@ -174,10 +174,10 @@ class BehaviorArbiter:
         return self.current_executor.start_task(task, *args, **kwargs)
 
     def look_at(self, stimuli: Any, *args: Any, **kwargs: Any) -> Any:
-        """Answers of what does the task that was last started.
+        """Answers of the model that performs the current task.
 
         Raises:
-            ValueError: none was.
+            ValueError: no task has been started.
         """
         if self.current_executor is None:
             raise ValueError(f"no task was started: call start_task with one of {', '.join(map(str, self.mapping))}")
@@ -185,7 +185,7 @@ class BehaviorArbiter:
 
 
 class _Indices(type):
-    """Gives ``LabelToImagenetIndices.dog_indices``."""
+    """Metaclass that provides ``LabelToImagenetIndices.dog_indices`` and similar attributes."""
 
     def __getattr__(cls, name: str) -> list[int]:
         if not name.endswith("_indices"):
@@ -197,14 +197,14 @@ class _Indices(type):
 
 
 class LabelToImagenetIndices(metaclass=_Indices):
-    """Which classes of ImageNet count as a label: ``dog_indices`` and so on, see ``bsjax.models.tasks.imagenet``."""
+    """ImageNet classes that count as a label: ``dog_indices`` and so on, see ``bsjax.models.tasks.imagenet``."""
 
     @classmethod
     def label_to_indices(cls, label: str) -> list[int]:
-        """The numbers of the classes.
+        """The indices of the classes.
 
         Raises:
-            ValueError: none are known.
+            ValueError: the label is unknown.
 
         Example:
             >>> LabelToImagenetIndices.label_to_indices("Elephant"), LabelToImagenetIndices.knife_indices
@@ -214,11 +214,11 @@ class LabelToImagenetIndices(metaclass=_Indices):
 
 
 def softmax(x: Any) -> Any:
-    """Shares of exponentials over ``neuroid``, in the class that was given."""
+    """Softmax over ``neuroid``, in the class of the input."""
     return x.copy(data=scipy.special.softmax(x.values, axis=x.get_axis_num("neuroid")))
 
 
 def _knows(function: Any, name: str) -> bool:
-    """Whether a call takes an argument of this name."""
+    """Whether a function accepts an argument of this name."""
     parameters = inspect.signature(function).parameters
     return name in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())

@@ -1,1 +1,1 @@
-"""Scores, metrics and models from one side to the other: as bsjax has them, and as plugins do."""
+"""Conversions of scores, metrics and models between bsjax and plugins."""

@@ -1,4 +1,4 @@
-"""The base of wrappers, which have the attributes of what they wrap."""
+"""Base class of wrappers that delegate attributes to the wrapped object."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Holding:
-    """Has the attributes of what it holds under the name ``_holds``, save for those that it has itself."""
+    """Delegates attributes it lacks to the object stored under the name ``_holds``."""
 
     _holds: str
 
@@ -14,6 +14,6 @@ class Holding:
         setattr(self, self._holds, held)
 
     def __getattr__(self, name: str) -> Any:
-        if name == self._holds:  # of one that is copied, before it holds anything
+        if name == self._holds:  # accessed on a copy before the object is set
             raise AttributeError(name)
         return getattr(getattr(self, self._holds), name)

@@ -1,4 +1,4 @@
-"""Brain models, from one side to the other: as bsjax's benchmarks ask them, and as plugins do."""
+"""Conversions of brain models between bsjax and plugins."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bsjax.models.commitment import ModelCommitment
 
 
 class ModelForPlugins(Holding):
-    """A brain model whose answers are those that plugins know: in their classes, and choices before presentations.
+    """A brain model with responses in the form known to plugins: their classes, and choices before presentations.
 
     Args:
-        model: any of bsjax's.
+        model: any model of bsjax.
     """
 
     _holds = "bsjax"
@@ -31,10 +31,10 @@ class ModelForPlugins(Holding):
 
 
 class ModelForBsjax(Holding):
-    """A plugin's own brain model, whose answers are those that bsjax's benchmarks expect.
+    """A plugin's brain model with responses in the form that bsjax's benchmarks expect.
 
     Args:
-        model: the plugin's; it may lack what it never does, and arguments that it does not know are left out.
+        model: the plugin's model. It may lack methods that it never needs; arguments it does not accept are left out.
     """
 
     _holds = "plugin"
@@ -58,21 +58,21 @@ class ModelForBsjax(Holding):
 
 
 def model_for_plugins(model: Any) -> Any:
-    """A model as plugins know it."""
+    """A model in the form known to plugins."""
     if isinstance(model, ModelForBsjax):
         return model.plugin
     return model if isinstance(model, ModelForPlugins | CommitmentOfPlugins) else ModelForPlugins(model)
 
 
 def model_for_bsjax(model: Any) -> Any:
-    """A model as bsjax knows it."""
+    """A model in the form known to bsjax."""
     if isinstance(model, ModelForPlugins):
         return model.bsjax
     return model if isinstance(model, ModelCommitment | ModelForBsjax) else ModelForBsjax(model)
 
 
 def _called(function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """A call with those of the named arguments that the function knows."""
+    """Call a function with the named arguments that it accepts."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Scores and what makes them, from one side to the other: as bsjax has them, and as plugins do."""
+"""Conversions of scores and metrics between bsjax and plugins."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from bsjax.labelled.score import as_score
 _AGGREGATION, _CENTRE, _ERROR = "aggregation", "center", "error"
 _RAW = "raw"
 _FIELDS = (_RAW, "ceiling", _ERROR)
-# The score of bsjax's that an array was made of, which knows how else it could have come out.
+# Attribute with the bsjax score that an array was made from, which has its sampling uncertainty.
 _OWN = "bsjax"
 _OF_PROVENANCE = {field.name for field in dataclasses.fields(Provenance)}
 
 
 def score_for_plugins(score: Any) -> Any:
-    """A score of bsjax's as an array with attributes; anything else as it is.
+    """A bsjax score as an array with attributes; other objects are unchanged.
 
     Example:
         >>> from bsjax.labelled import Score
@@ -51,14 +51,14 @@ def score_for_plugins(score: Any) -> Any:
 
 
 def score_for_bsjax(score: Any, name: str = "value") -> labelled.Score:
-    """A score of a plugin's as bsjax's: its attributes are error, ceiling, raw values, and details of its provenance.
+    """A plugin's score as a bsjax score; its attributes become error, ceiling, raw values, and details of provenance.
 
-    Of one with the dimension ``aggregation``, as scores were before, the value is the centre and the error the error.
-    An attribute by the name of a field of the provenance, such as ``model``, is the detail ``plugin_model``. One that
-    bsjax's scores cannot hold is kept as text, with a warning, so that the score is not lost.
+    If a score has the former dimension ``aggregation``, its centre is the value and its error the error. An attribute
+    with the name of a provenance field, such as ``model``, becomes the detail ``plugin_model``. An attribute that bsjax
+    scores cannot hold is kept as text, with a warning, so that the score is not lost.
 
     Raises:
-        ValueError: it is no number or array of numbers.
+        ValueError: the score is not a number or an array of numbers.
 
     Example:
         >>> made = Score(0.5)
@@ -85,14 +85,14 @@ def score_for_bsjax(score: Any, name: str = "value") -> labelled.Score:
             made = _with_part(made, kept, str(value))
     pairs = () if own is None else ((own.value, made.value), (own.error, made.error))
     if own is not None and all(np.array_equal(*np.asarray(pair, float), equal_nan=True) for pair in pairs):
-        # As it was given to the plugin.
+        # The plugin has not changed it.
         known = {name: getattr(own, name) for name in ("error", "uncertainty", "error_kind", "formula")}
         return replace(made, **known)
     return made
 
 
 def _with_part(score: labelled.Score, name: str, value: Any) -> labelled.Score:
-    """A score with an attribute where bsjax keeps it."""
+    """A score with an attribute stored where bsjax keeps it."""
     if name not in _FIELDS:
         return dataclasses.replace(score, provenance=score.provenance.with_details(**{name: value}))
     if name == _RAW and isinstance(value, labelled.Score):
@@ -102,7 +102,7 @@ def _with_part(score: labelled.Score, name: str, value: Any) -> labelled.Score:
 
 
 def _plain(value: Any) -> Any:
-    """A number, or a plain labelled array; anything else as it is."""
+    """A number, or a plain labelled array; other objects are unchanged."""
     if not isinstance(value, xr.DataArray):
         return value
     return value.item() if not value.dims else _plain_array(value).drop_attrs()
@@ -116,7 +116,7 @@ def _plain_array(value: xr.DataArray) -> xr.DataArray:
 
 
 def _with_attrs(value: Any) -> Any:
-    """What has no field of its own: as ``_plain``, with attributes and what is in them."""
+    """An attribute without a field of its own: as ``_plain``, with nested values and attributes."""
     if isinstance(value, dict):
         return {name: _with_attrs(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -153,7 +153,7 @@ def _part_for_bsjax(name: str, value: Any) -> Any:
 
 
 def _arguments(arguments: tuple[Any, ...], named: dict[str, Any], convert: Callable[[Any], Any]) -> Any:
-    """What a metric is called with, loaded, in the classes of the other side."""
+    """The loaded arguments of a metric, converted to the classes of the other side."""
     return [convert(content_of(each)) for each in arguments], {
         name: convert(content_of(each)) for name, each in named.items()
     }
@@ -166,33 +166,33 @@ def _mean_of_splits(scores: Any) -> Any:
 
 
 def ceil_score(score: Any, ceiling: Any) -> Score:
-    """A score by its ceiling, see :func:`bsjax.labelled.normalise.ceil_score`."""
+    """Divide a score by its ceiling, see :func:`bsjax.labelled.normalise.ceil_score`."""
     return normalised(normalise.ceil_score, score, ceiling)
 
 
 def normalised(function: Callable[..., labelled.Score], score: Any, ceiling: Any) -> Score:
-    """What a normalisation of bsjax's makes of a plugin's score and ceiling."""
+    """Apply a normalisation of bsjax to a plugin's score and ceiling."""
     made = score_for_plugins(function(score_for_bsjax(score), score_for_bsjax(ceiling)))
     made.attrs |= {"raw": score, "ceiling": ceiling}
     return made
 
 
-# Parts of Brain-Score's metrics that published benchmarks use by themselves.
+# Parts of Brain-Score's metrics that published benchmarks use on their own.
 _PIECES: dict[str, Any] = {"aggregate": _mean_of_splits, "_rdm": RDM(), "_similarity": RDMSimilarity()}
 _PIECES["ceil_score"] = ceil_score
 
 
 class MetricForPlugins(Holding):
-    """A metric or ceiling of bsjax's, whose scores are those that plugins know.
+    """A bsjax metric or ceiling whose scores are of the class known to plugins.
 
     Args:
-        metric: bsjax's.
+        metric: the bsjax metric.
     """
 
     _holds = "bsjax"
 
     def __call__(self, *assemblies: Any, **named: Any) -> Any:
-        """The score, see the metric of bsjax."""
+        """The score of the bsjax metric."""
         arguments, named = _arguments(assemblies, named, for_bsjax)
         return score_for_plugins(self.bsjax(*arguments, **named))
 
@@ -212,15 +212,15 @@ class MetricForPlugins(Holding):
 
 
 class MetricForBsjax(Holding):
-    """A metric or ceiling of a plugin's, whose scores are bsjax's.
+    """A plugin's metric or ceiling whose scores are bsjax's.
 
     Args:
-        metric: the plugin's.
+        metric: the plugin's metric.
     """
 
     _holds = "plugin"
 
     def __call__(self, *assemblies: Any, **named: Any) -> labelled.Score:
-        """The score, see the metric of the plugin."""
+        """The score of the plugin's metric."""
         arguments, named = _arguments(assemblies, named, for_plugins)
         return score_for_bsjax(self.plugin(*arguments, **named))

@@ -1,1 +1,1 @@
-"""The data that can be loaded by identifier, and what Brain-Score has published."""
+"""Data that can be loaded by identifier, including the data published by Brain-Score."""

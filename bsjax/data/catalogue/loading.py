@@ -1,4 +1,4 @@
-"""Published data from S3, or from a folder of the user's, with errors that name the entry."""
+"""Published data from S3 or from a folder of the user, with errors that name the entry."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,19 +17,19 @@ from bsjax.data.types.stimuli import StimulusSet
 
 
 def load_gated_stimuli(entry: Published, *, progress: Any = None) -> StimulusSet:
-    """The stimuli of an entry that has an ``archive``.
+    """The stimuli of an entry that has an ``archive``, i.e. of data behind a use agreement.
 
-    They are taken from the folder that the entry's environment variable names, else from its default folder, else
-    from the archive in S3, which is fetched into ``$BRAINIO_HOME``. Its publishers state no digest for the archive: it
-    is trusted as it first arrives (the checksums inside the archive show damage, not forgery).
+    They are read from the folder in the entry's environment variable, else from its default folder, else from the
+    archive in S3, which is downloaded into ``$BRAINIO_HOME``. The publishers state no digest of the archive, so it is
+    trusted as downloaded (the checksums inside the archive detect damage, not forgery).
 
     Args:
         entry: a row with ``archive``, ``folder_variable`` and ``default_folder``.
         progress: see ``fetch_file``.
 
     Raises:
-        FileNotFoundError: the folder that the variable names has no table ``manifest.csv``, or a stimulus is missing.
-        PermissionError: there is no folder, and the archive may not be read.
+        FileNotFoundError: the folder in the variable has no table ``manifest.csv``, or a stimulus is missing.
+        PermissionError: there is no folder, and access to the archive is denied.
         ConnectionError, OSError, ValueError: as ``fetch_file``, ``unzip`` and ``read_stimulus_set``.
     """
     folder = own_folder(entry) or _fetched(entry, progress)
@@ -39,10 +39,10 @@ def load_gated_stimuli(entry: Published, *, progress: Any = None) -> StimulusSet
 
 
 def own_folder(entry: Published) -> Path | None:
-    """The folder of an entry's stimuli that was put there by hand, if any.
+    """The folder with stimuli that the user has placed there, or None.
 
     Raises:
-        FileNotFoundError: the environment variable names one that has no table.
+        FileNotFoundError: the environment variable names a folder without the table.
     """
     if entry.manifest.is_file():
         return entry.manifest.parent
@@ -66,7 +66,7 @@ def _fetched(entry: Published, progress: Any) -> Path:
             f"{entry.folder_variable} names."
         ) from error
     extracted = unzip(archive)
-    # The archive may hold the files themselves, or their folder.
+    # The archive may hold the files directly, or a folder with them.
     for folder in (extracted, extracted / archive.stem):
         if (folder / entry.manifest.name).is_file():
             return folder
@@ -76,11 +76,11 @@ def _fetched(entry: Published, progress: Any) -> Path:
 def load_assembly(
     entry: Published, stimulus_set: Callable[[str], StimulusSet], *, chunks: Any = None, progress: Any = None
 ) -> DataAssembly:
-    """Load a published assembly, fetching what is not here yet.
+    """Load a published assembly; missing files are downloaded.
 
     Args:
-        entry: its row.
-        stimulus_set: loads a stimulus set by its name.
+        entry: the row of the assembly.
+        stimulus_set: function that loads a stimulus set by name.
         chunks: as for ``load_assembly_from_s3``, for a file larger than memory.
         progress: as for ``load_assembly_from_s3``.
 
@@ -96,10 +96,10 @@ def load_assembly(
 
 
 def load_stimuli(entry: Published, *, progress: Any = None) -> StimulusSet:
-    """Load a published stimulus set, fetching what is not here yet.
+    """Load a published stimulus set; missing files are downloaded.
 
     Args:
-        entry: its row.
+        entry: the row of the stimulus set.
         progress: as for ``load_stimulus_set_from_s3``.
 
     Raises:
@@ -120,12 +120,12 @@ def load_stimuli(entry: Published, *, progress: Any = None) -> StimulusSet:
 
 @contextmanager
 def _explained(entry: Published) -> Iterator[None]:
-    """A block whose errors name the entry that was to be loaded, and, where that matters, who may read it."""
+    """Context manager whose errors name the entry being loaded and, if relevant, who may read it."""
     try:
         yield
     except (OSError, ValueError) as error:
         what = f"cannot load {entry.kind.replace('_', ' ')} {entry.name!r}: {error}"
-        inner = str(error).startswith("cannot load ")  # its stimulus set, which has been explained already
+        inner = str(error).startswith("cannot load ")  # raised for its stimulus set, already explained
         remote = isinstance(error, OSError) and error.errno is None  # not an error of this machine's disk
         if remote and not inner:
             what += f" [access to {entry.name}: {entry.access}; {ACCESS[entry.access]}]"

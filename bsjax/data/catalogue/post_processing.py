@@ -1,6 +1,6 @@
-"""Steps of published data after they were read, each a function that the catalogue names.
+"""Post-processing of published data after reading, by functions that the catalogue names.
 
-Brain-Score does the same in code of its own beside each registration.
+Brain-Score has separate code for this next to each registration.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,10 +14,10 @@ Assembly = TypeVar("Assembly", bound=DataAssembly)
 
 
 def apply(steps: Iterable[Sequence[str]], data: Any) -> Any:
-    """Put an assembly or a stimulus set through steps, each the name of a function here and its arguments.
+    """Apply post-processing to an assembly or stimulus set; each step is a function name followed by its arguments.
 
     Raises:
-        ValueError: an unknown step; and as the steps.
+        ValueError: a step is unknown, or the step itself raises it.
 
     Example:
         >>> stimuli = StimulusSet([{"stimulus_id": "a", "percentage_elements": 12}])
@@ -32,10 +32,10 @@ def apply(steps: Iterable[Sequence[str]], data: Any) -> Any:
 
 
 def name_neuroids(assembly: Assembly, region: str) -> Assembly:
-    """Make the only label of the neuroids, which lost its name in the file, their ``neuroid_id``, and add the region.
+    """Use the only label of the neuroids as ``neuroid_id``, and add the region.
 
-    Needed by Cadena2017, whose file comes from an xarray that wrote no name for it. Other coordinates of the neuroids
-    go, as in Brain-Score.
+    Needed for Cadena2017, whose file was written by an xarray version that lost the label's name. Other coordinates
+    of the neuroids are dropped, as in Brain-Score.
 
     Raises:
         ValueError: the neuroids have no label.
@@ -56,10 +56,10 @@ def name_neuroids(assembly: Assembly, region: str) -> Assembly:
 
 
 def label_subject(assembly: Assembly, subject: str) -> Assembly:
-    """Name the subject of all presentations, and drop what tells repetitions of the scanning session apart.
+    """Set the subject of all presentations, and drop coordinates that separate repetitions across sessions.
 
-    Needed by the recordings of single subjects of Zerbe2026. Dropped are ``session``, ``run``, ``beta_index``, and a
-    coordinate without a name of its own; ``subject_id_pres`` is added.
+    Needed for the single-subject recordings of Zerbe2026. Drops ``session``, ``run``, ``beta_index``, and unnamed
+    presentation coordinates; adds ``subject_id_pres``.
 
     Example:
         >>> assembly = DataAssembly([1., 2.], dims=["presentation"], coords={
@@ -75,12 +75,12 @@ def label_subject(assembly: Assembly, subject: str) -> Assembly:
 
 
 def as_text(stimuli: StimulusSet, *columns: str) -> StimulusSet:
-    """Make columns text, e.g. 12 "12"; what is missing becomes "nan", as in Brain-Score.
+    """Convert columns to text, e.g. 12 to "12"; missing values become "nan", as in Brain-Score.
 
-    Needed by Scialom2024, whose conditions are numbers in some sets and words in others.
+    Needed for Scialom2024, whose conditions are numbers in some sets and words in others.
 
     Raises:
-        ValueError: no such column.
+        ValueError: a column is missing.
 
     Example:
         >>> as_text(StimulusSet([{"stimulus_id": "a", "condition": 12}]), "condition")["condition"].tolist()
@@ -97,9 +97,9 @@ def as_text(stimuli: StimulusSet, *columns: str) -> StimulusSet:
 
 
 def drop_columns(stimuli: StimulusSet, *columns: str) -> StimulusSet:
-    """Drop columns; one that is not there is no matter.
+    """Drop columns; missing ones are ignored.
 
-    Needed by Zerbe2026, whose ``path`` says where a file was on another machine.
+    Needed for Zerbe2026, whose ``path`` is the location of a file on another machine.
 
     Example:
         >>> list(drop_columns(StimulusSet([{"stimulus_id": "a", "path": "/there/a.png"}]), "path").columns)

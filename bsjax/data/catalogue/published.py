@@ -1,4 +1,4 @@
-"""The data that Brain-Score has published: where each entry's files are.
+"""The catalogue of data published by Brain-Score, with the location of each entry's files.
 
 The entries are rows of ``published.json``, as Brain-Score registered them. Reading them loads neither xarray nor boto3.
 """
@@ -24,30 +24,30 @@ ACCESS = {
     "unknown": "Brain-Score does not say who may read it",
     "agreement": "it takes a signed data use agreement, and an account to which its publishers have then given access",
 }
-"""What the word for the access of an entry means. The bucket decides, when the entry is loaded."""
+"""Meaning of the terms for access. Whether an entry can be read is decided by the bucket when it is loaded."""
 
 
 @dataclass(frozen=True)
 class Published:
-    """One published assembly or stimulus set. Files are digests and versions of objects in ``bucket``.
+    """One published assembly or stimulus set, with the digests and versions of its objects in ``bucket``.
 
     Args:
-        name: the identifier that it is registered and loaded by.
+        name: the identifier it is registered under.
         kind: one of ``KINDS``.
-        identifier: its identifier in the store, of which the names of its files are made.
+        identifier: its identifier in the bucket, from which the file names are formed.
         bucket: "bucket/folder".
         access: one of ``ACCESS``.
-        sha1, version_id: of the file of an assembly.
-        csv_sha1, csv_version_id, zip_sha1, zip_version_id: of the table and archive of a stimulus set.
+        sha1, version_id: digest and version of an assembly's file.
+        csv_sha1, csv_version_id, zip_sha1, zip_version_id: those of a stimulus set's table and archive.
         class_name: name of the class of an assembly.
         stimulus_set: name of the published stimulus set of an assembly; "" if there is none.
-        merge: whether the columns of the stimulus set become coordinates of the presentations.
-        regions: brain regions that Brain-Score's benchmarks take from it; empty where they do not say.
-        post_processing: names and arguments of the functions in ``post_processing`` that it goes through.
-        archive, folder_variable, default_folder: of stimuli behind a data use agreement, see
-        ``bsjax.data.catalogue.loading``. unique: whether the table of a stimulus set has one row for each
-        stimulus; else the first one counts.
-        note: what to know before using it.
+        merge: whether columns of the stimulus set become presentation coordinates.
+        regions: brain regions that Brain-Score's benchmarks use; empty if they do not say.
+        post_processing: names and arguments of functions in ``post_processing`` to apply.
+        archive, folder_variable, default_folder: location of stimuli behind a data use agreement, see
+            ``bsjax.data.catalogue.loading``.
+        unique: whether the table of a stimulus set has one row per stimulus; otherwise the first row of each is used.
+        note: a remark for users.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Published:
 
     @property
     def files(self) -> tuple[RemoteFile, ...]:
-        """The objects that it consists of: one of an assembly, table and archive of a stimulus set.
+        """The entry's objects: one file for an assembly; table and archive for a stimulus set.
 
         Example:
             >>> [file.url for file in published("assembly")["MajajHong2015.public"].files]
@@ -89,23 +89,23 @@ class Published:
 
     @property
     def archive_path(self) -> Path:
-        """Where ``archive`` lies once it was fetched: it has no digest to be filed under."""
+        """Path of the downloaded ``archive``; it is not named by a digest, because none is published."""
         return brainio_home() / "gated" / self.identifier / self.archive.rpartition("/")[2]
 
     @property
     def manifest(self) -> Path:
-        """The table of stimuli that somebody with access has put into a folder, beside them; it may not exist."""
+        """Path of the table in a folder that users with access fill themselves; it may not exist."""
         return Path(os.environ.get(self.folder_variable) or self.default_folder).expanduser() / "manifest.csv"
 
 
 def published(kind: str) -> dict[str, Published]:
-    """All published entries of a kind, by the name they are loaded by, sorted.
+    """All published entries of a kind, sorted by name.
 
     Args:
         kind: "assembly" or "stimulus_set".
 
     Raises:
-        KeyError: another kind.
+        KeyError: the kind is unknown.
 
     Example:
         >>> len(published("assembly")), len(published("stimulus_set"))
@@ -135,9 +135,9 @@ def _frozen(value: Any) -> Any:
 
 
 class Status(NamedTuple):
-    """What is here of some data.
+    """Availability of data on this machine.
 
-    ``cached`` is "yes" (all its files), "partly", or "no"; ``size`` is the bytes of its files that are here.
+    ``cached`` is "yes" (all files), "partly", or "no"; ``size`` is the number of bytes of the local files.
     """
 
     cached: str
@@ -145,9 +145,9 @@ class Status(NamedTuple):
 
 
 def status(entry: Published) -> Status:
-    """What is here of a published entry's own files; that of its stimulus set is another entry's.
+    """Local availability of a published entry's own files, without those of its stimulus set.
 
-    Nothing is read or checked: a file is checked when it is used for the first time.
+    Nothing is read or verified; files are verified when first used.
 
     Example:
         >>> from dataclasses import replace
@@ -160,7 +160,7 @@ def status(entry: Published) -> Status:
 
 
 def status_of_files(places: Iterable[Path]) -> Status:
-    """What is here of some files.
+    """Local availability of files.
 
     Example:
         >>> status_of_files([Path("no/such/file")])
@@ -175,5 +175,5 @@ def status_of_files(places: Iterable[Path]) -> Status:
 def _size(path: Path) -> int | None:
     try:
         return path.stat().st_size if path.is_file() else None
-    except OSError:  # a folder that may not be entered
+    except OSError:  # a folder without access permission
         return None

@@ -1,4 +1,4 @@
-"""The data sets and stimulus sets that can be loaded by identifier.
+"""Registries of data sets and stimulus sets that can be loaded by identifier.
 
 Registering and listing them loads neither xarray nor boto3.
 """
@@ -27,18 +27,18 @@ stimulus_set_registry = Registry(
 
 
 def load_dataset(identifier: str, **options: Any) -> DataAssembly:
-    """Load a data set by identifier: one that Brain-Score published, one that was imported, or one of your own.
+    """Load a data set by identifier: published by Brain-Score, imported, or registered by a plugin.
 
     Args:
         identifier: one of ``list_data()``.
-        options: what its loader takes, e.g. ``chunks=`` for a published one, or ``folder=`` for "Cowley2026.V4",
-            which by default is where ``bsjax data import Cowley2026`` has put it.
+        options: options of its loader, e.g. ``chunks=`` for a published data set, or ``folder=`` for "Cowley2026.V4",
+            which defaults to the folder that ``bsjax data import Cowley2026`` has filled.
 
     Raises:
-        KeyError: unknown identifier; the message has the nearest ones.
-        ValueError: an option is missing or unknown; the message lists those there are.
-        FileNotFoundError, PermissionError, ConnectionError, OSError, ValueError: it cannot be had; the message names
-            the object, where it should be, and what access it needs.
+        KeyError: the identifier is unknown; the message lists the nearest ones.
+        ValueError: an option is missing or unknown; the message lists the known ones.
+        FileNotFoundError, PermissionError, ConnectionError, OSError, ValueError: the data are not available; the
+            message names the object, its expected location, and the access it needs.
 
     Example:
         >>> load_dataset("Cowley2026.V4", session="210325", dir=".")
@@ -58,15 +58,15 @@ def load_dataset(identifier: str, **options: Any) -> DataAssembly:
 
 
 def load_stimulus_set(identifier: str, **options: Any) -> StimulusSet:
-    """Load a stimulus set by identifier: one that Brain-Score published, one that was imported, or one of your own.
+    """Load a stimulus set by identifier: published by Brain-Score, imported, or registered by a plugin.
 
     Args:
         identifier: one of ``stimulus_set_registry``.
-        options: what its loader takes, as for ``load_dataset``.
+        options: options of its loader, as for ``load_dataset``.
 
     Raises:
-        KeyError: unknown identifier; the message has the nearest ones.
-        ValueError: an option is missing or unknown; the message lists those there are.
+        KeyError: the identifier is unknown; the message lists the nearest ones.
+        ValueError: an option is missing or unknown; the message lists the known ones.
         FileNotFoundError, PermissionError, ConnectionError, OSError, ValueError: as ``load_dataset``.
 
     Example:
@@ -83,7 +83,7 @@ none is given
 
 
 def list_data() -> list[str]:
-    """Identifiers of the data sets that ``load_dataset`` knows.
+    """Identifiers of the data sets that ``load_dataset`` can load.
 
     Example:
         >>> "MajajHong2015.public" in list_data(), "Cowley2026.V4" in list_data()
@@ -93,11 +93,11 @@ def list_data() -> list[str]:
 
 
 class DataRow(NamedTuple):
-    """One line of the list of data.
+    """One row of the list of data.
 
-    ``kind`` is "assembly" or "stimulus set"; ``region`` and ``access`` are "" where nobody says them, ``access`` else
-    as in ``bsjax.data.catalogue.published.ACCESS``; ``cached`` is "yes", "partly" or "no", or "" where it cannot be
-    told, and ``size`` the bytes that are here, 0 if none.
+    ``kind`` is "assembly" or "stimulus set". ``region`` and ``access`` are "" if unknown; ``access`` is otherwise a
+    term of ``bsjax.data.catalogue.published.ACCESS``. ``cached`` is "yes", "partly" or "no", or "" if it cannot be
+    determined, and ``size`` is the number of local bytes.
     """
 
     identifier: str
@@ -110,7 +110,7 @@ class DataRow(NamedTuple):
 
 
 def data_rows() -> Iterator[DataRow]:
-    """All that ``load_dataset`` and ``load_stimulus_set`` know, in that order, with what is here of it.
+    """Rows of all data sets and then all stimulus sets that can be loaded, with their local availability.
 
     Example:
         >>> row = next(row for row in data_rows() if row.identifier == "MajajHong2015.public")
@@ -131,7 +131,7 @@ def data_rows() -> Iterator[DataRow]:
 
 
 def access_of(identifier: str) -> str:
-    """Who may read a data set or stimulus set, in the words of ``bsjax.data.catalogue.published.ACCESS``; else "".
+    """Who may read the data, in the terms of ``bsjax.data.catalogue.published.ACCESS``; "" for other identifiers.
 
     Example:
         >>> access_of("MajajHong2015.public"), access_of("Cowley2026.V4"), access_of("Mine2026")
@@ -153,7 +153,7 @@ def _load(registry: Registry, identifier: str, options: dict[str, Any]) -> Any:
         raise UnknownIdentifier(f"{unknown}; {where}") from None
     try:
         signature = inspect.signature(factory)
-    except (TypeError, ValueError):  # some callables of C have none
+    except (TypeError, ValueError):  # some C callables have no signature
         return factory(**options)
     imported = identifier in _IMPORTED and "folder" in signature.parameters and "folder" not in options
     try:
@@ -170,7 +170,7 @@ def _load(registry: Registry, identifier: str, options: dict[str, Any]) -> Any:
     return factory(**options)
 
 
-# What loads the files loads xarray and pandas, which listing does without.
+# Loading files imports xarray and pandas; listing does without them.
 def _published_assembly(entry: Published, *, chunks: Any = None, progress: Any = None) -> DataAssembly:
     from bsjax.data.catalogue.loading import load_assembly
 
@@ -188,7 +188,7 @@ def _summary(entry: Published) -> str:
     return f"{entry.class_name}{region}" + (f"; {entry.note}" if entry.note else "")
 
 
-_IMPORTED: dict[str, str] = {}  # identifier -> the import that it comes from
+_IMPORTED: dict[str, str] = {}  # identifier -> the import that provides it
 _REGIONS: dict[str, str] = {}
 
 for _source in sources().values():

@@ -1,1 +1,1 @@
-"""Files of assemblies, stimulus sets, images and tables."""
+"""Reading and writing files of assemblies, stimulus sets, images and tables."""

@@ -1,4 +1,4 @@
-"""Extraction of zip files, once, so that a half of one is never taken for the whole."""
+"""Extraction of zip files, once and atomically, so that a partial extraction is never used."""
 
 import hashlib
 import lzma
@@ -21,7 +21,7 @@ from bsjax.core.left_behind import is_left_behind
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png")
 
-# What zipfile raises for a file that is damaged, encrypted, or packed in a way that it does not know.
+# Errors that zipfile raises for a file that is damaged, encrypted, or packed by an unknown method.
 _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -33,28 +33,28 @@ _UNREADABLE = (
     RuntimeError,
     ValueError,
 )
-_OF_THE_ARCHIVE = (None, EINVAL)  # errors that are not of the disk: of bzip2, and of a position before the start
+_OF_THE_ARCHIVE = (None, EINVAL)  # errno of OSErrors from the archive, not the disk: bzip2, or a negative position
 
 
 def unzip(archive: str | Path, folder: str | Path | None = None) -> Path:
-    """Extract a zip file into a folder, or complete one into which it was extracted before.
+    """Extract a zip file into a folder, or complete an earlier extraction.
 
-    What operating systems leave in archives stays there (``__MACOSX``, ``Thumbs.db``, hidden files), and backslashes,
-    which Windows writes, are folders. Files that are there with the size that the archive states are left alone, so
-    that a folder of Brain-Score's is used as it is, and one whose extraction was cut short is completed. What is
-    extracted is checked against the archive's checksums, written beside the folder, and moved into it: the folder holds
-    whole files only, and a new one appears at once.
+    Files left by operating systems (``__MACOSX``, ``Thumbs.db``, hidden files) are skipped. Backslashes, as written by
+    Windows, separate folders. Existing files of the size stated in the archive are kept, so a folder extracted by
+    Brain-Score is used as it is, and an incomplete one is completed. Files are checked against the archive's checksums,
+    written next to the folder, and then moved into it. The folder therefore holds only complete files, and a new folder
+    appears in one step.
 
     Args:
         archive: a zip file.
-        folder: where to; default: the archive's path without its extension.
+        folder: the destination; by default the archive's path without its extension.
 
     Returns:
         ``folder``.
 
     Raises:
-        ValueError: not a readable zip file, one that holds nothing, or the same name twice, or a member whose path
-            leads outside. Nothing is extracted from any of these.
+        ValueError: the file is not a readable zip file, is empty, holds a name twice, or has a member whose path leads
+            outside. Nothing is extracted in these cases.
         OSError: the folder cannot be written, or the disk is full.
 
     Example:
@@ -83,22 +83,21 @@ def unzip(archive: str | Path, folder: str | Path | None = None) -> Path:
 
 
 def extract_images(archive: str | Path, into: str | Path) -> list[Path]:
-    """The images of a zip file as files, extracted where they are not there already.
+    """Extract the images of a zip file, unless they are already extracted.
 
-    The files lie in a folder named after the SHA-256 of the archive. Each is checked against the size and
-    checksum that the archive states for it, so that a truncated or altered one is written anew. Other members
-    are left alone.
+    The destination is a folder named after the SHA-256 of the archive. Each image is checked against the size and
+    checksum stated in the archive, so a truncated or altered one is written again. Other members are ignored.
 
     Args:
-        archive: a zip file. Folders inside it are dropped: images are named by the last part of their path.
-        into: the folder to make that folder in.
+        archive: a zip file. Its folders are dropped: images are named by the last part of their path.
+        into: the folder in which to create the destination.
 
     Returns:
         Paths of the images, sorted by name.
 
     Raises:
-        ValueError: not a readable zip file, a member whose path leads outside, two images of one name, or no
-            image.
+        ValueError: the file is not a readable zip file, has a member whose path leads outside, two images of one name,
+            or no image.
 
     Example:
         >>> import tempfile
@@ -121,25 +120,25 @@ def extract_images(archive: str | Path, into: str | Path) -> list[Path]:
 
 
 def is_image(name: str) -> bool:
-    """Whether a file name, with any folders before it, is that of an image, not of a hidden copy of one."""
+    """Whether a path names an image file, other than a hidden copy."""
     return not is_left_behind(name) and name.lower().endswith(IMAGE_SUFFIXES)
 
 
 class Refused(ValueError):
-    """What can be read, and is not to be used."""
+    """An archive that can be read but must not be used."""
 
 
 @contextmanager
 def opened(archive: Path, file: IO[bytes] | None = None, advice: str = "fetch it again") -> Iterator[zipfile.ZipFile]:
-    """A block that reads a zip file, whose damages are one clear error.
+    """Context manager that opens a zip file and turns any damage into one clear error.
 
     Args:
         archive: the zip file.
-        file: what it is read from, if it is open already.
-        advice: what to do when it cannot be read.
+        file: an open file to read it from, if any.
+        advice: what to do if it cannot be read.
 
     Raises:
-        ValueError: it is damaged, encrypted, or no zip file.
+        ValueError: the file is damaged, encrypted, or not a zip file.
     """
     refuse_pipe(archive)
     try:
@@ -154,15 +153,15 @@ def opened(archive: Path, file: IO[bytes] | None = None, advice: str = "fetch it
 
 
 def _members(archive: Path, file: zipfile.ZipFile, images: bool = False) -> dict[str, zipfile.ZipInfo]:
-    """The files in an archive by their paths, all of which stay inside the folder that they are extracted to.
+    """The files in an archive by path, after checking that all stay inside the destination folder.
 
-    Or the images among them, by their names alone: of two with one name it cannot be said which is meant.
+    With ``images``, only the images, by file name; two images of one name are refused as ambiguous.
     """
     members: dict[str, zipfile.ZipInfo] = {}
     for member in file.infolist():
         if leads_outside(member.filename):
             raise Refused(f"{archive} holds a member that leads outside of it, {member.filename!r}: do not use it")
-        path = member.filename.replace("\\", "/")  # as zip files of Windows have them
+        path = member.filename.replace("\\", "/")  # zip files from Windows may use backslashes
         if path.endswith("/") or (not is_image(path) if images else is_left_behind(path)):
             continue
         name = PurePosixPath(path).name if images else PurePosixPath(path).as_posix()  # "a//b" and "./a/b" are "a/b"
@@ -179,21 +178,21 @@ def _members(archive: Path, file: zipfile.ZipFile, images: bool = False) -> dict
 
 
 def leads_outside(name: str) -> bool:
-    """Whether a member of this name would lie outside of the folder that it is extracted to, or is none at all.
+    """Whether a member name is empty, or would be extracted outside of the destination folder.
 
     Example:
         >>> [leads_outside(name) for name in ("a/b.png", "a/../../b.png", "C:b.png", "/b.png", ".")]
         [False, True, True, True, True]
     """
     path = name.replace("\\", "/")
-    # On Windows, "C:" is a disk, and any other colon makes a hidden stream of a file.
+    # On Windows, "C:" is a drive, and any other colon denotes a hidden stream of a file.
     drive = re.match("[A-Za-z]:", path) or (os.name == "nt" and ":" in path)
     parts = path.split("/")
     return path.startswith("/") or ".." in parts or bool(drive) or not set(parts) - {"", "."}
 
 
 def _absent(folder: Path, members: dict[str, zipfile.ZipInfo]) -> Iterator[tuple[str, zipfile.ZipInfo]]:
-    """The members that are not in the folder with their sizes."""
+    """The members that are missing in the folder, or have another size there."""
     prefix = f"{folder}{os.sep}"
     for name, member in members.items():
         try:
@@ -205,18 +204,18 @@ def _absent(folder: Path, members: dict[str, zipfile.ZipInfo]) -> Iterator[tuple
 
 
 def _extract(file: zipfile.ZipFile, folder: Path, absent: dict[str, zipfile.ZipInfo]) -> None:
-    if not absent:  # another process was first
+    if not absent:  # another process has extracted them
         return
     size, free = sum(member.file_size for member in absent.values()), shutil.disk_usage(folder.parent).free
     if size > free:
         raise OSError(ENOSPC, f"the files of {file.filename} take {size:,} bytes, {free:,} are free", str(folder))
     aside = folder.with_name(f".{folder.name}.unzipping")
-    if aside.exists():  # of a process that was killed
+    if aside.exists():  # left by a killed process
         shutil.rmtree(aside)
     try:
         for name, member in absent.items():
             (aside / name).parent.mkdir(parents=True, exist_ok=True)
-            # reading to its end compares the member with its checksum
+            # reading to the end verifies the checksum
             with file.open(member) as source, open(aside / name, "xb") as target:
                 shutil.copyfileobj(source, target, 1 << 20)
         if not folder.exists():

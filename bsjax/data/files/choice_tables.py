@@ -1,12 +1,12 @@
-"""Tables of choices: which object each image was taken for, as CSV files.
+"""Tables of choices as CSV files, with the object that each image was named as.
 
-Two layouts are read, with further columns or without:
+Two layouts are supported; further columns are allowed:
 
 ====================  ==============================================================================================
 model-vs-human's      ``subj, session, trial, rt, object_response, category, condition, imagename``; a file is called
                       ``<experiment>_<who>_session-<n>.csv``, and may be with others in a folder of its experiment
-plain                 ``stimulus_id, choice``, and ``condition`` where one stimulus was shown in several; the name of
-                      the file is the name of the model
+plain                 ``stimulus_id, choice``, and ``condition`` if a stimulus was shown in several; the file name is
+                      the name of the model
 ====================  ==============================================================================================
 """
 
@@ -27,14 +27,14 @@ _PLAIN = {"stimulus_id": "stimulus_id", "choice": "choice"}
 _PERSON = "subject-"
 
 Tables = dict[str, dict[str, pd.DataFrame]]
-"""Model -> experiment (``""`` for a plain table) -> columns stimulus_id, choice, and condition if there is one."""
+"""Model -> experiment (``""`` for a plain table) -> columns stimulus_id, choice, and optionally condition."""
 
 
 def image_name(name: str) -> str:
-    """The part of the name of an image that people's and models' trials have in common, without its ending.
+    """The part of an image name that people's and models' trials share, without the extension.
 
-    That is the name of the ImageNet image (``n0..._number``) where it is one, else what follows the last underscore:
-    what stands before tells the trial, the subject, the condition and the category.
+    For an ImageNet image this is its ImageNet name (``n0..._number``), otherwise the part after the last underscore.
+    The preceding parts identify the trial, subject, condition and category.
 
     Example:
         >>> image_name("0001_cl_s01_cr_oven_40_n04111531_14126.png"), image_name("cr_oven_40_n04111531_14126")
@@ -49,10 +49,10 @@ def image_name(name: str) -> str:
 
 
 def read_choices(*paths: str | Path) -> Tables:
-    """Choices of models from files, and from all CSV files in folders and the folders in them.
+    """Read the choices of models from CSV files, and from folders of them, including nested ones.
 
-    Trials of people, whose ``subj`` begins with "subject-", are left out. So are files of folders that are no table of
-    choices, with a warning that names them. Every cell is text: "na" and "NaN" are answers, and count as such.
+    Trials of people, whose ``subj`` begins with "subject-", are left out. Files in folders that are not tables of
+    choices are left out with a warning that names them. Every cell is text: "na" and "NaN" are answers.
 
     Args:
         *paths: CSV files or folders.
@@ -61,9 +61,9 @@ def read_choices(*paths: str | Path) -> Tables:
         Model -> experiment -> table; see ``Tables``.
 
     Raises:
-        FileNotFoundError: no such file, or no CSV file in the folder.
-        ValueError: a file that was named is none of the two layouts, a table lacks a value, there is no model's trial,
-            or two folders hold choices of one model in one experiment. The message names the files.
+        FileNotFoundError: a file is missing, or a folder has no CSV file.
+        ValueError: a named file has neither layout, a table lacks a value, there is no trial of a model, or two folders
+            hold choices of one model in one experiment. The message names the files.
 
     Example:
         >>> import tempfile
@@ -107,11 +107,11 @@ def read_choices(*paths: str | Path) -> Tables:
 
 
 class _NoChoices(ValueError):
-    """A file is something else than a table of choices, rather than a damaged one."""
+    """A file is not a table of choices, as opposed to a damaged table."""
 
 
 def _files(path: str | Path) -> list[tuple[Path, bool]]:
-    """The files at a path, and whether it names them."""
+    """The CSV files at a path, each with whether the path names it directly."""
     root = Path(path).expanduser()
     files = [(file, False) for file in sorted(root.rglob("*.csv")) if not is_left_behind(file.relative_to(root))]
     files = files if root.is_dir() else [(root, True)]
@@ -123,7 +123,7 @@ def _files(path: str | Path) -> list[tuple[Path, bool]]:
 
 
 def _refuse_two_folders(model: str, experiment: str, first: Path, file: Path) -> None:
-    """Files of one experiment in one folder are its sessions; in two they may be of two models of one name."""
+    """Raise an error if two folders hold files of one experiment, because these may be two models of one name."""
     if first.parent.resolve() != file.parent.resolve():
         raise ValueError(
             f"two folders hold choices of the model {model!r}{experiment and f' in {experiment}'}: {first} and {file}; "
@@ -133,11 +133,11 @@ def _refuse_two_folders(model: str, experiment: str, first: Path, file: Path) ->
 
 def _read(file: Path) -> Mapping[tuple[str, str], pd.DataFrame]:
     """(Model, experiment) -> the rows of a file."""
-    if not file.is_file():  # to open a pipe is to wait for its other end
+    if not file.is_file():  # opening a pipe would wait for its other end
         raise _NoChoices(f"{file} is no table of choices, and no regular file either")
     with reading_as("a table of choices", file, ""):
         table = pd.read_csv(file, dtype=str, keep_default_na=False, skipinitialspace=True)
-    table.columns = table.columns.str.strip()  # of tables that are written by hand: "stimulus_id, choice"
+    table.columns = table.columns.str.strip()  # hand-written tables: "stimulus_id, choice"
     columns = next((known for known in (_VS_HUMAN, _PLAIN) if set(known) <= set(table)), None)
     if columns is None:
         raise _NoChoices(

@@ -1,4 +1,4 @@
-"""Images in files."""
+"""Reading of image files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,20 +13,20 @@ Result = TypeVar("Result")
 
 
 def load_image(path: str | Path) -> np.ndarray:
-    """An image file as RGB.
+    """Read an image file as RGB.
 
-    Grey and palette images are converted. Alpha is ignored and colours are kept as stored, which is what
-    Brain-Score's pasting on black amounts to. The orientation tag of a camera is ignored too.
+    Grey and palette images are converted. Alpha is ignored and colours are kept as stored, which is equivalent to
+    Brain-Score's pasting on black. The camera's orientation tag is ignored, too.
 
     Args:
-        path: a file in any format that Pillow reads with 8 bits a channel.
+        path: a file in any format that Pillow reads with 8 bits per channel.
 
     Returns:
         uint8 array (height, width, 3).
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it cannot be read as an image, or has more than 8 bits a channel; the message names the
+        FileNotFoundError: the file is missing.
+        ValueError: the file cannot be read as an image, or has more than 8 bits per channel; the message names the
             path.
 
     Example:
@@ -41,11 +41,11 @@ def load_image(path: str | Path) -> np.ndarray:
 
 
 def image_size(path: str | Path) -> tuple[int, int]:
-    """Width and height of an image in pixels, from the head of the file alone.
+    """Width and height of an image in pixels, read from the file's header only.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is not an image; the message names the path.
+        FileNotFoundError: the file is missing.
+        ValueError: the file is not an image; the message names the path.
 
     Example:
         >>> import tempfile

@@ -1,6 +1,6 @@
-"""MATLAB files, read by SciPy, whose reader can crash on a damaged one.
+"""Reading of MATLAB files with SciPy, whose reader can crash on damaged files.
 
-python -P mat_reading.py PATH    reads the file, to find out whether that ends well: run in a process of its own
+Run as a script, ``python -P mat_files.py PATH`` reads the file in a separate process, to find out whether it crashes.
 """
 
 import sys
@@ -10,12 +10,12 @@ from typing import Any
 
 
 def read_mat(path: Path) -> dict[str, Any]:
-    """The variables of a file, by name. A process of its own reads it first.
+    """The variables of a MATLAB file, by name, after a trial in a separate process.
 
     Raises:
-        ValueError: reading it crashes, or does not come to an end. What SciPy raises of other damage stays as it is.
+        ValueError: reading the file crashes or does not end. SciPy's own errors are raised unchanged.
     """
-    from scipy.io import loadmat  # when it is needed: it takes long to import
+    from scipy.io import loadmat  # imported here because the import is slow
 
     from bsjax.data.files.trial_process import try_reading
 
@@ -26,5 +26,5 @@ def read_mat(path: Path) -> dict[str, Any]:
 if __name__ == "__main__":
     from scipy.io import loadmat
 
-    with suppress(Exception):  # what merely raises is found again, and said, by the reader of the file
+    with suppress(Exception):  # ordinary errors are raised again when the caller reads the file
         loadmat(sys.argv[1])

@@ -1,4 +1,4 @@
-"""Media types of stimulus files, told from their first bytes and compared with their names."""
+"""Media types of stimulus files, from their names, and checks that the contents match."""
 
 import os
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from bsjax.data.files.images import load_image
 
-# A table of its own: that of the standard library depends on the machine.
+# An own table, because the standard library's depends on the machine.
 _TYPES = {
     ".bmp": "image/bmp",
     ".gif": "image/gif",
@@ -25,7 +25,7 @@ _TYPES = {
 
 
 def media_type(path: str | Path) -> str:
-    """The media type that a file's name states; for one that is not in the table, its extension.
+    """The media type that a file's name implies; for an unknown extension, the extension itself.
 
     Example:
         >>> media_type("dog.JPG"), media_type("dog.mp4"), media_type("dog.xyz")
@@ -36,10 +36,10 @@ def media_type(path: str | Path) -> str:
 
 
 def media_problem(path: str | Path) -> str:
-    """What is wrong with a file; "" if nothing is found.
+    """Describe what is wrong with a media file; "" if nothing is found.
 
-    Images are decoded whole. Of an MP4 file the structure is walked: a file that was cut off, or has no video in it,
-    is found, a damaged picture is not. Other files only must not be empty.
+    Images are decoded completely. For MP4 files only the box structure is checked, which finds truncated files and
+    files without a video track but not damaged frames. Other files must not be empty.
 
     Example:
         >>> media_problem("nowhere.png")
@@ -57,13 +57,13 @@ def media_problem(path: str | Path) -> str:
         if kind == "video/mp4":
             wrong = _mp4_problem(path)
             return f"{path} {wrong}" if wrong else ""
-    except (OSError, ValueError) as error:  # also a file that may not be read
+    except (OSError, ValueError) as error:  # includes a file without read permission
         return str(error)
     return ""
 
 
 def media_problems(paths: Iterable[str | Path]) -> list[str]:
-    """``media_problem`` of each file that has one, in the order given; several files are read at once.
+    """The problems found by ``media_problem``, in the order of the files, which are read in parallel.
 
     Example:
         >>> media_problems([])
@@ -91,7 +91,7 @@ def _mp4_problem(path: Path) -> str:
 
 
 def _is_video(file: BinaryIO, start: int, end: int) -> bool:
-    """Whether a box ``trak`` holds pictures: ``trak/mdia/hdlr`` says what it is a track of."""
+    """Whether a box ``trak`` is a video track, according to its ``mdia/hdlr``."""
     media = [span for kind, *span in _boxes(file, start, end) if kind == b"mdia"]
     handlers = [content for span in media for kind, content, _ in _boxes(file, *span) if kind == b"hdlr"]
     for content in handlers:
@@ -102,9 +102,9 @@ def _is_video(file: BinaryIO, start: int, end: int) -> bool:
 
 
 def _boxes(file: BinaryIO, start: int, end: int) -> list[tuple[bytes, int, int]]:
-    """Kind, first byte of the content, and end of each box in a part of an MP4 file (ISO/IEC 14496-12).
+    """Kind, start of the content, and end of each box in a part of an MP4 file (ISO/IEC 14496-12).
 
-    The last one may end after ``end``: there the file was cut off.
+    The last box may end after ``end`` if the file was truncated.
     """
     boxes = []
     while start < end:
@@ -113,7 +113,7 @@ def _boxes(file: BinaryIO, start: int, end: int) -> list[tuple[bytes, int, int]]
         length, kind, content = int.from_bytes(head[:4], "big"), head[4:8], start + 8
         if length == 1:
             length, content = int.from_bytes(head[8:16], "big"), start + 16
-        elif length == 0:  # up to the end
+        elif length == 0:  # extends to the end
             length = end - start
         stop = start + max(length, content - start)
         boxes.append((kind, content, stop))

@@ -1,4 +1,4 @@
-"""Stimulus sets as files: a CSV table of the stimuli, and a zip file or a folder of their images, videos or sounds."""
+"""Stimulus sets as files: a CSV table of the stimuli, and a zip file or folder of their images, videos or sounds."""
 
 import hashlib
 import os
@@ -19,31 +19,31 @@ from bsjax.data.files.archives import unzip
 from bsjax.data.files.tables import read_table, table_as_csv
 from bsjax.data.types.stimuli import StimulusSet
 
-# Columns that say how to package a stimulus, and are not packaged.
+# Columns with instructions for packaging, which are not packaged themselves.
 _PACKAGING = ("stimulus_current_local_file_path", "stimulus_path_within_store")
-_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of every file in a zip: the first that the format knows
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # timestamp of every file in a zip: the earliest that the format allows
 
 
 def read_stimulus_set(csv_path: str | Path, folder: str | Path, *, exact: bool = True) -> StimulusSet:
     """Read a stimulus set from its table and the folder of its files, as Brain-Score packages them.
 
-    Columns: ``stimulus_id`` (tables from before 2021 have ``image_id``, which is then both), ``filename``, and whatever
-    else is known. What is text and what a number: see ``bsjax.data.files.tables``; ids such as "001" stay text, and
-    those that were integers come back as integers. Hidden files and those of operating systems are not counted.
+    Required columns are ``stimulus_id`` (tables from before 2021 have ``image_id``, which is then copied) and
+    ``filename``; others are kept. ``bsjax.data.files.tables`` has the rules for text and numbers: ids such as "001"
+    stay text, and integer ids come back as integers. Hidden files and those left by operating systems are ignored.
 
     Args:
         csv_path: the table.
-        folder: where the files lie; ``filename`` may lead into folders inside it. Or a zip file of them, which is
-            extracted beside itself.
-        exact: also refuse files that belong to no stimulus, and ids that occur twice.
+        folder: the folder of the files, in which ``filename`` may include subfolders; or a zip file, which is extracted
+            next to itself.
+        exact: whether to refuse files that belong to no stimulus, and repeated ids.
 
     Returns:
-        The set, with ``stimulus_paths``, and without an ``identifier``: files do not say it.
+        The set, with ``stimulus_paths`` but without an ``identifier``, which the files do not contain.
 
     Raises:
-        FileNotFoundError: the table, the folder, or the file of a stimulus is not there.
-        ValueError: not such a table, one that was changed after bsjax wrote it, or it does not fit the folder; the
-            message names the file, and the ids or names.
+        FileNotFoundError: the table, the folder, or the file of a stimulus is missing.
+        ValueError: the table is invalid, was changed after bsjax wrote it, or does not match the folder; the message
+            names the file, and the ids or names.
 
     Example:
         >>> import tempfile
@@ -73,7 +73,7 @@ def read_stimulus_set(csv_path: str | Path, folder: str | Path, *, exact: bool =
 
 
 def stimulus_table(csv_path: Path) -> pd.DataFrame:
-    """The table of stimuli in a file, with ``stimulus_id`` where it has the ``image_id`` of before 2021 alone."""
+    """The table of stimuli in a file; ``image_id`` of tables from before 2021 is copied to ``stimulus_id``."""
     table = read_table(csv_path, text=("filename",))
     check_unchanged(csv_path)
     older = "stimulus_id" not in table and "image_id" in table
@@ -81,14 +81,14 @@ def stimulus_table(csv_path: Path) -> pd.DataFrame:
 
 
 def stimulus_filenames(stimulus_set: StimulusSet) -> list[str]:
-    """The name of each stimulus' file in the zip file: the column ``filename`` where there is one, as after loading.
+    """The name of each stimulus' file in the zip file, from the column ``filename`` if present, as after loading.
 
-    Else ``stimulus_path_within_store``, or the ``stimulus_id``, with the extension of the stimulus' file.
+    Otherwise the name is ``stimulus_path_within_store``, or the ``stimulus_id``, with the extension of the file.
 
     Raises:
-        FileNotFoundError: the file of a stimulus is not there.
-        ValueError: no column ``stimulus_id``, no path for an id, two files of one name, or names that lead into or out
-            of folders; one message lists all.
+        FileNotFoundError: the file of a stimulus is missing.
+        ValueError: the column ``stimulus_id`` is missing, an id has no path, two files have one name, or a name is not
+            a plain file name; one message lists all problems.
 
     Example:
         >>> import tempfile
@@ -127,20 +127,20 @@ def stimulus_filenames(stimulus_set: StimulusSet) -> list[str]:
 
 
 def write_stimulus_csv(stimulus_set: StimulusSet, path: str | Path) -> str:
-    """Write the table of a stimulus set, with the column ``filename`` that ties it to the zip file.
+    """Write the table of a stimulus set, with the column ``filename`` that links it to the zip file.
 
-    The same set gives the same bytes on any machine: columns are in the order of the set. A table cannot hold its own
-    digest: that is noted in a hidden file beside it, with which ``read_stimulus_set`` compares it.
+    The same set gives the same bytes on any machine; columns keep the order of the set. The digest is stored in a
+    hidden file next to the table, and ``read_stimulus_set`` compares it.
 
     Args:
-        stimulus_set: the set, which is left as it is.
-        path: the file; it appears whole, or not at all.
+        stimulus_set: the set; it is not modified.
+        path: the file, written atomically.
 
     Returns:
         SHA-1 of the file, in hexadecimal digits.
 
     Raises:
-        FileNotFoundError, ValueError: as ``stimulus_filenames``, or a column that a table cannot hold.
+        FileNotFoundError, ValueError: as ``stimulus_filenames``, or a column cannot be written to a table.
     """
     names = stimulus_filenames(stimulus_set)
     table = pd.DataFrame(stimulus_set).drop(columns=list(_PACKAGING), errors="ignore")
@@ -152,21 +152,21 @@ def write_stimulus_csv(stimulus_set: StimulusSet, path: str | Path) -> str:
 
 
 def write_stimulus_zip(stimulus_set: StimulusSet, path: str | Path) -> str:
-    """Write the files of a stimulus set into a zip file, one a stimulus, in the order of the set.
+    """Write the files of a stimulus set into a zip file, one per stimulus, in the order of the set.
 
-    The same files give the same bytes on any machine: they are stored uncompressed, with one and the same date and
-    permissions. Stimuli that share a file share it there.
+    The same files give the same bytes on any machine: they are stored uncompressed, with a fixed date and fixed
+    permissions. Stimuli that share a file share its copy.
 
     Args:
         stimulus_set: the set.
-        path: the file; it appears whole, or not at all.
+        path: the file, written atomically.
 
     Returns:
         SHA-1 of the file, in hexadecimal digits.
 
     Raises:
         FileNotFoundError, ValueError: as ``stimulus_filenames``.
-        OSError: the file cannot be written; one that was there is as it was.
+        OSError: the file cannot be written; an existing one is unchanged.
     """
     names = stimulus_filenames(stimulus_set)
     paths = map(stimulus_set.get_stimulus, stimulus_set["stimulus_id"])
@@ -174,9 +174,9 @@ def write_stimulus_zip(stimulus_set: StimulusSet, path: str | Path) -> str:
         with zipfile.ZipFile(aside, "w", zipfile.ZIP_STORED) as archive:
             for name, source in dict(zip(names, paths, strict=True)).items():
                 member = zipfile.ZipInfo(name, _EARLIEST)
-                member.create_system = 3  # Unix, also where it is not: Windows would say otherwise
+                member.create_system = 3  # Unix on every system; Windows would write another value
                 member.external_attr = (stat.S_IFREG | 0o644) << 16
-                member.file_size = source.stat().st_size  # tells the library before it starts that a file is huge
+                member.file_size = source.stat().st_size  # lets the library prepare for huge files
                 with open(source, "rb") as content, archive.open(member, "w") as target:
                     shutil.copyfileobj(content, target, 1 << 20)
         digest = sha1_hash(aside)
@@ -213,13 +213,13 @@ def _leads_outside(name: str) -> bool:
 
 
 def stimulus_paths_in(folder: Path, names: Iterable[str]) -> tuple[dict[str, Path], list[str]]:
-    """The files that names stand for in a folder, or in the one folder inside it that holds them all.
+    """Find named files in a folder, or in the single subfolder that holds them all.
 
-    Slashes and backslashes are the same, and so are the Unicode forms of a name (NFC and NFD), where no file has the
-    very name.
+    Slashes and backslashes are equivalent. So are the Unicode forms of a name (NFC and NFD), unless a file has exactly
+    the name.
 
     Returns:
-        Name -> file, of those that are there; and what the folder holds beside them, sorted.
+        Name -> path of the files found; and the other files in the folder, sorted.
     """
     there = {
         Path(parent, file).relative_to(folder).as_posix(): Path(parent, file)
@@ -236,10 +236,10 @@ def stimulus_paths_in(folder: Path, names: Iterable[str]) -> tuple[dict[str, Pat
             found = known
         if len(found) == len(here):
             break
-    # Brain-Score itself does not count tables and archives beside the stimuli.
+    # Brain-Score also ignores tables and archives next to the stimuli.
     beside = there.keys() - set(found.values())
     others = sorted(name for name in beside if not is_left_behind(name) and not name.endswith((".zip", ".csv")))
-    # What is there may be a pipe.
+    # A path that exists may be a pipe.
     return {name: there[place] for name, place in found.items() if there[place].is_file()}, others
 
 

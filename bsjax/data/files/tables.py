@@ -1,18 +1,18 @@
-"""Tables as CSV files: text stays text, numbers numbers, and the same table gives the same bytes.
+"""Tables as CSV files, with types preserved and reproducible bytes.
 
-A CSV file does not say what is text and what a number, so a reader has to guess. The rules here:
+A CSV file does not state which values are text and which are numbers, so a reader has to guess. The rules here:
 
-- A column is of numbers, or of True and False, if all its values are; an empty one is missing (in a column of
-  numbers "NA" and "NaN" are as well, nowhere else).
-- A column with a leading zero ("001"), or with a number in quotes, is text. Where the names of the columns are in
-  quotes as well, as R writes them, quotes say nothing, save that NA without any is missing.
-- Names of columns are without the blanks around them. In a table where there are such ("id, name"), which somebody
-  wrote by hand, so are values without quotes.
-- In identifiers (``stimulus_id``, or any name that ends in ``_id``) only numbers written as Python writes them count,
-  so that nothing is lost: 7 but not 7.50 or 7e3. Those that Brain-Score wrote from integers come back as integers.
-- Whole numbers that no integer of 64 bits holds, or no float beside fractions or missing values, are text with all
-  their digits; so are numbers that a float would make infinite or zero.
-- Text that these rules would take for something else is written in quotes. Brain-Score's reader ignores those.
+- A column is numeric, or True and False, if all its values are. An empty value is missing; "NA" and "NaN" are missing
+  in numeric columns only.
+- A column with a leading zero ("001"), or with a number in quotes, is text. If the column names are in quotes as well,
+  as R writes them, quotes are ignored, except that an unquoted NA is missing.
+- Blanks around column names are removed. If there are any ("id, name"), the table was written by hand, and blanks
+  around unquoted values are removed as well.
+- In identifiers (``stimulus_id``, or any name that ends in ``_id``) a number must be written as Python writes it, so
+  that nothing is lost: 7 but not 7.50 or 7e3. Integers written by Brain-Score come back as integers.
+- Integers that exceed 64 bits, or that lose digits as floats in a column with fractions or missing values, stay text
+  with all their digits. So do numbers that would become infinite or zero as floats.
+- Text that these rules would misread is written in quotes. Brain-Score's reader ignores the quotes.
 """
 
 import math
@@ -33,21 +33,21 @@ _NUMBER = re.compile(
     r"[ \t]*[+-]?(?:(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI]nf(?:inity)?)[ \t]*"
 )
 _INTEGER = re.compile(r"[ \t]*[+-]?(?:0|[1-9][0-9]*)[ \t]*")
-_MOST_DIGITS = 100  # more than any integer of 64 bits has, with spaces around it
+_MOST_DIGITS = 100  # longer than any 64-bit integer, including blanks
 _TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
 _NOT_A_NUMBER = {"", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"}
 
 
 def read_table(path: str | Path, text: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Read a CSV file by the rules above.
+    """Read a CSV file by the rules of this module.
 
     Args:
         path: the file, in UTF-8.
-        text: names of columns that are text, whatever they look like.
+        text: names of columns to read as text, whatever their values.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: not a table in UTF-8; the message names the file, and the line where there is one.
+        FileNotFoundError: the file is missing.
+        ValueError: the file is not a table in UTF-8; the message names the file, and the line if known.
 
     Example:
         >>> import tempfile
@@ -93,14 +93,13 @@ def read_table(path: str | Path, text: tuple[str, ...] = ()) -> pd.DataFrame:
 
 
 def table_as_csv(table: pd.DataFrame) -> bytes:
-    """A table as the content of a CSV file, from which ``read_table`` makes the same one.
+    """Convert a table to the content of a CSV file, from which ``read_table`` restores the same table.
 
-    Missing values become empty fields, and times text.
+    Missing values become empty fields, and times become text.
 
     Raises:
-        ValueError: names that are not text or that repeat, columns of values that are neither text, numbers, bool nor
-            times, or of several of these, or whole numbers too large for a float64 beside fractions; one message lists
-            all.
+        ValueError: a column name is not text or repeats; a column has values other than text, numbers, bool or times,
+            or mixes these; or an integer next to fractions is too large for a float64. One message lists all problems.
 
     Example:
         >>> table_as_csv(pd.DataFrame({"stimulus_id": ["001", "2"], "size": [1.0, None], "made": [True, False]}))
@@ -124,9 +123,9 @@ def table_as_csv(table: pd.DataFrame) -> bytes:
 
 
 def _lines(content: str) -> Iterator[tuple[int, list[tuple[str, bool]]]]:
-    """Number of the line in the file, and (value, whether it was in quotes) of each field; not of empty lines."""
+    """Line number, and (value, whether quoted) of each field, for all lines that are not empty."""
     line, start, number = [], 1, 1
-    for match in _FIELD.finditer(content):  # the pattern fits any text: nothing is passed over
+    for match in _FIELD.finditer(content):  # the pattern matches any text, so nothing is skipped
         inside, plain, end = match.groups()
         quoted = inside is not None
         line.append((inside.replace('""', '"') if quoted else plain, quoted))
@@ -169,7 +168,7 @@ def _column(name: str, values: list[str], quoted: list[bool]) -> pd.Series | np.
 
 
 def _is_kept(text: str, number: float) -> bool:
-    """Whether a float is what a text says: all digits of a whole number, and the size of any."""
+    """Whether a float represents a text: all digits of an integer, and the magnitude of any number."""
     if len(text) > 15 and _INTEGER.fullmatch(text):
         return Decimal(text.strip()) == Decimal(number)
     if math.isinf(number):
@@ -199,10 +198,10 @@ def _written(column: pd.Series) -> list[str]:
 
 
 def _writer(kinds: set[type]) -> Callable[[Any], str]:
-    """How to write values of these types.
+    """The function that writes values of these types.
 
     Raises:
-        ValueError: a column cannot hold them, or not together.
+        ValueError: a column cannot hold these types, or not together.
     """
     ways: list[tuple[tuple[type, ...], Callable[[Any], str]]] = [
         ((str,), lambda value: _quoted(value, True)),

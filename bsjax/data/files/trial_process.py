@@ -1,8 +1,8 @@
-"""Trials of a reader in a process of its own, which is ended if it does not come to an end.
+"""Trial runs of file readers in a separate process, which is killed if it does not end.
 
-    python -P own_process.py SECONDS SCRIPT ARGUMENTS    what runs there: a script, for so many seconds of work at most
+  python -P trial_process.py SECONDS SCRIPT ARGUMENTS    runs a script for at most SECONDS of CPU time
 
-Libraries written in C can loop without end, or crash, on a damaged file, and Python cannot interrupt them.
+Libraries written in C can loop forever, or crash, on a damaged file, and Python cannot interrupt them.
 """
 
 import math
@@ -14,28 +14,28 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-# Seconds of work that a file may take to be read: so many, and another for each MiB of it.
+# CPU seconds allowed for reading a file: this many, plus one for each MiB.
 _SECONDS = 2
 _BYTES_A_SECOND = 1 << 20
-# A process that waits, for a disk or for other processes, may take longer than it works.
+# Wall time allowed per CPU second, because a process may wait for a disk or for other processes.
 _PATIENCE = 30
 
 
 def try_reading(path: Path, kind: str, script: str, *arguments: str) -> bytes:
-    """Run a script on a file, whose first argument is the path.
+    """Run a script on a file, with the path as its first argument.
 
     Args:
         path: the file.
         kind: what the file should be, for the message.
-        script: a Python file that reads it, and does not import bsjax.
+        script: a Python file that reads it and does not import bsjax.
         arguments: further arguments of the script.
 
     Returns:
-        What the script has printed.
+        The standard output of the script.
 
     Raises:
-        ValueError: reading the file does not come to an end, or crashes.
-        OSError: there can be no such process.
+        ValueError: reading the file does not end, or crashes.
+        OSError: the process cannot be started.
     """
     seconds = _SECONDS + path.stat().st_size // _BYTES_A_SECOND
     try:
@@ -66,7 +66,7 @@ def _damaged(path: Path, kind: str, what: str) -> str:
 
 
 def _limit(seconds: int) -> None:
-    """Seconds of this process' own work, whatever else the machine does, where the system can count those."""
+    """Limit the CPU time of this process, if the system supports it."""
     with suppress(ImportError):
         import resource
 

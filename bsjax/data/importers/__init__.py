@@ -1,1 +1,1 @@
-"""Imports of openly published data from public repositories."""
+"""Imports of open data from public repositories."""

@@ -1,7 +1,7 @@
-"""Imports of openly published data from a public repository, or a clone of one, to be loaded without a folder.
+"""Imports of open data from a public repository or a clone of one; afterwards they load without ``folder=``.
 
-What is imported lies in ``$BSJAX_HOME/imported/<name>``, with a record of the digest of every file. The data remain
-under the terms of those who published them:
+Imported data are in ``$BSJAX_HOME/imported/<name>``, with a record of every file's digest. They remain under the terms
+of their publishers:
 
 ================  ==========================================================  ======================================
 name              from                                                        licence stated there
@@ -31,15 +31,15 @@ from bsjax.data.remote.web_files import fetch_address
 
 BASE_URL = "https://raw.githubusercontent.com"
 
-# GitHub takes no larger file into a repository: an answer that goes on has no end.
+# The maximal file size in a GitHub repository; a longer response is an error.
 MOST_BYTES = 100 << 20
 
 
 def base_address(given: str | None = None) -> str:
-    """Where files are fetched from: what is given, or ``$BSJAX_GITHUB_RAW_URL`` for a mirror, or GitHub.
+    """The address to download from: ``given``, else ``$BSJAX_GITHUB_RAW_URL`` (a mirror), else GitHub.
 
     Raises:
-        ValueError: not an address of the web.
+        ValueError: the address does not begin with https:// or http://.
 
     Example:
         >>> base_address("file:///etc")
@@ -54,15 +54,15 @@ def base_address(given: str | None = None) -> str:
 
 
 def fetch_pinned(wanted: Source, file: SourceFile, to: Path, base: str) -> str | None:
-    """Bring one file to ``to``, from the first of the source's commits that has it with its digest.
+    """Download one file to ``to``, from the first of the source's commits that has it with its digest.
 
     Returns:
-        The address that it came from; None if no commit has the file and it is optional.
+        The address of the download; None if no commit has the file and it is optional.
 
     Raises:
         FileNotFoundError: no commit has the file.
-        ValueError: what came has another digest, or is larger than a file at GitHub can be; it is not kept.
-        PermissionError, ConnectionError: the server refuses, or cannot be reached, or never sends the whole file.
+        ValueError: the download has another digest, or exceeds GitHub's maximal file size; it is deleted.
+        PermissionError, ConnectionError: the server refuses, cannot be reached, or never sends the whole file.
         OSError: the file cannot be written.
     """
     to.parent.mkdir(parents=True, exist_ok=True)
@@ -102,36 +102,35 @@ _BY_DIGEST = "published digest"
 _BY_TRUST = "trusted on first import"
 
 Progress = Callable[[str, int, int], None]
-"""Called with the name of a file, and how many of how many files are there."""
+"""Called with the name of a file, the number of files available so far, and the total."""
 
 
 def import_data(
     name: str, folder: str | Path | None = None, *, base_url: str | None = None, progress: Progress | None = None
 ) -> Path:
-    """Import published data, so that ``bsjax.load_dataset`` finds it without ``folder=``.
+    """Import published data, so that ``bsjax.load_dataset`` finds them without ``folder=``.
 
-    Files are copied from ``folder``, or, without one, fetched at a pinned commit of the public repository. Each is
-    compared with the SHA-256 that bsjax knows of it. Of some further files (other models' trials in Geirhos2021, the
-    session 201016 of Cowley2026) none is known: they are *trusted on first import*. What comes first is taken for
-    the right one, its digest is recorded, and a later import of a file that differs is refused. The imported folder
-    appears whole or not at all; one that is there and as recorded is used as it is, and one that lacks a file of
-    ``folder`` is replaced.
+    Files are copied from ``folder`` if it is given, otherwise downloaded at a pinned commit of the public repository.
+    Each is compared with its known SHA-256. For some further files (other models' trials in Geirhos2021, session 201016
+    of Cowley2026) no digest is known; they are *trusted on first import*: their digest is recorded, and a later import
+    of a different file is refused. The imported folder is written atomically. An existing, intact one is reused, and
+    replaced if it lacks a file of ``folder``.
 
     Args:
         name: "Algonauts2019", "Cowley2026", "Geirhos2021" or "Kriegeskorte2008".
-        folder: a clone of the repository, or a folder with the same files. By default they are fetched.
-        base_url: where to fetch from, e.g. a mirror; default ``$BSJAX_GITHUB_RAW_URL``, or GitHub.
+        folder: a clone of the repository, or a folder with the same files. By default they are downloaded.
+        base_url: address to download from, e.g. a mirror; by default ``$BSJAX_GITHUB_RAW_URL``, or GitHub.
         progress: called after each file.
 
     Returns:
         The imported folder.
 
     Raises:
-        KeyError: no such data to import.
+        KeyError: the name is unknown.
         FileNotFoundError: files are missing in the folder, or at the commit.
-        ValueError: a file is not what its digest says, or not what was imported first; the message names it.
-        ConnectionError, PermissionError: the repository cannot be reached, or refuses; files that have come stay,
-            and are not fetched again by the next call.
+        ValueError: a file does not match its digest, or differs from the first import; the message names it.
+        ConnectionError, PermissionError: the repository cannot be reached, or refuses. Downloaded files are kept for
+            the next call.
         OSError: the cache folder cannot be written.
 
     Example:
@@ -159,8 +158,8 @@ def imported_folder(name: str) -> Path:
     """The folder of imported data.
 
     Raises:
-        KeyError: no such data to import.
-        FileNotFoundError: it has not been imported; the message says how to.
+        KeyError: the name is unknown.
+        FileNotFoundError: the data have not been imported; the message says how to import them.
 
     Example:
         >>> imported_folder("Kriegeskorte2007")
@@ -180,10 +179,10 @@ def imported_folder(name: str) -> Path:
 
 
 def imported_files(name: str) -> list[Path]:
-    """The files of imported data; none if it has not been imported.
+    """The files of imported data; empty if they have not been imported.
 
     Raises:
-        KeyError: no such data to import.
+        KeyError: the name is unknown.
     """
     source(name)
     place = _place(name)
@@ -201,7 +200,7 @@ def _fetch(wanted: Source, place: Path, base: str, progress: Progress | None) ->
     def fetch(file: SourceFile) -> tuple[SourceFile, str | None]:
         there = aside / file.to
         if file.sha256 and there.is_file() and not mismatch(there, {"sha256": file.sha256}):
-            return file, f"{base}/{wanted.repository}"  # an earlier call has got as far as this
+            return file, f"{base}/{wanted.repository}"  # downloaded by an earlier call
         return file, fetch_pinned(wanted, file, there, base)
 
     with ThreadPoolExecutor(max_workers=8, thread_name_prefix="import") as pool:
@@ -212,7 +211,7 @@ def _fetch(wanted: Source, place: Path, base: str, progress: Progress | None) ->
                     progress(file.to, len(origins), len(wanted.files))
         except (ConnectionError, PermissionError, FileNotFoundError) as error:
             pool.shutdown(cancel_futures=True)
-            if error.errno is not None:  # of this disk
+            if error.errno is not None:  # an error of this machine's disk
                 raise
             raise type(error)(
                 f"{error}; with a clone of {wanted.url}, use `bsjax data import {wanted.name} --from CLONE`"
@@ -239,7 +238,7 @@ def _copy(wanted: Source, found: dict[SourceFile, Path], folder: Path, place: Pa
 
 
 def _finish(wanted: Source, place: Path, origins: dict[SourceFile, str]) -> None:
-    """Check the files that lie aside, record them, and move them into place as one."""
+    """Check and record the files in the temporary folder, and move them into place in one step."""
     aside, before = _aside(place), _recorded(place)
     files: dict[str, dict[str, Any]] = {}
     wrong, changed = [], []
@@ -267,7 +266,7 @@ def _finish(wanted: Source, place: Path, origins: dict[SourceFile, str]) -> None
             f"{some(changed, 3)}. To trust these instead, remove {place} and import again"
         )
     if _digests(before) | _digests(files) == _digests(before) and _is_intact(place):
-        shutil.rmtree(aside)  # all of it is there already
+        shutil.rmtree(aside)  # everything has been imported before
         return
     for leftover in [path for path in aside.rglob("*") if path.is_file()]:
         if leftover.relative_to(aside).as_posix() not in files:
@@ -281,7 +280,7 @@ def _finish(wanted: Source, place: Path, origins: dict[SourceFile, str]) -> None
 
 
 def _recover(place: Path) -> None:
-    """Undo a replacement that was cut short between its two steps."""
+    """Complete or undo a replacement that was interrupted between its two steps."""
     if _old(place).exists():
         if place.exists():
             shutil.rmtree(_old(place))

@@ -1,4 +1,4 @@
-"""The openly published data that can be imported: which files of which public repository, and their digests."""
+"""Open data that can be imported: the files of each public repository, and their digests."""
 
 import json
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ _OWN = (
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of a repository.
+    """One file of a repository to import.
 
     Args:
-        to: where it goes in the imported folder.
-        path: where it lies in the repository.
-        sha256: its digest; None where it is not known beforehand.
+        to: its path in the imported folder.
+        path: its path in the repository.
+        sha256: its digest; None if unknown beforehand.
         optional: whether the data can be used without it.
     """
 
@@ -39,11 +39,11 @@ class Loaded:
     """A data set or stimulus set that is loaded from imported files.
 
     Args:
-        identifier: what it is loaded by.
+        identifier: the identifier to load it by.
         kind: "assembly" or "stimulus set".
-        loader: ``"package.module:function"``; its argument ``folder`` is by default the imported one.
-        summary: a line for lists.
-        region: the brain regions in it.
+        loader: ``"package.module:function"``; its argument ``folder`` defaults to the imported folder.
+        summary: one line for lists.
+        region: its brain regions.
     """
 
     identifier: str
@@ -55,17 +55,17 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Source:
-    """A public repository, and what of it is imported.
+    """A public repository and the files to import from it.
 
     Args:
-        name: what the import is called, e.g. "Geirhos2021".
+        name: name of the import, e.g. "Geirhos2021".
         repository: "owner/name" at GitHub.
-        licence: what the repository says of its licence.
-        commits: which state of it to fetch; a file that one does not have, or has otherwise, is taken from the next.
-        files: what is imported.
-        others: patterns of further files that a folder may have beside these, without digests; ``{folder}`` stands for
-            each folder of ``files``.
-        loads: what is loaded from them.
+        licence: the licence that the repository states.
+        commits: commits to download from; a file that is missing or different at one is taken from the next.
+        files: the files to import.
+        others: patterns of further files without known digests that a folder may have; ``{folder}`` stands for each
+            folder of ``files``.
+        loads: the data sets and stimulus sets that are loaded from the files.
     """
 
     name: str
@@ -83,10 +83,10 @@ class Source:
 
 
 def source(name: str) -> Source:
-    """What can be imported under a name.
+    """The source of imported data with a given name.
 
     Raises:
-        KeyError: nothing; the message has the nearest names.
+        KeyError: the name is unknown; the message lists the nearest names.
 
     Example:
         >>> source("Kriegeskorte2008").url
@@ -107,7 +107,7 @@ def source(name: str) -> Source:
 
 
 def source_names() -> list[str]:
-    """What can be imported.
+    """Names of the data that can be imported.
 
     Example:
         >>> source_names()
@@ -117,7 +117,7 @@ def source_names() -> list[str]:
 
 
 def find_files(wanted: Source, folder: str | Path) -> dict[SourceFile, Path]:
-    """Where the files of a source lie in a clone of its repository, or in any folder of it, or of the same layout.
+    """Locate the files of a source in a clone of its repository, in any subfolder of it, or in the same layout.
 
     Raises:
         FileNotFoundError: files are missing; the message names them, and where to get them.
@@ -133,7 +133,7 @@ def find_files(wanted: Source, folder: str | Path) -> dict[SourceFile, Path]:
     """
     root = Path(folder).expanduser()
     found: dict[SourceFile, Path] = {}
-    roots: dict[Path, None] = {}  # in the order in which they were found
+    roots: dict[Path, None] = {}  # in the order of discovery
     for file in wanted.files:
         places = [root / place for whole in (file.path, file.to) for place in _endings(whole)]
         place = next((place for place in places if place.is_file()), None)
@@ -152,7 +152,7 @@ def find_files(wanted: Source, folder: str | Path) -> dict[SourceFile, Path]:
 
 
 def _endings(path: str) -> list[str]:
-    """``a/b/c``, ``b/c``, ``c``: the folder may be that of the clone, or one in it."""
+    """``a/b/c``, ``b/c``, ``c``: the user's folder may be the clone or a subfolder of it."""
     parts = PurePosixPath(path).parts
     return ["/".join(parts[i:]) for i in range(len(parts))]
 
@@ -173,7 +173,7 @@ def _others(wanted: Source, roots: list[Path]) -> dict[SourceFile, Path]:
 
 @cache
 def sources() -> dict[str, Source]:
-    """All that can be imported, by name, as the families of benchmarks declare it in ``import.json``."""
+    """All sources by name, as the families of benchmarks declare them in ``import.json``."""
     found = {}
     for family, path in family_files("import.json").items():
         row = json.loads(path.read_bytes())

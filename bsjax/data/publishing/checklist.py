@@ -1,9 +1,9 @@
-"""The checklist for data that are to be published: each check, whether it passes, and what to do if not.
+"""The checklist for data to be published: each check, whether it passes, and how to fix it.
 
-The checks are those of Brain-Score's submission tutorial and of its packaging, and those that its own validator leaves
-out or gets wrong: files are decoded, identifiers are compared, and every problem is named at once. Two tables hold
-them, ``STIMULUS_SET_CHECKS`` and ``ASSEMBLY_CHECKS``: a name, what has to hold, and the function that finds what does
-not.
+The checks are those of Brain-Score's submission tutorial and of its packaging, plus those that its validator omits or
+gets wrong: files are decoded, identifiers are compared, and all problems are reported at once. Two tables,
+``STIMULUS_SET_CHECKS`` and ``ASSEMBLY_CHECKS``, list for each check a name, the requirement, and the function that
+finds violations.
 """
 
 import io
@@ -40,7 +40,7 @@ Draft = TypeVar("Draft")
 _NAMES = re.compile(
     r"([A-Za-z][A-Za-z0-9]*\.)*"  # the lab
     r"[A-Z][A-Za-z'-]*(18|19|20)\d\d[a-z]?[A-Za-z0-9]*([._-][A-Za-z0-9._-]+)?"  # author, year, part
-    r"|[a-z]+\.[bn]\.[mh]\.[A-Z][A-Za-z'-]*\.\d+"  # requested: behaviour or neurons, monkey or human, proposer, number
+    r"|[a-z]+\.[bn]\.[mh]\.[A-Z][A-Za-z'-]*\.\d+"  # requested: behaviour/neurons, monkey/human, proposer, number
 )
 _TIMES = ("time_bin_start", "time_bin_end")
 _REQUESTED_FILE = re.compile(r"(?:[a-zA-Z0-9]+_?)?(?!0)(\d+)\.(?:jpg|jpeg|png|mp4)")
@@ -48,13 +48,13 @@ _REQUESTED_FILE = re.compile(r"(?:[a-zA-Z0-9]+_?)?(?!0)(\d+)\.(?:jpg|jpeg|png|mp
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the checklist.
+    """The result of one check.
 
     Attributes:
-        name: a word for it, by which it can be waived.
-        asks: what has to hold.
-        problems: what does not, and what to do; none if it passes.
-        skipped: why it could not be tried, and what to do; "" where it was.
+        name: short name, by which the check can be waived.
+        asks: the requirement.
+        problems: the violations, and how to fix them; empty if the check passes.
+        skipped: why the check could not run, and what to do; "" if it ran.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found."""
+        """Whether no problem was found."""
         return not self.problems
 
 
@@ -73,9 +73,9 @@ class Item(Generic[Draft]):
     """One row of a checklist.
 
     Attributes:
-        name: a word for it, by which it can be waived.
-        asks: what has to hold.
-        find: what does not, of the thing that is checked; None where there is nothing to check.
+        name: short name, by which the check can be waived.
+        asks: the requirement.
+        find: function that lists the problems of an object; it returns None if the check does not apply.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Item(Generic[Draft]):
 
 
 def go_through(items: Iterable[Item[Draft]], draft: Draft) -> list[Check]:
-    """The checks of a checklist that apply to a thing, in its order.
+    """Run the checks of a checklist that apply to an object, in order.
 
     Example:
         >>> even = Item[int]("even", "the number is even", lambda number: ["it is odd"] if number % 2 else [])
@@ -102,9 +102,9 @@ def check_stimulus_set(
 
     Args:
         stimulus_set: the set; its files are decoded.
-        identifier: the name that it is to have; not checked if None.
-        requested: also check what Brain-Score asks of sets for requested experiments: numbered file names, and
-            images in colour or grey.
+        identifier: the intended name; not checked if None.
+        requested: whether to check Brain-Score's further requirements for requested experiments: numbered file names,
+            and images in colour or grey.
 
     Example:
         >>> from bsjax.data import StimulusSet
@@ -117,7 +117,7 @@ def check_stimulus_set(
         media True
     """
     items = STIMULUS_SET_CHECKS
-    if list(stimulus_set.columns).count("stimulus_id") != 1:  # all others go by the ids
+    if list(stimulus_set.columns).count("stimulus_id") != 1:  # the other checks need the ids
         items = tuple(item for item in items if item.name in ("name", "table"))
     return go_through(items, _Stimuli(stimulus_set, identifier, requested))
 
@@ -128,17 +128,17 @@ def check_assembly(
     assembly_class_name: str = "NeuroidAssembly",
     stimulus_set: pd.DataFrame | None = None,
 ) -> list[Check]:
-    """Check an assembly before it is packaged, and whether it fits its stimulus set.
+    """Check an assembly before it is packaged, and its agreement with its stimulus set.
 
     Args:
         assembly: the assembly.
-        identifier: the name that it is to have; not checked if None.
-        assembly_class_name: the class that it is to have.
-        stimulus_set: its stimuli; default: its attribute ``stimulus_set``, if it has one. Without any, it is not
-            checked against them.
+        identifier: the intended name; not checked if None.
+        assembly_class_name: the intended class.
+        stimulus_set: its stimuli; by default its attribute ``stimulus_set``. Without stimuli, their agreement is not
+            checked.
 
     Raises:
-        ValueError: there is no such class.
+        ValueError: the class is unknown.
 
     Example:
         >>> responses = xr.DataArray([[1.0], [float("nan")]], dims=["presentation", "neuroid"], coords={
@@ -161,10 +161,10 @@ def check_assembly(
 
 
 def known_checks(names: Iterable[str]) -> list[str]:
-    """The names, if all are those of checks.
+    """Return the names after verifying that each is the name of a check.
 
     Raises:
-        ValueError: some are not; the message lists those there are.
+        ValueError: a name is unknown; the message lists the known ones.
 
     Example:
         >>> known_checks(["nan", "region"])
@@ -178,7 +178,7 @@ def known_checks(names: Iterable[str]) -> list[str]:
 
 
 def failures(checks: Iterable[Check], allow: Collection[str] = ()) -> list[str]:
-    """The problems of the checks that fail and are not waived, each with the name of its check.
+    """The problems of failed checks that are not waived, each prefixed with the name of its check.
 
     Example:
         >>> failures([Check("nan", "no value is missing", ("all are NaN",)), Check("ids", "ids are unique")])
@@ -189,7 +189,7 @@ def failures(checks: Iterable[Check], allow: Collection[str] = ()) -> list[str]:
 
 
 def refuse(problems: list[str], what: str) -> None:
-    """Raise one error that lists every problem, if there is any.
+    """Raise one error that lists all problems, if there are any.
 
     Raises:
         ValueError: there are problems.
@@ -206,7 +206,7 @@ def refuse(problems: list[str], what: str) -> None:
 
 
 def name_problems(identifier: str) -> list[str]:
-    """An identifier that does not follow the naming convention.
+    """Problems of an identifier that does not follow the naming convention.
 
     Example:
         >>> name_problems("dicarlo.MajajHong2015.public")
@@ -221,7 +221,7 @@ def name_problems(identifier: str) -> list[str]:
 
 
 def table_problems(stimulus_set: pd.DataFrame) -> list[str]:
-    """A table of stimuli without the columns or rows that it needs.
+    """Problems of a stimulus table that lacks required columns or rows.
 
     Example:
         >>> table_problems(pd.DataFrame({"stimulus_id": ["a"]}))
@@ -242,7 +242,7 @@ def table_problems(stimulus_set: pd.DataFrame) -> list[str]:
 
 
 def id_problems(ids: pd.Index) -> list[str]:
-    """Stimulus ids that are missing, not unique, or others when Brain-Score reads them from a CSV file.
+    """Problems of stimulus ids that are missing, repeated, or misread by Brain-Score from a CSV file.
 
     Example:
         >>> id_problems(pd.Index(["001", "002"]))
@@ -256,7 +256,7 @@ have each begin with a letter, e.g. 'im_1'"]
     repeated = ids[ids.duplicated()].unique()
     if len(repeated):
         problems.append(f"stimulus_id repeats {some(repeated)}: give each stimulus an id of its own")
-    # Brain-Score reads the table with pandas' own idea of types: "001" becomes 1, and "NA" is missing.
+    # Brain-Score reads the table with pandas' type inference: "001" becomes 1, and "NA" is missing.
     table = pd.DataFrame({"stimulus_id": ids}).to_csv(index=False)
     read = pd.read_csv(io.StringIO(table), skip_blank_lines=False)["stimulus_id"]
     lost = [_plain(given) for given, got in zip(ids, read, strict=True) if not _same(given, got)]
@@ -269,7 +269,7 @@ have each begin with a letter, e.g. 'im_1'"]
 
 
 def file_problems(ids: pd.Index, known: Mapping[Hashable, Any], paths: Collection[Path]) -> list[str]:
-    """Stimuli without a file, and files that are not there or cannot be decoded.
+    """Problems of stimuli without a file, and of files that are missing or cannot be decoded.
 
     Example:
         >>> file_problems(pd.Index(["a"]), {}, [])
@@ -285,7 +285,7 @@ def file_problems(ids: pd.Index, known: Mapping[Hashable, Any], paths: Collectio
 
 
 def store_problems(stimulus_set: StimulusSet) -> list[str]:
-    """What keeps a set out of a CSV and a zip file.
+    """Problems that prevent writing a set to a CSV and a zip file.
 
     Example:
         >>> import tempfile
@@ -298,7 +298,7 @@ folders in a zip: give another one in the column stimulus_path_within_store"]
     for write in (stimulus_filenames, table_as_csv):
         try:
             write(stimulus_set)
-        except FileNotFoundError:  # that is for another check to say
+        except FileNotFoundError:  # reported by another check
             pass
         except ValueError as error:
             problems.append(str(error))
@@ -306,7 +306,7 @@ folders in a zip: give another one in the column stimulus_path_within_store"]
 
 
 def media_type_problems(paths: Collection[Path]) -> list[str]:
-    """Files of several media types.
+    """Problem of files with several media types.
 
     Example:
         >>> media_type_problems([Path("a.png"), Path("b.png"), Path("c.mp4")])
@@ -320,7 +320,7 @@ def media_type_problems(paths: Collection[Path]) -> list[str]:
 
 
 def requested_problems(paths: Collection[Path]) -> list[str]:
-    """File names that Brain-Score does not take for requested experiments.
+    """Problems of file names that Brain-Score rejects for requested experiments.
 
     Example:
         >>> requested_problems([Path("image_1.png"), Path("image_3.png")])
@@ -337,7 +337,7 @@ def requested_problems(paths: Collection[Path]) -> list[str]:
 
 
 def coordinate_problems(assembly: xr.DataArray) -> list[str]:
-    """Coordinates that are not there, or that Brain-Score loses.
+    """Problems of coordinates that are missing, or that Brain-Score loses.
 
     Example:
         >>> coordinate_problems(xr.DataArray([0], {"stimulus_id": ("presentation", ["a"])}, ["presentation"]))
@@ -359,7 +359,7 @@ add another one']
 
 
 def nan_problems(assembly: xr.DataArray) -> list[str]:
-    """Values that are missing.
+    """Problems of missing values.
 
     Example:
         >>> nan_problems(xr.DataArray([1.0, float("nan")], dims=["presentation"]))
@@ -371,7 +371,7 @@ def nan_problems(assembly: xr.DataArray) -> list[str]:
 
 
 def presence_problems(assembly: xr.DataArray, name: str, dim: str, advice: str) -> list[str]:
-    """A coordinate that is not there, or has no value in places.
+    """Problems of a coordinate that is missing or has missing values.
 
     Example:
         >>> presence_problems(xr.DataArray([0], dims=["neuroid"]), "region", "neuroid", "say where each is")
@@ -385,7 +385,7 @@ def presence_problems(assembly: xr.DataArray, name: str, dim: str, advice: str) 
 
 
 def alignment_problems(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> list[str]:
-    """Stimulus ids of the assembly that the stimulus set does not have.
+    """Problem of stimulus ids in the assembly that are missing in the stimulus set.
 
     Example:
         >>> responses = xr.DataArray([0], {"stimulus_id": ("presentation", [1])}, ["presentation"])
@@ -393,7 +393,7 @@ def alignment_problems(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> li
         ['1 of 1 stimulus ids are not in the stimulus set (1): they differ in type alone, numbers and text: use text \
 in both']
     """
-    # as objects, so that 1 is not "1"
+    # compare as objects, so that 1 differs from "1"
     shown = pd.Index(np.ravel(assembly.coords["stimulus_id"].values), dtype=object).dropna().unique()
     there = pd.Index(stimulus_set["stimulus_id"], dtype=object)
     absent = shown[~shown.isin(there)]
@@ -407,7 +407,7 @@ in both']
 
 
 def type_problems(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> list[str]:
-    """Coordinates whose type is not that of the column of the same name.
+    """Problems of coordinates whose type differs from that of the column of the same name.
 
     Example:
         >>> responses = xr.DataArray([0], {"size": ("presentation", [1])}, ["presentation"])
@@ -432,7 +432,7 @@ def _plain(value: Any) -> Any:
 
 
 def _family(values: np.ndarray) -> str:
-    """What types are compatible: those that have the same name here."""
+    """Name of the family of compatible types that the values belong to."""
     if values.dtype.kind == "O":
         inferred = str(pd.api.types.infer_dtype(values[~np.asarray(pd.isna(values))]))
         return {"string": "text", "empty": "nothing", "floating": "float"}.get(inferred, inferred)
@@ -442,7 +442,7 @@ def _family(values: np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class _Stimuli:
-    """A stimulus set that is checked."""
+    """A stimulus set to be checked."""
 
     table: pd.DataFrame
     identifier: str | None
@@ -459,14 +459,14 @@ class _Stimuli:
         return [Path(self.known[key]) for key in self.table["stimulus_id"] if key in self.known]
 
     def store_problems(self) -> list[str] | None:
-        """``store_problems``, once every row has a file."""
+        """``store_problems``, if every row has a file."""
         whole = len(self.paths) == len(self.table)
         return store_problems(StimulusSet(self.table, stimulus_paths=self.known)) if whole else None
 
 
 @dataclass(frozen=True)
 class _Assembly:
-    """An assembly that is checked; ``stimuli`` where it can be compared with them."""
+    """An assembly to be checked; ``stimuli`` is None if it cannot be compared with them."""
 
     array: xr.DataArray
     identifier: str | None
@@ -474,29 +474,29 @@ class _Assembly:
     stimuli: pd.DataFrame | None
 
     def class_problems(self) -> list[str]:
-        """What the class asks of dimensions and coordinates; the values, which may be many, are looked at apart."""
+        """Violations of the class's dimensions and coordinates; the values, possibly large, are checked separately."""
         zero = np.asarray("") if self.array.dtype.kind in "OUT" else np.zeros((), self.array.dtype)
         bare = self.cls(self.array.copy(data=np.broadcast_to(zero, self.array.shape)))
         bare.attrs = {}
         return bare.problems()
 
     def nan_problems(self) -> list[str] | None:
-        """``nan_problems``, save where a value may be unknown."""
+        """``nan_problems``, unless the class allows unknown values."""
         return None if issubclass(self.cls, (PropertyAssembly, MetadataAssembly)) else nan_problems(self.array)
 
     def repetition_problems(self) -> list[str] | None:
-        """Recordings that do not say which repetition a presentation is."""
+        """Problems of recordings whose presentations do not state their repetition."""
         advice = "number the presentations of each stimulus, e.g. ('presentation', [0, 1, ...])"
         asked = self.is_of_neuroids and not issubclass(self.cls, ModelFeaturesAssembly)
         return presence_problems(self.array, "repetition", "presentation", advice) if asked else None
 
     def region_problems(self) -> list[str] | None:
-        """Neuroids that do not say where they are."""
+        """Problems of neuroids without a region."""
         advice = "say where each neuroid is, e.g. ('neuroid', ['IT', ...])"
         return presence_problems(self.array, "region", "neuroid", advice) if self.is_of_neuroids else None
 
     def time_problems(self) -> list[str] | None:
-        """Recordings without time bins that do not say when they were made."""
+        """Problems of recordings with neither time bins nor a recording time."""
         if not self.is_of_neuroids or issubclass(self.cls, ModelFeaturesAssembly) or "time_bin" in self.array.dims:
             return None
         said = set(_TIMES) <= set(self.array.coords)
@@ -546,4 +546,4 @@ ASSEMBLY_CHECKS: tuple[Item[_Assembly], ...] = (
 )
 
 CHECKS = tuple(dict.fromkeys(item.name for item in (*STIMULUS_SET_CHECKS, *ASSEMBLY_CHECKS)))
-"""The names of all checks, by which they are waived."""
+"""Names of all checks, by which they can be waived."""

@@ -1,4 +1,4 @@
-"""Data as a lab has them on its disk, with whatever may be wrong with them: to be checked, packaged, or looked at."""
+"""Data on a lab's disk, possibly with errors, to be checked, packaged, or viewed."""
 
 import hashlib
 import json
@@ -19,13 +19,13 @@ from bsjax.data.types.assemblies import DataAssembly, resolve_assembly_class
 from bsjax.data.types.stimuli import StimulusSet
 
 MANIFEST = ".package.json"
-"""How the name of the note beside packaged files ends."""
+"""Suffix of the manifest next to packaged files."""
 
 _COLUMNS = {
     "stimulus_id": "give each stimulus an id in stimulus_id",
     "filename": "and in filename the name of its file, as seen from the folder of files",
 }
-_DIGEST = "sha256"  # of all that a manifest says
+_DIGEST = "sha256"  # digest of the manifest's content
 _FILES = ("csv_path", "zip_path", "path")
 _NOTED = {
     "stimulus_set": ("identifier", *(f"{kind}_{of}" for kind in ("csv", "zip") for of in ("path", "sha1", "sha256"))),
@@ -34,11 +34,11 @@ _NOTED = {
 
 
 def find_files(paths: Iterable[str | Path]) -> tuple[list[Path], list[Path]]:
-    """The tables (.csv) and assemblies (.nc) among some files, and in some folders.
+    """The tables (.csv) and assemblies (.nc) among files and in folders.
 
     Raises:
-        FileNotFoundError: a path that is not there, or a folder without any.
-        ValueError: a file of another kind.
+        FileNotFoundError: a path does not exist, or a folder has neither.
+        ValueError: a file is of another kind.
 
     Example:
         >>> find_files(["nowhere.csv"])
@@ -62,19 +62,19 @@ def find_files(paths: Iterable[str | Path]) -> tuple[list[Path], list[Path]]:
 
 
 def read_draft_stimuli(csv_path: str | Path, folder: str | Path | None = None) -> StimulusSet:
-    """A stimulus set from its table, with the columns ``stimulus_id`` and ``filename``, and a folder of files.
+    """Read a stimulus set from its table, with the columns ``stimulus_id`` and ``filename``, and a folder of files.
 
-    Files that are missing, and ids that repeat, are for ``check_stimulus_set`` to find. Where file names lead into
-    folders inside that one, the column ``filename`` is left out: the packaged files are named after the ids.
+    Missing files and repeated ids are left to ``check_stimulus_set``. If file names include subfolders, the column
+    ``filename`` is dropped, and the packaged files are named after the ids.
 
     Args:
         csv_path: the table.
-        folder: where the files lie; default: the folder of the table.
+        folder: the folder of the files; by default that of the table.
 
     Raises:
-        FileNotFoundError: no such table.
-        ValueError: not a table, one that was changed after bsjax wrote it, without ``filename``, or with names that
-            lead out of the folder.
+        FileNotFoundError: the table is missing.
+        ValueError: the table is invalid, was changed after bsjax wrote it, lacks ``filename``, or has names that lead
+            out of the folder.
     """
     csv_path = Path(csv_path)
     folder = csv_path.parent if folder is None else Path(folder)
@@ -99,15 +99,15 @@ def read_draft_stimuli(csv_path: str | Path, folder: str | Path | None = None) -
 
 
 def read_draft_assembly(path: str | Path, class_name: str | None = None) -> DataAssembly:
-    """An assembly from its file.
+    """Read an assembly from its file.
 
     Args:
         path: the file.
-        class_name: the class that it is to have; default: the one that its dimensions suggest.
+        class_name: the intended class; by default the one that its dimensions suggest.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: not such a file, or no such class.
+        FileNotFoundError: the file is missing.
+        ValueError: the file is not an assembly, or the class is unknown.
     """
     if class_name is not None:
         return read_assembly(path, resolve_assembly_class(class_name))
@@ -117,7 +117,7 @@ def read_draft_assembly(path: str | Path, class_name: str | None = None) -> Data
 
 
 def likely_class(dims: Iterable[Any]) -> str:
-    """The class of assembly that has these dimensions.
+    """The class of assembly that the dimensions suggest.
 
     Example:
         >>> likely_class(["presentation", "neuroid"]), likely_class(["presentation", "choice"])
@@ -141,19 +141,19 @@ def package_drafts(
     folder: str | Path | None = None,
     allow: Collection[str] = (),
 ) -> tuple[Path, dict[str, dict[str, Any]]]:
-    """Package a stimulus set, an assembly, or both together, and note what was packaged.
+    """Package a stimulus set, an assembly, or both together, and write a manifest.
 
     Args:
-        stimulus_set: the set, if it is to be packaged.
-        assembly: the assembly, if it is to be packaged. With a set, it is checked against that.
+        stimulus_set: the set to package, if any.
+        assembly: the assembly to package, if any. With a set, it is checked against that.
         identifier: name of the data.
-        stimulus_set_identifier: name of the stimulus set; default: ``identifier``, or, without a set, the one that the
-            assembly names.
-        folder: where to; default: ``~/Downloads/brainscore_packages``.
+        stimulus_set_identifier: name of the stimulus set; by default ``identifier``, or, without a set, the one that
+            the assembly names.
+        folder: the destination; by default ``~/Downloads/brainscore_packages``.
         allow: names of checks that may fail.
 
     Returns:
-        The note (see ``write_manifest``), and what it says.
+        The path of the manifest (see ``write_manifest``), and its content.
 
     Raises:
         ValueError: checks of either fail; one message lists every problem, and nothing is written.
@@ -197,15 +197,15 @@ def package_drafts(
 
 
 def write_manifest(folder: str | Path, identifier: str, packages: Mapping[str, Mapping[str, Any]]) -> Path:
-    """Note beside packaged files what they are, so that they can be uploaded later.
+    """Write a manifest next to packaged files, from which they can be uploaded later.
 
     Args:
-        folder: the folder that they are in.
+        folder: the folder of the packaged files.
         identifier: name of the data.
-        packages: "stimulus_set" and "assembly" -> what was returned when it was packaged.
+        packages: "stimulus_set" and "assembly" -> the result of packaging it.
 
     Returns:
-        The file, ``<identifier>.package.json``.
+        The path of the manifest, ``<identifier>.package.json``.
 
     Raises:
         OSError: it cannot be written.
@@ -229,14 +229,14 @@ def _digest(content: Mapping[str, Any]) -> str:
 
 
 def read_manifest(path: str | Path) -> dict[str, dict[str, Any]]:
-    """What ``write_manifest`` noted, with the paths of the files.
+    """Read a manifest written by ``write_manifest``, with the paths of the files.
 
     Args:
-        path: the file, or a folder that holds one.
+        path: the manifest, or a folder that holds one.
 
     Raises:
-        FileNotFoundError: there is none.
-        ValueError: there are several in the folder, or it cannot be read, or was changed.
+        FileNotFoundError: there is no manifest.
+        ValueError: the folder holds several manifests, or the manifest cannot be read or was changed.
     """
     path = Path(path)
     if path.is_dir():

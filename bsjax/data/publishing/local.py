@@ -1,4 +1,4 @@
-"""Packages of data on this disk, by their identifiers: their folder is made a plugin that registers them."""
+"""Packaged data on this disk, loaded by identifier: their folder becomes a plugin that registers them."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ _REGISTRIES = {"stimulus_set": "stimulus_set_registry", "assembly": "data_regist
 
 
 def load_packaged(package: str | Path, kind: str = "assembly") -> DataAssembly | StimulusSet:
-    """The assembly of a package on this disk, with its stimulus set, which is loaded by its identifier; or the latter.
+    """Load a packaged assembly, with its stimulus set by identifier, or a packaged stimulus set, from this disk.
 
     Args:
-        package: what ``bsjax data package`` wrote: its ``.package.json``, or the folder that holds the only one.
+        package: the ``.package.json`` that ``bsjax data package`` wrote, or a folder with only one.
         kind: ``"assembly"`` or ``"stimulus_set"``.
 
     Raises:
-        FileNotFoundError: there is no package, or a file of it is not there.
-        ValueError: it holds no such thing, or a file was changed since.
+        FileNotFoundError: the package or one of its files is missing.
+        ValueError: the package holds no such data, or a file was changed after packaging.
         KeyError: the stimulus set of the assembly is not registered.
 
     Example:
@@ -85,13 +85,13 @@ def load_packaged(package: str | Path, kind: str = "assembly") -> DataAssembly |
 
 
 def register_packages(folder: str | Path) -> tuple[Path, str]:
-    """Make a folder of packages a plugin that registers and tests all of them, unless it is one of somebody's own.
+    """Turn a folder of packages into a plugin that registers and tests all of them; a user's own plugin is kept.
 
     Returns:
-        Its ``__init__.py``; and the code that has to be put into it by hand, "" where it was written.
+        The path of its ``__init__.py``; and the code to be added to it by hand, or "" if it was written.
 
     Raises:
-        OSError, ValueError: its files cannot be written, or a package not be read.
+        OSError, ValueError: a file cannot be written, or a package cannot be read.
     """
     folder = Path(folder)
     lines: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The overview of an assembly or a stimulus set: sizes, coordinates, repetitions, what is missing."""
+"""Overview of an assembly or a stimulus set: sizes, coordinates, repetitions, missing values."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 _EXAMPLES = 3
-_LONGEST = 44  # letters of examples
+_LONGEST = 44  # maximal number of characters of examples
 
 
 @dataclass(frozen=True)
@@ -18,10 +18,10 @@ class Column:
 
     Attributes:
         name: its name.
-        dims: the dimensions it lies on; none for a single value.
+        dims: its dimensions; empty for a single value.
         dtype: the type of its values: "text", or NumPy's name.
-        n_distinct: how many distinct values it has, missing ones apart.
-        n_missing: how many values are missing.
+        n_distinct: number of distinct values, without missing ones.
+        n_missing: number of missing values.
         examples: its smallest and largest number, or its first few values.
     """
 
@@ -35,16 +35,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Overview:
-    """What is in an assembly or a stimulus set.
+    """The contents of an assembly or a stimulus set.
 
     Attributes:
         kind: the class.
         identifier: its name, or "".
-        sizes: dimension -> size; of a stimulus set, the number of stimuli.
+        sizes: dimension -> size; for a stimulus set, the number of stimuli.
         dtype: the type of the values; "" for a stimulus set.
-        n_missing: how many values of an assembly are missing (NaN), or how many stimuli have no file.
-        columns: its coordinates or columns, in order of their dimensions.
-        repeats: number of presentations -> how many stimuli have so many; empty for a stimulus set.
+        n_missing: number of missing values (NaN) of an assembly, or of stimuli without a file.
+        columns: its coordinates or columns, in the order of their dimensions.
+        repeats: number of presentations -> number of stimuli with that many; empty for a stimulus set.
         attributes: name -> value in words.
     """
 
@@ -110,12 +110,12 @@ class Overview:
 
 
 def overview(data: xr.DataArray | pd.DataFrame) -> Overview:
-    """What is in an assembly or a stimulus set.
+    """Summarise the contents of an assembly or a stimulus set.
 
-    Values that are read lazily are gone through in blocks, never held all at once.
+    Lazily loaded values are read in blocks and never held all at once.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the data are neither.
 
     Example:
         >>> responses = xr.DataArray([[1.0], [float("nan")]], dims=["presentation", "neuroid"],
@@ -132,7 +132,7 @@ def overview(data: xr.DataArray | pd.DataFrame) -> Overview:
 
 
 def count_missing(assembly: xr.DataArray) -> int:
-    """How many values are NaN or None, a block of rows at a time.
+    """Number of values that are NaN or None, counted in blocks of rows.
 
     Example:
         >>> count_missing(xr.DataArray([1.0, float("nan")]))
@@ -150,7 +150,7 @@ def count_missing(assembly: xr.DataArray) -> int:
 
 
 def presentations_per_stimulus(assembly: xr.DataArray) -> dict[int, int]:
-    """Number of presentations -> how many stimuli have so many, ascending; empty without ``stimulus_id``.
+    """Number of presentations -> number of stimuli with that many, ascending; empty without ``stimulus_id``.
 
     Example:
         >>> ids = {"stimulus_id": ("presentation", ["a", "b", "a"])}

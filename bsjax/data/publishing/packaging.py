@@ -1,7 +1,7 @@
-"""Packages of data as Brain-Score keeps them, with its names: checked first, with the same bytes each time.
+"""Packaging of data in Brain-Score's format and under its function names, with checks and reproducible bytes.
 
-Nothing is written unless every check of ``bsjax.data.publishing.checklist`` passes, or is waived by name. The data that
-are passed in are left as they are.
+Nothing is written unless every check of ``bsjax.data.publishing.checklist`` passes or is waived by name. The data
+passed in are not modified.
 """
 
 from collections.abc import Collection, Mapping
@@ -22,7 +22,7 @@ from bsjax.data.remote.storage import store_name
 from bsjax.data.types.assemblies import DataAssembly, resolve_assembly_class
 from bsjax.data.types.stimuli import StimulusSet
 
-_REQUESTED = "brainio.requested"  # the bucket of Brain-Score's requested experiments
+_REQUESTED = "brainio.requested"  # bucket of Brain-Score's requested experiments
 _UNSAFE = set('/\\:*?"<>|') | {chr(code) for code in range(32)}
 
 
@@ -35,19 +35,19 @@ def package_stimulus_set(
     allow: Collection[str] = (),
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Package a stimulus set, and upload it.
+    """Package a stimulus set and upload it.
 
     Args:
-        catalog_name: ignored, as in Brain-Score, which has no catalogues any more.
+        catalog_name: ignored, as in Brain-Score, which no longer has catalogues.
         proto_stimulus_set: the set, with the path of each stimulus.
         stimulus_set_identifier: its name, e.g. "MajajHong2015".
         bucket_name: "bucket" or "bucket/folder".
         allow: names of checks that may fail.
-        overwrite: replace other objects of these names.
+        overwrite: whether to replace other objects of these names.
 
     Returns:
-        identifier, bucket, and of the ``csv`` and the ``zip``: ``csv_sha1``, ``csv_sha256``, ``csv_version_id``, ....
-        The versions are None in a bucket that keeps none.
+        identifier, bucket, and for the ``csv`` and the ``zip``: ``csv_sha1``, ``csv_sha256``, ``csv_version_id``, ....
+        Versions are None for a bucket without versioning.
 
     Raises:
         ValueError: checks fail; one message lists every problem.
@@ -71,22 +71,22 @@ def package_data_assembly(
     allow: Collection[str] = (),
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Package an assembly, and upload it.
+    """Package an assembly and upload it.
 
     Args:
-        catalog_identifier: ignored, as in Brain-Score, which has no catalogues any more.
+        catalog_identifier: ignored, as in Brain-Score, which no longer has catalogues.
         proto_data_assembly: the assembly. If it has an attribute ``stimulus_set``, it is checked against that.
         assembly_identifier: its name, e.g. "MajajHong2015.public".
         stimulus_set_identifier: the name of its stimulus set; None if it has none.
-        assembly_class_name: the class that it is to be read as.
+        assembly_class_name: the class to read it as.
         bucket_name: "bucket" or "bucket/folder".
         extras: further arrays for the file, each in a group of its name.
         allow: names of checks that may fail.
-        overwrite: replace another object of this name.
+        overwrite: whether to replace another object of this name.
 
     Returns:
-        identifier, bucket, cls (the name of the class), sha1, sha256, version_id (None in a bucket that keeps none),
-        stimulus_set_identifier.
+        identifier, bucket, cls (the name of the class), sha1, sha256, version_id (None for a bucket without
+        versioning), stimulus_set_identifier.
 
     Raises:
         ValueError: checks fail; one message lists every problem.
@@ -117,7 +117,7 @@ def package_stimulus_set_locally(
     Args:
         proto_stimulus_set: the set, with the path of each stimulus.
         stimulus_set_identifier: its name, e.g. "MajajHong2015".
-        downloads_path: the folder; default: ``~/Downloads/brainscore_packages``.
+        downloads_path: the folder; by default ``~/Downloads/brainscore_packages``.
         allow: names of checks that may fail.
 
     Returns:
@@ -154,8 +154,8 @@ def package_data_assembly_locally(
         proto_data_assembly: the assembly. If it has an attribute ``stimulus_set``, it is checked against that.
         assembly_identifier: its name, e.g. "MajajHong2015.public".
         stimulus_set_identifier: the name of its stimulus set; None if it has none.
-        assembly_class_name: the class that it is to be read as.
-        downloads_path: the folder; default: ``~/Downloads/brainscore_packages``.
+        assembly_class_name: the class to read it as.
+        downloads_path: the folder; by default ``~/Downloads/brainscore_packages``.
         extras: further arrays for the file, each in a group of its name.
         allow: names of checks that may fail.
 
@@ -182,7 +182,7 @@ def package_data_assembly_locally(
         raise ValueError(f"extras must be labelled arrays; these are not: {', '.join(map(str, strangers))}")
     problems = failures(check_assembly(proto_data_assembly, assembly_identifier, assembly_class_name), allow)
     assembly = _of_class(cls, proto_data_assembly, stimulus_set_identifier)
-    # Moved into place only if nothing is wrong, be it with the data or with writing them.
+    # The file is moved into place only if both the data and the writing are without errors.
     sha1 = ""
     with written_aside(path) as aside:
         try:
@@ -227,7 +227,7 @@ def _of_class(cls: type[DataAssembly], proto: xr.DataArray, stimulus_set_identif
 
 
 def packages_folder(downloads_path: str | Path | None = None) -> Path:
-    """The folder that packages go to: the one given, or ``~/Downloads/brainscore_packages``.
+    """The folder for packages: the one given, or ``~/Downloads/brainscore_packages``.
 
     Example:
         >>> packages_folder("packages").name, packages_folder().name
@@ -238,7 +238,7 @@ def packages_folder(downloads_path: str | Path | None = None) -> Path:
 
 
 def _file_name(identifier: str, file_type: str) -> str:
-    """Name of a package's file. One that could lie elsewhere than in its folder is refused whatever is allowed."""
+    """Name of a package's file; a name that could lead out of its folder is always refused."""
     if not isinstance(identifier, str) or not identifier.strip() or _UNSAFE & set(identifier):
         raise ValueError(f"cannot name files after {identifier!r}: use letters, digits, '.', '_' and '-'")
     return store_name(identifier, file_type)

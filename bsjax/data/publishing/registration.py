@@ -1,4 +1,4 @@
-"""The code that registers published data, to paste into a package."""
+"""Python code that registers published data, to paste into a plugin."""
 
 import json
 from collections.abc import Mapping
@@ -17,15 +17,15 @@ _IMPORTS = {
 def registration_snippet(
     stimulus_set: Mapping[str, Any] | None = None, assembly: Mapping[str, Any] | None = None, library: str = "bsjax"
 ) -> str:
-    """Python code that registers a stimulus set, an assembly, or both by where they were uploaded to.
+    """Python code that registers a stimulus set, an assembly, or both, from where they were uploaded.
 
     Args:
-        stimulus_set: what ``package_stimulus_set`` or ``upload_stimulus_set`` returned.
-        assembly: what ``package_data_assembly`` or ``upload_assembly`` returned.
-        library: whose registries: "bsjax" or "brainscore_vision".
+        stimulus_set: the result of ``package_stimulus_set`` or ``upload_stimulus_set``.
+        assembly: the result of ``package_data_assembly`` or ``upload_assembly``.
+        library: the library to register with: "bsjax" or "brainscore_vision".
 
     Raises:
-        ValueError: neither is given, what is given has not been uploaded, or another library.
+        ValueError: neither is given, the data have not been uploaded, or the library is unknown.
 
     Example:
         >>> print(registration_snippet(assembly={

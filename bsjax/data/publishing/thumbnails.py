@@ -1,4 +1,4 @@
-"""The thumbnail sheet of a stimulus set, to see at a glance what was shown."""
+"""A sheet of thumbnails of a stimulus set."""
 
 import math
 import unicodedata
@@ -19,19 +19,19 @@ _PAPER, _INK, _EMPTY = (255, 255, 255), (40, 40, 40), (225, 225, 225)
 
 
 def thumbnail_sheet(stimulus_set: StimulusSet, most: int = 48, columns: int = 8, size: int = 112) -> Image.Image:
-    """A sheet of small pictures of the stimuli, each with its id below.
+    """A sheet of thumbnails of the stimuli, each labelled with its id.
 
-    A set of more than ``most`` stimuli is shown by every so-manieth row, from the first to the last. A stimulus that
-    is no image, or cannot be read, has a grey field that says so.
+    Of a set with more than ``most`` stimuli, evenly spaced rows are shown, from the first to the last. A stimulus that
+    is not an image, or cannot be read, is shown as a grey field with a message.
 
     Args:
         stimulus_set: the set.
-        most: how many stimuli to show at most.
-        columns: how many in a row.
-        size: longer side of a picture, pixels.
+        most: maximal number of stimuli to show.
+        columns: number of thumbnails per row.
+        size: longer side of a thumbnail, in pixels.
 
     Raises:
-        ValueError: the set is empty or has no column ``stimulus_id``; or a number is not positive.
+        ValueError: the set is empty or has no column ``stimulus_id``, or a number is not positive.
 
     Example:
         >>> import tempfile
@@ -84,7 +84,7 @@ def _picture(stimulus_set: StimulusSet, stimulus_id: Any, size: int, font: Any) 
         return _field("cannot be read", size, font)
     scale = size / max(image.size)
     sides = [max(1, round(side * scale)) for side in image.size]
-    # enlarged without inventing detail, made smaller without aliasing
+    # nearest-neighbour enlarging adds no detail; Lanczos shrinking avoids aliasing
     return image.resize((sides[0], sides[1]), Image.Resampling.NEAREST if scale >= 2 else Image.Resampling.LANCZOS)
 
 
@@ -95,8 +95,8 @@ def _field(text: str, size: int, font: Any) -> Image.Image:
 
 
 def _fitted(text: str, width: int, font: Any) -> str:
-    """The text, with its middle left out where it is too long: names differ at both ends."""
-    # The font that comes with Pillow has no accents, and shows a box for what it does not have.
+    """The text, with its middle elided if it is too long, because names differ at both ends."""
+    # Pillow's default font has no accents, and shows a box for missing characters.
     bare = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
     text = bare.encode("ascii", "replace").decode()
     if font.getlength(text) <= width:

@@ -1,4 +1,4 @@
-"""Publication of packages in S3: whole, checked, and never over something else by accident."""
+"""Upload of packages to S3, with verification, and without overwriting other objects by accident."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
@@ -27,28 +27,28 @@ def upload_to_s3(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Upload a file, unless it is there already.
+    """Upload a file, unless the same file is already there.
 
-    Its SHA-1 and SHA-256 become metadata of the object, by which it is recognised later. Credentials are those of
-    every AWS tool: from the environment, ``~/.aws``, ``AWS_PROFILE``, or the machine's role.
+    Its SHA-1 and SHA-256 are stored as metadata of the object, by which it is recognised later. Credentials are found
+    as by every AWS tool: from the environment, ``~/.aws``, ``AWS_PROFILE``, or the machine's role.
 
     Args:
         source_file_path: the file.
         bucket_name: "bucket" or "bucket/folder".
         target_s3_key: name of the object in it.
-        overwrite: replace another object of this name. (In a bucket with versions, the other one stays as a version.)
-        progress: what to tell how much has gone.
+        overwrite: whether to replace another object of this name. (A bucket with versioning keeps the other one as a
+            version.)
+        progress: callback that is told how much has been uploaded.
 
     Returns:
-        What S3 says of the object: among others ``ContentLength``, ``ETag``, and ``VersionId`` where the bucket keeps
-        versions.
+        S3's properties of the object, among them ``ContentLength``, ``ETag``, and, with versioning, ``VersionId``.
 
     Raises:
-        FileNotFoundError: no such file, or no such bucket.
+        FileNotFoundError: the file or the bucket does not exist.
         FileExistsError: another object has this name.
-        PermissionError: no credentials, or they do not suffice; the message says what access it takes.
-        ConnectionError: S3 cannot be reached, or it fails, or what answers is not S3.
-        ValueError: not a bucket, or S3 has no such names.
+        PermissionError: credentials are missing or insufficient; the message says what access is needed.
+        ConnectionError: S3 cannot be reached or fails, or the server is not S3.
+        ValueError: the bucket or object name is invalid.
 
     Example:
         >>> upload_to_s3("nowhere.nc", "brainscore-storage/data", "assy_A.nc")
@@ -69,15 +69,15 @@ def upload_stimulus_set(
     """Upload a packaged stimulus set.
 
     Args:
-        packaged: what ``package_stimulus_set_locally`` returned.
+        packaged: the result of ``package_stimulus_set_locally``.
         bucket: "bucket" or "bucket/folder".
         overwrite, progress: as for ``upload_to_s3``.
 
     Returns:
-        What ``package_stimulus_set`` returns: identifier, bucket, digests and versions.
+        As ``package_stimulus_set``: identifier, bucket, digests and versions.
 
     Raises:
-        ValueError: a file has changed since it was packaged; and as ``upload_to_s3``.
+        ValueError: a file has changed since it was packaged; further errors as ``upload_to_s3``.
     """
     files = _packaged_files(packaged, bucket, "csv_", "zip_")
     there = [properties.get("VersionId") for properties in _upload(files, overwrite, progress).values()]
@@ -92,15 +92,15 @@ def upload_assembly(
     """Upload a packaged assembly.
 
     Args:
-        packaged: what ``package_data_assembly_locally`` returned.
+        packaged: the result of ``package_data_assembly_locally``.
         bucket: "bucket" or "bucket/folder".
         overwrite, progress: as for ``upload_to_s3``.
 
     Returns:
-        What ``package_data_assembly`` returns: identifier, bucket, class, digests, version and stimulus set.
+        As ``package_data_assembly``: identifier, bucket, class, digests, version and stimulus set.
 
     Raises:
-        ValueError: the file has changed since it was packaged; and as ``upload_to_s3``.
+        ValueError: the file has changed since it was packaged; further errors as ``upload_to_s3``.
     """
     files = _packaged_files(packaged, bucket, "")
     [there] = _upload(files, overwrite, progress).values()
@@ -109,7 +109,7 @@ def upload_assembly(
 
 
 def _packaged_files(packaged: Mapping[str, Any], bucket: str, *prefixes: str) -> dict[Path, RemoteFile]:
-    """The files of a package, unchanged since, and the objects that they are to become."""
+    """The files of a package, after verifying that they are unchanged, and their destination objects."""
     files, changed = {}, []
     for prefix in prefixes:
         path = Path(packaged[f"{prefix}path"])
@@ -127,7 +127,7 @@ def _packaged_files(packaged: Mapping[str, Any], bucket: str, *prefixes: str) ->
 
 
 def _upload(files: Mapping[Path, RemoteFile], overwrite: bool, progress: Progress | None) -> dict[Path, dict[str, Any]]:
-    """Upload files that are not there yet, all or, where one may not be, none; returns what S3 says of each object."""
+    """Upload the files that are missing, or none if one is refused; returns S3's properties of each object."""
     client: Any = None
     there: dict[Path, dict[str, Any]] = {}
     for path, remote in files.items():
@@ -168,7 +168,7 @@ def _send(client: Any, path: Path, remote: RemoteFile, progress: Progress | None
 
 
 def _head(client: Any, remote: RemoteFile) -> dict[str, Any] | None:
-    """What S3 says of an object; None if there is none."""
+    """S3's properties of an object; None if it does not exist."""
     from botocore.exceptions import ClientError
 
     try:
@@ -177,7 +177,7 @@ def _head(client: Any, remote: RemoteFile) -> dict[str, Any] | None:
     except ClientError as error:
         if http_status(error) != 404:
             raise
-    client.head_bucket(Bucket=remote.bucket)  # no object, or no bucket either
+    client.head_bucket(Bucket=remote.bucket)  # raises if the bucket does not exist either
     return None
 
 
@@ -189,7 +189,7 @@ def _is_same(client: Any, remote: RemoteFile, there: Mapping[str, Any], size: in
 
 
 def _sha256(client: Any, remote: RemoteFile) -> str:
-    """Digest of an object that something else uploaded, which only its content tells."""
+    """Digest of an object uploaded by other software, computed from its content."""
     digest = hashlib.sha256()
     with understood(remote), checked(client.get_object(Bucket=remote.bucket, Key=remote.key))["Body"] as body:
         while piece := body.read(1 << 20):
@@ -200,7 +200,7 @@ def _sha256(client: Any, remote: RemoteFile) -> str:
 def _counted(progress: Progress, name: str, size: int) -> Callable[[int], None]:
     gone = 0
 
-    def count(more: int) -> None:  # negative where a part is sent again
+    def count(more: int) -> None:  # negative if a part is sent again
         nonlocal gone
         gone += more
         progress(name, gone, size)
@@ -210,7 +210,7 @@ def _counted(progress: Progress, name: str, size: int) -> Callable[[int], None]:
 
 @contextmanager
 def _explained(remote: RemoteFile) -> Iterator[None]:
-    """The errors of boto3 in this block as those of Python, which say what to do."""
+    """Context manager that turns errors of boto3 into Python's, with advice."""
     from boto3.exceptions import S3UploadFailedError
     from botocore import exceptions
     from botocore.parsers import ResponseParserError

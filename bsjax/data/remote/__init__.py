@@ -1,1 +1,1 @@
-"""Objects in S3: their download, their cache, and the data that are made of them; and files of the web."""
+"""Objects in S3: download, cache, and the data made from them; and files from the web."""

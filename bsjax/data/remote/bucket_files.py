@@ -1,4 +1,4 @@
-"""Files of any kind from S3, at places of their own, with the names and arguments of Brain-Score."""
+"""Files of any kind from S3, stored at given paths, with the names and arguments of Brain-Score."""
 
 import os
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ def load_file_from_s3(
     sha256: str | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """A file from S3 at a place of its own, fetched if it is not there.
+    """Download a file from S3 to a given path, unless it exists.
 
     Args:
         bucket: "bucket" or "bucket/folder".
         path: name of the object.
-        local_filepath: where to put it.
-        sha1: digest of its content. Without any, a file that is there is taken as it is, and one that is fetched
-            is checked for its length only.
+        local_filepath: the destination.
+        sha1: digest of its content. Without a digest, an existing file is used as it is, and of a downloaded one only
+            the length is checked.
         version_id: version of the object.
-        sha256: another digest.
+        sha256: SHA-256 of its content.
         progress: see ``fetch_file``.
 
     Returns:
@@ -54,20 +54,20 @@ def load_folder_from_s3(
     *,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Several files of one folder in S3, fetched at once.
+    """Download several files of one folder in S3, in parallel.
 
     Args:
         bucket: the bucket.
         folder_path: the folder in it.
         filename_version_sha: name, version and SHA-1 of each file.
-        save_directory: the folder to put them in.
+        save_directory: the destination folder.
         progress: see ``fetch_file``.
 
     Returns:
         The paths, in the order given.
 
     Raises:
-        ValueError: a name leads out of the folder; and as ``fetch_files``.
+        ValueError: a name leads out of the folder; further errors as ``fetch_files``.
 
     Example:
         >>> load_folder_from_s3("brainscore-storage", "models/net", [], "folder")
@@ -88,21 +88,21 @@ def load_weight_file(
     *,
     progress: Progress | None = None,
 ) -> Path:
-    """A model's weights, kept at ``$BRAINSCORE_HOME/<folder>/<relative_path>`` (``~/.brain-score``).
+    """Download a model's weights to ``$BRAINSCORE_HOME/<folder>/<relative_path>`` (``~/.brain-score``).
 
     Args:
         bucket: the bucket.
         relative_path: name of the object in the folder.
         version_id: version of the object.
         sha1: digest of its content, checked if given.
-        folder_name: the folder in the bucket; default: ``$BRAINSCORE_S3_WEIGHT_FOLDER``, or "models".
+        folder_name: the folder in the bucket; by default ``$BRAINSCORE_S3_WEIGHT_FOLDER``, or "models".
         progress: see ``fetch_file``.
 
     Returns:
         The path of the file.
 
     Raises:
-        ValueError: the path leads out of the folder; and as ``fetch_file``.
+        ValueError: the path leads out of the folder; further errors as ``fetch_file``.
 
     Example:
         >>> load_weight_file("brainscore-storage", "../weights.pt", version_id=None, sha1=None)
@@ -117,7 +117,7 @@ def load_weight_file(
 
 
 def load_file(bucket: str, relative_path: str, version_id: str | None, folder_name: str | None = None) -> Path:
-    """``load_weight_file`` for a file without a digest.
+    """Like ``load_weight_file``, for a file without a digest.
 
     Example:
         >>> load_file("brainscore-storage", "/etc/weights.pt", version_id=None)

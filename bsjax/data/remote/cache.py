@@ -1,7 +1,7 @@
-"""The cache of fetched files: each verified once, in the place where Brain-Score looks for it.
+"""The cache of downloaded files, each verified once and stored where Brain-Score looks for it.
 
-A file lies at ``$BRAINIO_HOME/<sha1>/<name>`` (``~/.brainio`` where that is not set), so that what Brain-Score has
-fetched is used here, and the reverse.
+A file is at ``$BRAINIO_HOME/<sha1>/<name>`` (default ``~/.brainio``), so bsjax uses what Brain-Score has downloaded,
+and vice versa.
 """
 
 import os
@@ -21,13 +21,13 @@ from bsjax.data.remote.downloads import download, note_of
 from bsjax.data.remote.storage import RemoteFile, Storage
 
 Progress = Callable[[str, int, int], None]
-"""Called with the name of a file, the number of its bytes that are here, and of all its bytes; from any thread."""
+"""Called with the name of a file, the number of its bytes available so far, and the total; from any thread."""
 
 _progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 
 def brainio_home() -> Path:
-    """The folder of fetched files: ``$BRAINIO_HOME``, or ``~/.brainio``. It may not exist yet.
+    """The folder of downloaded files: ``$BRAINIO_HOME``, or ``~/.brainio``. It may not exist yet.
 
     Example:
         >>> brainio_home() == Path(os.environ.get("BRAINIO_HOME") or "~/.brainio").expanduser()
@@ -37,10 +37,10 @@ def brainio_home() -> Path:
 
 
 def cached_path(remote: RemoteFile) -> Path:
-    """Where a file lies in the cache, or will.
+    """The path of a file in the cache, whether or not it has been downloaded.
 
     Raises:
-        ValueError: it has no digest to be filed under.
+        ValueError: the file has no digest.
 
     Example:
         >>> path = cached_path(RemoteFile("brainscore-storage/data", "assy_A.nc", sha1="a9" * 20))
@@ -54,7 +54,7 @@ def cached_path(remote: RemoteFile) -> Path:
 
 
 def showing(progress: Progress) -> AbstractContextManager[None]:
-    """Report every fetch in this block, however deep in a loader, to ``progress``.
+    """Context manager that reports every download inside it, also in nested loaders, to ``progress``.
 
     Example:
         >>> with showing(lambda name, here, size: print(f"{name}: {here:,} of {size:,} bytes")):
@@ -71,26 +71,25 @@ def fetch_file(
     sha256: str | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """The path of a file from S3, fetched and checked if it is not here yet.
+    """The path of a file from S3, downloaded and verified if it is missing.
 
-    It comes with the credentials that are set, or without any. What a broken connection or a killed process has
-    left is continued, of several processes that want the same file one fetches it, and it appears in its place
-    whole and checked, or not at all. A file that is there, e.g. from Brain-Score, is checked once; a wrong one is
-    replaced, with a warning.
+    Credentials are used if they are set. An interrupted download is continued. If several processes want the same file,
+    one downloads it. The file is verified before it is moved to its place. An existing file, e.g. from Brain-Score, is
+    verified once; a wrong one is replaced, with a warning.
 
     Args:
         bucket: "bucket" or "bucket/folder".
         key: name of the object, in that folder.
         sha1: digest of its content; may be None if ``sha256`` is given.
-        version_id: version of the object; "null" is one, see ``RemoteFile``.
-        sha256: digest of its content, for data that has one.
-        progress: what to tell how much has come; default: that of ``showing``, if anything.
+        version_id: version of the object; "null" is a valid version, see ``RemoteFile``.
+        sha256: SHA-256 of its content, if known.
+        progress: callback for progress; by default that of ``showing``, if any.
 
     Raises:
-        ValueError: what came is not what the digests say; it has been removed. Or a digest, bucket or key is none.
-        FileNotFoundError: no such bucket, object or version.
+        ValueError: the download does not match the digests and was removed; or a digest, bucket or key is invalid.
+        FileNotFoundError: the bucket, object or version does not exist.
         PermissionError: S3 refuses to send it, or the cache folder cannot be written.
-        ConnectionError: no connection; what has come stays, and is continued by the next call.
+        ConnectionError: no connection; partial downloads are kept and continued by the next call.
         OSError: the disk is full.
 
     Example:
@@ -108,17 +107,17 @@ def fetch_files(
     at_once: int = 8,
     paths: Iterable[Path] | None = None,
 ) -> list[Path]:
-    """The paths of several files, as ``fetch_file``, with ``at_once`` of them on their way at a time.
+    """The paths of several files, like ``fetch_file``, with ``at_once`` parallel downloads.
 
     Args:
         remotes: the files.
         progress: as for ``fetch_file``.
-        at_once: how many.
-        paths: their places, if they are not to lie in the cache; a file without a digest is then taken as it is.
+        at_once: number of parallel downloads.
+        paths: destinations outside of the cache; an existing file without a digest is then used as it is.
 
     Raises:
-        OSError, ValueError: as ``fetch_file`` if one fails. If several do, an OSError with the message of each;
-            the others are here.
+        OSError, ValueError: as ``fetch_file`` if one file fails. If several fail, an OSError with all messages; the
+            other files have been downloaded.
 
     Example:
         >>> fetch_files([])
@@ -152,7 +151,7 @@ def fetch_files(
             futures = [pool.submit(fetch, place) for place in missing]
             try:
                 errors = [future.result() for future in futures]
-            except BaseException:  # an interrupt: the threads stop at their next chunk, or where they wait for it
+            except BaseException:  # an interrupt; the threads stop at their next chunk, or while waiting for it
                 stopped.set()
                 storage.stop()
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -171,17 +170,17 @@ def _obtain(remote: RemoteFile, path: Path, storage: Storage, report: Callable[[
         with exclusive(path):
             if not _is_there(remote, path):
                 _fetch(remote, path, part, storage, report)
-            # Before the file is noted: one that is noted is not looked at again, nor what lies beside it.
+            # Clean up before the file is recorded, because recorded files are not inspected again.
             for leftover in (part, note_of(part)):
                 leftover.unlink(missing_ok=True)
             if not is_verified(path, remote.digests):
                 remember(path, remote.digests)
     except OSError as error:
-        if error.errno is not None:  # of this disk
+        if error.errno is not None:  # an error of this machine's disk
             wrong = mismatch(path, remote.digests) if path.is_file() else "nothing is there"
             if wrong:
                 raise explained(error, f"keep {remote}", path.parent, wrong) from error
-            remember(path, remote.digests)  # the folder is one that can only be read
+            remember(path, remote.digests)  # the folder is read-only
         elif isinstance(error, PermissionError | ConnectionError):
             said = str(error) if str(error).endswith((".", ".)")) else f"{error}."
             raise type(error)(f"{said} A copy of the file can also be put at {path}; it is checked there.") from error
@@ -190,7 +189,7 @@ def _obtain(remote: RemoteFile, path: Path, storage: Storage, report: Callable[[
 
 
 def _is_there(remote: RemoteFile, path: Path) -> bool:
-    """Whether the file is here and right, also if another process has just put it here; a wrong one goes."""
+    """Whether the file is present and correct, possibly from another process; a wrong file is removed."""
     if is_verified(path, remote.digests):
         return True
     if not path.exists():
@@ -206,7 +205,7 @@ def _is_there(remote: RemoteFile, path: Path) -> bool:
 def _fetch(remote: RemoteFile, path: Path, part: Path, storage: Storage, report: Callable[[int, int], None]) -> None:
     patched = download(remote, part, storage, report)
     wrong = mismatch(part, remote.digests)
-    if wrong and patched:  # put together from pieces, one of which may be at fault: once more in one piece
+    if wrong and patched:  # assembled from several responses, one of which may be faulty: retry in one piece
         part.unlink()
         download(remote, part, storage, report)
         wrong = mismatch(part, remote.digests)
@@ -223,14 +222,14 @@ def _fetch(remote: RemoteFile, path: Path, part: Path, storage: Storage, report:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name outlast a power cut, where the system can be asked for it."""
+    """Make the renaming survive a power cut, if the system supports it."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
+    except OSError:  # Windows cannot open folders
         return
     try:
         os.fsync(descriptor)
-    except OSError:  # nor do all network disks
+    except OSError:  # some network disks do not support it
         pass
     finally:
         os.close(descriptor)

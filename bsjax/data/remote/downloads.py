@@ -1,4 +1,4 @@
-"""Downloads of objects, each from where an earlier attempt stopped."""
+"""Downloads of objects, which continue interrupted attempts."""
 
 import json
 import os
@@ -14,13 +14,13 @@ from bsjax.data.remote.storage import ObjectChanged, RemoteFile, Storage, Stream
 
 CHUNK = 256 * 1024
 
-# Attempts in a row that may bring nothing, and times that a download may start again, before it is given up.
+# Maximal number of consecutive attempts without progress, and of restarts of a download, before it is given up.
 ATTEMPTS = 4
 
-# Requests of one download, even if each brings something.
+# Maximal number of requests of one download, even if each makes progress.
 MOST_REQUESTS = 1000
 
-# Seconds before the first attempt that follows one which brought nothing; before each later one, twice as long.
+# Seconds before the attempt after one without progress; doubled before each further one.
 PAUSE = 0.4
 
 
@@ -31,25 +31,24 @@ class _Interrupted(Exception):
 def download(
     remote: RemoteFile, part: Path, storage: Storage, report: Callable[[int, int], None] | None = None
 ) -> bool:
-    """Bring an object into the file ``part``, after what an earlier call, or a process since killed, left there.
+    """Download an object into the file ``part``, continuing what an earlier or killed process left there.
 
-    Only one process at a time may do so. Beside ``part`` lies ``<part>.json``, which says of which object it is a
-    part: if that has another ETag now, the download starts again. A lost connection is taken up again, and so is one
-    that brings next to nothing, as ``paced`` has it. However a server misbehaves, the requests are limited in number.
+    Only one process at a time may do so. The file ``<part>.json`` next to ``part`` records which object it belongs to;
+    if the object's ETag has changed, the download restarts. Lost connections, and those slower than ``paced`` allows,
+    are resumed. The number of requests is limited.
 
     Args:
         remote: the object.
-        part: the file, in a folder that exists.
+        part: the file, in an existing folder.
         storage: access to S3.
-        report: called with the number of bytes that are here and of the whole, again and again.
+        report: called repeatedly with the number of bytes available and the total.
 
     Returns:
-        Whether the bytes were put together from more than one answer, here or in an earlier call.
+        Whether the bytes come from more than one response, in this or an earlier call.
 
     Raises:
-        FileNotFoundError, PermissionError, ConnectionError, ValueError: as ``Storage.open``, and when the
-            connection is lost again and again, or the object is another each time; what has come stays for the next
-            call.
+        FileNotFoundError, PermissionError, ConnectionError, ValueError: as ``Storage.open``; or a ConnectionError if
+            the connection is lost or the object changes again and again. Partial downloads are kept for the next call.
         OSError: ``part`` cannot be written, e.g. because the disk is full.
     """
     report = report or (lambda here, size: None)
@@ -73,7 +72,7 @@ def download(
 
 
 def note_of(part: Path) -> Path:
-    """The file beside ``part`` that says of which object it is a part."""
+    """The file next to ``part`` that records which object it belongs to."""
     return part.with_name(part.name + ".json")
 
 
@@ -85,7 +84,7 @@ def _continue(remote: RemoteFile, part: Path, storage: Storage, report: Callable
     stream = storage.open(remote, start=here, etag=etag)
     with stream.body:
         if not stream.start:
-            part.unlink(missing_ok=True)  # first: the note must never speak of another object's bytes
+            part.unlink(missing_ok=True)  # before the note, which must never describe another object's bytes
             note = {"object": str(remote), "etag": stream.etag, "size": stream.size}
             write_atomically(note_of(part), json.dumps(note).encode(), sync=False)
         _check_room(part, stream)
@@ -108,14 +107,14 @@ def _continue(remote: RemoteFile, part: Path, storage: Storage, report: Callable
 
 
 def _what_is_here(remote: RemoteFile, part: Path) -> tuple[int, int, str]:
-    """Bytes that can be kept, bytes of the whole object, and its ETag; zeros and "" to start anew."""
+    """Bytes that can be kept, size of the whole object, and its ETag; zeros and "" to start from the beginning."""
     here = _size(part)
     try:
         note = json.loads(note_of(part).read_bytes())
         size, etag, source = int(note["size"]), str(note["etag"]), note["object"]
     except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         return 0, 0, ""
-    # Without an ETag there is no telling whether the object is still the same.
+    # Without an ETag, a change of the object cannot be detected.
     return (here, size, etag) if etag and source == str(remote) and here <= size else (0, 0, "")
 
 
@@ -125,7 +124,7 @@ def _read(read: Callable[[int], bytes], most: int, part: Path) -> bytes:
 
     try:
         return read(most)
-    except (FlexibleChecksumError, ValueError) as error:  # the bytes are not those of the checksum, or that is none
+    except (FlexibleChecksumError, ValueError) as error:  # wrong or invalid checksum
         part.unlink(missing_ok=True)
         raise _Interrupted(" ".join(str(error).split())) from error
     except (BotoCoreError, HTTPError, OSError) as error:
@@ -133,14 +132,14 @@ def _read(read: Callable[[int], bytes], most: int, part: Path) -> bytes:
 
 
 def _write_all(descriptor: int, piece: bytes) -> None:
-    """A full disk may take a part of the bytes, and say so only when asked again."""
+    """Write all bytes; a nearly full disk may accept only some of them and report the error at the next write."""
     view = memoryview(piece)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def _check_room(part: Path, stream: Stream) -> None:
-    """Say before the download, not hours into it, that the disk is too small."""
+    """Raise an error before the download if the disk is too small."""
     missing, free = stream.size - stream.start, shutil.disk_usage(part.parent).free
     if missing > free:
         raise OSError(ENOSPC, f"{missing:,} bytes are to come and {free:,} are free")

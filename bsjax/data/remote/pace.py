@@ -1,24 +1,23 @@
-"""The least pace of bytes over a network, below which a connection counts as lost."""
+"""Minimal rate of data over a network, below which a connection counts as lost."""
 
 import time
 from collections.abc import Callable
 
-# Seconds of waiting, and the bytes that have to come in them.
+# Seconds of waiting, and the number of bytes that must arrive in that time.
 PATIENCE, LEAST = 60.0, 6000
 
 
 def paced(read: Callable[[int], bytes]) -> Callable[[int], bytes]:
-    """The same ``read``, which gives up where next to nothing comes, however long that goes on.
+    """Wrap ``read`` so that it gives up on a connection that delivers almost nothing.
 
-    A limit of time on each byte does not do that: a server that sends one byte every few seconds keeps to it for years.
-    Only the time inside ``read`` counts, which therefore has to return what has come and not wait for all it was
-    asked for.
+    A timeout for each byte is not enough, because a server that sends one byte every few seconds never exceeds it. Only
+    time inside ``read`` counts, so it must return the available bytes and not wait for the requested number.
 
     Args:
-        read: takes the most bytes to return, and returns b"" at the end.
+        read: function that takes the maximal number of bytes and returns b"" at the end.
 
     Raises:
-        TimeoutError: from what is returned, when fewer than 6,000 bytes came in a minute of waiting.
+        TimeoutError: from the wrapped function, if fewer than 6,000 bytes arrive in a minute of waiting.
 
     Example:
         >>> import io

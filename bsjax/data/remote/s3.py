@@ -31,18 +31,18 @@ def load_stimulus_set_from_s3(
     exact: bool = True,
     progress: Progress | None = None,
 ) -> StimulusSet:
-    """A stimulus set, fetched on first use.
+    """Load a stimulus set from S3; its files are downloaded on first use.
 
     Args:
-        identifier: its name in the store, e.g. "hvm-public".
+        identifier: its identifier in the bucket, e.g. "hvm-public".
         bucket: "bucket" or "bucket/folder".
         csv_sha1: digest of the table.
         zip_sha1: digest of the archive of stimuli.
-        csv_version_id: version of the table; "null" is one, see ``RemoteFile``.
+        csv_version_id: version of the table; "null" is a valid version, see ``RemoteFile``.
         zip_version_id: version of the archive.
-        filename_prefix: what the names in the store begin with, if not "stimulus_".
-        csv_sha256: another digest of the table, for data that has one.
-        zip_sha256: another digest of the archive.
+        filename_prefix: prefix of the file names in the bucket, if not "stimulus_".
+        csv_sha256: SHA-256 of the table, if known.
+        zip_sha256: SHA-256 of the archive, if known.
         exact: as for ``read_stimulus_set``.
         progress: see ``fetch_file``.
 
@@ -81,22 +81,22 @@ def load_assembly_from_s3(
     chunks: Any = None,
     progress: Progress | None = None,
 ) -> Assembly:
-    """An assembly, fetched on first use.
+    """Load an assembly from S3; its file is downloaded on first use.
 
     Args:
-        identifier: its name in the store, e.g. "dicarlo.MajajHong2015.public".
-        version_id: version of the file; "null" is one, see ``RemoteFile``.
+        identifier: its identifier in the bucket, e.g. "dicarlo.MajajHong2015.public".
+        version_id: version of the file; "null" is a valid version, see ``RemoteFile``.
         sha1: digest of the file.
         bucket: "bucket" or "bucket/folder".
         cls: the class of assembly to return, or its name.
-        stimulus_set_loader: returns the stimulus set that the assembly was recorded with.
-        merge_stimulus_set_meta: also take the columns of the stimulus set as coordinates of the presentations.
-        sha256: another digest of the file, for data that has one.
+        stimulus_set_loader: function that returns the stimulus set of the recording.
+        merge_stimulus_set_meta: whether columns of the stimulus set become presentation coordinates.
+        sha256: SHA-256 of the file, if known.
         chunks: as for ``read_assembly``, for a file larger than memory.
-        progress: see ``fetch_file``; for the files of the stimulus set as well.
+        progress: see ``fetch_file``; also for the files of the stimulus set.
 
     Returns:
-        The assembly. Attributes: those of the file, ``identifier``, and with a loader ``stimulus_set`` and
+        The assembly. Its attributes are those of the file, ``identifier``, and, with a loader, ``stimulus_set`` and
         ``stimulus_set_identifier``.
 
     Raises:
@@ -129,10 +129,10 @@ def get_path(
     filename_prefix: str | None = None,
     folder_name: str | None = None,
 ) -> Path:
-    """The path of one file of a stimulus set ("csv", "zip") or an assembly ("nc"), fetched on first use.
+    """The path of one file of a stimulus set ("csv", "zip") or an assembly ("nc"), downloaded on first use.
 
     Raises:
-        ValueError: another ``file_type``; and as ``fetch_file``.
+        ValueError: ``file_type`` is unknown; further errors as ``fetch_file``.
 
     Example:
         >>> get_path("hvm-public", "png", "brainscore-storage", None, sha1="0" * 40)

@@ -1,4 +1,4 @@
-"""Objects in S3, or a store that speaks its protocol: where they are, and reading them with or without credentials.
+"""Objects in S3 or a compatible store: their addresses, and reading them with or without credentials.
 
 Settings are those of every AWS tool: credentials from the environment, ``~/.aws`` or the machine's role,
 ``AWS_PROFILE``, and ``AWS_ENDPOINT_URL_S3`` (or ``AWS_ENDPOINT_URL``) for a mirror.
@@ -19,18 +19,18 @@ _MISSING = {"NoSuchKey", "NoSuchVersion", "NoSuchBucket", "NotFound", "HTTP 404"
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One object in a bucket, and what its bytes have to be.
+    """One object in a bucket, with the expected digests of its content.
 
     Args:
-        bucket: the bucket, or "bucket/folder": the folder goes before the key.
+        bucket: the bucket, or "bucket/folder"; the folder is prepended to the key.
         key: the name of the object in it.
-        version_id: the version of the object, in a bucket that keeps versions. "null" is a version too: that of
-            an object which was there before the bucket kept any.
+        version_id: the version of the object, in a bucket with versioning. "null" is a version, too: that of an object
+            stored before versioning was enabled.
         sha1: digest of its content, 40 hexadecimal digits.
         sha256: digest of its content, 64 hexadecimal digits.
 
     Raises:
-        ValueError: no bucket, no file name in the key, or a digest that is none.
+        ValueError: the bucket or a digest is invalid, or the key has no file name.
 
     Example:
         >>> RemoteFile("brainscore-storage/brainio-brainscore", "assy_A.nc", version_id="null").key
@@ -68,17 +68,17 @@ class RemoteFile:
 
     @property
     def name(self) -> str:
-        """The last part of the key: the file's name."""
+        """The last part of the key, i.e. the file name."""
         return self.key.rpartition("/")[2]
 
     @property
     def url(self) -> str:
-        """The address of the object at Amazon, without its version."""
+        """The object's address at Amazon, without its version."""
         return f"https://{self.bucket}.s3.amazonaws.com/{self.key}"
 
     @property
     def digests(self) -> dict[str, str]:
-        """The digests that are known, by name of the algorithm."""
+        """The known digests, by name of the algorithm."""
         known = {"sha1": self.sha1, "sha256": self.sha256}
         return {name: digest for name, digest in known.items() if digest is not None}
 
@@ -87,15 +87,15 @@ _PREFIXES = {"csv": "stimulus_", "zip": "stimulus_", "nc": "assy_"}
 
 
 def store_name(identifier: str, file_type: str, filename_prefix: str | None = None) -> str:
-    """The name of a file in the store.
+    """The name of a file in the bucket.
 
     Args:
         identifier: identifier of the stimulus set or assembly; its dots become underscores.
-        file_type: "csv" or "zip" of a stimulus set, "nc" of an assembly.
-        filename_prefix: default: "stimulus_" or "assy_".
+        file_type: "csv" or "zip" for a stimulus set, "nc" for an assembly.
+        filename_prefix: by default "stimulus_" or "assy_".
 
     Raises:
-        ValueError: another ``file_type``.
+        ValueError: ``file_type`` is unknown.
 
     Example:
         >>> store_name("dicarlo.MajajHong2015.public", "nc")
@@ -118,7 +118,7 @@ def stimulus_set_files(
     csv_sha256: str | None = None,
     zip_sha256: str | None = None,
 ) -> tuple[RemoteFile, RemoteFile]:
-    """Where the table and the archive of a stimulus set are; arguments as for ``load_stimulus_set_from_s3``.
+    """The objects of a stimulus set's table and archive; arguments as for ``load_stimulus_set_from_s3``.
 
     Example:
         >>> table, archive = stimulus_set_files("hvm-public", "brainscore-storage/brainio", "0" * 40, "1" * 40)
@@ -134,7 +134,7 @@ def stimulus_set_files(
 def assembly_file(
     identifier: str, version_id: str | None, sha1: str | None, bucket: str, sha256: str | None = None
 ) -> RemoteFile:
-    """Where the file of an assembly is; arguments as for ``load_assembly_from_s3``.
+    """The object of an assembly's file; arguments as for ``load_assembly_from_s3``.
 
     Example:
         >>> assembly_file("A.b", "null", "0" * 40, "brainscore-storage").key
@@ -145,9 +145,9 @@ def assembly_file(
 
 @dataclass(frozen=True)
 class Stream:
-    """The answer to one request: ``body`` yields the object's bytes from position ``start`` to its end, ``size``.
+    """The response to one request: ``body`` yields the object's bytes from position ``start`` to its end, ``size``.
 
-    ``body.read(n)`` returns at most ``n`` bytes as soon as any have come.
+    ``body.read(n)`` returns at most ``n`` bytes, as soon as any have arrived.
     """
 
     body: Any
@@ -158,10 +158,10 @@ class Stream:
 
 @contextmanager
 def understood(remote: RemoteFile) -> Iterator[None]:
-    """A block that asks S3 for an object, or about it; of a header that makes no sense it says whose it is.
+    """Context manager for requests to S3 that names the object if a response header is invalid.
 
     Raises:
-        ConnectionError: such a header. Errors that botocore has words for stay as they are.
+        ConnectionError: a header is invalid. Errors that botocore recognises are raised unchanged.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -169,12 +169,12 @@ def understood(remote: RemoteFile) -> Iterator[None]:
         yield
     except (OSError, BotoCoreError, ClientError):
         raise
-    except Exception as error:  # whatever int() and the reader of dates raise
+    except Exception as error:  # any error of int() or of the date parser
         raise unreadable(remote, error) from error
 
 
 def unreadable(remote: RemoteFile, what: object) -> ConnectionError:
-    """The error for an answer that S3 does not give; ``what`` says why, or is an error that does.
+    """The error for a response that S3 would not give; ``what`` is the reason, or an error that states it.
 
     Example:
         >>> print(unreadable(RemoteFile("lab", "a.nc"), "its Content-Length is -5"))
@@ -188,34 +188,34 @@ def unreadable(remote: RemoteFile, what: object) -> ConnectionError:
 
 
 class ObjectChanged(Exception):
-    """What came does not follow the part that is here, e.g. of another object: all has to be fetched from the start."""
+    """The response does not continue the partial download, e.g. the object has changed: restart from the beginning."""
 
 
 class Storage:
-    """Access to S3 for a number of objects, from any number of threads."""
+    """Access to S3 for several objects, from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._session: Any = None
         self._clients: dict[str, Any] = {}
-        self._worked: dict[str, str] = {}  # bucket -> the access that it has let in
-        self._open: WeakSet[Any] = WeakSet()  # what is being read from
+        self._worked: dict[str, str] = {}  # bucket -> the kind of access that succeeded
+        self._open: WeakSet[Any] = WeakSet()  # responses being read
         self._stopped = False
 
     def open(self, remote: RemoteFile, start: int = 0, etag: str = "") -> Stream:
-        """Begin to read an object: with credentials where there are any, and where those fail without.
+        """Begin to read an object, with credentials if there are any, and without if those fail.
 
         Args:
             remote: the object.
-            start: the position of the first byte wanted.
-            etag: what the object's ETag was when the bytes before ``start`` were read.
+            start: the position of the first byte to read.
+            etag: the object's ETag when the bytes before ``start`` were read.
 
         Raises:
-            ObjectChanged: ``start`` is not 0, and the object has another ETag now, or fewer bytes, or other bytes came.
-            FileNotFoundError: no such bucket, object or version.
-            PermissionError: refused; the message says what access it takes.
-            ConnectionError: S3 cannot be reached, or it fails, or what answers is not S3.
-            ValueError: S3 has no such names, or the AWS settings cannot be used.
+            ObjectChanged: ``start`` is not 0, and the object's ETag has changed, it is shorter, or other bytes came.
+            FileNotFoundError: the bucket, object or version does not exist.
+            PermissionError: access is refused; the message says what access is needed.
+            ConnectionError: S3 cannot be reached or fails, or the server is not S3.
+            ValueError: a name is invalid in S3, or the AWS settings cannot be used.
             InterruptedError: after ``stop``.
         """
         from botocore import exceptions
@@ -239,7 +239,7 @@ class Storage:
                 if start and http_status(error) in (412, 416):
                     raise ObjectChanged(f"it has changed since its first {start:,} bytes came") from error
                 refusals[access] = error
-            except exceptions.BotoCoreError as error:  # credentials that cannot be used
+            except exceptions.BotoCoreError as error:  # unusable credentials
                 refusals[access] = error
             else:
                 self._worked[remote.bucket] = access
@@ -247,11 +247,11 @@ class Storage:
         raise _explained(remote, refusals)
 
     def stop(self) -> None:
-        """End all reading, also that which waits for a server, and begin no more: for an interrupt of all threads."""
+        """Stop all reading, including reads that wait for a server, and start no more; for interrupts."""
         with self._lock:
             self._stopped = True
             for raw in self._open:
-                with suppress(OSError, ValueError, RuntimeError):  # it has ended by itself
+                with suppress(OSError, ValueError, RuntimeError):  # it has already ended
                     raw.shutdown()
 
     def _watched(self, opened: Stream, remote: RemoteFile) -> Stream:
@@ -263,7 +263,7 @@ class Storage:
         return opened
 
     def _accesses(self) -> list[str]:
-        """What to try, in order: the credentials that are set, if any are, and none."""
+        """The kinds of access to try, in order: with credentials, if any are set, and without."""
         from botocore.exceptions import BotoCoreError
 
         with self._lock:
@@ -287,10 +287,10 @@ class Storage:
 
 
 def checked(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer that says how long its object is: by that a whole object is told from a part of it.
+    """Verify that a response states the length of its object, which is needed to detect truncation.
 
     Raises:
-        ValueError: it does not, or says nonsense.
+        ValueError: the length is missing or invalid.
     """
     length = answer.get("ContentLength")
     if length is None or not 0 <= length < 10**18:
@@ -302,11 +302,11 @@ def checked(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def s3_client(session: Any, access: str = "with") -> Any:
-    """A client of a session's, "with" credentials or "without"."""
+    """A client of a session, "with" or "without" credentials."""
     from botocore import UNSIGNED
     from botocore.config import Config
 
-    # A mirror at a host of its own seldom has a subdomain for each bucket.
+    # A mirror rarely has a subdomain for each bucket.
     mirror = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     config = Config(
         connect_timeout=20,
@@ -320,7 +320,7 @@ def s3_client(session: Any, access: str = "with") -> Any:
 
 
 def aws_session() -> Any:
-    """A session, which reads the settings of this moment, but not once more botocore's own description of S3."""
+    """A session with the current settings, which shares botocore's parsed description of S3."""
     from botocore.session import Session
 
     session = Session()
@@ -336,10 +336,10 @@ def _loader() -> Any:
 
 
 def stream(answer: dict[str, Any], start: int = 0, etag: str = "") -> Stream:
-    """What a checked answer brings; ``start``, ``etag`` and errors as ``Storage.open``."""
+    """The stream of a checked response; ``start``, ``etag`` and errors as for ``Storage.open``."""
     body, length, now = answer["Body"], answer["ContentLength"], answer.get("ETag", "")
     said = answer.get("ContentRange", "") if start else ""
-    if not said:  # a server without ranges sends the whole object
+    if not said:  # a server without range requests sends the whole object
         return Stream(_at_once(body), 0, length, now)
     known = re.fullmatch(rf"bytes {start}-[0-9]+/([0-9]{{1,18}})", said)
     if known and now == etag:
@@ -351,14 +351,14 @@ def stream(answer: dict[str, Any], start: int = 0, etag: str = "") -> Stream:
 
 
 def _at_once(body: Any) -> Any:
-    """The body of an answer, whose ``read`` no longer waits for as many bytes as it was asked for."""
-    raw = body.__enter__()  # what botocore reads from, to compare it with its length and checksum
+    """The body of a response, with a ``read`` that does not wait for the full number of bytes."""
+    raw = body.__enter__()  # the stream that botocore reads, to compare it with its length and checksum
     raw.read = raw.read1
     return body
 
 
 def _explained(remote: RemoteFile, refusals: dict[str, Exception]) -> Exception:
-    """The one error to raise when every way to an object has failed."""
+    """The error to raise after every kind of access to an object has failed."""
     codes = {access: _code(error) for access, error in refusals.items()}
     said = ", ".join(f"{code} {access} credentials" for access, code in codes.items())
     if "with" not in codes:
@@ -384,7 +384,7 @@ def _explained(remote: RemoteFile, refusals: dict[str, Exception]) -> Exception:
 
 
 def http_status(error: BaseException) -> int:
-    """The code of an answer of S3's that was an error; 0 without an answer."""
+    """The HTTP status of an error response of S3; 0 without a response."""
     response = getattr(error, "response", {})
     return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
@@ -394,7 +394,7 @@ def _code(error: Exception) -> str:
     if not response:
         return _line(error)
     code = response.get("Error", {}).get("Code", "") or str(http_status(error))
-    return f"HTTP {code}" if code.isdigit() else code  # an answer without a body
+    return f"HTTP {code}" if code.isdigit() else code  # a response without a body
 
 
 def _line(error: Exception) -> str:

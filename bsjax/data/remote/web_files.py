@@ -1,4 +1,4 @@
-"""Files of the web, by their addresses: each asked for again where it is lost on the way."""
+"""Downloads of files from the web, with retries after lost connections."""
 
 import math
 import os
@@ -16,18 +16,18 @@ TIMEOUT = 60
 
 
 def fetch_address(url: str, to: Path, most: float = math.inf) -> bool:
-    """Write the file at an address.
+    """Download the file at an address.
 
     Args:
         url: the address.
-        to: where to; after an error there may be a part.
-        most: bytes, after which reading ends: a file that is larger has some more of them.
+        to: the destination; after an error it may hold a part of the file.
+        most: maximal number of bytes; reading stops soon after, so a longer result means a larger file.
 
     Returns:
-        Whether there is such a file.
+        Whether the file exists.
 
     Raises:
-        PermissionError, ConnectionError: the server refuses, or cannot be reached, or never sends the whole file.
+        PermissionError, ConnectionError: the server refuses, cannot be reached, or never sends the whole file.
         OSError: the file cannot be written.
     """
     reason: Exception | None = None
@@ -44,7 +44,7 @@ def fetch_address(url: str, to: Path, most: float = math.inf) -> bool:
                 raise PermissionError(f"{url} was refused: {error.code} {error.reason}") from error
             reason = error
         except (URLError, HTTPException, TimeoutError, ConnectionError, ValueError) as error:
-            reason = error  # a ValueError: where the answer sends one on, nobody can go
+            reason = error  # a ValueError is a redirection to an invalid address
         if attempt < ATTEMPTS:
             time.sleep(0.2 * 4 ** (attempt - 1))
     raise ConnectionError(f"cannot fetch {url} ({' '.join(str(reason).split())})") from reason

@@ -1,1 +1,1 @@
-"""Assemblies and stimulus sets, and what is done with them in memory."""
+"""Assemblies and stimulus sets, and operations on them in memory."""

@@ -1,30 +1,30 @@
-"""Parts of a large array that are in memory one at a time."""
+"""Division of a large array into blocks that fit into memory one at a time."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import xarray as xr
 
-# What is handled at once of an array that is in memory: little more than the processor's caches hold.
+# Bytes to process at once of an array in memory: slightly more than the processor's caches.
 _HANDLED = 4 << 20
-# What is read at once of one that is not, and what sums may always take.
+# Bytes to read at once of a lazy array; also the amount of memory that sums may always take.
 _READ = 64 << 20
-_BYTES_OF_A_SUM = 12  # a float64 and an int32 that counts
+_BYTES_OF_A_SUM = 12  # a float64 sum and an int32 count
 
 
 def blocks(variable: xr.Variable, axis: int, n_sums: int) -> Iterator[tuple[tuple[slice, ...], list[slice]]]:
-    """Cut an array for sums along one dimension.
+    """Divide an array into blocks for sums along one dimension.
 
     Args:
         variable: the array, in memory or read lazily.
-        axis: the dimension that is summed over.
+        axis: the dimension to sum over.
         n_sums: number of sums along it, for each position in the other dimensions.
 
     Yields:
-        Which part of the other dimensions is next (a slice for each dimension, of which that of ``axis`` takes all),
-        and the parts along ``axis`` to take one after the other. The other dimensions are one part, unless the sums
-        would then take more than a quarter of the array, or a block of a lazy array too much. Parts end where the
-        blocks of a lazy array do, so that each is read once where that can be.
+        The next part of the other dimensions (one slice per dimension; that of ``axis`` takes all), and the successive
+        parts along ``axis``. The other dimensions form one part, unless the sums would then take more than a quarter of
+        the array, or a block of a lazy array would be too large. Parts end at the borders of a lazy array's blocks, so
+        that each block is read only once if possible.
 
     Example:
         >>> list(blocks(xr.Variable(["presentation", "neuroid"], np.zeros((4, 2))), 0, 2))
@@ -46,7 +46,7 @@ def blocks(variable: xr.Variable, axis: int, n_sums: int) -> Iterator[tuple[tupl
 def _columns(
     shape: Sequence[int], axis: int, lengths: Sequence[Sequence[int]], limit: int
 ) -> Iterator[tuple[slice, ...]]:
-    """Parts of all dimensions but one, cut along the longest of them to no more than ``limit`` positions if need be."""
+    """Parts of all other dimensions, cut along the longest of them to at most ``limit`` positions."""
     others = [dim for dim in range(len(shape)) if dim != axis]
     whole = [slice(None) if dim == axis else slice(0, size) for dim, size in enumerate(shape)]
     if not others:
@@ -59,7 +59,7 @@ def _columns(
 
 
 def cut(lengths: Sequence[int], step: int) -> list[slice]:
-    """Parts of at most ``step`` rows: whole blocks where several or one fit, else pieces of a block."""
+    """Parts of at most ``step`` rows: one or several whole blocks if they fit, otherwise pieces of a block."""
     parts: list[slice] = []
     start = stop = 0
     for length in lengths:

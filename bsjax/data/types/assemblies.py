@@ -1,4 +1,4 @@
-"""The kinds of assemblies: recordings, spikes, model features, behaviour, properties and metadata."""
+"""Kinds of assemblies: recordings, spikes, model features, behaviour, properties and metadata."""
 
 from typing import ClassVar
 
@@ -15,13 +15,12 @@ from bsjax.data.types.assembly_checks import (
 
 
 class NeuroidAssembly(DataAssembly):
-    """Recordings of neuroids (neurons, sites, voxels, model units): presentation x neuroid, or x time_bin as
-    well.
+    """Recordings of neuroids (neurons, sites, voxels, model units): presentation x neuroid, optionally x time_bin.
 
-    Coordinates that the data standard asks for: ``stimulus_id`` on presentation, ``neuroid_id`` on neuroid. A benchmark
-    asks for more: ``region`` on neuroid, ``repetition`` for a ceiling, and when the responses were recorded,
-    ``time_bin_start`` and ``time_bin_end`` in ms after stimulus onset. These lie on the dimension time_bin, which is
-    needed where there are several bins; of a single one they may be two numbers without a dimension.
+    Coordinates required by the data standard: ``stimulus_id`` on presentation, ``neuroid_id`` on neuroid. A benchmark
+    needs more: ``region`` on neuroid, ``repetition`` for a ceiling, and the recording time, ``time_bin_start`` and
+    ``time_bin_end`` in ms after stimulus onset. These two are on the dimension time_bin, which is needed for several
+    bins; for a single bin they may be numbers without a dimension.
 
     Example:
         >>> NeuroidAssembly([[1., float("nan")]], dims=["presentation", "neuroid"], coords={
@@ -34,7 +33,7 @@ class NeuroidAssembly(DataAssembly):
     __slots__ = ()
 
     def problems(self) -> list[str]:
-        """What keeps this assembly from following the data standard of neuroid assemblies."""
+        """Violations of the data standard of neuroid assemblies."""
         return [
             *dimension_problems(
                 self,
@@ -51,7 +50,7 @@ class NeuroidAssembly(DataAssembly):
 
 
 class NeuronRecordingAssembly(NeuroidAssembly):
-    """Recordings of neurons: a ``NeuroidAssembly`` whose neuroids are not those of a model.
+    """Recordings of neurons: a ``NeuroidAssembly`` whose neuroids are not model units.
 
     Example:
         >>> NeuronRecordingAssembly([[1.]], dims=["presentation", "neuroid"], coords={
@@ -73,10 +72,10 @@ class ModelFeaturesAssembly(NeuroidAssembly):
 
 
 class SpikeTimesAssembly(NeuronRecordingAssembly):
-    """Times of spikes, one row a spike on the dimension event, with the ``neuroid_id`` of each.
+    """Spike times, one spike per row on the dimension event, with the ``neuroid_id`` of each.
 
-    Further arrays that belong to a recording, such as the times at which stimuli were shown, are ``MetadataAssembly``s
-    among its attributes; a file holds each in a group of its own.
+    Further arrays of a recording, such as stimulus onset times, are ``MetadataAssembly`` objects in its attributes; a
+    file holds each in a group of its own.
 
     Example:
         >>> spikes = SpikeTimesAssembly([67.78, 67.79], dims=["event"], coords={
@@ -92,7 +91,7 @@ class SpikeTimesAssembly(NeuronRecordingAssembly):
     reads_groups: ClassVar[bool] = True
 
     def problems(self) -> list[str]:
-        """What keeps this assembly from following the data standard of spike times."""
+        """Violations of the data standard of spike times."""
         return [
             *dimension_problems(self, "event", ["event"]),
             *identifier_problems(self, "neuroid_id", "event"),
@@ -102,9 +101,9 @@ class SpikeTimesAssembly(NeuronRecordingAssembly):
 
 
 class BehavioralAssembly(DataAssembly):
-    """Behavioural responses: one row a trial on presentation, alone or by choice.
+    """Behavioural responses: one trial per row on presentation, optionally x choice.
 
-    Coordinates that the data standard asks for: ``stimulus_id`` on presentation.
+    Coordinates required by the data standard: ``stimulus_id`` on presentation.
 
     Example:
         >>> BehavioralAssembly(["dog", "car"], dims=["presentation"], coords={
@@ -115,7 +114,7 @@ class BehavioralAssembly(DataAssembly):
     __slots__ = ()
 
     def problems(self) -> list[str]:
-        """What keeps this assembly from following the data standard of behavioural assemblies."""
+        """Violations of the data standard of behavioural assemblies."""
         dims = ", ".join(map(str, self.dims)) or "none"
         lost = [] if "presentation" in self.dims else [f"expected a dimension presentation, got {dims}"]
         return [
@@ -128,8 +127,9 @@ class BehavioralAssembly(DataAssembly):
 
 
 class PropertyAssembly(DataAssembly):
-    """Measured properties of neuroids (orientation selectivity, receptive-field size, ...): neuroid x
-    property. A property that a neuroid does not have is NaN.
+    """Measured properties of neuroids (orientation selectivity, receptive-field size, ...): neuroid x property.
+
+    A property that a neuroid does not have is NaN.
 
     Example:
         >>> PropertyAssembly([[0.5]], coords={"neuroid_property": ("neuroid_property", ["osi"])},
@@ -142,18 +142,18 @@ class PropertyAssembly(DataAssembly):
     merges_stimulus_set: ClassVar[bool] = False
 
     def problems(self) -> list[str]:
-        """What keeps this assembly from following the data standard of properties."""
+        """Violations of the data standard of properties."""
         dims = ", ".join(map(str, self.dims)) or "none"
         lost = [] if "neuroid" in self.dims else [f"expected a dimension neuroid, got {dims}"]
         return [*lost, *empty_problems(self), *number_problems(self)]
 
 
 PropertiesAssembly = PropertyAssembly
-"""The name that Brain-Score's tutorials have for it."""
+"""The name of the class in Brain-Score's tutorials."""
 
 
 class MetadataAssembly(DataAssembly):
-    """What describes another assembly, and has other dimensions: a group in the file of a ``SpikeTimesAssembly``.
+    """Description of another assembly, with other dimensions; a group in the file of a ``SpikeTimesAssembly``.
 
     Example:
         >>> MetadataAssembly([1809.4, 1830.2], dims=["event"], coords={"stimulus_id": ("event", ["a", "b"])}).shape
@@ -165,7 +165,7 @@ class MetadataAssembly(DataAssembly):
     merges_stimulus_set: ClassVar[bool] = False
 
     def problems(self) -> list[str]:
-        """What keeps this assembly from following the data standard of metadata."""
+        """Violations of the data standard of metadata."""
         lost = [] if self.dims else ["it is one value, without a dimension"]
         return lost + empty_problems(self)
 
@@ -176,10 +176,10 @@ _CLASSES: dict[str, type[DataAssembly]] = {
 
 
 def resolve_assembly_class(name: str) -> type[DataAssembly]:
-    """The class of assemblies that has a name, as the registrations of Brain-Score give it.
+    """The class of assemblies with a given name, as used in Brain-Score's registrations.
 
     Raises:
-        ValueError: no such class; the message lists those there are.
+        ValueError: the class is unknown; the message lists the known ones.
 
     Example:
         >>> resolve_assembly_class("NeuronRecordingAssembly").__name__

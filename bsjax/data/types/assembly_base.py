@@ -1,7 +1,7 @@
-"""The base of all assemblies: xarray that is selected by coordinate, keeps its class, and checks itself.
+"""The base class of assemblies: xarray arrays with selection by coordinate and validation, which keep their class.
 
-They are plain xarray with ordinary coordinates on each dimension and no MultiIndex, so that every coordinate
-keeps its name, also when it is the only one on its dimension.
+They are plain xarray with ordinary coordinates on each dimension and no MultiIndex, so every coordinate keeps its name,
+even if it is the only one on its dimension.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-# By its public names, which are looked up when a file is read: this type knows nothing of files.
+# The readers are looked up by their public names when needed, because types do not depend on files.
 from bsjax import data
 from bsjax.core.given_arrays import widened
 from bsjax.core.messages import some
@@ -24,12 +24,12 @@ from bsjax.data.types.selection import position_indexers
 
 
 def in_order_of(mine: xr.DataArray, other: Any) -> Any:
-    """Another array with its presentations and neuroids in the order of mine; what has no identifiers as it is.
+    """Reorder another array's presentations and neuroids to match mine; anything without identifiers is unchanged.
 
-    Repeated presentations of a stimulus are told apart by ``repetition``.
+    Repeated presentations of a stimulus are distinguished by ``repetition``.
 
     Raises:
-        ValueError: one of them has rows that the other has not, or they repeat.
+        ValueError: one array has rows that the other lacks, or rows repeat.
 
     Example:
         >>> one, other = (xr.DataArray(list(v), {"stimulus_id": ("presentation", list(v))}, ["presentation"])
@@ -39,7 +39,7 @@ def in_order_of(mine: xr.DataArray, other: Any) -> Any:
     """
     if not isinstance(other, xr.DataArray):
         return other
-    other = without_levels(other)  # xarray itself matches indexes, and leaves out what one of them has not
+    other = without_levels(other)  # xarray would match the indexes and drop rows that one of them lacks
     for dim, name in IDENTIFIERS.items():
         if not all(name in one.coords and one.coords[name].dims == (dim,) for one in (mine, other)):
             continue
@@ -52,10 +52,10 @@ def in_order_of(mine: xr.DataArray, other: Any) -> Any:
 
 
 def reordered(other: xr.DataArray, mine: xr.DataArray, dim: str, names: Sequence[str]) -> xr.DataArray:
-    """Another array with its rows in the order of mine, by the coordinates ``names`` of ``dim``, which both have.
+    """Reorder another array's rows to match mine, by the coordinates ``names`` of ``dim``, which both have.
 
     Raises:
-        ValueError: one of them has rows that the other has not, or they repeat.
+        ValueError: one array has rows that the other lacks, or rows repeat.
     """
     here, there = (
         pd.MultiIndex.from_frame(pd.DataFrame({name: one.coords[name].values for name in names}))
@@ -75,14 +75,13 @@ class DataAssembly(xr.DataArray):
 
     Args:
         data: the values.
-        coords: name -> (dimension, values), as many as wanted on each dimension.
+        coords: name -> (dimension, values), any number on each dimension.
         dims: names of the dimensions of ``data``, in order.
         name: a name for the array.
-        attrs: anything else; ``stimulus_set`` and ``stimulus_set_identifier`` are the ones bsjax looks for.
+        attrs: further attributes; bsjax uses ``stimulus_set`` and ``stimulus_set_identifier``.
 
     Raises:
-        ValueError: dimensions and coordinates do not fit the data; one message names every coordinate that
-            does not.
+        ValueError: dimensions or coordinates do not match the data; one message lists all mismatched coordinates.
 
     Example:
         >>> assembly = DataAssembly([[1., 2.], [3., 4.]], dims=["presentation", "neuroid"], coords={
@@ -96,10 +95,10 @@ class DataAssembly(xr.DataArray):
     __slots__ = ()
 
     merges_stimulus_set: ClassVar[bool] = True
-    """Whether ``from_files`` makes a coordinate of every column of the stimulus set."""
+    """Whether ``from_files`` turns every column of the stimulus set into a coordinate."""
 
     reads_groups: ClassVar[bool] = False
-    """Whether a file of this class holds further arrays, which are among the assembly's attributes."""
+    """Whether a file of this class holds further arrays, which become attributes of the assembly."""
 
     def __init__(
         self,
@@ -108,7 +107,7 @@ class DataAssembly(xr.DataArray):
         dims: Any = None,
         name: Hashable | None = None,
         attrs: Mapping[Any, Any] | None = None,
-        **internal: Any,  # what xarray itself passes when it makes a new array from this one
+        **internal: Any,  # arguments that xarray passes when it makes a new array from this one
     ) -> None:
         if not internal.get("fastpath") and not isinstance(data, xr.DataArray):
             data = data if isinstance(data, np.ndarray) and data.dtype.kind == "f" else widened(data)
@@ -132,15 +131,15 @@ class DataAssembly(xr.DataArray):
         Args:
             file_path: the file.
             stimulus_set: the stimuli of the recording. They become the attribute ``stimulus_set``, and their columns
-                coordinates on presentation (not for the classes that only refer to their stimuli: properties,
+                become coordinates on presentation (except for classes that only refer to their stimuli: properties,
                 metadata and spike times).
-            stimulus_set_identifier: name of the stimulus set; that of ``stimulus_set`` by default.
-            group: the group of the file to read, its root by default.
+            stimulus_set_identifier: name of the stimulus set; by default that of ``stimulus_set``.
+            group: the group of the file to read; by default its root.
             chunks: read lazily, in blocks of this size; see ``read_assembly``.
 
         Raises:
-            FileNotFoundError: no such file.
-            ValueError: not such a file, or the stimulus set does not fit it.
+            FileNotFoundError: the file is missing.
+            ValueError: the file is not an assembly, or the stimulus set does not match it.
         """
         assembly = data.read_assembly(file_path, cls, group=group, chunks=chunks)
         if stimulus_set is not None:
@@ -150,14 +149,14 @@ class DataAssembly(xr.DataArray):
         return assembly
 
     def problems(self) -> list[str]:
-        """What keeps this assembly from following its data standard, one line each; empty if nothing does."""
+        """Violations of the data standard, one line each; empty if there are none."""
         return empty_problems(self) + stimulus_set_problems(self)
 
     def validate(self) -> None:
-        """Check the data standard.
+        """Verify that the assembly follows its data standard.
 
         Raises:
-            ValueError: one message that lists every problem.
+            ValueError: it does not; one message lists all problems.
         """
         problems = self.problems()
         if problems:
@@ -173,29 +172,28 @@ class DataAssembly(xr.DataArray):
     ) -> Self:
         """Select by dimension, as in xarray, or by any coordinate.
 
-        ``sel(region="IT")`` on a coordinate keeps all rows that match, in their order, and keeps the
-        dimension. A list keeps the rows with any of its values; a slice those from start to stop, both
-        included. Dimensions take what xarray takes, and boolean masks over them:
-        ``sel(neuroid=assembly["region"] == "IT")``.
+        ``sel(region="IT")`` on a coordinate keeps all matching rows, in their order, and keeps the dimension. A list
+        keeps the rows with any of its values; a slice keeps those from start to stop, both included. Dimensions accept
+        everything that xarray accepts, and boolean masks over them: ``sel(neuroid=assembly["region"] == "IT")``.
 
         Raises:
-            KeyError: a name that is neither dimension nor coordinate (lists those present), or a value that
-                no row has.
-            ValueError: a mask that does not fit its dimension.
+            KeyError: a name is neither dimension nor coordinate (the message lists the existing ones), or no row has
+                the value.
+            ValueError: a mask does not match its dimension.
         """
         wanted = {**(indexers or {}), **indexers_kwargs}
         rows, labels = position_indexers(self, wanted)
         selected = self.isel(rows, drop=drop) if rows else self
-        # Labels last: they may remove a dimension that a mask refers to.
+        # Labels last, because they may remove a dimension that a mask refers to.
         return super(DataAssembly, selected).sel(labels, method=method, tolerance=tolerance, drop=drop)
 
     def mean(
         self, dim: Any = None, *, skipna: bool | None = None, keep_attrs: bool | None = None, **kwargs: Any
     ) -> Self:
-        """As in xarray. ``mean("repetition")`` also where repetition is a coordinate: as ``average_repetition``.
+        """As in xarray; ``mean("repetition")`` on a coordinate works like ``average_repetition``.
 
         Raises:
-            ValueError: as ``average_repetition``, or with ``skipna=False``, which that cannot do.
+            ValueError: as ``average_repetition``, or with ``skipna=False``, which it does not support.
         """
         repetitions = [dim] == ["repetition"] or (isinstance(dim, (list, tuple)) and list(dim) == ["repetition"])
         if repetitions and "repetition" not in self.dims and "repetition" in self.coords:
@@ -208,10 +206,10 @@ class DataAssembly(xr.DataArray):
         return super().mean(dim, skipna=skipna, keep_attrs=keep_attrs, **kwargs)
 
     def multi_groupby(self, group_coord_names: Sequence[str]) -> Any:
-        """Groups by several coordinates of one dimension; see :func:`~bsjax.data.types.grouping.group_by`.
+        """Group by several coordinates of one dimension; see :func:`~bsjax.data.types.grouping.group_by`.
 
         Raises:
-            ValueError: a name that is no coordinate, or coordinates on more than one dimension.
+            ValueError: a name is not a coordinate, or the coordinates are on several dimensions.
 
         Example:
             >>> trials = DataAssembly([1.0, 3.0, 5.0], dims=["presentation"], coords={
@@ -222,17 +220,17 @@ class DataAssembly(xr.DataArray):
         return group_by(self, group_coord_names)
 
     def multi_dim_apply(self, groups: Sequence[str], apply: Callable[..., Any]) -> Self:
-        """A function of each cell, for coordinates of all dimensions, one each.
+        """Apply a function to each cell of a grid of coordinates, one per dimension.
 
         Args:
             groups: the coordinates.
             apply: ``(values, **coords) -> values``; see :func:`~bsjax.data.types.grouping.apply_to_cells`.
 
         Returns:
-            The results at the places of the values, with the coordinates of the assembly.
+            The results in place of the values, with the coordinates of the assembly.
 
         Raises:
-            ValueError: a name that is no coordinate, or not one for each dimension.
+            ValueError: a name is not a coordinate, or there is not exactly one for each dimension.
 
         Example:
             >>> shares = DataAssembly([[0.2, 0.8]], dims=["presentation", "choice"], coords={
@@ -243,7 +241,7 @@ class DataAssembly(xr.DataArray):
         return self.copy(data=apply_to_cells(self, groups, apply))
 
     def identical(self, other: Any) -> bool:
-        """Same values, name, coordinates and attributes (tables and arrays among them are compared whole)."""
+        """Whether values, name, coordinates and attributes, including tables and arrays among these, are equal."""
         if not isinstance(other, xr.DataArray):
             return False
         mine, theirs = _split_attributes(self.attrs), _split_attributes(other.attrs)
@@ -256,7 +254,7 @@ class DataAssembly(xr.DataArray):
         bare_self.attrs, bare_other.attrs = mine[0], theirs[0]
         return xr.DataArray.identical(bare_self, bare_other)
 
-    # xarray returns a bare DataArray from these; the assembly keeps its class.
+    # xarray returns a bare DataArray from these methods; the assembly keeps its class.
     def where(self, *args: Any, **kwargs: Any) -> Self:
         """As in xarray; keeps the class."""
         return self._keep_class(super().where(*self._matched(args), **self._matched(kwargs)))
@@ -274,20 +272,20 @@ class DataAssembly(xr.DataArray):
         return self._keep_class(super().clip(*self._matched(args), **self._matched(kwargs)))
 
     def dot(self, other: Any, *args: Any, **kwargs: Any) -> Any:
-        """As in xarray, by identifier."""
+        """As in xarray, matched by identifier."""
         return super().dot(in_order_of(self, other), *args, **kwargs)
 
     def __rmatmul__(self, other: Any) -> Any:
         return xr.dot(in_order_of(self, other), self)
 
     def assign_coords(self, coords: Any = None, **coords_kwargs: Any) -> Self:
-        """As in xarray; columns of pandas are plain arrays."""
+        """As in xarray; pandas columns become plain arrays."""
         return super().assign_coords(_plain_coords(coords), **_plain_coords(coords_kwargs))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return self._keep_class(super().__array_ufunc__(ufunc, method, *self._matched(inputs), **kwargs))
 
-    # Arithmetic goes by identifier.
+    # Arithmetic matches rows by identifier.
     def _binary_op(self, other: Any, f: Any, reflexive: bool = False) -> Any:
         return super()._binary_op(in_order_of(self, other), f, reflexive)
 
@@ -303,20 +301,20 @@ class DataAssembly(xr.DataArray):
         return type(self)(result) if type(result) is xr.DataArray else result
 
 
-# Of a plain array on the left, Python asks this class first only where operators are its own.
+# With a plain array on the left, Python tries this class first only if it defines the operators itself.
 for _operator in "add sub mul truediv floordiv mod pow and xor or".split():
     _inherited = getattr(xr.DataArray, f"__r{_operator}__")
     setattr(DataAssembly, f"__r{_operator}__", lambda self, other, _f=_inherited: _f(self, other))
 
 
 def _construction_problems(data: Any, coords: Any, dims: Any) -> list[str]:
-    """The mistakes in ``coords`` and ``dims`` that xarray would report one at a time."""
+    """Mistakes in ``coords`` and ``dims``, all at once; xarray would report one at a time."""
     coords = {} if coords is None else coords
     if not isinstance(coords, Mapping) or dims is None or isinstance(data, (pd.Series, pd.DataFrame)):
-        return []  # other ways to build one: xarray reports on those
+        return []  # other ways to build an array, whose errors xarray reports
     dims = (dims,) if isinstance(dims, str) else tuple(dims)
     shape = np.shape(data)
-    if shape == ():  # a scalar fills the shape that the coordinates give
+    if shape == ():  # a scalar fills the shape given by the coordinates
         sizes = dict.fromkeys(dims)
     elif len(shape) != len(dims):
         return [f"data of shape {shape} need {len(shape)} dims, got {list(dims)}"]
@@ -348,7 +346,7 @@ def _construction_problems(data: Any, coords: Any, dims: Any) -> list[str]:
 
 
 def _plain_coords(coords: Any) -> Any:
-    """Coordinates in which columns of pandas' own kinds, which xarray takes and cannot select from, are arrays."""
+    """Coordinates with pandas extension arrays, which xarray accepts but cannot select from, as plain arrays."""
     if not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
         return coords
     return {
@@ -360,7 +358,7 @@ def _plain_coords(coords: Any) -> Any:
 
 
 def _split_attributes(attrs: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Attributes that compare to a truth value, and the tables and labelled arrays, which do not."""
+    """Attributes that compare to a single truth value, and the tables and labelled arrays, which do not."""
     whole = {key: value for key, value in attrs.items() if isinstance(value, (pd.DataFrame, xr.DataArray))}
     return {key: value for key, value in attrs.items() if key not in whole}, whole
 

@@ -1,4 +1,4 @@
-"""Checks of the data standard, one a function, each answering with the problems that it finds."""
+"""Checks of the data standard, one per function, each returning the problems it finds."""
 
 from collections.abc import Collection
 
@@ -12,7 +12,7 @@ IDENTIFIERS = {"presentation": "stimulus_id", "neuroid": "neuroid_id"}
 
 
 def dimension_problems(assembly: xr.DataArray, wanted: str, *allowed: Collection[str]) -> list[str]:
-    """Dimensions that are none of the sets allowed, in any order, and those that are empty.
+    """Problems of dimensions that match none of the allowed sets, in any order, or that are empty.
 
     Example:
         >>> dimension_problems(xr.DataArray([0.0], dims=["trial"]), "event", ["event"])
@@ -25,7 +25,7 @@ def dimension_problems(assembly: xr.DataArray, wanted: str, *allowed: Collection
 
 
 def empty_problems(assembly: xr.DataArray) -> list[str]:
-    """Dimensions that are empty.
+    """Problems of empty dimensions.
 
     Example:
         >>> empty_problems(xr.DataArray([], dims=["trial"]))
@@ -35,7 +35,7 @@ def empty_problems(assembly: xr.DataArray) -> list[str]:
 
 
 def identifier_problems(assembly: xr.DataArray, name: str, dim: str, unique: bool = False) -> list[str]:
-    """An identifier that is not there, lies elsewhere than on ``dim``, lacks values, or repeats where it may not.
+    """Problems of an identifier that is missing, not on ``dim``, incomplete, or repeated although ``unique``.
 
     Example:
         >>> identifier_problems(xr.DataArray([0.0], dims=["neuroid"]), "neuroid_id", "neuroid")
@@ -58,7 +58,7 @@ def identifier_problems(assembly: xr.DataArray, name: str, dim: str, unique: boo
 
 
 def number_problems(assembly: xr.DataArray) -> list[str]:
-    """Values that are not numbers.
+    """Problem of values that are not numbers.
 
     Example:
         >>> number_problems(xr.DataArray(["dog"]))
@@ -68,7 +68,7 @@ def number_problems(assembly: xr.DataArray) -> list[str]:
 
 
 def missing_problems(assembly: xr.DataArray) -> list[str]:
-    """Values that are missing: how many, and where the first one is.
+    """Problem of missing values: their number and the place of the first.
 
     Example:
         >>> missing_problems(xr.DataArray([1.0, float("nan")], dims=["event"]))
@@ -89,7 +89,7 @@ def missing_problems(assembly: xr.DataArray) -> list[str]:
 
 
 def stimulus_set_problems(assembly: xr.DataArray) -> list[str]:
-    """Stimulus ids that the assembly's own stimulus set does not have.
+    """Problem of stimulus ids that are missing in the assembly's own stimulus set.
 
     Example:
         >>> ids = {"stimulus_id": ("presentation", ["a", "b"])}

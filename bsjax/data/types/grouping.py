@@ -1,4 +1,4 @@
-"""Groups of an assembly by several coordinates, with Brain-Score's names and rules."""
+"""Grouping of an assembly by several coordinates, with Brain-Score's names and rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBER = "multi_group"
 
 
 def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[str, ...], np.ndarray]]:
-    """The name, the dimensions and the values of each coordinate.
+    """Iterate over the name, dimensions and values of each coordinate.
 
     Example:
         >>> assembly = xr.DataArray([1.0, 2.0], {"stimulus_id": ("presentation", ["a", "b"])}, ["presentation"])
@@ -28,19 +28,20 @@ def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[str, ...], 
 
 
 def group_by(assembly: xr.DataArray, names: Sequence[str]) -> Any:
-    """Groups of equal values of coordinates on one dimension, sorted by the tuple of these values.
+    """Group by equal values of coordinates on one dimension, sorted by the tuples of values.
 
     Args:
-        assembly: any.
-        names: of the coordinates. One alone gives what ``assembly.groupby`` does, and a group of what has no value.
+        assembly: any assembly.
+        names: names of the coordinates. A single name works like ``assembly.groupby``, with a further group for
+            missing values.
 
     Returns:
-        What ``groupby`` gives (``mean``, ``median``, ``std``, ``map``, ``groups``, iteration over keys and parts, ...).
-        A result has the dimension of the coordinates, with a row for each group, and of their other coordinates none.
-        Missing values (NaN, None) are a group of their own, the last.
+        The groups, used like the result of ``groupby`` (``mean``, ``median``, ``std``, ``map``, ``groups``, iteration
+        over keys and parts, ...). A result has one row per group on the dimension of the coordinates, and keeps no
+        other coordinates of that dimension. Missing values (NaN, None) form a group of their own, the last.
 
     Raises:
-        ValueError: no names, a name that is no coordinate, or coordinates that do not lie on one dimension.
+        ValueError: there are no names, a name is not a coordinate, or the coordinates are not on one dimension.
 
     Example:
         >>> coords = {"object": ("presentation", ["dog", "dog", "car"]), "size": ("presentation", [1, 1, 2])}
@@ -68,19 +69,20 @@ def group_by(assembly: xr.DataArray, names: Sequence[str]) -> Any:
 
 
 def apply_to_cells(assembly: xr.DataArray, groups: Sequence[str], function: Callable[..., Any]) -> np.ndarray:
-    """``function`` of each cell: of the values at every combination of distinct values of coordinates.
+    """Apply ``function`` to each cell, i.e. to the values at each combination of distinct coordinate values.
 
     Args:
-        assembly: any.
+        assembly: any assembly.
         groups: names of coordinates, one for each dimension.
         function: ``(values, **coords) -> values``. ``values`` is an array with the dimensions of the assembly, or a
-            number where there is one; so are the coordinates, of which it gets the distinct values in the cell.
+            number if there is only one. Each coordinate is passed as its distinct values in the cell, or as a single
+            value.
 
     Returns:
-        What the function gave, at the places of the values that it was given, in float64.
+        The results of the function in place of the values, in float64.
 
     Raises:
-        ValueError: a name that is no coordinate, or not one for each dimension.
+        ValueError: a name is not a coordinate, or there is not exactly one for each dimension.
     """
     assembly = without_levels(assembly)
     on = {name: _coordinate(assembly, name).dims for name in groups}
@@ -102,7 +104,7 @@ def apply_to_cells(assembly: xr.DataArray, groups: Sequence[str], function: Call
 
 
 class _Groups:
-    """xarray's groups by a number, with the coordinates that the number stands for put back into every result."""
+    """xarray's groups by a group number, with the original coordinates restored in every result."""
 
     def __init__(self, grouped: Any, dim: str, keys: dict[str, np.ndarray]) -> None:
         self._grouped, self._dim, self._keys = grouped, dim, keys
@@ -136,7 +138,7 @@ class _Groups:
     def _with_keys(self, result: Any) -> Any:
         if not isinstance(result, xr.DataArray):
             return result
-        if _NUMBER not in result.dims:  # a row for each that was there, as of ``map``
+        if _NUMBER not in result.dims:  # the result has one row per original row, as from ``map``
             return result.drop_vars(_NUMBER, errors="ignore")
         coords = {name: (self._dim, values) for name, values in self._keys.items()}
         return result.rename({_NUMBER: self._dim}).drop_vars(self._dim, errors="ignore").assign_coords(coords)
@@ -151,7 +153,7 @@ def _coordinate(assembly: xr.DataArray, name: str) -> xr.DataArray:
 
 
 def _places(values: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-    """Where each distinct value is, and the distinct values in their order, a missing one last."""
+    """Positions of each distinct value, and the sorted distinct values, a missing one last."""
     codes, distinct = pd.factorize(values, sort=True, use_na_sentinel=False)
     return [np.flatnonzero(codes == code) for code in range(len(distinct))], np.asarray(distinct)
 

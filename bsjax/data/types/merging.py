@@ -1,4 +1,4 @@
-"""Coordinates of a recording from its stimulus set."""
+"""Merging of stimulus set columns into the coordinates of a recording."""
 
 from typing import TypeVar
 
@@ -17,22 +17,22 @@ _ROWS, _ID = "presentation", "stimulus_id"
 
 
 def merge_stimulus_set(assembly: Array, stimulus_set: pd.DataFrame) -> Array:
-    """Make every column of a stimulus set a coordinate on presentation, by ``stimulus_id``.
+    """Turn every column of a stimulus set into a coordinate on presentation, matched by ``stimulus_id``.
 
-    A coordinate that the assembly has already, on whatever dimension, stays as it is. The stimulus set may hold
-    stimuli that were not shown.
+    A coordinate that the assembly already has, on any dimension, is unchanged. The stimulus set may hold stimuli that
+    were not shown.
 
     Args:
         assembly: any assembly with ``stimulus_id`` on presentation.
         stimulus_set: a table with a column ``stimulus_id``.
 
     Returns:
-        The assembly with more coordinates; values and attributes are the same.
+        The assembly with further coordinates; values and attributes are the same.
 
     Raises:
-        ValueError: no ``stimulus_id`` on either side; ids that are missing, that the stimulus set does not have or has
-            more than once, or that are text on one side and numbers on the other; a column with the name of a
-            dimension, or one of two with the same name.
+        ValueError: ``stimulus_id`` is missing on either side; ids are missing, are not in the stimulus set, repeat in
+            it, or are text on one side and numbers on the other; or a column has the name of a dimension or of another
+            column.
 
     Example:
         >>> recording = DataAssembly([5., 7., 6.], dims=["presentation"], coords={
@@ -63,13 +63,14 @@ def merge_stimulus_set(assembly: Array, stimulus_set: pd.DataFrame) -> Array:
 
 
 def attach_stimulus_set(assembly: Assembly, stimulus_set: pd.DataFrame, merge: bool | None = None) -> Assembly:
-    """Give an assembly its stimulus set: as attributes, and its columns as coordinates.
+    """Attach a stimulus set to an assembly as attributes, and its columns as coordinates.
 
     Args:
         assembly: any assembly.
         stimulus_set: its stimuli. They become the attribute ``stimulus_set``, and their identifier
             ``stimulus_set_identifier``.
-        merge: make coordinates of the columns; by default for all classes but properties, metadata and spike times.
+        merge: whether columns become coordinates; by default for all classes except properties, metadata and spike
+            times.
 
     Raises:
         ValueError: as ``merge_stimulus_set``.
@@ -99,7 +100,7 @@ def _identifiers(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> tuple[pd
         raise ValueError(f"the assembly has no {_ID} on {_ROWS} (coordinates present: {present}){lost}")
     if _ID not in stimulus_set.columns:
         raise ValueError(f"the stimulus set has no column {_ID} (columns present: {some(stimulus_set.columns, 10)})")
-    # As objects, so that 1 and "1" are different.
+    # Compare as objects, so that 1 and "1" differ.
     ids = pd.Index(assembly.coords[_ID].values, dtype=object)
     known = pd.Index(plain_values(stimulus_set[_ID].array), dtype=object)
     for index, where in ((ids, "the assembly"), (known, "the stimulus set")):

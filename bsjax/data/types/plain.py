@@ -1,4 +1,4 @@
-"""Plain arrays and plain coordinates of what pandas and xarray keep in arrays and indexes of their own."""
+"""Conversion of pandas extension arrays and xarray MultiIndexes to plain arrays and coordinates."""
 
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ Array = TypeVar("Array", bound=xr.DataArray)
 
 
 def plain_values(values: Any) -> Any:
-    """Text, nullable numbers and categories of pandas as NumPy arrays, NaN for what is missing; all else as it is.
+    """Convert pandas text, nullable numbers and categories to NumPy arrays, with NaN for missing; others are unchanged.
 
     Example:
         >>> plain_values(pd.array([1, None], dtype="Int64")), plain_values([1, 2])
@@ -23,13 +23,13 @@ def plain_values(values: Any) -> Any:
     options: dict[str, Any] = {"na_value": np.nan} if column.hasnans else {}
     if column.hasnans and pd.api.types.is_integer_dtype(column.dtype):
         numbers = [int(number) for number in column.dropna()]
-        if any(int(float(number)) != number for number in numbers):  # NaN would make floats of them
+        if any(int(float(number)) != number for number in numbers):  # would lose digits as floats with NaN
             options["dtype"] = object
     return column.to_numpy(**options)
 
 
 def without_levels(array: Array) -> Array:
-    """The same array, with plain coordinates in the place of an index of several (a MultiIndex, as of ``stack``).
+    """Replace a MultiIndex, as made by ``stack``, by plain coordinates.
 
     Example:
         >>> cube = xr.DataArray([[1, 2]], {"stimulus_id": ["a"], "repetition": [0, 1]}, ["stimulus_id", "repetition"])
@@ -40,6 +40,6 @@ def without_levels(array: Array) -> Array:
     stacked = [
         dim for dim, index in array.xindexes.items() if dim in array.dims and isinstance(index, PandasMultiIndex)
     ]
-    # By xarray's own method: classes for plugins make an index of their coordinates whenever they are asked for one.
+    # Call xarray's own method, because classes for plugins build an index from coordinates on request.
     plain: Any = xr.DataArray.reset_index(array, stacked) if stacked else array
     return plain

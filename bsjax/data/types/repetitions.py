@@ -1,4 +1,4 @@
-"""Averages over the repetitions of a stimulus."""
+"""Averaging over the repetitions of stimuli."""
 
 from typing import Any, TypeVar
 
@@ -13,28 +13,27 @@ Assembly = TypeVar("Assembly", bound=xr.DataArray)
 
 
 def average_repetition(assembly: Assembly) -> Assembly:
-    """Mean over repetitions: one row for each distinct combination of all presentation coordinates but
-    ``repetition``.
+    """Average over repetitions: one row per distinct combination of the other presentation coordinates.
 
-    An assembly that is read lazily (``read_assembly(..., chunks=...)``) is read block by block: in memory are the
-    means, a block, and sums that take no more than a quarter of the whole.
+    A lazily read assembly (``read_assembly(..., chunks=...)``) is processed block by block. Memory holds the means, one
+    block, and sums that take at most a quarter of the whole.
 
-    Missing values (NaN) are left out of the mean; a cell that no repetition has stays NaN. Coordinates that
-    are missing (NaN, None) form a combination of their own. Sums run in float64; floating values keep their
-    dtype, and integers become float64.
+    Missing values (NaN) are left out of the mean; a cell without any value is NaN. Missing coordinate values (NaN,
+    None) form a combination of their own. Sums run in float64; floating-point values keep their dtype, and integers
+    become float64.
 
     Args:
-        assembly: any assembly with a dimension ``presentation``, and any others in any order.
+        assembly: any assembly with a dimension ``presentation``; further dimensions may be in any order.
 
     Returns:
-        An assembly of the same class, name, attributes and order of dimensions, without the coordinate
-        ``repetition``; rows sorted by the tuple of presentation coordinates, in the coordinates' order, as in
-        Brain-Score. A coordinate of mixed types is sorted as strings; missing values come last. Stacked trials (a
-        MultiIndex of xarray's) stay in the order of what was stacked, and have plain coordinates in the end.
+        An assembly of the same class, name, attributes and order of dimensions, without the coordinate ``repetition``.
+        Rows are sorted by the tuple of presentation coordinates, in the coordinates' order, as in Brain-Score. A
+        coordinate of mixed types is sorted as strings; missing values come last. Stacked trials (an xarray MultiIndex)
+        keep the order of the stacked dimensions, and get plain coordinates.
 
     Raises:
-        ValueError: no dimension ``presentation``, no coordinate on it to tell stimuli apart, a coordinate on
-            it and another dimension, or values that are not numbers.
+        ValueError: the dimension ``presentation`` is missing, it has no coordinate that distinguishes stimuli, a
+            coordinate is on it and another dimension, or values are not numbers.
 
     Example:
         >>> from bsjax.data import NeuroidAssembly
@@ -54,17 +53,17 @@ def average_repetition(assembly: Assembly) -> Assembly:
     ]
     order, starts = _groups(on_rows)
     axis = assembly.dims.index("presentation")
-    group = np.empty(len(order), dtype=np.int64)  # the row of the result that each row goes into
+    group = np.empty(len(order), dtype=np.int64)  # the result row of each row
     group[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
     means = _means(assembly.variable, group, len(starts), axis)
-    # Without the values, which need not be selected, nor be in memory.
+    # Select coordinates only: the values are not needed, and may not be in memory.
     coords = assembly.coords.to_dataset().isel(presentation=order[starts]).drop_vars("repetition", errors="ignore")
     averaged = xr.DataArray(means, coords.coords, assembly.dims, assembly.name, assembly.attrs)
     return type(assembly)(averaged)
 
 
 def _codes_of_level(levels: pd.MultiIndex, name: Any) -> np.ndarray:
-    """A level's values as numbers that sort in its own order, NaN for missing ones."""
+    """A level's values as numbers that sort in the level's own order, with NaN for missing ones."""
     codes = np.asarray(levels.codes[levels.names.index(name)], float)
     return np.where(codes < 0, np.nan, codes)
 
@@ -89,11 +88,11 @@ def _check(assembly: xr.DataArray) -> None:
 
 
 def _groups(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The order that sorts rows by their tuple (stable), and where in it each distinct tuple starts."""
+    """The stable order that sorts rows by their tuples, and the start of each distinct tuple in it."""
     key = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         codes, n = _sorted_codes(column)
-        # Compressed after each column, the key stays below rows x values and cannot overflow.
+        # Compression after each column keeps the key below rows x values, so that it cannot overflow.
         key = np.unique(key * n + codes, return_inverse=True)[1].reshape(-1)
     order = np.argsort(key, kind="stable")
     return order, np.flatnonzero(np.diff(key[order], prepend=-1))
@@ -105,19 +104,19 @@ def _sorted_codes(column: np.ndarray) -> tuple[np.ndarray, int]:
     codes, distinct = pd.factorize(values, use_na_sentinel=True)
     rank = np.empty(len(distinct) + 1, dtype=np.int64)
     rank[_sorting_order(list(distinct))] = np.arange(len(distinct))
-    rank[-1] = len(distinct)  # factorize gives -1 to missing values, which picks this last entry
+    rank[-1] = len(distinct)  # factorize codes missing values as -1, which selects this last entry
     return rank[codes], len(distinct) + 1
 
 
 def _sorting_order(values: list[Any]) -> list[int]:
     try:
         return sorted(range(len(values)), key=values.__getitem__)
-    except TypeError:  # types without an order between them
+    except TypeError:  # types that cannot be compared
         return sorted(range(len(values)), key=lambda position: str(values[position]))
 
 
 def _means(variable: xr.Variable, group: np.ndarray, n_groups: int, axis: int) -> np.ndarray:
-    """NaN-skipping mean of the rows of each group, which lie anywhere along ``axis``, from one block at a time."""
+    """NaN-skipping mean over the rows of each group along ``axis``, computed block by block."""
     dtype = variable.dtype if variable.dtype.kind == "f" else np.dtype(np.float64)
     shape = list(variable.shape)
     shape[axis] = n_groups
@@ -128,14 +127,14 @@ def _means(variable: xr.Variable, group: np.ndarray, n_groups: int, axis: int) -
         for part in rows:
             inside = tuple(part if dim == axis else each for dim, each in enumerate(columns))
             counts = _add(np.asarray(variable[inside].values), group[part], axis, sums, counts)
-        with np.errstate(invalid="ignore", over="ignore"):  # 0 / 0 is the NaN of a cell without a repetition
+        with np.errstate(invalid="ignore", over="ignore"):  # 0 / 0 gives the NaN of a cell without any value
             np.divide(sums, counts, out=sums)
             means[columns] = sums
     return means
 
 
 def _add(values: np.ndarray, group: np.ndarray, axis: int, sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Add rows to the sums of their groups, in place, and return the counts, which have as few cells as they can."""
+    """Add rows to the sums of their groups, in place, and return the counts, broadcast only if necessary."""
     if (group[1:] < group[:-1]).any():
         order = np.argsort(group, kind="stable")
         values, group = np.take(values, order, axis=axis), group[order]

@@ -14,19 +14,19 @@ from bsjax.core.registry import UnknownIdentifier, nearest
 def position_indexers(
     assembly: xr.DataArray, indexers: Mapping[Any, Any]
 ) -> tuple[dict[Any, np.ndarray], dict[Any, Any]]:
-    """Split what ``sel`` was asked for into row positions and what xarray's own ``sel`` handles.
+    """Split the arguments of ``sel`` into row positions and labels for xarray's own ``sel``.
 
     Args:
         assembly: the array to select from.
         indexers: dimension or coordinate -> value, list, slice, or boolean mask.
 
     Returns:
-        dimension -> ascending integer positions (masks and coordinates; several on one dimension are
+        dimension -> ascending integer positions (from masks and coordinates; several on one dimension are
         intersected), and dimension -> label.
 
     Raises:
-        KeyError: a name that is neither, or a value that no row has.
-        ValueError: a mask that does not fit, or a coordinate that is not one-dimensional.
+        KeyError: a name is neither a dimension nor a coordinate, or no row has the value.
+        ValueError: a mask does not match its dimension, or a coordinate is not one-dimensional.
 
     Example:
         >>> region = ("neuroid", ["V4", "IT", "V4"])
@@ -44,7 +44,7 @@ def position_indexers(
                 continue
             dim, mask = name, _mask_on_dimension(assembly, name, wanted, values)
         elif name in assembly.coords:
-            # Somebody made it an index: xarray's rules for indexes hold, save for the levels of one of several.
+            # xarray's rules apply to coordinates that are indexes, except for the levels of a MultiIndex.
             if name in assembly.indexes and not isinstance(assembly.indexes[name], pd.MultiIndex):
                 labels[name] = wanted
                 continue
@@ -91,7 +91,7 @@ def _mask_on_coordinate(coord: xr.DataArray, wanted: Any) -> np.ndarray:
         choices = list(wanted)
     else:
         choices = [wanted]
-    # As objects, no value is converted to another's type: 1 never matches "1". Times do convert.
+    # Compare as objects, so that 1 never matches "1". Times are converted.
     kind = None if values.dtype.kind in "mM" else object
     labels, asked = pd.Index(values, dtype=kind), pd.Index(choices, dtype=kind or values.dtype)
     absent = asked[~asked.isin(labels)]

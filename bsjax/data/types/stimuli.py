@@ -1,4 +1,4 @@
-"""Stimulus sets: one row a stimulus, with the path of its file."""
+"""Stimulus sets: one stimulus per row, with the path of its file."""
 
 from collections.abc import Hashable, Mapping
 from pathlib import Path
@@ -6,31 +6,31 @@ from typing import Any, Self
 
 import pandas as pd
 
-# By its public names, which are looked up when a file is read: this type knows nothing of files.
+# The readers are looked up by their public names when needed, because types do not depend on files.
 from bsjax import data
 from bsjax.core.messages import some
 from bsjax.core.registry import UnknownIdentifier, nearest
 
-# What the tutorials assign to and read -> the attribute that it is.
+# Attribute names in Brain-Score's tutorials -> the actual attributes.
 _TUTORIAL_NAMES = {"name": "identifier", "image_paths": "stimulus_paths"}
 
 
 class StimulusSet(pd.DataFrame):
-    """A table of stimuli with a column ``stimulus_id``, and where their files lie.
+    """A table of stimuli with a column ``stimulus_id``, and the paths of their files.
 
     Args:
-        data: anything that a DataFrame is made from: a list of rows as dicts, a DataFrame, another stimulus
-            set (whose identifier and paths are taken over).
+        data: anything that a DataFrame is made from: a list of rows as dicts, a DataFrame, or another stimulus set
+            (whose identifier and paths are inherited).
         identifier: name of the set.
         stimulus_paths: stimulus id -> path of its file.
         options: passed to ``pandas.DataFrame``.
 
     Attributes:
         identifier: name of the set, or None.
-        stimulus_paths: stimulus id -> ``Path``. It may hold more ids than the set has rows, as after a
+        stimulus_paths: stimulus id -> ``Path``. It may hold more ids than the set has rows, for example after a
             selection.
 
-    Both attributes survive the selection of rows, ``copy()``, pickling, ``merge`` and ``pandas.concat``.
+    Both attributes are kept by the selection of rows, ``copy()``, pickling, ``merge`` and ``pandas.concat``.
 
     Example:
         >>> rows = [{"stimulus_id": "a", "object_name": "dog"}, {"stimulus_id": "b", "object_name": "car"}]
@@ -40,7 +40,7 @@ class StimulusSet(pd.DataFrame):
         ('two', 1, 'a.png')
     """
 
-    _metadata = ["identifier", "stimulus_paths"]  # pandas: the attributes that a selection inherits
+    _metadata = ["identifier", "stimulus_paths"]  # attributes that pandas passes on to a selection
 
     identifier: str | None
     stimulus_paths: dict[Hashable, Path]
@@ -71,20 +71,20 @@ class StimulusSet(pd.DataFrame):
         Args:
             csv_path: the table.
             dir_path: the folder of the stimuli's files.
-            exact: also refuse files in the folder that belong to no stimulus.
+            exact: whether to refuse files in the folder that belong to no stimulus, and repeated ids.
 
         Raises:
-            FileNotFoundError: the table, the folder, or the file of a stimulus is not there.
-            ValueError: not such a table, or it does not fit the folder.
+            FileNotFoundError: the table, the folder, or the file of a stimulus is missing.
+            ValueError: the table is invalid, or does not match the folder.
         """
         return cls(data.read_stimulus_set(csv_path, dir_path, exact=exact))
 
-    # pandas calls it final, and has no other place where a joined table can ask what it was joined from.
+    # pandas declares this final, but offers no other hook to find the sources of a joined table.
     def __finalize__(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, other: Any, method: str | None = None, **kwargs: Any
     ) -> Self:
         super().__finalize__(other, method=method, **kwargs)
-        # Sets that are joined bring their paths along; pandas would start with none.
+        # Joined sets combine their paths; pandas would drop them.
         sources = getattr(other, "input_objs", None) or getattr(other, "objs", ())
         joined = [source for source in sources if isinstance(source, StimulusSet)]
         if joined:
@@ -94,11 +94,11 @@ class StimulusSet(pd.DataFrame):
             identifiers = {source.identifier for source in joined}
             self.stimulus_paths = paths
             self.identifier = identifiers.pop() if len(identifiers) == 1 else None
-        else:  # paths of its own, so that a change in a selection leaves the whole set alone
+        else:  # an own copy, so that changes to a selection do not affect the whole set
             self.stimulus_paths = dict(self.stimulus_paths)
         return self
 
-    # Final as well, and a property would hide a column of that name.
+    # Also declared final, but a property would hide a column of that name.
     def __setattr__(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, name: str, value: Any
     ) -> None:
@@ -128,7 +128,7 @@ class StimulusSet(pd.DataFrame):
             ) from None
 
     def problems(self) -> list[str]:
-        """What keeps this set from following the data standard, one line each; empty if nothing does."""
+        """Violations of the data standard, one line each; empty if there are none."""
         if "stimulus_id" not in self.columns:
             return [f"no column 'stimulus_id' (columns present: {some(self.columns) or 'none'})"]
         problems = []
@@ -152,11 +152,10 @@ class StimulusSet(pd.DataFrame):
         return problems
 
     def validate(self) -> None:
-        """Check the data standard: a column ``stimulus_id`` of unique ids, a path for each, and a file at
-        each path.
+        """Verify the data standard: a column ``stimulus_id`` of unique ids, and an existing file for each.
 
         Raises:
-            ValueError: one message that lists every problem.
+            ValueError: the set violates it; one message lists all problems.
         """
         problems = self.problems()
         if problems:

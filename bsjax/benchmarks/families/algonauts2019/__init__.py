@@ -1,1 +1,1 @@
-"""The Algonauts Challenge 2019, its training set of 92 images: Cichy, Roig, ... & Oliva (2019)."""
+"""The Algonauts Challenge 2019, training set of 92 images: Cichy, Roig, ... & Oliva (2019)."""

@@ -1,11 +1,11 @@
-"""The Algonauts Challenge 2019, its training set of 92 images: Cichy, Roig, ... & Oliva (2019).
+"""The Algonauts Challenge 2019, training set of 92 images: Cichy, Roig, ... & Oliva (2019).
 
-fMRI dissimilarities of 15 subjects in early visual cortex (EVC), against a model's V1, and in IT. As in the challenge,
-a subject counts by the square of the Spearman correlation, here with its sign, and the score is over the noise ceiling:
-what the mean matrix of all subjects scores.
+The data are fMRI dissimilarities of 15 subjects in early visual cortex (EVC), compared with a model's V1, and in IT. As
+in the challenge, each subject contributes the squared Spearman correlation, here with its sign. The score is divided by
+the noise ceiling, which is the score of the mean matrix of all subjects.
 
-``bsjax data import Algonauts2019`` fetches the matrices. The images are not among them: give their folder as
-``images``, with exactly the 92 of them, whose names sort in the order of the challenge (``image_01.jpg``, ...).
+``bsjax data import Algonauts2019`` fetches the matrices. The images are not included: pass their folder as ``images``.
+It must hold exactly the 92 images, with names that sort in the order of the challenge (``image_01.jpg``, ...).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ IMAGES = (
 def rdm(
     row: BenchmarkRow, data: str | Path | None = None, images: str | Path | None = None
 ) -> SubjectMatricesBenchmark:
-    """One of the two.
+    """The comparison in one of the two areas.
 
     Args:
-        row: of the benchmark.
+        row: the row of the benchmark.
         data: folder of the matrices; by default the imported one.
-        images: folder of the 92 images, needed when it scores.
+        images: folder of the 92 images, needed for scoring.
 
     Example:
         >>> from bsjax import load_benchmark

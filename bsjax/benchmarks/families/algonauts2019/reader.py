@@ -1,8 +1,8 @@
 """Reader of the fMRI dissimilarity matrices of the Algonauts Challenge 2019, training set of 92 images.
 
-They lie in the repositories that use them as ``92images_fmri_EVC_RDMs.npz`` and ``92images_fmri_IT_RDMs.npz``, e.g. of
-the Net2Brain toolbox (https://github.com/cvai-roig-lab/Net2Brain), whose licence is BSD-3-Clause. bsjax
-carries none of them: ``bsjax data import Algonauts2019`` fetches both.
+The files ``92images_fmri_EVC_RDMs.npz`` and ``92images_fmri_IT_RDMs.npz`` are in repositories that use them, e.g. that
+of the Net2Brain toolbox (https://github.com/cvai-roig-lab/Net2Brain, licence BSD-3-Clause). bsjax does not include
+them: ``bsjax data import Algonauts2019`` fetches both.
 """
 
 from pathlib import Path
@@ -21,16 +21,16 @@ def load_rdms(folder: str | Path, region: str = "IT") -> DataAssembly:
     """The dissimilarity matrix of each subject in one region: 1 - Pearson correlation of fMRI patterns.
 
     Args:
-        folder: with ``92images_fmri_<region>_RDMs.npz``.
+        folder: folder with ``92images_fmri_<region>_RDMs.npz``.
         region: ``"EVC"`` (early visual cortex) or ``"IT"``.
 
     Returns:
-        Dissimilarities (subject, stimulus_left, stimulus_right), float64: 15 subjects by 92 by 92 images. The file
-        names neither: ``subject``, ``stimulus_id_left`` and ``stimulus_id_right`` are "01", ... in its order.
+        Dissimilarities (subject, stimulus_left, stimulus_right), float64: 15 subjects by 92 by 92 images. The file has
+        no names, so ``subject``, ``stimulus_id_left`` and ``stimulus_id_right`` are numbered "01", ... in its order.
 
     Raises:
-        FileNotFoundError: there is no such file; the message says which was looked for, and where to get it.
-        ValueError: another region, or a file that holds something else.
+        FileNotFoundError: the file is missing; the message says which one, and where to get it.
+        ValueError: the region is unknown, or the file has other content.
 
     Source:
         Cichy, Pantazis & Oliva (2016), Similarity-based fusion of MEG and fMRI, Cerebral Cortex; Cichy et al. (2019).

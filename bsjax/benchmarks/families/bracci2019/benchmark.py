@@ -1,7 +1,7 @@
 """Human ventral temporal cortex and look-alikes: Bracci, Ritchie, Kalfas & Op de Beeck (2019).
 
-fMRI patterns of 12 subjects to 27 images: nine animals, nine objects that look like these animals, and nine ordinary
-objects. The benchmark compares dissimilarities in anterior ventral temporal cortex.
+The data are fMRI patterns of 12 subjects for 27 images: nine animals, nine objects that look like these animals, and
+nine ordinary objects. The benchmark compares dissimilarities in anterior ventral temporal cortex.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from bsjax.labelled import load_metric
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, correlation_distances, square
 
-# How the data number their regions: 0 is V1, 1 posterior and 2 anterior ventral temporal cortex.
+# Region codes of the data: 0 is V1, 1 posterior and 2 anterior ventral temporal cortex.
 _ANTERIOR_VTC = 2
 
 
 class AnteriorVTC(RecordingBenchmark):
-    """Dissimilarities of images in a model's IT, against those in human anterior ventral temporal cortex.
+    """Dissimilarities of images in a model's IT, compared with human anterior ventral temporal cortex.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -60,13 +60,13 @@ class AnteriorVTC(RecordingBenchmark):
 
 
 def centred_responses() -> NeuroidAssembly:
-    """Responses of anterior ventral temporal cortex, each voxel of each subject without its mean over images.
+    """Responses in anterior ventral temporal cortex, with each voxel's mean over images subtracted.
 
-    Voxels without a value for every image are left out.
+    Voxels with a missing value for any image are left out.
 
     Raises:
-        FileNotFoundError, PermissionError, ConnectionError: the data cannot be had.
-        ValueError: the data have no ``roi``, or none of this region.
+        FileNotFoundError, PermissionError, ConnectionError: the data are not available.
+        ValueError: the data have no ``roi``, or no voxel of this region.
     """
     assembly = load_dataset("Bracci2019").transpose("presentation", "neuroid")
     inside = coordinate(assembly, "roi", "neuroid", "Bracci2019") == _ANTERIOR_VTC
@@ -77,10 +77,10 @@ def centred_responses() -> NeuroidAssembly:
 
 
 def averaged_over_subjects(responses: NeuroidAssembly) -> NeuroidAssembly:
-    """The mean over the subjects that have a voxel of this index.
+    """Average voxels of equal index over the subjects that have them.
 
     Args:
-        responses: (presentation, neuroid) with ``voxels``, the index of a voxel in its subject.
+        responses: (presentation, neuroid) with ``voxels``, the index of each voxel in its subject.
 
     Returns:
         (presentation, neuroid), with ``voxels`` in ascending order.

@@ -1,7 +1,7 @@
 """Recognition of occluded objects by people: Coggan & Tong (2024).
 
-30 people named eight objects behind 18 kinds of occluders (nine shapes, black or white), and without one. Each person
-saw images of their own, so that a model is compared with a person by the accuracies in the 18 conditions.
+30 people named eight objects behind 18 kinds of occluders (nine shapes, black or white), and without occluders. Each
+person saw different images, so a model is compared with a person by the accuracies in the 18 conditions.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from bsjax.labelled.behaviour.condition_accuracies import ConditionAccuracySimil
 
 
 def condition_accuracy(row: BenchmarkRow) -> BehavioralBenchmark:
-    """Whether the occluders that make objects hard to recognise for people make them hard for a model.
+    """Whether the occluders that make objects hard to recognise for people also make them hard for a model.
 
-    The score is the square of correlation over ceiling, with the sign of the correlation.
+    The score is (correlation / ceiling)², with the sign of the correlation.
 
     Example:
         >>> from bsjax import load_benchmark

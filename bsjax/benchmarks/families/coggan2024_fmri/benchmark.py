@@ -1,10 +1,10 @@
 """Occluded objects in human visual cortex: Coggan & Tong (2024).
 
-fMRI pattern similarities of 9 subjects: eight objects, each whole, or with its upper or its lower part behind an
-occluder. The data are similarity matrices (RSMs) of 24 images for each subject and region.
+The data are fMRI pattern similarities of 9 subjects for eight objects, each shown whole, or with its upper or lower
+part occluded. They hold one similarity matrix (RSM) of 24 images for each subject and region.
 
-``RSA``, ``get_score``, ``get_ceiling`` and ``ceiler`` are what Brain-Score's tutorial on neural benchmarks calls the
-steps, for benchmarks that are ported from it.
+``RSA``, ``get_score``, ``get_ceiling`` and ``ceiler`` are the names of the steps in Brain-Score's tutorial on neural
+benchmarks, for benchmarks ported from it.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def subject_rsms(region: str) -> DataAssembly:
         (subject, stimulus_left, stimulus_right), Pearson correlations.
 
     Raises:
-        FileNotFoundError, PermissionError, ConnectionError: the data cannot be had.
-        ValueError: they hold no such region.
+        FileNotFoundError, PermissionError, ConnectionError: the data are not available.
+        ValueError: the data have no such region.
     """
     with warnings.catch_warnings():
-        # As published, rows and columns of a matrix are one dimension, of which xarray warns: they get names here.
+        # The published matrices use one dimension for rows and columns, and xarray warns; they get two names here.
         warnings.filterwarnings("ignore", "Duplicate dimension names", UserWarning)
         return _stacked(load_dataset("Coggan2024_fMRI"), region)
 
@@ -108,21 +108,21 @@ def RSA(assembly: NeuroidAssembly, neuroid_dim: str = "neuroid") -> DataAssembly
 
 
 def get_score(source_rsm: xr.DataArray, target_rsm: xr.DataArray) -> Score:
-    """Pearson correlation of a model's matrix with each subject's, over all pairs of different stimuli: the mean.
+    """Mean over subjects of the Pearson correlation of a model's matrix with each subject's, over pairs of stimuli.
 
     Args:
-        source_rsm: what :func:`RSA` gives.
-        target_rsm: (subject, stimulus_left, stimulus_right), or as published: stimuli, stimuli, and subjects in one
+        source_rsm: the result of :func:`RSA`.
+        target_rsm: (subject, stimulus_left, stimulus_right), or as published: stimuli, stimuli, and the subjects of one
             region.
 
     Raises:
-        ValueError: other stimuli on one side, or several regions.
+        ValueError: the stimuli differ, or there are several regions.
     """
     return SubjectSimilarity("corr")(source_rsm, _stacked(target_rsm))
 
 
 def get_ceiling(assembly: xr.DataArray) -> Score:
-    """Pearson correlation of each subject's matrix with the mean of the others': the mean over subjects.
+    """Mean over subjects of the Pearson correlation of each subject's matrix with the mean of the others'.
 
     Args:
         assembly: as ``target_rsm`` of :func:`get_score`.
@@ -134,7 +134,7 @@ ceiler = squared_ceil_score
 
 
 def _stacked(assembly: xr.DataArray, region: str | None = None) -> DataAssembly:
-    """The matrices with a dimension for rows, one for columns, and one for the subjects of one region."""
+    """Published matrices of one region with separate dimensions for rows, columns and subjects."""
     if LEFT in assembly.dims:
         return DataAssembly(assembly)
     rows, columns, _ = assembly.dims

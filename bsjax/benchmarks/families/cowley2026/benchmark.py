@@ -1,15 +1,14 @@
-"""Macaque V4 responses to natural images: the session 210325 of Cowley, Stan, Pillow & Smith (2026).
+"""Macaque V4 responses to natural images: session 210325 of Cowley, Stan, Pillow & Smith (2026).
 
-Spike counts in 100 ms of 50 V4 neurons to 640 images with 6 to 10 repeats each. For the comparison the
-repeats are averaged; for the ceiling they are kept, and halves are drawn at random from the repeats that each
-image has.
+The data are spike counts of 50 V4 neurons in 100 ms for 640 images, with 6 to 10 repeats each. The comparison uses the
+average over repeats. The ceiling uses single repeats: random halves are drawn from the repeats of each image.
 
-The recordings are not part of bsjax: clone https://github.com/cowleygroup/V4_compact_models and give the
-clone, or its folder ``data_V4_responses``, as ``data``.
+The recordings are not included in bsjax. Clone https://github.com/cowleygroup/V4_compact_models and pass the clone, or
+its folder ``data_V4_responses``, as ``data``.
 
-The published files do not state how large the images were in degrees of visual angle. Each image is therefore
-shown *full-frame*: it fills the model's field of view, whatever that is, and nothing is placed on a screen.
-Splits are not stratified, as the images have no categories.
+The published files do not state the size of the images in degrees of visual angle. Each image is therefore shown
+*full-frame*: it fills the model's field of view and is not placed on a screen. Splits are not stratified, because the
+images have no categories.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ def cowley2026(row: BenchmarkRow, data: str | Path | None = None) -> NeuralBench
     """One of the comparisons.
 
     Args:
-        row: of the benchmark.
-        data: the folder of the recordings, needed when it scores.
+        row: the row of the benchmark.
+        data: folder of the recordings, needed for scoring.
 
     Example:
         >>> from bsjax import load_benchmark

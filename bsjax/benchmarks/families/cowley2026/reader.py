@@ -1,11 +1,11 @@
 """Reader of the macaque V4 recordings of Cowley, Stan, Pillow & Smith (2026).
 
-The public repository (https://github.com/cowleygroup/V4_compact_models) has, for each session, the images
-shown and the spike counts of all neurons. Sessions 201016 and 210325 are there with their single repeats
-(``data_V4_responses/responses_raw``), which is what a ceiling needs and what is read here.
+The public repository (https://github.com/cowleygroup/V4_compact_models) has the images and the spike counts of all
+neurons for each session. Single repeats, which a ceiling needs, are available for sessions 201016 and 210325
+(``data_V4_responses/responses_raw``); this module reads those.
 
-The repository's licence is GPL-3.0. bsjax carries none of it: ``bsjax data import Cowley2026`` fetches session 210325
-(and 201016, where the repository has its images).
+The repository's licence is GPL-3.0. bsjax does not include the data: ``bsjax data import Cowley2026`` fetches session
+210325 (and 201016, if the repository has its images).
 """
 
 from pathlib import Path
@@ -25,32 +25,32 @@ from bsjax.data.types.stimuli import StimulusSet
 
 SOURCE = "https://github.com/cowleygroup/V4_compact_models"
 
-# Last session (YYMMDD) of each animal, in order of time, from the repository's table of sessions.
+# Last session (YYMMDD) of each animal, in chronological order, from the repository's table of sessions.
 _LAST_SESSION_OF = {"WE": "190929", "PE": "210326", "RA": "211103"}
 
 
 def load_session(folder: str | Path, session: str = "210325") -> NeuroidAssembly:
-    """The single-trial spike counts of one session, with the images that were shown.
+    """Single-trial spike counts of one session, with the images that were shown.
 
     Args:
         folder: a clone of the repository, its ``data_V4_responses``, or a folder with
             ``images_<session>.zip`` (or the images themselves in ``images_<session>/``) and
-            ``responses_raw_<session>.npy``. Images are taken out of a zip file into the cache once.
+            ``responses_raw_<session>.npy``. Images in a zip file are extracted into the cache once.
         session: the session, e.g. "210325" (monkey PE, 50 neurons, 640 images, 6 to 10 repeats).
 
     Returns:
-        Spike counts (presentation, neuroid, time_bin), float64, one row for each repeat that was recorded:
-        repeats are ragged, and those that are missing have no row. Coordinates: ``stimulus_id`` and
-        ``repetition`` (from 0, in the order stored) on presentation; ``neuroid_id`` ("210325.0", ...),
-        ``region`` ("V4"), ``animal`` and ``session`` on neuroid; ``time_bin_start`` 0 and ``time_bin_end``
-        100 on time_bin, in ms: the repository gives the length of the bin, not its latency after image onset,
-        so that only their difference has a meaning.
-        An image without any repeat is left out of the stimulus set as well. Attributes: ``stimulus_set`` (see
-        ``load_stimuli``), ``stimulus_set_identifier``, ``identifier``, ``bibtex``, ``source``.
+        Spike counts (presentation, neuroid, time_bin), float64, one row for each recorded repeat; images differ in
+        their number of repeats. Coordinates: ``stimulus_id`` and ``repetition`` (from 0, in stored order) on
+        presentation; ``neuroid_id`` ("210325.0", ...), ``region`` ("V4"), ``animal`` and ``session`` on neuroid;
+        ``time_bin_start`` 0 and ``time_bin_end`` 100 on time_bin, in ms. The repository gives the length of the bin but
+        not its latency after image onset, so only their difference is meaningful.
+
+        The stimulus set leaves out images without any repeat. Attributes: ``stimulus_set`` (see ``load_stimuli``),
+        ``stimulus_set_identifier``, ``identifier``, ``bibtex``, ``source``.
 
     Raises:
-        FileNotFoundError: files are missing; the message says which were looked for, and where to get them.
-        ValueError: unreadable files, or different numbers of images and responses.
+        FileNotFoundError: files are missing; the message says which ones, and where to get them.
+        ValueError: a file is unreadable, or the numbers of images and responses differ.
 
     Source:
         Cowley et al. (2026), Compact deep neural network models of the visual cortex, Nature,
@@ -72,7 +72,7 @@ def load_session(folder: str | Path, session: str = "210325") -> NeuroidAssembly
             f"session {session} in {folder}: {len(stimuli)} images but responses to {n_images} images; "
             "both files have to be of the same session and complete"
         )
-    # Image by image, and repeat by repeat of each.
+    # One row per image and repeat, with the repeats of an image together.
     trials = counts.transpose(1, 2, 0).reshape(n_images * n_repeats, n_neurons)
     recorded = ~np.isnan(trials).all(axis=1)
     image, repetition = np.divmod(np.flatnonzero(recorded), n_repeats)
@@ -104,18 +104,18 @@ def load_session(folder: str | Path, session: str = "210325") -> NeuroidAssembly
 
 
 def load_stimuli(folder: str | Path, session: str = "210325") -> StimulusSet:
-    """The images of one session, in the order of the responses, which is that of their names.
+    """The images of one session, in the order of the responses, which is the order of their names.
 
     Args:
         folder: as for ``load_session``.
         session: as for ``load_session``.
 
     Returns:
-        Columns ``stimulus_id`` ("210325.image0001", ...: names are repeated in other sessions, ids are not),
-        ``filename``, and ``width`` and ``height`` in pixels; identifier "Cowley2026.<session>".
+        Columns ``stimulus_id`` ("210325.image0001", ...; unique across sessions, unlike the file names), ``filename``,
+        and ``width`` and ``height`` in pixels; identifier "Cowley2026.<session>".
 
     Raises:
-        FileNotFoundError: the images are missing; the message says what was looked for, and where to get it.
+        FileNotFoundError: the images are missing; the message says where they were looked for, and where to get them.
         ValueError: the zip file or an image cannot be read; the message names it.
 
     Example:

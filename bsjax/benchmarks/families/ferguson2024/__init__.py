@@ -1,1 +1,1 @@
-"""Search for an odd one out: Ferguson, Ngo, Lee, DiCarlo & Schrimpf (2024)."""
+"""Oddball visual search: Ferguson, Ngo, Lee, DiCarlo & Schrimpf (2024)."""

@@ -1,10 +1,11 @@
-"""Search for an odd one out: Ferguson, Ngo, Lee, DiCarlo & Schrimpf (2024).
+"""Oddball visual search: Ferguson, Ngo, Lee, DiCarlo & Schrimpf (2024).
 
-People said whether all items of an image were the same or one was odd, among 1, 5 or 11 others. In the first block the
-one kind of item was odd among the other, in the second the other among the one: a search asymmetry is a difference
-between the two. A model learns the two answers from other images of the experiment.
+People reported whether all items of an image were the same or one was an oddball, among 1, 5 or 11 other items. In the
+first block, one kind of item was the oddball among items of the other kind; in the second block, the roles were
+exchanged. A search asymmetry is a difference between the two blocks. A model learns the two answers from other images
+of the experiment.
 
-A model is compared with people by the asymmetry
+The benchmark compares a model's asymmetry with people's
 (:class:`~bsjax.labelled.behaviour.search_asymmetry.AsymmetryDelta`).
 
 The ceilings are the authors' numbers. With ``ceiling="computed"`` they are computed from people's trials.
@@ -27,14 +28,14 @@ from bsjax.labelled.behaviour.search_asymmetry import OTHERS, AsymmetryDelta
 
 
 def value_delta(row: BenchmarkRow, ceiling: str = "known") -> BehavioralBenchmark:
-    """How near a model's search asymmetry is to people's.
+    """Similarity of a model's search asymmetry to people's.
 
     Args:
-        row: of ``"Ferguson2024<experiment>-value_delta"``, e.g. ``"Ferguson2024color-value_delta"``.
-        ceiling: ``"known"``, the published number with its error, or ``"computed"`` from people's trials.
+        row: the row of ``"Ferguson2024<experiment>-value_delta"``, e.g. ``"Ferguson2024color-value_delta"``.
+        ceiling: ``"known"`` for the published number with its error, or ``"computed"`` from people's trials.
 
     Raises:
-        ValueError: another ``ceiling``.
+        ValueError: ``ceiling`` has another value.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -53,7 +54,7 @@ def value_delta(row: BenchmarkRow, ceiling: str = "known") -> BehavioralBenchmar
 
 
 def labelled_by_number(stimuli: StimulusSet) -> StimulusSet:
-    """The stimuli with ``image_label``: "oddball" for even numbers of the image, "same" for odd ones.
+    """Add ``image_label`` to stimuli: "oddball" for even image numbers, "same" for odd ones.
 
     Example:
         >>> stimuli = StimulusSet({"stimulus_id": ["a", "b"], "image_number": [0, 1]})
@@ -65,13 +66,13 @@ def labelled_by_number(stimuli: StimulusSet) -> StimulusSet:
 
 
 def as_trials(choices: BehavioralAssembly, stimuli: StimulusSet) -> BehavioralAssembly:
-    """A model's choices as trials of one person.
+    """A model's choices in the form of one person's trials.
 
-    Images are numbered in each block: two with 1 other item, two with 5, two with 11, and again.
+    Image numbers in each block cycle through two images with 1 other item, two with 5, and two with 11.
 
     Args:
         choices: "oddball" or "same" (presentation), with ``stimulus_id``.
-        stimuli: with ``image_number``, ``image_label`` and ``block``.
+        stimuli: the stimuli, with ``image_number``, ``image_label`` and ``block``.
 
     Example:
         >>> stimuli = StimulusSet({"stimulus_id": ["a"], "image_number": [2], "block": "first", "image_label": "same"})

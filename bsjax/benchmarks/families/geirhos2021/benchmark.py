@@ -1,15 +1,15 @@
 """Recognition out of distribution: Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann & Brendel (2021).
 
-In 17 experiments, 90 people named which of 16 objects an image showed: sketches, filtered or noisy photographs, images
-with the texture of another object. ``-error_consistency`` asks whether a model errs where people err, ``-top1`` how
-often it is right. Conditions without a manipulation, and those in which people hardly do better than chance, do not
-count.
+In 17 experiments, 90 people named which of 16 objects an image showed: sketches, filtered or noisy photographs, or
+images with the texture of another object. ``-error_consistency`` measures whether a model errs on the images that
+people err on, ``-top1`` its accuracy. Conditions without a manipulation, and those in which people are close to chance,
+are excluded.
 
-The data are Brain-Score's ``Geirhos2021_<experiment>``. People's trials are also in a public repository: with
-``data=DIR``, a clone of it, or where the former cannot be had and ``bsjax data import Geirhos2021`` has been run, they
-are taken from there. A clone has no images: those are looked for in its ``datasets/<experiment>``, where the authors'
-own programs put them. Without images only stored choices can be scored, see
-:class:`~bsjax.models.stored_behaviour.StoredBehaviour`.
+The data are Brain-Score's ``Geirhos2021_<experiment>``. People's trials are also in a public repository. They are read
+from there if ``data=DIR`` names a clone of it, or if Brain-Score's data are not available and
+``bsjax data import Geirhos2021`` has been run. A clone has no images: they are expected in its
+``datasets/<experiment>``, where the authors' own programs put them. Without images only stored choices can be scored,
+see :class:`~bsjax.models.stored_behaviour.StoredBehaviour`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from bsjax.models.brain_model import looks_at_images
 
 
 class NamingPeople(BehavioralBenchmark):
-    """A comparison with people that can also score stored answers to images that are not there."""
+    """A comparison with people that can also score stored answers when the image files are missing."""
 
     def stimuli_for(self, candidate: BrainModel) -> StimulusSet:
-        """The stimuli as the model is to see them; as they are, for one whose answers are stored.
+        """The stimuli as the model sees them; unchanged for a model with stored answers.
 
         Raises:
-            FileNotFoundError: images are not there, and the candidate has to look at them.
+            FileNotFoundError: images are missing, and the candidate has to look at them.
         """
         if not looks_at_images(candidate):
             return self.stimuli
@@ -51,21 +51,21 @@ class NamingPeople(BehavioralBenchmark):
         return super().stimuli_for(candidate)
 
     def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> Any:
-        """What ``candidate`` answers, with the truth and the condition of the stimuli."""
+        """The model's answers, with the true label and the condition of the stimuli."""
         return labelled_by(self.stimuli, super().observe(candidate, stimuli))
 
 
 class NamingAccuracy(NamingPeople, EngineeringAccuracy):
-    """An accuracy that can also be had of stored answers to images that are not there."""
+    """An accuracy that can also be computed from stored answers when the image files are missing."""
 
 
 def error_consistency(row: BenchmarkRow, data: str | Path | None = None) -> NamingPeople:
     """Whether a model errs on the images that people err on.
 
-    Cohen's kappa with each person, per condition, averaged; over that of people with each other.
+    Cohen's kappa with each person, per condition, averaged, and divided by the kappa of people with each other.
 
     Args:
-        row: of ``"Geirhos2021<experiment without hyphens>-error_consistency"``.
+        row: the row of ``"Geirhos2021<experiment without hyphens>-error_consistency"``.
         data: a clone of https://github.com/bethgelab/model-vs-human, or the folder of its trials.
 
     Source:
@@ -81,12 +81,12 @@ def error_consistency(row: BenchmarkRow, data: str | Path | None = None) -> Nami
 
 
 def top1(row: BenchmarkRow, data: str | Path | None = None) -> NamingAccuracy:
-    """How often a model names the object, on the images of the conditions that count; the ceiling is 1.
+    """A model's accuracy in naming the object, on images of the included conditions; the ceiling is 1.
 
-    The images are shown without a size, each over the model's whole field.
+    Images have no size in degrees: each fills the model's field of view.
 
     Args:
-        row: of ``"Geirhos2021<experiment without hyphens>-top1"``.
+        row: the row of ``"Geirhos2021<experiment without hyphens>-top1"``.
         data: as for :func:`error_consistency`.
 
     Example:

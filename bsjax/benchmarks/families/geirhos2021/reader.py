@@ -1,9 +1,9 @@
 """Reader of the choices of people and models in the 17 experiments of Geirhos et al. (2021).
 
-The public repository (https://github.com/bethgelab/model-vs-human) has, for each experiment, one CSV file for every
-person and model (``raw-data/<experiment>/<experiment>_<who>_session....csv``): which of 16 objects each image was
-taken for. The licence of its code is MIT; it states none for these files, and bsjax carries none of them:
-``bsjax data import Geirhos2021`` fetches people's and ResNet-50's.
+The public repository (https://github.com/bethgelab/model-vs-human) has one CSV file for each experiment and each person
+or model (``raw-data/<experiment>/<experiment>_<who>_session....csv``), with the object that each image was named as.
+Its code has the MIT licence; no licence is stated for these files. bsjax does not include them:
+``bsjax data import Geirhos2021`` fetches the files of people and of ResNet-50.
 """
 
 from pathlib import Path
@@ -20,8 +20,8 @@ from bsjax.data.types.assemblies import BehavioralAssembly
 
 SOURCE = "https://github.com/bethgelab/model-vs-human"
 
-# The conditions that the paper leaves out: those without a manipulation, and those in which people's accuracy is
-# below 0.2. As the files spell them, which is how the published data do, with one exception.
+# The conditions that the paper excludes: those without a manipulation, and those in which people's accuracy is below
+# 0.2. Spelled as in the files; the published data have the same spelling, with one exception.
 LEFT_OUT: dict[str, tuple[str, ...]] = {
     row.settings["experiment"]: row.settings["left_out"]
     for row in read_rows(Path(__file__).with_name("rows.toml"), __name__.rpartition(".")[0])
@@ -30,8 +30,8 @@ EXPERIMENTS = tuple(LEFT_OUT)
 
 _PERSON = "subject-"
 _COLUMNS = ["subj", "object_response", "category", "condition", "imagename"]
-# People's and models' names of an image differ in what stands before this: the name of the ImageNet image, or of the
-# file where it is not one of ImageNet.
+# People's and models' names of an image differ before this part: the name of the ImageNet image, or of the file if the
+# image is not from ImageNet.
 _IMAGE = r"(?:^|_)((?:n0[^_]*_)?[^_]*)$"
 
 
@@ -41,17 +41,17 @@ def load_people(folder: str | Path, experiment: str, all_conditions: bool = Fals
     Args:
         folder: a clone of the repository, its ``raw-data``, or a folder with the experiments' folders.
         experiment: one of ``EXPERIMENTS``, e.g. "sketch".
-        all_conditions: keep the conditions as well that the paper leaves out (``LEFT_OUT``): those without a
-            manipulation, and those in which people hardly do better than chance.
+        all_conditions: whether to keep the conditions that the paper excludes (``LEFT_OUT``): those without a
+            manipulation, and those in which people are close to chance.
 
     Returns:
-        Choices (presentation), one row a trial; "na" is a trial that was not answered in time, which counts as an
-        error. Coordinates on presentation: ``stimulus_id`` (the same for the same image, also between people and
-        models), ``truth``, ``condition`` and ``subject``. Attributes: ``identifier``, ``bibtex``, ``source``.
+        Choices (presentation), one row per trial; "na" marks a trial that was not answered in time and counts as an
+        error. Coordinates on presentation: ``stimulus_id`` (the same for the same image in people's and models'
+        data), ``truth``, ``condition`` and ``subject``. Attributes: ``identifier``, ``bibtex``, ``source``.
 
     Raises:
-        FileNotFoundError: the folder, or the experiment in it, is not there; the message says what was looked for.
-        ValueError: an unknown experiment, or a file that is not as expected; the message names it.
+        FileNotFoundError: the folder, or the experiment in it, is missing; the message says what was looked for.
+        ValueError: the experiment is unknown, or a file is not as expected; the message names it.
 
     Source:
         Geirhos et al. (2021), Partial success in closing the gap between human and machine vision, NeurIPS.
@@ -77,14 +77,14 @@ def load_model(
     Args:
         folder: as for ``load_people``.
         experiment: as for ``load_people``.
-        model: its name in the files, e.g. "resnet50".
+        model: the model's name in the files, e.g. "resnet50".
         all_conditions: as for ``load_people``.
 
     Returns:
         As ``load_people``, with the model as ``subject``.
 
     Raises:
-        FileNotFoundError: as ``load_people``, or no file of the model; the message lists the models there are.
+        FileNotFoundError: as ``load_people``, or the model has no file; the message lists the available models.
         ValueError: as ``load_people``.
 
     Example:
@@ -124,13 +124,13 @@ def _files(folder: str | Path, experiment: str) -> list[Path]:
 
 
 def _who(path: Path) -> str:
-    """ "resnet50" of ``sketch_resnet50_session-1.csv``."""
+    """ "resnet50" for ``sketch_resnet50_session-1.csv``."""
     return path.stem.split("_", 1)[1].rsplit("_session", 1)[0]
 
 
 def _assembly(paths: list[Path], experiment: str, who: str, all_conditions: bool) -> BehavioralAssembly:
     trials = pd.concat([_read(path) for path in paths], ignore_index=True)
-    # An experiment with one condition names it "0" for people and "NaN" for models.
+    # An experiment with a single condition names it "0" for people and "NaN" for models.
     trials["condition"] = trials["condition"].replace("NaN", "0")
     if not all_conditions:
         lost = set(LEFT_OUT[experiment]) - set(trials["condition"])

@@ -1,4 +1,4 @@
-"""The data of Geirhos et al. (2021): what Brain-Score has published, or the trials of a clone."""
+"""Data of Geirhos et al. (2021), from Brain-Score's publication or from a clone of the authors' repository."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _SUFFIXES = (".png", ".jpg", ".jpeg", ".JPEG")
 
 
 def people(row: BenchmarkRow, data: str | Path | None = None) -> BehavioralAssembly:
-    """People's choices in the conditions that count, one row a trial, with their stimuli.
+    """People's choices in the included conditions, one row per trial, with their stimuli.
 
     Args:
-        row: of a benchmark, which says the experiment and the conditions of its published data that do not count.
+        row: the row of a benchmark, which names the experiment and the excluded conditions of its published data.
         data: a clone of https://github.com/bethgelab/model-vs-human, or the folder of its trials.
 
     Returns:
         Choices (presentation) with ``stimulus_id``, ``truth``, ``condition`` (text) and ``subject``.
 
     Raises:
-        FileNotFoundError, PermissionError, ConnectionError: the data cannot be had.
-        ValueError: they lack a condition that is to be left out.
+        FileNotFoundError, PermissionError, ConnectionError: the data are not available.
+        ValueError: a condition to be excluded is missing from the data.
     """
     return published_or_imported(partial(_published, row), partial(_imported, row.settings["experiment"]), data)
 
@@ -44,10 +44,10 @@ def published_or_imported(
     load_imported: Callable[[str | Path], Loaded],
     data: str | Path | None,
 ) -> Loaded:
-    """What Brain-Score has published; or what a clone holds, if ``data`` is given or there is nothing else.
+    """Brain-Score's published data, or a clone's data if ``data`` is given or the former are not available.
 
     Raises:
-        FileNotFoundError, PermissionError, ConnectionError: neither can be had.
+        FileNotFoundError, PermissionError, ConnectionError: neither is available.
     """
     if data is not None:
         return load_imported(data)
@@ -67,7 +67,7 @@ def published_or_imported(
 
 
 def trial_stimuli(trials: BehavioralAssembly, experiment: str, data: str | Path) -> StimulusSet:
-    """The stimuli of trials from a clone, each once, with the paths of the images that are there."""
+    """The unique stimuli of trials from a clone, with the paths of the images that exist."""
     columns = {name: trials[name].values for name in ("stimulus_id", "truth", "condition")}
     rows = pd.DataFrame(columns).drop_duplicates("stimulus_id").reset_index(drop=True)
     folder = Path(data).expanduser() / "datasets" / experiment
@@ -79,9 +79,9 @@ def trial_stimuli(trials: BehavioralAssembly, experiment: str, data: str | Path)
 
 
 def labelled_by(stimuli: StimulusSet, answers: Any) -> Any:
-    """Answers with the truth and the condition that the stimuli have, whatever a model says of them.
+    """Answers with the true label and the condition of the stimuli, replacing those a model may have set.
 
-    What is no assembly, or answers for other stimuli, stays as it is: the metric says what is wrong with it.
+    Objects that are not assemblies, and answers to other stimuli, are returned unchanged; the metric reports the error.
 
     Example:
         >>> shown = {"stimulus_id": ("presentation", ["b"])}
@@ -109,7 +109,7 @@ def _published(row: BenchmarkRow) -> BehavioralAssembly:
     name = row.data[0]
     trials = BehavioralAssembly(load_dataset(name))
     stimuli = trials.attrs["stimulus_set"]
-    # Conditions are numbers in some sets and text in others; of equal spelling on both sides they can be matched.
+    # Conditions are numbers in some sets and text in others; as text they can be matched.
     stimuli = stimuli.assign(condition=[str(condition) for condition in stimuli["condition"]])
     condition = dict(zip(stimuli["stimulus_id"], stimuli["condition"], strict=True))
     of_trials = np.array([condition[one] for one in trials["stimulus_id"].values], object)
@@ -128,7 +128,7 @@ def _published(row: BenchmarkRow) -> BehavioralAssembly:
 
 
 def _values(conditions: Iterable[str]) -> list[str | float]:
-    """Conditions as numbers where they are any: 0.60 is 0.6."""
+    """Conditions as numbers where possible, so that 0.60 equals 0.6."""
     return [_number_or_text(condition) for condition in conditions]
 
 

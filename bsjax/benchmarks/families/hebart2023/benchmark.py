@@ -1,7 +1,7 @@
 """The odd one out of three objects: the triplets of THINGS, Hebart et al. (2023).
 
-People saw three of 1854 objects and chose the one that is least like the other two. The benchmark asks how often a
-model chooses as they did, in the 453,642 choices that were set aside for testing.
+People saw three of 1854 objects and chose the one least like the other two. The benchmark measures how often a model
+makes the same choice, on the 453,642 choices of the test set.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class OddOneOutMatch(BehavioralBenchmark):
-    """A behavioural benchmark on triplets; each object is put on the screen once, however many it is in.
+    """A behavioural benchmark on triplets; objects that occur in several triplets are placed on the screen once.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -36,23 +36,23 @@ class OddOneOutMatch(BehavioralBenchmark):
     """
 
     def stimuli_for(self, candidate: BrainModel) -> StimulusSet:
-        """Three rows for each triplet."""
+        """The stimuli on the screen, three rows for each triplet."""
         return triplets_of(self.assembly, super().stimuli_for(candidate))
 
 
 def hebart2023(row: BenchmarkRow, triplets: int | None = None) -> OddOneOutMatch:
-    """How often a model picks the odd one out that people picked, with chance and ceiling taken into account.
+    """How often a model picks the same odd one out as people, corrected for chance and normalised by the ceiling.
 
-    The score is ``(r - 1/3) / (c - 1/3)`` of the share ``r`` of triplets with the same choice, and the ceiling ``c``.
-    A model that chooses worse than by chance scores below 0.
+    The score is ``(r - 1/3) / (c - 1/3)``, with ``r`` the proportion of triplets with the same choice and ``c`` the
+    ceiling. A model below chance scores below 0.
 
     Args:
-        row: of ``"Hebart2023-match"``.
-        triplets: how many of the triplets to use, from the first on; by default all. The model looks at each object
-            once, in any case.
+        row: the row of ``"Hebart2023-match"``.
+        triplets: number of triplets to use, counted from the first; by default all. The model sees each object only
+            once in any case.
 
     Raises:
-        ValueError: ``triplets`` is not at least 1.
+        ValueError: ``triplets`` is below 1.
 
     Source:
         Hebart et al. (2023), eLife.
@@ -74,15 +74,15 @@ def hebart2023(row: BenchmarkRow, triplets: int | None = None) -> OddOneOutMatch
         stimuli=lambda: objects_of(content_of(people)),
         normalisation=partial(chance_corrected, chance=1 / 3),
     )
-    benchmark.normalisation = row.normalisation  # a partial function has no name of its own
+    benchmark.normalisation = row.normalisation  # a partial function has no name
     return benchmark
 
 
 def choices(dataset: str, triplets: int | None = None) -> BehavioralAssembly:
-    """People's choices (presentation), with ``image_1`` to ``image_3``, the last of which is the chosen one.
+    """People's choices (presentation), with ``image_1`` to ``image_3``, of which the last is the chosen one.
 
     Raises:
-        FileNotFoundError, PermissionError, ConnectionError: the data cannot be had.
+        FileNotFoundError, PermissionError, ConnectionError: the data are not available.
     """
     people = load_dataset(dataset).isel(presentation=slice(triplets))
     columns = {name: ("presentation", people[name].values) for name in ("stimulus_id", *TRIPLET)}
@@ -90,10 +90,10 @@ def choices(dataset: str, triplets: int | None = None) -> BehavioralAssembly:
 
 
 def objects_of(people: BehavioralAssembly) -> StimulusSet:
-    """The stimuli that are in a triplet, each once.
+    """The unique stimuli of all triplets.
 
     Raises:
-        ValueError: a triplet has an image that is none of the stimuli.
+        ValueError: a triplet has an image that is not among the stimuli.
     """
     stimuli: StimulusSet = people.attrs["stimulus_set"]
     used = pd.unique(triplets(people).ravel())
@@ -105,6 +105,6 @@ def objects_of(people: BehavioralAssembly) -> StimulusSet:
 
 
 def triplets_of(people: xr.DataArray, objects: StimulusSet) -> StimulusSet:
-    """Three rows of ``objects`` for each triplet, with their ids and nothing else of the table."""
+    """Three rows of ``objects`` for each triplet, with their ids only."""
     rows = pd.Index(objects["stimulus_id"]).get_indexer(pd.Index(triplets(people).ravel()))
     return cast("StimulusSet", objects[["stimulus_id"]].iloc[rows].reset_index(drop=True))

@@ -1,9 +1,9 @@
 """Shape and texture in conflict: Hermann, Chen & Kornblith (2020).
 
-Of the 1280 images of the experiment cue-conflict of Geirhos et al. (2021), 1200 have the shape of one object and the
-texture of another. ``shape_match`` is how often a model names the shape; ``shape_bias`` how often, where it names
-either, it is the shape. The images are those of :mod:`bsjax.benchmarks.families.geirhos2021.benchmark`, with the same
-ways to have them.
+In the cue-conflict experiment of Geirhos et al. (2021), 1200 of 1280 images have the shape of one object and the
+texture of another. ``shape_match`` measures how often a model names the shape. ``shape_bias`` is the proportion of
+shape answers among the answers that name shape or texture. The images are those of
+:mod:`bsjax.benchmarks.families.geirhos2021.benchmark` and are obtained in the same ways.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _NAME = r"^(\D+)\d+-(\D+)\d+"  # chair2-bear2: the shape of a chair, the texture
 
 
 def shape_match(row: BenchmarkRow, data: str | Path | None = None) -> NamingAccuracy:
-    """How often a model names the shape where shape and texture are in conflict; the ceiling is 1.
+    """How often a model names the shape when shape and texture are in conflict; the ceiling is 1.
 
     Args:
-        row: of ``"Hermann2020cueconflict-shape_match"``.
+        row: the row of ``"Hermann2020cueconflict-shape_match"``.
         data: as for :func:`bsjax.benchmarks.families.geirhos2021.benchmark.error_consistency`.
 
     Example:
@@ -42,10 +42,10 @@ def shape_match(row: BenchmarkRow, data: str | Path | None = None) -> NamingAccu
 
 
 def shape_bias(row: BenchmarkRow, data: str | Path | None = None) -> NamingPeople:
-    """Of the images of which a model names shape or texture, the share of those of which it names the shape.
+    """The proportion of shape answers among a model's answers that name shape or texture.
 
     Args:
-        row: of ``"Hermann2020cueconflict-shape_bias"``.
+        row: the row of ``"Hermann2020cueconflict-shape_bias"``.
         data: as for :func:`bsjax.benchmarks.families.geirhos2021.benchmark.error_consistency`.
 
     Source:
@@ -63,17 +63,17 @@ def conflicts(data: str | Path | None = None) -> StimulusSet:
     """The images whose shape (column ``original_image_category``) and texture (``conflict_image_category``) differ.
 
     Raises:
-        FileNotFoundError, PermissionError, ConnectionError: they cannot be had.
+        FileNotFoundError, PermissionError, ConnectionError: the images are not available.
     """
     stimuli = published_or_imported(partial(load_stimulus_set, _PUBLISHED), _imported, data)
     return StimulusSet(stimuli[stimuli[SHAPE] != stimuli[TEXTURE]].reset_index(drop=True))
 
 
 def cues(data: str | Path | None = None) -> BehavioralAssembly:
-    """The shapes of the images as if chosen, with the coordinate ``texture``.
+    """The shapes of the images in the form of choices, with the coordinate ``texture``.
 
     Raises:
-        FileNotFoundError, PermissionError, ConnectionError: the images' table cannot be had.
+        FileNotFoundError, PermissionError, ConnectionError: the table of the images is not available.
     """
     stimuli = conflicts(data)
     textures = stimuli[TEXTURE].to_numpy(object)

@@ -1,1 +1,1 @@
-"""Read-outs of IT that generalise: Igusti Bagus, Marques, Sanghavi, DiCarlo & Schrimpf (2022)."""
+"""IT read-outs that generalise across domains: Igusti Bagus, Marques, Sanghavi, DiCarlo & Schrimpf (2022)."""

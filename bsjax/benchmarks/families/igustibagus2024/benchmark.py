@@ -1,8 +1,9 @@
-"""Read-outs of IT that generalise: Igusti Bagus, Marques, Sanghavi, DiCarlo & Schrimpf (2022).
+"""IT read-outs that generalise across domains: Igusti Bagus, Marques, Sanghavi, DiCarlo & Schrimpf (2022).
 
-Images of ten objects in thirteen domains: rendered objects on natural backgrounds (hvm), the same as outlines or
-silhouettes, drawings, paintings and mosaics, photographs, and other renderings. The objects are read out of a model's
-IT on images of hvm; the benchmark is how well this read-out tells them apart in all domains.
+The stimuli are images of ten objects in thirteen domains: rendered objects on natural backgrounds (hvm), the same as
+outlines or silhouettes, drawings, paintings and mosaics, photographs, and other renderings. A read-out of the objects
+is fitted to a model's IT responses to hvm images, and the benchmark measures how well it tells the objects apart in all
+domains.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from bsjax.labelled.align import coordinate
 from bsjax.labelled.behaviour.domain_transfer import DomainTransferAccuracy
 
 _WITH_BACKGROUNDS = ("convex_hull", "outline", "skeleton", "silhouette")
-# Domain -> its stimulus_source, and its object_style where the source has several.
+# Domain -> its stimulus_source, and its object_style if the source has several.
 _DOMAINS: dict[str, tuple[str, str | None]] = {
     "hvm": ("Silhouette", "original"),
     **{style: ("Art", style) for style in ("cartoon", "line_drawing", "mosaic", "painting", "sketch")},
@@ -33,11 +34,11 @@ _DOMAINS: dict[str, tuple[str, str | None]] = {
 
 
 class ReadoutAccuracy(RecordingBenchmark):
-    """How well objects are told apart in a model's IT, in all domains, by a read-out that was fitted in one.
+    """How well a read-out fitted to a model's IT in one domain tells objects apart in all domains.
 
     Args:
-        row: of the benchmark.
-        splits: how often training and test images are drawn.
+        row: the row of the benchmark.
+        splits: number of random splits into training and test images.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -65,16 +66,16 @@ class ReadoutAccuracy(RecordingBenchmark):
         return of_thirteen_domains(load_stimulus_set("Igustibagus2024"))
 
     def compare(self, observed: NeuroidAssembly) -> Score:
-        """The accuracy; ``raw`` has that of every split and domain."""
+        """The accuracy; ``raw`` has one value for each split and domain."""
         names = ("domain", "object_label", "background_id")
         return self.metric(observed.assign_coords({n: ("presentation", self.stimuli[n].to_numpy()) for n in names}))
 
 
 def of_thirteen_domains(stimuli: StimulusSet) -> StimulusSet:
-    """The stimuli that belong to one of the domains, with a column ``domain``.
+    """Select the stimuli that belong to one of the domains, and add a column ``domain``.
 
     Args:
-        stimuli: with the columns ``stimulus_source``, ``object_style``, ``object_label`` and ``background_id``.
+        stimuli: a set with the columns ``stimulus_source``, ``object_style``, ``object_label`` and ``background_id``.
 
     Raises:
         ValueError: a column is missing.
@@ -100,17 +101,17 @@ def of_thirteen_domains(stimuli: StimulusSet) -> StimulusSet:
 def drop_shared_backgrounds(
     train: np.ndarray, test: np.ndarray, assembly: xr.DataArray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of a split, without those training rows whose background is also in the test rows.
+    """Drop the training rows of a split whose background also occurs in its test rows.
 
     Args:
         train, test: rows of ``assembly``.
-        assembly: with ``background_id`` on presentation; 0 is no background and may be in both.
+        assembly: data with ``background_id`` on presentation; 0 means no background and may occur in both.
 
     Returns:
-        The training rows that stay, and the test rows.
+        The remaining training rows, and the test rows.
 
     Raises:
-        ValueError: there is no ``background_id``.
+        ValueError: ``background_id`` is missing.
 
     Example:
         >>> rows = xr.DataArray([0.0] * 4, {"background_id": ("presentation", [0, 7, 8, 7])}, ["presentation"])

@@ -1,1 +1,1 @@
-"""ImageNet, ImageNet-C and ObjectNet: the share of photographs that a model names right among 1000 classes."""
+"""ImageNet, ImageNet-C and ObjectNet: a model's accuracy in naming photographs among 1000 classes."""

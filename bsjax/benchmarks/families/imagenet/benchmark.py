@@ -1,8 +1,8 @@
-"""ImageNet, ImageNet-C and ObjectNet: the share of photographs that a model names right among 1000 classes.
+"""ImageNet, ImageNet-C and ObjectNet: a model's accuracy in naming photographs among 1000 classes.
 
-The images are the user's own: ``data=DIR``, or ``--data DIR`` on the command line. ImageNet cannot be had otherwise;
-for the other two, Brain-Score's published stimuli are taken without it, where they may be read. Each image fills the
-model's field, and the model answers with ImageNet's classes, on which it must have been trained.
+The images come from the user: ``data=DIR``, or ``--data DIR`` on the command line. ImageNet requires it. For the other
+two, Brain-Score's published stimuli are used by default, if access is granted. Each image fills the model's field of
+view. The model answers with ImageNet's classes and must have been trained on them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from bsjax.data import StimulusSet, load_stimulus_set
 
 
 def imagenet(row: BenchmarkRow, data: str | Path | None = None) -> EngineeringAccuracy:
-    """The share of ImageNet's 50,000 validation images that a model names right.
+    """A model's accuracy on ImageNet's 50,000 validation images.
 
     Args:
-        row: of ``"ImageNet-top1"``.
+        row: the row of ``"ImageNet-top1"``.
         data: the folder of the images, as for
-            :func:`~bsjax.benchmarks.families.imagenet.image_folders.validation_images`. It may hold
-            some of them only: ``score.provenance["selection"]`` then says how many.
+            :func:`~bsjax.benchmarks.families.imagenet.image_folders.validation_images`. It may hold only some of them;
+            ``score.provenance["selection"]`` then says how many.
 
     Source:
         Deng et al. (2009), CVPR; Russakovsky et al. (2015), IJCV.
@@ -50,19 +50,19 @@ def imagenet(row: BenchmarkRow, data: str | Path | None = None) -> EngineeringAc
 def imagenet_c(
     row: BenchmarkRow, data: str | Path | None = None, sampling_factor: int | None = None, seed: int = 0
 ) -> EngineeringAccuracy:
-    """The share of corrupted images that a model names right, over all corruptions of a kind and their five levels.
+    """A model's accuracy on corrupted images, over all corruptions of a kind and their five levels.
 
-    A tenth of the images is drawn, at random and with a seed, from each corruption and level;
-    ``score.provenance["selection"]`` says so. ``score.raw`` is in the order of ``benchmark.stimuli``, whose columns
-    ``noise_type`` and ``noise_level`` tell the corruptions apart.
+    By default a random tenth of the images of each corruption and level is used, drawn with a seed;
+    ``score.provenance["selection"]`` records this. ``score.raw`` is in the order of ``benchmark.stimuli``, whose
+    columns ``noise_type`` and ``noise_level`` identify the corruption.
 
     Args:
-        row: of ``"ImageNet-C-noise-top1"``, or with ``blur``, ``weather`` or ``digital``.
+        row: the row of ``"ImageNet-C-noise-top1"``, or with ``blur``, ``weather`` or ``digital``.
         data: the folder of the images, as for
-            :func:`~bsjax.benchmarks.families.imagenet.corrupted_images.corrupted_images`; without it, the published
-            stimuli.
+            :func:`~bsjax.benchmarks.families.imagenet.corrupted_images.corrupted_images`; by default the published
+            stimuli are used.
         sampling_factor: 10 takes a tenth, 1 all.
-        seed: of the draw.
+        seed: seed of the random selection.
 
     Source:
         Hendrycks & Dietterich (2019), ICLR.
@@ -89,13 +89,13 @@ def imagenet_c(
 
 
 def objectnet(row: BenchmarkRow, data: str | Path | None = None) -> EngineeringAccuracy:
-    """The share of ObjectNet's images that a model names right, of the objects that are one of ImageNet's classes.
+    """A model's accuracy on the images of ObjectNet whose object is one of ImageNet's classes.
 
     Args:
-        row: of ``"ObjectNet-top1"``.
+        row: the row of ``"ObjectNet-top1"``.
         data: the folder of the images, as for
-            :func:`~bsjax.benchmarks.families.imagenet.objectnet_images.objectnet_images`; without it, the published
-            stimuli, 17,261 images of 104 classes.
+            :func:`~bsjax.benchmarks.families.imagenet.objectnet_images.objectnet_images`; by default the published
+            stimuli are used, 17,261 images of 104 classes.
 
     Source:
         Barbu et al. (2019), NeurIPS.

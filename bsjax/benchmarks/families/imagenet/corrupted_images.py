@@ -1,4 +1,4 @@
-"""ImageNet-C in a user's own folder, and a random share of its images."""
+"""ImageNet-C in a folder of the user, and random selection of its images."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ Table = TypeVar("Table", bound=pd.DataFrame)
 def corrupted_images(
     folder: str | Path, corruptions: Sequence[str], levels: Sequence[int], sampling_factor: int, seed: int
 ) -> StimulusSet:
-    """A share of the images of ImageNet-C: ``corruption/level/synset/any_name.JPEG``, as its archives unpack.
+    """A random selection of ImageNet-C, stored as ``corruption/level/synset/any_name.JPEG`` like its unpacked archives.
 
     Args:
-        folder: where the folders of the corruptions are.
-        corruptions, levels: which ones.
+        folder: the folder that holds the corruption folders.
+        corruptions, levels: the corruptions and levels to use.
         sampling_factor, seed: as for :func:`sampled`.
 
     Returns:
         A set with ``stimulus_id``, ``synset``, ``noise_type`` and ``noise_level``.
 
     Raises:
-        FileNotFoundError: no such folder, or one without images.
-        ValueError: a class that is none of ImageNet's, or an impossible ``sampling_factor``.
+        FileNotFoundError: a folder is missing or has no images.
+        ValueError: a class is not in ImageNet, or ``sampling_factor`` is invalid.
     """
     root = existing(folder)
     cells = [(corruption, level) for corruption in corruptions for level in levels]
@@ -57,16 +57,16 @@ def corrupted_images(
 def sampled(
     table: Table, corruptions: Sequence[str], levels: Sequence[int], sampling_factor: int, seed: int
 ) -> tuple[Table, str]:
-    """A random share of the rows of each corruption and level, and what to say of it.
+    """A random selection of the rows of each corruption and level, and its description.
 
     Args:
-        table: with ``noise_type`` and ``noise_level``.
-        corruptions, levels: which ones.
+        table: a table with ``noise_type`` and ``noise_level``.
+        corruptions, levels: the corruptions and levels to use.
         sampling_factor: 10 draws a tenth, rounded up; 1 takes all.
-        seed: of the draw. The same table gives the same rows.
+        seed: seed of the random selection. The same table gives the same rows.
 
     Raises:
-        ValueError: ``sampling_factor`` is no whole number from 1.
+        ValueError: ``sampling_factor`` is not a positive integer.
         FileNotFoundError: a corruption has no image at a level.
 
     Example:

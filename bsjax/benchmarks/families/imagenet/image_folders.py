@@ -1,6 +1,6 @@
-"""Images in a user's own folders as stimulus sets, and ImageNet's validation images among them.
+"""Stimulus sets from images in the user's own folders, including ImageNet's validation images.
 
-A set is a table of paths; no image is read for it. Ids are the paths of the images in the folder.
+A set is a table of paths; building it reads no image. Ids are the paths of the images within the folder.
 """
 
 from __future__ import annotations
@@ -27,24 +27,25 @@ _CLASSES, _PER_CLASS = 1000, 50
 
 
 def validation_images(folder: str | Path) -> StimulusSet:
-    """ImageNet's validation images of 2012, in one of three layouts.
+    """ImageNet's validation images of 2012, in one of three folder layouts.
 
     ============================  ================================================================================
     ``n01440764/any_name.JPEG``   a folder for each class, named by its WordNet id
-    images and one CSV file       with the columns ``filename`` and ``synset``
+    images and one CSV file       with columns ``filename`` and ``synset``
     images and one text file      lines ``filename synset``; or ``synset`` alone, for the images sorted by name
     ============================  ================================================================================
 
     Args:
-        folder: where they are.
+        folder: the folder of the images.
 
     Returns:
-        A set with ``stimulus_id`` and ``synset``. Where it is not 50 images of each of 1000 classes, its
-        ``attrs["selection"]`` says what there is, and so does a warning.
+        A set with ``stimulus_id`` and ``synset``. If it does not have 50 images of each of 1000 classes,
+        ``attrs["selection"]`` and a warning describe the images found.
 
     Raises:
-        FileNotFoundError: no such folder, no image, none of these layouts, or an image of the table is not there.
-        ValueError: several tables, one that cannot be read so, or a class that is none of ImageNet's.
+        FileNotFoundError: the folder is missing or has no image or none of these layouts, or an image of the table is
+            missing.
+        ValueError: there are several tables, the table cannot be read in this layout, or a class is not in ImageNet.
     """
     root = existing(folder)
     classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir() and _WORDNET_ID.fullmatch(entry.name))
@@ -66,10 +67,10 @@ def validation_images(folder: str | Path) -> StimulusSet:
 
 
 def existing(folder: str | Path) -> Path:
-    """The folder, which must be there.
+    """The path of a folder, after checking that it exists.
 
     Raises:
-        FileNotFoundError: it is not.
+        FileNotFoundError: the folder does not exist.
     """
     path = Path(folder).expanduser()
     if not path.is_dir():
@@ -78,22 +79,22 @@ def existing(folder: str | Path) -> Path:
 
 
 def image_names(folder: Path) -> list[str]:
-    """The names of the images in a folder, sorted; hidden files are none, and neither are pipes and folders."""
+    """Sorted names of the images in a folder, without hidden files, pipes and folders."""
     names = (entry.name for entry in os.scandir(folder) if entry.is_file())
     return sorted(name for name in names if name.lower().endswith(_SUFFIXES) and not is_left_behind(name))
 
 
 def with_paths(table: pd.DataFrame, root: Path, identifier: str) -> StimulusSet:
-    """A table as a stimulus set, whose ids are the paths of the images in the folder ``root``."""
+    """A table as a stimulus set, whose ids are paths within the folder ``root``."""
     paths = {name: root / name for name in table["stimulus_id"]}
     return StimulusSet(table, identifier=identifier, stimulus_paths=paths)
 
 
 def refuse_unknown(classes: Iterable[str], root: Path) -> None:
-    """Refuses what is none of ImageNet's classes.
+    """Raise an error if a class is not in ImageNet.
 
     Raises:
-        ValueError: there is such a class; the message names the folder ``root``.
+        ValueError: a class is unknown; the message names it and the folder ``root``.
     """
     unknown = sorted(set(map(str, classes)) - set(synsets()))
     if unknown:
@@ -104,7 +105,7 @@ def refuse_unknown(classes: Iterable[str], root: Path) -> None:
 
 
 def _listed_images(root: Path) -> list[tuple[str, str]]:
-    """(file, synset) of each image of a folder without class folders, from its one table."""
+    """(file, synset) of each image in a folder without class folders, read from its single table."""
     tables = [path for path in files_in(root) if path.suffix in (".csv", ".txt")]
     if not tables:
         raise FileNotFoundError(

@@ -1,4 +1,4 @@
-"""ObjectNet in a user's own folder."""
+"""ObjectNet in a folder of the user."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ def objectnet_images(folder: str | Path) -> StimulusSet:
     """The images of ObjectNet whose object is exactly one of ImageNet's classes, as in Brain-Score's BarbuMayo2019.
 
     Args:
-        folder: as ObjectNet unpacks, with ``images/<object>/*.png`` and ``mappings/``. Or folders ``<object>`` and a
-            file ``mapping.json``, ``{object: WordNet id, or a list of them}``.
+        folder: the unpacked ObjectNet, with ``images/<object>/*.png`` and ``mappings/``; or a folder with folders
+            ``<object>`` and a file ``mapping.json``, ``{object: WordNet id, or a list of them}``.
 
     Returns:
-        A set with ``stimulus_id``, ``synset`` and ``object``; ``attrs["selection"]`` says which objects are left out.
+        A set with ``stimulus_id``, ``synset`` and ``object``; ``attrs["selection"]`` says how many objects are used and
+        left out.
 
     Raises:
-        FileNotFoundError: no such folder, no mapping, or no images of an object.
-        ValueError: a class that is none of ImageNet's, or images that still have their red frame.
+        FileNotFoundError: the folder or the mapping is missing, or an object has no images.
+        ValueError: a class is not in ImageNet, or the images still have their red frame.
     """
     root = existing(folder)
     classes = _object_classes(root)
@@ -62,7 +63,7 @@ def objectnet_images(folder: str | Path) -> StimulusSet:
 
 
 def _object_classes(root: Path) -> Mapping[str, Sequence[str]]:
-    """Folder of an object -> the WordNet ids of its classes."""
+    """Object folder -> the WordNet ids of its classes."""
     own = root / "mapping.json"
     if own.is_file():
         with reading_as("a mapping of objects to WordNet ids", own, ""):
@@ -89,6 +90,6 @@ def _object_classes(root: Path) -> Mapping[str, Sequence[str]]:
 
 
 def _framed(image: np.ndarray) -> bool:
-    """Whether the outermost pixels all are red."""
+    """Whether all pixels at the image border are red."""
     edges = (image[:_FRAME], image[-_FRAME:], image[:, :_FRAME], image[:, -_FRAME:])
     return all((edge[..., 0] > 200).all() and (edge[..., 1:] < 60).all() for edge in edges)

@@ -1,1 +1,1 @@
-"""Numbers of dimensions that code for shape and for texture: Islam et al. (2021)."""
+"""Numbers of dimensions that encode shape and texture: Islam et al. (2021)."""

@@ -1,7 +1,8 @@
-"""Numbers of dimensions that code for shape and for texture: Islam et al. (2021).
+"""Numbers of dimensions that encode shape and texture: Islam et al. (2021).
 
-Images of 20 kinds of objects (PASCAL VOC 2012), each in five textures. Pairs of images that share one of the two and
-differ in the other say how much of a representation codes for what they share; nothing is compared with a brain.
+The stimuli are images of 20 kinds of objects (PASCAL VOC 2012), each in five textures. Pairs of images that share one
+factor and differ in the other show how much of a representation encodes the shared factor. There is no comparison with
+a brain.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ _SEED = 1751
 
 
 class Pairs(NamedTuple):
-    """A partner for every image: its row, and what the two share, ``"shape"`` or ``"texture"``."""
+    """A partner for every image: its row, and the shared factor, ``"shape"`` or ``"texture"``."""
 
     partner: np.ndarray
     factor: np.ndarray
 
 
 class SharedDimensions(RecordingBenchmark):
-    """The share of a region's dimensions that code for a factor of the images.
+    """The proportion of a region's dimensions that encode a factor of the images.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -61,7 +62,7 @@ class SharedDimensions(RecordingBenchmark):
         return load_stimulus_set("Islam2021")
 
     def compare(self, observed: NeuroidAssembly) -> Score:
-        """The share; ``raw`` has those of shape, texture, and neither."""
+        """The proportion; ``raw`` has the proportions for shape, texture, and neither."""
         pairs = pair_images(self.stimuli)
         coords = {"factor": ("presentation", pairs.factor), "sample": ("presentation", np.arange(len(pairs.factor)))}
         sides = (observed, observed.isel(presentation=pairs.partner))
@@ -69,18 +70,18 @@ class SharedDimensions(RecordingBenchmark):
 
 
 def pair_images(stimuli: StimulusSet, seed: int = _SEED) -> Pairs:
-    """A partner for each image, drawn as in Brain-Score, so that the pairs are the same.
+    """Draw a partner for each image; the pairs are the same as Brain-Score's.
 
-    Row by row, a generator of Python's ``random`` chooses what the two are to share. For shape the partner is the same
-    photograph in one of the other textures; for texture it is an image of one of the other shapes in that texture. What
-    is chosen from is in order: names in that of the alphabet, images in that of their rows.
+    Row by row, a generator of Python's ``random`` chooses the factor that the two images share. If it is shape, the
+    partner is the same photograph in another texture; if it is texture, the partner is an image of another shape in
+    the same texture. Candidates are ordered: names alphabetically, images by row.
 
     Args:
-        stimuli: with the columns ``shape``, ``texture`` and ``original_image_id``, the photograph.
-        seed: of the generator.
+        stimuli: a set with the columns ``shape``, ``texture`` and ``original_image_id``, the photograph.
+        seed: seed of the generator.
 
     Raises:
-        ValueError: a column is missing, there is a single shape or texture, or an image has no such partner.
+        ValueError: a column is missing, there is only one shape or texture, or an image has no possible partner.
 
     Example:
         >>> stimuli = StimulusSet({"stimulus_id": list("abcd"), "shape": ["cat", "cat", "dog", "dog"],

@@ -1,11 +1,11 @@
 """Object solution times of macaque IT: Kar, Kubilius, Schmidt, Issa & DiCarlo (2019).
 
-1318 images of ten objects, and for each the time at which a decoder of IT says which object it shows as well as the
-monkey does. A model is asked whether its recordings solve the images in the same order.
+The data are 1318 images of ten objects, with the time at which a decoder of IT identifies the object as well as the
+monkey does. The benchmark measures whether a model's recordings solve the images in the same order.
 
-A model whose responses do not change over time solves all images at once or never, so that there is no order. One
-image is looked at first: where its responses are the same in all time bins, the score is NaN, its provenance says why,
-and no other image is shown.
+A model whose responses do not change over time solves all images at once or never, so it has no order. The model
+therefore sees one image first. If its responses are the same in all time bins, the score is NaN, its provenance gives
+the reason, and no other image is shown.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ObjectSolutionTimes(RecordingBenchmark):
-    """The order in which a model's recordings solve images, against that of IT.
+    """Rank correlation between the times at which a model's recordings and IT solve images.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -52,7 +52,7 @@ class ObjectSolutionTimes(RecordingBenchmark):
 
     @cached_property
     def target(self) -> DataAssembly:
-        """The solution times (presentation) of IT in ms, with ``i1``, the d' that counts as solved."""
+        """IT's solution times (presentation) in ms, with ``i1``, the d' that counts as solved."""
         return solution_times()
 
     @cached_property
@@ -64,7 +64,7 @@ class ObjectSolutionTimes(RecordingBenchmark):
         """The model's responses in all time bins.
 
         Raises:
-            Undefined: they do not vary over time.
+            Undefined: the responses do not vary over time.
             ValueError: the model cannot record from IT in these time bins.
         """
         if not temporally_varying(super().observe(candidate, StimulusSet(stimuli[:1]))):
@@ -78,16 +78,16 @@ class ObjectSolutionTimes(RecordingBenchmark):
 
 
 def solution_times() -> DataAssembly:
-    """The solution times of IT that a support vector machine reads out, each image once.
+    """Solution times of IT read out by a support vector machine, one row per image.
 
-    Two images were shown twice under the same id: the first row of each stays, and rows are sorted by id, on whose
-    order the splits depend.
+    Two images were shown twice under the same id; only their first row is kept. Rows are sorted by id, because the
+    splits depend on their order.
 
     Returns:
-        (presentation,) in ms, NaN where IT does not solve an image.
+        Times (presentation,) in ms, NaN for images that IT does not solve.
 
     Raises:
-        FileNotFoundError, PermissionError, ConnectionError: the data cannot be had.
+        FileNotFoundError, PermissionError, ConnectionError: the data are not available.
     """
     assembly = load_dataset("Kar2019")
     first = np.unique(assembly["stimulus_id"].values, return_index=True)[1]
@@ -100,7 +100,7 @@ def temporally_varying(recordings: xr.DataArray) -> bool:
     """Whether any response differs between time bins.
 
     Args:
-        recordings: with or without a dimension ``time_bin``.
+        recordings: responses with or without a dimension ``time_bin``.
 
     Example:
         >>> moving = xr.DataArray([[1.0, 2.0], [1.0, 1.0]], dims=["neuroid", "time_bin"])

@@ -1,10 +1,11 @@
 """Human IT and 92 images of objects: Kriegeskorte, Mur, Ruff, Kiani, Bodurka, Esteky, Tanaka & Bandettini (2008).
 
-fMRI dissimilarities of 4 subjects, averaged over their 2 sessions. The score is the Spearman correlation with a model's
-matrix, over the noise ceiling: the most that any matrix attains on average over the subjects.
+The data are fMRI dissimilarities of 4 subjects, averaged over their 2 sessions. The score is the Spearman correlation
+with a model's matrix, divided by the noise ceiling, which is the highest average correlation that any matrix attains
+over the subjects.
 
-``bsjax data import Kriegeskorte2008`` fetches the matrices. The images are not among them; they are those of
-:mod:`bsjax.benchmarks.families.algonauts2019.benchmark`, in the same order: give their folder as ``images``.
+``bsjax data import Kriegeskorte2008`` fetches the matrices. The images are not included. They are those of
+:mod:`bsjax.benchmarks.families.algonauts2019.benchmark`, in the same order: pass their folder as ``images``.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, SubjectSimi
 def rdm(
     row: BenchmarkRow, data: str | Path | None = None, images: str | Path | None = None
 ) -> SubjectMatricesBenchmark:
-    """The benchmark.
+    """The benchmark of human IT.
 
     Args:
-        row: of the benchmark.
+        row: the row of the benchmark.
         data: folder of the matrices; by default the imported one.
-        images: folder of the 92 images, needed when it scores.
+        images: folder of the 92 images, needed for scoring.
 
     Example:
         >>> from bsjax import load_benchmark

@@ -1,7 +1,7 @@
-"""Reader of the dissimilarity matrices of 92 images of Kriegeskorte et al. (2008) and of Mur et al. (2013).
+"""Reader of the dissimilarity matrices of 92 images from Kriegeskorte et al. (2008) and Mur et al. (2013).
 
-They come with the rsatoolbox (https://github.com/rsagroup/rsatoolbox, ``demos/92imageData``) as MATLAB files. Its
-licence is MIT. bsjax carries none of them: ``bsjax data import Kriegeskorte2008`` fetches all three.
+rsatoolbox (https://github.com/rsagroup/rsatoolbox, ``demos/92imageData``, licence MIT) provides them as MATLAB files.
+bsjax does not include them: ``bsjax data import Kriegeskorte2008`` fetches all three.
 """
 
 from collections.abc import Callable
@@ -21,23 +21,23 @@ SOURCE = "https://github.com/rsagroup/rsatoolbox"
 
 
 def load_rdms(folder: str | Path, kind: str = "human_it") -> DataAssembly:
-    """Dissimilarity matrices of 92 images: of human IT, of judgements of similarity, or of models.
+    """Dissimilarity matrices of 92 images: from human IT, similarity judgements, or models.
 
     Args:
         folder: a clone of the repository, or a folder with ``92_brainRDMs.mat``, ``92_behavRDMs.mat`` and
             ``92_modelRDMs.mat``.
-        kind: ``"human_it"`` (fMRI, 4 subjects in 2 sessions), ``"behaviour"`` (16 observers), or ``"models"`` (8, among
-            them ``"monkeyIT"``, which is recorded).
+        kind: ``"human_it"`` (fMRI, 4 subjects in 2 sessions), ``"behaviour"`` (16 observers), or ``"models"`` (8, one
+            of which, ``"monkeyIT"``, is a recording).
 
     Returns:
-        Dissimilarities, float64: (subject, session, stimulus_left, stimulus_right) for human IT, whose sessions
-        ``rdms.mean("session")`` averages; (subject, stimulus_left, stimulus_right) for behaviour; (model,
-        stimulus_left, stimulus_right) for models, with the names of the file. It does not name the images:
-        ``stimulus_id_left`` and ``stimulus_id_right`` are "01", ... in its order.
+        Dissimilarities, float64: (subject, session, stimulus_left, stimulus_right) for human IT
+        (``rdms.mean("session")`` averages the sessions); (subject, stimulus_left, stimulus_right) for behaviour;
+        (model, stimulus_left, stimulus_right) for models, with the names in the file. The file does not name the
+        images, so ``stimulus_id_left`` and ``stimulus_id_right`` are numbered "01", ... in its order.
 
     Raises:
-        FileNotFoundError: there is no such file; the message says which was looked for, and where to get it.
-        ValueError: another kind, or a file that holds something else.
+        FileNotFoundError: the file is missing; the message says which one, and where to get it.
+        ValueError: the kind is unknown, or the file has other content.
 
     Source:
         Kriegeskorte et al. (2008), https://doi.org/10.1016/j.neuron.2008.10.043; behaviour: Mur et al. (2013),
@@ -56,7 +56,7 @@ def load_rdms(folder: str | Path, kind: str = "human_it") -> DataAssembly:
     inside = folder / "demos" / "92imageData" / name
     with reading(inside if inside.is_file() else folder / name, SOURCE) as path:
         entries = _loadmat(path)[variable]
-        # Subjects first, then sessions, as far as there are any.
+        # Subjects first, then sessions, if there are several.
         entries = entries.reshape([n for n in entries.shape if n > 1] or [1])
         rdms = np.stack([np.asarray(rdm, np.float64) for rdm in entries["RDM"].ravel()])
         rdms = rdms.reshape(*entries.shape, *rdms.shape[1:])
@@ -78,7 +78,7 @@ def _loadmat(path: Path) -> dict[str, Any]:
 
 
 def _of_sessions(names: list[str], shape: tuple[int, ...]) -> dict[str, list[str]]:
-    """From ``"hIT | BE | Session: 1"``, session by session of each subject."""
+    """Subjects and sessions from names like ``"hIT | BE | Session: 1"``, in which sessions vary fastest."""
     subjects, sessions = ([name.split(" | ")[i] for name in names] for i in (1, 2))
     n_subjects, n_sessions = shape
     numbers = [session.removeprefix("Session: ") for session in sessions[:n_sessions]]
@@ -86,7 +86,7 @@ def _of_sessions(names: list[str], shape: tuple[int, ...]) -> dict[str, list[str
 
 
 def _of_subjects(names: list[str], shape: tuple[int, ...]) -> dict[str, list[str]]:
-    """From ``"simJudge | subject1"``."""
+    """Subjects from names like ``"simJudge | subject1"``."""
     return {"subject": [name.split(" | ")[1] for name in names]}
 
 
@@ -94,7 +94,7 @@ def _of_models(names: list[str], shape: tuple[int, ...]) -> dict[str, list[str]]
     return {"model": names}
 
 
-# File, variable in it, and how its names become coordinates.
+# File, its variable, and the function that turns its names into coordinates.
 _KINDS: dict[str, tuple[str, str, Callable[[list[str], tuple[int, ...]], dict[str, list[str]]]]] = {
     "human_it": ("92_brainRDMs.mat", "RDMs", _of_sessions),
     "behaviour": ("92_behavRDMs.mat", "rdms_behav_92", _of_subjects),

@@ -1,1 +1,1 @@
-"""Vernier offsets and what surrounds them: Malania, Herzog & Westheimer (2007)."""
+"""Vernier offset discrimination with flankers: Malania, Herzog & Westheimer (2007)."""

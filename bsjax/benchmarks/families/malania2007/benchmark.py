@@ -1,11 +1,11 @@
-"""Vernier offsets and what surrounds them: Malania, Herzog & Westheimer (2007).
+"""Vernier offset discrimination with flankers: Malania, Herzog & Westheimer (2007).
 
-People said to which side the lower of two lines was offset, with and without flanking lines of several numbers and
-lengths. Flankers raise the offset that is needed, the threshold, unless they group with each other.
+People reported to which side the lower of two lines was offset, with and without flanking lines of several numbers and
+lengths. Flankers raise the threshold, i.e. the offset that is needed, unless they group with each other.
 
-A model learns left and right from other images, on two trials each, and answers on ten; its trials differ by
-microsaccades of 0.02 degrees. A psychometric function over the offset in arcsec gives its threshold at 75 % correct. A
-model to which none can be fitted scores 0, and ``score.unceiled.provenance`` says why.
+A model learns left and right from other images, with two trials each, and is tested with ten trials each; its trials
+differ by microsaccades of 0.02 degrees. A psychometric function over the offset in arcsec gives its threshold at 75 %
+correct. If none can be fitted, the model scores 0, and ``score.unceiled.provenance`` gives the reason.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _FAMILY = "Malania2007"
 
 
 class VernierBenchmark(BehavioralBenchmark):
-    """A behavioural benchmark of several looks, each after learning from a stimulus set of its own.
+    """A behavioural benchmark with several tests, each after learning from its own stimulus set.
 
     Args:
-        looks: name -> the stimulus sets that a model learns from and then looks at.
-        fitting_trials: how often it sees each image that it learns from.
-        arguments: as of :class:`~bsjax.benchmarks.BehavioralBenchmark`. The metric gets a dictionary of answers with
-            the names of ``looks``; ``stimuli`` and ``fitting_stimuli`` are those of the last look.
+        looks: name -> the stimulus sets that a model learns from and then sees in the test.
+        fitting_trials: number of presentations of each image that it learns from.
+        arguments: as for :class:`~bsjax.benchmarks.BehavioralBenchmark`. The metric gets a dictionary of answers with
+            the names of ``looks``; ``stimuli`` and ``fitting_stimuli`` are those of the last one.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -63,30 +63,30 @@ class VernierBenchmark(BehavioralBenchmark):
 
     @cached_property
     def shown(self) -> dict[str, StimulusSet]:
-        """The stimuli of each look."""
-        load = cache(load_stimulus_set)  # several looks may be at the same
+        """The stimuli of each test."""
+        load = cache(load_stimulus_set)  # several tests may share a stimulus set
         return {name: load(shown) for name, (_, shown) in self.looks.items()}
 
     @cached_property
     def made_from(self) -> dict[str, Any]:
-        """As of every comparison of behaviour, with the number of stimuli of all looks."""
+        """The entries of every behavioural benchmark, with the number of stimuli of all tests."""
         return {**super().made_from, "n_stimuli": sum(map(len, self.shown.values()))}
 
     def ask(self, candidate: BrainModel) -> None:
-        """Nothing: a task is started for each look."""
+        """Do nothing; a task is started for each test."""
 
     def stimuli_for(self, candidate: BrainModel) -> dict[str, StimulusSet]:
-        """The stimuli of each look, as the model is to see them."""
+        """The stimuli of each test, as the model sees them."""
         return {name: placed(stimuli, candidate, self.visual_degrees) for name, stimuli in self.shown.items()}
 
     def observe(self, candidate: BrainModel, stimuli: Any) -> dict[str, xr.DataArray]:
-        """What ``candidate`` answers in each look, with the columns of the stimuli; it learns once from each set."""
+        """The model's answers in each test, with the columns of the stimuli; it learns only once from each set."""
         behaviour: dict[str, xr.DataArray] = {}
         learned = None
         for name, (fitting, _) in self.looks.items():
             if fitting != learned:
                 examples = placed(load_stimulus_set(fitting), candidate, self.fitting_degrees)
-                start: Callable[..., None] = candidate.start_task  # settings are no part of the interface
+                start: Callable[..., None] = candidate.start_task  # settings are not part of the interface
                 start(self.task, examples, number_of_trials=self.fitting_trials, require_variance=True)
                 learned = fitting
             answers = candidate.look_at(stimuli[name], number_of_trials=self.number_of_trials, require_variance=True)
@@ -94,7 +94,7 @@ class VernierBenchmark(BehavioralBenchmark):
         return behaviour
 
     def paradigm(self) -> Paradigm:
-        """What is shown, asked, compared and normalised; nothing is loaded for it."""
+        """The stimuli, task, comparison and normalisation in words; loads no data."""
         shown = (
             f"verniers, {self.visual_degrees:.2g} degrees wide, {self.number_of_trials} trials each that differ by "
             f"microsaccades; to learn from, {self.fitting_trials} trials each of others"
@@ -104,10 +104,10 @@ class VernierBenchmark(BehavioralBenchmark):
 
 
 def threshold_elevation(row: BenchmarkRow) -> VernierBenchmark:
-    """By how much flankers raise a model's threshold, against by how much they raise people's.
+    """How much flankers raise a model's threshold, compared with people's.
 
     Args:
-        row: of ``"Malania2007.<condition>-threshold_elevation"``, e.g. of ``short16``.
+        row: the row of ``"Malania2007.<condition>-threshold_elevation"``, e.g. of ``short16``.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -128,12 +128,12 @@ def threshold_elevation(row: BenchmarkRow) -> VernierBenchmark:
 
 
 def threshold(row: BenchmarkRow) -> VernierBenchmark:
-    """A model's threshold without flankers, against people's.
+    """A model's threshold without flankers, compared with people's.
 
     A model learns from each of the nine sets with flankers in turn; the score is the mean.
 
     Args:
-        row: of ``"Malania2007.vernieracuity-threshold"``.
+        row: the row of ``"Malania2007.vernieracuity-threshold"``.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -160,7 +160,7 @@ def _benchmark(
 
 
 def _elevations(condition: str, baseline: str) -> PropertyAssembly:
-    """Threshold with flankers over that without, of the people who have both."""
+    """Threshold with flankers divided by the threshold without, for people who have both."""
     with_flankers = measured(load_dataset(f"{_FAMILY}.{condition}"))
     without = _baseline_of(with_flankers, baseline)
     both = with_flankers.isel(subject=np.isin(with_flankers["subject"].values, without["subject"].values))
@@ -168,7 +168,7 @@ def _elevations(condition: str, baseline: str) -> PropertyAssembly:
 
 
 def _baselines(conditions: Sequence[str], baseline: str) -> PropertyAssembly:
-    """Thresholds without flankers ``(condition, subject)`` of the people who have done each condition."""
+    """Thresholds without flankers ``(condition, subject)`` of the people who took part in each condition."""
     of = [_baseline_of(measured(load_dataset(f"{_FAMILY}.{name}")), baseline) for name in conditions]
     return PropertyAssembly(xr.concat(of, dim="condition", join="outer").assign_coords(condition=list(conditions)))
 

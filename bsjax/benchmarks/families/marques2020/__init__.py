@@ -1,2 +1,1 @@
-"""Marques, Schrimpf & DiCarlo 2021: properties of single neurons in macaque V1, and of model units as an
-electrophysiologist would measure them."""
+"""Properties of single neurons in macaque V1, also measured in model units: Marques, Schrimpf & DiCarlo (2021)."""

@@ -1,4 +1,4 @@
-"""The benchmarks of properties of single neurons, each built from its row."""
+"""Benchmarks of single-neuron properties, each built from its row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bsjax.labelled.tuning import experiments as tuning
 
 
 def properties(row: BenchmarkRow) -> PropertiesBenchmark:
-    """One property of the neurons of a recording; its data are loaded when they are first needed.
+    """A benchmark on one property of recorded neurons; its data are loaded when first needed.
 
     Example:
         >>> from bsjax import load_benchmark

@@ -1,4 +1,4 @@
-"""Recordings that were published as histograms, as one value a neuron."""
+"""Recordings published as histograms, expanded to one value per neuron."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from bsjax.data import PropertyAssembly
 
 
 def recorded(dataset: str) -> PropertyAssembly:
-    """Properties of recorded neurons, each inside the bin that it was counted in.
+    """Properties of recorded neurons, each placed in the histogram bin that it was counted in.
 
-    A value is the centre of its bin, the geometric one where bins widen in proportion; for a comparison of histograms
-    with these bins it is exact. Neurons that were recorded and have no value, such as a surround diameter where
-    nothing is suppressed, are NaN. A row is one neuron in one histogram only: which neuron has which values of two
-    properties was not published.
+    A value is the centre of its bin, the geometric centre if bins are spaced logarithmically. This is exact for a
+    comparison of histograms with these bins. Recorded neurons without a value, such as a surround diameter without
+    suppression, are NaN. The values of a row do not belong to one neuron, because the joint values of two properties
+    were not published.
 
     Args:
         dataset: ``"Cavanaugh2002a"``, ``"DeValois1982a"``, ``"DeValois1982b"`` or ``"Schiller1976c"``.
@@ -28,7 +28,7 @@ def recorded(dataset: str) -> PropertyAssembly:
         Dims ``(neuroid, neuroid_property)``, with the edges of the bins in the attributes ``<property>_bins``.
 
     Raises:
-        KeyError: no histograms of this name.
+        KeyError: the name is unknown.
 
     Source: the counts are those of figures in Cavanaugh, Bair & Movshon 2002; De Valois, Yund & Hepler 1982; De Valois,
     Albrecht & Thorell 1982; Schiller, Finlay & Volman 1976, as read by Marques, Schrimpf & DiCarlo 2021.

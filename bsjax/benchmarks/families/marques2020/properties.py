@@ -1,4 +1,4 @@
-"""Comparison of the properties of single neurons: their distribution in a model and in a recording."""
+"""Comparison of the distributions of single-neuron properties in a model and in a recording."""
 
 from __future__ import annotations
 
@@ -32,44 +32,44 @@ Measure = Callable[[NeuroidAssembly, NDArray[np.float64]], PropertyAssembly]
 """Properties of neurons from their responses (presentation, neuroid) and spontaneous activity, in spikes per second."""
 
 Show = Callable[[StimulusSet | str], NeuroidAssembly]
-"""Shows a model stimuli at their size, and gives its responses (presentation, neuroid)."""
+"""Shows a model stimuli at their size and returns its responses (presentation, neuroid)."""
 
 _CEILING = "how alike draws from the recording are to the recording (property_ceiling)"
 
 
 class PropertiesBenchmark(BenchmarkBase):
-    """How alike a property of single neurons, such as the preferred orientation, is distributed in a model and in V1.
+    """Similarity of the distributions of a single-neuron property, e.g. preferred orientation, in a model and in V1.
 
-    The model's units are treated as neurons are in an experiment. Those are taken whose receptive field lies where
-    the stimuli are shown; their responses become firing rates
-    (:func:`bsjax.benchmarks.families.marques2020.rates.population`); the property is measured in those that respond at
-    all; and its distribution is compared with the recorded one. The arguments are those of Brain-Score's class of this
-    name; those after ``bibtex`` are new.
+    The model's units are treated like neurons in an experiment. Units are selected whose receptive field lies where
+    the stimuli are shown. Their responses are converted to firing rates
+    (:func:`bsjax.benchmarks.families.marques2020.rates.population`). The property is measured in responsive units, and
+    its distribution is compared with the recorded one. The arguments are those of Brain-Score's class of this name;
+    those after ``bibtex`` are new.
 
     Args:
         identifier: unique name of the benchmark.
         assembly: the recorded properties, dims ``(neuroid, neuroid_property)``, with the bins of each property in the
             attribute ``<property>_bins`` and a coordinate ``region``; a ``LazyLoad``, or a function without arguments
             that loads it.
-        neuronal_property: ``(responses, baseline) -> PropertyAssembly``, one of
+        neuronal_property: ``(responses, baseline) -> PropertyAssembly``, a function of
             :mod:`bsjax.labelled.tuning.experiments`. Its baseline is the response to a blank image, ``(neuroid,)``.
-        similarity_metric: compares two of them: ``load_metric("ks_similarity", property_name=...)``.
+        similarity_metric: the metric, ``load_metric("ks_similarity", property_name=...)``.
         timebins: the time bin to record in, ``[(start, end)]`` in ms.
-        ceiling_func: function without arguments that gives the ceiling, or a ``NeuronalPropertyCeiling``; by default
-            that of ``similarity_metric``.
-        version: raised by one whenever the benchmark's scores change.
-        parent: what this benchmark is averaged under.
+        ceiling_func: function without arguments that returns the ceiling, or a ``NeuronalPropertyCeiling``; by default
+            the ceiling of ``similarity_metric``.
+        version: number that rises by one whenever the benchmark's scores change.
+        parent: the node under which this benchmark is averaged.
         bibtex: publication of the data.
-        region: where to record.
-        stimulus_set: what is shown: a stimulus set with columns ``position_y`` and ``position_x``, one value each, or
-            the name of one; by default that of the assembly. The gratings of Marques et al. are rendered here, others
-            are loaded.
-        number_of_trials: how often the model sees each stimulus.
-        unit: of the property, for pictures.
+        region: the region to record.
+        stimulus_set: the stimuli: a stimulus set with columns ``position_y`` and ``position_x``, constant over all
+            stimuli, or the name of a set; by default that of the assembly. The gratings of Marques et al. are rendered
+            here, other sets are loaded.
+        number_of_trials: number of presentations of each stimulus.
+        unit: unit of the property, for plots.
         about: what was recorded, in a few words, for :meth:`describe`.
 
     Raises:
-        ValueError: the metric is another one and there is no ``ceiling_func``, or there are several time bins.
+        ValueError: the metric has no such ceiling and ``ceiling_func`` is missing, or there are several time bins.
 
     Example:
         >>> from bsjax import load_metric
@@ -121,13 +121,13 @@ class PropertiesBenchmark(BenchmarkBase):
     def target(self) -> PropertyAssembly:
         """The recorded properties, dims ``(neuroid, neuroid_property)``."""
         assembly = self._load_assembly()
-        # Data that Brain-Score has published may have its former name of the dimension.
+        # Data published by Brain-Score may use the former name of the dimension.
         former = "neuronal_property" in assembly.dims
         return assembly.rename(neuronal_property="neuroid_property") if former else assembly
 
     @cached_property
     def stimuli(self) -> StimulusSet | str:
-        """What is shown, or the name of gratings that are rendered in the model's field, without a copy on disk."""
+        """The stimuli, or the name of gratings that are rendered at the size of the model's field of view."""
         stimuli = self._stimulus_set if self._stimulus_set is not None else self.target.attrs.get("stimulus_set")
         if stimuli is None:
             raise ValueError(
@@ -148,19 +148,19 @@ class PropertiesBenchmark(BenchmarkBase):
         return {"region": self._region, "data": data_digest(self.target)}
 
     def stimuli_for(self, candidate: BrainModel) -> StimulusSet:
-        """The stimuli as the model is to see them."""
+        """The stimuli as the model sees them."""
         return rendered(self.stimuli, candidate.visual_degrees())
 
     def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> PropertyAssembly:
-        """The properties of a model's units: all that this experiment measures, for those units that respond.
+        """All properties that this experiment measures, for the model's responsive units.
 
         Returns:
-            Dims ``(neuroid, neuroid_property)``; the attribute ``units_of_model`` says how many units the model has,
-            ``units_in_field`` how many have their receptive field where the stimuli are.
+            Dims ``(neuroid, neuroid_property)``. The attribute ``units_of_model`` is the number of units in the model,
+            ``units_in_field`` the number whose receptive field lies where the stimuli are.
 
         Raises:
-            Undefined: the model has no unit to measure: none has its receptive field where the stimuli are, none
-                responds to them, or none has the property.
+            Undefined: there is no unit to measure: none has its receptive field where the stimuli are, none responds to
+                them, or none has the property.
             ValueError: the model cannot record from the region.
         """
         show = shows(candidate, self._region, self.time_bins, self.number_of_trials)
@@ -184,10 +184,9 @@ class PropertiesBenchmark(BenchmarkBase):
         return measured.assign_attrs(counts)
 
     def compare(self, observed: PropertyAssembly) -> Score:
-        """The similarity of the two distributions; ``raw`` has every bootstrap.
+        """The similarity of the two distributions; ``raw`` has all bootstrap samples.
 
-        ``provenance["distribution"]`` has the two histograms that are compared, for
-        :func:`bsjax.plots.plot_property_distributions`.
+        ``provenance["distribution"]`` has the two histograms, for :func:`bsjax.plots.plot_property_distributions`.
         """
         score = scored(self.metric, observed, self.target)
         counts = {name: observed.attrs[name] for name in ("units_of_model", "units_in_field")}
@@ -205,7 +204,7 @@ class PropertiesBenchmark(BenchmarkBase):
         return counted
 
     def paradigm(self) -> Paradigm:
-        """What is shown, recorded, compared and normalised; nothing is loaded for it."""
+        """The stimuli, recording, comparison and normalisation in words; loads no data."""
         given = self._stimulus_set
         stimuli = "those of the data" if given is None else given if isinstance(given, str) else str(given.identifier)
         what = self.metric.property_name.replace("_", " ")
@@ -221,16 +220,16 @@ class PropertiesBenchmark(BenchmarkBase):
 
 
 def shows(candidate: BrainModel, region: str, time_bins: TimeBins, number_of_trials: int = 1) -> Show:
-    """What shows a model stimuli at their size, and gives its responses (presentation, neuroid).
+    """A function that shows a model stimuli at their size and returns its responses (presentation, neuroid).
 
-    It takes a stimulus set with a column ``degrees``, or the name of one; those in
+    It takes a stimulus set with a column ``degrees``, or the name of a set. The sets in
     :data:`bsjax.benchmarks.families.marques2020.stimuli.RENDERED` are rendered, others are loaded.
 
     Args:
         candidate: the model.
-        region: where to record.
+        region: the region to record.
         time_bins: (start, end) in ms.
-        number_of_trials: how often each stimulus is shown.
+        number_of_trials: number of presentations of each stimulus.
 
     Example:
         >>> from bsjax import load_model
@@ -242,14 +241,14 @@ def shows(candidate: BrainModel, region: str, time_bins: TimeBins, number_of_tri
 
 
 def rendered(stimuli: StimulusSet | str, field: float) -> StimulusSet:
-    """Stimuli, or those of a name, on a screen of so many degrees."""
+    """A stimulus set, given itself or by name, on a screen ``field`` degrees wide."""
     if isinstance(stimuli, str) and stimuli in RENDERED:
         return gratings(stimuli, field)
     return place_on_screen(load_stimulus_set(stimuli) if isinstance(stimuli, str) else stimuli, field)
 
 
 def _position(responses: NeuroidAssembly, identifier: str) -> tuple[float, float]:
-    """Where the stimuli are centred: y and x in degrees."""
+    """Centre of the stimuli: y and x in degrees."""
     y, x = (
         np.unique(coordinate(responses, name, "presentation", f"the stimuli of {identifier!r}, as the model saw them,"))
         for name in ("position_y", "position_x")

@@ -1,4 +1,4 @@
-"""Model units as V1 neurons: those that see the gratings, and their responses in spikes per second."""
+"""Model units treated as V1 neurons: selection by receptive field, and responses in spikes per second."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from bsjax.benchmarks.families.marques2020.receptive_fields import NEAR, centres
 from bsjax.data import NeuroidAssembly
 
 Show = Callable[[str], NeuroidAssembly]
-"""Shows a model the stimulus set of a name, at its size, and gives its responses (presentation, neuroid)."""
+"""Shows a model the named stimulus set at its size and returns its responses (presentation, neuroid)."""
 
 SPONTANEOUS = 0.82
-"""Median of the spontaneous firing rates of macaque V1 neurons, in spikes per second."""
+"""Median spontaneous firing rate of macaque V1 neurons, in spikes per second."""
 MAXIMAL = 33.8
-"""Median of their greatest firing rates."""
-_GREATEST, _THRESHOLD = 243.1, 5.0  # of a single neuron; what counts as a response
+"""Median of the maximal firing rates of macaque V1 neurons, in spikes per second."""
+_GREATEST, _THRESHOLD = 243.1, 5.0  # greatest rate of a single neuron; smallest rate that counts as a response
 _PHASES = 8
 
 
 class NothingToMeasure(ValueError):
-    """A model has no unit that could be measured; the message says why."""
+    """A model has no unit to measure; the message gives the reason."""
 
 
 class Population(NamedTuple):
     """Model units whose receptive fields lie where the gratings are shown.
 
     Attributes:
-        units: their numbers among the model's.
-        n_units: how many the model has.
-        blank: their responses to a blank image, unscaled.
-        slope, offset: a unit's response to its firing rate, one line for all.
+        units: indices of the units in the model.
+        n_units: number of units in the model.
+        blank: unscaled responses of the units to a blank image.
+        slope, offset: linear map from response to firing rate, the same for all units.
     """
 
     units: NDArray[np.intp]
@@ -50,7 +50,7 @@ class Population(NamedTuple):
         return self._rates(self.blank)
 
     def rates(self, recorded: NeuroidAssembly) -> NeuroidAssembly:
-        """Firing rates of these units, in spikes per second, from recordings of all; never negative."""
+        """Firing rates of these units in spikes per second, never negative, from recordings of all units."""
         own = recorded.isel(neuroid=self.units).transpose("presentation", "neuroid")
         return own.copy(data=self._rates(own.values.astype(np.float64)))
 
@@ -59,20 +59,20 @@ class Population(NamedTuple):
 
 
 def population(show: Show, position: tuple[float, float], model: str) -> Population:
-    """The units of a model that see the gratings, and how their responses become firing rates.
+    """Select a model's units by receptive field, and fit the conversion of their responses to firing rates.
 
-    Units are chosen by their receptive fields, as an electrophysiologist puts the stimulus on that of the neuron. One
-    straight line then turns all responses into spikes per second, so that medians over the units that respond are
-    those of macaque V1: of spontaneous activity, and of the response to the best of the ``ORIENTATION`` gratings
-    (mean over phases).
+    Units whose receptive field lies at the gratings are selected, as an electrophysiologist places the stimulus on the
+    receptive field of a neuron. One linear map then converts all responses to spikes per second. It makes two medians
+    over responsive units equal to those of macaque V1: spontaneous activity, and the response to the best of the
+    ``ORIENTATION`` gratings (mean over phases).
 
     Args:
-        show: records from the model.
+        show: function that shows a stimulus set and returns the responses.
         position: centre of the gratings (y, x), in degrees.
-        model: its identifier, for messages.
+        model: the model's identifier, for messages.
 
     Raises:
-        NothingToMeasure: no unit has its receptive field there, or none responds to gratings there.
+        NothingToMeasure: no unit has its receptive field there, or none responds to the gratings.
 
     Source: Marques, Schrimpf & DiCarlo 2021.
 
@@ -106,17 +106,17 @@ def population(show: Show, position: tuple[float, float], model: str) -> Populat
 
 
 def affine(peaks: NDArray[np.float64], blank: NDArray[np.float64]) -> tuple[float, float]:
-    """Slope and offset of the line that gives a population the median firing rates of macaque V1.
+    """Slope and offset of the linear map that gives a population the median firing rates of macaque V1.
 
-    Medians are over the units that respond: more above the blank than 5/243.1 of the unit that does so most, as 5
-    spikes per second are of the greatest response that was recorded.
+    Medians are over the responsive units. A unit is responsive if its response above the blank exceeds 5/243.1 of the
+    largest such response; this corresponds to 5 spikes per second relative to the greatest recorded response.
 
     Args:
         peaks: each unit's greatest response to gratings.
-        blank: its response to a blank image, at least 0.
+        blank: each unit's response to a blank image, at least 0.
 
     Returns:
-        In spikes per second; NaN where nothing responds.
+        Slope and offset, in spikes per second; NaN if no unit responds.
 
     Example:
         >>> slope, offset = affine(np.array([1.0, 2.0, 3.0]), np.zeros(3))

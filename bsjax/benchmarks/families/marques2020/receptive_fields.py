@@ -1,4 +1,4 @@
-"""Receptive fields of a model's units, and which of them lie where the gratings are shown."""
+"""Receptive fields of a model's units, and selection of those where the gratings are shown."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics.tuning.receptive_fields import receptive_field_centres, receptive_field_maps
 
 NEAR = 0.15
-"""How far from the gratings' centre a receptive field may lie, in degrees."""
+"""Largest distance of a receptive field from the centre of the gratings, in degrees."""
 
-_AT_ONCE = 512  # units: a layer may be larger than memory
+_AT_ONCE = 512  # units per block, because a layer may be larger than memory
 
 
 def centres(flashed: xr.DataArray, blank: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Centres of units' receptive fields in degrees from the middle of the visual field, downwards and to the right.
+    """Centres of receptive fields in degrees, downwards and to the right of the middle of the visual field.
 
     Args:
         flashed: responses (presentation, neuroid) to the gratings of ``RECEPTIVE_FIELD``, in their order.
         blank: responses to a blank image, ``(neuroid,)``.
 
     Returns:
-        Shape ``(neuroid, 2)``: y and x; NaN for a unit that no grating drives above the blank.
+        Shape ``(neuroid, 2)``: y and x; NaN for a unit that responds to no grating more than to the blank.
 
     Example:
         >>> from bsjax.benchmarks.families.marques2020.stimuli import RECEPTIVE_FIELD, grid
@@ -41,7 +41,7 @@ def centres(flashed: xr.DataArray, blank: NDArray[np.floating]) -> NDArray[np.fl
         axis = jnp.asarray(POSITIONS, dtype)
         for start in range(0, n, _AT_ONCE):
             units = slice(start, min(start + _AT_ONCE, n))
-            missing = ((0, 0), (0, _AT_ONCE - (units.stop - start)))  # of one shape, so that it compiles once
+            missing = ((0, 0), (0, _AT_ONCE - (units.stop - start)))  # pad to one shape, to compile only once
             values = np.pad(flashed.isel(neuroid=units).transpose("presentation", "neuroid").values, missing)
             maps = compiled(receptive_field_maps)(
                 jnp.asarray(values).reshape(side, side, -1, _AT_ONCE),
@@ -53,7 +53,7 @@ def centres(flashed: xr.DataArray, blank: NDArray[np.floating]) -> NDArray[np.fl
 
 
 def near(places: NDArray[np.float64], position: tuple[float, float]) -> NDArray[np.intp]:
-    """Numbers of the units whose receptive field is centred within ``NEAR`` of a position (y, x).
+    """Indices of the units whose receptive field is centred within ``NEAR`` of a position (y, x).
 
     Example:
         >>> near(np.array([[0.5, 0.6], [0.5, 0.7], [np.nan, np.nan]]), (0.5, 0.5))

@@ -1,4 +1,4 @@
-"""The gratings that V1 neurons are measured with, rendered to the pixel as in Brain-Score's stimulus sets."""
+"""The gratings for measuring V1 neurons, rendered pixel by pixel as in Brain-Score's stimulus sets."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SPATIAL_FREQUENCY = "Marques2020_spatial_frequency"
 SIZE = "Marques2020_size"
 
 COLUMNS = ("position_y", "position_x", "contrast", "radius", "spatial_frequency", "orientation", "phase")
-"""What tells the gratings apart; in a set the last changes fastest. Degrees (of visual angle, of angle), cycles per
-degree; the position is that of the centre, downwards and to the right of the middle of the field."""
+"""Parameters of a grating; within a set, the last varies fastest. Units are degrees of visual angle, degrees of angle,
+and cycles per degree. The position is that of the centre, downwards and to the right of the middle of the field."""
 
 POSITIONS = np.linspace(-2.5, 2.5, 21)
-"""Where receptive fields are looked for, in degrees."""
+"""Positions at which receptive fields are mapped, in degrees."""
 
 DEGREES = 12.0
-"""Width of the images as published."""
+"""Width of the published images."""
 
 _PIXELS, _BLANK_PIXELS = 672, 448
 _GRAY, _WHITE = 128, 255
@@ -45,11 +45,11 @@ _FOUR_FREQUENCIES = _FREQUENCIES[[4, 8, 12, 16]]
 _CYCLES = (2, 3, 4)
 _ORIENTATIONS = np.arange(0.0, 180, 15)
 _PHASES = np.arange(0.0, 360, 45)
-_VERSION = 1  # raised by one whenever a pixel changes
+_VERSION = 1  # rises by one whenever a pixel changes
 
 
 def _orientation_rows() -> list[tuple[float, ...]]:
-    """Gratings of two, three and four cycles: the size goes with the spatial frequency."""
+    """Gratings of two, three and four cycles; the radius follows from the spatial frequency."""
     sizes = [(cycles / 2 / frequency, frequency) for cycles in _CYCLES for frequency in _FOUR_FREQUENCIES]
     return [(0.5, 0.5, 1.0, *size, *turn) for size in sizes for turn in product(_ORIENTATIONS, _PHASES)]
 
@@ -68,11 +68,11 @@ _GRIDS: dict[str, Callable[[], list[tuple[float, ...]]]] = {
 }
 
 RENDERED = (BLANK, *_GRIDS)
-"""The stimulus sets that :func:`gratings` makes."""
+"""The stimulus sets that :func:`gratings` renders."""
 
 
 def grid(identifier: str) -> NDArray[np.float64]:
-    """The gratings of a set, a row each, with the columns ``COLUMNS``.
+    """The gratings of a set, one per row, with the columns ``COLUMNS``.
 
     Example:
         >>> {name.removeprefix("Marques2020_"): len(grid(name)) for name in RENDERED if name != BLANK}
@@ -82,12 +82,12 @@ def grid(identifier: str) -> NDArray[np.float64]:
 
 
 def gratings(identifier: str, visual_degrees: float = DEGREES) -> StimulusSet:
-    """A stimulus set of gratings, or the blank one, in a field of any width.
+    """A stimulus set of gratings, or the blank set, for a field of view of any width.
 
-    The images are those that :func:`bsjax.models.place_on_screen` would make of the published ones of 12 degrees and
-    672 pixels, 56 to a degree: cropped about the middle, or surrounded with gray. They are rendered at that size, once,
-    to PNG files below ``cache_dir()/stimuli``. Files appear whole, and of two processes one renders while the
-    other waits; what a killed one has left, or somebody has changed, is rendered again.
+    The images are identical to those that :func:`bsjax.models.place_on_screen` makes from the published images of 12
+    degrees and 672 pixels (56 per degree), by cropping them around the middle or padding them with gray. They are
+    rendered once per width, to PNG files below ``cache_dir()/stimuli``. Files are written atomically, and a second
+    process waits while the first renders. Incomplete or altered files are rendered again.
 
     Args:
         identifier: one of ``RENDERED``.
@@ -97,7 +97,7 @@ def gratings(identifier: str, visual_degrees: float = DEGREES) -> StimulusSet:
         Columns ``stimulus_id``, ``degrees`` and, for gratings, ``COLUMNS``.
 
     Raises:
-        ValueError: another set, or a field without a pixel.
+        ValueError: the set is unknown, or the field is smaller than a pixel.
         OSError: the files cannot be written.
 
     Source: Marques, Schrimpf & DiCarlo 2021.
@@ -115,7 +115,7 @@ def gratings(identifier: str, visual_degrees: float = DEGREES) -> StimulusSet:
     files = _rendered(identifier, rows, side)
     ids = [f"{identifier.removeprefix('Marques2020_')}-{number:04d}" for number in range(len(rows))]
     columns = {} if blank else dict(zip(COLUMNS, rows.T, strict=True))
-    placed = visual_degrees != DEGREES  # named as place_on_screen names what it has placed
+    placed = visual_degrees != DEGREES  # then the name is the one that place_on_screen would give
     return StimulusSet(
         {"stimulus_id": ids, "degrees": float(visual_degrees), **columns},
         identifier=f"{identifier}--target{float(visual_degrees)!r}--sourceNone" if placed else identifier,
@@ -126,12 +126,12 @@ def gratings(identifier: str, visual_degrees: float = DEGREES) -> StimulusSet:
 def render(grating: Sequence[float] | NDArray[np.float64], side: int = _PIXELS) -> NDArray[np.uint8]:
     r"""The image of one grating, or a blank one.
 
-    Where :math:`x^2 + y^2 \le r^2`, in degrees from the centre of the grating, the value is :math:`\lfloor 255 (t + 1)
-    / 2 \rfloor` with :math:`t = c \sin(2 \pi f (x \cos\theta + y \sin\theta) + \phi)`, elsewhere 128.
+    For :math:`x^2 + y^2 \le r^2`, in degrees from the centre of the grating, the value is :math:`\lfloor 255 (t + 1) /
+    2 \rfloor` with :math:`t = c \sin(2 \pi f (x \cos\theta + y \sin\theta) + \phi)`; elsewhere it is 128.
 
     Args:
         grating: values of ``COLUMNS``; empty for a blank image.
-        side: width and height of the field in pixels, 56 to a degree.
+        side: width and height of the field in pixels, 56 per degree.
 
     Returns:
         Shape ``(side, side)``.
@@ -145,11 +145,11 @@ def render(grating: Sequence[float] | NDArray[np.float64], side: int = _PIXELS) 
     if not len(grating):
         return image
     centre_y, centre_x, contrast, radius, frequency, orientation, phase = map(float, grating)
-    offset = round((side - _PIXELS) / 2)  # half to even, as on the screen
+    offset = round((side - _PIXELS) / 2)  # half to even, as place_on_screen does
     (rows, y), (columns, x) = (_within(centre, radius, offset, side) for centre in (centre_y, centre_x))
     y = y[:, None]
     inside = x**2 + y**2 <= radius**2
-    # Degrees become radians as they did for the published images: an ulp can be a gray level.
+    # Convert degrees to radians exactly as for the published images: one ulp can change a gray level.
     angle, shift = orientation / 180 * np.pi, phase / 180 * np.pi
     along = np.broadcast_to(x * np.cos(angle) + y * np.sin(angle), inside.shape)[inside]
     wave = np.sin(along * frequency * 2 * np.pi + shift) * contrast
@@ -158,7 +158,7 @@ def render(grating: Sequence[float] | NDArray[np.float64], side: int = _PIXELS) 
 
 
 def _within(centre: float, radius: float, offset: int, side: int) -> tuple[slice, NDArray[np.floating]]:
-    """The pixels along one axis that a grating may cover, and where they lie from its centre, in degrees."""
+    """The pixels along one axis that a grating may cover, and their distance from its centre in degrees."""
     pixels = np.arange(max(offset, 0), min(offset + _PIXELS, side))
     degrees = (pixels - offset - _PIXELS / 2) / (_PIXELS / DEGREES) - centre
     near = np.flatnonzero(np.abs(degrees) <= radius)
@@ -176,7 +176,7 @@ def _side(pixels: int, visual_degrees: float) -> int:
 
 
 def _rendered(identifier: str, rows: NDArray[np.float64], side: int) -> list[Path]:
-    """The files of a set, which are written if they are not all there."""
+    """The files of a set, written unless all of them exist."""
     folder = cache_dir() / "stimuli" / f"{identifier}-{side}px-v{_VERSION}"
     files = [folder / f"{number:04d}.png" for number in range(len(rows))]
     written = folder / "sha256.json"
@@ -190,7 +190,7 @@ def _rendered(identifier: str, rows: NDArray[np.float64], side: int) -> list[Pat
 
 
 def _all_there(files: Sequence[Path], written: Path) -> bool:
-    """Whether every file holds what was written, and none is empty after a power cut, or was changed."""
+    """Whether all files hold what was written; a file may be empty after a power cut, or changed."""
     try:
         return json.loads(written.read_bytes()) == [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     except (OSError, ValueError, RecursionError):
@@ -198,7 +198,7 @@ def _all_there(files: Sequence[Path], written: Path) -> bool:
 
 
 def _write(image: NDArray[np.uint8], file: Path) -> str:
-    """Write an image, and give the digest of its file."""
+    """Write an image and return the digest of its file."""
     content = io.BytesIO()
     Image.fromarray(image).save(content, "png", compress_level=1)
     write_atomically(file, content.getvalue(), sync=False)

@@ -1,12 +1,12 @@
 """Core object recognition: Rajalingham, Issa, Bashivan, Kar, Schmidt & DiCarlo (2018).
 
-People saw an image of one of 24 objects for a tenth of a second and then chose between that object and another.
-Whether a model finds the same images hard, against the same distractors, is measured with ``i2n``: the d' of each image
-and distractor, relative to that of the other images of the object.
+People saw an image of one of 24 objects for 100 ms and then chose between that object and another. The metric ``i2n``
+measures whether a model finds the same images hard, against the same distractors. It compares the d' of each image and
+distractor, relative to the other images of the object.
 
-``Rajalingham2018-i2n`` learns the objects from 2160 images and answers for 240 others. ``Rajalingham2018public-i2n``
-learns from the 2160 images and answers for the same, as people's trials on the others are not public: a read-out that
-learns its images by heart gains there.
+``Rajalingham2018-i2n`` learns the objects from 2160 images and is tested on 240 others. ``Rajalingham2018public-i2n``
+learns from the 2160 images and is tested on the same ones, because people's trials on the others are not public; a
+read-out that memorises its training images benefits there.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from bsjax.labelled import load_metric
 def i2n(row: BenchmarkRow) -> BehavioralBenchmark:
     """Whether a model confuses the objects that people confuse, image by image.
 
-    The ceiling of a split is the correlation of one half of the trials with the other. A model without noise correlates
-    with half of the trials by at most its square root, by which each split is divided; the score is their mean.
+    The ceiling of a split is the correlation between the two halves of the trials. A model without noise can correlate
+    with half of the trials by at most its square root, so each split is divided by that; the score is the mean.
 
     Source:
         Rajalingham et al. (2018), Journal of Neuroscience; Schrimpf et al. (2018), bioRxiv.

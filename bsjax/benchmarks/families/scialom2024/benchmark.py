@@ -1,12 +1,12 @@
-"""Objects drawn with a share of their contours: the data Scialom2024, of Lonnqvist et al. (2025).
+"""Objects drawn with a part of their contours: the data Scialom2024, of Lonnqvist et al. (2025).
 
-People named which of twelve objects an image showed: photographs, their contours, and nine shares of the contours, from
-12 to 100 percent, drawn as dots ("phosphenes") or as short lines ("segments"). ``phosphenes-all`` and ``segments-all``
-hold the eleven kinds of images that one group of 25 people saw.
+People named which of twelve objects an image showed. The images are photographs, their contours, and nine levels of the
+contours, from 12 to 100 percent, drawn as dots ("phosphenes") or as short lines ("segments"). ``phosphenes-all`` and
+``segments-all`` hold the eleven kinds of images that one group of 25 people saw.
 
-``BehavioralAccuracyDistance`` asks whether a model is as accurate as people are, ``BehavioralErrorConsistency`` whether
-it errs where they err, ``EngineeringAccuracy`` how often it is right. As in Brain-Score, only the error consistencies
-show the images at their size of 8 degrees; in the others each fills the model's field.
+``BehavioralAccuracyDistance`` compares a model's accuracy with people's, ``BehavioralErrorConsistency`` measures
+whether it errs where people err, and ``EngineeringAccuracy`` is its accuracy. As in Brain-Score, only the error
+consistencies show the images at their size of 8 degrees; in the others each fills the model's field of view.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from bsjax.data import BehavioralAssembly, load_dataset
 def error_consistency(row: BenchmarkRow) -> BehavioralBenchmark:
     """Whether a model errs on the images that people err on.
 
-    Cohen's kappa with each person, per kind of images, averaged; over that of people with each other.
+    Cohen's kappa with each person, per kind of images, averaged, and divided by the kappa of people with each other.
 
     Args:
-        row: of ``"Scialom2024_phosphenes-allBehavioralErrorConsistency"``, or ``segments-all``.
+        row: the row of ``"Scialom2024_phosphenes-allBehavioralErrorConsistency"``, or of ``segments-all``.
 
     Source:
         Lonnqvist et al. (2025), ICML.
@@ -42,12 +42,13 @@ def error_consistency(row: BenchmarkRow) -> BehavioralBenchmark:
 
 
 def as_people_saw(answers: BehavioralAssembly, people: BehavioralAssembly) -> BehavioralAssembly:
-    """A model's answers with the ``condition`` and the ``truth`` of people's trials on the same stimuli.
+    """A model's answers with the ``condition`` and ``truth`` of people's trials on the same stimuli.
 
-    The published tables of the stimuli call all images of a composite set by its name; people's trials tell its kinds.
+    In the published stimulus tables, all images of a composite set have the set's name as condition; people's trials
+    have the actual condition.
 
     Raises:
-        ValueError: a stimulus has several conditions or truths, or people have not seen it.
+        ValueError: a stimulus has several conditions or truths, or is missing from people's trials.
 
     Example:
         >>> seen = {"stimulus_id": ["a", "b"], "condition": ["RGB", "segments"], "truth": ["Cup", "Cup"]}

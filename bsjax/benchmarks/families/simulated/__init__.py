@@ -1,1 +1,1 @@
-"""Simulated V1: recordings whose noise is known in closed form."""
+"""Simulated V1: recordings with known noise."""

@@ -1,12 +1,10 @@
-"""Simulated V1: recordings whose noise is known in closed form, to prove the whole pipeline without a
-download.
+"""Simulated V1: recordings with known noise, for testing the whole pipeline without a download.
 
-The neuroids are units of the built-in model ``gabor-v1``, looked at through Poisson spike counts: of that
-model's V1 units a seeded subset is drawn, each one's response to procedural images is scaled and shifted into
-a firing rate, and each trial's count is drawn from a Poisson distribution with that rate. So the model that
-generated the data is ``gabor-v1`` itself and should score 1 once the noise is accounted for, any other model
-should score less, and the reliability that the estimated ceiling has to recover follows from the rates
-(:func:`true_reliability`).
+The neuroids are a seeded random subset of the V1 units of the built-in model ``gabor-v1``, observed through Poisson
+spike counts. Each unit's response to procedural images is scaled and shifted to a firing rate, and the count of each
+trial is drawn from a Poisson distribution with that rate. The generating model ``gabor-v1`` should therefore score 1
+once the noise is accounted for, and any other model less. The reliability that the estimated ceiling should recover
+follows from the rates in closed form (:func:`true_reliability`).
 """
 
 from __future__ import annotations
@@ -33,15 +31,15 @@ from bsjax.data import NeuroidAssembly, StimulusSet
 from bsjax.models import load_model
 
 GENERATOR = "gabor-v1"
-"""Identifier of the model whose units the neuroids are."""
+"""Identifier of the model whose units the neuroids are taken from."""
 
 N_TRIALS = 8
 N_NEUROIDS = 96
 _N_PER_KIND = 80
 _N_PIXELS = 96
 _VISUAL_DEGREES = 8.0
-_MEAN_COUNTS = (0.2, 1.0)  # spikes per trial of 100 ms, averaged over stimuli: the range over neuroids
-_SPONTANEOUS = 0.25  # their share that does not depend on the stimulus
+_MEAN_COUNTS = (0.2, 1.0)  # range over neuroids of the spikes per 100 ms trial, averaged over stimuli
+_SPONTANEOUS = 0.25  # share of the spikes that does not depend on the stimulus
 _TIME_BIN = (0, 100)  # ms
 _SEED = 2
 
@@ -51,9 +49,9 @@ class Population(NamedTuple):
 
     Attributes:
         stimuli: the images.
-        unit_ids: which units of the generating model the neuroids are, shape ``(neuroids,)``.
+        unit_ids: ids of the generating model's units, shape ``(neuroids,)``.
         rates: expected spikes per trial, shape ``(stimuli, neuroids)``.
-        counts: spikes of each trial, shape ``(trials, stimuli, neuroids)``.
+        counts: spike counts, shape ``(trials, stimuli, neuroids)``.
     """
 
     stimuli: StimulusSet
@@ -63,7 +61,7 @@ class Population(NamedTuple):
 
 
 def population() -> Population:
-    """The simulated neuroids; made once, and kept below ``$BSJAX_HOME`` for as long as what makes them is the same.
+    """The simulated neuroids, computed once and cached below ``$BSJAX_HOME`` until the code or libraries change.
 
     Example:
         >>> simulated = population()
@@ -74,7 +72,7 @@ def population() -> Population:
 
 
 @lru_cache(maxsize=1)
-def _population(home: Path) -> Population:  # the images lie below home: another home is another population
+def _population(home: Path) -> Population:  # the images are below home, so each home has its own population
     stimuli = procedural_stimuli("Simulated.V1", _N_PER_KIND, _N_PIXELS, _VISUAL_DEGREES, seed=_SEED)
     config = [getattr(jax.config, name) for name in ("jax_enable_x64", "jax_default_matmul_precision")]
     computed_by = [jax.__version__, np.__version__, jax.default_backend(), *config]
@@ -92,13 +90,13 @@ def _population(home: Path) -> Population:  # the images lie below home: another
 
 
 def _simulated(stimuli: StimulusSet) -> tuple[NDArray[np.str_], NDArray[np.float64], NDArray[np.int64]]:
-    """Of the neuroids which units of the model they are, their rates, and their counts."""
+    """The model's unit ids of the neuroids, their rates, and their counts."""
     model = load_model(GENERATOR)
     model.start_recording("V1", time_bins=[_TIME_BIN])
     recording = model.look_at(stimuli).transpose("presentation", "neuroid")
     responses = recording.values.astype(np.float64)
     mean, peak = responses.mean(axis=0), responses.max(axis=0)
-    # no unit that is all but silent, and none that lives from a few images
+    # exclude units that are nearly silent, and units that respond to only a few images
     eligible = np.flatnonzero((mean > 0.2 * mean.mean()) & (peak < 12 * mean))
     rng = np.random.default_rng(_SEED)
     chosen = np.sort(rng.choice(eligible, size=N_NEUROIDS, replace=False))
@@ -114,8 +112,8 @@ def assembly() -> NeuroidAssembly:
     """The spike counts of all trials as an assembly.
 
     Returns:
-        Dims ``(presentation, neuroid, time_bin)``, one presentation for each stimulus and repetition; spikes
-        per 100 ms.
+        Spikes per 100 ms, dims ``(presentation, neuroid, time_bin)``, one presentation for each stimulus and
+        repetition.
 
     Example:
         >>> assembly().sizes["presentation"] == N_TRIALS * len(population().stimuli)
@@ -141,12 +139,12 @@ def assembly() -> NeuroidAssembly:
 
 
 def true_reliability() -> NDArray[np.float64]:
-    """Reliability of each neuroid's response averaged over all trials, exact, from its rates.
+    """Exact reliability of each neuroid's response averaged over all trials, from its rates.
 
-    With rate λ(s) for stimulus s, the mean of R Poisson counts has the variance Var_s(λ) over stimuli that is
-    signal, and on average over stimuli the variance mean_s(λ)/R that is noise. The reliability, the
-    correlation expected between two such averages, is the signal's share: Var_s(λ) / (Var_s(λ) +
-    mean_s(λ)/R). This is the ceiling that split halves and the Spearman-Brown correction estimate.
+    With rate λ(s) for stimulus s, the mean of R Poisson counts has the signal variance Var_s(λ) over stimuli, and on
+    average over stimuli the noise variance mean_s(λ)/R. The reliability, i.e. the correlation expected between two such
+    averages, is the signal's share of the variance: Var_s(λ) / (Var_s(λ) + mean_s(λ)/R). Split halves with the
+    Spearman-Brown correction estimate this ceiling.
 
     Returns:
         Shape ``(neuroids,)``, in (0, 1).

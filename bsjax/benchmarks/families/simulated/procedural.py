@@ -1,5 +1,4 @@
-"""Procedural images: seeded, grey, of six kinds that drive oriented filters, rendered to PNG files on first
-use."""
+"""Procedural grey images of six kinds that drive oriented filters, seeded, and rendered to PNG files on first use."""
 
 from __future__ import annotations
 
@@ -21,11 +20,11 @@ from bsjax.core.identity.values import identity_of
 from bsjax.data import StimulusSet
 
 Field = NDArray[np.float64]
-"""Luminance before its mean and contrast are set, shape ``(pixels, pixels)``, any scale."""
+"""Luminance before normalisation of mean and contrast, shape ``(pixels, pixels)``, on any scale."""
 
 
 def noise(rng: np.random.Generator, x: Field, y: Field) -> Field:
-    """Noise with an amplitude spectrum of 1/f, as natural images have."""
+    """Noise with a 1/f amplitude spectrum, like natural images."""
     return _spectral_noise(rng, len(x), 1)
 
 
@@ -42,13 +41,13 @@ def plaid(rng: np.random.Generator, x: Field, y: Field) -> Field:
 
 
 def bars(rng: np.random.Generator, x: Field, y: Field) -> Field:
-    """One to six light and dark bars of any orientation, the later before the earlier."""
+    """One to six light and dark bars of any orientation; later ones cover earlier ones."""
     image = np.zeros_like(x)
     pixel = x[0, 1] - x[0, 0]
     for _ in range(rng.integers(1, 7)):
         angle = rng.uniform(0, np.pi)
         x0, y0 = rng.uniform(-0.4, 0.4, size=2)
-        half_width = max(pixel, rng.uniform(0.01, 0.08))  # no bar falls between pixels
+        half_width = max(pixel, rng.uniform(0.01, 0.08))  # at least one pixel, so that no bar vanishes
         across = np.abs(_along(angle, x - x0, y - y0)) < half_width
         along = np.abs(_along(angle + np.pi / 2, x - x0, y - y0)) < rng.uniform(0.1, 0.5)
         image[across & along] = rng.choice([-1.0, 1.0])
@@ -56,7 +55,7 @@ def bars(rng: np.random.Generator, x: Field, y: Field) -> Field:
 
 
 def contours(rng: np.random.Generator, x: Field, y: Field) -> Field:
-    """Lines of equal height of a smooth random landscape: curves of every orientation."""
+    """Contour lines of a smooth random landscape, with all orientations."""
     landscape = np.zeros_like(x)
     for _ in range(6):
         phase, cycles = rng.uniform(0, 2 * np.pi), rng.uniform(0.3, 1.5)
@@ -80,7 +79,7 @@ KINDS: dict[str, Callable[[np.random.Generator, Field, Field], Field]] = {
 
 
 def _along(angle: float, x: Field, y: Field) -> Field:
-    """Position along a direction, in widths of the image."""
+    """Position along a direction, in units of the image width."""
     return np.cos(angle) * x + np.sin(angle) * y
 
 
@@ -89,12 +88,12 @@ def render(kind: str, seed: tuple[int, ...], n_pixels: int) -> NDArray[np.uint8]
 
     Args:
         kind: a key of ``KINDS``.
-        seed: of NumPy's default generator; the same seed gives the same image.
+        seed: seed of NumPy's default generator; the same seed gives the same image.
         n_pixels: width and height.
 
     Returns:
-        Grey values, shape ``(n_pixels, n_pixels)``, mean near 128, standard deviation 15 to 25 % of the range
-        before clipping. A fifth of the contrast power is smooth noise, amplitude 1/f², under the figure.
+        Grey values, shape ``(n_pixels, n_pixels)``, with a mean near 128 and a standard deviation of 15 to 25 % of the
+        range before clipping. A fifth of the contrast power is smooth background noise with amplitude 1/f².
 
     Example:
         >>> image = render("grating", (0, 3), 32)
@@ -103,7 +102,7 @@ def render(kind: str, seed: tuple[int, ...], n_pixels: int) -> NDArray[np.uint8]
     """
     rng = np.random.default_rng(seed)
     y, x = np.meshgrid(*[np.linspace(-0.5, 0.5, n_pixels)] * 2, indexing="ij")
-    # clouds under the figure, so that no filter is silent for most images
+    # background noise, so that no filter is silent for most images
     clouds = _spectral_noise(rng, n_pixels, 2)
     field = _standardised(KINDS[kind](rng, x, y)) + 0.5 * _standardised(clouds)
     field = _standardised(field) * rng.uniform(0.15, 0.25)
@@ -124,18 +123,18 @@ def _standardised(field: Field) -> Field:
 def procedural_stimuli(
     identifier: str, n_per_kind: int, n_pixels: int, visual_degrees: float, seed: int
 ) -> StimulusSet:
-    """A stimulus set of procedural images, the kinds taking turns.
+    """A stimulus set of procedural images that cycles through the kinds.
 
-    The images are PNG files below ``cache_dir()/stimuli``, named by the digest of their pixels and written
-    whole, so that no two sets can mix up their files. A list beside them, under the identity of the code that
-    renders them, lets a second call find them. A damaged file is written again.
+    The images are PNG files below ``cache_dir()/stimuli``, written atomically and named by the digest of their pixels,
+    so that sets cannot mix up their files. A list of the files, keyed by the code that renders them, lets later calls
+    find them. A damaged file is written again.
 
     Args:
-        identifier: of the stimulus set.
-        n_per_kind: images of each of the six kinds.
+        identifier: identifier of the stimulus set.
+        n_per_kind: number of images of each of the six kinds.
         n_pixels: width and height of an image.
         visual_degrees: width of an image in degrees of visual angle.
-        seed: which images.
+        seed: seed that determines the images.
 
     Returns:
         Columns ``stimulus_id``, ``object_name`` (the kind) and ``degrees``.
@@ -155,7 +154,7 @@ def procedural_stimuli(
 
 
 def _listed(folder: Path, rendered: str) -> list[Path] | None:
-    """The images of a list; None if there is none, or one of them is not as it was written."""
+    """The listed images; None if the list is missing, or a file differs from what was written."""
     try:
         listed = json.loads((folder / f"{rendered}.json").read_bytes())
         return [folder / name for name, _ in listed] if all(file_digest(folder / n) == d for n, d in listed) else None
@@ -178,5 +177,5 @@ def _holds(path: Path, image: NDArray[np.uint8]) -> bool:
     try:
         with Image.open(path) as stored:
             return np.array_equal(np.asarray(stored), image)
-    except Exception:  # missing, or damaged: then Pillow raises anything
+    except Exception:  # a missing file, or a damaged one, for which Pillow raises any kind of error
         return False

@@ -1,1 +1,1 @@
-"""Activations models of videos as plugins make them: how videos are shown, and wrappers of networks that see them."""
+"""Activations models of videos for plugins: presentation of videos, and wrappers of video networks."""

@@ -1,6 +1,6 @@
 """Activations of videos, in time bins of one frame each.
 
-All layers of a wrapper answer in the same bins, whatever the length of their own time axis.
+All layers of a wrapper use the same bins, whatever the length of their own time axis.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _LOGITS = "logits"
 
 
 class _InFrames(NamedTuple):
-    """A layer's answers.
+    """Responses of a layer.
 
     Attributes:
         values: ``(stimuli, units, frames)``.
-        shape: of the units.
+        shape: shape of the units.
     """
 
     values: np.ndarray
@@ -48,9 +48,9 @@ class ActivationsExtractor(Hooked):
     """An activations model of videos.
 
     Args:
-        inferencer: how videos are shown, and to what.
+        inferencer: object that defines how videos are shown to the network.
         identifier: name of the model.
-        content: gives that of which a digest is taken; ``get_activations`` if not given.
+        content: function that returns the object to take a digest of; by default ``get_activations``.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class ActivationsExtractor(Hooked):
 
     @property
     def digest(self) -> str | None:
-        """As of :class:`~bsjax.activations.ExtractedActivations`."""
+        """As for :class:`~bsjax.activations.ExtractedActivations`."""
         return self._activations.digest
 
     def recipe_digest(self) -> str | None:
-        """A digest of all that decides the activations; None where it is not known."""
+        """Digest of everything that determines the activations; None if unknown."""
         digest = self._activations.recipe_digest()
         try:
             return None if digest is None else identity_of((digest, self.inferencer.settings()))
@@ -82,14 +82,14 @@ class ActivationsExtractor(Hooked):
             return None
 
     def layers(self) -> dict[str, tuple[int, ...]]:
-        """Names of the layers that have a format -> shape of the output in one time bin."""
+        """Names of the layers with a format -> shape of the output in one time bin."""
         return {layer: self._without_time(layer, shape) for layer, shape in self._activations.layers().items()}
 
     def with_options(self, **options: Unpack[ExtractionOptions]) -> Self:
-        """The same model, with options of the extraction changed; see ``ExtractedActivations``.
+        """The same model with changed extraction options; see ``ExtractedActivations``.
 
         Raises:
-            ValueError: an option is unknown or out of range, or a reducer, which would mix time with the other axes.
+            ValueError: an option is unknown or out of range, or is a reducer, which would mix time with other axes.
         """
         if options.get("reducer") is not None:
             raise ValueError(
@@ -110,21 +110,21 @@ class ActivationsExtractor(Hooked):
         """Activations of layers for a stimulus set of videos and images, or their paths.
 
         Args:
-            stimuli: what to show.
-            layers: names.
-            stimuli_identifier: nothing depends on it; what is kept is found by the content of the files.
-            number_of_trials: trials are all the same, and stand for one row.
-            require_variance: False.
+            stimuli: the stimuli.
+            layers: names of layers.
+            stimuli_identifier: ignored; the cache is keyed by the content of the files.
+            number_of_trials: ignored; trials are identical and give one row.
+            require_variance: must be False.
 
         Returns:
-            float32, dims ``(presentation, neuroid, time_bin)``, in bins of a frame each, with ``time_bin_start`` and
-            ``time_bin_end`` in ms, to the end of the longest video: NaN after the end of a shorter one. Where a layer's
-            time axis has another number of entries than there are frames, a bin is the mean of the entries in it, by
-            how much of it they fill; a layer without time is the same in all bins of what was seen at once.
+            float32, dims ``(presentation, neuroid, time_bin)``, in bins of one frame each, with ``time_bin_start`` and
+            ``time_bin_end`` in ms, up to the end of the longest video; NaN after the end of a shorter one. If the
+            length of a layer's time axis differs from the number of frames, each bin is the mean of the entries in it,
+            weighted by their overlap. A layer without time is constant over the bins of each window.
 
         Raises:
-            ValueError: trials are to differ, a layer has no format, or other axes than that; or as of
-                :class:`~bsjax.activations.ExtractedActivations`.
+            ValueError: ``require_variance`` is set, a layer has no format, or its axes differ from the format; or as
+                for :class:`~bsjax.activations.ExtractedActivations`.
             FileNotFoundError: a stimulus has no file.
         """
         if require_variance:
@@ -143,14 +143,14 @@ class ActivationsExtractor(Hooked):
         return found if isinstance(stimuli, StimulusSet) else found.rename({"stimulus_id": "stimulus_path"})
 
     def set_visual_degrees(self, visual_degrees: float) -> None:
-        """The width of the field of view; nothing depends on it here."""
+        """Set the width of the field of view, which has no effect here."""
         self.inferencer.visual_degrees = visual_degrees
 
     def _recorded(self, stimuli: StimulusSet, layers: list[str]) -> dict[str, _InFrames]:
         paths = [item.path for item in items_of(stimuli)]
         frames_in = {path: self.inferencer.frames_in(path) for path in dict.fromkeys(paths)}
         n_frames = [frames_in[path] for path in paths]
-        of_length: dict[int, list[tuple[int, Window]]] = {}  # what is seen at once goes through the network together
+        of_length: dict[int, list[tuple[int, Window]]] = {}  # windows of equal length are run together
         for row, n in enumerate(n_frames):
             for window in self.inferencer.windows(n):
                 of_length.setdefault(window.length, []).append((row, window))
@@ -178,7 +178,7 @@ class ActivationsExtractor(Hooked):
         return found
 
     def _item(self, path: Path, window: Window) -> Item:
-        first = window.first if is_video(path) else 0  # all parts of an image are the same one
+        first = window.first if is_video(path) else 0  # all parts of a still image are equal
         return Item(path, window=(first, window.length, self.inferencer.fps))
 
     def _without_time(self, layer: str, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -193,7 +193,7 @@ class ActivationsExtractor(Hooked):
         return timed.assign_coords(time_bin_start=("time_bin", edges[:-1]), time_bin_end=("time_bin", edges[1:]))
 
     def _coords(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
-        """Coordinates of the units; their places by the letters of each layer's format."""
+        """Coordinates of the units, with their indices along the axes of each layer's format."""
         flat = neuroid_coords(
             self.identifier, [Units(layer, (int(np.prod(shape)),)) for layer, shape in shapes.items()]
         )
@@ -210,14 +210,14 @@ class ActivationsExtractor(Hooked):
 
 
 def _in_frames(answer: np.ndarray, time: int | None, n_frames: int) -> np.ndarray:
-    """A layer's answer to what is seen at once, ``(units, frames)``."""
+    """A layer's response to one window, ``(units, frames)``."""
     entries = answer[..., None] if time is None else np.moveaxis(answer, time, -1)
     flat = entries.reshape(-1, entries.shape[-1])
     return flat if flat.shape[1] == n_frames else flat @ _shares(flat.shape[1], n_frames)
 
 
 def _shares(n_entries: int, n_frames: int) -> np.ndarray:
-    """Weights of the entries of a time axis in frames, ``(entries, frames)``, where both fill the same time."""
+    """Weights of the entries of a time axis in frames, ``(entries, frames)``; both span the same time."""
     entries, frames = (np.arange(n + 1) / n for n in (n_entries, n_frames))
     ends, starts = np.minimum(entries[1:, None], frames[None, 1:]), np.maximum(entries[:-1, None], frames[None, :-1])
     share = np.clip(ends - starts, 0, None)

@@ -1,7 +1,7 @@
-"""Inferencers: in which parts of how many frames a video is shown to a network.
+"""Inferencers: division of videos into the windows of frames that a network is shown.
 
-A video that is longer than the network takes is shown in parts, a shorter one is filled up with its last frame; an
-image is a still video.
+A video that is longer than the network accepts is shown in parts, a shorter one is padded with its last frame, and an
+image is shown as a still video.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from bsjax.compat.activations.video import Video
 
 TIME = "T"
 AXES = {"C": "channel", "H": "channel_y", "W": "channel_x", "K": "channel_token"}
-"""Letters of the other axes, and the coordinates of units that are their places on them."""
-# Numbers of frames come from durations by division.
+"""Letters of the axes other than time, and the coordinates of units along them."""
+# Tolerance for numbers of frames, which are computed from durations by division.
 _ROUNDING = 1e-6
 _EVENLY, _BY_FRAME = "evenly_spaced", "per_frame_aligned"
 
 
 class Window(NamedTuple):
-    """Frames that a network sees at once.
+    """A window of frames that a network sees at once.
 
     Attributes:
-        first: the first of them; negative ones are before the video begins.
-        length: how many.
-        at: the first frame that the answer is about.
-        covers: about how many it is.
+        first: its first frame; negative frames are before the beginning of the video.
+        length: number of frames.
+        at: the first frame that the response belongs to.
+        covers: number of frames that the response belongs to.
     """
 
     first: int
@@ -40,26 +40,26 @@ class Window(NamedTuple):
 
 
 class TemporalInferencer:
-    """Shows a video whole, or in parts that follow each other where it is longer than the network takes.
+    """Shows a video as a whole, or in consecutive parts if it is longer than the network accepts.
 
     Args:
-        get_activations: list of preprocessed videos, names of layers -> name -> activations.
-        preprocessing: video -> what the network takes.
-        layer_activation_format: layer -> its axes beside the first: ``"T"`` time, ``"C"`` channel, ``"H"`` row, ``"W"``
+        get_activations: function of a list of preprocessed videos and layer names -> name -> activations.
+        preprocessing: video -> input of the network.
+        layer_activation_format: layer -> its axes except the first: ``"T"`` time, ``"C"`` channel, ``"H"`` row, ``"W"``
             column, ``"K"`` token.
         fps: frames per second at which videos are sampled.
-        num_frames: how many the network takes; or (fewest, most). None for any number.
+        num_frames: number of frames that the network accepts, or (fewest, most). None for any number.
         duration: the same in ms.
-        time_alignment: ``"evenly_spaced"``: the entries of a time axis share the duration of what was seen.
-        convert_img_to_video: whether images are shown, as still videos.
-        img_duration: of an image, in ms.
-        max_spatial_size: None.
-        batch_size: videos in a batch.
-        visual_degrees, dtype, batch_grouper, batch_padding, max_workers: nothing depends on them here; answers are
+        time_alignment: ``"evenly_spaced"``: the entries of a time axis divide the duration of the window evenly.
+        convert_img_to_video: whether images are accepted and shown as still videos.
+        img_duration: duration of an image, in ms.
+        max_spatial_size: must be None.
+        batch_size: number of videos per batch.
+        visual_degrees, dtype, batch_grouper, batch_padding, max_workers: have no effect here; activations are
             float32.
 
     Raises:
-        ValueError: a setting is out of range, or not known here.
+        ValueError: a setting is out of range or not supported.
     """
 
     causal = False
@@ -113,15 +113,15 @@ class TemporalInferencer:
             )
 
     def windows(self, n_frames: int) -> list[Window]:
-        """How a video of this many frames is shown."""
+        """The windows in which a video of this many frames is shown."""
         length = self._length(n_frames)
         return [Window(first, length, first, length) for first in range(0, n_frames, length)]
 
     def frames_in(self, path: Path) -> int:
-        """How many frames of a video or an image are shown.
+        """Number of frames of a video or an image.
 
         Raises:
-            FileNotFoundError, ValueError: a video is not there or cannot be read, or images are not shown.
+            FileNotFoundError, ValueError: a video is missing or cannot be read, or images are not accepted.
         """
         if not is_video(path) and not self.convert_to_video:
             raise ValueError(f"{path} is no video, and with convert_img_to_video=False no image is shown as one")
@@ -129,15 +129,15 @@ class TemporalInferencer:
         return max(int(np.ceil(duration * self.fps / 1000 - _ROUNDING)), 1)
 
     def settings(self) -> tuple[Any, ...]:
-        """All that decides how stimuli are shown, and what is made of the answers."""
+        """All settings that determine how stimuli are shown, and how responses are processed."""
         shown = self.fps, float(self.fewest), float(self.most), self.img_duration
         return type(self), *shown, tuple(self.layer_activation_format.items())
 
     def time_axis(self, layer: str, shape: Sequence[int]) -> int | None:
-        """The time axis of a layer's output for one video; None without one.
+        """The time axis of a layer's output for one video; None if it has none.
 
         Raises:
-            ValueError: the output has other axes than the layer's format.
+            ValueError: the number of axes differs from the layer's format.
         """
         axes = self.layer_activation_format[layer]
         if len(shape) != len(axes):
@@ -148,22 +148,22 @@ class TemporalInferencer:
         return axes.index(TIME) if TIME in axes else None
 
     def _length(self, n_frames: int) -> int:
-        """Of a window, for so many frames."""
+        """Length of a window, for a video of this many frames."""
         return int(min(max(n_frames, self.fewest), self.most))
 
 
 class _InContext(TemporalInferencer):
-    """Shows as much at once as a strategy says.
+    """Shows windows whose length is set by a strategy.
 
     Args:
-        *args, **kwargs: of :class:`TemporalInferencer`.
-        temporal_context_strategy: ``"greedy"``: as much as the network takes; ``"conservative"``: as little; ``"fix"``:
-            ``fixed_temporal_context``.
-        fixed_temporal_context: in ms.
-        out_of_bound_strategy: ``"repeat"``: beyond the ends of a video there is its first and last frame.
+        *args, **kwargs: arguments of :class:`TemporalInferencer`.
+        temporal_context_strategy: ``"greedy"`` for the longest window that the network accepts, ``"conservative"``
+            for the shortest, ``"fix"`` for ``fixed_temporal_context``.
+        fixed_temporal_context: length of the window in ms.
+        out_of_bound_strategy: ``"repeat"``: the first and last frame are repeated beyond the ends of a video.
 
     Raises:
-        ValueError: a setting is out of range, or not known here.
+        ValueError: a setting is out of range or not supported.
     """
 
     def __init__(
@@ -195,10 +195,10 @@ class _InContext(TemporalInferencer):
 
 
 class BlockInferencer(_InContext):
-    """Shows a video in blocks of one length that follow each other, the last one filled up with its last frame.
+    """Shows a video in consecutive blocks of equal length, with the last one padded by its last frame.
 
     Arguments are those of :class:`TemporalInferencer`, and ``temporal_context_strategy`` (``"greedy"``,
-    ``"conservative"`` or ``"fix"``) with ``fixed_temporal_context`` in ms, which say how long a block is.
+    ``"conservative"`` or ``"fix"``) with ``fixed_temporal_context`` in ms, which set the length of a block.
     """
 
     def _length(self, n_frames: int) -> int:
@@ -206,9 +206,9 @@ class BlockInferencer(_InContext):
 
 
 class CausalInferencer(_InContext):
-    """Shows for each frame what there was until its end; the last entry of the answer counts.
+    """Shows for each frame the video up to its end, and keeps the last entry of the response.
 
-    Arguments are those of :class:`BlockInferencer`; they say how far back is seen.
+    Arguments are those of :class:`BlockInferencer`; they set the length of the context.
     """
 
     causal = True
@@ -219,7 +219,7 @@ class CausalInferencer(_InContext):
         super().__init__(*args, **kwargs)
 
     def windows(self, n_frames: int) -> list[Window]:
-        """How a video of this many frames is shown."""
+        """The windows in which a video of this many frames is shown."""
         lengths = [self._length(end) for end in range(1, n_frames + 1)]
         return [Window(end - length, length, end - 1, 1) for end, length in enumerate(lengths, start=1)]
 

@@ -1,4 +1,4 @@
-"""A plugin's functions of videos as the preprocessing and the network of an extraction."""
+"""A plugin's functions of videos, as the preprocessing and the network of an extraction."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from bsjax.core.extras import import_extra
 
 @dataclass(frozen=True)
 class OfVideos:
-    """A preprocessing of a plugin, which takes one video, for the extraction.
+    """A plugin's preprocessing of single videos, in the form that the extraction uses.
 
     Attributes:
-        function: video -> array, tensor, or anything that the wrapper's ``forward`` takes.
-        fps: frames per second of a still gray video that stands for others.
-        n_frames: of that.
+        function: video -> array, tensor, or any other input of the wrapper's ``forward``.
+        fps: frames per second of the gray probe video.
+        n_frames: number of frames of the gray probe video.
     """
 
     function: Callable[[Video], Any]
@@ -34,14 +34,14 @@ class OfVideos:
 
     @property
     def probe(self) -> Video:
-        """A still gray video."""
+        """A still gray video, used to probe the network."""
         return VideoFromImage(OfFiles(None).probe, self.fps, 0, 1000 * self.n_frames / self.fps)
 
     def load(self, item: Item) -> Video:
-        """The part of a video that an item is, of which nothing is read yet.
+        """The part of a video that an item refers to; no pixels are read.
 
         Raises:
-            ValueError: it is no part of a video.
+            ValueError: the item is not a part of a video.
         """
         if item.window is None:
             raise ValueError(f"{item.path} is to be shown as an image, to a network that sees videos")
@@ -50,7 +50,7 @@ class OfVideos:
         return kind(item.path, fps, 1000 * first / fps, 1000 * (first + n) / fps)
 
     def __call__(self, videos: Sequence[Video]) -> dict[str, np.ndarray]:
-        """Videos as a batch, under the name of what they were made."""
+        """The preprocessed videos as a batch, under the name of their type."""
         made = [self.function(video) for video in videos]
         tensors = all(hasattr(each, "detach") for each in made)
         if tensors or all(isinstance(each, np.ndarray) for each in made):
@@ -60,16 +60,16 @@ class OfVideos:
         objects = np.empty(len(made), object)
         for number, each in enumerate(made):
             objects[number] = each
-        # What is in them is not seen; how many frames they have tells batches apart, of which a network is asked anew.
+        # The content of objects is opaque; the number of frames distinguishes batches that need a new probe.
         return {"objects": objects, "frames": np.empty((len(made), max(each.num_frames for each in videos), 0))}
 
 
 class VideoNetwork(CalledNetwork):
-    """A wrapper's ``get_activations``, for the layers that have a format.
+    """A wrapper's ``get_activations``, for the layers with a format.
 
     Args:
-        inferencer: has it, and the formats.
-        content: gives that of which a digest is taken.
+        inferencer: object with the function and the formats.
+        content: function that returns the object to take a digest of.
     """
 
     def __init__(self, inferencer: TemporalInferencer, content: Callable[[], object]) -> None:
@@ -82,7 +82,7 @@ class VideoNetwork(CalledNetwork):
         return {layer: output.shape for layer, output in self.run(batch, [*self._known()]).items()}
 
     def run(self, batch: Batch, layers: Sequence[str]) -> dict[str, np.ndarray]:
-        """Outputs of layers, after the hooks; what is causal is known from the last entry in time."""
+        """Outputs of layers, after the hooks; for causal inferencers, only the last entry in time."""
         arrays = super().run(batch, layers)
         axes = {layer: self._inferencer.time_axis(layer, array.shape[1:]) for layer, array in arrays.items()}
         if self._inferencer.causal:
@@ -91,11 +91,11 @@ class VideoNetwork(CalledNetwork):
         return arrays
 
     def _content(self, batch: Batch) -> Any:
-        """What computes."""
+        """The objects that determine the outputs."""
         return self._computes(), self._inferencer.causal, tuple(self.hooks.values())
 
     def _taken(self, batch: Batch) -> list[Any]:
-        """The preprocessed videos of a batch, each as it was made."""
+        """The preprocessed videos of a batch, in their original type."""
         if "tensors" in batch:
             return list(import_extra("torch", "torch").from_numpy(batch["tensors"]))
         return list(batch["objects" if "objects" in batch else "arrays"])

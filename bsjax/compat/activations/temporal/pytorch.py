@@ -1,4 +1,4 @@
-"""Wrappers of torch modules that see videos, which published plugins subclass."""
+"""Wrappers of torch modules for videos, for subclasses in published plugins."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 
 def default_process_activation(layer: Any, layer_name: str, inputs: Any, output: Any) -> Any:
-    """The output of a module as it is."""
+    """Return the output of a module unchanged."""
     return output
 
 
 class PytorchWrapper(ActivationWrapper, ModuleWrapper):
-    """A torch module that sees videos, as an activations model.
+    """A torch module for videos as an activations model.
 
-    A subclass may have ways of its own to call the module (``forward``, ``get_activations``), to find a layer
-    (``get_layer``, ``_output_layer``) and to record it (``_register_hook``, ``_tensor_to_numpy``).
+    A subclass may override how the module is called (``forward``, ``get_activations``), how a layer is found
+    (``get_layer``, ``_output_layer``) and how it is recorded (``_register_hook``, ``_tensor_to_numpy``).
 
     Args:
         identifier: name of the model.
-        model: the module. It is moved to a GPU, if there is one.
-        preprocessing: :class:`~bsjax.compat.activations.video.Video` -> what ``forward`` takes a list of.
-        process_output: module, name of the layer, inputs, output -> what is recorded.
-        *args, **kwargs: of :class:`ActivationWrapper`.
+        model: the module. It is moved to a GPU if there is one.
+        preprocessing: :class:`~bsjax.compat.activations.video.Video` -> element of the list that ``forward`` takes.
+        process_output: (module, name of the layer, inputs, output) -> array to record.
+        *args, **kwargs: arguments of :class:`ActivationWrapper`.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class PytorchWrapper(ActivationWrapper, ModuleWrapper):
         super().__init__(identifier, preprocessing, *args, **kwargs)
 
     def forward(self, inputs: list[Any]) -> Any:
-        """What the module makes of preprocessed videos."""
+        """The output of the module for preprocessed videos."""
         torch = import_extra("torch", "torch")
         return self._model(torch.stack([torch.as_tensor(each) for each in inputs]).to(self._device))
 

@@ -1,4 +1,4 @@
-"""The base of wrappers of networks that see videos, and how a model that is made of one shows them."""
+"""Base class of wrappers of video networks, and control of how their models show videos."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _OWN_WAYS = ("inference", "load_stimulus", "load_stimuli", "package_layer", "pac
 
 
 class ActivationWrapper:
-    """The base of wrappers of networks that see videos; a subclass has ``get_activations``.
+    """Base class of wrappers of video networks; a subclass defines ``get_activations``.
 
     Args:
         identifier: name of the model.
-        preprocessing: video -> what the network takes.
-        inferencer_cls: how videos are shown.
+        preprocessing: video -> input of the network.
+        inferencer_cls: class that defines how videos are shown.
         **extractor_kwargs: its arguments: ``fps``, ``layer_activation_format``, ``num_frames`` and so on.
 
     Raises:
-        ValueError: the class shows videos in a way of its own, or does not take an argument's value.
+        ValueError: the class is not a supported inferencer, or rejects an argument.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class ActivationWrapper:
         self.build_extractor(inferencer_cls, **extractor_kwargs)
 
     def build_extractor(self, inferencer_cls: type[TemporalInferencer], *args: Any, **kwargs: Any) -> None:
-        """Show videos in another way from now on; arguments and errors are those of the class."""
+        """Change how videos are shown; arguments and errors are those of the class."""
         own = [name for name in _OWN_WAYS if hasattr(inferencer_cls, name)]
         if own or not issubclass(inferencer_cls, TemporalInferencer):
             raise ValueError(
@@ -51,10 +51,10 @@ class ActivationWrapper:
         self._extractor = ActivationsExtractor(inferencer, self.identifier, self._content)
 
     def get_activations(self, inputs: list[Any], layer_names: list[str]) -> Mapping[str, Any]:
-        """Activations of layers for preprocessed videos, by their names.
+        """Activations of layers for preprocessed videos, by name.
 
         Raises:
-            NotImplementedError: the subclass has none.
+            NotImplementedError: the subclass does not define it.
         """
         raise NotImplementedError(f"{type(self).__name__} has no get_activations(inputs, layer_names)")
 
@@ -63,7 +63,7 @@ class ActivationWrapper:
         return self._extractor(*args, **kwargs)
 
     def layers(self) -> dict[str, tuple[int, ...]]:
-        """Names of the layers that have a format -> shape of the output in one time bin."""
+        """Names of the layers with a format -> shape of the output in one time bin."""
         return self._extractor.layers()
 
     def __getattr__(self, name: str) -> Any:
@@ -72,17 +72,17 @@ class ActivationWrapper:
         return getattr(self._extractor, name)
 
     def _content(self) -> dict[str, Any]:
-        """What decides the activations beside the preprocessing: the class, and what an instance holds."""
+        """The objects that determine the activations in addition to the preprocessing: the class and its attributes."""
         apart = ("_extractor", "preprocessing", "_preprocess", "identifier")
         held = {name: value for name, value in vars(self).items() if name not in apart}
         return {**held, "class": type(self)}
 
 
 def get_inferencer(any_model: Any) -> TemporalInferencer:
-    """How a wrapper, or a model that is made of one, shows videos.
+    """The inferencer of a wrapper, or of a model made from one.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the object is neither.
     """
     if isinstance(any_model, TemporalInferencer):
         return any_model
@@ -94,7 +94,7 @@ def get_inferencer(any_model: Any) -> TemporalInferencer:
 
 
 def get_base_model(any_model: Any) -> Any:
-    """The wrapper that a model is made of; a wrapper is its own."""
+    """The wrapper that a model is made from; a wrapper is returned unchanged."""
     return getattr(any_model, "activations_model", any_model)
 
 
@@ -104,7 +104,7 @@ def get_specified_layers(any_model: Any) -> list[str]:
 
 
 def switch_inferencer(any_model: Any, new_inferencer_cls: type[TemporalInferencer], **kwargs: Any) -> None:
-    """Have a model show videos in another way; ``"same"`` is the value that an argument has had."""
+    """Change how a model shows videos; the value ``"same"`` keeps that of an argument."""
     now = get_inferencer(any_model)
     given = {name: getattr(now, name) if value == "same" else value for name, value in kwargs.items()}
     get_base_model(any_model).build_extractor(new_inferencer_cls, **given)

@@ -1,4 +1,4 @@
-"""Assemblies in netCDF-4 files, as Brain-Score writes and reads them."""
+"""Assemblies in netCDF-4 files, in Brain-Score's format."""
 
 from bsjax.data.files.netcdf.reading import read_assembly
 from bsjax.data.files.netcdf.writing import write_netcdf

@@ -1,9 +1,9 @@
-"""A walk through all that a file of HDF5 holds, to find out whether it ends: run in a process of its own.
+"""Trial reading of a whole HDF5 file in a separate process.
 
-    python -P hdf5_walk.py PATH True    or False, not to read its values but those of coordinates
+  python -P hdf5_walk.py PATH True    with False, values are read for coordinates only
 
-HDF5 can loop without end, or crash, on the structures of a damaged file. What merely raises here is of no interest: the
-reader of the file finds it as well, and can say more about it. Prints "sealed" if bsjax wrote the file.
+HDF5 can loop forever, or crash, on the structures of a damaged file. Ordinary errors are ignored here, because the
+actual reader raises them with better messages. Prints "sealed" if bsjax wrote the file.
 """
 
 import sys
@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 SEALED = "bsjax_sha256"
-"""The attribute of a file's root that says that bsjax wrote a digest at its end."""
+"""Attribute of a file's root that marks files with a digest of bsjax at their end."""
 
 _AT_ONCE = 1 << 24  # bytes of values
 
@@ -32,7 +32,7 @@ def main(path: str, with_values: str) -> None:
 
 
 def _each_alone(*steps: Callable[[], Any]) -> None:
-    """Take all steps, whatever one of them raises."""
+    """Run all steps, even if some raise an error."""
     for step in steps:
         with suppress(Exception):
             step()
@@ -58,7 +58,7 @@ def _look(variables: Any, name: str, with_values: bool) -> None:
 
 
 def _read(variable: Any) -> None:
-    """The values, some rows at a time."""
+    """Read the values in blocks of rows."""
     if not variable.shape:
         variable[...]
         return

@@ -1,4 +1,4 @@
-"""Reading of assemblies from netCDF-4 files, as Brain-Score, its predecessors and bsjax have written them."""
+"""Reading of assemblies from netCDF-4 files written by Brain-Score, its predecessors or bsjax."""
 
 import importlib.util
 from collections.abc import Callable, Iterator
@@ -19,15 +19,15 @@ from bsjax.data.types.assemblies import DataAssembly, MetadataAssembly, resolve_
 
 
 def check_before_reading(path: Path, with_values: bool = True) -> None:
-    """Find out whether reading a netCDF-4 file ends well.
+    """Check that reading a netCDF-4 file neither hangs nor crashes.
 
     Args:
         path: the file.
-        with_values: whether all values are going to be read, or coordinates only.
+        with_values: whether all values will be read, or coordinates only.
 
     Raises:
-        ValueError: bsjax wrote the file, and it was changed; or HDF5 hangs or crashes on it.
-        OSError: it cannot be tried in a process of its own.
+        ValueError: the file was changed after bsjax wrote it, or HDF5 hangs or crashes on it.
+        OSError: the separate process cannot be started.
     """
     as_sealed = is_as_sealed(path)
     if as_sealed is False:
@@ -53,29 +53,29 @@ _HDF5 = b"\x89HDF\r\n\x1a\n"
 def read_assembly(
     path: str | Path, cls: type[Assembly] | str = DataAssembly, *, group: str | None = None, chunks: Any = None
 ) -> Assembly:
-    """Read an assembly from a netCDF-4 file, as Brain-Score, its predecessors and bsjax have written them.
+    """Read an assembly from a netCDF-4 file written by Brain-Score, its predecessors or bsjax.
 
-    The values are those of the file's only data variable, whatever its name. A dimension's only coordinate, which
-    older xarray wrote as ``<dim>_`` or ``<dim>_level_0``, is called ``<dim>`` as in Brain-Score. Presentations that
-    have only an ``image_id`` get it as ``stimulus_id`` as well. For ``SpikeTimesAssembly`` the groups of the file
-    become attributes, each a ``MetadataAssembly``. Numbers with a time unit stay numbers.
+    The values are those of the file's only data variable, whatever its name. A dimension's only coordinate, which older
+    xarray versions wrote as ``<dim>_`` or ``<dim>_level_0``, is named ``<dim>`` as in Brain-Score. Presentations with
+    only an ``image_id`` get it as ``stimulus_id``, too. For ``SpikeTimesAssembly`` the groups of the file become
+    attributes, each a ``MetadataAssembly``. Numbers with a time unit stay numbers.
 
-    What bsjax has written carries a digest of everything in it, which is compared. A file that was neither written by
-    bsjax nor fetched by it with a digest is first read in a process of its own, which is ended if HDF5 does not.
+    Files written by bsjax carry a digest of their content, which is verified. A file that was neither written by bsjax
+    nor downloaded by it with a digest is first read in a separate process, which is ended if HDF5 hangs.
 
     Args:
         path: the file.
         cls: the class of the assembly, or its name.
-        group: name of the group to read; the root of the file by default.
+        group: name of the group to read; by default the root of the file.
         chunks: read lazily, in blocks of this size, as in xarray: ``{"presentation": 1000}``, ``"auto"``, or ``{}``
-            for the blocks of the file. Needs ``pip install 'bsjax[dask]'``. The file must stay where it is as long as
-            the assembly is used. By default all values are read at once.
+            for the blocks of the file. Needs ``pip install 'bsjax[dask]'``. The file must stay in place while the
+            assembly is used. By default all values are read immediately.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: not a netCDF-4 file, one that is damaged, or that was changed after bsjax wrote it, no such group,
-            or not exactly one data variable; the message names the file.
-        ImportError: ``chunks`` without dask.
+        FileNotFoundError: the file is missing.
+        ValueError: the file is not a netCDF-4 file, is damaged, was changed after bsjax wrote it, or does not have the
+            group or exactly one data variable; the message names the file.
+        ImportError: ``chunks`` is given, and dask is not installed.
 
     Example:
         >>> read_assembly("no/such/assy_A.nc")
@@ -128,7 +128,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 class _Unusable(Exception):
-    """A file that can be read, and does not hold an assembly."""
+    """A file that can be read, but does not hold an assembly."""
 
 
 def _groups(path: Path) -> list[str]:
@@ -139,11 +139,11 @@ def _groups(path: Path) -> list[str]:
 
 
 def _read_array(path: Path, group: str | None, chunks: Any) -> tuple[xr.DataArray, Callable[[], None] | None]:
-    """The array of a group, and what closes its file if that has to stay open."""
+    """The array of a group, and a function that closes its file if it must stay open."""
     names = _groups(path)
     if group is not None and group not in names:
         raise _Unusable(f"has no group {group!r}; its groups: {', '.join(names) or 'none'}")
-    # In a file of HDF5 that is not of netCDF, dimensions have no names, and get some: "sort" for those.
+    # HDF5 files other than netCDF have unnamed dimensions; "sort" names them.
     raw = xr.open_dataset(path, engine="h5netcdf", group=group, decode_cf=False, cache=False, phony_dims="sort")
     try:
         stored = _only_variable(raw)
@@ -164,7 +164,7 @@ def _only_variable(raw: xr.Dataset) -> xr.DataArray:
     for variable in raw.variables.values():
         fill = variable.attrs.get("_FillValue")
         if isinstance(fill, np.floating) and np.isnan(fill):
-            del variable.attrs["_FillValue"]  # NaN would be replaced by NaN, in a copy of the whole array
+            del variable.attrs["_FillValue"]  # avoids a copy of the whole array that replaces NaN by NaN
     dataset = xr.decode_cf(raw, decode_timedelta=False)  # numbers whose unit is "ms" stay numbers
     if len(dataset.data_vars) != 1:
         found = ", ".join(map(str, dataset.data_vars)) or "none"
@@ -175,7 +175,7 @@ def _only_variable(raw: xr.Dataset) -> xr.DataArray:
 
 
 def _plain_coordinates(array: xr.DataArray) -> xr.DataArray:
-    """The array with its coordinates in memory, under the names that they have in bsjax."""
+    """The array with its coordinates in memory, under their names in bsjax."""
     coords: dict[Any, xr.Variable] = {}
     for name, coord in array.coords.items():
         plain = [dim for dim in coord.dims if coord.ndim == 1 and name in aliases(dim) and dim not in array.coords]
@@ -195,9 +195,9 @@ def _decoded(variable: xr.Variable) -> xr.Variable:
 
 
 def _as_objects(values: Any) -> Any:
-    """Texts one by one: as an array in which each takes as much room as the longest, they could take a lot.
+    """Texts as objects, because a fixed width of the longest text could take much memory.
 
-    Characters, which other software fills up with blanks, are text as well.
+    Byte characters, which other software pads with blanks, become text as well.
     """
     if values.dtype.kind == "S":
         return values.copy(data=np.array([_text(each) for each in values.values.ravel()], object).reshape(values.shape))
@@ -218,9 +218,9 @@ def _chunked(array: xr.DataArray, chunks: Any, stored: dict[Any, int]) -> xr.Dat
     if chunks == "auto":
         from dask.array.core import normalize_chunks
 
-        # Whole blocks of the file, as many as dask likes: a part of one costs as much as all of it.
+        # Whole blocks of the file, because reading part of a block costs as much as reading all of it.
         lengths = tuple(stored.get(dim, size) for dim, size in array.sizes.items())
         automatic = normalize_chunks("auto", array.shape, dtype=array.dtype, previous_chunks=lengths)
         chunks = dict(zip(array.dims, automatic, strict=True))
-    # Of the values alone: coordinates stay in memory.
+    # Only the values are lazy; coordinates stay in memory.
     return array.copy(deep=False, data=array.variable.chunk(stored if chunks == {} else chunks).data)

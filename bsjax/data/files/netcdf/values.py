@@ -1,15 +1,15 @@
-"""Arrays and attributes in the terms of netCDF, which does not hold all of them as they are.
+"""Representation of arrays and attributes in netCDF, which does not support all of their types.
 
 | value | in the file |
 |---|---|
-| text | UTF-8 strings of any length; a missing value is a text that does not occur, named by ``missing_value`` |
+| text | UTF-8 strings of any length; a missing value is a text that does not occur otherwise, in ``missing_value`` |
 | bool | int8 with the attribute ``dtype = "bool"`` |
-| int, uint, float32, float64 | as they are |
-| datetime64 | int64, ``nanoseconds since 1970-01-01``; they come back in nanoseconds |
-| object | whatever all its values are; numbers with missing values are float64 with NaN |
+| int, uint, float32, float64 | unchanged |
+| datetime64 | int64, ``nanoseconds since 1970-01-01``; read back in nanoseconds |
+| object | the common type of its values; numbers with missing values are float64 with NaN |
 
-Attributes are text, numbers, and lists of one or the other. Of any other that JSON can say (None, bool, dict, list of
-lists, ...) the file holds the JSON, and ``bsjax_json`` the names of those.
+Attributes are text, numbers, or lists of either. Other values that JSON can represent (None, bool, dict, list of
+lists, ...) are stored as JSON, and ``bsjax_json`` lists their names.
 """
 
 import datetime
@@ -24,13 +24,13 @@ import pandas as pd
 
 from bsjax.core.messages import some
 
-UNNAMED = "__xarray_dataarray_variable__"  # what xarray calls an array without a name in a file
+UNNAMED = "__xarray_dataarray_variable__"  # xarray's name in files for an array without a name
 JSON_NAMES = "bsjax_json"
 
-# Texts that may stand for a missing one: the first that does not occur. "" is what Brain-Score writes.
+# Candidates for representing missing text: the first that does not occur is used. Brain-Score writes "".
 _MISSING_TEXTS = ("", "NaN", "missing", "<missing>", "<no value>")
 
-# Names that netCDF or xarray use for themselves.
+# Names reserved by netCDF or xarray.
 _RESERVED = {
     *("CLASS", "DIMENSION_LABELS", "DIMENSION_LIST", "NAME", "REFERENCE_LIST", "_FillValue", "_Netcdf4Coordinates"),
     *("_Netcdf4Dimid", "_NCProperties", "_nc3_strict", "_Unsigned", "_Encoding", "add_offset", "calendar"),
@@ -41,7 +41,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def name_problems(names: Iterable[Any], what: str) -> list[str]:
-    """Names that cannot be those of variables, dimensions or attributes.
+    """Problems of names that cannot be used for variables, dimensions or attributes.
 
     Example:
         >>> name_problems(["region", "object name"], "coordinate")
@@ -55,7 +55,7 @@ def name_problems(names: Iterable[Any], what: str) -> list[str]:
 
 
 def aliases(dim: Any) -> tuple[str, str]:
-    """Names in files of the only coordinate on a dimension, or of one that is called like the dimension.
+    """Names in files of a dimension's only coordinate, or of a coordinate with the dimension's name.
 
     Example:
         >>> aliases("neuroid")
@@ -65,10 +65,10 @@ def aliases(dim: Any) -> tuple[str, str]:
 
 
 def stored_array(values: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-    """What is written for an array, and the attributes that say how to read it.
+    """Convert an array to the values to write, and the attributes needed to read it.
 
     Raises:
-        ValueError: a file cannot hold such values; the message says what can be done.
+        ValueError: a file cannot hold such values; the message gives advice.
 
     Example:
         >>> stored_array(np.array([True, False]))
@@ -124,7 +124,7 @@ def _stored_objects(values: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
 
 
 def _stored_numbers(values: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-    # Compared with a float, an integer of NumPy becomes one.
+    # A NumPy integer would be converted when compared with a float.
     given = [int(value) if isinstance(value, np.integer) else value for value in values[~missing].tolist()]
     if not missing.any() and all(isinstance(value, (int, np.integer)) for value in given):
         for dtype in (np.int64, np.uint64):
@@ -155,16 +155,16 @@ def _stored_times(values: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
     nanoseconds = values.astype("datetime64[ns]")
     if (nanoseconds.astype(values.dtype) != values)[~np.isnat(values)].any():
         raise ValueError("times outside of the years 1678 to 2261, or finer than nanoseconds")
-    # "days since" and the like cannot be combined with missing times in integers: nanoseconds can.
+    # Units such as "days since" do not allow missing times in integers, but nanoseconds do.
     return nanoseconds.astype(np.int64), {"units": "nanoseconds since 1970-01-01", "calendar": "proleptic_gregorian"}
 
 
 def stored_attributes(attrs: Mapping[Any, Any], of: str) -> tuple[dict[str, Any], list[str]]:
-    """What is written for attributes, and what cannot be.
+    """Convert attributes to the values to write, and list the problems of those that cannot be written.
 
     Args:
         attrs: the attributes.
-        of: whose they are, for the messages.
+        of: their owner, for messages.
 
     Example:
         >>> stored_attributes({"identifier": "A", "public": True, "bins": [70, 170]}, "the assembly")[0]
@@ -196,7 +196,7 @@ def stored_attributes(attrs: Mapping[Any, Any], of: str) -> tuple[dict[str, Any]
 
 
 def read_attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes that were written as ``stored``; those of other writers as Python's own types.
+    """Restore attributes from their stored form; those of other writers become Python's own types.
 
     Example:
         >>> read_attributes({"public": "true", "n": np.int64(3), "bsjax_json": "public"})
@@ -219,7 +219,7 @@ def read_attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """The value if netCDF has a type for it, else None."""
     if isinstance(value, str):
-        # A null character would end it, and what is not Unicode cannot be written: JSON has escapes for both.
+        # netCDF text ends at a null character, and must be valid Unicode; JSON escapes both.
         return value if "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value) else None
     if isinstance(value, (bool, np.bool_)):
         return None
@@ -229,7 +229,7 @@ def _plain(value: Any) -> Any:
         return value
     if type(value) is np.ndarray:
         return value if value.ndim == 1 and len(value) > 1 and value.dtype.str[1:] in _NUMBERS else None
-    if isinstance(value, (list, tuple)) and len(value) > 1:  # one value would come back without its list
+    if isinstance(value, (list, tuple)) and len(value) > 1:  # a single value would be read back without its list
         if all(type(entry) is str and _plain(entry) is not None and entry for entry in value):
             return list(value)
         if len({type(entry) for entry in value}) == 1 and type(value[0]) in (int, float):
@@ -241,7 +241,7 @@ _NUMBERS = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
 
 
 def _check_keys(value: Any) -> None:
-    """JSON would make text of other keys."""
+    """Raise an error for keys other than text, which JSON would convert."""
     if isinstance(value, dict):
         other = [key for key in value if not isinstance(key, str)]
         if other:

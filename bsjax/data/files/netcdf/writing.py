@@ -1,4 +1,4 @@
-"""Writing of assemblies to netCDF-4 files, as Brain-Score reads them."""
+"""Writing of assemblies to netCDF-4 files, in Brain-Score's format."""
 
 import shutil
 from collections.abc import Iterator
@@ -16,44 +16,43 @@ from bsjax.data.files.netcdf.reading import check_before_reading
 from bsjax.data.files.netcdf.values import UNNAMED, aliases, name_problems, stored_array, stored_attributes
 from bsjax.data.types.plain import without_levels
 
-# Blocks of a compressed array: large enough to compress well, small enough to be read a few at a time.
+# Block size of a compressed array: large enough to compress well, small enough to read only a few at a time.
 _CHUNK_BYTES = 4 << 20
-# With a checksum of each block, for other software, and for blocks that are read long after the file was opened.
+# Block checksums protect reads by other software, and reads long after the file was opened.
 _COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True, "fletcher32": True}
 
 
 def write_netcdf(
     assembly: xr.DataArray, path: str | Path, *, append: bool = False, group: str | None = None, compress: bool = True
 ) -> str:
-    """Write an assembly to a netCDF-4 file that Brain-Score reads as well.
+    """Write an assembly to a netCDF-4 file that Brain-Score can read.
 
-    The bytes depend on the assembly alone: neither on time, machine or process, nor on a version number that a
-    library puts into the file. (A release of HDF5 or zlib that packs bytes otherwise would change them.) The file
-    appears whole, or not at all. A lazily read assembly is written block by block. At the end of the file, where other
-    software does not look, stands a digest of all of it, which reading compares.
+    The bytes depend on the assembly only: not on time, machine or process, nor on version numbers of libraries. (A
+    release of HDF5 or zlib that compresses differently would change them.) The file is written atomically. A lazily
+    read assembly is written block by block. A digest of the whole file, ignored by other software, is appended and
+    verified on reading.
 
-    What a file can hold, and how: text (a missing one comes back as NaN), bool, integers, float32 and float64, and
-    times (in nanoseconds). Attributes are text, numbers, lists, and whatever JSON can say (None, bool, dict), which
-    other software sees as JSON; tuples come back as lists or arrays. Of ``stimulus_set`` only its identifier is kept.
-    The ``MetadataAssembly``s among the attributes of a ``SpikeTimesAssembly`` become groups. A MultiIndex is not
-    stored, but its levels are. Brain-Score's own reader loses the name of a coordinate that is alone on its
-    dimension: give each dimension two.
+    Supported values are text (missing text is read back as NaN), bool, integers, float32 and float64, and times (in
+    nanoseconds). Attributes may be text, numbers, lists, and everything that JSON can represent (None, bool, dict),
+    which other software sees as JSON; tuples are read back as lists or arrays. Of ``stimulus_set`` only the identifier
+    is kept. ``MetadataAssembly`` attributes of a ``SpikeTimesAssembly`` become groups. A MultiIndex is stored as its
+    levels. Brain-Score's own reader loses the name of a dimension's only coordinate: give each dimension at least two.
 
     Args:
         assembly: the array.
         path: the file.
-        append: add the assembly to the file that is there, as the group ``group``.
-        group: name of the group to write; the root of the file by default.
-        compress: compress the values, without loss.
+        append: whether to add the assembly to an existing file, as the group ``group``.
+        group: name of the group to write; by default the root of the file.
+        compress: whether to compress the values, without loss.
 
     Returns:
         SHA-1 of the file, in hexadecimal digits.
 
     Raises:
-        ValueError: names, values or attributes that a file cannot hold; one message lists all of them. Or ``append`` to
-            a file that is damaged, or that was changed after bsjax wrote it.
-        FileNotFoundError: ``append`` to a file that is not there.
-        OSError: the file cannot be written; one that was there is as it was.
+        ValueError: a file cannot hold some names, values or attributes; one message lists all of them. Or ``append``
+            is used on a file that is damaged, or was changed after bsjax wrote it.
+        FileNotFoundError: ``append`` is used, and the file is missing.
+        OSError: the file cannot be written; an existing one is unchanged.
 
     Example:
         >>> import tempfile
@@ -79,7 +78,7 @@ def write_netcdf(
         if append:
             shutil.copyfile(path, aside)
             unseal(aside)
-        # The oldest layout that holds the content: the same one from every release of HDF5.
+        # Use the oldest layout that can hold the content, so that all releases of HDF5 write the same.
         with h5py.File(aside, "r+" if append else "w", libver=("earliest", "v110"), track_order=True) as file:
             for name, array in arrays.items():
                 if name is not None and name in file:
@@ -92,10 +91,10 @@ def write_netcdf(
 
 
 def _arrays_to_write(assembly: xr.DataArray, group: str | None) -> dict[str | None, xr.DataArray]:
-    """Group -> what goes into it, without what stays out of files.
+    """Group -> array to write, without the attributes that are not stored.
 
     Raises:
-        ValueError: one message that lists everything that a file cannot hold.
+        ValueError: a file cannot hold something; one message lists all problems.
     """
     attrs = dict(assembly.attrs)
     stimulus_set = attrs.pop("stimulus_set", None)
@@ -139,7 +138,7 @@ def _problems(array: xr.DataArray) -> list[str]:
 
 
 def _value_problems(variable: xr.Variable, what: str) -> list[str]:
-    # Numbers are judged by their type alone, without looking at them: they may be many, and not in memory.
+    # Numbers are checked by type only, because they may be many, and not in memory.
     known = variable.dtype.kind not in "OUTM"
     try:
         stored_array(np.empty(1, variable.dtype) if known else variable.values)
@@ -149,7 +148,7 @@ def _value_problems(variable: xr.Variable, what: str) -> list[str]:
 
 
 def _variable_name(array: xr.DataArray, compress: bool) -> str:
-    """As in Brain-Score: "data", or the name of the array where it is not compressed."""
+    """Name of the data variable, as in Brain-Score: "data", or the name of the array if it is not compressed."""
     name = "data" if compress else array.name
     free = isinstance(name, str) and name not in {*array.coords, *array.dims} and not name_problems([name], "name")
     return name if free and isinstance(name, str) else UNNAMED
@@ -158,7 +157,7 @@ def _variable_name(array: xr.DataArray, compress: bool) -> str:
 def _write_group(file: Any, name: str | None, array: xr.DataArray, compress: bool) -> None:
     import h5netcdf
 
-    with h5netcdf.File(file, "r+") as root:  # for an open file, it does not put versions of libraries into it
+    with h5netcdf.File(file, "r+") as root:  # with an open file, it does not write library versions
         target = root if name is None else root.create_group(name)
         target.dimensions = {str(dim): size for dim, size in array.sizes.items()}
         for key, coord in array.coords.items():
@@ -194,7 +193,7 @@ def _storage(array: xr.DataArray) -> dict[str, Any]:
     if array.dtype.kind not in "biuf" or not array.ndim:
         return {}
     chunks = list(array.shape)
-    for axis in range(len(chunks)):  # whole rows, as many as there is room for
+    for axis in range(len(chunks)):  # as many whole rows as fit
         row = array.dtype.itemsize * int(np.prod(chunks[axis + 1 :]))
         chunks[axis] = max(1, min(chunks[axis], _CHUNK_BYTES // row))
         if row <= _CHUNK_BYTES:
@@ -203,7 +202,7 @@ def _storage(array: xr.DataArray) -> dict[str, Any]:
 
 
 def _blocks(variable: xr.Variable) -> Iterator[Any]:
-    """Parts of a variable that fit into memory: the blocks of a lazy one, or rows of one that is in memory."""
+    """Parts of a variable that fit into memory: the blocks of a lazy variable, otherwise groups of rows."""
     if not variable.ndim:
         yield ...
         return
