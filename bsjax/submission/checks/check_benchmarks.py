@@ -1,4 +1,4 @@
-"""The checklist of a benchmark."""
+"""The checklist for benchmarks."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _METRIC = re.compile(r"(.+)-([A-Za-z0-9][A-Za-z0-9_]*)")
 
 
 def check_benchmark(identifier: str) -> list[Check]:
-    """Load a benchmark, look at what it says of itself, compute its ceiling, and score a built-in model on it.
+    """Load a benchmark, check its metadata, compute its ceiling, and score a built-in model on it.
 
-    Benchmarks of a class of their own are not scored.
+    Benchmarks that do not derive from a class of bsjax are not scored.
 
     Example:
         >>> for item in check_benchmark("Simulated.V1-ridge"):
@@ -104,7 +104,7 @@ def _range(values: np.ndarray) -> str:
 
 
 def _data(benchmark: Any) -> list[Check]:
-    """What is compared with, of benchmarks that say where it is."""
+    """Check the data of benchmarks that have a ``target``."""
     if getattr(type(benchmark), "target", None) is None:
         return []
     target, problem = attempt(lambda: benchmark.target)
@@ -123,7 +123,7 @@ def _data(benchmark: Any) -> list[Check]:
 
 
 def _scores(benchmark: Any) -> list[Check]:
-    """Whether it has all that a score takes, of benchmarks that ask for what a built-in model can do."""
+    """Score a built-in model, on benchmarks of the classes of bsjax."""
     model = "gabor-v1" if isinstance(benchmark, PropertiesBenchmark) else "pixels"  # pixels are tuned to nothing
     asks = f"{model}, a built-in model, has a score"
     if isinstance(benchmark, BehavioralBenchmark):
