@@ -257,7 +257,7 @@ def score(
         typer.Option(
             "--baseline",
             metavar="NAME",
-            help="Also score this model, or glob, as a baseline that is not a model of the brain; all: the baselines of "
+            help="Also score this model, or glob, as a baseline that is no model of the brain; all: the baselines of "
             "bsjax. Repeatable.",
         ),
     ] = None,
