@@ -40,8 +40,8 @@ def plot_divergent_images(
 
     In each row images are sorted by the size of the difference, the largest first. Ties alternate between objects.
 
-    Each image is shown, or its name if its file is not available, with the object, the response of the model, and the
-    most frequent response of people.
+    Each image is shown, or its name if its file is not available, with the object, the response of the model, the share
+    of people who are right, and their most frequent response if it is wrong.
 
     Args:
         model: choices of the model, as for :func:`~bsjax.labelled.behaviour.error_patterns.divergence`.
