@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import typer
 
-# Where there is no terminal, a long extraction says so often how far it is, in seconds.
+# Seconds between progress lines of a long extraction without a terminal.
 _EVERY = 30.0
 
 Report = Callable[[str, int, int], None]
