@@ -19,7 +19,7 @@ class Limits:
         seconds: duration of an upload.
         pause: longest pause within an upload, in seconds.
         uploads: uploads of an account per hour; overridden by ``"uploads"`` in the account's ``limits``.
-        wrong_tokens: wrong tokens from an address in ten minutes, after which it is blocked.
+        wrong_tokens: wrong tokens from an address in ten minutes, after which all its tokens are refused.
     """
 
     n_bytes: int = 1 << 30

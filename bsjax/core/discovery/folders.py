@@ -91,9 +91,10 @@ def find_plugins(path: str) -> tuple[Plugin, ...]:
 
 
 def plugins_under(folder: Path, package: str = "") -> tuple[Plugin, ...]:
-    """Find the plugins in a folder: the folder itself if it is a plugin, else its subfolders that are, and those in its
-    folders ``benchmarks``, ``models``, ``metrics`` and ``data``. If it contains ``brainscore_vision``, only that is
-    searched.
+    """Find the plugins in a folder.
+
+    These are the folder itself if it is a plugin, else its subfolders, and those in its folders ``benchmarks``,
+    ``models``, ``metrics`` and ``data``. If it contains ``brainscore_vision``, only that is searched.
 
     Args:
         folder: the folder.

@@ -53,8 +53,10 @@ def digests_of_plugin(folder: str | Path) -> dict[str, str]:
 
 
 def digest_of_file(path: Path) -> str:
-    """Compute the digest of a file: Python without comments and docstrings, other files as they are; large files only
-    by their size, since their content is noted when they are read."""
+    """Compute the digest of a file, for Python without comments and docstrings.
+
+    Large files are represented by their size, since their content is noted when they are read.
+    """
     if path.suffix == ".py":
         return hashlib.sha256(plain_source(path.read_text(encoding="utf-8", errors="replace")).encode()).hexdigest()[
             :32

@@ -92,8 +92,10 @@ def following(
 
 
 def unchanged(notes: Mapping[str, Any]) -> bool:
-    """Check whether everything that was read is unchanged. Sizes and times are compared first, and contents only if
-    these differ."""
+    """Check whether everything that was read is unchanged.
+
+    Sizes and times are compared first, and contents only if these differ.
+    """
     return all(_state(name) == state != "" or _digest(name) == digest for name, (state, digest) in notes.items())
 
 

@@ -42,13 +42,13 @@
     return loaded;
   }
 
-  /* Compute the scores of all nodes exactly as bsjax.results.aggregation.aggregate does: the same sums in the same order.
+  /* Compute the scores of all nodes exactly like bsjax.results.aggregation.aggregate, with sums in the same order.
    *
    * nodes, cells: from data(). normalHalf: half-width of the 95 % interval of a normal distribution.
    * how: "available" or "website". weights: index of a node -> weight, by default 1.
    * included: index of a node -> whether a benchmark counts; by default all.
    *
-   * Returns {score, error, state, nThere, nLeaves, nFailed, kept}: arrays of (nodes x models); nLeaves and kept: (nodes).
+   * Returns {score, error, state, nThere, nLeaves, nFailed, kept}: arrays of (nodes x models); nLeaves, kept: (nodes).
    */
   function aggregate(nodes, cells, nModels, normalHalf, how = "available", weights = new Map(), included = null) {
     const n = nodes.length, size = n * nModels;

@@ -150,8 +150,8 @@
     return found[name].subarray(number * n, (number + 1) * n);
   }
 
-  /* Ranks and their bounds, {rank, best, worst, tied}: from the errors for a benchmark, by bootstrap over benchmarks for an
-   * average. The bootstrap is slow for many models; it yields between draws. */
+  /* Ranks and their bounds, {rank, best, worst, tied}: from the errors for a benchmark, by bootstrap over benchmarks for
+   * an average. The bootstrap is slow for many models; it yields between draws. */
   function* boundsInSteps(view, found) {
     const number = ranked(view, found), { nodes, models, normalHalf } = data();
     const [score, error, state] = ["score", "error", "state"].map((name) => part(found, name, number));

@@ -93,7 +93,8 @@ class Container:
         for path in writable:
             asked += ["--volume", f"{path}:{path}"]
         given = [f"{name}={value}" for name, value in variables.items()]
-        # The first process of a container ignores its own signals, so it is a shell that waits for the command.
+        # The first process of a container (PID 1) cannot end itself by a signal: it is a shell that waits for the
+        # command.
         inner = ["/bin/sh", "-c", _FIRST, "sh", "/usr/bin/env", "-i", *given, *command]
         return [*self._program, "run", *asked, "--workdir", str(folder), self._image, *inner]
 

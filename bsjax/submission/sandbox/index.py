@@ -42,8 +42,10 @@ class Index:
 
     @classmethod
     def of_setting(cls) -> Index:
-        """Read the index from ``$BSJAX_INDEX``: the URL of an index and the URLs of hosts of its files, or folders of
-        wheels, all separated by spaces. The default is the index that pip uses.
+        """Read the index from ``$BSJAX_INDEX``; the default is the index that pip uses.
+
+        The variable contains the URL of an index and the URLs of hosts of its files, or folders of wheels, separated by
+        spaces.
 
         Raises:
             ValueError: the variable is not set, and pip is not available.

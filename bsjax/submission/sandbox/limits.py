@@ -23,7 +23,7 @@ import psutil
 from bsjax.core.messages import in_words
 
 _GROUPS = Path("/sys/fs/cgroup")
-# The rate at which a process can fill memory, in bytes/s. It determines the time of the next measurement, in s.
+# Rate at which a process can fill memory, in bytes/s, and bounds of the resulting time between measurements, in s.
 _FILLS = 8 << 30
 _SOONEST, _LATEST = 0.02, 0.2
 _LOOKS_AT_DISK = 0.5
@@ -82,8 +82,15 @@ class Watch:
     def follow(
         self, pid: Callable[[], int], limits: Limits, folders: Sequence[Path], kill: Callable[[], None], over: Event
     ) -> None:
-        """Measure a process (0 before it has started) and its descendants until it ends; kill them if they exceed a
-        limit."""
+        """Measure a process and its descendants until it ends, and kill them if they exceed a limit.
+
+        Args:
+            pid: gives the id of the process; 0 before it has started.
+            limits: the limits.
+            folders: its writable folders, which count for the limit of disk space.
+            kill: kills the process and its descendants.
+            over: set when the process has ended.
+        """
         begun = looked_at_disk = time.monotonic()
         wait = _SOONEST
         while not over.wait(wait):
