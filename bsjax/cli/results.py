@@ -147,7 +147,7 @@ def diff(
     benchmark: Benchmarks = None,
     results: Place = None,
 ) -> None:
-    """List pairs whose latest scores differ between two stores, two runs, or a time and now, with possible causes."""
+    """List pairs whose latest scores differ between two stores, two runs, or a time and now, and what else differs."""
     if other is None and runs is None and since is None:
         raise ValueError("say what to compare: another store, --runs RUN RUN, or --since TIME")
     from bsjax.results.difference import difference

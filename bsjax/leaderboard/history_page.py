@@ -28,7 +28,7 @@ def history(records: Records) -> dict[str, Any]:
         ``change``: the index of its description for each shown score and then each earlier score.
     """
     shown = set(records.texts["key"][records.columns["state"] == 1])
-    found: Any = records.history  # pandas' stubs take columns of text for arrays
+    found: Any = records.history  # pandas' stubs have the wrong type for columns of text
     found = found[(found["state"] == "scored") & ~found["key"].isin(list(shown))]
     leaf = pd.Index([node.identifier for node in records.leaves]).get_indexer(pd.Index(found["benchmark"]))
     model = pd.Index([model.identifier for model in records.models]).get_indexer(pd.Index(found["model"]))

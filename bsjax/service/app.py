@@ -341,7 +341,7 @@ def _secret() -> str:
         try:
             os.link(made, path)
         except FileExistsError:
-            pass  # another service was quicker
+            pass  # another service has created it
         finally:
             os.unlink(made)
     return path.read_text()

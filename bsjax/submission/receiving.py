@@ -194,7 +194,7 @@ def _received(source: Path, found: Iterator[_File], into: Path, bounds: Bounds, 
     files = _arranged(_checked(source, found, bounds), name)
     with explaining(f"receive {printable(source.name)}", into):
         into.mkdir(parents=True, exist_ok=True)
-        for old in into.glob(f"{_ASIDE}*"):  # of processes that were killed
+        for old in into.glob(f"{_ASIDE}*"):  # left by processes that were killed
             if time.time() - old.stat().st_mtime > _DAY:
                 shutil.rmtree(old, ignore_errors=True)
         aside = Path(tempfile.mkdtemp(prefix=_ASIDE, dir=into))

@@ -71,7 +71,7 @@ def work(
 def _run(store: ResultStore, step: Step, worker: str, lease: float, said: Callable[[str], None]) -> None:
     """Run a step with its log and lease, and report its outcome to the queue."""
     folder = queue.submission(store, step.submission).folder.with_name(queue.WORK)
-    shutil.rmtree(folder, ignore_errors=True)  # of a worker that was killed
+    shutil.rmtree(folder, ignore_errors=True)  # left by a worker that was killed
     folder.mkdir(parents=True)
     answer = folder / "answer.json"
     command = [sys.executable, "-m", "bsjax.submission.steps", step.submission, step.name, str(answer)]

@@ -175,7 +175,7 @@ def show(
         typer.Option("--thumbnails", metavar="FILE.png", help="Write thumbnails of the stimuli to this file."),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for data that need it.")
+        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for data that need one.")
     ] = None,
     class_name: ClassName = None,
     files: Folder = None,

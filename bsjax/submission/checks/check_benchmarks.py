@@ -124,7 +124,7 @@ def _data(benchmark: Any) -> list[Check]:
 
 def _scores(benchmark: Any) -> list[Check]:
     """Score a built-in model, on benchmarks of the classes of bsjax."""
-    model = "gabor-v1" if isinstance(benchmark, PropertiesBenchmark) else "pixels"  # pixels are tuned to nothing
+    model = "gabor-v1" if isinstance(benchmark, PropertiesBenchmark) else "pixels"  # the model "pixels" has no tuning
     asks = f"{model}, a built-in model, has a score"
     if isinstance(benchmark, BehavioralBenchmark):
         if benchmark.task is Task.label:
