@@ -1,7 +1,7 @@
-"""Commands: ``bsjax score``, ``layers``, ``list``, ``show``, ``new``, ``check``, ``data``, ``cache``, ``results``, and
-those around submissions.
+"""The command line ``bsjax``: ``score``, ``list``, ``show``, ``layers``, ``results``, ``leaderboard``, ``new``,
+``check``, ``data``, ``cache``, and the commands for submissions.
 
-The only place that prints or configures JAX.
+Only this package prints, and configures JAX for the process.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bsjax.core.registry import Registry
     from bsjax.scoring import Outcome
 
-# The exit code of what Ctrl-C has ended, as shells have it.
+# The exit code after Ctrl-C, as in shells.
 _INTERRUPTED = 130
 
 
@@ -60,10 +60,10 @@ _HELP = """Score models against brains and behaviour.
 
 
 class _Commands(TyperGroup):
-    """All commands: each ends by returning or by raising, as nothing that it runs may end the process."""
+    """The group of all commands, in which no called code can end the process."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """In the order in which they are met."""
+        """List the commands in the order in which users need them."""
         return sorted(super().list_commands(ctx), key=_ORDER.index)
 
     def invoke(self, ctx: Any) -> Any:
@@ -87,15 +87,15 @@ app.add_typer(submissions_app, name="submissions")
 app.add_typer(accounts_app, name="accounts")
 app.command(short_help="Choose the layers of a model for each brain region.")(layers)
 app.command(short_help="Explain a benchmark, metric, model or data set.")(show)
-app.command(short_help="Write a plugin that works, to be changed from there.")(new)
+app.command(short_help="Write a working plugin as a starting point.")(new)
 app.command()(check)
-app.command(short_help="Hand in a model or a benchmark, which is contained and scored.")(submit)
-app.command(short_help="Mark benchmarks as private, and list those that are.")(protect)
-app.command(short_help="Take submissions over a network.")(serve)
+app.command(short_help="Submit a model or benchmark, to be scored in a sandbox.")(submit)
+app.command(short_help="Mark benchmarks as private, or list private benchmarks.")(protect)
+app.command(short_help="Accept submissions over a network.")(serve)
 
 
 class Kind(enum.StrEnum):
-    """What can be listed."""
+    """Kinds of entries that can be listed."""
 
     models = "models"
     benchmarks = "benchmarks"
@@ -112,10 +112,11 @@ _REGISTRIES = {
 
 
 def main() -> None:
-    """Run the command line: an error is one line on stderr and exit code 1, wrong usage is exit code 2.
+    """Run the command line.
 
-    Warnings are lines on stderr. A command whose output nobody takes any longer does the rest of its work; it ends with
-    exit code 1, and unless the reader of a pipe has gone, it says so.
+    An error prints one line on stderr and gives exit code 1; wrong usage gives exit code 2. Warnings are lines on
+    stderr. If stdout cannot be written, the command completes its work and ends with exit code 1, with a message unless
+    stdout was a closed pipe.
     """
     output = keep_streams()
     warnings.showwarning = lambda message, *_, **__: complain(one_line(Warning(message)))
@@ -150,21 +151,21 @@ def _options(
 def list_registered(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
     patterns: Annotated[
-        list[str] | None, typer.Argument(metavar="[GLOB]...", help="Those that match, such as '*V4*'; all by default.")
+        list[str] | None, typer.Argument(metavar="[GLOB]...", help="Patterns to match, such as '*V4*'. [default: all]")
     ] = None,
     published: Annotated[
         bool,
         typer.Option(
-            "--published", help="Models published on Brain-Score that need no plugin; they are not listed otherwise."
+            "--published",
+            help="List the models published on Brain-Score that need no plugin, which are otherwise omitted.",
         ),
     ] = False,
     plugins: Plugins = None,
 ) -> None:
-    """List models, benchmarks, metrics or data, with one line on each.
+    """List models, benchmarks, metrics or data, with one line each.
 
-    Benchmarks that need no download come first, with a *. Of data, also what brain regions they are from, who may read
-    them, and whether they are here already. Plugins are listed without running them; what is wrong with one is said on
-    stderr.
+    Benchmarks that need no download come first, marked with *. For data, the list includes the brain region, the
+    access, and whether they are cached. Plugins are listed without running them; their problems are reported on stderr.
     """
     if published and kind is not Kind.models:
         raise typer.BadParameter(f"only models can be listed so, not {kind}", param_hint="--published")
@@ -197,23 +198,27 @@ def score(
             "--model",
             "-m",
             metavar="ID",
-            help="A model, a glob, or source:name@layer; may be given again. [default: all built-in]",
+            help="A model, a glob, or source:name@layer; repeatable. [default: all built-in]",
         ),
     ] = None,
     benchmark: Annotated[
         list[str] | None,
         typer.Option(
-            "--benchmark", "-b", metavar="ID", help="A benchmark, or a glob. [default: all that need no download]"
+            "--benchmark",
+            "-b",
+            metavar="ID",
+            help="A benchmark or glob; repeatable. [default: all that need no download]",
         ),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need it.")
+        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need one.")
     ] = None,
     images: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the images, for benchmarks whose data lack them.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the images, for benchmarks whose data do not include them."),
     ] = None,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Also write all scores, in full, to this file.")
+        Path | None, typer.Option("--json", metavar="FILE", help="Also write the complete scores to this file.")
     ] = None,
     figure: Figure = None,
     behaviour: Behaviour = None,
@@ -226,8 +231,8 @@ def score(
         bool,
         typer.Option(
             "--isolated",
-            help="Score each pair in a process of its own, with what its plugins' requirements.txt names installed for "
-            "it alone.",
+            help="Score each pair in a separate process, with the requirements.txt of its plugins installed in a "
+            "separate environment.",
         ),
     ] = False,
     results: Results = None,
@@ -235,8 +240,8 @@ def score(
         str | None,
         typer.Option(
             metavar="WHAT",
-            help="Compute scores and ceilings in bootstrap draws as well, of stimuli, neuroids or subjects, or of two "
-            "of them; so many after a colon: stimuli,subjects:500. [default: 1000 draws where it is given]",
+            help="Also compute scores and ceilings in bootstrap draws of stimuli, neuroids or subjects, or of two of "
+            "them. A colon gives the number of draws: stimuli,subjects:500. [default number: 1000]",
         ),
     ] = None,
     null: Annotated[
@@ -244,7 +249,7 @@ def score(
         typer.Option(
             min=1,
             metavar="N",
-            help="Compute scores after so many permutations of the stimuli as well, for what is chance.",
+            help="Also compute scores for N permutations of the stimuli, to estimate chance level.",
         ),
     ] = None,
     baselines: Annotated[
@@ -252,44 +257,45 @@ def score(
         typer.Option(
             "--baseline",
             metavar="NAME",
-            help="Score this model, or glob, beside each, as one that nobody takes for a brain; all: those that bsjax "
-            "has. May be given again.",
+            help="Also score this model, or glob, as a baseline that is no model of the brain; all: the baselines of "
+            "bsjax. Repeatable.",
         ),
     ] = None,
     planned: Annotated[
         bool,
         typer.Option(
-            "--plan", help="Say what would be computed, what is there and what is in the way; compute nothing."
+            "--plan", help="Only show which scores would be computed, which are stored, and which cannot be computed."
         ),
     ] = False,
     again: Annotated[
-        bool, typer.Option("--again/--only-missing", help="Compute what the store of results has already, too.")
+        bool, typer.Option("--again/--only-missing", help="Recompute scores that are already stored.")
     ] = False,
     workers: Annotated[
         str | None,
         typer.Option(
             metavar="N|ADDRESS",
-            help="Score in so many processes of this machine, or by the workers of the Dask scheduler at an address "
-            "(needs Dask).",
+            help="Score in N processes on this machine, or on the workers of the Dask scheduler at an address (needs "
+            "Dask).",
         ),
     ] = None,
     timeout: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", help="A cell that takes longer has failed, and its process is ended (needs --workers N)."
+            metavar="SECONDS",
+            help="Time limit per cell, after which it fails and its process is killed (needs --workers N).",
         ),
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--legend", help="Say below the table how each number is made, and from what.")
+        bool, typer.Option("--legend", help="Explain below the table how each number is computed.")
     ] = False,
     plugins: Plugins = None,
 ) -> None:
     """Score models on benchmarks, and print a table.
 
-    Every score is kept in the store of results as soon as it is there (see `bsjax results`), and what is there already
-    is not computed again. Ctrl-C once lets what is running finish.
+    Each score is saved to the store of results as soon as it is computed (see `bsjax results`). Stored scores are not
+    computed again. Ctrl-C stops after the running cells; a second Ctrl-C stops them too.
 
-    Models of other libraries go by source:name@layer: torchvision:resnet50@layer4, timm:..., huggingface:...,
+    Models of other libraries are named source:name@layer: torchvision:resnet50@layer4, timm:..., huggingface:...,
     stored:activations.npz@layer.
     """
     check_outputs({"--json": json_file, "--figure": figure})
@@ -354,7 +360,7 @@ def score(
 
 
 def _number_or_address(workers: str | None) -> int | str | None:
-    """Processes of this machine, or the address of a scheduler."""
+    """Parse ``--workers``: a number of processes, or the address of a scheduler."""
     if workers is None or ":" in workers:
         return workers
     if not workers.isdigit() or int(workers) < 1:
@@ -370,7 +376,7 @@ def _registry(kind: Kind) -> Registry:
 
 
 def _installed_models() -> list[str]:
-    """The registered models whose extras are there; the others are named on stderr."""
+    """The registered models whose extras are installed; the others are named on stderr."""
     registry, installed = _registry(Kind.models), []
     for identifier in registry:
         install = installation_of(registry.requires(identifier))

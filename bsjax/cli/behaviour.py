@@ -1,4 +1,4 @@
-"""``bsjax score --behaviour``: stored choices as models, and their comparison with people."""
+"""Option ``--behaviour`` of ``bsjax score``: stored choices as models, and their comparison with people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Behaviour = Annotated[
         "--behaviour",
         metavar="PATH",
         help="Stored choices as models: a CSV file or a folder of them, in the format of model-vs-human, or with the "
-        "columns stimulus_id and choice; may be given again.",
+        "columns stimulus_id and choice; repeatable.",
     ),
 ]
 _HEADINGS = {
@@ -37,8 +37,8 @@ class AgainstPeople(NamedTuple):
     """Choices of models and of people in the experiments that all models were scored on.
 
     Attributes:
-        models: model -> experiment -> its choices.
-        people: experiment -> people's choices.
+        models: model -> experiment -> choices of the model.
+        people: experiment -> choices of people.
     """
 
     models: dict[str, dict[str, Any]]
@@ -46,11 +46,11 @@ class AgainstPeople(NamedTuple):
 
 
 def stored_models(behaviour: Sequence[Path] | None) -> list[StoredBehaviour]:
-    """The models of ``--behaviour``; none without it.
+    """Load the models of ``--behaviour``; none without the option.
 
     Raises:
-        FileNotFoundError: nothing at the path.
-        ValueError: the files are no tables of choices, or two folders hold the same choices.
+        FileNotFoundError: a path does not exist.
+        ValueError: a file is not a table of choices, or two folders contain the same choices.
     """
     if not behaviour:
         return []
@@ -62,9 +62,9 @@ def stored_models(behaviour: Sequence[Path] | None) -> list[StoredBehaviour]:
 def against_people(
     models: Sequence[StoredBehaviour], jobs: Sequence[Job], outcomes: Sequence[Outcome]
 ) -> AgainstPeople:
-    """What can be compared with people.
+    """Collect the choices of models and people.
 
-    Only experiments count whose error consistency is among the benchmarks that gave a score, for every model.
+    Only experiments are included in which every model has a score on the error consistency benchmark.
     """
     scored = {(outcome.model, outcome.benchmark) for outcome in outcomes if outcome.score is not None}
     names = [model.identifier for model in models]
@@ -80,7 +80,7 @@ def against_people(
 
 
 def print_against_people(compared: AgainstPeople) -> None:
-    """Print the model-vs-human table of each model; the last line says how many experiments it is of."""
+    """Print the model-vs-human table of each model, with the mean over experiments in the last line."""
     if not compared.people:
         return
     from bsjax.labelled.behaviour.agreement import model_vs_human
@@ -91,7 +91,7 @@ def print_against_people(compared: AgainstPeople) -> None:
 
 
 def draw_against_people(compared: AgainstPeople, figure: Path) -> None:
-    """Draw models beside people; where there is no experiment to draw, say so."""
+    """Draw models in comparison with people; print a message if there is no experiment to draw."""
     if not compared.people:
         complain(
             "nothing to draw: no experiment of Geirhos2021 has an error consistency of every model; score all with "
@@ -104,7 +104,7 @@ def draw_against_people(compared: AgainstPeople, figure: Path) -> None:
 
 
 def table_lines(table: pd.DataFrame) -> list[str]:
-    """The model-vs-human table in plain text, the mean last.
+    """Format the model-vs-human table as text, with the mean in the last line.
 
     Example:
         >>> import pandas as pd
@@ -123,7 +123,7 @@ def table_lines(table: pd.DataFrame) -> list[str]:
 
 
 def _experiments(jobs: Sequence[Job]) -> dict[Any, str]:
-    """Benchmarks of error consistency with people -> their experiments."""
+    """Error consistency benchmark -> its experiment, for the benchmarks of some jobs."""
     from bsjax.benchmarks.rows.tables import builtin_rows
     from bsjax.scoring.job import built_benchmark
 

@@ -1,4 +1,4 @@
-"""``bsjax cache``: see, bound and check the activations that are kept."""
+"""``bsjax cache``: list, prune and verify cached activations."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from bsjax.cli.terminal import complain, in_columns
 if TYPE_CHECKING:
     from bsjax.activations.cache import ActivationCache, Entry
 
-app = typer.Typer(
-    help="See, bound and check the activations that are kept.", no_args_is_help=True, rich_markup_mode=None
-)
+app = typer.Typer(help="List, prune and verify cached activations.", no_args_is_help=True, rich_markup_mode=None)
 
 _HEADER = ("model", "layer", "stimuli", "units", "size", "last used")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -25,9 +23,9 @@ _LONGEST = 100 * 365.25 * 86400
 
 @app.command("ls")
 def list_entries() -> None:
-    """List what is kept, the last used first.
+    """List cached activations, the most recently used first.
 
-    Work that was not finished says how many stimuli are done.
+    For incomplete entries, the number of finished stimuli is shown.
     """
     entries = _cache().entries()
     if not entries:
@@ -38,7 +36,7 @@ def list_entries() -> None:
 
 @app.command()
 def size() -> None:
-    """Print how much is kept, how much may be, and where."""
+    """Print the size, the size limit and the location of the cache."""
     from bsjax.core.messages import in_words
 
     cache = _cache()
@@ -49,19 +47,21 @@ def size() -> None:
 def prune(
     max_size: Annotated[
         str | None,
-        typer.Option("--max-size", metavar="SIZE", help="Keep this much, e.g. 10GB: what was used last stays."),
+        typer.Option(
+            "--max-size", metavar="SIZE", help="Evict the least recently used entries until this size, e.g. 10GB."
+        ),
     ] = None,
     unused_for: Annotated[
-        str | None, typer.Option("--unused-for", metavar="TIME", help="Only what was not used for so long, e.g. 30d.")
+        str | None, typer.Option("--unused-for", metavar="TIME", help="Only entries not used for this time, e.g. 30d.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="Only what is of this model, or glob.")
+        str | None, typer.Option("--model", metavar="NAME", help="Only entries of this model, or glob.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Remove all that is kept.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Remove all entries.")] = False,
 ) -> None:
-    """Remove activations that are kept; they are computed again when they are wanted.
+    """Remove cached activations, which are recomputed when they are needed.
 
-    What is being computed at the moment stays.
+    Entries that are being computed are kept.
     """
     from bsjax.core.messages import in_words
 
@@ -80,8 +80,8 @@ def prune(
 
 
 @app.command()
-def verify(delete: Annotated[bool, typer.Option("--delete", help="Remove those that are damaged.")] = False) -> None:
-    """Read all that is kept, and name what is damaged."""
+def verify(delete: Annotated[bool, typer.Option("--delete", help="Remove damaged entries.")] = False) -> None:
+    """Read all cached activations, and list damaged entries."""
     cache = _cache()
     problems = cache.verify()
     for problem in problems:
@@ -95,7 +95,7 @@ def verify(delete: Annotated[bool, typer.Option("--delete", help="Remove those t
 
 
 def _cache() -> ActivationCache:
-    """The user's cache, also while ``$RESULTCACHING_DISABLE`` is set."""
+    """The user's cache, even if ``$RESULTCACHING_DISABLE`` is set."""
     from bsjax.activations.cache import ActivationCache
 
     return ActivationCache()

@@ -1,4 +1,4 @@
-"""Checklists on the terminal."""
+"""Printing of checklists."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def print_checks(title: object, checks: Sequence[Check], allowed: Collection[str]) -> tuple[int, int]:
-    """Print a heading and a line for each check: how many fail that may not, and how many were tried."""
+    """Print a title and a line per check; gives the number of failures that are not allowed, and of checks run."""
     typer.echo(str(title))
     for check in checks:
         passed = "skipped" if check.skipped else "ok"

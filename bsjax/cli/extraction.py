@@ -1,4 +1,4 @@
-"""Options of the commands that extract activations."""
+"""Common options of commands that extract activations."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from bsjax.data import StimulusSet
 
 BatchSize = Annotated[
-    int | None, typer.Option("--batch-size", metavar="N", min=1, help="Images in a batch. [default: the model's]")
+    int | None, typer.Option("--batch-size", metavar="N", min=1, help="Batch size in images. [default: the model's]")
 ]
 Memory = Annotated[
     str | None,
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Budget such as 2GB: batches and results are made to fit. [default: what is free]",
+        help="Memory budget for batches and results, such as 2GB. [default: the free memory]",
     ),
 ]
 Reducer = Annotated[
@@ -27,29 +27,30 @@ Reducer = Annotated[
     typer.Option(
         "--reducer",
         metavar="NAME[:N]",
-        help="Make layers smaller: pca, sparse_random_projection, spatial_pooling, subsampling; :N says how small.",
+        help="Reduce the features of layers by pca, sparse_random_projection, spatial_pooling or subsampling; :N gives "
+        "the size.",
     ),
 ]
 ReducerImages = Annotated[
-    Path | None, typer.Option("--reducer-images", metavar="DIR", help="Folder of images that pca is fitted on.")
+    Path | None, typer.Option("--reducer-images", metavar="DIR", help="Folder of images on which pca is fitted.")
 ]
 Cached = Annotated[
-    bool, typer.Option("--cache/--no-cache", help="Keep activations, and use those that are kept (`bsjax cache`).")
+    bool, typer.Option("--cache/--no-cache", help="Cache activations, and use cached ones (`bsjax cache`).")
 ]
 
 
 def extraction_options(
     batch_size: int | None, memory: str | None, reducer: str | None, reducer_images: Path | None, cache: bool
 ) -> dict[str, Any]:
-    """What was given, as options of an extraction. Without a cache, it is switched off for the whole process.
+    """Convert the given options to those of an extraction. ``--no-cache`` disables the cache for the whole process.
 
     Raises:
-        KeyError: no such reducer.
-        ValueError: a size that is none, or images for a reducer that takes none.
-        FileNotFoundError: the folder of images is not there, or empty.
+        KeyError: there is no such reducer.
+        ValueError: a size is invalid, or images are given for a reducer that does not use them.
+        FileNotFoundError: the folder of images does not exist or is empty.
     """
     options: dict[str, Any] = {}
-    if not cache:  # also for the models that make a benchmark
+    if not cache:  # in the environment, since models that benchmarks load must obey it too
         os.environ["RESULTCACHING_DISABLE"] = "1"
     if batch_size is not None:
         options["batch_size"] = batch_size

@@ -1,4 +1,4 @@
-"""``bsjax layers``: which layer of a model stands for which region."""
+"""``bsjax layers``: selection of the model layer for each brain region."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _BY_CHANCE = "p by chance"
 
 
 def layers(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model, by its identifier or as source:name.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Identifier of a model, or source:name.")],
     candidates: Annotated[
         str | None,
         typer.Option(
-            "--layers", "-l", metavar="A,B,...", help="The layers to choose from. [default: those that the model names]"
+            "--layers", "-l", metavar="A,B,...", help="Candidate layers. [default: those that the model names]"
         ),
     ] = None,
     benchmark: Annotated[
@@ -35,27 +35,27 @@ def layers(
             "--benchmark",
             "-b",
             metavar="REGION=ID",
-            help="What to choose a region's layer by; may be given again, or several with commas. "
+            help="Benchmark by which to choose the layer of a region; repeatable, or separated by commas. "
             "[default: the public benchmarks of V1, V2, V4 and IT]",
         ),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need it.")
+        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need one.")
     ] = None,
     nested: Annotated[
-        bool, typer.Option("--nested/--no-nested", help="Also score choices on stimuli that took no part in them.")
+        bool, typer.Option("--nested/--no-nested", help="Also score the choice on held-out stimuli.")
     ] = True,
     null: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="Also score N permutations of the stimuli: how good the best layer is by chance."
+            metavar="N", min=1, help="Also score N permutations of the stimuli, for the chance level of the best layer."
         ),
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the map from regions to layers to this JSON file.")
+        Path | None, typer.Option(metavar="FILE", help="Write the region-to-layer map to this JSON file.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the scores by layer: .png, .pdf or .svg.")
+        Path | None, typer.Option(metavar="FILE", help="Plot the scores by layer, to a .png, .pdf or .svg.")
     ] = None,
     batch_size: BatchSize = None,
     memory: Memory = None,
@@ -66,9 +66,9 @@ def layers(
 ) -> None:
     """Score every layer of a model for every region, and choose the best.
 
-    The model runs once for all its layers. The nested score is that of choices made without the stimuli they are
-    scored on: it has no selection bias. "others win" is how often another layer would have come out first, "p by
-    chance" how often the best of all layers is as good when the stimuli are shuffled.
+    The model runs once for all layers. The nested score chooses the layer and scores it on different stimuli, which
+    avoids selection bias. "others win" is how often another layer would have been chosen. "p by chance" is how often
+    the best of all layers scores as high with permuted stimuli.
     """
     check_outputs({"--save": save, "--plot": plot})
     configure_jax()
@@ -101,7 +101,7 @@ def layers(
 
 
 def _benchmarks(given: Sequence[str] | None, data: Path | None) -> dict[str, Any] | None:
-    """Region -> benchmark, from ``REGION=ID`` with commas between several."""
+    """Region -> benchmark, from texts ``REGION=ID`` separated by commas."""
     if not given:
         return None
     from bsjax.scoring.job import Job, Options, built_benchmark
@@ -128,12 +128,12 @@ def _benchmarks(given: Sequence[str] | None, data: Path | None) -> dict[str, Any
 
 
 def _with_layer(model: str, names: Sequence[str] | None) -> str:
-    """``source:name`` is loaded with any layer, as the choice looks at all of them anyway."""
+    """The identifier with a layer if it is ``source:name``; any layer will do, as all are scored."""
     return f"{model}@{names[0]}" if ":" in model and "@" not in model and names else model
 
 
 def _profile_lines(choice: LayerChoice) -> list[str]:
-    """A line for each layer, a column for each region; the chosen ones are starred."""
+    """A table of the scores of each layer for each region; chosen layers are marked with *."""
     rows = [["layer", *choice.regions]]
     for layer in choice.layers:
         cells = []

@@ -1,4 +1,4 @@
-"""``bsjax leaderboard``: the site of the scores that are kept."""
+"""``bsjax leaderboard``: a website of the stored scores."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from bsjax.leaderboard import Site
 
 app = typer.Typer(
-    help="Build and open a site of the scores that are kept.",
+    help="Build and serve a website of the stored scores.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 
 class How(StrEnum):
-    """What averages do with scores that are missing."""
+    """Treatment of missing scores in averages."""
 
     available = "available"
     website = "website"
@@ -37,22 +37,22 @@ Averages = Annotated[
     How,
     typer.Option(
         "--how",
-        help="Leave missing scores out of averages, or count them as zero as Brain-Score's website does. "
-        "The page can show both, and begins with this.",
+        help="Omit missing scores from averages (available), or count them as zero like Brain-Score's website "
+        "(website). The page can show both, and starts with this one.",
     ),
 ]
 Excluded = Annotated[
     list[str] | None,
-    typer.Option("--exclude", metavar="NAME", help="A model or benchmark to leave out, or glob; may be given again."),
+    typer.Option("--exclude", metavar="NAME", help="A model, benchmark or glob to leave out; repeatable."),
 ]
-Title = Annotated[str, typer.Option("--title", metavar="TEXT", help="What the site is called.")]
+Title = Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of the site.")]
 
 _HERE = "127.0.0.1"
 
 
 @app.command()
 def build(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder: a new one, or a site that was built before.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Output folder: a new one, or a site built earlier.")],
     results: Place = None,
     model: Models = None,
     benchmark: Benchmarks = None,
@@ -60,7 +60,7 @@ def build(
     how: Averages = How.available,
     title: Title = "",
 ) -> None:
-    """Write the site to a folder of files, which needs no server and no network: open its index.html."""
+    """Write the site to a folder. It works without server and network: open its index.html."""
     site = _built(out, results, {"models": model, "benchmarks": benchmark, "exclude": exclude}, how, title)
     typer.echo(str(site.folder / "index.html"))
 
@@ -68,9 +68,9 @@ def build(
 @app.command()
 def serve(
     out: Annotated[
-        Path | None, typer.Argument(metavar="[OUT]", help="Where the site is written; a temporary folder if not given.")
+        Path | None, typer.Argument(metavar="[OUT]", help="Output folder. [default: a temporary folder]")
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes one that is free.")] = 8000,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 selects a free one.")] = 8000,
     results: Place = None,
     model: Models = None,
     benchmark: Benchmarks = None,
@@ -78,7 +78,7 @@ def serve(
     how: Averages = How.available,
     title: Title = "",
 ) -> None:
-    """Write the site and show it to browsers of this machine, until Ctrl-C."""
+    """Write the site and serve it on this machine until Ctrl-C."""
     with ExitStack() as opened:
         folder = out or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="bsjax-site-"))) / "site"
         site = _built(folder, results, {"models": model, "benchmarks": benchmark, "exclude": exclude}, how, title)
@@ -96,7 +96,7 @@ def serve(
 
 
 class _Quiet(SimpleHTTPRequestHandler):
-    """Gives files, and says nothing of it."""
+    """A file server without access log."""
 
     def log_message(self, format: str, *args: Any) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Tables of ``bsjax list``: data, and what of them is here; published models."""
+"""Tables of ``bsjax list``: registered entries, data and published models."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from bsjax.core.messages import in_words
 _DATA = ("identifier", "kind", "region", "access", "cached", "size", "about")
 _PUBLISHED = ("identifier", "hub", "network", "weights", "degrees", "regions")
 
-# A name that takes more of the width of a terminal has a line of its own.
+# A name that takes a larger fraction of the terminal's width gets its own line.
 _WIDEST_NAME = 0.45
 
 
 def matching(names: Iterable[str], patterns: Sequence[str] | None, kind: str) -> list[str]:
-    """Names, or lines that begin with one, that match any of the patterns.
+    """Select the names, or lines that begin with a name, that match any of the patterns.
 
     Raises:
-        ValueError: none does.
+        ValueError: nothing matches.
 
     Example:
         >>> matching(["pixels", "gabor-v1"], ["gab*"], "models")
@@ -35,7 +35,7 @@ def matching(names: Iterable[str], patterns: Sequence[str] | None, kind: str) ->
 
 
 def described(words: Mapping[str, str], width: int | None) -> list[str]:
-    """A line for each name with what is said of it; in a terminal, as many lines as it takes.
+    """Format names with their descriptions, one line each, or wrapped if a width is given.
 
     Example:
         >>> described({"pls": "partial least squares", "neuron_to_neuron": "one to one"}, 24)
@@ -56,7 +56,7 @@ def described(words: Mapping[str, str], width: int | None) -> list[str]:
 
 
 def data_lines() -> list[str]:
-    """A header, and a line for each data set and stimulus set, in columns."""
+    """Format all data sets and stimulus sets as a table with a header."""
     from bsjax.data.catalogue.registry import data_rows
 
     table: list[tuple[str, ...]] = [_DATA]
@@ -67,7 +67,7 @@ def data_lines() -> list[str]:
 
 
 def published_lines() -> list[str]:
-    """A header, and a line for each published model, in columns."""
+    """Format all published models as a table with a header."""
     from bsjax.models.sources.published import published_models
 
     table: list[tuple[str, ...]] = [_PUBLISHED]
@@ -78,5 +78,5 @@ def published_lines() -> list[str]:
 
 
 def _in_columns(table: Sequence[Sequence[str]]) -> list[str]:
-    # A column is never empty, so that other programs can split the lines where there are two spaces.
+    # No cell is empty, so that other programs can split the lines at two spaces.
     return in_columns([[cell or "-" for cell in cells] for cells in table])

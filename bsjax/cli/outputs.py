@@ -1,4 +1,4 @@
-"""Files that commands write: checks before the work, figures, and writing that loses nothing else."""
+"""Output files of commands: early checks, figures, and writing whose failure does not lose other results."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ Figure = Annotated[
     typer.Option(
         "--figure",
         metavar="FILE",
-        help="Also draw the scores, to a .png, .pdf or .svg; of properties of single neurons their distributions, and "
-        "with --behaviour models beside people.",
+        help="Also plot the scores, to a .png, .pdf or .svg. For benchmarks of single-neuron properties, plot their "
+        "distributions; with --behaviour, models in comparison with people.",
     ),
 ]
 
 
 def check_outputs(files: Mapping[str, Path | None]) -> None:
-    """Refuse files that cannot be written, before there is anything to write.
+    """Check that output files can be written, before the work begins.
 
     Args:
-        files: option -> the file that it names, if it was given.
+        files: option -> its file, or None if the option was not given.
 
     Raises:
-        ValueError: one of them cannot be written, or two options name the same file.
+        ValueError: a file cannot be written, or two options name the same file.
 
     Example:
         >>> check_outputs({"--json": Path("/"), "--figure": None})
@@ -56,17 +56,17 @@ def check_outputs(files: Mapping[str, Path | None]) -> None:
 
 
 def written(option: str, write: Callable[[], object]) -> bool:
-    """Whether a file could be written; if not, it is said why, and what is left to do is done all the same."""
+    """Write a file; on an error, print the reason and give False, so that the command can continue."""
     try:
         write()
-    except Exception as error:  # of the disk or of drawing: the numbers are still to be printed
+    except Exception as error:  # of the disk or of plotting; the scores must still be printed
         complain(f"{option}: {one_line(error)}")
         return False
     return True
 
 
 def check_figure(path: Path | None) -> None:
-    """Refuse what cannot be drawn before there is anything to draw."""
+    """Check the format of a figure before the work begins."""
     if path is None:
         return
     from bsjax.plots import check_format
@@ -75,7 +75,7 @@ def check_figure(path: Path | None) -> None:
 
 
 def draw(outcomes: Sequence[Outcome], path: Path) -> None:
-    """Draw the properties of neurons that were compared; where none were, the scores."""
+    """Plot the distributions of neuron properties if there are any, else the scores."""
     from bsjax.plots import plot_heat_map, plot_property_distributions, plot_scores
     from bsjax.scoring import Scores
 

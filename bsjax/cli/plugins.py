@@ -1,4 +1,4 @@
-"""Options and commands around plugins: ``--plugins`` (or ``--brainscore``), ``bsjax new`` and ``bsjax check``."""
+"""The option ``--plugins`` (or ``--brainscore``), and the commands ``bsjax new`` and ``bsjax check``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _use(folders: list[Path] | None) -> list[Path]:
 
     for folder in reversed(folders or []):  # the first is searched first
         use_plugins(folder)
-    return folders or []  # of which Typer 0.15 asks the length
+    return folders or []  # Typer 0.15 takes the length of the result
 
 
 Plugins = Annotated[
@@ -27,16 +27,16 @@ Plugins = Annotated[
         "--plugins",
         "--brainscore",
         metavar="DIR",
-        help="A folder with plugins, of bsjax or of Brain-Score, beside those of $BSJAX_PLUGINS; may be given again.",
+        help="A folder of plugins of bsjax or Brain-Score, in addition to those of $BSJAX_PLUGINS; repeatable.",
         callback=_use,
         is_eager=True,
     ),
 ]
-"""Taken where it stands: its callback extends the search path, which is all that most commands need."""
+"""The option ``--plugins``; its callback extends the search path, so commands need not use the value."""
 
 
 class Kind(enum.StrEnum):
-    """What there are skeletons of, and the workflow."""
+    """Kinds of skeletons, and the workflow."""
 
     benchmark = "benchmark"
     model = "model"
@@ -51,34 +51,34 @@ def new(
         Kind,
         typer.Argument(
             metavar="WHAT",
-            help="What the plugin is to register: benchmark, model, metric or data. Or workflow: GitHub then checks "
-            "the plugins of a repository.",
+            help="Kind of plugin: benchmark, model, metric or data. Or workflow: GitHub then checks the plugins of a "
+            "repository.",
         ),
     ],
     name: Annotated[
         str,
         typer.Argument(
             metavar="NAME",
-            help="What it is called; data by author and year: Doe2026. A workflow has none.",
+            help="Name of the plugin; for benchmarks and data, author and year: Doe2026. A workflow has no name.",
             show_default=False,
         ),
     ] = "",
     kind: Annotated[
         str,
         typer.Option(
-            help="Of a benchmark: neural (the usual one), behaviour, properties or fmri. Of a model: jax (the usual "
-            "one), torch, flax or activations (stored in a file)."
+            help="Variant of a benchmark: neural (the default), behaviour, properties or fmri. Variant of a model: jax "
+            "(the default), torch, flax or activations (stored in a file)."
         ),
     ] = "",
     to: Annotated[
-        Path, typer.Option("--to", metavar="DIR", help="Where to make its folder; of a workflow, the repository.")
+        Path, typer.Option("--to", metavar="DIR", help="Parent of the new folder; for a workflow, the repository.")
     ] = Path("."),
     plugins: Plugins = None,
 ) -> None:
-    """Write a plugin that works, or a workflow that checks plugins.
+    """Write a working plugin, or a workflow that checks plugins.
 
-    The plugin is there to be changed: it has a small simulated example, tests that pass, and comments where your own
-    data or network go.
+    The plugin is a starting point: it contains a small simulated example, passing tests, and comments where your own
+    data or network belong.
     """
     configure_jax()
     from bsjax.data.publishing.checklist import name_problems
@@ -92,7 +92,7 @@ def new(
     if not name:
         raise typer.BadParameter("a plugin needs a name", param_hint="NAME")
     if what in (Kind.benchmark, Kind.data):
-        for problem in name_problems(name):  # it works all the same
+        for problem in name_problems(name):  # only a convention: the plugin works with any name
             complain(problem)
     folder = write_skeleton(what.value, name, to, kind)
     for path in sorted(folder.iterdir()):
@@ -111,21 +111,20 @@ def new(
 def check(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A plugin, or a folder of plugins.")],
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", help="How long the tests of a plugin may take.")
+        float, typer.Option("--timeout", metavar="SECONDS", help="Time limit for the tests of each plugin.")
     ] = 600.0,
     allow: Annotated[
-        list[str] | None, typer.Option("--allow", metavar="CHECK", help="An item that may fail; may be given again.")
+        list[str] | None, typer.Option("--allow", metavar="CHECK", help="A check that may fail; repeatable.")
     ] = None,
     record: Annotated[
         str | None,
-        typer.Option("--record", metavar="MODEL", help="First write a model's features for tests, beside benchmarks."),
+        typer.Option("--record", metavar="MODEL", help="First record a model's features for the tests of benchmarks."),
     ] = None,
     plugins: Plugins = None,
 ) -> None:
-    """Go through the checklist for submissions.
+    """Run the checklist for submissions.
 
-    Benchmarks, models, metrics and data are built and tried, and the plugin's tests run. Where an item fails, it says
-    what to do.
+    Benchmarks, models, metrics and data are loaded and tried, and the plugin's tests run. Failed checks say what to do.
     """
     configure_jax()
     from bsjax.submission import check_plugins, record_plugins

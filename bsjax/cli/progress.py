@@ -1,4 +1,4 @@
-"""Progress of scoring on stderr: bars on a terminal, a line for each finished pair elsewhere, and errors at once."""
+"""Progress of scoring on stderr: bars on a terminal, otherwise a line per finished pair; errors immediately."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from bsjax.scoring import Job, Outcome, Plan
 
-# Where there is no terminal, what takes long says so often how far it is, in seconds.
+# Seconds between progress lines of a long computation without a terminal.
 _EVERY = 30.0
 
 
 @contextmanager
 def scoring() -> Iterator[_Lines | _Bars]:
-    """What to tell of a run of scores: bars on a terminal, a line a job elsewhere; errors at once."""
+    """Make the watcher that shows the progress of a run."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -34,7 +34,7 @@ def scoring() -> Iterator[_Lines | _Bars]:
 
 
 class _Running(Watcher):
-    """What runs, and what has failed."""
+    """A watcher that tracks running jobs and prints errors."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -42,7 +42,7 @@ class _Running(Watcher):
         self._told: set[tuple[str, str]] = set()
 
     def begin(self, plan: Plan) -> None:
-        """This will be run."""
+        """Report the blocked and stored cells of a plan before it is run."""
         blocked: dict[tuple[str, str], list[str]] = {}
         for cell in plan.of("blocked"):
             blocked.setdefault((cell.names[0], cell.reason), []).append(cell.names[1])
@@ -70,7 +70,7 @@ class _Running(Watcher):
             self._note(f"waiting for {running}; Ctrl-C again ends it")
 
     def _report(self, names: tuple[str, str], error: str) -> None:
-        """An error, which is told once where all benchmarks of a model have it."""
+        """Print an error; an error that repeats for several benchmarks of a model is printed once."""
         if error and (names[0], error) not in self._told:
             self._told.add((names[0], error))
             self._note(f"{' on '.join(names)}: {error}")

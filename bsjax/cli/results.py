@@ -1,4 +1,4 @@
-"""``bsjax results``: see, compare and exchange the scores that are kept."""
+"""``bsjax results``: list, compare and exchange stored scores."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from bsjax.labelled import Score
     from bsjax.results import ResultStore
 
-app = typer.Typer(
-    help="See, compare and exchange the scores that are kept.", no_args_is_help=True, rich_markup_mode=None
-)
+app = typer.Typer(help="List, compare and exchange stored scores.", no_args_is_help=True, rich_markup_mode=None)
 
 Place = Annotated[
     str | None,
@@ -40,22 +38,22 @@ Place = Annotated[
 ]
 Models = Annotated[
     list[str] | None,
-    typer.Option("--model", "-m", metavar="NAME", help="Only of this model, or glob; may be given again."),
+    typer.Option("--model", "-m", metavar="NAME", help="Only this model, or glob; repeatable."),
 ]
 Benchmarks = Annotated[
     list[str] | None,
-    typer.Option("--benchmark", "-b", metavar="NAME", help="Only of this benchmark, or glob; may be given again."),
+    typer.Option("--benchmark", "-b", metavar="NAME", help="Only this benchmark, or glob; repeatable."),
 ]
 RawValues = Annotated[
-    bool, typer.Option(" /--no-raw-values", help="Leave out what scores are aggregates of; they take the most room.")
+    bool, typer.Option(" /--no-raw-values", help="Do not store the unaggregated values, which take the most space.")
 ]
 
 _SCORES = ("key", "model", "benchmark", "score", "95 % interval", "ceiling", "when", "state")
 _RUNS = ("run", "begun", "ended", "cells", "done", "failed", "in flight")
 _DIFFERENCES = ("model", "benchmark", "change", "one", "other", "difference", "differs")
-# So many digits of a key tell it from those of millions of others.
+# Number of digits of a key that are shown, enough to be unique among millions.
 _DIGITS = 12
-# A terminal's line has room for the other columns beside names, of which this much is shown at least.
+# Width of the columns other than names on a terminal, and the least width of a name.
 _OTHER_COLUMNS, _LEAST_OF_NAMES = 96, 16
 _MOST_REFUSED = 20
 _FIELD = 20
@@ -65,15 +63,15 @@ _FIELD = 20
 def list_scores(
     model: Models = None,
     benchmark: Benchmarks = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Only what has failed.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Only failures.")] = False,
     run: Annotated[
-        str | None, typer.Option("--run", metavar="RUN", help="Only what is of this run, by the beginning of its name.")
+        str | None, typer.Option("--run", metavar="RUN", help="Only scores of this run, given by a prefix of its name.")
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="So many at most.")] = None,
-    runs: Annotated[bool, typer.Option("--runs", help="List runs, and how far each is.")] = False,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Largest number of rows.")] = None,
+    runs: Annotated[bool, typer.Option("--runs", help="List runs and their progress.")] = False,
     results: Place = None,
 ) -> None:
-    """List the last score of each model and benchmark, the newest first."""
+    """List the latest score of each model and benchmark, the most recent first."""
     if runs and (model or benchmark or failed or run):
         raise ValueError("--runs lists whole runs: leave out --model, --benchmark, --failed and --run")
     with open_store(results) as store:
@@ -87,16 +85,16 @@ def list_scores(
 @app.command()
 def show(
     key: Annotated[
-        str | None, typer.Argument(metavar="[KEY]", help="Of a score or a failure, or the beginning of it.")
+        str | None, typer.Argument(metavar="[KEY]", help="Key of a score or failure, or a prefix of it.")
     ] = None,
     model: Annotated[str | None, typer.Option("--model", "-m", metavar="NAME", help="The model.")] = None,
     benchmark: Annotated[str | None, typer.Option("--benchmark", "-b", metavar="NAME", help="The benchmark.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the score in full, as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the complete score as JSON.")] = False,
     results: Place = None,
 ) -> None:
-    """Show a score with where it comes from, or a failure with its log.
+    """Show a score with its provenance, or a failure with its log.
 
-    By its key, or the last of a model and a benchmark.
+    Select it by its key, or give a model and a benchmark to show the latest.
     """
     if (key is None) == (model is None or benchmark is None) or (key is not None and (model or benchmark)):
         raise ValueError("say what to show: a key, as `bsjax results ls` has it, or --model and --benchmark")
@@ -113,11 +111,13 @@ def show(
 
 @app.command()
 def rm(
-    keys: Annotated[list[str], typer.Argument(metavar="KEY...", help="Of scores or failures, or their beginnings.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    keys: Annotated[
+        list[str], typer.Argument(metavar="KEY...", help="Keys of scores or failures, or prefixes of them.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     results: Place = None,
 ) -> None:
-    """Remove scores and failures for good, once you have said yes."""
+    """Remove scores and failures permanently, after confirmation."""
     from bsjax.results.overview import entry
 
     with open_store(results, read_only=False) as store:
@@ -131,29 +131,29 @@ def rm(
 @app.command()
 def diff(
     other: Annotated[
-        str | None, typer.Argument(metavar="[OTHER]", help="Another store, which --results is compared with.")
+        str | None, typer.Argument(metavar="[OTHER]", help="Another store, to compare with that of --results.")
     ] = None,
     runs: Annotated[
         tuple[str, str] | None,
-        typer.Option("--runs", metavar="RUN RUN", help="Two runs, by the beginnings of their names."),
+        typer.Option("--runs", metavar="RUN RUN", help="Two runs, given by prefixes of their names."),
     ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="What has changed since then, e.g. 2026-02-14T12:30.")
+        str | None, typer.Option("--since", metavar="TIME", help="Changes since this time, e.g. 2026-02-14T12:30.")
     ] = None,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", metavar="X", min=0, help="Differences up to this are none.")
+        float, typer.Option("--tolerance", metavar="X", min=0, help="Ignore differences up to this size.")
     ] = 0.0,
     model: Models = None,
     benchmark: Benchmarks = None,
     results: Place = None,
 ) -> None:
-    """List pairs whose last scores differ in two stores, in two runs, or at a time and now, and what else differs."""
+    """List pairs whose latest scores differ between two stores, two runs, or a time and now, and what else differs."""
     if other is None and runs is None and since is None:
         raise ValueError("say what to compare: another store, --runs RUN RUN, or --since TIME")
     from bsjax.results.difference import difference
     from bsjax.results.tables import moment
 
-    # A time without a zone is in that of the user, as times are shown.
+    # A time without a zone is in that of the user, like the times that are shown.
     times = None if since is None else (moment(since, local=True), None)
     with ExitStack() as opened:
         stores = [opened.enter_context(open_store(place)) for place in (results, other)[: 1 if other is None else 2]]
@@ -168,21 +168,21 @@ def diff(
 
 @app.command()
 def export(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="Ends in .csv, .json or .parquet.")],
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Output file: .csv, .json or .parquet.")],
     format: Annotated[
-        str | None, typer.Option("--format", metavar="NAME", help="csv, json or parquet, whatever the file ends in.")
+        str | None, typer.Option("--format", metavar="NAME", help="csv, json or parquet. [default: by the suffix]")
     ] = None,
     model: Models = None,
     benchmark: Benchmarks = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="All scores, and not the last of each model and benchmark alone.")
+        bool, typer.Option("--all", help="Export all scores, not only the latest of each model and benchmark.")
     ] = False,
     scores: Annotated[
-        bool, typer.Option("--scores", help="All that scores say, as JSON: `bsjax results import` gives the same back.")
+        bool, typer.Option("--scores", help="Export complete scores as JSON, which `bsjax results import` restores.")
     ] = False,
     results: Place = None,
 ) -> None:
-    """Write scores to a file: a table, or with --scores all that they say."""
+    """Export scores to a file: a table, or complete scores with --scores."""
     check_outputs({"FILE": path})
     from bsjax.results.exchange import export as write
 
@@ -198,20 +198,21 @@ def import_(
         list[str],
         typer.Argument(
             metavar="PLACE...",
-            help="Scores in JSON, a folder of such, a table (.csv) of scores or of Brain-Score's leaderboard, a store.",
+            help="Scores in JSON, a folder of such files, a table (.csv) of scores or of Brain-Score's leaderboard, or "
+            "a store.",
         ),
     ],
     raw_values: RawValues = True,
     results: Place = None,
 ) -> None:
-    """Take scores into the store; what is there already is not there twice.
+    """Import scores into the store. Scores that it already contains are not duplicated.
 
-    What is no score is named on stderr, and the rest is taken.
+    Invalid entries are reported on stderr, and the others are imported.
     """
     from bsjax.results.exchange import check_place, import_scores
 
     for place in places:
-        check_place(place)  # before a store is made for nothing
+        check_place(place)  # before a store is created in vain
     with open_store(results, read_only=False) as store, _progress() as progress:
         refused = 0
         for place in places:
@@ -234,9 +235,9 @@ def merge(
     raw_values: RawValues = True,
     results: Place = None,
 ) -> None:
-    """Take all scores, failures and runs of other stores that are not in this one yet.
+    """Copy all scores, failures and runs from other stores that are not yet in this one.
 
-    A merge that was stopped goes on when it is repeated.
+    Repeat an interrupted merge to continue it.
     """
     from bsjax.results.exchange import merge as take
 
@@ -247,10 +248,9 @@ def merge(
 
 
 def store_of_scores(place: str | None) -> ResultStore:
-    """The store that scores are to be put into.
+    """Open the store for new scores.
 
-    Where nobody has named one, and that of ``$BSJAX_HOME`` cannot be written, it is one among temporary files, which is
-    named on stderr.
+    If no store is named and that in ``$BSJAX_HOME`` cannot be written, a temporary one is used and named on stderr.
     """
     from bsjax.results.database import VARIABLE
 
@@ -265,19 +265,19 @@ def store_of_scores(place: str | None) -> ResultStore:
 
 
 def open_store(place: str | None, read_only: bool = True) -> ResultStore:
-    """The store at a place, which must be there unless it is to be written."""
+    """Open the store at a path or URL, which must exist if it is opened for reading only."""
     from bsjax.results import ResultStore
 
     return ResultStore(place, read_only=read_only)
 
 
 def _shown(place: str) -> str:
-    # What stands before the last @ of a URL may be a password.
+    # The part of a URL before the last @ may contain a password.
     return printable(re.sub("(?<=://).*@", "...@", place, flags=re.DOTALL))
 
 
 def _progress() -> AbstractContextManager[Report | None]:
-    """Bars on a terminal; nothing elsewhere, as the numbers are printed at the end."""
+    """Progress bars on a terminal; otherwise nothing, as the numbers are printed at the end."""
     return transfers("copied", "rows") if sys.stderr.isatty() else nullcontext()
 
 
@@ -289,7 +289,7 @@ def _scores(
     found = latest(store, models or None, benchmarks or None, run=run)
     if failed:
         found = found[found["state"] == "failed"]
-    # Of what does not say when it was begun, what came last comes first, too.
+    # Reversed first, so that rows without a start time are also listed with the most recent first.
     found = found.iloc[::-1].sort_values("started", ascending=False, kind="stable", na_position="last")
     for row in found.to_dict("records"):
         state = f"{row['state']}: {row['reason']}" if row["reason"] else row["state"]
@@ -321,7 +321,7 @@ def _of_difference(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _last_key(store: ResultStore, model: str, benchmark: str) -> str:
-    """The key of the last score, or failure, of a pair."""
+    """The key of the latest score or failure of a pair."""
     from bsjax.results.overview import latest
 
     found = latest(store, model, benchmark)
@@ -333,10 +333,10 @@ def _last_key(store: ResultStore, model: str, benchmark: str) -> str:
 
 
 def _of_score(found: Mapping[str, Any], score: Score) -> Iterator[str]:
-    """A score in lines: what it is, and where it comes from."""
+    """The lines that show a score and its provenance."""
     from bsjax.labelled.settings import in_words
 
-    # Its interval is that of the table: a score whose draws were left out has another one.
+    # The interval shown is that of the table, as a score without its draws would have another one.
     alone = replace(score, uncertainty=None)
     yield printable(f"{found['model']} on {found['benchmark']}, version {found['version']}: {alone!r}")
     yield ""
@@ -354,7 +354,7 @@ def _of_score(found: Mapping[str, Any], score: Score) -> Iterator[str]:
 
 
 def _of_failure(found: Mapping[str, Any]) -> Iterator[str]:
-    """A failure in lines, with its log."""
+    """The lines that show a failure and its log."""
     kind = f"{found['kind']}: " if found["kind"] else ""
     yield printable(f"{found['model']} on {found['benchmark']} failed: {kind}{found['error']}")
     yield ""
@@ -366,7 +366,7 @@ def _of_failure(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def fields(values: Mapping[str, Any]) -> Iterator[str]:
-    """What is known by names, in two columns."""
+    """Format names and values in two columns, without empty values."""
     for name, value in values.items():
         if value not in (None, ""):
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -374,7 +374,7 @@ def fields(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def table(rows: Sequence[tuple[str, ...]], names: Sequence[int]) -> Iterator[str]:
-    """Rows in columns two spaces apart, where programs can split them; on a terminal cut, ``names`` first."""
+    """Format rows in columns two spaces apart. On a terminal lines are cut, columns ``names`` first."""
     from rich.cells import cell_len, set_cell_size
 
     columns = width()
@@ -395,7 +395,7 @@ def _cut(text: str, columns: int) -> str:
 
 
 def _cell(text: str) -> str:
-    # Spaces at an end, or several, would look like the space between two columns.
+    # Outer or repeated spaces would look like the space between two columns.
     return re.sub(r"^ | (?= )| $", r"\\x20", printable(text)) or "-"
 
 
@@ -410,7 +410,7 @@ def _interval(low: float | None, high: float | None) -> str:
 
 
 def when(text: Any) -> str:
-    """A time in the zone of the user, to minutes; as it is, if it is none."""
+    """Format a time to minutes, in the user's time zone; other text is returned unchanged."""
     if _is_missing(text):
         return ""
     try:

@@ -1,4 +1,4 @@
-"""``bsjax show``: what a benchmark does and whom to cite, and what a metric, a model or a data set is."""
+"""``bsjax show``: descriptions of benchmarks, with their citation, and of metrics, models and data sets."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _WIDTH = 100
 
 def show(
     identifier: Annotated[
-        str, typer.Argument(metavar="NAME", help="A benchmark, metric, model or data set, by its identifier.")
+        str, typer.Argument(metavar="NAME", help="Identifier of a benchmark, metric, model or data set.")
     ],
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need it.")
+        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need one.")
     ] = None,
     plugins: Plugins = None,
 ) -> None:
-    """Say what a benchmark shows, records and compares, and print its BibTeX; or what something else is.
+    """Describe a benchmark (stimuli, recordings, comparison, BibTeX), or a metric, model or data set.
 
-    No data are read or fetched.
+    No data are read or downloaded.
     """
     configure_jax()
     from bsjax.benchmarks import benchmark_registry
@@ -47,7 +47,7 @@ def show(
 
 
 def _registry_of(identifier: str) -> Registry:
-    """The registry that has it; benchmarks before metrics, models and data."""
+    """The first registry that contains an identifier: benchmarks, metrics, models, data, stimulus sets."""
     from bsjax.benchmarks import benchmark_registry
     from bsjax.data import data_registry, stimulus_set_registry
     from bsjax.labelled import metric_registry
@@ -77,7 +77,7 @@ def _of_benchmark(identifier: str, data: Path | None) -> Iterator[str]:
 
 
 def _undescribed(benchmark: Benchmark) -> Iterator[str]:
-    """What can be told of a benchmark that does not describe itself."""
+    """A short description of a benchmark without a ``describe`` method."""
     parent = getattr(benchmark, "parent", "")
     yield (
         f"{benchmark.identifier}, version {getattr(benchmark, 'version', 'not stated')}"
@@ -92,7 +92,7 @@ def _undescribed(benchmark: Benchmark) -> Iterator[str]:
 
 
 def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
-    """A metric, a model, or a data set: what it is, and what it may be given."""
+    """The description and settings of a metric, model or data set."""
     factory = registry[identifier]
     yield f"{identifier}, a {registry.kind}"
     yield ""
@@ -117,7 +117,7 @@ def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
 
 
 def _made(factory: Any) -> Any:
-    """What a factory makes, or where it has settings without a default, the class if it is one."""
+    """The product of a factory; if it needs settings, the class itself, or None if it is not a class."""
     try:
         return factory()
     except TypeError:
@@ -125,7 +125,7 @@ def _made(factory: Any) -> Any:
 
 
 def _taken(made: Any) -> list[str]:
-    """What a metric is called with: each argument, with the dimensions and coordinates that its call says it takes."""
+    """The arguments of a metric, from the docstring of its ``__call__``."""
     doc = (inspect.getdoc(made.__call__) or "").replace("``", "")
     section = re.search(r"^Args:\n(.*?)(?:\n\n|\Z)", doc, re.MULTILINE | re.DOTALL)
     entries = re.findall(r"^    (\S[^:\n]*): (.*(?:\n {8}.*)*)", section[1] if section else "", re.MULTILINE)
@@ -133,7 +133,7 @@ def _taken(made: Any) -> list[str]:
 
 
 def _needed(made: Any) -> list[str]:
-    """The coordinates that a metric needs, and what each says; last those of the model's answers alone."""
+    """The coordinates that a metric needs, with their meanings; last those of the model's answers only."""
     from bsjax.core.labels import meanings
     from bsjax.labelled.metric import Metric
 
@@ -145,6 +145,6 @@ def _needed(made: Any) -> list[str]:
 
 
 def _first_paragraph(described: Any) -> str:
-    own = getattr(described, "func", described)  # of a factory that is called with its row
+    own = getattr(described, "func", described)  # unwraps functools.partial
     doc = own.__doc__ if inspect.isroutine(own) or inspect.isclass(own) else ""
     return " ".join((doc or "").strip().partition("\n\n")[0].split())

@@ -1,4 +1,4 @@
-"""stdout and stderr that never stop the work: what they do not take is dropped, and said at the end."""
+"""stdout and stderr that never raise: output that cannot be written is dropped and reported at the end."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 
 class Output(io.FileIO):
-    """A stream of the process that takes everything, also when its reader has gone, the disk is full or it was closed.
+    """An output stream that never raises, even if its reader has gone, the disk is full or it was closed.
 
     Attributes:
-        lost: why what was written last could not be passed on; None while all could.
+        lost: the first error of writing; None if there was none.
     """
 
     lost: OSError | None = None
 
     def write(self, content: Any, /) -> int | None:
-        """Pass bytes on, as long as that works."""
+        """Write bytes, or drop them after an error."""
         if self.lost is None:
             try:
                 return super().write(content)
@@ -29,14 +29,14 @@ class Output(io.FileIO):
 
     @property
     def reader_is_gone(self) -> bool:
-        """Whether it was a pipe whose other end was closed, as ``head`` does when it has seen enough."""
+        """Whether the stream is a pipe whose reader has closed it, as ``head`` does."""
         return self.lost is not None and self.lost.errno == errno.EPIPE
 
 
 def keep_streams() -> Output:
-    """Make stdout and stderr such streams, and return the one of stdout.
+    """Replace stdout and stderr by such streams, and return that of stdout.
 
-    Text that their encoding lacks is written with backslashes.
+    Characters that their encoding cannot represent are written as backslash escapes.
     """
     streams = []
     for name, number in (("stdout", 1), ("stderr", 2)):

@@ -1,4 +1,4 @@
-"""Common ground of all commands: messages on stderr, the width to write in, and the settings of JAX."""
+"""Common functions of all commands: messages on stderr, the terminal width, columns, and the settings of JAX."""
 
 import os
 import shutil
@@ -11,17 +11,17 @@ from bsjax.core.discovery import one_line
 
 
 def complain(message: str) -> None:
-    """One line on stderr, with the name of the program."""
+    """Print a line on stderr, with the name of the program."""
     typer.echo(f"bsjax: {message}", err=True)
 
 
 def width() -> int | None:
-    """Columns of the terminal; None where the output goes elsewhere, and nothing is to be cut."""
+    """Get the width of the terminal in columns; None if stdout is not a terminal, and lines must not be cut."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def in_columns(rows: Sequence[Sequence[str]], left: Collection[int] | None = None) -> list[str]:
-    """Rows as lines whose columns are two spaces apart, aligned to the left: all of them, or those of these numbers.
+    """Format rows as lines with columns two spaces apart. All columns are left-aligned, or only those in ``left``.
 
     Example:
         >>> in_columns([["layer", "V1"], ["conv", "0.3"]], left={0})
@@ -38,16 +38,16 @@ def in_columns(rows: Sequence[Sequence[str]], left: Collection[int] | None = Non
 
 
 def configure_jax() -> None:
-    """Settings that have to stand before JAX is imported; what the user has set stays."""
+    """Set environment variables of JAX, before it is imported; those that the user has set are kept."""
     from bsjax.engine.programs.program_cache import keep_programs_in, programs_dir
 
-    # torch models in the same process need memory too
+    # torch models in the same process also need memory
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     # compiled programs are kept between runs
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         try:
             settings = keep_programs_in(programs_dir())
-        except OSError as error:  # they make later runs faster, and nothing else
+        except OSError as error:  # not essential: they only make later runs faster
             complain(one_line(error))
             settings = {}
         for name, value in settings.items():

@@ -1,4 +1,4 @@
-"""Progress of transfers on stderr: bars on a terminal, a line for each finished file elsewhere."""
+"""Progress of transfers on stderr: bars on a terminal, otherwise a line per finished file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import typer
 
-# Where there is no terminal, a long extraction says so often how far it is, in seconds.
+# Seconds between progress lines of a long extraction without a terminal.
 _EVERY = 30.0
 
 Report = Callable[[str, int, int], None]
@@ -16,11 +16,11 @@ Report = Callable[[str, int, int], None]
 
 @contextmanager
 def transfers(verb: str, unit: str = "bytes") -> Iterator[Report]:
-    """What to call with the name of a file, how much of it is there, and how much there is; from any thread.
+    """Make a thread-safe function that reports progress: its arguments are a file name, the amount done, and the total.
 
     Args:
-        verb: what is done to the files, in the past tense: "fetched".
-        unit: "bytes", or what else is counted.
+        verb: past participle of the operation, such as "fetched".
+        unit: the unit of the amounts.
     """
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

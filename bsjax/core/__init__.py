@@ -1,1 +1,1 @@
-"""Common ground of all layers: registries, files, locks, identity, memory, missing extras, messages, version."""
+"""Foundations used by all layers: registries, files, locks, identity, memory, missing extras, messages, version."""

@@ -1,4 +1,4 @@
-"""Blocks in which a context variable has a value."""
+"""Temporary values of context variables."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 @contextmanager
 def set_within(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """A block in which a variable has a value; before and after it, the one that it has there.
+    """Set a context variable within a block, and restore its previous value afterwards.
 
     Example:
         >>> limit: ContextVar[int] = ContextVar("limit", default=1)

@@ -1,4 +1,4 @@
-"""Errors of the disk, with what to do about them."""
+"""Disk errors with advice on how to fix them."""
 
 import os
 import warnings
@@ -9,17 +9,17 @@ from pathlib import Path
 
 
 def explained(error: OSError, doing: str, folder: Path, detail: str = "", variable: str = "BRAINIO_HOME") -> OSError:
-    """The error to raise for one of the disk.
+    """Make an error with advice from a disk error.
 
     Args:
-        error: what the system raised.
-        doing: what was tried, e.g. "write a.nc".
-        folder: where.
-        detail: what else there is to say.
-        variable: the environment variable that names the folder.
+        error: the error of the system.
+        doing: the failed operation, e.g. "write a.nc".
+        folder: folder of the operation.
+        detail: further information.
+        variable: the environment variable that sets the folder.
 
     Returns:
-        An error of the same kind (PermissionError, or OSError) with the same ``errno``, and what to do.
+        An error of the same kind (PermissionError, or OSError) with the same ``errno`` and with advice.
 
     Example:
         >>> error = OSError(ENOSPC, "No space left on device")
@@ -41,13 +41,13 @@ def explained(error: OSError, doing: str, folder: Path, detail: str = "", variab
 
 @contextmanager
 def explaining(doing: str, folder: Path, variable: str = "BSJAX_HOME") -> Iterator[None]:
-    """A block that writes in a folder of bsjax, and says what to do where that fails.
+    """Add advice to disk errors of a block that writes in a folder of bsjax.
 
     Args:
-        doing, folder, variable: as for ``explained``.
+        doing, folder, variable: see :func:`explained`.
 
     Raises:
-        PermissionError, OSError: as ``explained``. An error of a file that lies elsewhere stays as it is.
+        PermissionError, OSError: see :func:`explained`. Errors of files elsewhere are not changed.
 
     Example:
         >>> with explaining("write a.png", Path("/dev/null/home")):
@@ -67,7 +67,7 @@ def explaining(doing: str, folder: Path, variable: str = "BSJAX_HOME") -> Iterat
 
 @contextmanager
 def optional(doing: str, folder: Path) -> Iterator[None]:
-    """A block that keeps something below ``$BSJAX_HOME`` which can be made again: where that fails, it is one warning.
+    """Turn disk errors of a block that caches something in ``$BSJAX_HOME`` into a single warning.
 
     Example:
         >>> with warnings.catch_warnings(record=True) as said, optional("keep notes", Path("/dev/null/home")):
@@ -84,7 +84,7 @@ def optional(doing: str, folder: Path) -> Iterator[None]:
 
 
 def warn_once(message: str) -> None:
-    """A warning that one process gives only once; Python's own count starts anew with each change of its filters.
+    """Give a warning only once per process; Python's own count restarts when warning filters change.
 
     Example:
         >>> with warnings.catch_warnings(record=True) as said:
@@ -103,8 +103,8 @@ _said: set[str] = set()
 
 
 def _is_of(error: OSError, folder: Path) -> bool:
-    """Whether an error is of this folder, of what is in it, or of a folder above, which could not be made."""
-    if not isinstance(error.filename, str | os.PathLike):  # a file that is open has no name
+    """Whether an error concerns a folder, its content, or a parent that could not be created."""
+    if not isinstance(error.filename, str | os.PathLike):  # errors of open files have no name
         return True
     path = Path(error.filename)
     return path.is_relative_to(folder) or folder.is_relative_to(path)

@@ -1,11 +1,11 @@
-"""Optional frameworks, which are not installed with bsjax itself."""
+"""Optional dependencies (extras), which are not installed with bsjax by default."""
 
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
-# Extras whose package has another name.
+# Extras whose package has a different name.
 _PACKAGES = {
     "huggingface": "transformers",
     "leaderboard": "jinja2",
@@ -24,7 +24,7 @@ def import_extra(module: str, extra: str) -> ModuleType:
         extra: the extra of bsjax that installs it, e.g. ``"flax"``.
 
     Raises:
-        ImportError: it is not installed; one line with the command that installs it.
+        ImportError: it is not installed; the message is one line with the command that installs it.
 
     Example:
         >>> import_extra("no_such_framework", "torch")
@@ -37,12 +37,12 @@ def import_extra(module: str, extra: str) -> ModuleType:
         return import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != package:
-            raise  # installed, but something that it needs is not: its own message says what
+            raise  # it is installed but lacks a dependency, which its own message names
     raise ImportError(f"{package} is not installed; run: pip install 'bsjax[{extra}]'", name=package)
 
 
 def installation_of(extras: Iterable[str]) -> str:
-    """The command that installs those of some extras that are not there; "" if all are. Nothing is imported.
+    """Get the command that installs the missing ones of some extras; "" if none is missing. Nothing is imported.
 
     Example:
         >>> installation_of(["moon"]), installation_of([])

@@ -1,4 +1,4 @@
-"""Reading of files that may be damaged: whatever their reader raises becomes one clear error."""
+"""Clear errors for the reading of damaged files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,18 +9,18 @@ _TOLD = (ValueError, KeyError, FileNotFoundError, PermissionError)
 
 @contextmanager
 def reading_as(kind: str, path: str | Path, advice: str = "fetch it again") -> Iterator[None]:
-    """A block that reads a file. Libraries raise anything on a damaged one, and few of them name the file.
+    """Convert any error of a block that reads a file into one that names the file.
 
-    An error that names the file already passes as it is. A pipe or a device is refused before: to open one is to wait
-    for its other end.
+    Errors of bsjax and common errors that already name the file are not changed. Pipes and devices are refused, since
+    opening them can block.
 
     Args:
-        kind: what the file should be, for the message.
+        kind: expected kind of file, for the message.
         path: the file.
-        advice: what to do when it cannot be read; "" if there is nothing to say.
+        advice: what to do if it cannot be read; "" for no advice.
 
     Raises:
-        ValueError: the block failed, or the path is that of neither a file nor a folder.
+        ValueError: the block failed, or the path is a pipe or a device.
 
     Example:
         >>> with reading_as("a table", "a.csv"):
@@ -43,10 +43,10 @@ def reading_as(kind: str, path: str | Path, advice: str = "fetch it again") -> I
 
 
 def refuse_pipe(path: str | Path) -> None:
-    """Refuses what is neither a file nor a folder; what is not there passes.
+    """Refuse a path that exists and is neither a file nor a folder.
 
     Raises:
-        ValueError: it is a pipe or a device, of which nothing may ever come.
+        ValueError: the path is a pipe or a device, from which reading can block for ever.
 
     Example:
         >>> refuse_pipe("/dev/null")

@@ -1,4 +1,4 @@
-"""Folders of bsjax's own, and files that are written whole: beside their place, and moved there at the end."""
+"""The folder of bsjax, atomic writing of files, and locks."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 
 def cache_dir() -> Path:
-    """The folder of everything that bsjax stores: ``$BSJAX_HOME``, or ``~/.bsjax``. It may not exist yet.
+    """Get the folder of everything that bsjax stores: ``$BSJAX_HOME``, or ``~/.bsjax``. It may not exist yet.
 
     Example:
         >>> cache_dir() == Path(os.environ.get("BSJAX_HOME", "~/.bsjax")).expanduser()
@@ -24,41 +24,41 @@ def cache_dir() -> Path:
 
 
 def as_json(content: Any, indent: int | None = None) -> bytes:
-    """Strict JSON in UTF-8: characters stand for themselves, save those that UTF-8 has no bytes for.
+    """Encode a value as strict JSON in UTF-8. Only characters that UTF-8 cannot encode are escaped.
 
     Args:
-        content: lists, dicts, text, numbers, truth values and None.
-        indent: by how much each depth is indented; one line if None.
+        content: lists, dicts, strings, numbers, booleans and None.
+        indent: number of spaces per level; None gives one line.
 
     Raises:
-        ValueError: NaN or an infinity is among them, which JSON does not have.
-        TypeError: something else is among them.
+        ValueError: a number is NaN or infinite.
+        TypeError: a value has another type.
 
     Example:
         >>> as_json({"formula": "r²/c"}).decode()
         '{"formula": "r²/c"}'
     """
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent)
-    # A file's name can hold half a pair of surrogates: it is written as JSON escapes it.
+    # A file name can contain lone surrogates, which are escaped as in JSON.
     return text.encode("utf-8", "backslashreplace")
 
 
 def write_atomically(path: str | Path, content: bytes, sync: bool = True) -> Path:
-    """Write a file so that other processes see the old one, or none, or the whole new one, and never a part.
+    """Write a file atomically: other processes see either the old state or the complete new file.
 
-    Links, devices and pipes stay: see :func:`~bsjax.core.files.written_aside`.
+    Links, devices and pipes are kept, see :func:`~bsjax.core.files.written_aside`.
 
     Args:
-        path: the file; folders above it are made.
+        path: the file; missing parent folders are created.
         content: its bytes.
         sync: wait until the bytes are on the disk, so that a power cut cannot leave an empty file. Switch it
-            off for many small files that are checked when they are read.
+            off for many small files that are verified when they are read.
 
     Returns:
         ``path``.
 
     Raises:
-        OSError: the file cannot be written; nothing is left behind, and a file that was there is as it was.
+        OSError: the file cannot be written; nothing is left behind, and an existing file is not changed.
 
     Example:
         >>> import tempfile
@@ -73,18 +73,18 @@ def write_atomically(path: str | Path, content: bytes, sync: bool = True) -> Pat
 
 @contextmanager
 def written_aside(path: str | Path, sync: bool = True) -> Iterator[Path]:
-    """A path to write a file at, which is moved to ``path`` at the end, and removed when something fails.
+    """Give a temporary path for a file, which is moved to ``path`` at the end, or removed after an error.
 
-    Other processes see the old file, or none, or the whole new one. A symbolic link stays: the file that it leads to is
-    replaced. What is no regular file (a device, a pipe), and what stdout or stderr of this process goes to, cannot be
-    replaced without harm to others: the whole content is written into it at the end.
+    Other processes see either the old state or the complete new file. A symbolic link is kept, and its target is
+    replaced. Devices, pipes, and the targets of stdout and stderr of this process must not be replaced, so the complete
+    content is written into them at the end.
 
     Args:
-        path: the file; folders above it are made.
+        path: the file; missing parent folders are created.
         sync: wait until the bytes are on the disk, so that a power cut cannot leave an empty file under the final name.
 
     Raises:
-        OSError: the file cannot be written; one that was there is as it was.
+        OSError: the file cannot be written; an existing file is not changed.
 
     Example:
         >>> import tempfile
@@ -111,19 +111,19 @@ def written_aside(path: str | Path, sync: bool = True) -> Iterator[Path]:
             with open(aside, "rb+") as file:
                 os.fsync(file.fileno())
         os.replace(aside, target)
-    except BaseException:  # also an interrupt: the unfinished file goes
+    except BaseException:  # also after an interrupt, no unfinished file is left
         aside.unlink(missing_ok=True)
         raise
 
 
 def check_writable(path: str | Path) -> None:
-    """Whether ``written_aside`` could write a file, asked before the work whose result it is to hold.
+    """Check that :func:`written_aside` can write a file, before the work begins.
 
-    The folder is tried with an empty file, which goes again; what is at ``path`` is not touched.
+    An empty file is created in the folder and removed again; an existing file at ``path`` is not touched.
 
     Raises:
-        IsADirectoryError: there is a folder at the path.
-        OSError: the file cannot be written; the message has the path and the reason.
+        IsADirectoryError: the path is a folder.
+        OSError: the file cannot be written; the message contains the path and the reason.
 
     Example:
         >>> check_writable(Path.cwd() / "no" / "such" / "folder" / "a.json")
@@ -133,7 +133,7 @@ def check_writable(path: str | Path) -> None:
         IsADirectoryError: / is a folder
     """
     path = Path(path)
-    if os.path.isdir(path):  # Path.is_dir raises where a name is too long
+    if os.path.isdir(path):  # Path.is_dir raises if a name is too long
         raise IsADirectoryError(f"{path} is a folder")
     try:
         if _is_replaceable(path):
@@ -147,7 +147,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def _is_replaceable(path: Path) -> bool:
-    """Whether a file may take this place: there is none, or a regular one that no stream of this process goes to."""
+    """Whether a path is free, or a regular file that is not the target of stdout or stderr."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -156,9 +156,9 @@ def _is_replaceable(path: Path) -> bool:
 
 
 def _stream_to(path: Path) -> int | None:
-    """The descriptor of stdout or stderr, if that is what the path leads to."""
+    """The descriptor of stdout or stderr, if the path is its target."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # it is closed, or none of the system's
+        with suppress(OSError, ValueError, AttributeError):  # it is closed, or not a stream of the system
             if os.path.samestat(os.stat(path), os.fstat(stream.fileno())):
                 stream.flush()
                 return stream.fileno()
@@ -166,13 +166,13 @@ def _stream_to(path: Path) -> int | None:
 
 
 def _opened(path: Path) -> BinaryIO:
-    """What is at the path, to be written to. A stream is written on where it stands: opening it anew begins at 0."""
+    """Open a path for writing; a stream continues at its position, since opening it again would start at 0."""
     stream = _stream_to(path)
     return os.fdopen(os.open(path, os.O_WRONLY) if stream is None else os.dup(stream), "wb")
 
 
 def _try_folder(path: Path) -> None:
-    """Make and remove a file in the folder of a path, or in the nearest one above it that there is."""
+    """Create and remove a file in the nearest existing parent of a path."""
     missing = [path.name]
     while not os.path.lexists(path.parent):
         path = path.parent
@@ -187,13 +187,13 @@ def _try_folder(path: Path) -> None:
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Keep other processes and threads from this part of the program while they mean the same ``path``.
+    """Hold an exclusive lock for ``path`` against other processes and threads within a block.
 
-    The lock is that of the operating system on the file ``.<name>.lock`` beside ``path``, so that it goes with
-    the process, however that ends.
+    It is a lock of the operating system on the file ``.<name>.lock`` next to ``path``, so it is released when the
+    process ends, even if it is killed.
 
     Raises:
-        OSError: the folder of ``path`` cannot be made or written.
+        OSError: the folder of ``path`` cannot be created or written.
 
     Example:
         >>> import tempfile

@@ -1,6 +1,6 @@
-"""Arrays as users bring them: a mask that would be lost is refused, floats of fewer than 32 bits are widened.
+"""Checks and conversions of arrays from users: masks are refused, and floats of fewer than 32 bits are widened.
 
-No metric computes in those: their sums overflow, and lose digits.
+No metric computes in less than 32 bits, where sums overflow and lose precision.
 """
 
 import re
@@ -12,10 +12,10 @@ _NARROW = re.compile(r"(torch\.)?b?float(16|8|6|4)(_|$)")
 
 
 def unmasked(values: Any, what: str) -> Any:
-    """``values``, which must not be an array with masked values: as an array they would count as they are.
+    """Refuse masked arrays, whose mask would be ignored; gives ``values`` otherwise.
 
     Raises:
-        ValueError: values are masked.
+        ValueError: some values are masked.
 
     Example:
         >>> unmasked(np.ma.masked_greater([1.0, 2.0], 1.5), "X")
@@ -32,7 +32,7 @@ def unmasked(values: Any, what: str) -> Any:
 
 
 def widened(values: Any) -> Any:
-    """An array of NumPy, JAX or torch whose floats have fewer than 32 bits as float32, and anything else as it is.
+    """Convert NumPy, JAX and torch arrays of floats with fewer than 32 bits to float32; others are not changed.
 
     Example:
         >>> import numpy as np

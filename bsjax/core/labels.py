@@ -1,4 +1,4 @@
-"""Labels by which two sides are matched, and do not match."""
+"""Meanings of coordinates, and advice for labels that do not match."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -25,12 +25,12 @@ MEANINGS = {
     "image_type": "how the image was altered, by the image_types of the metric",
     "task": "in which task the trial was",
 }
-"""Coordinates of assemblies, and what each says. It is the data's own to say it: from the log of the experiment, or, of
-what is the same in all trials of a stimulus, from the columns of the stimulus set."""
+"""Coordinates of assemblies and their meanings. Their values must come from the data: from the log of the experiment,
+or, if they are the same in all trials of a stimulus, from the columns of the stimulus set."""
 
 
 def meanings(names: Iterable[str]) -> str:
-    """What coordinates say, of those that are known.
+    """Describe the known ones of some coordinates.
 
     Example:
         >>> meanings(["truth", "mood"])
@@ -40,12 +40,12 @@ def meanings(names: Iterable[str]) -> str:
 
 
 def remedy(one: Iterable[object], other: Iterable[object], names: Sequence[str], coord: str = "stimulus_id") -> str:
-    """What to do about labels that are not the same: some may differ in type (1 and "1") or in Unicode form alone.
+    """Give advice on labels that do not match: some may differ only in type (1 and "1") or in Unicode form.
 
     Args:
         one, other: the labels of two sides.
-        names: of the sides, as they are called in messages.
-        coord: what the labels are.
+        names: names of the sides in messages.
+        coord: name of the coordinate.
 
     Example:
         >>> remedy([1, 2], ["1", "2"], ("source", "target"))[:66]

@@ -1,4 +1,4 @@
-"""Files that operating systems and programs leave in folders and archives, which no reader counts."""
+"""Files that operating systems and programs leave in folders and archives, and that readers must ignore."""
 
 from pathlib import Path, PurePath, PurePosixPath
 
@@ -6,10 +6,10 @@ _NAMES = {"__macosx", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r", "$rec
 
 
 def is_left_behind(path: str | PurePath) -> bool:
-    """Whether a file is none that anybody put there: it, or a folder that it is in, is hidden or an operating system's.
+    """Check whether a file, or a folder that contains it, is hidden or made by an operating system.
 
     Args:
-        path: as seen from the folder or the archive that is read.
+        path: path relative to the folder or archive that is read.
 
     Example:
         >>> [is_left_behind(name) for name in ("images/._a.png", "__MACOSX/a.png", "Thumbs.db", "images/a.png")]
@@ -20,11 +20,11 @@ def is_left_behind(path: str | PurePath) -> bool:
 
 
 def files_in(folder: str | Path, pattern: str = "*") -> list[Path]:
-    """The files in a folder that somebody put there, sorted.
+    """List the files in a folder, sorted, without those left behind by systems.
 
     Args:
         folder: the folder.
-        pattern: as of ``Path.glob``; ``"**/*"`` for those in its folders, too.
+        pattern: pattern as for ``Path.glob``; ``"**/*"`` includes subfolders.
 
     Example:
         >>> import tempfile

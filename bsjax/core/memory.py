@@ -16,19 +16,19 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
 _CGROUP = Path("/sys/fs/cgroup")
 SHARE = "BSJAX_MEMORY"
-"""Variable of the most memory that a process is to hold, where several share a machine: ``"8GB"``."""
+"""Environment variable with the memory limit of a process, such as ``"8GB"``, if several share a machine."""
 
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """What an extraction will take, in bytes, beside the memory that the process has already.
+    """Estimated memory and disk space of an extraction, in bytes, in addition to the current memory of the process.
 
     Attributes:
-        batch_size: images in a batch.
-        batches: the batch that runs, with all that the network makes of it, and those decoded ahead.
-        results: activations that are held in memory.
-        reducer: what the reducer holds.
-        disk: activations that are written to disk.
+        batch_size: number of images in a batch.
+        batches: the running batch with its intermediate activations, and prefetched batches.
+        results: activations held in memory.
+        reducer: memory of the reducer.
+        disk: activations written to disk.
 
     Example:
         >>> estimate = MemoryEstimate(batch_size=64, batches=300_000_000, results=0, reducer=0, disk=1_027_604_480)
@@ -44,7 +44,7 @@ class MemoryEstimate:
 
     @property
     def total(self) -> int:
-        """Peak of the memory that is taken."""
+        """Peak of the memory."""
         return self.batches + self.results + self.reducer
 
     def __str__(self) -> str:
@@ -54,10 +54,10 @@ class MemoryEstimate:
 
 
 def parse_bytes(size: int | float | str) -> int:
-    """A number of bytes, also written with a unit: ``"2GB"`` (powers of 1000) or ``"2GiB"`` (of 1024).
+    """Parse a number of bytes, optionally with a unit: ``"2GB"`` (powers of 1000) or ``"2GiB"`` (of 1024).
 
     Raises:
-        ValueError: not such a size, or not positive.
+        ValueError: the size is invalid, or less than 1 byte.
 
     Example:
         >>> parse_bytes("1.5 GB"), parse_bytes("2GiB"), parse_bytes(4096)
@@ -71,10 +71,10 @@ def parse_bytes(size: int | float | str) -> int:
 
 
 def available_memory() -> int | None:
-    """Bytes that this process can still take, of the machine or of the control group it runs in; None if unknown.
+    """Get the bytes that this process can still allocate; None if unknown.
 
-    Of ``$BSJAX_MEMORY`` it can take what it does not hold yet. Memory that only holds copies of files counts as free,
-    as it is given back when needed.
+    The limits are those of the machine, of its control group, and of ``$BSJAX_MEMORY``. Memory that only caches files
+    counts as free.
 
     Example:
         >>> available_memory() is None or available_memory() > 0
@@ -84,12 +84,12 @@ def available_memory() -> int | None:
 
 
 def free_memory() -> int | None:
-    """Bytes that are free on this machine, or left to its control group; None if unknown."""
+    """Get the bytes that are free on this machine and in its control group; None if unknown."""
     return min((free for free in (_of_machine(), _of_cgroup(_CGROUP)) if free is not None), default=None)
 
 
 def left_of_share() -> int | None:
-    """Bytes of ``$BSJAX_MEMORY`` that this process does not hold yet; None where it is not set, or unknown."""
+    """Get the bytes of ``$BSJAX_MEMORY`` that this process has not used yet; None if it is not set or unknown."""
     share, held = os.environ.get(SHARE), _status("VmRSS")
     return None if not share or held is None else max(parse_bytes(share) - held, 0)
 
@@ -104,7 +104,7 @@ def _of_machine() -> int | None:
 
 
 def _of_cgroup(root: Path) -> int | None:
-    """What is left below the limit, of control groups version 2 or 1."""
+    """The free bytes below the limit of the control group, version 2 or 1; None without a limit."""
     for limit, used, stat, inactive in (
         ("memory.max", "memory.current", "memory.stat", "inactive_file"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
@@ -122,9 +122,9 @@ def _of_cgroup(root: Path) -> int | None:
 
 
 def peak_during(run: Callable[[], object]) -> int | None:
-    """By how many bytes the memory of this process rose at most while ``run`` was called; None where that is not told.
+    """Call ``run``, and measure the largest rise of this process's memory in bytes meanwhile; None if unknown.
 
-    The peak is that which Linux keeps for the process; other threads that take memory at the same time count too.
+    The peak is that which Linux records for the process, and includes allocations of other threads.
     """
     is_told, before = forget_peak(), _status("VmRSS")
     run()
@@ -133,7 +133,7 @@ def peak_during(run: Callable[[], object]) -> int | None:
 
 
 def forget_peak() -> bool:
-    """Let the peak of this process's memory be what it holds now; gives whether the system does that."""
+    """Reset the recorded peak of this process's memory to its current value; False if the system cannot."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -142,7 +142,7 @@ def forget_peak() -> bool:
 
 
 def peak_held() -> int | None:
-    """The most bytes that this process has held, since it began or its peak was last forgotten; None if unknown."""
+    """Get the peak memory of this process in bytes since its start or the last :func:`forget_peak`; None if unknown."""
     return _status("VmHWM")
 
 
@@ -155,7 +155,7 @@ def _status(name: str) -> int | None:
 
 
 def give_back_free_memory() -> None:
-    """Has the C library give memory that was freed back to the system, where it does so when asked (glibc)."""
+    """Return freed memory to the system, if the C library supports it (glibc)."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
         trim(0)

@@ -1,11 +1,11 @@
-"""Phrases that error messages share."""
+"""Formatting of values in messages."""
 
 from collections.abc import Collection
 from typing import Any
 
 
 def some(values: Collection[Any], n: int = 5) -> str:
-    """The first ``n`` values, and how many there are if there are more.
+    """Format the first ``n`` values, and the total number if there are more.
 
     Example:
         >>> some(["a", "b", "c"], n=2)
@@ -16,7 +16,7 @@ def some(values: Collection[Any], n: int = 5) -> str:
 
 
 def in_words(n_bytes: float) -> str:
-    """A size with three digits and its unit, in powers of 1000.
+    """Format a size in bytes with three digits and a unit, in powers of 1000.
 
     Example:
         >>> in_words(1_027_604_480), in_words(12)
@@ -30,7 +30,7 @@ def in_words(n_bytes: float) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Text in one line, in which nothing moves the cursor, changes colours or turns the direction of writing.
+    r"""Escape characters that break lines, move the cursor, change colours or change the text direction.
 
     Example:
         >>> printable("\x1b[31mred\n")

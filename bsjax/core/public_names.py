@@ -1,4 +1,4 @@
-"""Public names of a package that are imported on first use."""
+"""Lazy import of the public names of a package."""
 
 import ast
 from collections.abc import Callable, Iterable
@@ -9,17 +9,17 @@ from typing import Any
 def on_first_use(
     package: dict[str, Any], subpackages: Iterable[str] = ()
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """``__getattr__``, ``__dir__`` and ``__all__`` of a package whose public names are imported when they are used.
+    """Make ``__getattr__``, ``__dir__`` and ``__all__`` of a package that imports its public names on first use.
 
-    The names are those that the package imports where only type checkers look, in its ``if TYPE_CHECKING:``, as
-    ``from module import name as name``: they are listed once, for type checkers and for the interpreter.
+    The names are those that the package imports under ``if TYPE_CHECKING:``, as ``from module import name as name``.
+    So one list serves both type checkers and the interpreter.
 
     Args:
-        package: the package's ``globals()``.
-        subpackages: of the package that are imported likewise; they are no part of ``__all__``.
+        package: ``globals()`` of the package.
+        subpackages: subpackages that are also imported on first use; they are not in ``__all__``.
 
     Raises:
-        ImportError: the package's source is not there, as where it was installed as bytecode alone.
+        ImportError: the source of the package is missing, e.g. if only bytecode is installed.
 
     Example:
         >>> import bsjax.data
@@ -44,7 +44,7 @@ def on_first_use(
 
 
 def _listed(source: str | None, package: str) -> dict[str, str]:
-    """Name -> module, of the imports for type checkers."""
+    """Name -> module, from the imports for type checkers."""
     if source is None:
         raise ImportError(f"{package} was installed without its source, which lists its public names: install it again")
     blocks = [node for node in ast.parse(source).body if isinstance(node, ast.If)]

@@ -1,8 +1,8 @@
-"""Registries: identifiers to the callables that build models, benchmarks, metrics, and data.
+"""Registries, which map identifiers to factories of models, benchmarks, metrics and data.
 
-Listing a registry imports nothing. A target may be given as the string ``"package.module:attribute"``, which
-is imported only when somebody asks for it, so that listing models does not load the networks behind them.
-What plugins register is found without running them (see :mod:`bsjax.core.discovery`) and imported likewise.
+Listing a registry imports nothing. A factory may be given as a string ``"package.module:attribute"``, which is imported
+only when it is used, so that listing models does not load their networks. Registrations of plugins are found without
+running the plugins (see :mod:`bsjax.core.discovery`), which are also imported on first use.
 """
 
 import difflib
@@ -17,7 +17,7 @@ REGISTERS_FOR_OTHERS = True
 
 
 class UnknownIdentifier(KeyError):
-    """A ``KeyError`` whose text is the plain message (``str(KeyError("x"))`` would be ``"'x'"``).
+    """A ``KeyError`` with a plain message, without the quotes of ``str(KeyError("x"))``.
 
     Example:
         >>> str(UnknownIdentifier("unknown model 'a'"))
@@ -29,7 +29,7 @@ class UnknownIdentifier(KeyError):
 
 
 def nearest(name: object, known: Iterable[object], n: int = 3) -> list[str]:
-    """The up to ``n`` names among ``known`` that look most like ``name``, best first, ignoring case.
+    """Find up to ``n`` of the known names that are most similar to a name, best first, ignoring case.
 
     Example:
         >>> nearest("gabr-V1", ["pixels", "gabor-v1"])
@@ -43,10 +43,9 @@ class Registry(MutableMapping[str, Factory]):
     """A mapping from identifiers to factories, in order of registration.
 
     Args:
-        kind: what is registered, in the singular, for messages: "model", "benchmark", "metric".
-        listing: the command or call that lists the identifiers, for messages; ``bsjax list <kind>s`` if not
-            given.
-        plugins: the name by which plugins register with it, e.g. ``"model_registry"``; "" for one that has none.
+        kind: kind of entries, in the singular, for messages: "model", "benchmark", "metric".
+        listing: the command or call that lists the identifiers, for messages; by default ``bsjax list <kind>s``.
+        plugins: name under which plugins use the registry, e.g. ``"model_registry"``; "" if they cannot.
 
     Example:
         >>> registry = Registry("model")
@@ -79,19 +78,20 @@ class Registry(MutableMapping[str, Factory]):
         *,
         row: object = None,
     ) -> None:
-        """Register a factory with a line for listings. An identifier that is already there is replaced; a plugin
-        can only add: where it claims one that is taken, whoever asks for that one is told.
+        """Register a factory.
+
+        An existing identifier is replaced. Plugins cannot replace identifiers: if a plugin registers a taken one, its
+        use raises an error.
 
         Args:
-            identifier: the name it is found by.
-            factory: a callable that builds the thing, or ``"package.module:attribute"`` naming one.
-            summary: one line for listings; without it, the first line of the factory's docstring.
-            requires: the extras of bsjax that have to be installed, e.g. ``("flax",)``.
-            row: what the factory is called with first, for one that builds several things.
+            identifier: identifier of the entry.
+            factory: a callable that builds the object, or ``"package.module:attribute"`` naming one.
+            summary: one line for listings; by default the first line of the factory's docstring.
+            requires: the extras of bsjax that must be installed, e.g. ``("flax",)``.
+            row: first argument of the factory, for a factory that builds several objects.
 
         Raises:
-            ValueError: the identifier is not a non-empty string, or the factory is neither callable nor such
-                a string.
+            ValueError: the identifier is not a non-empty string, or the factory is neither callable nor a valid string.
         """
         self._entries.add(identifier, self._checked(identifier, factory, summary, requires, row))
 
@@ -103,10 +103,11 @@ class Registry(MutableMapping[str, Factory]):
         requires: Iterable[str] = (),
         form: str = "NAME@LAYERS",
     ) -> None:
-        """Register a factory for all identifiers that begin with ``source:``; it is called with the identifier.
+        """Register a factory for all identifiers that begin with ``source:``. It is called with the identifier.
 
-        Such identifiers are not listed, but their sources are. Their other characters are no pattern. ``form`` says
-        what follows the colon, in listings; ``summary``, ``requires`` and errors are those of :meth:`register`.
+        Listings contain the source, not its identifiers. Such identifiers are never treated as patterns. ``form``
+        describes the part after the colon in listings. ``summary``, ``requires`` and errors are as for
+        :meth:`register`.
 
         Example:
             >>> registry = Registry("model")
@@ -128,15 +129,15 @@ class Registry(MutableMapping[str, Factory]):
         summary: str = "",
         requires: Iterable[str] = (),
     ) -> None:
-        """Register a factory for all identifiers of a table; it is called with the identifier.
+        """Register a factory for all identifiers of a table. It is called with the identifier.
 
-        Such identifiers are not listed, and match no pattern. What anybody registers under one of them comes first.
-        ``summary``, ``requires`` and errors are those of :meth:`register`.
+        Such identifiers are not listed, and do not match patterns. Individually registered identifiers take precedence.
+        ``summary``, ``requires`` and errors are as for :meth:`register`.
 
         Args:
-            identifiers: gives those of the table, or ``"package.module:attribute"`` naming what does, which is
-                imported when an identifier is looked for that nobody has registered.
-            factory: as for :meth:`register`.
+            identifiers: a function that gives the identifiers, or ``"package.module:attribute"`` naming one, which is
+                imported when an unregistered identifier is looked up.
+            factory: see :meth:`register`.
 
         Example:
             >>> registry = Registry("model")
@@ -151,22 +152,21 @@ class Registry(MutableMapping[str, Factory]):
         self._tables.append((identifiers, self._checked("of a table", factory, summary, requires)))
 
     def sources(self) -> dict[str, str]:
-        """The sources, such as ``"timm:NAME@LAYERS"``, each with its line for listings."""
+        """List the sources, such as ``"timm:NAME@LAYERS"``, with their summaries."""
         return {f"{source}:{self._forms[source]}": _summary(entry) for source, entry in self._sources.items()}
 
     def is_of_source(self, identifier: object) -> bool:
-        """Whether it begins with the name of a source, or is one of a table, and is no identifier of its own."""
+        """Check whether an identifier belongs to a source or a table, and is not registered individually."""
         return identifier not in self._entries.all() and self._unlisted(identifier) is not None
 
     def match(self, pattern: str) -> list[str]:
-        """The identifiers that a glob (``*``, ``?``, ``[...]``, case-sensitive) selects, in order of
-        registration.
+        """Find the identifiers that match a glob (``*``, ``?``, ``[...]``, case-sensitive), in order of registration.
 
         Raises:
             UnknownIdentifier: nothing matches.
         """
         entries = self._entries.all()
-        if pattern in entries or self._unlisted(pattern) is not None:  # an identifier may itself hold brackets
+        if pattern in entries or self._unlisted(pattern) is not None:  # an identifier may itself contain brackets
             return [pattern]
         found = [identifier for identifier in entries if fnmatchcase(identifier, pattern)]
         if not found:
@@ -174,23 +174,23 @@ class Registry(MutableMapping[str, Factory]):
         return found
 
     def summary(self, identifier: str) -> str:
-        """The line for listings; empty where none was given and the target has not been imported."""
+        """Get the summary of an entry; "" if none was given and the factory has not been imported."""
         return _summary(self._entry(identifier))
 
     def requires(self, identifier: str) -> tuple[str, ...]:
-        """The extras of bsjax that the target needs, e.g. ``("torch",)``."""
+        """Get the extras of bsjax that an entry needs, e.g. ``("torch",)``."""
         return self._entry(identifier).requires
 
     def row(self, identifier: str) -> object:
-        """The row that it was registered with; None without one."""
+        """Get the row of an entry; None if it has none."""
         return self._entry(identifier).row
 
     def plugin_of(self, identifier: str) -> Plugin | None:
-        """The plugin that registers it; None for what comes with bsjax or was registered by running code."""
+        """Get the plugin that registers an identifier; None if bsjax or running code registers it."""
         return self._entry(identifier).plugin
 
     def is_bsjaxs(self, identifier: str) -> bool:
-        """Whether it comes with bsjax; not what a plugin or running code registers.
+        """Check whether an identifier is part of bsjax, and not registered by a plugin or by running code.
 
         Example:
             >>> from bsjax.models import model_registry
@@ -200,7 +200,7 @@ class Registry(MutableMapping[str, Factory]):
         return self._entry(identifier).by.startswith("bsjax.") or identifier not in self
 
     def notes(self) -> list[str]:
-        """What is wrong with plugins as far as it can be told without running them, one line each."""
+        """List problems of plugins that are known without running them, one line each."""
         return self._entries.notes()
 
     def __getitem__(self, identifier: str) -> Factory:
@@ -218,7 +218,7 @@ class Registry(MutableMapping[str, Factory]):
         self._entry(identifier)
         del self._entries.all()[identifier]
 
-    def __contains__(self, identifier: object) -> bool:  # the inherited one would import the target
+    def __contains__(self, identifier: object) -> bool:  # the inherited method would import the factory
         return identifier in self._entries.all()
 
     def __iter__(self) -> Iterator[str]:
@@ -230,7 +230,7 @@ class Registry(MutableMapping[str, Factory]):
     def __repr__(self) -> str:
         return f"<Registry of {len(self)} {self.kind}s: {', '.join(self)}>"
 
-    # The inherited comparison would import every target. A registry equals only itself.
+    # The inherited comparison would import every factory. A registry equals only itself.
     def __eq__(self, other: object) -> bool:
         return self is other
 
@@ -252,7 +252,7 @@ class Registry(MutableMapping[str, Factory]):
         return Entry(factory, summary, (requires,) if isinstance(requires, str) else tuple(requires), row)
 
     def _unlisted(self, identifier: object) -> Entry | None:
-        """The source whose name an identifier begins with, or the table that has it."""
+        """The entry of the source or table of an identifier; None if there is none."""
         if not isinstance(identifier, str):
             return None
         source, colon, _ = identifier.partition(":")

@@ -1,4 +1,4 @@
-"""A digest at the end of a file, over all that stands before it, for formats whose readers ignore what follows."""
+"""Files with a digest of their content at the end, for formats whose readers ignore trailing bytes."""
 
 import hashlib
 import re
@@ -11,7 +11,7 @@ _AT_ONCE = 1 << 20
 
 
 def seal(path: Path) -> None:
-    """Put the digest of a file's content at its end.
+    """Append the digest of a file's content to the file.
 
     Example:
         >>> import tempfile
@@ -30,19 +30,19 @@ def seal(path: Path) -> None:
 
 
 def sealed(content: bytes) -> bytes:
-    """The content with its digest at its end, for a file that is in memory."""
+    """Append the digest to content in memory."""
     return content + _SEAL.format(hashlib.sha256(content).hexdigest()).encode()
 
 
 def unseal(path: Path) -> None:
-    """Take the digest from the end of a file, if there is one, so that the file can be written to."""
+    """Remove the digest from the end of a file, if there is one, so that the file can be extended."""
     if _stated(path) is not None:
         with open(path, "rb+") as file:
             file.truncate(path.stat().st_size - _LENGTH)
 
 
 def is_as_sealed(path: Path) -> bool | None:
-    """Whether the content of a file has the digest that stands at its end; None if none stands there."""
+    """Check whether the content of a file matches the digest at its end; None if there is no digest."""
     stated = _stated(path)
     return None if stated is None else _digest(path, path.stat().st_size - _LENGTH) == stated
 
@@ -55,7 +55,7 @@ def _stated(path: Path) -> str | None:
 
 
 def _digest(path: Path, size: int) -> str:
-    """Digest of the first bytes of a file."""
+    """The digest of the first ``size`` bytes of a file."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while size > 0 and (block := file.read(min(size, _AT_ONCE))):

@@ -1,4 +1,4 @@
-"""Watchers of what is computed, and interrupts by Ctrl-C."""
+"""Progress watchers, and interruption by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ Item = TypeVar("Item")
 
 
 class Watcher:
-    """What is told of a run; this one says nothing."""
+    """A progress watcher, whose methods are called during a run; this base class does nothing."""
 
     def step(self, what: str, done: int, total: int) -> None:
-        """So many steps of something that takes its time are done, such as draws of a metric that is called again."""
+        """Called with the number of finished steps of a long computation, such as bootstrap draws."""
 
     def begun(self, job: Any) -> None:
-        """A job (:class:`bsjax.scoring.Job`) is begun, here or by a worker."""
+        """Called when a job (:class:`bsjax.scoring.Job`) begins, here or on a worker."""
 
     def images(self, progress: Any) -> None:
-        """A model has seen so many images (:class:`bsjax.activations.Progress`), in this process."""
+        """Called with the progress of an extraction (:class:`bsjax.activations.Progress`) in this process."""
 
     def came(self, outcome: Any) -> None:
-        """This came of a job (:class:`bsjax.scoring.Outcome`)."""
+        """Called with the outcome of a job (:class:`bsjax.scoring.Outcome`)."""
 
     def stopping(self) -> None:
-        """No further job is begun, and those that run are waited for."""
+        """Called when no further jobs will begin, and only running ones are awaited."""
 
 
 _watcher: ContextVar[Watcher | None] = ContextVar("bsjax watcher", default=None)
@@ -39,18 +39,18 @@ _NOBODY = Watcher()
 
 
 def watcher() -> Watcher:
-    """Who watches."""
+    """Get the current watcher."""
     return _watcher.get() or _NOBODY
 
 
 def is_watched() -> bool:
-    """Whether anybody does."""
+    """Check whether a watcher is set."""
     return _watcher.get() is not None
 
 
 @contextmanager
 def watched(by: Watcher) -> Iterator[None]:
-    """A block in which somebody is told what is scored.
+    """Set the watcher within a block.
 
     Example:
         >>> class Names(Watcher):
@@ -66,7 +66,7 @@ def watched(by: Watcher) -> Iterator[None]:
 
 
 def steps(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
-    """Items one after the other; the watcher is told how many are done.
+    """Iterate over items, and report the number of finished ones to the watcher.
 
     Example:
         >>> class Told(Watcher):
@@ -91,7 +91,7 @@ def steps(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
 
 @contextmanager
 def stage(what: str) -> Iterator[None]:
-    """A block that takes its time, in a single step."""
+    """Report a block to the watcher as a single step."""
     told = watcher()
     told.step(what, 0, 1)
     try:
@@ -102,11 +102,11 @@ def stage(what: str) -> Iterator[None]:
 
 @dataclass
 class Stop:
-    """What was asked for by Ctrl-C.
+    """The state of interruption by Ctrl-C.
 
     Attributes:
-        asked: once: nothing further is begun.
-        insisted: twice: what runs is left.
+        asked: pressed once: no further work begins.
+        insisted: pressed twice: running work is abandoned.
     """
 
     asked: bool = False
@@ -115,7 +115,7 @@ class Stop:
 
 @contextmanager
 def stopping() -> Iterator[Stop]:
-    """A block in which the first Ctrl-C asks, and the second interrupts, where this is the thread that gets it."""
+    """Handle Ctrl-C within a block: the first asks to stop, the second interrupts. Only works in the main thread."""
     stop, told = Stop(), watcher()
     if threading.current_thread() is not threading.main_thread():
         yield stop

@@ -1,4 +1,4 @@
-"""The leaderboard: a site of static files from a store of results."""
+"""The leaderboard: a static website built from a store of results."""
 
 from bsjax.leaderboard.site import Site, build
 

@@ -1,4 +1,4 @@
-"""The pages of benchmarks: what each does, its ceiling, whom to cite, and the scores of all models on it."""
+"""Benchmark pages: paradigm, ceiling, citation, and the scores of all models."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bsjax.leaderboard.records import Node, Records
 from bsjax.leaderboard.samples import Samples, samples
 
 _NO_SAMPLES = Samples([], "No images are shown: this bsjax does not know the benchmark's stimuli.")
-# What the store knows of a benchmark that is not registered here, in the order in which it is shown.
+# Facts in the store that are shown for a benchmark that is not registered, in this order.
 _STORED = ("about", "summary", "region", "modality", "species", "metric", "ceiling", "normalisation")
 
 
 def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
-    """A page for each benchmark. Its words need no scripts; the models' scores are those of the file of all pages."""
+    """Render a page for each benchmark. Its text needs no scripts; scores are read from the shared data file."""
     template = environment.get_template("benchmark.html.j2")
     of_leaves = records.origins.benchmarks
     for node in records.leaves:
@@ -40,7 +40,7 @@ def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
 
 
 def _known(node: Node) -> dict[str, Any]:
-    """What there is to say of a benchmark, and its publication; of one that cannot be built, what its row says."""
+    """The template values that describe a benchmark, from its code, its row or the store."""
     row = node.row
     if row is None:
         stored = [(name, str(node.facts[name])) for name in _STORED if node.facts.get(name)]
@@ -48,7 +48,7 @@ def _known(node: Node) -> dict[str, Any]:
         return {"paradigm": stored, "why": why, "bibtex": "", "samples": _NO_SAMPLES}
     about, why = [], ""
     if row.plugin:
-        # What it describes takes running its code, which may be anybody's.
+        # Its description would require running its code, which may be untrusted.
         why = "It is a plugin's, which is not run to build this page."
     else:
         about = list(benchmark_registry[node.identifier]().paradigm()._asdict().items())
@@ -61,7 +61,7 @@ def _known(node: Node) -> dict[str, Any]:
 
 
 def _merged(row: BenchmarkRow) -> list[tuple[str, str]]:
-    """Headings once each: several data sets are one line."""
+    """The description of a row with duplicate headings merged, e.g. for several data sets."""
     merged: dict[str, list[str]] = {}
     for heading, words in about_row(row):
         merged.setdefault(heading, []).append(words)
@@ -69,7 +69,7 @@ def _merged(row: BenchmarkRow) -> list[tuple[str, str]]:
 
 
 def _above(records: Records, node: Node) -> str:
-    """The averages that it goes into, from the whole down."""
+    """The averages that contain a benchmark, from the root down."""
     names: list[str] = []
     while node.parent >= 0:
         node = records.nodes[node.parent]
@@ -78,7 +78,7 @@ def _above(records: Records, node: Node) -> str:
 
 
 def _ceiling(records: Records, leaf: int) -> str:
-    """The ceiling with its error; where scores have different ones, as after another estimate, their range."""
+    """The ceiling with its error; the range of ceilings if they differ between scores."""
     values, errors = records.columns["ceiling"][leaf], records.columns["ceiling_error"][leaf]
     there = ~np.isnan(values)
     if not there.any():

@@ -1,4 +1,4 @@
-"""The page that compares models, and the file of their paired differences."""
+"""The page that compares models, and its data file of paired differences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bsjax.leaderboard.records import Records
 
 
 def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
-    """The page, which its script fills, and ``pairs.js``."""
+    """Render the page, which is filled by its script, and ``pairs.js``."""
     found = list(groups(records))
     yield "pairs.js", script("bsjaxPairs", {"level": LEVEL, "groups": [_plain(group) for group in found]})
     n_paired = len({group.leaf for group in found})

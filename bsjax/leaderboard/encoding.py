@@ -1,4 +1,4 @@
-"""Numbers and texts as a page holds them: columns as base64, JSON that no page takes for its own markup."""
+"""Encoding of numbers and text for web pages: columns as base64, and JSON that is safe in HTML."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 _MOST_SHOWN = 1e6
-# What ends a script, opens a tag or a comment, or ends a line for older readers of JavaScript. All other characters
-# that are not ASCII are written as their numbers, too.
+# Characters that can end a script, or open a tag or a comment. json.dumps escapes all non-ASCII characters, among them
+# those that end a line in older versions of JavaScript.
 _ESCAPED = {character: f"\\u{ord(character):04x}" for character in "<>&"}
 
 
 def column(values: np.ndarray) -> str:
-    """Numbers in base64: their bytes in C order, little-endian.
+    """Encode an array in base64: its bytes in C order, little-endian.
 
     Args:
-        values: of 64-bit floats, or whole numbers.
+        values: array of 64-bit floats or of integers.
 
     Example:
         >>> column(np.array([1.0, float("nan")])), column(np.array([1, 2], np.int8))
@@ -31,10 +31,10 @@ def column(values: np.ndarray) -> str:
 
 
 def json_in_page(value: Any) -> str:
-    """JSON that can stand in a ``<script>`` and in JavaScript, whatever its texts hold.
+    """Encode a value as JSON that is safe inside a ``<script>`` element and in JavaScript, for any text.
 
     Raises:
-        ValueError: NaN or an infinity is among its numbers.
+        ValueError: a number is NaN or infinite.
 
     Example:
         >>> json_in_page({"name": "</script>\u2028é"})
@@ -45,7 +45,7 @@ def json_in_page(value: Any) -> str:
 
 
 def script(name: str, value: Any) -> str:
-    """A script that sets a global to a value, for pages that cannot read files.
+    """Make a script that assigns a value to a global variable, for pages that cannot read files.
 
     Example:
         >>> script("bsjaxData", [1])
@@ -55,11 +55,11 @@ def script(name: str, value: Any) -> str:
 
 
 def shown(value: float | None, decimals: int = 3) -> str:
-    """A number as pages show it, by the rule of JavaScript's ``toFixed``: halves are rounded away from zero.
+    """Format a number as the pages do, like JavaScript's ``toFixed``: halves are rounded away from zero.
 
     Args:
-        value: the number; None and NaN are shown as nothing.
-        decimals: digits after the point. What is greater than a million is written in full.
+        value: the number; None and NaN give "".
+        decimals: number of decimals. Numbers from a million on are written in full.
 
     Example:
         >>> [shown(value) for value in (0.0625, -0.0001, 1, 2.5e30, float("nan"), None)]

@@ -1,4 +1,4 @@
-"""The page of scores over time, and the file of those that are not the last."""
+"""The page of scores over time, and its data file of earlier scores."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from bsjax.leaderboard.records import Records
 
 
 def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
-    """The page, which its script fills, and ``history.js``."""
+    """Render the page, which is filled by its script, and ``history.js``."""
     yield "history.js", script("bsjaxHistory", history(records))
     yield "history.html", environment.get_template("history.html.j2").render(here="history", charts=True)
 
 
 def history(records: Records) -> dict[str, Any]:
-    """When the scores of the site were begun, and the scores that were before them.
+    """Collect the start times of the shown scores, and all earlier scores.
 
     Returns:
-        ``started``, a column of ``(leaves, models)``, in seconds since 1970, 0 of what is not known; ``earlier``,
-        columns ``leaf``, ``model``, ``version`` (0 of what is not known), ``started``, ``score``, ``error``, with a row
-        for each score that the site has not; ``changes``, in words what changed from the score before, and ``change``,
-        of all scores of the site and all that were before them the number of these words.
+        ``started``: start times of the shown scores, ``(leaves, models)``, in seconds since 1970, 0 if unknown.
+        ``earlier``: columns ``leaf``, ``model``, ``version`` (0 if unknown), ``started``, ``score`` and ``error`` with
+        a row for each earlier score. ``changes``: distinct descriptions of what changed from the previous score.
+        ``change``: the index of its description for each shown score and then each earlier score.
     """
     shown = set(records.texts["key"][records.columns["state"] == 1])
-    found: Any = records.history  # pandas' stubs take columns of text for arrays
+    found: Any = records.history  # pandas' stubs have the wrong type for columns of text
     found = found[(found["state"] == "scored") & ~found["key"].isin(list(shown))]
     leaf = pd.Index([node.identifier for node in records.leaves]).get_indexer(pd.Index(found["benchmark"]))
     model = pd.Index([model.identifier for model in records.models]).get_indexer(pd.Index(found["model"]))
@@ -51,7 +51,7 @@ def history(records: Records) -> dict[str, Any]:
 
 
 def _seconds(moments: np.ndarray) -> np.ndarray:
-    """Times of ISO 8601 in UTC, in seconds since 1970, 0 of ""."""
+    """Convert ISO 8601 times in UTC to seconds since 1970; "" gives 0."""
     there = np.array([text.partition("+")[0] or "1970-01-01" for text in moments], "datetime64[us]")
     return there.astype(np.int64) / 1e6
 

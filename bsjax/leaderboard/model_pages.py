@@ -1,4 +1,4 @@
-"""The pages of models: scores against ceilings, the layers that were recorded, and where the scores come from."""
+"""Model pages: scores with ceilings, the recorded layers, and the provenance of the scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bsjax.leaderboard.origins import Origins
 from bsjax.leaderboard.records import STATES, Model, Node, Records
 from bsjax.models import model_registry
 
-# More names than these are not listed on a page.
+# Largest number of layer names that a page lists.
 _MOST_LAYERS = 12
 _CELLS = ("score", "low", "high", "error", "raw", "ceiling", "ceiling_error")
 _HEADINGS = {
@@ -27,9 +27,9 @@ _FIRST = (*_HEADINGS, "bsjax")
 
 
 def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
-    """A page for each model, whose table needs no scripts, and the file that makes links of the names in it."""
+    """Render a page for each model, whose table needs no scripts, and the file that adds links to the table."""
     template = environment.get_template("model.html.j2")
-    # Thousands of pages have hundreds of rows each: the addresses are there once.
+    # The addresses are in a shared file, since there are thousands of pages with hundreds of rows each.
     yield "pages.js", script("bsjaxPages", [[node.identifier, node.slug] for node in records.leaves])
     origins_of, profiles_of = records.origins.models, records.origins.profiles
     for number, model in enumerate(records.models):
@@ -51,7 +51,7 @@ def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
 
 
 def _row(records: Records, at: int, node: Node, number: int) -> tuple[str, str, list[str], str]:
-    """Of a node of the tree its kind, its name, the texts of its cells, and why it has no score, or not all."""
+    """The kind, name and cells of a node, and why its score is missing or incomplete."""
     if node.is_leaf:
         return _row_of_leaf(records, node, number)
     of = {name: column[at, number] for name, column in records.averages.items()}
@@ -74,14 +74,14 @@ def _row_of_leaf(records: Records, node: Node, number: int) -> tuple[str, str, l
 
 
 def _within(low: float, high: float, error: float) -> str:
-    """The interval of 95 %, or else the error."""
+    """The 95 % interval, or the error if there is none."""
     if not np.isnan(low):
         return f"{shown(low)} to {shown(high)}"
     return "" if np.isnan(error) else f"±{shown(error)}"
 
 
 def _layers(model: Model, origins: Origins) -> list[dict[str, Any]]:
-    """A row for each region: what the model is committed to, and what scores say was recorded."""
+    """For each region, the layers that the model is committed to and those that were recorded."""
     given = model.facts.get("region_layer_map")
     committed = {region: _as_names(names) for region, names in given.items()} if isinstance(given, Mapping) else {}
     rows = []
@@ -107,7 +107,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def _facts(model: Model) -> list[tuple[str, str]]:
-    """What else the store knows of a model."""
+    """Further facts about a model in the store."""
     known = {name: value for name, value in model.facts.items() if name != "region_layer_map"}
     words = [(name.replace("_", " "), _in_words(value)) for name, value in known.items()]
     return [("family", model.family), *words] if model.family and "family" not in known else words
@@ -120,7 +120,7 @@ def _in_words(value: Any) -> str:
 
 
 def provenance_rows(origins: Origins, without: str = "") -> list[tuple[str, str]]:
-    """Headings, and what the scores were made from, without one of the facts."""
+    """Format the provenance of scores as (heading, text), optionally without one of the facts."""
     rows = []
     for name in sorted(
         origins.facts, key=lambda name: (name not in _FIRST, _FIRST.index(name) if name in _FIRST else 0)
@@ -143,7 +143,7 @@ def _is_all(counted: Mapping[str, int], origins: Origins) -> bool:
 
 
 def _loading(model: Model, records: Records, number: int) -> dict[str, str] | None:
-    """How the model is loaded, scored and looked up; None where bsjax does not know the name."""
+    """Code to load, score and look up the model; None if it is not registered in bsjax."""
     name = model.identifier
     if name not in model_registry and not model_registry.is_of_source(name):
         return None

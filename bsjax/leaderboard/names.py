@@ -1,4 +1,4 @@
-"""Names of files for models and benchmarks, whose own names may hold anything."""
+"""File names for models and benchmarks, whose identifiers may contain any character."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _DIGITS = 16
 
 
 def slug(identifier: str) -> str:
-    """The name of the file of a model or a benchmark, without its ending.
+    """Make the file name of a model or a benchmark, without suffix.
 
-    It has small letters, digits, and ``-._`` alone, and ends in a digest of the identifier, so that two names are two
-    files also where upper and lower case are the same; it is no path, and no name that a system keeps for itself.
+    It consists of lower-case letters, digits, and ``-._``, and ends in a digest of the identifier, so that identifiers
+    that differ only in case have different files. It is never a path or a reserved name.
 
     Example:
         >>> slug("MajajHong2015.IT-pls")
@@ -22,7 +22,7 @@ def slug(identifier: str) -> str:
         >>> slug("../../x").rpartition("-")[0], slug("🧠").rpartition("-")[0]
         ('x', 'name')
     """
-    # Half a pair of surrogates has no bytes in UTF-8.
+    # Lone surrogates cannot be encoded in UTF-8.
     digest = hashlib.sha256(identifier.encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
     plain = unicodedata.normalize("NFKD", identifier).encode("ascii", "ignore").decode().lower()
     readable = re.sub("[^a-z0-9._]+", "-", plain)[:_MOST_READABLE].strip("-._")

@@ -1,4 +1,4 @@
-"""Origins of scores: what those of a model were made from, counted."""
+"""Summaries of the provenance of scores, by model and by benchmark."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from bsjax.results.reading import read_documents
 if TYPE_CHECKING:
     from bsjax.results import ResultStore
 
-# Where a fact is looked for: what a score does not say of itself, its parts do, which were computed with it.
+# Parts of a score that are searched for a fact that the score itself does not state.
 _PARTS = ("unceiled", "ceiling")
 
 
 @dataclass
 class Origins:
-    """What several scores of one model were made from.
+    """The provenance of several scores.
 
     Attributes:
-        layers: region or task -> the layers that were recorded -> number of scores.
-        facts: what is said, such as "dtype" or "jax" -> each of its values -> number of scores.
-        started: when the first and the last were begun; None where none says so.
-        seconds: that all took.
+        layers: region or task -> recorded layers -> number of scores.
+        facts: fact such as "dtype" or "jax" -> value -> number of scores.
+        started: start times of the first and the last score; None if unknown.
+        seconds: total computing time.
         n: number of scores.
     """
 
@@ -42,7 +42,7 @@ class Origins:
     n: int = 0
 
     def add(self, said: Mapping[str, Any]) -> None:
-        """Count one more score, as :func:`bsjax.results.reading.read_documents` gives it."""
+        """Add a score, in the format of :func:`bsjax.results.reading.read_documents`."""
         made = said["provenance"]
         self.n += 1
         for region, layers in layers_of(said).items():
@@ -61,14 +61,14 @@ class Origins:
 
 
 def _count(counters: dict[str, Counter[Any]], name: str, value: Any) -> None:
-    # Of hundreds of thousands of scores, a counter that is made for nothing each time takes as long as all the rest.
+    # Not setdefault: with hundreds of thousands of scores, creating unused counters doubles the time.
     if name not in counters:
         counters[name] = Counter()
     counters[name][value] += 1
 
 
 def layers_of(said: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Region or task -> the layers that were recorded for a score.
+    """Get the recorded layers of a score: region or task -> layers.
 
     Example:
         >>> layers_of({"provenance": {"layers": {"IT": ["layer4"]}}}), layers_of({"provenance": {}})
@@ -79,7 +79,7 @@ def layers_of(said: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def _scored_again(history: pd.DataFrame) -> dict[str, dict[str, list[str]]]:
-    """Model -> benchmark -> the keys of its scores, the earlier first, where there are several."""
+    """Model -> benchmark -> keys of its scores, the earliest first, for pairs with several scores."""
     scored = history.loc[history["state"] == "scored", ["model", "benchmark", "key", "started"]]
     scored = scored[scored.duplicated(["model", "benchmark"], keep=False)].sort_values("started", kind="stable")
     found: dict[str, dict[str, list[str]]] = {}
@@ -89,16 +89,16 @@ def _scored_again(history: pd.DataFrame) -> dict[str, dict[str, list[str]]]:
 
 
 Profile = tuple[str, list[dict[str, Any]]]
-"""A benchmark, and the scores on it from one set of layers and another."""
+"""A benchmark, and the scores of a model on it from different sets of layers."""
 
 
 class AllOrigins(NamedTuple):
-    """What all scores were made from.
+    """The provenance of all scores.
 
     Attributes:
-        models, benchmarks: of the scores of each model, and of each benchmark.
-        profiles: by model, where several layers have been recorded.
-        changes: key of a score -> why it may differ from the score of the same pair before it, in words.
+        models, benchmarks: provenance of the scores of each model and of each benchmark.
+        profiles: model -> profiles, for benchmarks where several sets of layers have been recorded.
+        changes: key of a score -> what changed since the previous score of the same pair, in words.
     """
 
     models: list[Origins]
@@ -108,11 +108,11 @@ class AllOrigins(NamedTuple):
 
 
 def read_origins(store: ResultStore, keys: np.ndarray, history: pd.DataFrame) -> AllOrigins:
-    """What scores were made from.
+    """Read the provenance of scores.
 
     Args:
-        store: of the scores.
-        keys: of the scores, ``(benchmarks, models)``; "" where there is none.
+        store: the store of results.
+        keys: keys of the scores, ``(benchmarks, models)``; "" if there is none.
         history: all scores over time.
     """
     places = {keys[leaf, number]: (leaf, number) for leaf, number in np.argwhere(keys != "").tolist()}
@@ -142,7 +142,7 @@ def read_origins(store: ResultStore, keys: np.ndarray, history: pd.DataFrame) ->
 
 
 def _made_of(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides a score, by what a reader calls it."""
+    """Everything that determines a score, by its name for readers."""
     made = said["provenance"]
     return {
         "the model": made.get("model_digest"),
@@ -158,7 +158,7 @@ def _made_of(said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _changed(before: Mapping[str, Any], later: Mapping[str, Any]) -> str:
-    """What two scores of a pair were made from differently, in words; packages count where nothing else differs."""
+    """The differences in provenance of two scores, in words; packages are named only if nothing else differs."""
     differ = [name for name in later if later[name] != before.get(name) and later[name]]
     own = [name for name in differ if "{}" not in name]
     packages = [f"{name.format(before.get(name) or '?')} to {later[name]}" for name in differ if "{}" in name]
@@ -166,7 +166,7 @@ def _changed(before: Mapping[str, Any], later: Mapping[str, Any]) -> str:
 
 
 def _points(keys: list[str], recorded: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The last score from each set of layers; none if there is but one set."""
+    """The latest score from each set of layers; empty if there is only one set."""
     by_layers = {}
     for key in keys:
         layers, value, error = recorded[key]
@@ -180,12 +180,12 @@ def _points(keys: list[str], recorded: Mapping[str, Any]) -> list[dict[str, Any]
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """An order in which layer2 comes before layer10."""
+    """A sort key by which layer2 comes before layer10."""
     return [(int(part) if part.isdecimal() else -1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _computed_by(part: Mapping[str, Any] | None) -> str:
-    """The metric of a score, or of its ceiling, in words, with its settings."""
+    """The metric of a score or ceiling with its settings, in words."""
     if part is None:
         return ""
     names = ("metric", "settings", "seeds")

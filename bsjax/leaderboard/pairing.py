@@ -1,4 +1,4 @@
-"""Paired differences between models on one benchmark, worked out beforehand for a page, which has no raw values."""
+"""Paired differences between models on a benchmark, precomputed for a page that has no unaggregated values."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from bsjax.leaderboard.records import Records
 
 LEVEL = 0.95
-"""Of the intervals."""
+"""Confidence level of the intervals."""
 
-# Raw values take far longer to read than scores: so many scores are read at most, and so many of one benchmark, as each
-# has a difference with each.
+# Limits on the number of scores that are read, in all and per benchmark: unaggregated values take long to read, and the
+# number of pairs grows with the square of the number of models.
 _MOST_READ, _MOST_OF_ONE = 3000, 64
 _UNITS = {"subject": "subject", "neuroid": "neuroid_id"}
 
@@ -29,13 +29,13 @@ class Group:
     """Scores on one benchmark that are paired with each other.
 
     Attributes:
-        leaf: the number of the benchmark.
-        models: the numbers of the models.
-        words: what is compared and by what, e.g. "scores, 1000 bootstrap draws".
-        over: what is generalised over, e.g. "stimuli".
-        of_scores: whether the differences are those of the scores; else of means of what they are aggregates of.
-        values: what is compared, ``(models,)``.
-        low, high: the ends of the intervals of differences, first less second, of all pairs of models in the order of
+        leaf: index of the benchmark.
+        models: indices of the models.
+        words: what is compared and how, e.g. "scores, 1000 bootstrap draws".
+        over: the population that is generalised to, e.g. "stimuli".
+        of_scores: whether the scores are compared, rather than means of their unaggregated values.
+        values: the compared values, ``(models,)``.
+        low, high: ends of the intervals of the differences, first minus second, of all pairs of models in the order of
             ``numpy.triu_indices``.
     """
 
@@ -50,7 +50,7 @@ class Group:
 
 
 def most_of_one(n_leaves: int) -> int:
-    """Of how many models on each benchmark differences are paired, those with the highest scores.
+    """Compute the number of best models per benchmark whose differences are computed.
 
     Example:
         >>> most_of_one(3), most_of_one(300), most_of_one(100_000)
@@ -60,9 +60,9 @@ def most_of_one(n_leaves: int) -> int:
 
 
 def groups(records: Records) -> Iterator[Group]:
-    """The groups of all benchmarks, of their best models, see :func:`most_of_one`.
+    """Compute the groups of all benchmarks, for their best models (:func:`most_of_one`).
 
-    Scores are paired by their values in the same draws, where all have these, else by those of the same subjects or
+    Scores are paired by their values in the same draws if all have these, else by the values of the same subjects or
     neuroids.
 
     Raises:
@@ -74,7 +74,7 @@ def groups(records: Records) -> Iterator[Group]:
         scores = records.columns["score"][node.leaf]
         best = [number for number in np.argsort(-scores, kind="stable")[:most].tolist() if not np.isnan(scores[number])]
         keys = {records.texts["key"][node.leaf, number]: number for number in best}
-        # Most stores have few raw values: a look at what is there spares reading all the other scores.
+        # Most stores have few unaggregated values; a check for them avoids reading all other scores.
         kept = having_values(records.store, keys) if len(keys) > 1 else []
         if len(kept) < 2:
             continue
@@ -86,7 +86,7 @@ def groups(records: Records) -> Iterator[Group]:
 
 
 def _alike(scores: Mapping[int, Score]) -> list[dict[int, Score]]:
-    """Scores that may be paired with each other: of one plan of draws, or of the same units."""
+    """Groups of scores that can be paired, as they share a plan of draws or the same units."""
     found: dict[Any, dict[int, Score]] = {}
     for number in sorted(scores):
         score = scores[number]
@@ -111,7 +111,7 @@ def _basis(score: Score) -> Any:
 
 
 def _group(leaf: int, members: Mapping[int, Score]) -> Group | None:
-    """The differences between scores; None where they have too little in common."""
+    """The differences between scores; None if they cannot be paired."""
     try:
         found = paired({str(number): score for number, score in members.items()})
         first, second = np.triu_indices(len(members), 1)

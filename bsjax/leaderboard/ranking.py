@@ -1,4 +1,4 @@
-"""Intervals of ranks by rules that a page can repeat, digit for digit."""
+"""Intervals of ranks, computed such that a page's script can reproduce them exactly."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from scipy import special
 from bsjax.results.ranks import ranks
 
 _DRAWS = 10_000
-# Numbers are whole multiples of a power of two, so that sums over benchmarks are exact in any order.
+# Numbers are rounded to multiples of a power of two, so that sums over benchmarks are exact in any order.
 _BITS = 40
 
 
 def ranks_over_benchmarks(
     scores: np.ndarray, weights: np.ndarray, averages: np.ndarray, level: float = 0.95, draws: int = _DRAWS
 ) -> np.ndarray:
-    """The best and the worst rank of each model by an average, over the choice of benchmarks.
+    """Bootstrap the rank of each model by an average score, over benchmarks.
 
-    Benchmarks are drawn with replacement, as many as there are and the same ones for all models. Each draw has the
-    average of every model and ranks all of them, so that what is hard for all models moves no rank. A model is tied
-    with the one above it if it is not behind it in more than ``(1 - level) / 2`` of the draws.
+    Benchmarks are drawn with replacement, as many as there are and the same for all models. In each draw all models are
+    ranked by their averages, so benchmarks that are hard for all models do not affect the ranks. A model is tied with
+    the one above it if it is not behind it in more than ``(1 - level) / 2`` of the draws.
 
     Args:
-        scores: of each benchmark and model, ``(benchmarks, models)``; where there is none, any finite number.
-        weights: what each benchmark weighs in the average of each model, likewise; 0 where it does not count.
-        averages: of each model; one that is NaN has no rank.
-        level: of the intervals.
-        draws: how many; they are the same in each call, by a count that is mixed as MurmurHash3 mixes it.
+        scores: score of each benchmark and model, ``(benchmarks, models)``; any finite number if there is none.
+        weights: weight of each benchmark in the average of each model, ``(benchmarks, models)``; 0 if it does not
+            count.
+        averages: average of each model, ``(models,)``; a model with NaN has no rank.
+        level: confidence level of the intervals.
+        draws: number of draws. They are the same in each call, from a counter hashed as in MurmurHash3.
 
     Returns:
-        ``(models, 3)``: best rank, worst rank, and 1 where a model is tied with the one above; 0 where there is none.
+        ``(models, 3)``: best rank, worst rank, and 1 if the model is tied with the one above; 0 without a rank.
 
     Example:
         >>> scores = np.array([[0.9, 0.2, 0.1], [0.8, 0.3, 0.2], [0.9, 0.2, 0.3], [0.7, 0.4, 0.2]])
@@ -59,28 +60,28 @@ def ranks_over_benchmarks(
 
 
 def _mixed(number: np.ndarray) -> np.ndarray:
-    """Whole numbers of 32 bits from others, by the last steps of MurmurHash3."""
+    """Hash 32-bit integers by the final mixing steps of MurmurHash3."""
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
         number = (number ^ (number >> np.uint32(shift))) * np.uint32(factor)
     return number ^ (number >> np.uint32(16))
 
 
 def rank_bounds(scores: np.ndarray, errors: np.ndarray, states: list[str], level: float = 0.95) -> np.ndarray:
-    """The best and the worst rank of each model on one benchmark that its errors leave open.
+    """Compute the best and worst rank of each model on one benchmark that its errors allow.
 
-    A model is surely ahead of another if the difference of their scores is greater than that of ``level`` of a normal
-    distribution whose standard deviation is the error of the difference, errors being independent. Its best rank is one
-    more than there are models surely ahead of it, its worst the number of models less those that are surely behind.
-    Where errors go up and down together, models are told apart better than this says: the bounds are rather too wide.
+    A model is surely ahead of another if the difference of their scores exceeds the two-sided ``level`` quantile of a
+    normal distribution, whose standard deviation is the error of the difference of independent scores. The best rank of
+    a model is one plus the number of models surely ahead of it. Its worst rank is the number of models minus those
+    surely behind it. If errors are positively correlated, the bounds are too wide.
 
     Args:
-        scores: one for each model, NaN of those without.
-        errors: likewise; one that is NaN is not known, and counts as 0.
-        states: in the words of :func:`~bsjax.results.aggregation.aggregate`; what is "missing" has no rank.
-        level: of certainty for each pair.
+        scores: score of each model, ``(models,)``; NaN if there is none.
+        errors: error of each score, ``(models,)``; NaN is unknown and counts as 0.
+        states: state of each model, as in :func:`~bsjax.results.aggregation.aggregate`; "missing" has no rank.
+        level: confidence level for each pair.
 
     Returns:
-        ``(models, 3)``: rank, best and worst; 0 where there is none. Models without a score that were tried share the
+        ``(models, 3)``: rank, best and worst rank; 0 without a rank. Models that were tried and have no score share the
         last rank.
 
     Example:

@@ -1,4 +1,4 @@
-"""Records of a store of results that the site shows: models, the tree of benchmarks, and columns of numbers."""
+"""The content of the site, read from a store: models, the tree of benchmarks, and columns of numbers."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from bsjax.results import ResultStore
 
 STATES = ("missing", "scored", "undefined", "failed", "not applicable")
-"""What a cell is, by its number in the column ``state``. What is not applicable has not been tried, as what is missing:
-the model is known to have no layer for the region of the benchmark."""
+"""States of a cell; the column ``state`` contains their indices. A cell is not applicable if it is missing and the
+model is known to have no layer for the region of the benchmark."""
 
 _MISSING, _SCORED, _UNDEFINED, _FAILED, _NOT_APPLICABLE = range(len(STATES))
 _NUMBERS = ("score", "error", "low", "high", "raw", "raw_error", "ceiling", "ceiling_error")
 _TEXTS = ("started", "key", "interval")
 _CODES = {"scored": _SCORED, "undefined": _UNDEFINED, "resolved": _UNDEFINED, "failed": _FAILED}
-# Facts of a benchmark that the store keeps, and a row has under the same names.
+# Facts of a benchmark that have the same names in the store and in a row.
 _FACTS = ("region", "modality", "species", "kind", "about", "summary", "metric", "normalisation", "ceiling")
 
 
@@ -42,12 +42,11 @@ class Model:
     """A model.
 
     Attributes:
-        identifier: its name.
-        slug: name of its file, without the ending.
-        digest: of weights and code, of its last score; "" where it is not known.
-        facts: what the store knows beside: ``visual_degrees``, ``region_layer_map``, and what else was given to it.
-        family: what it is one of: the fact of this name, or the source that it comes from, such as "torchvision"; ""
-            where neither is known.
+        identifier: identifier of the model.
+        slug: name of its file, without suffix.
+        digest: digest of its weights and code, from its latest score; "" if unknown.
+        facts: further facts in the store: ``visual_degrees``, ``region_layer_map``, and others.
+        family: the fact of this name, else the source of the model, such as "torchvision"; "" if neither is known.
     """
 
     identifier: str
@@ -59,21 +58,21 @@ class Model:
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the tree: a benchmark, or an average.
+    """A node of the tree: a benchmark or an average.
 
     Attributes:
-        identifier: its name.
-        slug: name of its file, without the ending; "" of an average, which has none.
-        label: its name without what the node above says already.
-        parent: the number of the node above; -1 of a root.
-        depth: how many nodes are above it.
-        leaf: its row in the columns; -1 of an average.
-        engineering: whether it is under a root of engineering benchmarks, which the website treats in another way.
-        version: the version that is shown; None of an average, and where only failures are known.
-        family: the publication or the package that it is of, by its name, such as "MajajHong2015".
-        public: whether all its data are public; None where that is not known.
-        facts: ``region``, ``modality``, ``species`` and others that its row or the store knows.
-        row: what is known of it before it is built; None where it is not registered here.
+        identifier: identifier of the benchmark or average.
+        slug: name of its file, without suffix; "" for an average.
+        label: its identifier without the prefix that its parent has.
+        parent: index of the parent; -1 for a root.
+        depth: number of ancestors.
+        leaf: its row in the columns; -1 for an average.
+        engineering: whether its root is that of engineering benchmarks, which the website averages differently.
+        version: the version shown; None for an average, and if there are only failures.
+        family: publication or package, taken from its name, such as "MajajHong2015".
+        public: whether all its data are public; None if unknown.
+        facts: ``region``, ``modality``, ``species`` and others, from its row or the store.
+        row: its row; None if it is not registered.
     """
 
     identifier: str
@@ -97,24 +96,24 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """What the site shows.
+    """The content of the site.
 
     Attributes:
-        title: of the site.
-        how: how averages treat what is missing, as :func:`~bsjax.results.aggregation.aggregate` has it.
-        built: when it was read, ISO 8601 in UTC.
-        models: in the order of their names.
-        nodes: the tree, depth first.
+        title: title of the site.
+        how: treatment of missing scores in averages, see :func:`~bsjax.results.aggregation.aggregate`.
+        built: when the store was read, ISO 8601 in UTC.
+        models: the models, sorted by name.
+        nodes: the nodes of the tree, depth first.
         leaves: the nodes that are benchmarks, in the order of the rows of the columns.
         columns: ``score``, ``error``, ``low``, ``high``, ``raw``, ``raw_error``, ``ceiling``, ``ceiling_error``,
-            ``state`` (number in :data:`STATES`) and ``version``, ``(leaves, models)``; NaN is what is not known.
-        texts: ``reason``, ``started``, ``key``, ``interval``, likewise; "" is what is not known.
-        averages: ``score``, ``error``, ``state`` (a number), ``n_there``, ``n_leaves``, ``n_failed``, of all nodes,
-            ``(nodes, models)``.
-        history: all scores and failures over time, as ``ResultStore.frame(latest=False)`` has them.
-        tree: that of ``nodes``.
-        store: where single scores can be read in full, by their keys.
-        notes: what is in the store and cannot be shown, in words.
+            ``state`` (index into :data:`STATES`) and ``version``, ``(leaves, models)``; NaN if unknown.
+        texts: ``reason``, ``started``, ``key``, ``interval``, ``(leaves, models)``; "" if unknown.
+        averages: ``score``, ``error``, ``state`` (index into :data:`STATES`), ``n_there``, ``n_leaves``, ``n_failed``
+            of all nodes, ``(nodes, models)``.
+        history: all scores and failures over time, as from ``ResultStore.frame(latest=False)``.
+        tree: the tree of benchmarks.
+        store: the store, from which complete scores can be read by their keys.
+        notes: descriptions of what the store contains and the site cannot show.
     """
 
     title: str
@@ -133,7 +132,7 @@ class Records:
 
     @cached_property
     def origins(self) -> AllOrigins:
-        """What the scores were made from, see :func:`read_origins`: read once for all pages."""
+        """The provenance of the scores (:func:`read_origins`), read once for all pages."""
         return read_origins(self.store, self.texts["key"], self.history)
 
 
@@ -146,17 +145,17 @@ def records(
     how: How = "available",
     title: str = "",
 ) -> Records:
-    """Read what the site shows.
+    """Read the content of the site from a store.
 
     Args:
         store: the store.
-        models, benchmarks: identifiers or globs; all if not given.
-        exclude: models and benchmarks that are not shown, likewise.
-        how: how averages treat what is missing.
-        title: of the site.
+        models, benchmarks: identifiers or globs; by default all.
+        exclude: identifiers or globs of models and benchmarks to leave out.
+        how: treatment of missing scores in averages.
+        title: title of the site.
 
     Raises:
-        ValueError: nothing in the store is so named, or only averages of other benchmarks are.
+        ValueError: nothing in the store matches, or only averages of other benchmarks do.
         OSError, ConnectionError, TimeoutError: the store cannot be read.
 
     Example:
@@ -180,7 +179,7 @@ def records(
     nodes = _nodes(tree, last, _facts(store, tables.benchmarks, "version"))
     leaves = [node for node in nodes if node.is_leaf]
     of_models = _facts(store, tables.models, "digest")
-    # The digest of the last score that says one.
+    # The digest of the latest score that has one.
     digests = _pairs(last.sort_values("model_digest", key=lambda of: of != "", kind="stable"), "model", "model_digest")
     shown = [_model(name, digests[name], of_models) for name in named]
     columns, texts = _columns(last, shown, leaves)
@@ -214,8 +213,8 @@ def _without(found: Any, patterns: Iterable[str]) -> Any:
 
 
 def _tree(found: pd.DataFrame) -> tuple[Tree, list[str]]:
-    """The tree of what there are scores or failures of, and what cannot be in it."""
-    # The last parent that is said.
+    """The tree of benchmarks with scores or failures, and notes on those that cannot be in it."""
+    # The latest parent that is stated.
     parents = _pairs(found.sort_values("parent", key=lambda of: of != "", kind="stable"), "benchmark", "parent")
     tree = benchmark_tree(parents)
     leaves = set(tree.leaves())
@@ -228,13 +227,13 @@ def _tree(found: pd.DataFrame) -> tuple[Tree, list[str]]:
 
 
 def _pairs(found: pd.DataFrame, one: str, other: str) -> dict[str, str]:
-    """What stands in one column -> what stands beside it last; there are few of both in many rows."""
+    """Value of one column -> latest value of another; duplicates are dropped first, as rows are many."""
     few = found.drop_duplicates([one, other], keep="last")
     return dict(zip(few[one], few[other], strict=True))
 
 
 def _usable(last: pd.DataFrame) -> pd.DataFrame:
-    """The last scores, without numbers that cannot be averaged or drawn: a plugin may give any."""
+    """The latest scores without invalid numbers, such as infinite scores or negative errors from plugins."""
     infinite = np.isinf(last["score"].to_numpy(float))
     last.loc[infinite, "state"] = "undefined"
     last.loc[infinite, "reason"] = "its score is infinite"
@@ -248,7 +247,7 @@ def _usable(last: pd.DataFrame) -> pd.DataFrame:
 
 
 def _facts(store: ResultStore, table: Any, other: str) -> dict[tuple[str, Any], dict[str, Any]]:
-    """Name, and digest or version -> what the store knows of it."""
+    """(Name, digest or version) -> facts in the store."""
     with store.reading() as connection:
         rows = connection.execute(select(table.c.identifier, table.c[other], table.c.facts).order_by(table.c.id)).all()
     return {(name, which): facts for name, which, facts in rows}
@@ -297,13 +296,13 @@ def _nodes(tree: Tree, last: pd.DataFrame, known: Mapping[tuple[str, Any], dict[
 
 
 def _greatest_versions(last: pd.DataFrame) -> dict[str, int]:
-    """Benchmark -> the greatest version that there is a score of; failures have none."""
+    """Benchmark -> highest version that has a score; failures have no version."""
     known = last.loc[last["version"].notna(), ["benchmark", "version"]].drop_duplicates().sort_values("version")
     return {name: int(version) for name, version in zip(known["benchmark"], known["version"], strict=True)}
 
 
 def _label(name: str, above: str) -> str:
-    """A name without the beginning that the node above has already, if more than the end of a word is left."""
+    """A name without the prefix of its parent, if the rest begins with a separator."""
     rest = name.removeprefix(above) if above else name
     return rest[1:] if rest != name and rest[:1] in (".", "-", "_") and len(rest) > 1 else name
 
@@ -350,7 +349,7 @@ def _columns(
 def _leave_out_earlier_versions(
     columns: dict[str, np.ndarray], texts: dict[str, np.ndarray], state: np.ndarray, leaves: list[Node]
 ) -> None:
-    """Scores of a version that is not the greatest do not count, as in :func:`aggregate`; the reason says so."""
+    """Treat scores of earlier versions as missing, as in :func:`aggregate`, and state the reason."""
     shown = np.array([np.nan if node.version is None else node.version for node in leaves])
     earlier = columns["version"] < shown[:, None]
     for leaf, model in zip(*np.nonzero(earlier), strict=True):

@@ -1,4 +1,4 @@
-"""Sample stimuli of benchmarks, as images that stand in a page."""
+"""Sample stimuli of benchmarks, as images embedded in a page."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from bsjax.benchmarks import BenchmarkRow
 
 _MOST = 6
-# Of the gratings, which are small, the middle of the field: half of it, and of that every third pixel.
+# The middle half of the visual field, at every third pixel, since the gratings are small.
 _MIDDLE = slice(168, 504, 3)
 _PROCEDURAL, _PIXELS, _SEED = "bsjax.benchmarks.families.simulated.", 96, 0
 
 
 class Samples(NamedTuple):
-    """Some stimuli of a benchmark.
+    """Sample stimuli of a benchmark.
 
     Attributes:
-        images: what each is called, what can be seen on it, and its address, which holds the image itself.
-        words: what they are, or why there are none.
+        images: name, description and data URL of each image.
+        words: a caption, or why there are no images.
     """
 
     images: list[tuple[str, str, str]]
@@ -35,12 +35,12 @@ class Samples(NamedTuple):
 
 
 def samples(row: BenchmarkRow) -> Samples:
-    """Stimuli that bsjax has made itself, and which any page may show; of others none, as nobody states their licence.
+    """Make sample stimuli of a benchmark if bsjax renders them itself. Others are not shown, for lack of a licence.
 
-    Nothing is fetched for it.
+    Nothing is downloaded.
 
     Args:
-        row: of the benchmark.
+        row: row of the benchmark.
 
     Example:
         >>> from bsjax.benchmarks import benchmark_row
@@ -77,7 +77,7 @@ def _seen(grating: np.ndarray) -> str:
 
 
 def _spread(n: int) -> list[int]:
-    """Places over the whole of a set, the same each time; at no even distance, which might always meet one angle."""
+    """Deterministic, unevenly spaced indices into a set; even spacing might always select the same orientation."""
     golden = (np.arange(1, _MOST + 1) * (math.sqrt(5) - 1) / 2) % 1
     return sorted((golden * n).astype(int).tolist())
 

@@ -1,4 +1,4 @@
-"""The page of score against score."""
+"""The page that plots scores against scores."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from bsjax.leaderboard.records import Records
 
 
 def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
-    """The page, which its script fills."""
+    """Render the page, which is filled by its script."""
     yield "scatter.html", environment.get_template("scatter.html.j2").render(here="scatter", charts=True)

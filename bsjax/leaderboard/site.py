@@ -1,4 +1,4 @@
-"""The site: a folder of static files that needs no server and no network."""
+"""The site: a folder of static files that works without server and network."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bsjax.scoring.grid import Grid
 if TYPE_CHECKING:
     from bsjax.results import ResultStore
 
-# What tells a folder of ours, which may be replaced, from any other.
+# Marks a folder as a site, which may be replaced.
 _MARK = "bsjax-site.txt"
 _MARKED = "This folder is written whole by `bsjax leaderboard build`, which replaces all that is in it.\n"
 _PAGES = (table_page, model_pages, benchmark_pages, comparison_page, scatter_page, history_page)
@@ -42,13 +42,13 @@ _FACTS = ("region", "modality", "species", "metric", "summary")
 
 @dataclass(frozen=True)
 class Site:
-    """A site that was built.
+    """A built site.
 
     Attributes:
-        folder: where it is; ``folder / "index.html"`` is its first page.
-        n_models, n_benchmarks: how many it shows.
-        n_files, n_bytes: how large it is.
-        notes: what is in the store and is not shown, in words.
+        folder: its folder; ``folder / "index.html"`` is its first page.
+        n_models, n_benchmarks: number of models and benchmarks shown.
+        n_files, n_bytes: number of files and total size.
+        notes: descriptions of what the store contains and the site does not show.
     """
 
     folder: Path
@@ -60,7 +60,7 @@ class Site:
 
     def _repr_html_(self) -> str:
         first, here = self.folder / "index.html", Path.cwd()
-        # A server of notebooks gives out what is in its own folder.
+        # A notebook server can serve files in its own folder.
         address = first.relative_to(here).as_posix() if first.is_relative_to(here) else first.as_uri()
         source = escape(address)
         return f'<iframe src="{source}" width="100%" height="600"></iframe><p><a href="{source}">{source}</a></p>'
@@ -76,24 +76,24 @@ def build(
     how: How = "available",
     title: str = "",
 ) -> Site:
-    """Write the site of a store's or a grid's scores, and put it into its place when it is whole.
+    """Build the site of the scores in a store or grid. The folder is replaced only when the site is complete.
 
-    In a notebook the site shows itself.
+    In a notebook, the result displays the site.
 
     Args:
-        scores: a store, or what :func:`bsjax.score_grid` gives, of which all models and benchmarks are shown.
-        out: the folder: a new one, an empty one, or a site that was built before, which is replaced.
-        models, benchmarks: identifiers or globs; all if not given.
-        exclude: models and benchmarks that are not shown, likewise.
-        how: how averages treat what is missing, see :func:`~bsjax.results.aggregation.aggregate`; the page can show
-            both, and begins with this.
-        title: of the site.
+        scores: a store, or the result of :func:`bsjax.score_grid`, of which all models and benchmarks are shown.
+        out: output folder: a new one, an empty one, or a site built earlier, which is replaced.
+        models, benchmarks: identifiers or globs; by default all.
+        exclude: identifiers or globs of models and benchmarks to leave out.
+        how: treatment of missing scores in averages, see :func:`~bsjax.results.aggregation.aggregate`. The page can
+            show both, and starts with this one.
+        title: title of the site.
 
     Raises:
-        FileExistsError: there is something else in the place of the folder; it stays as it is.
-        ValueError: nothing in the store is so named.
+        FileExistsError: the output folder is a file, or contains other files; it is not changed.
+        ValueError: nothing in the store matches.
         ImportError: the extra ``leaderboard`` is not installed.
-        OSError: the store cannot be read, or the folder not be written.
+        OSError: the store cannot be read, or the folder cannot be written.
 
     Example:
         >>> from bsjax.results import ResultStore
@@ -120,7 +120,7 @@ def build(
         aside.mkdir()
         for path, content in _files(found, environment):
             (aside / path).parent.mkdir(exist_ok=True)
-            # Half a pair of surrogates, which a store can hold, has no bytes: it is shown by its number.
+            # A store can contain lone surrogates, which UTF-8 cannot encode; they are escaped.
             (aside / path).write_bytes(content.encode("utf-8", "backslashreplace"))
         sizes = [path.stat().st_size for path in aside.rglob("*") if path.is_file()]
         _check_place(folder)
@@ -131,7 +131,7 @@ def build(
 
 
 def data_script(found: Records) -> str:
-    """The file that all pages read their numbers from, ``data.js``."""
+    """Make ``data.js``, the file from which all pages read their numbers."""
     reasons, reason = _numbered(found.texts["reason"])
     intervals, interval = _numbered(found.texts["interval"])
     columns = {name: found.columns[name] for name in ("score", "error", "low", "high", "state")}
@@ -159,7 +159,7 @@ def data_script(found: Records) -> str:
                 name: {"type": f"{values.dtype.kind}{values.dtype.itemsize}", "base64": column(values)}
                 for name, values in columns.items()
             },
-            # The website averages these, of engineering benchmarks alone.
+            # Averaged instead of the scores by Brain-Score's website, for engineering benchmarks only.
             "raw": {
                 node.leaf: {"type": "f8", "base64": column(found.columns["raw"][node.leaf])}
                 for node in found.leaves
@@ -176,7 +176,7 @@ def _plain_node(node: Node) -> dict[str, Any]:
 
 
 def _numbered(texts: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Different texts, "" first, and for each place the number of its own."""
+    """The distinct texts, "" first, and the index of each element into them."""
     numbers: dict[str, int] = {"": 0}
     places = [numbers.setdefault(text, len(numbers)) for text in texts.ravel()]
     return list(numbers), np.array(places, np.min_scalar_type(-len(numbers)))
@@ -201,7 +201,7 @@ def _environment() -> Any:
 
 
 def _files(found: Records, environment: Any) -> Iterator[tuple[str, str]]:
-    """Path in the folder, and content."""
+    """The paths and contents of all files."""
     yield _MARK, _MARKED
     yield "data.js", data_script(found)
     for path in sorted((_HERE / "static").iterdir()):
@@ -212,7 +212,7 @@ def _files(found: Records, environment: Any) -> Iterator[tuple[str, str]]:
 
 
 def _plotly() -> Path:
-    """The script that draws charts, as the package of Python brings it."""
+    """The path of plotly's script in its Python package."""
     path = Path(str(import_extra("plotly", "leaderboard").__file__)).parent / "package_data" / "plotly.min.js"
     if not path.is_file():
         raise FileNotFoundError(f"expected the script of plotly at {path}, but it is not there: install plotly again")
@@ -232,7 +232,7 @@ def _check_place(folder: Path) -> None:
 
 
 def _put(aside: Path, folder: Path) -> None:
-    """Move a folder into its place, and away what was there."""
+    """Move a folder to its place, and remove the previous one."""
     if not folder.exists():
         os.rename(aside, folder)
         return

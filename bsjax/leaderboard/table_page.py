@@ -1,4 +1,4 @@
-"""The first page: the table of models and benchmarks."""
+"""The first page, with the table of models and benchmarks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bsjax.leaderboard.records import STATES, Records
 
 
 def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
-    """The page, whose script fills the table; without scripts it lists the models by the first average."""
+    """Render the page, whose script fills the table; without scripts it lists the models by the first average."""
     yield (
         "index.html",
         environment.get_template("table.html.j2").render(here="table", ranked=_ranked(records), first=records.nodes[0]),
@@ -20,7 +20,7 @@ def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
 
 
 def _ranked(records: Records) -> list[dict[str, Any]]:
-    """The models by their score at the first node, with what is to be said of each."""
+    """The models in the order of their score at the first node, with the template values of each."""
     scores, errors, state = (records.averages[name][0] for name in ("score", "error", "state"))
     bounds = rank_bounds(scores, errors, [STATES[number] for number in state])
     if not records.nodes[0].is_leaf:
@@ -45,9 +45,9 @@ def _ranked(records: Records) -> list[dict[str, Any]]:
 
 
 def leaf_scores(records: Records) -> tuple[np.ndarray, np.ndarray]:
-    """The scores of all benchmarks below the first node, and their weights in its average: ``(benchmarks, models)``.
+    """Get the scores of all benchmarks below the first node, and their weights in its average.
 
-    A score is 0 where there is none, which weighs nothing where missing scores are left out.
+    Both are ``(benchmarks, models)``. Missing scores are 0; their weight is 0 if averages omit missing scores.
     """
     scored = records.averages["state"] == STATES.index("scored")
     weights = {0: np.ones(len(records.models))}

@@ -1,4 +1,4 @@
-"""Pictures of results, by matplotlib (the extra ``plots``)."""
+"""Figures of results, made with matplotlib (the extra ``plots``)."""
 
 from bsjax.plots.condition_curves import plot_condition_curves
 from bsjax.plots.confusions import plot_confusions

@@ -1,4 +1,4 @@
-"""A picture of accuracy by condition, of models and of each person."""
+"""Plot of accuracy by condition, for models and each person."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _COLUMNS, _PANEL_INCHES = 4, (2.25, 2.0)
-_LONG_NAMES = 22  # letters of all conditions of a panel, before they are turned
+_LONG_NAMES = 22  # total letters of the condition names of a panel, beyond which they are rotated
 
 
 def plot_condition_curves(
@@ -32,22 +32,24 @@ def plot_condition_curves(
     axes: Mapping[str, str] | None = None,
     title: str = "",
 ) -> None:
-    """Draw accuracy by condition, a panel for each experiment.
+    """Plot accuracy by condition, with a panel for each experiment.
 
-    People's range is a band, each of them a thin line, their mean a thick one; each model is a line with markers. The
-    dotted line is chance, one over the number of objects. Conditions are in the order of the numbers in them.
+    A band shows the range over people, thin lines each person, and a thick line their mean. Each model is a line with
+    markers. The dotted line is chance level, one over the number of objects. Conditions are ordered by the numbers in
+    their names.
 
     Args:
         models: model -> experiment -> choices, with ``stimulus_id``, ``truth`` and ``condition``.
-        people: experiment -> choices, with ``subject`` as well.
-        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        axes: experiment -> what its conditions are, with their unit: ``{"contrast": "contrast (%)"}``; if not given,
+        people: experiment -> choices, also with ``subject``.
+        path: output file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        axes: experiment -> label of its conditions, with the unit: ``{"contrast": "contrast (%)"}``; by default
             ``condition``.
-        title: of the whole figure.
+        title: title of the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, no experiment, not the same ones for all, or ``axes`` of others.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown; there are no experiments, or they differ between models and people; or
+            ``axes`` names other experiments.
 
     Example:
         >>> import tempfile, xarray as xr

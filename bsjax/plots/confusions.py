@@ -1,4 +1,4 @@
-"""A picture of which objects are taken for which, by a model and by people."""
+"""Plot of the confusion matrices of a model and of people."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _TICKS = (0.0, 0.05, 0.25, 0.5, 1.0)
 def plot_confusions(
     model: xr.DataArray, people: xr.DataArray, path: str | Path, *, name: str = "model", title: str = ""
 ) -> None:
-    """Draw the confusion matrices of a model and of people side by side.
+    """Plot the confusion matrices of a model and of people side by side.
 
-    A row is an object shown, a column what it was taken for; a cell is the share of the row's trials, on a scale of
-    square roots, so that rare confusions can be seen. Columns that no object is shown for, such as "na", come last.
+    Rows are the objects shown, columns the responses. A cell is the share of the trials of its row, on a square-root
+    colour scale, so that rare confusions are visible. Responses that are never shown, such as "na", come last.
 
     Args:
-        model: its choices, with ``stimulus_id`` and ``truth``.
-        people: theirs.
-        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        name: of the model.
-        title: of the whole figure.
+        model: choices of the model, with ``stimulus_id`` and ``truth``.
+        people: choices of people, likewise.
+        path: output file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        name: name of the model.
+        title: title of the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, or choices without what is needed.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown, or a coordinate is missing.
 
     Example:
         >>> import tempfile, xarray as xr
@@ -75,7 +75,7 @@ def plot_confusions(
 
 def _draw(panel: Axes, matrix: xr.DataArray, whose: str, norm: Any) -> Any:
     truths, responses = matrix["truth"].values.tolist(), matrix["response"].values.tolist()
-    # A response that this side never gives is a share of 0; an object that it was not shown stays empty.
+    # A response that is never given has a share of 0; the row of an object that was not shown stays empty.
     shown = np.where(np.isnan(matrix["n"].values)[:, None], np.nan, matrix.fillna(0.0).values)
     image = panel.imshow(shown, cmap="Blues", norm=norm, interpolation="nearest")
     right = np.nansum(np.diagonal(shown) * matrix["n"].values) / np.nansum(matrix["n"].values)

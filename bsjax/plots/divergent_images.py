@@ -1,4 +1,4 @@
-"""A picture of the images on which a model and people part most."""
+"""Plot of the images on which a model and people differ most."""
 
 from __future__ import annotations
 
@@ -36,26 +36,25 @@ def plot_divergent_images(
     most: int = 6,
     title: str = "",
 ) -> None:
-    """Draw the images that most people name and a model does not, and below those that it names and most people do not.
+    """Show the images that most people classify correctly and a model does not, and below, the converse.
 
-    In each row the image on which they part most comes first; of those on which they part as much, first one of each
-    object.
+    In each row images are sorted by the size of the difference, the largest first. Ties alternate between objects.
 
-    Each has its file, if there is one, or else its name; under it what it shows, what the model took it for, and what
-    most people did.
+    Each image is shown, or its name if its file is not available, with the object, the response of the model, the share
+    of people who are right, and their most frequent response if it is wrong.
 
     Args:
-        model: its choices, as for :func:`~bsjax.labelled.behaviour.error_patterns.divergence`.
-        people: theirs.
-        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        stimuli: where the files of the images are.
-        name: of the model.
-        most: how many images a row.
-        title: of the whole figure.
+        model: choices of the model, as for :func:`~bsjax.labelled.behaviour.error_patterns.divergence`.
+        people: choices of people, likewise.
+        path: output file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        stimuli: stimulus set with the image files.
+        name: name of the model.
+        most: largest number of images per row.
+        title: title of the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, no image to show, or choices that cannot be compared.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown, there is no image to show, or the choices cannot be compared.
 
     Example:
         >>> import tempfile, xarray as xr
@@ -95,7 +94,7 @@ def plot_divergent_images(
 
 
 def _spread(apart: xr.DataArray, most: int) -> xr.DataArray:
-    """The first images; of those that are as far apart, first one of each object, then the next of each."""
+    """The first images; ties alternate between objects."""
     table = pd.DataFrame({"far": -np.abs(apart.values), "truth": apart["truth"].values})
     table["turn"] = table.groupby(["far", "truth"]).cumcount()
     return apart.isel(presentation=table.sort_values(["far", "turn"], kind="stable").index[:most])
@@ -110,7 +109,7 @@ def _draw(panel: Axes, image: xr.DataArray, stimuli: StimulusSet | None, name: s
         pixels = load_image(path)
         height, width = pixels.shape[:2]
         side = max(height, width)
-        panel.imshow(pixels, aspect="auto")  # on a square, so that no image is stretched
+        panel.imshow(pixels, aspect="auto")  # on a square panel, so that images are not stretched
         panel.set_xlim((width - side) / 2 - 0.5, (width + side) / 2 - 0.5)
         panel.set_ylim((height + side) / 2 - 0.5, (height - side) / 2 - 0.5)
     else:
@@ -138,5 +137,5 @@ def _draw(panel: Axes, image: xr.DataArray, stimuli: StimulusSet | None, name: s
 
 
 def _broken(name: str) -> str:
-    """A long name in several lines."""
+    """A long name wrapped into several lines."""
     return "\n".join(name[start : start + _LONGEST_ID] for start in range(0, len(name), _LONGEST_ID))

@@ -1,4 +1,4 @@
-"""Pictures as files: which formats there are, and how they are written."""
+"""Figure files: their formats and how they are written."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def check_format(path: str | Path) -> None:
-    """Whether a picture can be drawn to a file, asked before the work that it shows.
+    """Check that a figure can be written to a file, before the work begins.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: the file's ending names no format of pictures.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the suffix of the file is not that of a known format.
 
     Example:
         >>> check_format("profile.doc")
@@ -32,13 +32,13 @@ def check_format(path: str | Path) -> None:
 
 
 def save(figure: Figure, path: str | Path) -> None:
-    """Write a picture whole, in the format that the ending of its name says."""
+    """Write a figure atomically, in the format of the suffix."""
     path = Path(path)
     picture = io.BytesIO()
-    # Neither a date nor random names, so that equal results make equal files.
+    # No dates or random names, so that equal results give equal files.
     kind = path.suffix.lower()
     metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(kind, {})
-    # Text in an .svg stays text, to be found and read aloud.
+    # Text in an .svg stays text, for search and screen readers.
     settings = {"svg.hashsalt": "bsjax", "svg.fonttype": "none"}
     with import_extra("matplotlib", "plots").rc_context(settings):
         figure.savefig(picture, format=kind[1:], dpi=160, metadata=metadata)

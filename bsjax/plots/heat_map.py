@@ -1,4 +1,4 @@
-"""A picture of many models on many benchmarks: a cell for each pair."""
+"""Heat map of the scores of models on benchmarks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ROW, _LETTER = 0.2, 0.055  # inches
 _LIGHT, _DARK = "#f0f6fc", "#084081"
 _NEEDED = ("model", "benchmark", "score")
-# What stands in a cell without a number, and what that means.
+# State of a cell without a number -> its mark and the meaning.
 _MARKS = {
     "failed": ("×", "failed"),
     "blocked": ("–", "cannot run here"),
@@ -37,7 +37,7 @@ _LETTERS_OF_NUMBER = 3.4  # the width of ".57" with a margin, in widths of a dig
 
 
 class Tables(NamedTuple):
-    """What is drawn, models by benchmarks; an error is NaN where none is to be written, a state a key of the marks."""
+    """The drawn values, (models, benchmarks); errors that are not shown are NaN, states are keys of the marks."""
 
     models: list[str]
     benchmarks: list[str]
@@ -55,28 +55,28 @@ def plot_heat_map(
     limits: tuple[float, float] = (0.0, 1.0),
     title: str = "",
 ) -> Axes:
-    """Draw scores of models (rows) on benchmarks (columns), darker where the score is greater.
+    """Plot scores of models (rows) on benchmarks (columns) as a heat map; higher scores are darker.
 
-    The number of a cell is written where there is room for it. A cell without a number says why by a mark, which is
-    explained below: it is never drawn as a score of 0. Rows and columns are in the order in which the table has them.
+    Numbers are written in the cells if there is room. A cell without a score has a mark for the reason, explained below
+    the map; it is never drawn as a score of 0. Rows and columns keep the order of the table.
 
     Args:
-        frame: what :func:`bsjax.score_grid` gives, or :func:`bsjax.score` for several pairs; or a row for each score,
-            as ``store.frame()`` gives it: columns ``model``, ``benchmark``, ``score``; ``state`` too, where it is known
-            why a score is missing, and ``error``.
-        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
-        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        errors: write the error below each score, where there is room for it.
-        limits: the scores of the lightest and the darkest colour; scores beyond have these colours.
-        title: of the axes.
+        frame: result of :func:`bsjax.score_grid`, or of :func:`bsjax.score` for several pairs; or a table with a row
+            for each score, as from ``store.frame()``: columns ``model``, ``benchmark`` and ``score``, optionally
+            ``state``, which gives the reason for a missing score, and ``error``.
+        ax: axes to draw into; by default those of a new figure as wide as a journal column, 89 mm.
+        path: also write the figure to this file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        errors: write the error below each score, if there is room.
+        limits: scores of the lightest and the darkest colour; scores beyond them are clipped.
+        title: title of the axes.
 
     Returns:
         The axes; ``ax.figure`` is the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, a table without a row or without a column that is needed, two scores of one model
-            on one benchmark, or limits that are none.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown; the table is empty, lacks a column, or has two scores of one model on one
+            benchmark; or the limits are invalid.
 
     Example:
         >>> import pandas as pd
@@ -142,7 +142,7 @@ def _tables(frame: pd.DataFrame, errors: bool) -> Tables:
     scores[at] = frame["score"].to_numpy(float)
     if errors:
         spread[at] = frame["error"].to_numpy(float)
-    # A row without a number and with no word why is of a score that is undefined.
+    # A score without a number and without a known state is undefined.
     said = frame["state"] if "state" in frame else [""] * len(frame)
     states[at] = [state if state in _MARKS else "undefined" for state in said]
     states[~np.isnan(scores)] = "scored"
@@ -150,9 +150,9 @@ def _tables(frame: pd.DataFrame, errors: bool) -> Tables:
 
 
 def _write(panel: Any, mesh: Any, tables: Tables, n_lines: int) -> None:
-    """Numbers and marks, as large as the cells allow."""
+    """Write numbers and marks, as large as the cells allow."""
     look = look_of(panel)
-    panel.figure.draw_without_rendering()  # only then it is known how large a cell is
+    panel.figure.draw_without_rendering()  # determines the size of the cells
     box, inch = panel.get_window_extent(), panel.figure.dpi
     width, height = 72 * box.width / inch / len(tables.benchmarks), 72 * box.height / inch / len(tables.models)
     points = min(look.small, width / (0.6 * _LETTERS_OF_NUMBER), 0.8 * height / n_lines)
@@ -169,5 +169,5 @@ def _write(panel: Any, mesh: Any, tables: Tables, n_lines: int) -> None:
 
 
 def _short(number: float) -> str:
-    """Two digits, without the 0 that all have: .57, -.04, 1.20, .00."""
+    """Format a number with two decimals and without the leading 0: .57, -.04, 1.20, .00."""
     return re.sub(r"^(-?)0\.", r"\1.", f"{number:z.2f}")

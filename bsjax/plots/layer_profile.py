@@ -1,4 +1,4 @@
-"""A picture of the scores of a model's layers."""
+"""Plot of scores by layer of a model."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _LONGEST_HEADING = 36
 def plot_layer_choice(
     choice: LayerChoice, path: str | Path | None = None, *, ax: Axes | Sequence[Axes] | None = None
 ) -> list[Axes]:
-    """Draw what :func:`bsjax.choose_layers` found: the score of every layer, a panel for each region.
+    """Plot the result of :func:`bsjax.choose_layers`: the score of every layer, with a panel for each region.
 
-    The chosen layers are marked, with their margin and their nested score.
+    The chosen layers are marked, with their margin and nested score.
 
     Args:
-        choice: its result.
-        path, ax: as for :func:`plot_layer_profile`.
+        choice: the result.
+        path, ax: see :func:`plot_layer_profile`.
 
     Returns:
         The axes of each region.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, or not as many axes as regions.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown, or the number of axes is not that of regions.
     """
     return plot_layer_profile(
         choice.profile,
@@ -63,24 +63,25 @@ def plot_layer_profile(
     nested: Mapping[str, float] | None = None,
     title: str = "",
 ) -> list[Axes]:
-    """Draw scores by layer: a panel for each region, layers from the first (top) to the deepest (bottom).
+    """Plot scores by layer, with a panel for each region and layers from the first (top) to the deepest (bottom).
 
     Args:
-        profile: scores, dims ``(region, layer)``; the coordinate ``error`` of these dims gives the error bars, the
-            coordinate ``benchmark`` on ``region`` stands in each title. NaN leaves a gap.
-        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        ax: axes to draw into, one for each region; if not given, those of a new figure.
-        chosen: region -> the layer to mark.
-        margins: region -> by how much the chosen layer is ahead of the next.
-        nested: region -> nested score, marked beside the chosen layer.
-        title: of the whole figure, e.g. the model; over axes of one's own the first of them has it.
+        profile: scores, dims ``(region, layer)``. The optional coordinate ``error`` of these dims gives error bars, and
+            the coordinate ``benchmark`` of ``region`` appears in the titles. NaN leaves a gap.
+        path: also write the figure to this file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        ax: axes to draw into, one for each region; by default those of a new figure.
+        chosen: region -> layer to mark.
+        margins: region -> difference between the scores of the chosen and the next best layer.
+        nested: region -> nested score, marked in the row of the chosen layer.
+        title: title of the figure, e.g. the model; with ``ax``, title of the first axes.
 
     Returns:
         The axes of each region; ``[0].figure`` is the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, a profile without a region or layer, or not as many axes as regions.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown, the profile has no region or layer, or the number of axes is not that of
+            regions.
 
     Example:
         >>> import tempfile, xarray as xr
@@ -124,13 +125,13 @@ def plot_layer_profile(
 
 
 def _panels(ax: Axes | Sequence[Axes] | None, n_regions: int, n_layers: int, longest: int) -> list[Any]:
-    """Axes for each region."""
+    """The axes of each region, given or of a new figure."""
     if ax is not None:
         given = np.atleast_1d(np.asarray(ax, object)).ravel().tolist()
         if len(given) != n_regions:
             raise ValueError(f"there must be axes for each of {n_regions} regions, got {len(given)}")
         return given
-    # A figure of its own: neither pyplot's state nor a display is touched.
+    # Created without pyplot, so its state and the display are not touched.
     size = 0.8 + 0.075 * longest + _PANEL_INCHES * n_regions, 1.7 + _LAYER_INCHES * max(n_layers, 5)
     figure = import_extra("matplotlib.figure", "plots").Figure(figsize=size, layout="constrained")
     return figure.subplots(1, n_regions, sharex=True, sharey=True, squeeze=False)[0].tolist()
@@ -176,7 +177,7 @@ def _draw_profile(panel: Axes, scores: xr.DataArray, chosen: str | None, nested:
 
 
 def _heading(scores: xr.DataArray, chosen: str | None, shown: str | None, margin: float | None) -> str:
-    """The region with its benchmark, and in a second line the chosen layer with its score and margin."""
+    """The title of a panel: region and benchmark, and in a second line the chosen layer with its score and margin."""
     lines = [str(scores["region"].item())]
     if "benchmark" in scores.coords:
         lines[0] += f": {shortened(str(scores['benchmark'].item()), _LONGEST_HEADING - len(lines[0]))}"
@@ -188,7 +189,7 @@ def _heading(scores: xr.DataArray, chosen: str | None, shown: str | None, margin
 
 
 def _add_legend(figure: Figure, panels: Any) -> None:
-    """One legend for all panels, of whatever any of them shows."""
+    """Add one legend with the entries of all panels."""
     labelled = {}
     for panel in panels:
         handles, labels = panel.get_legend_handles_labels()
@@ -198,9 +199,9 @@ def _add_legend(figure: Figure, panels: Any) -> None:
 
 
 def _without_what_all_share(names: list[str]) -> tuple[list[str], str]:
-    """Long dotted names less what all begin and end with, so that what tells them apart can be read; and what that is.
+    """Long dotted names without their common first and last parts, and the pattern of what was removed.
 
-    Names that are short enough stay, and so does a single one.
+    Short names and a single name are kept.
     """
     parts = [name.split(".") for name in names]
     if max(map(len, names)) <= LONGEST_NAME or len(names) == 1:
@@ -217,7 +218,7 @@ def _without_what_all_share(names: list[str]) -> tuple[list[str], str]:
 
 
 def _n_shared(parts: list[list[str]], at_most: int) -> int:
-    """How many parts all names begin with."""
+    """The number of first parts that all names share."""
     n = 0
     while n < at_most and len({part[n] for part in parts}) == 1:
         n += 1

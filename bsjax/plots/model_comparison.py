@@ -1,4 +1,4 @@
-"""A picture of models on one benchmark: scores with intervals, the ceiling, and which models differ."""
+"""Plot of models on one benchmark: scores with intervals, the ceiling, and significant differences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bsjax.inference.comparison import Comparison
 
 Significance = Literal["letters", "arrows", "lines"]
-# In points: room before what is right of the axes, between two lines or arrows, and for all of them.
+# In points: margin right of the axes, distance between two lines or arrows, and largest width of all of them.
 _MARGIN, _LANE, _LANES = 6.0, 6.0, 80.0
 
 
@@ -29,27 +29,27 @@ def plot_model_comparison(
     significance: Significance = "letters",
     title: str = "",
 ) -> Axes:
-    """Draw what :func:`bsjax.compare_models` found: a row for each model, from the highest score to the lowest.
+    """Plot the result of :func:`bsjax.compare_models`, with a row for each model from the highest score to the lowest.
 
-    A point is a score, a line its interval, a filled point one above chance. The band is the ceiling, from its lower to
-    its upper end, or a line where both are one. What is drawn takes the colours of the text and the background that the
-    axes have, also where these are dark.
+    Points are scores and lines their intervals. Points are filled if the score is above chance. The band is the ceiling
+    from its lower to its upper bound, or a line if they are equal. Text and background colours are those of the axes,
+    so dark themes work.
 
     Args:
         comparison: the result.
-        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
-        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        significance: how differences are shown. ``"letters"``: models that share a letter were not found to differ.
-            ``"arrows"``: from a model down to the first one from which on it differs from all. ``"lines"``: one between
-            the models of each pair that differs, for few models.
-        title: of the axes; by default the benchmark.
+        ax: axes to draw into; by default those of a new figure as wide as a journal column, 89 mm.
+        path: also write the figure to this file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        significance: display of differences. ``"letters"``: models that share a letter do not differ significantly.
+            ``"arrows"``: an arrow from a model to the first model below it such that it differs from that one and all
+            further below. ``"lines"``: a line between the models of each pair that differs, for few models.
+        title: title of the axes; by default the benchmark.
 
     Returns:
         The axes; ``ax.figure`` is the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, or another way to show differences.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format or ``significance`` is unknown.
 
     Source: Piepho 2004 (letters); Nili et al. 2014 (lines); Schütt et al. 2023 (arrows).
     """
@@ -109,7 +109,7 @@ def _draw_scores(panel: Any, comparison: Comparison) -> None:
 
 
 def _draw_differences(panel: Any, comparison: Comparison, significance: Significance) -> None:
-    """Right of the axes."""
+    """Draw the differences to the right of the axes."""
     (ink, _, _, text, _), differ = look_of(panel), comparison.differs.to_numpy()
     place = panel.get_yaxis_transform()
     if significance == "letters":
@@ -131,7 +131,7 @@ def _draw_differences(panel: Any, comparison: Comparison, significance: Signific
     step = min(_LANE, _LANES / max(1, max(lanes, default=0)))
     translation = import_extra("matplotlib.transforms", "plots").ScaledTranslation
     for (row, other), lane in zip(spans, lanes, strict=True):
-        # In points, so that room is made for as much as is drawn.
+        # In points, so that the layout reserves as much room as is drawn.
         at = place + translation((_MARGIN + step * lane) / 72, 0, panel.figure.dpi_scale_trans)
         if significance == "lines":
             panel.plot([1, 1], [row, other], color=ink, linewidth=0.9, transform=at, clip_on=False)
@@ -147,7 +147,7 @@ def _pairs_that_differ(differ: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _above_all_from(differ: np.ndarray) -> list[tuple[int, int]]:
-    """Each row with the first one below it from which on it differs from all; none where there is no such."""
+    """Each row with the first one below it from which on it differs from all; rows without one are omitted."""
     found = []
     for row in range(len(differ)):
         alike = np.flatnonzero(~differ[row])  # itself at least
@@ -158,7 +158,7 @@ def _above_all_from(differ: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _lanes(spans: list[tuple[int, int]]) -> list[int]:
-    """A place for each span, from the left, in which no other one touches it."""
+    """The leftmost column for each span in which it touches no other."""
     ends: list[int] = []
     found = []
     for top, bottom in spans:

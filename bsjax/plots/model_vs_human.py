@@ -1,4 +1,4 @@
-"""A picture of models beside people: accuracy, and error consistency, by experiment."""
+"""Plot of models in comparison with people: accuracy and error consistency by experiment."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _CAPTION = "means over conditions; bars and lines: from the least to the greates
 
 
 def plot_model_vs_human(models: Mapping[str, Choices], people: Choices, path: str | Path, *, title: str = "") -> None:
-    """Draw, by experiment, the accuracy of models and people, and how consistent their errors are.
+    """Plot the accuracy and error consistency of models and people by experiment.
 
-    All numbers are means over conditions. Accuracy: of each model, and of people, whose range is a bar. Error
-    consistency: of each model with each person, whose range is a line, and of people with each other, the ceiling.
-    The last row has the means over experiments.
+    All values are means over conditions. Accuracy is shown for each model and for people, with a bar for the range over
+    people. Error consistency is shown for each model with people, with a line for the range over people, and for people
+    with each other, which is the ceiling. The last row contains the means over experiments.
 
     Args:
-        models: model -> experiment -> choices, as the ``source`` of
+        models: model -> experiment -> choices, in the format of the ``source`` of
             :class:`~bsjax.labelled.behaviour.agreement.ErrorConsistency`.
-        people: experiment -> choices, as its ``target``.
-        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        title: of the whole figure.
+        people: experiment -> choices, in the format of its ``target``.
+        path: output file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        title: title of the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, no experiment, or not the same ones for all.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown, or there are no experiments, or they differ between models and people.
 
     Source: Geirhos et al. 2021.
 
@@ -116,12 +116,12 @@ def _draw(panel: Axes, values: Mapping[str, np.ndarray], heading: str) -> None:
 
 
 def _of_subjects(choices: Any) -> np.ndarray:
-    """Accuracies of the subjects, each its mean over conditions, as least, mean and greatest."""
+    """The minimum, mean and maximum over subjects of the accuracy, averaged over conditions."""
     return _range(np.nanmean(accuracy_by_condition(choices).values, axis=0))
 
 
 def _pooled(raw: Any) -> np.ndarray:
-    """Values (condition, subject) likewise; a subject without any is left out."""
+    """The minimum, mean and maximum over subjects of values averaged over conditions, without undefined subjects."""
     values = raw.transpose("condition", "subject").values
     defined = ~np.isnan(values).all(axis=0)
     return _range(np.nanmean(values[:, defined], axis=0)) if defined.any() else np.full(3, np.nan)
@@ -132,6 +132,6 @@ def _range(values: np.ndarray) -> np.ndarray:
 
 
 def _with_mean(rows: list[np.ndarray]) -> np.ndarray:
-    """(least, mean, greatest) x experiments, and last the mean over experiments, which has no range."""
+    """An array (minimum, mean, maximum) x experiments, with the mean over experiments, without a range, appended."""
     values = np.array(rows).T
     return np.concatenate([values, np.full((3, 1), np.nanmean(values[1]))], axis=1)

@@ -1,4 +1,4 @@
-"""Pictures of neuroids: all of them against their own ceilings, and one as predicted and as measured."""
+"""Plots of neuroids: scores relative to their ceilings, and predicted against measured responses."""
 
 from __future__ import annotations
 
@@ -24,33 +24,32 @@ if TYPE_CHECKING:
 
 _NEUROID_ID = "neuroid_id"
 _MOST_BINS = 40
-_LEAST, _MOST = -0.5, 1.5  # of the share of the ceiling; what is beyond is counted in words
+_LEAST, _MOST = -0.5, 1.5  # range of score over ceiling; neuroids beyond it are only counted
 
 
 def plot_neuroid_ceilings(
     score: Score, ax: Axes | None = None, *, path: str | Path | None = None, title: str = ""
 ) -> Axes:
-    """Draw a histogram of neuroids: how much of its own ceiling each one reaches.
+    """Plot a histogram of neuroid scores relative to their own ceilings.
 
-    Of each neuroid that is its correlation before normalisation over what its own ceiling allows, both as means over
-    splits: r/√c of a reliability c, of scores whose formula is r²/c or r/√c, and else r/c. The gray line is the
-    ceiling, the dashed line the median. The line of words says how many neuroids are above their ceiling, how many have
-    no value, or no ceiling above 0, and how many lie beyond the axis.
+    The value of a neuroid is its correlation before normalisation divided by the limit that its ceiling sets, both
+    averaged over splits: r/√c with reliability c if the formula of the score is r²/c or r/√c, otherwise r/c. The gray
+    line is the ceiling, the dashed line the median. The text gives the number of neuroids above their ceiling, of those
+    without a value or without a positive ceiling, and of those beyond the axis.
 
     Args:
-        score: normalised, with a ``raw`` that has the dimension ``neuroid``, and a ceiling that has, both with
-            ``neuroid_id``.
-        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
-        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        title: of the axes; by default model and benchmark.
+        score: normalised score. Its ``raw`` and that of its ceiling have the dimension ``neuroid`` with ``neuroid_id``.
+        ax: axes to draw into; by default those of a new figure as wide as a journal column, 89 mm.
+        path: also write the figure to this file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        title: title of the axes; by default the model and benchmark.
 
     Returns:
         The axes; ``ax.figure`` is the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, no values of neuroids in the score or its ceiling, another formula, other neuroids
-            in one than in the other, or none that has both.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format or the formula of the score is unknown; the score or its ceiling has no values of
+            neuroids, or their neuroids differ; or no neuroid has both.
 
     Example:
         >>> from bsjax.labelled import Score
@@ -110,26 +109,26 @@ def plot_prediction(
     path: str | Path | None = None,
     title: str = "",
 ) -> Axes:
-    """Draw what was predicted of one neuroid against what was measured, a point for each stimulus.
+    """Plot predicted against measured responses of one neuroid, with a point for each stimulus.
 
-    The line is where both are the same. The words above have the correlation, and how many stimuli were left out, as
-    one side has no value for them.
+    The line is the identity. The text above gives the correlation, and the number of stimuli that were left out since
+    they lack a value.
 
     Args:
         predicted, measured: responses of the neuroid. Assemblies (presentation, neuroid) are matched by ``stimulus_id``
-            and ``neuroid_id``; arrays, of one axis, have the same stimuli in the same order.
-        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
-        neuroid: its ``neuroid_id``, for assemblies of several.
-        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        title: of the axes; by default the neuroid.
+            and ``neuroid_id``. Arrays have shape (stimuli,), with the same stimuli in the same order.
+        ax: axes to draw into; by default those of a new figure as wide as a journal column, 89 mm.
+        neuroid: ``neuroid_id`` of the neuroid, required for assemblies with several.
+        path: also write the figure to this file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        title: title of the axes; by default the neuroid.
 
     Returns:
         The axes; ``ax.figure`` is the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, no such neuroid, several where one is to be named, other stimuli on one side than
-            on the other, or no stimulus with both.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown; there is no such neuroid, or several and none is named; the stimuli differ;
+            or no stimulus has both values.
 
     Example:
         >>> axes = plot_prediction([1.0, 2.0, 3.5], [1.0, 2.5, 3.0])
@@ -176,7 +175,7 @@ def plot_prediction(
 
 
 def _by_neuroid(raw: xr.DataArray | None, whose: str) -> dict[Any, float]:
-    """neuroid_id -> its mean over all else, of what is finite."""
+    """neuroid_id -> mean of its finite values over all other dimensions."""
     if raw is None or "neuroid" not in raw.dims:
         raise ValueError(
             f"{whose} has no values of neuroids: raw must have the dimension 'neuroid', as those of regressions do"

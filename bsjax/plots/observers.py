@@ -1,4 +1,4 @@
-"""Common ground of pictures of observers: colours of people, panels for several experiments."""
+"""Common parts of plots of models and people: the colour of people, and a check of experiments."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PEOPLE_FAINT = "#b4bdc6"
 
 
 def check_experiments(models: Mapping[str, Choices], people: Choices) -> None:
-    """Whether there is something to draw, of the same experiments on all sides.
+    """Check that models and people have choices in the same experiments.
 
     Raises:
-        ValueError: no experiment, or a model that has others than people.
+        ValueError: there are no experiments, or those of a model differ from those of people.
 
     Example:
         >>> check_experiments({"mine": {"sketch": xr.DataArray()}}, {})

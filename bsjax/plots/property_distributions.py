@@ -1,4 +1,4 @@
-"""A picture of single-neuron properties: their distributions in models, over those in the recording."""
+"""Plot of the distributions of single-neuron properties in models and recordings."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
 
     from bsjax.labelled import Score
 
-# More models than there are colours are told apart by the dashes as well.
+# Line styles, used in turn when there are more models than colours.
 _DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)))
 _RECORDED = "#c3cad1"
 _COLUMNS = 4
 _PANEL_INCHES, _LINE_INCHES, _LETTER_INCHES, _ROW_INCHES = (2.45, 1.45), 0.135, 0.053, 0.78
 _LONGEST_MODEL = 24
-_OCTAVES = 2.0**8  # beyond, powers of ten are marked
+_OCTAVES = 2.0**8  # range beyond which ticks are powers of ten
 _CAPTION = "beside each model: its score with its 95 % interval, and how many of its units have a value"
 _FEW_BINS = 4
 
 
 def plot_property_distributions(scores: Iterable[Score | None], path: str | Path, *, title: str = "") -> None:
-    """Draw the distributions that scores of single-neuron properties come from, a panel for each benchmark.
+    """Plot the distributions behind scores of single-neuron properties, with a panel for each benchmark.
 
-    The recorded distribution is gray, each model's is a line; both are shares of the neurons that have a value. Beside
-    each model stand its score with its 95 % interval and how many of its units have a value. Axes are logarithmic where
-    the bins of the recording are.
+    The recorded distribution is gray, and that of each model is a line. Both are shares of the neurons with a defined
+    value. The legend gives the score of each model with its 95 % interval, and the number of units with a value. Axes
+    are logarithmic if the bins of the recording are.
 
     Args:
-        scores: of any models on any benchmarks; those without a distribution, of other kinds of benchmark, are left
-            out. A model's score, also one read from JSON, has all that is drawn.
-        path: the file; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        title: of the whole figure.
+        scores: scores of any models on any benchmarks, also read from JSON. Scores without a distribution, from other
+            kinds of benchmarks, are ignored.
+        path: output file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        title: title of the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, or no score has a distribution.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown, or no score has a distribution.
 
     Example:
         >>> import tempfile
@@ -77,7 +77,7 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
 
     columns = min(_COLUMNS, len(benchmarks))
     rows = math.ceil(len(benchmarks) / columns)
-    # A panel is as wide and high as its legend and a picture of its own need.
+    # Panels are large enough for the legend and the distributions.
     longest = max(len(shortened(model, _LONGEST_MODEL)) for model in models)
     panel_width, height = max(_PANEL_INCHES[0], 0.35 + _LETTER_INCHES * (longest + 33)), _PANEL_INCHES[1]
     height += _LINE_INCHES * (len(models) + 1)
@@ -108,7 +108,7 @@ def _draw(panel: Axes, benchmark: str, scores: list[Score], styles: Mapping[str,
         distribution, model = score.provenance.details["distribution"], str(score.provenance.model)
         value = in_words(shown(score, 0.95, normalised=True))
         label = f"{shortened(model, _LONGEST_MODEL)}  {value}, n = {sum(distribution['model'])}"
-        # Lines on top of each other can all be seen.
+        # Transparent, so that overlapping lines are visible.
         panel.stairs(
             _shares(distribution["model"]), edges, baseline=None, linewidth=1.5, alpha=0.9, label=label, **styles[model]
         )
@@ -136,7 +136,7 @@ def _draw(panel: Axes, benchmark: str, scores: list[Score], styles: Mapping[str,
 
 
 def _leave_room(panel: Axes, share: float) -> None:
-    """Keeps the upper part of a panel free of all but the legend."""
+    """Reserve the upper part of a panel for the legend."""
     top = panel.dataLim.ymax
     ticks = import_extra("matplotlib.ticker", "plots").MaxNLocator(4).tick_values(0, top)
     panel.set_yticks([tick for tick in ticks if tick <= top])
@@ -161,7 +161,7 @@ def _label_axis(panel: Axes, distribution: Mapping[str, Any], edges: np.ndarray)
 
 
 def is_geometric(edges: np.ndarray) -> bool:
-    """Whether bins widen in proportion, up to the rounding of published edges.
+    """Check whether bin edges form a geometric series, up to the rounding of published edges.
 
     Example:
         >>> is_geometric(np.array([0.35, 0.5, 0.7, 1.0])), is_geometric(np.array([1.0, 2.0, 3.0, 4.0]))
@@ -174,7 +174,7 @@ def is_geometric(edges: np.ndarray) -> bool:
 
 
 def _powers(low: float, high: float) -> list[float]:
-    """Powers of two between the ends, or of ten over a wide range: six at most."""
+    """At most six powers of two between the ends, or of ten if the range is wide."""
     base = 2.0 if high / low <= _OCTAVES else 10.0
     first, last = (math.log(end, base) for end in (low, high))
     exponents = list(range(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1))
@@ -182,5 +182,5 @@ def _powers(low: float, high: float) -> list[float]:
 
 
 def _shares(counts: list[int]) -> np.ndarray:
-    """Of the neurons with a value; nothing where none has one."""
+    """Counts as shares of the neurons with a value; zeros if there are none."""
     return np.asarray(counts, float) / max(sum(counts), 1)

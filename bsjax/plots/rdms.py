@@ -1,4 +1,4 @@
-"""Pictures of representational dissimilarity matrices: one, a pair of them, and stimuli arranged by one (MDS)."""
+"""Plots of representational dissimilarity matrices (RDMs): a matrix, a pair, and multidimensional scaling (MDS)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _COLOURS = "viridis"
-# High enough for the widest matrix: the layout of matplotlib leaves room for names only where the width decides.
+# High enough for the widest matrix: matplotlib's layout reserves room for names only if the width limits the size.
 _SQUARE_INCHES = 0.86 * COLUMN_INCHES
 _LONGEST_GROUP, _MOST_GROUPS = 14, 24
 _STARTS = 8
@@ -38,26 +38,26 @@ def plot_rdm(
     label: str = "dissimilarity",
     title: str = "",
 ) -> Axes:
-    """Draw a representational dissimilarity matrix.
+    """Plot a representational dissimilarity matrix.
 
     Pairs without a dissimilarity are hatched.
 
     Args:
-        rdm: symmetric, ``(stimuli, stimuli)``, such as :func:`bsjax.metrics.rdm` gives.
-        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
-        groups: the group of each stimulus, such as its object. Stimuli are then drawn group by group, in the order in
-            which the groups first occur, with lines between them and their names on the left.
-        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        limits: the dissimilarities of the two ends of the colours; by default the least and the greatest of all pairs.
-        label: of the colours.
-        title: of the axes.
+        rdm: symmetric matrix, ``(stimuli, stimuli)``, as from :func:`bsjax.metrics.rdm`.
+        ax: axes to draw into; by default those of a new figure as wide as a journal column, 89 mm.
+        groups: group of each stimulus, such as its object. Stimuli are then sorted by group, in the order in which the
+            groups first occur, with lines between the groups and their names on the left.
+        path: also write the figure to this file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        limits: dissimilarities at the ends of the colour scale; by default the minimum and maximum over pairs.
+        label: label of the colour scale.
+        title: title of the axes.
 
     Returns:
         The axes; ``ax.figure`` is the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, a matrix that is none of dissimilarities, or not one group for each stimulus.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown, the matrix is not an RDM, or the number of groups is not that of stimuli.
 
     Source: Kriegeskorte, Mur & Bandettini 2008.
 
@@ -88,26 +88,25 @@ def plot_rdm_pair(
     comparison: str = "spearman",
     path: str | Path | None = None,
 ) -> Axes:
-    """Draw two dissimilarity matrices of the same stimuli as one: the first below the diagonal, the second above.
+    """Plot two RDMs of the same stimuli in one matrix: the first below the diagonal, the second above.
 
-    Colours are the ranks of the pairs of stimuli within each matrix, from 0 to 1, so that matrices of other scales, as
-    of a model and of a recording, can be seen side by side. The heading has their similarity.
+    Colours are the ranks of the pairs of stimuli within each RDM, from 0 to 1, so that RDMs of different scales, such
+    as of a model and a recording, can be compared. The title gives their similarity.
 
     Args:
-        below, above: symmetric, ``(stimuli, stimuli)``, with the stimuli in the same order.
-        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
-        names: of the two.
-        groups: the group of each stimulus, as for :func:`plot_rdm`.
-        comparison: how similar they are, as for :func:`bsjax.metrics.compare_rdms`, e.g. ``"tau-a"``.
-        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
+        below, above: symmetric matrices, ``(stimuli, stimuli)``, with the stimuli in the same order.
+        ax: axes to draw into; by default those of a new figure as wide as a journal column, 89 mm.
+        names: names of the two RDMs.
+        groups: group of each stimulus, as for :func:`plot_rdm`.
+        comparison: measure of similarity, as for :func:`bsjax.metrics.compare_rdms`, e.g. ``"tau-a"``.
+        path: also write the figure to this file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
 
     Returns:
         The axes; ``ax.figure`` is the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, a matrix that is none of dissimilarities, matrices of different sizes, or an unknown
-            comparison.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format or comparison is unknown, a matrix is not an RDM, or the sizes differ.
 
     Example:
         >>> one, two = np.ones((2, 3, 3)) - np.eye(3)
@@ -149,28 +148,28 @@ def plot_mds(
     path: str | Path | None = None,
     title: str = "",
 ) -> Axes:
-    """Draw stimuli as points of a plane whose distances are near their dissimilarities (metric scaling, SMACOF).
+    """Plot stimuli in a plane by metric multidimensional scaling (SMACOF): distances approximate dissimilarities.
 
-    The stress, below, says how much of the dissimilarities the plane leaves out: √(Σ (d - δ)² / Σ δ²), 0 for none. The
-    best of eight starts is drawn, turned so that the first axis has the most spread. Stimuli without a dissimilarity
-    are left out, and it is said how many.
+    The stress, given below the plot, measures the misfit: √(Σ (d - δ)² / Σ δ²), 0 for a perfect fit. The best of eight
+    starts is shown, rotated to its principal axes. Stimuli with missing dissimilarities are left out, and their number
+    is given.
 
     Args:
-        rdm: symmetric, ``(stimuli, stimuli)``.
-        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
-        groups: the group of each stimulus, shown by colour and marker.
-        names: of the stimuli, written beside them; for few stimuli.
-        seed: of the starts.
-        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        title: of the axes.
+        rdm: symmetric matrix, ``(stimuli, stimuli)``.
+        ax: axes to draw into; by default those of a new figure as wide as a journal column, 89 mm.
+        groups: group of each stimulus, shown by colour and marker.
+        names: names of the stimuli, written next to the points; for few stimuli.
+        seed: random seed of the starts.
+        path: also write the figure to this file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        title: title of the axes.
 
     Returns:
         The axes; ``ax.figure`` is the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, a matrix that is none of dissimilarities, fewer than three stimuli with all of
-            theirs, or not one group or name for each stimulus.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown, the matrix is not an RDM, fewer than three stimuli have all dissimilarities,
+            or the number of groups or names is not that of stimuli.
 
     Source: Borg & Groenen 2005 (scaling by majorisation); Kruskal 1964 (stress).
 
@@ -222,7 +221,7 @@ def plot_mds(
 
 
 def _checked(rdm: Any, what: str) -> np.ndarray:
-    """The matrix, in float64."""
+    """Check that a matrix is an RDM; gives it in float64."""
     values = np.asarray(rdm, float)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or len(values) < 2:
         raise ValueError(
@@ -248,7 +247,7 @@ def _one_each(given: Sequence[str], n: int, what: str) -> list[str]:
 
 
 def _by_group(values: np.ndarray, groups: Sequence[str] | None) -> tuple[np.ndarray, list[str]]:
-    """The matrix with its stimuli group by group, and the groups in that order."""
+    """The matrix with its stimuli sorted by group, and the sorted groups."""
     if groups is None:
         return values, []
     named = _one_each(groups, len(values), "groups")
@@ -286,7 +285,7 @@ def _draw(panel: Any, values: np.ndarray, groups: list[str], label: str, limits:
 
 
 def _ranked(values: np.ndarray) -> np.ndarray:
-    """Ranks of the pairs of stimuli from 0 to 1; NaN where there is no dissimilarity."""
+    """Ranks of the pairs of stimuli, scaled to 0 to 1; NaN for missing dissimilarities."""
     row, column = np.triu_indices(len(values), 1)
     ranks = rankdata(values[row, column], nan_policy="omit")
     found = np.zeros_like(values)
@@ -295,7 +294,7 @@ def _ranked(values: np.ndarray) -> np.ndarray:
 
 
 def _complete(values: np.ndarray) -> np.ndarray:
-    """Stimuli that have a dissimilarity to each other one; those that lack the most are left out first."""
+    """Stimuli without missing dissimilarities, after repeated removal of the stimulus that lacks most."""
     kept = np.arange(len(values))
     while len(kept):
         lacking = np.isnan(values[np.ix_(kept, kept)]).sum(axis=1)
@@ -306,7 +305,7 @@ def _complete(values: np.ndarray) -> np.ndarray:
 
 
 def _scaled(values: np.ndarray, seed: int) -> tuple[np.ndarray, float]:
-    """Points in a plane, on their principal axes, and the stress."""
+    """Points in the plane, in their principal axes, and the stress."""
     from sklearn.manifold import smacof
 
     symmetric = np.abs(values + values.T) / 2
@@ -314,7 +313,7 @@ def _scaled(values: np.ndarray, seed: int) -> tuple[np.ndarray, float]:
     points: Any = smacof(symmetric, metric=True, n_components=2, n_init=_STARTS, random_state=seed)[0]
     points = points - points.mean(axis=0)
     points = points @ np.linalg.svd(points, full_matrices=False)[2].T
-    # Mirrored so that the farthest point of each axis is on its positive side: equal distances make equal pictures.
+    # Mirrored so that the farthest point of each axis is on its positive side: equal RDMs give equal plots.
     points *= np.sign(points[np.abs(points).argmax(axis=0), [0, 1]] + 1e-300)
     row, column = np.triu_indices(len(values), 1)
     wanted = symmetric[row, column]

@@ -1,4 +1,4 @@
-"""Pictures of scores along an axis: over time bins, and by the number of components, stimuli or neuroids."""
+"""Plots of scores over time bins, and by the number of components, stimuli or neuroids."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ def plot_score_by_time(
     level: float = 0.95,
     title: str = "",
 ) -> Axes:
-    """Draw scores that are resolved in time: a line through the middles of the time bins, and a band of intervals.
+    """Plot time-resolved scores: a line through the centres of the time bins, and a band of intervals.
 
-    A bin whose score is undefined leaves a gap and has a cross on the axis. The ceiling is gray.
+    Bins with an undefined score leave a gap, with a cross on the axis. The ceiling is gray.
 
     Args:
-        scores: one, or several by their names; dimension ``time_bin`` with ``time_bin_start`` and ``time_bin_end``.
-        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
-        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        normalised: scores as they are, where the ceiling is 1. If False, as they were before their normalisation,
-            below the ceiling of each time bin; of several, the ceiling of the first is drawn.
-        level: of the intervals.
-        title: of the axes.
+        scores: a score, or name -> score; dimension ``time_bin`` with ``time_bin_start`` and ``time_bin_end`` in ms.
+        ax: axes to draw into; by default those of a new figure as wide as a journal column, 89 mm.
+        path: also write the figure to this file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        normalised: whether to plot normalised scores, whose ceiling is 1. If False, plot the scores before
+            normalisation, with the ceiling of each time bin; for several scores, that of the first.
+        level: confidence level of the intervals.
+        title: title of the axes.
 
     Returns:
         The axes; ``ax.figure`` is the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, no score, or one without time bins.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown, there is no score, or one has no time bins.
 
     Example:
         >>> import xarray as xr
@@ -74,27 +74,27 @@ def plot_score_by_number(
     level: float = 0.95,
     title: str = "",
 ) -> Axes:
-    """Draw scores against a number that they were computed with: of components, of stimuli, of neuroids.
+    """Plot scores against a number with which they were computed, e.g. of components, stimuli or neuroids.
 
-    A band holds the intervals. The axis is logarithmic where the numbers are positive and reach over a factor of 20. A
-    number whose score is undefined leaves a gap and has a cross on the axis. The ceiling is gray.
+    The band shows the intervals. The axis is logarithmic if the numbers are positive and span a factor of 20 or more.
+    Undefined scores leave a gap, with a cross on the axis. The ceiling is gray.
 
     Args:
         scores: number -> score; or name -> number -> score, for several curves.
-        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
-        of: what is counted, in the plural.
-        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        normalised: scores as they are, where the ceiling is 1. If False, as they were before their normalisation, each
-            below its own ceiling; of several curves, the ceilings of the first are drawn.
-        level: of the intervals.
-        title: of the axes.
+        ax: axes to draw into; by default those of a new figure as wide as a journal column, 89 mm.
+        of: what the numbers count, in the plural.
+        path: also write the figure to this file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        normalised: whether to plot normalised scores, whose ceiling is 1. If False, plot the scores before
+            normalisation, with their ceilings; for several curves, those of the first.
+        level: confidence level of the intervals.
+        title: title of the axes.
 
     Returns:
         The axes; ``ax.figure`` is the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, no score, a number that is none, or a score that is resolved in time.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown, there is no score, a key is not a number, or a score is resolved in time.
 
     Example:
         >>> axes = plot_score_by_number({25: Score(0.3, error=0.01), 5: Score(0.2, error=0.01)})
@@ -162,7 +162,7 @@ def _drawn(curves: Mapping[str, tuple[np.ndarray, Shown]], ax: Axes | None, path
 
 
 def _draw_alone(panel: Any, places: np.ndarray, found: Shown, color: str) -> None:
-    """Intervals of points whose neighbours have none: a band between two has no width there."""
+    """Draw intervals of isolated points as lines, since a band would have no width there."""
     known = np.pad(np.isfinite(found.low), 1)
     alone = known[1:-1] & ~known[:-2] & ~known[2:]
     panel.vlines(places[alone], found.low[alone], found.high[alone], color=color, alpha=0.6, linewidth=1.3, zorder=3)
@@ -189,7 +189,7 @@ def _number_axis(panel: Any, numbers: np.ndarray) -> None:
     if numbers[0] > 0 and numbers[-1] / numbers[0] >= _LOGARITHMIC_FROM:
         panel.set_xscale("log")
         panel.set_xticks([], minor=True)
-        # Ticks that are a twentieth of the axis apart at least; a number that is nearer than that is not written.
+        # Ticks are at least an eighth of the axis apart; numbers that are closer are not labelled.
         least, last, ticks = np.log(numbers[-1] / numbers[0]) / _MOST_TICKS, -np.inf, []
         for number in numbers:
             if np.log(number) - last >= 0.999 * least:

@@ -1,4 +1,4 @@
-"""A picture of scores with their ceilings and their intervals, a row each."""
+"""Plot of scores with their intervals and ceilings."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class Shown(NamedTuple):
-    """The numbers of a score that are drawn: floats, or arrays of a score that is resolved in time.
+    """The plotted values of a score: floats, or arrays for a time-resolved score.
 
     Attributes:
         value: the score.
-        low, high: ends of its interval; NaN where it has none.
-        ceiling: the value that noise in the data allows; NaN where there is none.
-        ceiling_low, ceiling_high: ends of the interval of the ceiling; NaN where it has none.
+        low, high: ends of its interval; NaN without an interval.
+        ceiling: the highest value that noise in the data allows; NaN without a ceiling.
+        ceiling_low, ceiling_high: ends of the interval of the ceiling; NaN without an interval.
     """
 
     value: Any
@@ -41,15 +41,16 @@ class Shown(NamedTuple):
 
 
 def shown(score: Score, level: float, normalised: bool) -> Shown:
-    """What is drawn of a score.
+    """Get the plotted values of a score.
 
     Args:
         score: the score.
-        level: of the intervals.
-        normalised: the score as it is, whose ceiling is 1; or as it was before its normalisation, beside its ceiling.
+        level: confidence level of the intervals.
+        normalised: whether to use the normalised score, whose ceiling is 1, or that before normalisation with its
+            ceiling.
 
     Raises:
-        ValueError: it is to be drawn as before its normalisation, and it is not normalised, or by another formula.
+        ValueError: ``normalised`` is False, and the score is not normalised or by an unknown formula.
 
     Example:
         >>> shown(Score(0.25, ceiling=Score(0.64), unceiled=Score(0.4), formula="r²/c"), 0.95, normalised=False)[::3]
@@ -69,10 +70,10 @@ def shown(score: Score, level: float, normalised: bool) -> Shown:
 
 
 def limit_of(score: Score) -> Limit:
-    """What is at the ceiling of a score before its normalisation.
+    """Get the limit that the ceiling sets for a score before normalisation.
 
     Raises:
-        ValueError: its formula is that of no normalisation of a correlation by a ceiling.
+        ValueError: the formula of the score does not normalise a correlation by a ceiling.
 
     Example:
         >>> limit_of(Score(0.5, formula="r/√c")).words
@@ -94,7 +95,7 @@ def _with_ends(score: Score, level: float) -> tuple[Any, Any, Any]:
 
 
 def words_of_scale(score: Score, level: float, normalised: bool) -> str:
-    """What the axis of scores is, in words.
+    """Make the label of the score axis.
 
     Example:
         >>> words_of_scale(Score(0.5, ceiling=Score(0.8), formula="r²/c"), 0.95, normalised=True)
@@ -113,29 +114,29 @@ def plot_scores(
     level: float = 0.95,
     title: str = "",
 ) -> Axes:
-    """Draw one or several scores with their ceilings, from the first (top) to the last.
+    """Plot one or more scores with their ceilings, with a row for each, from the first (top) to the last.
 
-    A point is a score and a line its interval; both are written on the right. A score without an interval has a hollow
-    point, one that is undefined has words and no point. The gray mark is the ceiling of the score, the gray band the
-    interval of that.
+    Points are scores and lines their intervals; both are also written on the right. Scores without an interval have
+    hollow points, undefined scores only the text. Gray marks are ceilings, gray bands their intervals.
 
     Args:
-        scores: one; several by their names, of any models and benchmarks; what :func:`bsjax.score` gives for several,
-            or :func:`bsjax.score_grid`; or a list, which is named by its provenance.
-        ax: axes to draw into; if not given, those of a new figure as wide as a column of a journal, 89 mm.
-        path: a file to write the figure to as well; its ending names the format: ``.png``, ``.pdf``, ``.svg``.
-        normalised: scores as they are, where the ceiling is 1. If False, as they were before their normalisation, each
-            beside what its own ceiling allows: c of r/c, √c of r²/c and r/√c, with the interval of that.
-        level: of the intervals.
-        title: of the axes.
+        scores: a score; name -> score; the result of :func:`bsjax.score` for several pairs or of
+            :func:`bsjax.score_grid`; or a list of scores, which are named by their provenance.
+        ax: axes to draw into; by default those of a new figure as wide as a journal column, 89 mm.
+        path: also write the figure to this file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        normalised: whether to plot normalised scores, whose ceiling is 1. If False, plot the scores before
+            normalisation, each with the limit set by its ceiling and the interval of that limit: c for the formula r/c,
+            √c for r²/c and r/√c.
+        level: confidence level of the intervals.
+        title: title of the axes.
 
     Returns:
         The axes; ``ax.figure`` is the figure.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: another format, no score, one that is resolved in time, or one without a value before normalisation
-            where that is asked for.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the format is unknown, there is no score, or one is resolved in time; or ``normalised`` is False and
+            a score has no value before normalisation.
 
     Example:
         >>> axes = plot_scores({"pixels": Score(0.2, error=0.05), "alexnet": Score(0.5, error=0.04)})
@@ -176,7 +177,7 @@ def plot_scores(
 
 
 def _named(scores: Any) -> tuple[dict[str, Score], str]:
-    """Scores by names for readers, and the benchmark that all of several have, which is no part of these."""
+    """Label -> score, and the common benchmark of several scores, which is then not part of the labels."""
     if isinstance(scores, Grid):
         scores = scores.scores()
     given = list(scores.items()) if isinstance(scores, Mapping) else _by_provenance(scores)
@@ -190,7 +191,7 @@ def _named(scores: Any) -> tuple[dict[str, Score], str]:
 
 
 def _by_provenance(scores: Score | Iterable[Score]) -> list[tuple[Any, Score]]:
-    """Scores, or a single one, with the model and the benchmark that they are of, or else the metric; no name twice."""
+    """Scores with unique names: model and benchmark, or the metric if neither is known."""
     found: list[tuple[Any, Score]] = []
     seen: Counter[tuple[str, ...]] = Counter()
     for score in [scores] if isinstance(scores, Score) else scores:
@@ -224,7 +225,7 @@ def _draw_score(panel: Any, row: int, found: Shown) -> None:
 
 
 def in_words(found: Shown) -> str:
-    """A value with its interval, of two decimals."""
+    """Format a value and its interval with two decimals."""
     if math.isnan(found.value):
         return "undefined"
     if math.isnan(found.low):
@@ -234,7 +235,7 @@ def in_words(found: Shown) -> str:
 
 
 def _leave_room(panel: Any, rows: Mapping[str, Shown]) -> None:
-    """From 0, or below, to beyond all that is drawn; also where nothing is."""
+    """Set the limits of the score axis to include 0 and all values."""
     numbers = np.array([tuple(found) for found in rows.values()], float)
     numbers = numbers[np.isfinite(numbers)]
     low, high = min(0.0, numbers.min(initial=0.0)), numbers.max(initial=0.0)

@@ -1,4 +1,4 @@
-"""The style that all pictures share: sizes for a column of a journal, colours, and axes that may be dark."""
+"""The common style of all plots: sizes for a journal column, colours, and support for dark axes."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 COLUMN_INCHES = 3.5  # 89 mm, the width of a column of most journals
 ROW_INCHES = 0.19
-# Seen on white and on black: what is measured, its ceiling, and what a reader is to look at.
+# Colours of values, of ceilings and of highlights, visible on white and on black.
 VALUE, LINE, MARKED = "#0c84c6", "#8a99a8", "#c2410c"
 FAINT, QUIET = "#d9dee3", "#5c6873"
-# Told apart by readers who see few colours (Okabe & Ito 2008), and by their markers.
+# Safe for colour-blind readers (Okabe & Ito 2008), and also distinguished by markers.
 COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 LONGEST_NAME, LONGEST_ROW = 36, 22
-_LONGEST_TITLE = 43  # of a picture without names of rows, which take of its width what they are long
-# Points of text in a column, and by how much they grow at most where the axes are wider.
+_LONGEST_TITLE = 43  # without row names, whose length reduces it
+# Text sizes in a journal column, in points, and the largest factor by which they grow with wider axes.
 _HEADING, _TEXT, _SMALL, _MOST_GROWTH = 8.0, 7.0, 6.0, 1.4
 
 
 class Look(NamedTuple):
-    """What a picture takes from the axes that it is drawn into.
+    """Colours and sizes of a plot, taken from its axes.
 
     Attributes:
-        ink: the colour of text.
-        paper: the colour behind.
-        heading, text, small: sizes of text in points; they grow with axes that are wider than a column.
+        ink: text colour.
+        paper: background colour.
+        heading, text, small: text sizes in points, which grow with axes that are wider than a journal column.
     """
 
     ink: Any
@@ -45,18 +45,18 @@ class Look(NamedTuple):
 
 
 def panel_for(ax: Axes | None, path: str | Path | None, height: float) -> Any:
-    """The axes to draw into: those given, or those of a new figure as wide as a column.
+    """Get the axes to draw into: those given, or those of a new figure as wide as a journal column.
 
-    Neither pyplot's state nor a display is touched.
+    The figure is created without pyplot, so its state and the display are not touched.
 
     Args:
         ax: axes of the user, or None.
-        path: where the picture is to be written, if it is; checked before the work.
-        height: of a new figure, in inches.
+        path: output file, whose format is checked, or None.
+        height: height of a new figure, in inches.
 
     Raises:
-        ImportError: matplotlib is not installed; the message has the command.
-        ValueError: the path names no format of pictures.
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the suffix of the path is not that of a known format.
 
     Example:
         >>> panel_for(None, None, 2.0).figure.get_size_inches().tolist()
@@ -71,7 +71,7 @@ def panel_for(ax: Axes | None, path: str | Path | None, height: float) -> Any:
 
 
 def look_of(panel: Any) -> Look:
-    """Colours and sizes that fit the axes.
+    """Get the colours and sizes that fit the axes.
 
     Example:
         >>> look_of(panel_for(None, None, 2.0)).text
@@ -86,14 +86,14 @@ def look_of(panel: Any) -> Look:
 def finish(
     panel: Any, *, title: str = "", above: bool = False, grid: str = "", spines: Sequence[str] = ("left", "bottom")
 ) -> None:
-    """Heading, sizes of ticks and labels, and only those lines around the axes that carry a scale.
+    """Set the title, the sizes of ticks and labels, the grid and the spines.
 
     Args:
         panel: the axes.
-        title: the heading; none if empty.
-        above: whether a line of small text lies between the axes and the heading.
-        grid: the axis whose ticks have lines, "x", "y" or "both"; none if empty.
-        spines: the sides that keep their line.
+        title: the title; none if empty.
+        above: whether there is a line of small text between the axes and the title.
+        grid: the axis with grid lines, "x", "y" or "both"; none if empty.
+        spines: the visible spines.
     """
     look = look_of(panel)
     pad = 5.0 + (1.6 * look.small if above else 0.0)
@@ -111,13 +111,13 @@ def finish(
 
 
 def draw_grid(panel: Any, axis: str) -> None:
-    """Thin lines behind all else at the ticks of an axis, "x", "y" or "both"."""
+    """Draw thin grid lines in the background at the ticks of an axis, "x", "y" or "both"."""
     panel.grid(axis=axis, color=look_of(panel).ink, alpha=0.15, linewidth=0.6)
     panel.set_axisbelow(True)
 
 
 def name_rows(panel: Any, names: Sequence[str]) -> None:
-    """A row for each name, of one line or several, from the top; room for half a row beyond."""
+    """Label rows from the top with names of one or more lines, with a margin of about half a row."""
     lines = [[shortened(line, LONGEST_ROW) for line in name.split("\n")] for name in names]
     panel.set_yticks(range(len(names)), ["\n".join(each) for each in lines])
     panel.set_ylim(len(names) - 0.4, -0.6)
@@ -125,14 +125,14 @@ def name_rows(panel: Any, names: Sequence[str]) -> None:
 
 
 def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour and marker of each of several models or groups.
+    """Choose the colour and marker of each of several models or groups.
 
     Example:
         >>> styles(["a", "b"])["b"]
         {'color': '#0072b2', 'marker': 's'}
     """
     shapes = len(COLOURS)
-    # After six, the same colours come with other markers.
+    # After six, the colours repeat with other markers.
     return {
         name: {"color": COLOURS[n % shapes], "marker": MARKERS[(n + n // shapes) % len(MARKERS)]}
         for n, name in enumerate(names)
@@ -140,7 +140,7 @@ def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def shortened(name: str, longest: int = LONGEST_NAME) -> str:
-    """A long name without its middle, to be drawn as it is: a dollar sign begins no formula.
+    """Shorten a long name in its middle, and escape dollar signs, which matplotlib reads as formulas.
 
     Example:
         >>> shortened("MajajHong2015.IT-pls", 10)
@@ -152,7 +152,7 @@ def shortened(name: str, longest: int = LONGEST_NAME) -> str:
 
 
 def runs(groups: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Each group with where it begins and where it ends, of labels that are sorted by group.
+    """Find the start and end index of each group in sorted labels.
 
     Example:
         >>> runs(["cat", "cat", "dog"])
@@ -164,7 +164,7 @@ def runs(groups: Sequence[str]) -> list[tuple[str, int, int]]:
 
 
 def nice_step(span: float, most: int) -> float:
-    """The smallest of 0.01, 0.02, 0.05, 0.1, 0.2, ... by which a span has at most so many steps.
+    """Find the smallest step of 0.01, 0.02, 0.05, 0.1, 0.2, ... that divides a span into at most ``most`` steps.
 
     Example:
         >>> nice_step(1.0, 25)

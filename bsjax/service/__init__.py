@@ -1,4 +1,4 @@
-"""The service that takes submissions over a network, and shows what became of them."""
+"""Web service that accepts submissions over a network and shows their progress and results."""
 
 from bsjax.service.app import service
 from bsjax.service.limits import Limits

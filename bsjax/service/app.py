@@ -1,4 +1,4 @@
-"""The application: pages for browsers, and an interface for programs, of the same submissions."""
+"""The web application: HTML pages for browsers and a JSON API for programs."""
 
 import asyncio
 import hmac
@@ -53,15 +53,15 @@ def service(
     limits: Limits | None = None,
     mail: str | None = None,
 ) -> FastAPI:
-    """The service, as an application that any server of ASGI runs.
+    """Make the service as an ASGI application.
 
     Args:
-        store: the store of results, with the queue and the accounts.
-        benchmarks: identifiers and globs of what models are scored on.
-        title: of all pages.
-        public_url: where browsers find it; where it is https, cookies are sent by nothing else.
-        limits: how much it takes; as :class:`Limits` has it if not given.
-        mail: through whom letters are sent, as of :func:`bsjax.service.mail.send`; None for none.
+        store: the store of results, which contains the queue and the accounts.
+        benchmarks: identifiers and globs of the benchmarks on which models are scored.
+        title: title of all pages.
+        public_url: URL under which browsers reach the service. If it is https, cookies are sent over https only.
+        limits: limits on uploads and sign-ins; by default those of :class:`Limits`.
+        mail: SMTP server for notifications, see :func:`bsjax.service.mail.send`; None sends none.
 
     Raises:
         OSError: ``$BSJAX_HOME`` cannot be written.
@@ -86,7 +86,7 @@ def service(
         return HTMLResponse(pages.get_template(f"{name}.html.j2").render(given), status)
 
     def by_token(request: Request, token: str) -> Account:
-        """The account of a token, unless too many were wrong."""
+        """Find the account of a token; refused after too many wrong tokens from the same address."""
         address = request.client.host if request.client else ""
         wait = wrong.wait(address, limits.wrong_tokens)
         if wait:
@@ -127,7 +127,7 @@ def service(
     def count_upload(request: Request, account: Account) -> None:
         address = request.client.host if request.client else ""
         most = int(account.limits.get("uploads", limits.uploads))
-        # Several accounts of one laboratory may have one address.
+        # Several accounts of one laboratory may share an address.
         wait = max(uploads.wait(account.id, most), uploads.wait(address, _ACCOUNTS_OF_ADDRESS * limits.uploads))
         if wait:
             raise HTTPException(429, f"too many uploads: try again in {wait:.0f} s", {"Retry-After": f"{wait:.0f}"})
@@ -148,7 +148,7 @@ def service(
 
     @app.post("/api/submissions", status_code=201)
     async def upload(request: Request, name: str = "submission", trust: bool = False) -> dict[str, Any]:
-        # By token alone: a page of somebody else can send no such header.
+        # Only by token: a page of another site cannot send this header.
         if not request.headers.get("authorization"):
             raise HTTPException(401, "send a token: Authorization: Bearer TOKEN")
         account = await run_in_threadpool(by_bearer, request)
@@ -269,7 +269,7 @@ def service(
 
     @app.middleware("http")
     async def unexpected(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-        # Here, as what is raised further out has an answer without headers.
+        # Caught here, since an error that leaves the middleware is answered without the security headers.
         try:
             return await answer(request)
         except Exception:
@@ -278,7 +278,7 @@ def service(
 
     @app.exception_handler(Refusal)
     def refused(request: Request, error: Refusal) -> Response:
-        # What was not read of a body is not waited for.
+        # Closes the connection, so that the unread rest of a body is not waited for.
         headers = {**(error.headers or {}), "Connection": "close"}
         if request.url.path.startswith("/api/"):
             return JSONResponse({"error": error.detail}, error.status_code, headers)
@@ -304,21 +304,21 @@ def service(
 
 
 def _noted(request: Request, account: Account) -> Account:
-    """An account, whose name the line of the log has, and the page."""
+    """Note the account of a request for the log and the page; gives the account."""
     request.state.account, request.state.who = account.name, account
     return account
 
 
 def _csrf(request: Request) -> str:
-    """What a form must send along, so that it is one of ours."""
+    """The CSRF token of the session, which every form must send."""
     return request.session.setdefault("csrf", secrets.token_urlsafe(16))
 
 
 async def _form(request: Request, most: int = LARGEST_FORM) -> Any:
-    """A form that one of our pages has sent.
+    """Read a form and check its CSRF token.
 
     Raises:
-        HTTPException: 411 or 413, of its length; 403, it is not of our pages.
+        HTTPException: 411 without a length; 413 if it is too long; 403 if the CSRF token is wrong.
     """
     if check_length(request, most) is None:
         raise HTTPException(411, "say how long the form is")
@@ -331,17 +331,17 @@ async def _form(request: Request, most: int = LARGEST_FORM) -> Any:
 
 
 def _secret() -> str:
-    """What cookies are signed with, made at the first start."""
+    """The key that signs cookies, generated at the first start."""
     path = cache_dir().absolute() / "service-secret"
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
-        descriptor, made = tempfile.mkstemp(dir=path.parent)  # which others cannot read
+        descriptor, made = tempfile.mkstemp(dir=path.parent)  # readable only by this user
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_hex(32))
         try:
             os.link(made, path)
         except FileExistsError:
-            pass  # another service was quicker
+            pass  # another service has created it
         finally:
             os.unlink(made)
     return path.read_text()

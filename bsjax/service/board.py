@@ -1,7 +1,7 @@
-"""The leaderboard of submissions: what may be seen of the store, and nothing else.
+"""The public leaderboard of submissions.
 
-It is built from a copy, in which private submissions are not, and in which a protected benchmark has the numbers that
-are shown of it and no others: no per-unit value, no error, no failure.
+It is built from a copy of the store without private submissions. For a protected benchmark, the copy contains only the
+scores that may be shown, with their rounded errors: no values of units and no failures.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from bsjax.submission import protection, queue
 
 
 def build_board(store: ResultStore, out: str | Path, **options: Any) -> Site:
-    """Build the leaderboard of what may be seen.
+    """Build the public leaderboard.
 
     Args:
-        store: the store of results, with its submissions.
-        out: the folder, as of :func:`bsjax.leaderboard.build`.
-        **options: of that function.
+        store: the store of results, which contains the submissions.
+        out: the output folder, see :func:`bsjax.leaderboard.build`.
+        **options: further arguments of :func:`bsjax.leaderboard.build`.
 
     Raises:
         ValueError: there is nothing to show.
-        FileExistsError: there is something else in the place of the folder.
+        FileExistsError: the output folder exists and is not a leaderboard.
         ImportError: the extra ``leaderboard`` is not installed.
-        OSError: the store cannot be read, or the folder not be written.
+        OSError: the store cannot be read, or the folder cannot be written.
     """
     with tempfile.TemporaryDirectory(prefix="bsjax-board-") as folder:
         with ResultStore(Path(folder) / "shown.db") as seen:
@@ -55,7 +55,7 @@ def _leave_out(seen: ResultStore, store: ResultStore) -> None:
     last = frame.loc[is_hidden & ~frame["model"].isin([*hidden]) & (frame["state"] == "scored")]
     for row in last.drop_duplicates(["model", "benchmark"], keep="last").itertuples():
         value = told.get((str(row.model), str(row.benchmark)))
-        if value is None and row.model not in public:  # what an operator has scored
+        if value is None and row.model not in public:  # scored by an operator
             value = round(float(row.score), protected[row.benchmark].decimals)
         if value is not None:
             score = store.score(str(row.key), raw_values=False)
@@ -64,7 +64,7 @@ def _leave_out(seen: ResultStore, store: ResultStore) -> None:
 
 
 def _as_shown(columns: Mapping[str, Any], parent: str | None) -> Score:
-    """A score that says no more than what is shown of it."""
+    """A score with the public columns only."""
     made = {"model": columns["model"], "benchmark": columns["benchmark"], "parent": parent}
     made["benchmark_version"] = columns["version"]
     return Score(columns["score"], error=columns["error"], provenance=Provenance.of(made))
@@ -76,7 +76,7 @@ def _benchmarks(submitted: list[queue.Submission], visibility: str) -> set[str]:
 
 
 def _told(submitted: list[queue.Submission]) -> Iterator[tuple[tuple[str, str], float]]:
-    """Model and benchmark -> what is shown of the score, of the last submission."""
+    """(Model, benchmark) and the shown value of the score, from the earliest submission to the latest."""
     for one in reversed(submitted):
         for benchmark, values in one.facts.get("shown", {}).items():
             for model, value in values.items():

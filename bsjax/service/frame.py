@@ -1,4 +1,4 @@
-"""The frame of every answer: headers that browsers keep to, a line of the log, and errors in one line."""
+"""ASGI middleware that adds security headers and writes the access log."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from typing import Any
 from starlette.datastructures import MutableHeaders
 
 LARGEST_FORM = 64 << 10
-"""Bytes of a form without a file."""
+"""Largest form without a file, in bytes."""
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-# Its pages bring a policy of their own, which the charts need.
+# The pages of the leaderboard contain their own policy, which the charts need.
 _POLICY_OF_BOARD = "frame-ancestors 'none'"
 
 
 class Framed:
-    """An application with what is around every answer.
+    """ASGI middleware around an application.
 
     Args:
         app: the application.
-        is_encrypted: whether browsers reach it by https alone.
+        is_encrypted: whether browsers reach it over https only.
     """
 
     def __init__(self, app: Any, is_encrypted: bool) -> None:
         self._app, self._is_encrypted = app, is_encrypted
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request."""
+        """Answer a request, and log it as a line of JSON on stdout."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""Limits of the service, and rates of what happens to it."""
+"""Limits on uploads and sign-ins, and rate limiting."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _MOST_KEYS = 10_000
 
 @dataclass(frozen=True)
 class Limits:
-    """How much the service takes, and how often.
+    """Limits of the service.
 
     Attributes:
-        n_bytes: of an upload; an account's ``limits`` may say other ``"bytes"``.
-        seconds: that an upload may take in all.
-        pause: seconds that may pass without a byte of it.
-        uploads: of an account in an hour; an account's ``limits`` may say other ``"uploads"``.
-        wrong_tokens: of an address in ten minutes, after which none of its tokens is looked at.
+        n_bytes: size of an upload in bytes; overridden by ``"bytes"`` in the account's ``limits``.
+        seconds: duration of an upload.
+        pause: longest pause within an upload, in seconds.
+        uploads: uploads of an account per hour; overridden by ``"uploads"`` in the account's ``limits``.
+        wrong_tokens: wrong tokens from an address in ten minutes, after which all its tokens are refused.
     """
 
     n_bytes: int = 1 << 30
@@ -30,11 +30,11 @@ class Limits:
 
 
 class Rate:
-    """How often something has happened to each of many keys.
+    """Counts of events per key in a sliding period.
 
     Args:
-        seconds: the period that is looked back on.
-        clock: seconds that only grow.
+        seconds: length of the period.
+        clock: a monotonic clock, in seconds.
 
     Example:
         >>> rate = Rate(60, clock=iter([0.0, 1.0, 2.0, 70.0]).__next__)
@@ -47,7 +47,7 @@ class Rate:
         self._times: defaultdict[object, deque[float]] = defaultdict(deque)
 
     def add(self, key: object) -> None:
-        """It has happened."""
+        """Count an event of a key."""
         now = self._clock()
         if len(self._times) >= _MOST_KEYS:
             for each in [each for each, times in self._times.items() if times[-1] <= now - self._seconds]:
@@ -55,7 +55,7 @@ class Rate:
         self._times[key].append(now)
 
     def wait(self, key: object, most: int) -> float:
-        """Seconds until it may happen again; 0 where it has happened less than so many times in the period."""
+        """Seconds until the next event of a key is allowed; 0 if there were fewer than ``most`` in the period."""
         now, times = self._clock(), self._times.get(key)
         while times and times[0] <= now - self._seconds:
             times.popleft()

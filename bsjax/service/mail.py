@@ -1,4 +1,4 @@
-"""Letters by SMTP."""
+"""E-mail by SMTP."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from email.message import EmailMessage
 from urllib.parse import unquote, urlsplit
 
 VARIABLE = "BSJAX_SMTP"
-"""The variable that says through whom letters are sent: ``smtp://user:password@host:port``, or ``smtps://...``."""
+"""The environment variable of the SMTP server: ``smtp://user:password@host:port``, or ``smtps://...``."""
 
 _SECONDS = 20.0
 
 
 def send(server: str, to: str, subject: str, text: str) -> None:
-    """Send a letter; what goes wrong is logged, as nothing else is to wait for it.
+    """Send an e-mail. Errors are logged and not raised.
 
     Args:
-        server: ``smtp://user:password@host:port``, encrypted where the server offers it, or ``smtps://...``.
-        to: the address.
-        subject: one line.
-        text: the rest.
+        server: ``smtp://user:password@host:port``, encrypted if the server offers it, or ``smtps://...``.
+        to: address of the recipient.
+        subject: subject line.
+        text: body.
     """
     try:
         at = urlsplit(server)

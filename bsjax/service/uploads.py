@@ -1,4 +1,4 @@
-"""Uploads: what is sent goes to a file, within bounds, and is handed in from there."""
+"""Uploads, which are written to a temporary file within limits on size and time."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from bsjax.submission.accounts import Account
 
 
 def folder() -> Path:
-    """Where uploads are while they come in."""
+    """The folder of uploads in progress."""
     return cache_dir().absolute() / "submissions" / "uploads"
 
 
 def sweep(limits: Limits) -> None:
-    """Remove what a service that was killed has left of uploads."""
+    """Remove unfinished uploads of a service that was killed."""
     for path in folder().glob("*.zip"):
         with suppress(FileNotFoundError):
             if path.stat().st_mtime < time.time() - limits.seconds:
@@ -36,7 +36,7 @@ def sweep(limits: Limits) -> None:
 
 @contextmanager
 def upload_file() -> Iterator[Path]:
-    """A place for an upload, which is removed at the end."""
+    """The path for an upload; the file is removed at the end of the block."""
     folder().mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder() / f"{uuid.uuid4().hex}.zip"
     try:
@@ -46,15 +46,15 @@ def upload_file() -> Iterator[Path]:
 
 
 def most_bytes(account: Account, limits: Limits) -> int:
-    """How large an upload of an account may be."""
+    """Get the largest size of an upload of an account, in bytes."""
     return int(account.limits.get("bytes", limits.n_bytes))
 
 
 def check_length(request: Request, most: int) -> int | None:
-    """How long a body is said to be; None if that is not said.
+    """Get the declared length of a body in bytes; None if it is not declared.
 
     Raises:
-        HTTPException: 413, longer than may be; 400, no number.
+        HTTPException: 413 if it is too long; 400 if it is not a number.
     """
     said = request.headers.get("content-length")
     if said is None:
@@ -67,10 +67,11 @@ def check_length(request: Request, most: int) -> int | None:
 
 
 async def save_body(request: Request, path: Path, most: int, limits: Limits) -> None:
-    """Write the body of a request to a file, as it comes.
+    """Write the body of a request to a file while it is received.
 
     Raises:
-        HTTPException: 413, more than so many bytes; 408, too slow; 400, shorter than it was said to be, or empty.
+        HTTPException: 413 if it exceeds ``most`` bytes; 408 if it is too slow; 400 if it is empty, or its length is
+            not the declared one.
     """
     said, n, parts = check_length(request, most), 0, request.stream().__aiter__()
     try:
@@ -94,7 +95,7 @@ async def save_body(request: Request, path: Path, most: int, limits: Limits) -> 
 
 
 def save_file(file: Any, path: Path) -> None:
-    """Write a file of a form to a place."""
+    """Write the file of a form to a path."""
     with path.open("xb") as to:
         shutil.copyfileobj(file, to)
         to.flush()

@@ -1,4 +1,4 @@
-"""Views of submissions: the parts that an account may see."""
+"""Views of submissions, restricted to what an account may see."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from bsjax.submission.accounts import Account
 from bsjax.submission.queue import Step, Submission
 
 ENDS = 20_000
-"""So many characters of a log are shown, of its end."""
+"""Number of characters shown of the end of a log."""
 
 _LARGEST_FILE, _MOST_LINES = 200_000, 4_000
 _HIDDEN = "The log of this step may show private stimuli: operators see it."
 
 
 def found_for(store: ResultStore, account: Account, submission: str) -> Submission:
-    """A submission that an account may see.
+    """Find a submission by its full id, if the account may see it.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such submission, or the account may not see it.
     """
     found = queue.submission(store, submission)
     if found.id != submission or not (account.is_operator or found.account == account.id):
@@ -37,10 +37,10 @@ def found_for(store: ResultStore, account: Account, submission: str) -> Submissi
 
 
 def seen(store: ResultStore, account: Account, found: Submission) -> dict[str, Any]:
-    """What an account sees of a submission, as JSON can hold it; ``after`` changes with it."""
+    """Get the view of a submission for an account, serialisable as JSON; ``after`` is a digest of its content."""
     hides = not account.is_operator and any(each.stimuli_private for each in protection.protections(store))
     steps = [_step(each, hides and each.name == "private") for each in queue.steps(store, found.id)]
-    # How far a step is, is the last line of its log.
+    # The reason of a running step is the last line of its log.
     reason = "" if hides and found.state == "running" else found.reason
     plain = {"id": found.id, "name": found.name, "kinds": ", ".join(found.kinds), "visibility": found.visibility}
     plain |= {"state": found.state, "since": found.since, "reason": reason, "created": found.created, "steps": steps}
@@ -51,7 +51,7 @@ def seen(store: ResultStore, account: Account, found: Submission) -> dict[str, A
 
 
 def log_of(store: ResultStore, account: Account, found: Submission, step: str) -> str:
-    """The log of a step in full, in which nothing moves a cursor.
+    """Get the full log of a step, with control characters escaped.
 
     Raises:
         KeyError: there is no such step.
@@ -79,7 +79,7 @@ def _step(step: Step, hides: bool) -> dict[str, Any]:
 
 
 def harmless(log: str) -> str:
-    r"""Lines in which nothing moves a cursor or turns the direction of writing.
+    r"""Escape the control characters of a log, such as those that move the cursor or change the text direction.
 
     Example:
         >>> harmless("\x1b[2Jfirst\nsecond")
@@ -89,12 +89,12 @@ def harmless(log: str) -> str:
 
 
 def moment(time: str) -> str:
-    """A time, to minutes, in UTC."""
+    """Format an ISO 8601 time to minutes."""
     return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M")
 
 
 def health(store: ResultStore) -> dict[str, Any]:
-    """How long the queue is, and since when the first waits."""
+    """Get the length of the queue by state, and the time since which the oldest submission waits."""
     there = queue.submissions(store, states=("received", "running", "waiting"))
     lengths = {state: sum(each.state == state for each in there) for state in ("received", "running", "waiting")}
     oldest = min((each.since for each in there if each.state == "received"), default=None)
@@ -102,7 +102,7 @@ def health(store: ResultStore) -> dict[str, Any]:
 
 
 def running(store: ResultStore) -> Iterator[tuple[Submission, Step]]:
-    """What workers are at."""
+    """Iterate over the running steps and their submissions."""
     for found in queue.submissions(store, states=("running",)):
         for step in queue.steps(store, found.id):
             if step.state == "running":
@@ -110,7 +110,7 @@ def running(store: ResultStore) -> Iterator[tuple[Submission, Step]]:
 
 
 def changes(store: ResultStore, found: Submission) -> str:
-    """What is other in the files of a submission than in the one before, which may be none."""
+    """Get the unified diff of a submission's files to those of the previous submission, if there is one."""
     try:
         before = queue.submission(store, found.previous).folder if found.previous else None
     except KeyError:
@@ -131,7 +131,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 
 def _lines(path: Path | None) -> list[str]:
-    """The lines of a text; of what is none, a digest."""
+    """The lines of a text file; the size and digest of a binary or large file."""
     if path is None:
         return []
     if path.stat().st_size <= _LARGEST_FILE:

@@ -1,4 +1,4 @@
-"""The watch over the queue: at the end of a submission the leaderboard is built again, and letters are sent."""
+"""A thread that watches the queue, rebuilds the leaderboard and sends notifications."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bsjax.submission import protection, queue
 from bsjax.submission.accounts import accounts
 
 OVER = ("done", "failed", "cancelled")
-"""The states that a submission stays in."""
+"""Final states of a submission."""
 
 _LOOKS_EVERY = 3.0
 _WRITTEN_OF = ("done", "failed", "waiting")
@@ -27,17 +27,20 @@ _WRITTEN_OF = ("done", "failed", "waiting")
 def watching(
     store: ResultStore, board: Path, title: str, server: str | None, address: Callable[[str], str]
 ) -> Iterator[None]:
-    """Look at the queue again and again, in a thread.
+    """Watch the queue in a thread while the block runs.
+
+    The leaderboard is rebuilt when a submission ends, or the visibility or a protection changes. Owners are notified
+    when a submission is done, fails or waits for a review.
 
     Args:
         store: the store of results.
         board: the folder of the leaderboard.
-        title: of it.
-        server: through whom letters are sent, as of :func:`~bsjax.service.mail.send`; None for no letters.
-        address: of the page of a submission.
+        title: title of the leaderboard.
+        server: SMTP server, see :func:`~bsjax.service.mail.send`; None sends no notifications.
+        address: submission id -> URL of its page.
     """
     over = threading.Event()
-    # Of what has ended while no service ran, letters are written, too; of what came before the first, none.
+    # Submissions that ended while no service ran are also notified; those before the first start are not.
     told = cache_dir().absolute() / "letters-until"
     until = told.read_text() if told.exists() else datetime.now(UTC).isoformat()
 
@@ -58,7 +61,7 @@ def watching(
                 if new or not told.exists():
                     until = max([until, *(each.since for each in new)])
                     write_atomically(told, until.encode())
-            except Exception:  # the database may be gone for a while
+            except Exception:  # the database may be unavailable for a while
                 logging.getLogger(__name__).exception("the queue cannot be watched")
             if over.wait(_LOOKS_EVERY):
                 return
@@ -83,6 +86,6 @@ def _write(store: ResultStore, found: list[queue.Submission], server: str, addre
     to = {each.id: each.email for each in accounts(store) if each.revoked is None and each.email} if found else {}
     for each in found:
         if each.account in to:
-            # The reason may be of a private step: it is on the page, for those who may see it.
+            # Without the reason, which may be private: the page shows it to those who may see it.
             text = f"{each.name} is {each.state}.\n\n{address(each.id)}\n"
             send(server, to[each.account], f"{each.name}: {each.state}", text)

@@ -1,6 +1,6 @@
-"""Processes that run the steps of submissions, which are started again when they die, and end with the service.
+"""Worker processes of the service, which are restarted when they die and end with the service.
 
-``python -m bsjax.service.workers`` is one: it works as ``bsjax submissions work`` does, until its input is closed.
+``python -m bsjax.service.workers`` runs one worker: like ``bsjax submissions work``, until its input is closed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _LOOKS_EVERY = 2.0
 
 @contextmanager
 def workers(place: str, n: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """So many workers of a store; gives those that there are at the moment."""
-    # The place may hold a password, which no list of processes is to show.
+    """Run n workers on a store while the block runs; gives the list of current processes."""
+    # In a variable, since the address may contain a password and command lines are visible to all users.
     variables = {**os.environ, VARIABLE: place}
     over, started = threading.Event(), []
 
@@ -56,7 +56,7 @@ def workers(place: str, n: int) -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def main() -> None:
-    """Work until the input is closed, as it is when the service dies, however that comes."""
+    """Run steps until the input is closed, which also happens if the service is killed."""
 
     def wait() -> None:
         sys.stdin.buffer.read()

@@ -1,4 +1,4 @@
-"""Submissions: plugins to start from, the checklist, and what becomes of what is handed in."""
+"""Submissions: plugin skeletons, the checklist, and the processing of submitted plugins."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Accounts of those who hand in submissions over a network: an operator adds them, and a token is all that it takes."""
+"""Accounts for submissions over a network. An operator adds them, and a token is the only credential."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ _of = tables.accounts.c
 
 @dataclass(frozen=True)
 class Account:
-    """An account.
+    """An account that may submit over a network.
 
     Attributes:
-        id: its number.
-        name: what it is called.
-        email: where its owner is written to.
-        is_operator: whether it may review submissions, and see what all accounts have handed in.
-        created, revoked: when, ISO 8601 in UTC; ``revoked`` is None while its token is valid.
-        limits: what it may do less, or more, than others.
+        id: number of the account.
+        name: name of the account.
+        email: address of the owner.
+        is_operator: whether the account may review submissions and see those of all accounts.
+        created, revoked: times of creation and revocation, ISO 8601 in UTC; ``revoked`` is None while the token is
+            valid.
+        limits: limits of this account that differ from the default.
     """
 
     id: int
@@ -52,20 +53,20 @@ def add_account(
     email: str | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> str:
-    """Add an account, or give one that was revoked a new token.
+    """Add an account, or give a revoked account a new token.
 
     Args:
         store: the store of results.
-        name: up to 40 letters, digits, and ``-``, ``_``, ``.``.
-        operator: whether it may review submissions.
-        email: where its owner is written to.
-        limits: what it may do less, or more, than others, as JSON can hold it.
+        name: name of up to 40 letters, digits, and ``-``, ``_``, ``.``.
+        operator: whether the account may review submissions.
+        email: address of the owner.
+        limits: limits of this account that differ from the default; must be serialisable as JSON.
 
     Returns:
-        Its token, which is kept nowhere: whoever loses it is given another, once the account is revoked.
+        The token. Only its hash is stored: to replace a lost token, revoke the account and add it again.
 
     Raises:
-        ValueError: no such name or address, or the name is taken.
+        ValueError: the name or address is invalid, or the name is taken.
         OSError, ConnectionError, TimeoutError: the store cannot be written.
 
     Example:
@@ -95,9 +96,9 @@ def add_account(
 
 
 def account_of(store: ResultStore, token: str) -> Account | None:
-    """The account whose token this is; None of one that is revoked, or of no token.
+    """Find the account of a token; None if the token is unknown or revoked.
 
-    It is found by the hash alone, so that the time that it takes says nothing of tokens.
+    The look-up uses only the hash, so its duration reveals nothing about valid tokens.
     """
     asked = select(tables.accounts).where(_of.token_hash == _hashed(token), _of.revoked.is_(None))
     with store.reading() as connection:
@@ -106,17 +107,17 @@ def account_of(store: ResultStore, token: str) -> Account | None:
 
 
 def accounts(store: ResultStore) -> list[Account]:
-    """All accounts, also those that are revoked, by name."""
+    """List all accounts, including revoked ones, sorted by name."""
     with store.reading() as connection:
         rows = connection.execute(select(tables.accounts).order_by(_of.name)).mappings().all()
     return [_as_account(row) for row in rows]
 
 
 def revoke(store: ResultStore, name: str) -> None:
-    """Let the token of an account be valid no more; what it has handed in stays.
+    """Invalidate the token of an account. Its submissions are kept.
 
     Raises:
-        ValueError: there is no such account, or it is revoked already.
+        ValueError: there is no such account, or it is already revoked.
     """
     with store.writing() as connection:
         asked = update(tables.accounts).where(_of.name == name, _of.revoked.is_(None)).values(revoked=_now())
@@ -131,7 +132,7 @@ def _as_account(row: RowMapping) -> Account:
 
 
 def _hashed(token: str) -> str:
-    # What somebody sends may hold halves of pairs of surrogates.
+    # A token from outside may contain lone surrogates, which strict UTF-8 cannot encode.
     return hashlib.sha256(token.encode(errors="backslashreplace")).hexdigest()
 
 

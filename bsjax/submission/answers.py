@@ -1,4 +1,4 @@
-"""Answers that are handed in alone: activations or choices that were computed elsewhere, and what describes them."""
+"""Submissions of stored activations or choices without a model, and the manifest that describes them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from pathlib import Path
 import msgspec
 
 MANIFEST = "model.json"
-"""The file that describes activations or choices that are handed in without a model."""
+"""Name of the manifest, which describes activations or choices that are submitted without a model."""
 
 
 class Answers(msgspec.Struct, forbid_unknown_fields=True):
-    """A model whose answers were computed elsewhere: ``model.json`` beside the file that holds them.
+    """A model whose activations or choices were computed elsewhere: the manifest ``model.json`` next to their file.
 
     Attributes:
         identifier: name of the model.
-        activations: name of the file, or folder, as :func:`bsjax.adapters.from_stored` reads it.
-        choices: instead of these, name of a table of choices, or a folder of them, as
-            :func:`~bsjax.data.files.choice_tables.read_choices` reads it, or of a ``.nc`` assembly of behaviour.
-        visual_degrees: width of its visual field.
-        region_layer_map: region -> layer, or layers.
-        layers: candidate layers, where the layer of a region is to be chosen.
-        behavioral_readout_layer: read by behavioural tasks.
+        activations: name of the file or folder of activations, in a format that :func:`bsjax.adapters.from_stored`
+            reads.
+        choices: alternatively, name of a table of choices, or a folder of tables, in a format that
+            :func:`~bsjax.data.files.choice_tables.read_choices` reads, or of a ``.nc`` behavioural assembly.
+        visual_degrees: width of the visual field, in degrees.
+        region_layer_map: region -> layer or layers.
+        layers: candidate layers, from which the layer of each region is selected.
+        behavioral_readout_layer: layer from which behavioural tasks are decoded.
     """
 
     identifier: str
@@ -34,15 +35,15 @@ class Answers(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def file(self) -> str:
-        """The name of the file, or folder."""
+        """The name of the file or folder of activations or choices."""
         return self.activations or self.choices or ""
 
 
 def answers_of(folder: Path) -> Answers:
-    """What describes answers that were handed in alone.
+    """Read the manifest of a submission without a model.
 
     Raises:
-        ValueError: it cannot be read, or names a file that is not beside it.
+        ValueError: the manifest is invalid, or names a file that is not in the folder.
     """
     path = folder / MANIFEST
     try:

@@ -1,4 +1,4 @@
-"""Workers elsewhere: each submission that waits is sent to a cluster, as a job that runs its steps."""
+"""Submission steps on a cluster: each waiting step is sent as a job."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ from bsjax.results.database import VARIABLE
 from bsjax.submission import queue
 
 Start = Callable[[str, int], None]
-"""Starts a job that runs the steps of a submission, within so many bytes of memory."""
+"""A function of a submission and a memory limit in bytes that starts a job to run the steps."""
 
 _POLL = 2.0
-# After which a step that is still waiting is sent again, as its job may have been lost.
+# Seconds until a step that still waits is sent again, as its job may have been lost.
 _AGAIN = 3600.0
 
 
 def send(
     store: ResultStore, start: Start, *, until_idle: bool = False, said: Callable[[str], None] = lambda line: None
 ) -> int:
-    """Start a job for each step that waits, as long as there are any, or for ever.
+    """Start a job for each waiting step, until none waits or for ever.
 
-    A job takes the steps that come after it, too, as far as its memory goes; a step that needs more is sent anew.
+    A job also runs the later steps of its submission that fit in its memory. A step that needs more memory is sent as
+    another job.
 
     Args:
-        store: the store of results, which has the queue; jobs must reach it, and the folder of submissions.
+        store: the store of results, which contains the queue. Jobs need access to it and to the folder of submissions.
         start: starts a job.
-        until_idle: whether to end when nothing waits.
-        said: is told what was sent.
+        until_idle: whether to return when no step waits.
+        said: called with a line for each job that is sent.
 
     Returns:
-        How many jobs were started.
+        The number of jobs started.
 
     Raises:
         RuntimeError: a job cannot be started.
@@ -59,14 +60,15 @@ def send(
 
 
 def by_command(store: ResultStore, template: str) -> Start:
-    """Starts jobs by a command such as ``sbatch --mem={memory}G --wrap={command}``.
+    """Make a function that starts jobs with a command such as ``sbatch --mem={memory}G --wrap={command}``.
 
     Args:
-        store: the store; its place goes along in the environment, as it may hold a password.
-        template: the command, without a shell; ``{command}`` is what the job runs, and ``{memory}`` its GiB.
+        store: the store. Jobs get its address by an environment variable, since it may contain a password.
+        template: the command, run without a shell. ``{command}`` is replaced by the command of the job, and
+            ``{memory}`` by its memory in GiB.
 
     Raises:
-        ValueError: the template does not say where the command goes.
+        ValueError: the template does not contain ``{command}``.
     """
     if "{command}" not in template:
         raise ValueError(f"the command must have {{command}} in it, as in sbatch --wrap={{command}}, got {template!r}")
@@ -87,14 +89,14 @@ def by_command(store: ResultStore, template: str) -> Start:
 
 @contextmanager
 def by_dask(store: ResultStore, address: str) -> Iterator[Start]:
-    """Starts jobs on the workers of a Dask scheduler that runs; at the end of the block those that run are waited for.
+    """Make a function that starts jobs on a running Dask cluster. Running jobs are awaited at the end of the block.
 
     Raises:
         ImportError: the extra ``distributed`` is not installed.
-        OSError: there is no scheduler at the address.
+        OSError: no scheduler answers at the address.
     """
     distributed: Any = import_extra("distributed", "distributed")
-    running: list[Any] = []  # as Dask forgets what nobody holds
+    running: list[Any] = []  # Dask drops jobs whose futures are not referenced
     with distributed.Client(address) as client:
 
         def start(submission: str, memory: int) -> None:
@@ -106,7 +108,7 @@ def by_dask(store: ResultStore, address: str) -> Iterator[Start]:
 
 
 def _work_on(place: str, submission: str, memory: int) -> int:
-    """Run the steps of a submission, on a worker of Dask."""
+    """Run the steps of a submission on a Dask worker."""
     from bsjax.submission.worker import work
 
     with ResultStore(place) as store:

@@ -1,6 +1,7 @@
-"""Environments of submissions, installed where nothing private is and the package index alone is reached.
+"""Environments of submissions, installed in a sandbox that sees no private files and reaches only the package index.
 
-Its files of requirements are read there too, as they may name any file; packages that are built run their code there.
+Requirements files are also parsed in the sandbox, as they may refer to any file, and packages that are built from
+source run their code there.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ _MOST = 1 << 20
 
 
 class Environment(msgspec.Struct):
-    """Where a submission runs.
+    """The environment in which a submission runs.
 
     Attributes:
-        python: the interpreter.
-        versions: of the packages that were installed for it.
-        error: why there is none; "" if there is.
+        python: path of the interpreter.
+        versions: installed packages and their versions.
+        error: why the installation failed; "" if it succeeded.
     """
 
     python: str
@@ -38,12 +39,12 @@ class Environment(msgspec.Struct):
 
 
 class Installed(NamedTuple):
-    """What came of an installation.
+    """The outcome of an installation.
 
     Attributes:
-        environment: where the submission runs; None if it was not made.
-        reason: why it was not.
-        process: what ran, with its log.
+        environment: the environment; None if the installation failed.
+        reason: why it failed.
+        process: the process that installed, with its log.
     """
 
     environment: Environment | None
@@ -52,13 +53,13 @@ class Installed(NamedTuple):
 
 
 def install(submission: Path, folder: Path, limits: Limits, index: Index | None = None) -> Installed:
-    """Install what the plugins of a submission require.
+    """Install the requirements of a submission's plugins.
 
     Args:
         submission: the folder of its plugins.
-        folder: where to; it belongs to this submission alone.
-        limits: what the installation may take.
-        index: where packages come from; that of the setting if not given.
+        folder: the target folder, used by this submission alone.
+        limits: the resource limits of the installation.
+        index: the package index; by default that of the setting.
 
     Raises:
         ValueError: no index is set.
@@ -86,14 +87,14 @@ def install(submission: Path, folder: Path, limits: Limits, index: Index | None 
 
 
 def _main(submission: str, folder: str) -> None:
-    """Install, in the sandbox, and say what was."""
+    """Install the requirements inside the sandbox and print the environment as JSON."""
     try:
         lines = [line for plugin in plugins_under(Path(submission)) for line in requirements_of(plugin)]
         python = environment(list(dict.fromkeys(lines))) if lines else Path(sys.executable)
         packages = [str(path) for path in Path(folder).glob("environments/*/lib/python*/site-packages")]
         found = metadata.distributions(path=packages)
         made = Environment(str(python), {package.name: package.version for package in found})
-    except Exception as error:  # what is said of it is all that the other side learns
+    except Exception as error:  # the trusted side learns of the failure only from this line
         sys.stderr.write(f"{error}\n")
         made = Environment("", {}, one_line(error))
     sys.stdout.write(json.dumps(msgspec.to_builtins(made)) + "\n")

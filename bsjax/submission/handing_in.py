@@ -1,4 +1,4 @@
-"""Handing in: a folder or a zip is received, what it registers is found without running it, and its steps queued."""
+"""Handing in of folders and zip files: they are received, scanned for registrations without being run, and queued."""
 
 from __future__ import annotations
 
@@ -41,25 +41,27 @@ def hand_in(
     asks_trust: bool = False,
     once: bool = False,
 ) -> Submission:
-    """Receive a folder or a zip, and queue what is to be done with it; nothing of it is run.
+    """Receive a folder or a zip file and queue its steps. None of its code is run.
 
     Args:
-        store: the store of results, which has the queue.
-        source: the folder, or the zip; plugins, in the layout of Brain-Score's zips if they are several, or
-            ``model.json`` with activations or choices that were computed elsewhere.
-        name: what it is called; that of the folder or file if not given.
-        account: number of whose account; None of an operator.
-        benchmarks: identifiers and globs of what its models are scored on.
-        models: identifiers of what its benchmarks score, beside its own models.
-        visibility: of its scores; private by default, public of an operator's.
-        trusted: whether an operator trusts its code with recordings, and lets it run without containment.
-        asks_trust: whether its benchmarks are to see recordings, for which an operator reviews them.
-        once: whether the same files under the same name are one submission, as of :func:`bsjax.submission.queue.add`.
+        store: the store of results, which contains the queue.
+        source: the folder or zip file. It contains plugins (several plugins in the layout of Brain-Score's zip files),
+            or ``model.json`` with activations or choices that were computed elsewhere.
+        name: name of the submission; by default that of the folder or file.
+        account: number of the account; None for an operator.
+        benchmarks: identifiers and globs of the benchmarks on which its models are scored.
+        models: identifiers of the models that its benchmarks score, in addition to its own models.
+        visibility: visibility of its scores; by default private, or public without an account.
+        trusted: whether an operator trusts its code with recordings and lets it run without containment.
+        asks_trust: whether its benchmarks need access to recordings, which requires a review by an operator.
+        once: whether to return an existing submission of the same files and name, see
+            :func:`bsjax.submission.queue.add`.
 
     Raises:
         FileNotFoundError: there is no such folder or file.
-        ValueError: it cannot be received, registers nothing, or what another has registered; the message says what.
-        OSError, ConnectionError, TimeoutError: it cannot be written, or the store cannot.
+        ValueError: the submission is refused, registers nothing, or registers an identifier that is taken; the message
+            names it.
+        OSError, ConnectionError, TimeoutError: the files or the store cannot be written.
     """
     place = cache_dir().absolute() / "submissions" / uuid.uuid4().hex
     try:
@@ -90,10 +92,10 @@ def hand_in(
 
 
 def registered_in(folder: Path) -> dict[str, list[str]]:
-    """What was handed in, by its kind: the identifiers that plugins register, and the model of stored answers.
+    """List the identifiers that a submission registers, by kind, including the model of stored answers.
 
     Raises:
-        ValueError: nothing is.
+        ValueError: nothing is registered.
     """
     found = {kind: declared_in(folder, *registries) for kind, registries in _KINDS.items()}
     if (folder / MANIFEST).exists():
@@ -108,7 +110,7 @@ def registered_in(folder: Path) -> dict[str, list[str]]:
 
 
 def _refuse_taken(store: ResultStore, registers: dict[str, list[str]], account: int | None) -> None:
-    """No identifier stands for two things."""
+    """Refuse identifiers that bsjax or another account has registered."""
     for kind in _OWN:
         names = registers.get(kind, [])
         taken = {name for name in names if name in _OWN[kind] and _OWN[kind].is_bsjaxs(name)}

@@ -1,10 +1,10 @@
-r"""Private benchmarks: how much of their scores is shown, so that nobody can learn them from the scores.
+r"""Private benchmarks, and the protection of their data against overfitting to the scores.
 
-Whoever submits again and again and keeps what scored higher learns the data that are scored on, and not the brain. So
-scores are rounded, their number in a period is limited, and the best that an account is shown moves only where a new
-score is better than chance explains: the *Ladder*. Its parameter-free form takes one standard error of the paired
-difference. The best of n models that are no better exceeds that by up to :math:`\sqrt{2 \ln n}` standard errors, which
-are added here, for n submissions of the account.
+Repeated submission with selection of the higher scores fits the evaluation data, and not the brain. Scores on a private
+benchmark are therefore rounded, and their number in a period is limited. The best score that an account is shown
+changes only if a new score improves on it by more than chance explains: the *Ladder*. The parameter-free Ladder
+requires an improvement of one standard error of the paired difference. Among n equally good models, the best exceeds
+that by up to :math:`\sqrt{2 \ln n}` standard errors, which are added here, for n submissions of the account.
 
 Source: Blum & Hardt 2015, "The Ladder: a reliable leaderboard for machine learning competitions".
 """
@@ -33,14 +33,15 @@ _of, _shown = tables.protected.c, tables.shown.c
 
 @dataclass(frozen=True)
 class Protection:
-    """How a benchmark is protected.
+    """The protection of a benchmark.
 
     Attributes:
-        benchmark: its identifier, or a glob.
-        stimuli_private: whether its stimuli are private, too.
-        decimals: of the scores that are shown.
-        limit_per_period, period_days: how many submissions an account may have scored on it in how many days.
-        created: since when.
+        benchmark: identifier of the benchmark, or a glob.
+        stimuli_private: whether its stimuli are also private.
+        decimals: number of decimals of the scores that are shown.
+        limit_per_period, period_days: number of submissions of an account that are scored in a period, and its length
+            in days.
+        created: when the protection was added, ISO 8601 in UTC.
     """
 
     benchmark: str
@@ -52,12 +53,12 @@ class Protection:
 
 
 class Allowance(NamedTuple):
-    """Whether an account may have a submission scored.
+    """The number of submissions that an account may still have scored.
 
     Attributes:
-        left: how many submissions, in this period.
-        next: when the next may be, ISO 8601 in UTC; None for now.
-        reason: why not now, in one line; "" where it may.
+        left: number of submissions left in this period.
+        next: time from which the next is allowed, ISO 8601 in UTC; None for now.
+        reason: why none is allowed now, in one line; "" if one is.
     """
 
     left: int
@@ -68,17 +69,17 @@ class Allowance(NamedTuple):
 def protect(
     store: ResultStore, benchmark: str, stimuli: bool = False, decimals: int = 2, limit: int = 5, days: int = 7
 ) -> None:
-    """Mark a benchmark as private, or change how it is protected.
+    """Mark a benchmark as private, or change its protection.
 
     Args:
         store: the store of results.
-        benchmark: its identifier, or a glob.
-        stimuli: whether its stimuli are private, too.
-        decimals: of the scores that are shown.
-        limit, days: how many submissions an account may have scored on it in how many days.
+        benchmark: identifier of the benchmark, or a glob.
+        stimuli: whether its stimuli are also private.
+        decimals: number of decimals of the scores that are shown, 0 to 6.
+        limit, days: number of submissions of an account that are scored in a period, and its length in days.
 
     Raises:
-        ValueError: a number is out of its range.
+        ValueError: a number is out of range.
 
     Example:
         >>> import tempfile
@@ -98,10 +99,10 @@ def protect(
 
 
 def unprotect(store: ResultStore, benchmark: str) -> None:
-    """Take the mark back.
+    """Remove the protection of a benchmark.
 
     Raises:
-        ValueError: it is not there.
+        ValueError: the benchmark is not protected.
     """
     with store.writing() as connection:
         found = connection.execute(delete(tables.protected).where(_of.benchmark == benchmark)).rowcount
@@ -110,14 +111,14 @@ def unprotect(store: ResultStore, benchmark: str) -> None:
 
 
 def protections(store: ResultStore) -> list[Protection]:
-    """How benchmarks are protected, by name."""
+    """List all protections, sorted by benchmark."""
     with store.reading() as connection:
         rows = connection.execute(select(tables.protected).order_by(_of.benchmark)).mappings().all()
     return [Protection(**{name: row[name] for name in Protection.__dataclass_fields__}) for row in rows]
 
 
 def protection_of(store: ResultStore, benchmark: str) -> Protection | None:
-    """How a benchmark is protected, by its own mark, or by the longest glob that it matches; None where it is not."""
+    """Find the protection of a benchmark: its own, else that of the longest matching glob; None if unprotected."""
     own = [each for each in protections(store) if benchmark == each.benchmark or fnmatchcase(benchmark, each.benchmark)]
     return max(own, key=lambda each: (each.benchmark == benchmark, len(each.benchmark)), default=None)
 
@@ -125,15 +126,15 @@ def protection_of(store: ResultStore, benchmark: str) -> Protection | None:
 def may_submit(
     store: ResultStore, account: int | None, benchmark: str, submission: Submission | None = None
 ) -> Allowance:
-    """Whether an account may have a submission scored on a benchmark now.
+    """Check whether an account may have a submission scored on a benchmark now.
 
-    Each that it has handed in during the period counts, whatever became of it.
+    Every submission of a model in the period counts, whatever its outcome.
 
     Args:
         store: the store of results.
-        account: the number of the account; None, on this machine, may always.
-        benchmark: the identifier.
-        submission: the one that is asked for, if it is handed in already: then those before it count.
+        account: number of the account; None (this machine) has no limit.
+        benchmark: identifier of the benchmark.
+        submission: the submission in question, if already handed in; then only earlier ones count.
     """
     protection = protection_of(store, benchmark)
     if account is None or protection is None:
@@ -157,17 +158,17 @@ def may_submit(
 
 
 def ladder(best: Score | None, new: Score, tries: int = 1) -> bool:
-    r"""Whether a new score takes the place of the best, as it is better than chance explains.
+    r"""Decide whether a new score replaces the best score, i.e. improves on it by more than chance explains.
 
     Args:
-        best: the best so far; None if there is none.
-        new: the new one.
-        tries: how many scores have been compared so far, with this one.
+        best: the best score so far; None if there is none.
+        new: the new score.
+        tries: number n of scores compared so far, including this one.
 
     Returns:
-        Whether the difference is more than :math:`1 + \sqrt{2 \ln n}` of its standard errors, of n tries. It is that of
-        paired draws or units, where both scores have the same; else the larger of the two scores, and without any, no
-        difference is known to be more than chance.
+        Whether the improvement exceeds :math:`1 + \sqrt{2 \ln n}` standard errors. The standard error is that of the
+        paired difference if both scores share draws or units, else the larger of the errors of the two scores. Without
+        errors the answer is False. A NaN never replaces a score.
 
     Example:
         >>> best = Score(0.5, error=0.02)
@@ -191,17 +192,17 @@ def ladder(best: Score | None, new: Score, tries: int = 1) -> bool:
 
 
 def show_score(store: ResultStore, account: int | None, score: Score, key: str) -> float:
-    """What an account may be shown of a score.
+    """Get the value of a score that an account may see.
 
     Args:
-        store: the store of results, which has the score.
-        account: the number of the account; None on this machine.
+        store: the store of results, which contains the score.
+        account: number of the account; None on this machine.
         score: the score.
         key: its key in the store.
 
     Returns:
-        The score, rounded, where it moves the ladder; else the best that was shown before, or NaN if there is none. Of
-        a benchmark that is not private, the score.
+        The rounded score if it improves on the best (:func:`ladder`), else the best shown before, or NaN if there is
+        none. For a benchmark that is not private, the score itself.
     """
     benchmark, version = str(score.provenance.benchmark), score.provenance.benchmark_version or 0
     protection = protection_of(store, benchmark)
@@ -225,7 +226,7 @@ def show_score(store: ResultStore, account: int | None, score: Score, key: str) 
             if row is None:
                 row_of = {"account_id": account or 0, "benchmark": benchmark}
                 is_written = insert_new(connection, tables.shown, [row_of | new])
-            else:  # unless another has written meanwhile
+            else:  # only if no other process has changed the row since it was read
                 as_read = _shown.score_key == row["score_key"], _shown.tries == row["tries"]
                 is_written = connection.execute(update(tables.shown).where(*own, *as_read).values(new)).rowcount
         if is_written:
@@ -233,12 +234,12 @@ def show_score(store: ResultStore, account: int | None, score: Score, key: str) 
 
 
 def public_columns(score: Score, protection: Protection, shown: float) -> Mapping[str, Any]:
-    """What of a score on a private benchmark may be published: no values of units, nothing finer than is shown.
+    """Get the publishable columns of a score on a private benchmark: no values of units, no more decimals than shown.
 
     Args:
         score: the score.
-        protection: of its benchmark.
-        shown: what :func:`show_score` gives.
+        protection: the protection of its benchmark.
+        shown: the value from :func:`show_score`.
 
     Example:
         >>> hidden = Protection("Doe2026-pls", False, 2, 5, 7, "")
@@ -254,7 +255,7 @@ def public_columns(score: Score, protection: Protection, shown: float) -> Mappin
 
 
 def _best(store: ResultStore, row: RowMapping, like: Score) -> Score:
-    """The best score so far; what was shown of it, where it was removed."""
+    """The best score so far; its shown value if the score was removed."""
     try:
         return store.score(row["score_key"])
     except KeyError:

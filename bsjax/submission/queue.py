@@ -1,8 +1,8 @@
-"""The queue of submissions: each has steps, one after another, which workers take; none can be stuck.
+"""The queue of submissions, whose steps are run in order by workers.
 
-A worker has a step under a lease, which its heartbeat renews. When the worker dies, another takes the step: at once
-where it sees that the process is gone, else when the lease has run out. What a worker says of a step that is not its
-own any more counts for nothing. Each state says since when it is so, and why.
+A worker holds a lease on its step and renews it by heartbeats. If the worker dies, another one takes the step:
+immediately if it can see that the process is gone, else when the lease has expired. Reports of a worker about a step
+that it no longer holds are ignored. Each state is stored with its time and reason.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from bsjax.results.database import alone_in
 from bsjax.results.leases import is_gone, now_by_database, this_process
 
 ENVIRONMENT, WORK = "environment", "work"
-"""Names of the folders beside the files of a submission: of what is installed for it, and of what its steps write."""
+"""Names of the folders next to the files of a submission: for its environment, and for the output of its steps."""
 
 MEMORY_CLASSES = (4, 8, 16, 32, 64)
-"""The limits of memory that a step can be run under, in GiB."""
+"""Memory limits under which a step can run, in GiB."""
 
 ENDS_OF_LOG = 100_000
-"""So many characters of a log are kept of its beginning, and of its end."""
+"""Number of characters kept of the beginning of a log, and of its end."""
 
 Visibility = Literal["private", "public"]
 _GIB = 1 << 30
@@ -46,22 +46,22 @@ _of, _steps = tables.submissions.c, tables.steps.c
 
 @dataclass(frozen=True)
 class Submission:
-    """What somebody has handed in.
+    """A submission.
 
     Attributes:
         id: 32 hexadecimal digits.
-        account: the number of the account; None of what was handed in on this machine.
-        name: what it is called there.
-        kinds: what it registers: ``"model"``, ``"benchmark"``, ...
-        content: the SHA-256 of its files.
-        folder: where these are, in a folder that is this submission's alone.
+        account: number of the account; None if it was handed in on this machine.
+        name: name of the submission within the account.
+        kinds: kinds of its registrations: ``"model"``, ``"benchmark"``, ...
+        content: SHA-256 of its files.
+        folder: folder of its files, inside a folder used by this submission alone.
         visibility: ``"private"`` or ``"public"``.
         state: ``"received"``, ``"running"``, ``"waiting"`` for a review, ``"done"``, ``"failed"`` or ``"cancelled"``.
-        since: when it got there, ISO 8601 in UTC.
-        reason: why, in one line.
+        since: when it entered this state, ISO 8601 in UTC.
+        reason: reason for the state, in one line.
         created: when it was handed in.
-        previous: the one before it of the same account and name.
-        facts: what else is known of it.
+        previous: id of the previous submission of the same account and name.
+        facts: further information about it.
     """
 
     id: str
@@ -80,7 +80,7 @@ class Submission:
 
     @property
     def trusted(self) -> bool:
-        """Whether an operator trusts what was handed in, or has accepted it in a review."""
+        """Whether an operator trusts the submission or has accepted it in a review."""
         return bool(self.facts.get("trusted") or self.facts.get("review", {}).get("accepted"))
 
 
@@ -89,18 +89,18 @@ class Step:
     """A step of a submission.
 
     Attributes:
-        id: its number.
-        submission: the submission's.
-        name: what is done.
+        id: number of the step.
+        submission: id of the submission.
+        name: name of the step.
         state: ``"queued"``, ``"running"``, ``"waiting"`` for a review, ``"done"``, ``"failed"``, ``"skipped"`` or
             ``"cancelled"``.
-        since, reason: as of a submission; of a step that is running, how far it is.
-        attempt: how often it was begun.
-        memory_class: the bytes that it may hold.
-        peak: the most bytes that it was seen to hold.
-        started, seconds: when it was begun last, and how long it took.
-        worker: who has it.
-        log: what it has printed; of much, the beginning and the end.
+        since, reason: time and reason of the state; while the step is running, the reason is its progress.
+        attempt: how often it was started.
+        memory_class: its memory limit in bytes.
+        peak: largest measured memory in bytes.
+        started, seconds: time of the last start, and duration.
+        worker: the worker that holds the lease.
+        log: what it has printed; if long, only the beginning and the end.
     """
 
     id: int
@@ -119,7 +119,7 @@ class Step:
 
 
 def class_for(peak: int) -> int:
-    """The smallest class of memory, in bytes, that holds so many bytes; the largest if none does.
+    """Find the smallest memory class, in bytes, that is not below a peak in bytes; the largest class if all are.
 
     Example:
         >>> class_for(5 << 30) >> 30, class_for(1 << 50) >> 30
@@ -143,23 +143,24 @@ def add(
 ) -> Submission:
     """Queue a submission.
 
-    A step is run under the smallest class of memory, or under that which it took in the submission before.
+    Each step starts in the smallest memory class that held the same step of the previous submission, or in the smallest
+    class if there was none.
 
     Args:
         store: the store of results.
-        name: what it is called; what cannot be printed is written as its number.
-        folder, content: its files, as :func:`~bsjax.submission.receiving.receive` has put them.
-        kinds: what it registers.
-        steps: their names, in order.
-        account: the number of the account that hands it in; None on this machine.
-        visibility: of its scores; private by default, on this machine public.
-        facts: what else is known of it, as JSON can hold it.
-        once: whether one of the same account, name and content, which neither failed nor was cancelled, is given
-            instead, as whoever got no answer hands in again.
+        name: name of the submission; unprintable characters are escaped.
+        folder, content: folder and digest of its files, from :func:`~bsjax.submission.receiving.receive`.
+        kinds: kinds of its registrations.
+        steps: names of the steps, in order.
+        account: number of the account; None on this machine.
+        visibility: visibility of its scores; by default private, or public without an account.
+        facts: further information, serialisable as JSON.
+        once: whether to return an existing submission of the same account, name and content that has neither failed nor
+            been cancelled. This makes it safe to submit again after a lost answer.
 
     Raises:
-        FileNotFoundError: the folder is not there: a submission of the same content was removed meanwhile.
-        ValueError: no steps, or one twice.
+        FileNotFoundError: the folder does not exist, because a submission of the same content was removed meanwhile.
+        ValueError: there are no steps, or two of the same name.
         OSError, ConnectionError, TimeoutError: the store cannot be written.
 
     Example:
@@ -178,7 +179,7 @@ def add(
     row |= {"reason": "", "visibility": visibility or ("public" if account is None else "private")}
     row["facts"] = to_plain(dict(facts or {}), "the facts of the submission")
     with _changing(store) as connection:
-        # Of several at once, each counts those that were created before it, which are to be seen by then.
+        # The time is taken under the lock: concurrent submissions are counted in the order of their creation.
         now = _now()
         row |= {"created": now, "since": now}
         if not Path(folder).is_dir():
@@ -202,10 +203,10 @@ def add(
 
 
 def submission(store: ResultStore, id_prefix: str) -> Submission:
-    """A submission, by as many of the first digits of its id as no other has.
+    """Find a submission by its id, or by an unambiguous prefix of it.
 
     Raises:
-        KeyError: there is none, or several begin so.
+        KeyError: no submission matches, or several do.
     """
     return _as_submission(store.found(id_prefix, tables.submissions))
 
@@ -213,7 +214,7 @@ def submission(store: ResultStore, id_prefix: str) -> Submission:
 def submissions(
     store: ResultStore, account: int | None = None, states: Collection[str] | None = None
 ) -> list[Submission]:
-    """All submissions, or those of an account, or in some states; the last first."""
+    """List submissions, optionally those of an account or in some states, the most recent first."""
     asked = select(tables.submissions).order_by(_of.created.desc(), _of.id)
     asked = asked if account is None else asked.where(_of.account_id == account)
     asked = asked if states is None else asked.where(_of.state.in_(states))
@@ -222,7 +223,7 @@ def submissions(
 
 
 def steps(store: ResultStore, submission_id: str) -> list[Step]:
-    """The steps of a submission, in order."""
+    """List the steps of a submission, in order."""
     asked = select(tables.steps).where(_steps.submission_id == submission_id).order_by(_steps.position)
     with store.reading() as connection:
         return [_as_step(row) for row in connection.execute(asked).mappings()]
@@ -235,20 +236,20 @@ def claim_next(
     memory_at_most: int | None = None,
     submission_id: str | None = None,
 ) -> Step | None:
-    """Take the oldest step that can be run: of several workers who ask at once, one gets it.
+    """Claim the oldest step that can run. Of several workers that ask at once, only one gets it.
 
-    It is one that is queued, or whose worker is gone, and whose earlier steps are done. A step that has lost so many
-    workers that it seems to kill them has failed.
+    A step can run if it is queued, or its worker is gone, and its earlier steps are done. A step that has lost three
+    workers fails, as it probably kills them.
 
     Args:
         store: the store.
-        worker: who takes it, by a name that no other has.
-        seconds: from now, after which others may take it over.
-        memory_at_most: the bytes that the worker has; only what is run within these is taken.
-        submission_id: only steps of this submission.
+        worker: unique name of the worker.
+        seconds: duration of the lease, after which other workers may take the step.
+        memory_at_most: memory of the worker in bytes; steps with a larger memory class are not claimed.
+        submission_id: claim only steps of this submission.
 
     Returns:
-        The step; None where there is nothing to do.
+        The step; None if there is none.
     """
     asked = _whose_turn_it_is()
     asked = asked if submission_id is None else asked.where(_steps.submission_id == submission_id)
@@ -271,7 +272,7 @@ def claim_next(
 
 
 def waiting_for_workers(store: ResultStore) -> list[Step]:
-    """The steps that a worker could take now, the oldest first."""
+    """List the steps that a worker could claim now, the oldest first."""
     with store.reading() as connection:
         now = now_by_database(connection)
         rows = connection.execute(_whose_turn_it_is()).mappings().all()
@@ -279,7 +280,7 @@ def waiting_for_workers(store: ResultStore) -> list[Step]:
 
 
 def _whose_turn_it_is() -> Any:
-    """What asks for the steps that are queued or running, and whose earlier steps are done."""
+    """The query for steps that are queued or running, and whose earlier steps are done."""
     before = tables.steps.alias()
     earlier = before.c.submission_id == _steps.submission_id, before.c.position < _steps.position
     open_before = exists().where(*earlier, before.c.state.not_in(_PASSED))
@@ -288,14 +289,14 @@ def _whose_turn_it_is() -> Any:
 
 
 def heartbeat(store: ResultStore, step_id: int, worker: str, seconds: float, note: str = "") -> bool:
-    """Keep a step, until so many seconds from now.
+    """Renew the lease of a step.
 
     Args:
-        store, step_id, worker, seconds: as of :func:`claim_next`.
-        note: how far it is, in one line.
+        store, step_id, worker, seconds: see :func:`claim_next`.
+        note: progress of the step, in one line.
 
     Returns:
-        Whether it is this worker's still; if not, it was cancelled or is another's: stop.
+        Whether the worker still holds the step. If not, it was cancelled or taken over, and the worker must stop.
     """
     with _changing(store) as connection:
         row = _mine(connection, step_id, worker)
@@ -311,7 +312,7 @@ def heartbeat(store: ResultStore, step_id: int, worker: str, seconds: float, not
 
 
 def append_log(store: ResultStore, step_id: int, text: str) -> None:
-    """Add to the log of a step, which keeps its first and its last 100,000 characters."""
+    """Append text to the log of a step, of which the first and last 100,000 characters are kept."""
     with _changing(store) as connection:
         there = connection.execute(select(_steps.log).where(_steps.id == step_id)).scalar() or ""
         log = there + text
@@ -328,15 +329,15 @@ def finish(
     peak: int | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> bool:
-    """A step is done.
+    """Mark a step as done.
 
     Args:
-        store, step_id, worker: as of :func:`claim_next`.
-        peak: the most bytes that it held.
-        facts: what is known of the submission now; added to what was known.
+        store, step_id, worker: see :func:`claim_next`.
+        peak: largest measured memory, in bytes.
+        facts: information to add to the facts of the submission.
 
     Returns:
-        Whether this counts: False where the step is not this worker's any more.
+        Whether the report was accepted; False if the worker no longer holds the step.
     """
     with _changing(store) as connection:
         row = _mine(connection, step_id, worker)
@@ -348,7 +349,7 @@ def finish(
 
 
 def fail(store: ResultStore, step_id: int, worker: str, reason: str, *, peak: int | None = None) -> bool:
-    """A step has failed, for a reason in one line, and with it the submission; gives whether this counts."""
+    """Mark a step and its submission as failed, with a reason in one line; False if the worker does not hold it."""
     with _changing(store) as connection:
         row = _mine(connection, step_id, worker)
         if row is not None:
@@ -357,15 +358,15 @@ def fail(store: ResultStore, step_id: int, worker: str, reason: str, *, peak: in
 
 
 def requeue_larger(store: ResultStore, step_id: int, worker: str, peak: int, next_class: int | None) -> bool:
-    """A step ran out of memory: it is queued once more under a larger limit, and fails where it had its second chance.
+    """Queue a step that ran out of memory again, once, with a larger limit. The second time, it fails.
 
     Args:
-        store, step_id, worker: as of :func:`claim_next`.
-        peak: the most bytes that it held.
-        next_class: the bytes that it may hold next; None where there are no more.
+        store, step_id, worker: see :func:`claim_next`.
+        peak: largest measured memory, in bytes.
+        next_class: the next memory limit, in bytes; None if there is no larger class.
 
     Returns:
-        Whether this counts: False where the step is not this worker's any more.
+        Whether the report was accepted; False if the worker no longer holds the step.
     """
     with _changing(store) as connection:
         row = _mine(connection, step_id, worker)
@@ -382,12 +383,15 @@ def requeue_larger(store: ResultStore, step_id: int, worker: str, peak: int, nex
 
 
 def wait_for_review(store: ResultStore, step_id: int, reason: str, worker: str | None = None) -> bool:
-    """A step waits for an operator's :func:`review`, for a reason in one line; gives whether this counts.
+    """Let a step wait for an operator's :func:`review`.
 
     Args:
-        store, step_id: as of :func:`claim_next`.
-        reason: what is to be looked at.
-        worker: who says so; then it counts only where the step is this worker's still.
+        store, step_id: see :func:`claim_next`.
+        reason: what to review, in one line.
+        worker: the worker that reports; if given, it must still hold the step.
+
+    Returns:
+        Whether the report was accepted.
     """
     by = () if worker is None else (_steps.owner == worker,)
     asked = select(tables.steps).where(_steps.id == step_id, _steps.state.in_(("queued", "running")), *by)
@@ -399,11 +403,11 @@ def wait_for_review(store: ResultStore, step_id: int, reason: str, worker: str |
 
 
 def review(store: ResultStore, submission_id: str, accept: bool, comment: str = "") -> None:
-    """Accept what waits for it, so that the steps after it are run; or send the submission back, which has failed then.
+    """Review a waiting submission: accept it, so that its next steps run, or send it back, so that it fails.
 
     Raises:
         KeyError: there is no such submission.
-        ValueError: it waits for no review.
+        ValueError: it is not waiting for a review.
     """
     found = submission(store, submission_id)
     with _changing(store) as connection:
@@ -420,11 +424,11 @@ def review(store: ResultStore, submission_id: str, accept: bool, comment: str = 
 
 
 def retry(store: ResultStore, submission_id: str) -> None:
-    """Queue again what has failed, was cancelled, or was left out for that; what is done stays.
+    """Queue the failed, cancelled and skipped steps of a submission again. Steps that are done are kept.
 
     Raises:
         KeyError: there is no such submission.
-        ValueError: it has neither failed nor was it cancelled.
+        ValueError: it has neither failed nor been cancelled.
     """
     found = submission(store, submission_id)
     with _changing(store) as connection:
@@ -436,11 +440,11 @@ def retry(store: ResultStore, submission_id: str) -> None:
 
 
 def cancel(store: ResultStore, submission_id: str) -> None:
-    """Stop a submission: its worker hears of it by its next heartbeat.
+    """Cancel a submission. Its worker stops at the next heartbeat.
 
     Raises:
         KeyError: there is no such submission.
-        ValueError: it is over.
+        ValueError: it has already ended.
     """
     found = submission(store, submission_id)
     with _changing(store) as connection:
@@ -452,7 +456,7 @@ def cancel(store: ResultStore, submission_id: str) -> None:
 
 
 def show(store: ResultStore, submission_id: str, visibility: Visibility) -> None:
-    """Make the scores of a submission public, or private.
+    """Make the scores of a submission public or private.
 
     Raises:
         KeyError: there is no such submission.
@@ -463,9 +467,10 @@ def show(store: ResultStore, submission_id: str, visibility: Visibility) -> None
 
 
 def remove(store: ResultStore, submission_id: str) -> None:
-    """Remove a submission with its files, and what was installed for it.
+    """Remove a submission with its files and its environment.
 
-    Its scores stay, where they are public; those that nobody else was to see go with it.
+    The scores of a public submission are kept. Those of a private submission are removed, except for models that
+    another submission also registers.
 
     Raises:
         KeyError: there is no such submission.
@@ -474,7 +479,7 @@ def remove(store: ResultStore, submission_id: str) -> None:
     found = submission(store, submission_id)
     if found.visibility == "private":
         _remove_scores(store, found)
-    # Moved aside first, as what takes long comes when others do not wait.
+    # Only renamed under the lock; the slow removal follows when no other process waits for the lock.
     asides = {path: path.with_name(f".{path.name}.removed") for path in (found.folder, *_beside(found.folder))}
     with _changing(store) as connection:
         if _rows(connection, found.id, ("running",)):
@@ -487,17 +492,17 @@ def remove(store: ResultStore, submission_id: str) -> None:
                 os.replace(path, aside)
     for aside in asides.values():
         shutil.rmtree(aside, ignore_errors=True)
-    with suppress(OSError):  # where something else is in it
+    with suppress(OSError):  # the folder contains other files
         found.folder.parent.rmdir()
 
 
 def _beside(folder: Path) -> tuple[Path, Path]:
-    """What steps make beside the files: what was installed, and what they write."""
+    """The folders of the environment and of the output of steps, next to the files."""
     return folder.with_name(ENVIRONMENT), folder.with_name(WORK)
 
 
 def _remove_scores(store: ResultStore, found: Submission) -> None:
-    """Those of the models that no other submission has."""
+    """Remove the scores of the models that no other submission registers."""
     others = {name for each in submissions(store) if each.id != found.id for name in models_of(each)}
     mine = [name for name in models_of(found) if name not in others]
     if mine:
@@ -505,13 +510,13 @@ def _remove_scores(store: ResultStore, found: Submission) -> None:
 
 
 def models_of(submission: Submission) -> list[str]:
-    """The identifiers of the models that were handed in."""
+    """List the identifiers of the models of a submission."""
     return list(submission.facts.get("registers", {}).get("model", ()))
 
 
 @contextmanager
 def _changing(store: ResultStore) -> Iterator[Connection]:
-    """A connection that changes the queue, which nobody else does meanwhile."""
+    """A connection with an exclusive lock on the queue."""
     with store.writing() as connection:
         alone_in(connection, tables.steps)
         yield connection
@@ -523,20 +528,20 @@ def _rows(connection: Connection, submission_id: str, states: Collection[str]) -
 
 
 def _mine(connection: Connection, step_id: int, worker: str) -> RowMapping | None:
-    """The row of a step that a worker has; None where it is not this worker's any more."""
+    """The row of a running step; None if the worker no longer holds it."""
     asked = select(tables.steps).where(_steps.id == step_id, _steps.state == "running", _steps.owner == worker)
     return connection.execute(asked).mappings().first()
 
 
 def _set(connection: Connection, row: RowMapping, state: str, reason: str, **values: Any) -> None:
-    """Bring a step to a state, and its submission to what follows from it."""
+    """Set the state of a step, and update that of its submission."""
     new = {"state": state, "reason": " ".join(reason.split()), "since": _now(), **values}
     connection.execute(update(tables.steps).where(_steps.id == row["id"]).values(new))
     _follow(connection, row["submission_id"])
 
 
 def _end(connection: Connection, row: RowMapping, state: str, reason: str, **values: Any) -> None:
-    """Whoever has a step leaves it."""
+    """Release the lease of a step, note its duration and set its state."""
     took = row["seconds"]
     if row["state"] == "running":
         took = (datetime.now(UTC) - datetime.fromisoformat(row["started"])).total_seconds()
@@ -550,7 +555,7 @@ def _fail(connection: Connection, row: RowMapping, reason: str, **values: Any) -
 
 
 def _lost(connection: Connection, row: RowMapping) -> bool:
-    """The worker of a step is gone; gives whether another may try."""
+    """Note that the worker of a step is gone; gives whether another worker may try."""
     lost = [*row["lost"], row["owner"]]
     if len(lost) >= _MOST_LOST:
         _fail(connection, row, f"lost its worker {len(lost)} times: {', '.join(lost)}", lost=lost)
@@ -560,7 +565,7 @@ def _lost(connection: Connection, row: RowMapping) -> bool:
 
 
 def _follow(connection: Connection, submission_id: str) -> None:
-    """Bring a submission to the state that follows from those of its steps."""
+    """Derive the state of a submission from the states of its steps."""
     asked = select(_steps.state, _steps.name, _steps.reason).where(_steps.submission_id == submission_id)
     found = connection.execute(asked.order_by(_steps.position)).all()
     first = {row.state: f"{row.name}: {row.reason}" for row in reversed(found)}

@@ -1,4 +1,4 @@
-"""Folders and zip files that are handed in: all names and sizes are checked before a byte is written."""
+"""Receiving of submitted folders and zip files. All names and sizes are checked before anything is written."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ _WHAT = {
 
 @dataclass(frozen=True)
 class Bounds:
-    """How large a submission may be.
+    """Upper limits on the size of a submission.
 
     Attributes:
-        n_bytes: of all files.
-        n_files: how many.
-        ratio: how many times its size a zip file may hold.
-        depth: how many folders deep.
-        length: bytes of the name of a file, or a folder.
-        directory: bytes of a zip file's table of contents.
-        code: bytes of a file of Python.
+        n_bytes: total size of all files, in bytes.
+        n_files: number of files.
+        ratio: ratio of the unpacked size to the size of the zip file.
+        depth: depth of nested folders.
+        length: length of the name of a file or folder, in bytes.
+        directory: size of the zip file's table of contents, in bytes.
+        code: size of a Python file, in bytes.
     """
 
     n_bytes: int = 1 << 30
@@ -69,13 +69,13 @@ class Bounds:
 
 
 class Received(NamedTuple):
-    """A submission's files.
+    """The files of a submission.
 
     Attributes:
-        folder: where they are.
-        content: the SHA-256 of their names and bytes, which the folder is named after.
-        n_files: how many.
-        n_bytes: of all of them.
+        folder: the folder that contains them, named after ``content``.
+        content: SHA-256 of their names and bytes.
+        n_files: number of files.
+        n_bytes: total size in bytes.
     """
 
     folder: Path
@@ -91,23 +91,23 @@ class _File(NamedTuple):
 
 
 def receive(source: str | Path, into: str | Path, bounds: Bounds = Bounds(), name: str = "") -> Received:
-    """Copy a folder or a zip file that is handed in into a folder that is named after its content.
+    """Copy a submitted folder or zip file into a folder that is named after its content.
 
-    What operating systems and programs leave behind is left out: hidden files, ``__pycache__``. Of a single folder that
-    holds everything else, what is in it is taken; a plugin that is handed in alone stays in a folder of its name. The
-    new folder appears at once, whole.
+    Files that operating systems and programs leave behind, such as hidden files and ``__pycache__``, are skipped. A
+    single top folder that contains everything else is stripped; a single plugin is put in a folder of its name. The new
+    folder appears atomically.
 
     Args:
-        source: the folder, or the zip file.
-        into: the folder to make the new one in.
-        bounds: how large it may be.
-        name: what it is called, as is the folder of a plugin that is handed in alone; that of the source if not given.
+        source: the folder or zip file.
+        into: the parent of the new folder.
+        bounds: limits on the size.
+        name: name of the submission, used for the folder of a single plugin; by default that of the source.
 
     Raises:
-        ValueError: it is no readable zip file; or it is too large, holds a name or a kind of file that could do harm,
-            or nothing that can be scored. The message names the member, and nothing is written of it.
-        FileNotFoundError: there is no source.
-        OSError: it cannot be read or written.
+        ValueError: the zip file is not readable; or the submission is too large, contains a harmful name or kind of
+            file, or nothing that can be scored. The message names the member, and nothing is kept.
+        FileNotFoundError: the source does not exist.
+        OSError: a file cannot be read or written.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -128,13 +128,13 @@ def receive(source: str | Path, into: str | Path, bounds: Bounds = Bounds(), nam
 
 
 def declared_in(folder: Path, *registries: str) -> list[str]:
-    """The identifiers that the plugins in a folder register with some registries, found without running them."""
+    """List the identifiers that the plugins in a folder register in some registries, without running the plugins."""
     found = [each for plugin in plugins_in(folder) for each in plugin.declarations if each.registry in registries]
     return list(dict.fromkeys(each.identifier for each in found))
 
 
 class _Guarded(io.BufferedReader):
-    """A zip file whose table of contents is not read where it is too large."""
+    """A zip file that refuses to read a table of contents that is too large."""
 
     def __init__(self, path: Path, bounds: Bounds) -> None:
         super().__init__(io.FileIO(path))
@@ -181,7 +181,7 @@ def _in_zip(source: Path, archive: zipfile.ZipFile, bounds: Bounds) -> Iterator[
         _check_kind(source, name, member.external_attr >> 16)
         if member.flag_bits & 0x1:
             raise _refused(source, name, "is encrypted")
-        # Others are unpacked by Python in blocks of any size.
+        # Python unpacks other formats in blocks of unlimited size.
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise _refused(source, name, "is packed in a way other than that of ordinary zip files, which is deflate")
         n_bytes += member.file_size
@@ -194,7 +194,7 @@ def _received(source: Path, found: Iterator[_File], into: Path, bounds: Bounds, 
     files = _arranged(_checked(source, found, bounds), name)
     with explaining(f"receive {printable(source.name)}", into):
         into.mkdir(parents=True, exist_ok=True)
-        for old in into.glob(f"{_ASIDE}*"):  # of processes that were killed
+        for old in into.glob(f"{_ASIDE}*"):  # left by processes that were killed
             if time.time() - old.stat().st_mtime > _DAY:
                 shutil.rmtree(old, ignore_errors=True)
         aside = Path(tempfile.mkdtemp(prefix=_ASIDE, dir=into))
@@ -211,7 +211,7 @@ def _received(source: Path, found: Iterator[_File], into: Path, bounds: Bounds, 
 
 
 def _checked(source: Path, found: Iterator[_File], bounds: Bounds) -> list[_File]:
-    """The files, all of whose names and sizes are harmless."""
+    """The list of files, after checks of all names and sizes."""
     files: list[_File] = []
     spelled: dict[str, str] = {}
     size = 0
@@ -227,7 +227,7 @@ def _checked(source: Path, found: Iterator[_File], bounds: Bounds) -> list[_File
             raise _refused(source, file.name, f"is code of more than {in_words(bounds.code)}")
     folders = {parent.as_posix() for file in files for parent in PurePosixPath(file.name).parents}
     for name in [*(file.name for file in files), *sorted(folders)]:
-        # Some file systems have one file for names that differ in this alone.
+        # Some file systems do not distinguish names that differ only in case or Unicode normalisation.
         folded = unicodedata.normalize("NFC", name).casefold()
         if folded in spelled:
             raise _refused(source, name, f"has the name of another, {printable(spelled[folded])!r}")
@@ -261,11 +261,11 @@ def _is_skipped(path: str) -> bool:
 
 
 def _arranged(files: Sequence[_File], name: str) -> list[_File]:
-    """The files without a folder that holds all of them; those of a single plugin in a folder of its name."""
+    """The files without a common top folder; those of a single plugin in a folder of its name."""
     names = {file.name for file in files}
     if "__init__.py" in names:
         above = re.sub(r"\W", "_", name)
-        above = above if above.isidentifier() else f"plugin_{above}"  # as a package of Python is called
+        above = above if above.isidentifier() else f"plugin_{above}"  # must be a valid package name
         return [file._replace(name=f"{above}/{file.name}") for file in files]
     [top, *others] = {name.partition("/")[0] for name in names} or {""}
     if others or top in names or top in KINDS or f"{top}/__init__.py" in names:
@@ -274,7 +274,7 @@ def _arranged(files: Sequence[_File], name: str) -> list[_File]:
 
 
 def _written(source: Path, files: Sequence[_File], aside: Path, bounds: Bounds) -> tuple[str, int]:
-    """Write the files; gives the digest of their names and bytes, and how many bytes there were, whatever was said."""
+    """Write the files; gives the digest of their names and bytes, and their actual total size in bytes."""
     whole, n_bytes = hashlib.sha256(), 0
     for file in sorted(files):
         digest, path = hashlib.sha256(), aside / file.name
@@ -294,7 +294,7 @@ def _move(aside: Path, folder: Path) -> None:
     try:
         os.rename(aside, folder)
     except OSError:
-        if not folder.is_dir():  # else somebody was faster with the same
+        if not folder.is_dir():  # otherwise another process has received the same content
             raise
 
 

@@ -1,4 +1,4 @@
-"""``bsjax new``: a folder of one's own that works as it stands, to be changed from there."""
+"""Plugin skeletons (``bsjax new``): working plugins as starting points."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REGISTRIES: dict[str, Registry] = {
     "data": data_registry,
 }
 KINDS = tuple(_REGISTRIES)
-"""What there are skeletons of."""
+"""Kinds of plugins that have a skeleton."""
 VARIANTS = {
     "benchmark": {
         "neural": ".V1-ridge",
@@ -35,26 +35,26 @@ VARIANTS = {
     },
     "model": {"jax": "", "torch": "", "flax": "", "activations": ""},
 }
-"""The kinds of a benchmark and of a model, the usual one first, and what each adds to the name."""
+"""Variants of benchmarks and models, the default first, with the suffix that each adds to the identifier."""
 _OF_DATA = re.compile(r"(?m)^(from \.data |data_registry\[|stimulus_set_registry\[).*\n|, (data|stimulus_set)_registry")
 
 
 def write_skeleton(kind: str, name: str, to: str | Path = ".", variant: str = "") -> Path:
-    """Write a plugin that works: its registration, its code with a small simulated example, and tests that pass.
+    """Write a working plugin: its registration, its code with a small simulated example, and passing tests.
 
     Args:
         kind: one of ``KINDS``.
-        name: what it is to be called: for data and benchmarks the first author and the year, as in "Doe2026". The
-            benchmark is then "Doe2026.V1-ridge", and comes with data "Doe2026" unless these are registered already.
-        to: the folder to make the plugin's folder in.
-        variant: which kind of benchmark or model, one of ``VARIANTS``; by default the first.
+        name: name of the plugin; for data and benchmarks the first author and the year, as in "Doe2026". The benchmark
+            is then "Doe2026.V1-ridge", and includes data "Doe2026" unless these are already registered.
+        to: the parent folder of the plugin's folder.
+        variant: kind of benchmark or model, one of ``VARIANTS``; by default the first.
 
     Returns:
         The folder of the plugin.
 
     Raises:
-        ValueError: no such kind or variant, no such name, or one that is registered already.
-        FileExistsError: there is a folder of this name; nothing in it is changed.
+        ValueError: the kind, variant or name is invalid, or the name is already registered.
+        FileExistsError: a folder of this name exists; it is not changed.
 
     Example:
         >>> import tempfile
@@ -85,16 +85,16 @@ def write_skeleton(kind: str, name: str, to: str | Path = ".", variant: str = ""
 
 
 def write_workflow(to: str | Path = ".") -> Path:
-    """Write a workflow for GitHub that checks the plugins of a repository as they change, and submits them.
+    """Write a GitHub workflow that checks and submits the plugins of a repository when they change.
 
     Args:
-        to: the repository.
+        to: root folder of the repository.
 
     Returns:
         The file, ``.github/workflows/bsjax.yml``.
 
     Raises:
-        FileExistsError: there is such a file; it is not changed.
+        FileExistsError: the file exists; it is not changed.
 
     Example:
         >>> import tempfile
@@ -110,7 +110,7 @@ def write_workflow(to: str | Path = ".") -> Path:
 
 
 def _files(kind: str, name: str, variant: str, has_data: bool) -> dict[str, str]:
-    """Names of files and their texts: those of a variant take the place of the usual ones."""
+    """File names -> texts; files of a variant replace the default ones."""
     word = re.sub(r"\W+", "_", name)
     year = re.search(r"(?:18|19|20)\d\d", name)
     words = {
@@ -130,7 +130,7 @@ def _files(kind: str, name: str, variant: str, has_data: bool) -> dict[str, str]
 
 
 def _has_data(name: str, folder: Path) -> bool:
-    """Whether data of this name are registered, here or by a plugin beside the new one."""
+    """Whether data of this name are registered, or declared by a plugin in the same parent folder."""
     beside = plugins_under(folder) if folder.is_dir() else ()
     declared = [
         each.identifier for plugin in beside for each in plugin.declarations if each.registry == "data_registry"

@@ -1,6 +1,6 @@
-"""The steps of a submission: install, check, and score, each in a process of its own on the trusted side.
+"""The steps of a submission (install, check, score), each of which runs in its own process on the trusted side.
 
-``python -m bsjax.submission.steps SUBMISSION STEP ANSWER [BENCHMARK ...]`` runs one; what it prints is the log of the
+``python -m bsjax.submission.steps SUBMISSION STEP ANSWER [BENCHMARK ...]`` runs a step. Its output is the log of the
 step. The store is that of ``$BSJAX_RESULTS``.
 """
 
@@ -48,19 +48,19 @@ _CHECK_SECONDS, _SCORE_SECONDS = 1800.0, 24 * 3600.0
 _MOST_SAID, _MOST_REASON = 64 << 20, 1000
 _ASK_FOR_CHOICES = ("behavioural", "engineering")
 MODELS = ("pixels", "gabor-v1", "image-statistics", "random-network", "hmax")
-"""What benchmarks that were handed in score first."""
+"""The models that submitted benchmarks score by default."""
 
 
 @dataclass
 class Came:
-    """What came of a step.
+    """The outcome of a step.
 
     Attributes:
         state: "done", "failed", "memory" (it needs more), or "waiting" (for a review).
-        reason: why, in one line.
-        peak: the most bytes that it has held.
-        facts: what is known of the submission since.
-        scores: how many scores there are.
+        reason: reason for the state, in one line.
+        peak: largest measured memory, in bytes.
+        facts: information to add to the facts of the submission.
+        scores: number of scores.
     """
 
     state: str = "done"
@@ -71,7 +71,7 @@ class Came:
 
     @classmethod
     def read(cls, path: Path, status: int) -> Came:
-        """What the process of a step has written; of one that has ended without a word, how."""
+        """Read the outcome that the process of a step has written; if there is none, a failure with its status."""
         try:
             return msgspec.json.decode(path.read_bytes(), type=cls)
         except (OSError, msgspec.DecodeError):
@@ -80,15 +80,15 @@ class Came:
 
 @dataclass(frozen=True)
 class At:
-    """A step that is run.
+    """The context of a running step.
 
     Attributes:
         store: the store of results.
         submission: the submission.
         step: the step.
-        only: the benchmarks that this process takes of it; all if there are none.
-        told: of protected benchmarks what is shown of the scores of models.
-        says: whether the log has what models print and score, which nobody else may see of private ones.
+        only: the benchmarks that this process scores; all if empty.
+        told: protected benchmark -> model -> shown value of the score.
+        says: whether the log shows what models print and score; not for private models of other accounts.
     """
 
     store: ResultStore
@@ -105,33 +105,33 @@ class At:
 
     @property
     def trusted(self) -> bool:
-        """Whether an operator trusts what was handed in, or has accepted it in a review."""
+        """Whether an operator trusts the submission or has accepted it in a review."""
         return self.submission.trusted
 
     @property
     def folder(self) -> Path:
-        """What was handed in."""
+        """The folder of the submitted files."""
         return self.submission.folder
 
     @property
     def environment(self) -> Environment:
-        """Where it runs."""
+        """The environment of the submission."""
         return environment_of(self.submission)
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:
-        """The plugins in it."""
+        """The plugins of the submission."""
         return plugins_under(self.folder)
 
     def limits(self, seconds: float) -> Limits:
-        """What it may take."""
+        """The resource limits of the step."""
         return Limits(memory=self.step.memory_class, seconds=seconds)
 
     def sandbox(self, seconds: float) -> Sandbox:
-        """Where it runs, with what it requires.
+        """Make the sandbox of the step, which can read the submission and its environment.
 
         Raises:
-            RuntimeError: nothing can be contained here, and nobody trusts it.
+            RuntimeError: this machine cannot contain processes, and the submission is not trusted.
         """
         if not self.trusted and not is_contained():
             raise RuntimeError(
@@ -143,29 +143,29 @@ class At:
 
     @property
     def models(self) -> list[str]:
-        """What its benchmarks score, beside its own models."""
+        """The models that its benchmarks score, in addition to its own models."""
         return self.submission.facts.get("models") or list(MODELS)
 
     def identifiers(self, registry: str) -> list[str]:
-        """What its plugins register."""
+        """List the identifiers that its plugins register in a registry."""
         return declared_in(self.folder, registry)
 
 
 def environment_of(submission: Submission) -> Environment:
-    """What was installed for a submission; where nothing was, what this process runs in."""
+    """Get the environment of a submission; if none was installed, that of this process."""
     made = submission.facts.get(ENVIRONMENT)
     return Environment(sys.executable, {}) if made is None else msgspec.convert(made, Environment)
 
 
 def say(line: str) -> None:
-    """A line of the log."""
+    """Print a line of the log, unless it is blank."""
     if line.strip():
         sys.stdout.write(f"{line.rstrip()}\n")
         sys.stdout.flush()
 
 
 def installed(at: At) -> Came:
-    """Install what is required, where it can read nothing else."""
+    """Install the requirements of the submission in a sandbox."""
     if not any(at.folder.rglob("requirements.txt")):
         say("nothing is required")
         return Came()
@@ -180,7 +180,7 @@ def installed(at: At) -> Came:
 
 
 def checked(at: At) -> Came:
-    """Go through the checklist, its tests among it."""
+    """Run the checklist, including the tests of the plugins."""
     if (at.folder / MANIFEST).exists():
         described = answers_of(at.folder)
         say(f"answers of {described.identifier} in {described.file}")
@@ -205,13 +205,13 @@ def checked(at: At) -> Came:
 
 
 def scored_on_public(at: At) -> Came:
-    """Score its models on the benchmarks that are not protected."""
+    """Score the submitted models on unprotected benchmarks."""
     benchmarks = [name for name in visible(at) if protection.protection_of(at.store, name) is None]
     return _scored(at, benchmarks)
 
 
 def scored_on_private(at: At) -> Came:
-    """Score its models on protected benchmarks, as often as its account may."""
+    """Score the submitted models on protected benchmarks, within the limits of the account."""
     if at.trusted and not is_contained():
         return Came("failed", "private benchmarks need containment, see `bsjax submit --self-test`")
     found = {name: protection.protection_of(at.store, name) for name in visible(at)}
@@ -234,7 +234,7 @@ def scored_on_private(at: At) -> Came:
 
 
 def reviewed(at: At) -> Came:
-    """Wait until an operator has looked at code that is to see recordings."""
+    """Wait until an operator has reviewed code that asks for access to recordings."""
     if at.trusted:
         return Came()
     return Came(
@@ -243,10 +243,10 @@ def reviewed(at: At) -> Came:
 
 
 def scored_by_its_benchmarks(at: At) -> Came:
-    """Score models on its benchmarks: on this side if they are trusted; else contained, with models that are public.
+    """Score models on the submitted benchmarks: on the trusted side if they are trusted, else contained.
 
-    Trusted benchmarks score the models of other submissions, too, save that on protected ones these are scored when
-    their accounts hand them in, as often as they may.
+    Contained benchmarks score only public models and those of the submission. Trusted benchmarks also score the models
+    of other submissions. On protected benchmarks, those are only scored when their accounts submit them.
     """
     benchmarks = list(at.only or at.identifiers("benchmark_registry"))
     if not at.trusted:
@@ -282,7 +282,7 @@ STEPS: Mapping[str, Callable[[At], Came]] = {
 
 
 def steps_for(kinds: Sequence[str], needs_trust: bool = False) -> list[str]:
-    """The steps of a submission of such plugins, in their order.
+    """List the steps of a submission with plugins of some kinds, in order.
 
     Example:
         >>> steps_for(["model"]), steps_for(["benchmark", "data"])
@@ -295,7 +295,7 @@ def steps_for(kinds: Sequence[str], needs_trust: bool = False) -> list[str]:
 
 
 def visible(at: At) -> list[str]:
-    """The benchmarks that its models are scored on: those of its globs that come with bsjax or were accepted."""
+    """List the benchmarks that match the globs of the submission and are part of bsjax or were accepted."""
     globs = at.submission.facts.get("benchmarks") or ["*"]
     found = [
         name for name in dict.fromkeys([*benchmark_registry, *accepted(at.store)]) if not at.only or name in at.only
@@ -307,18 +307,18 @@ def visible(at: At) -> list[str]:
 
 
 def accepted(store: ResultStore) -> dict[str, Submission]:
-    """Benchmarks that were handed in, and that an operator trusts, with the last submission that registers each."""
+    """Map each submitted and trusted benchmark to the most recent submission that registers it."""
     done = [each for each in queue.submissions(store, states=("done",)) if each.trusted]
     return {name: each for each in reversed(done) for name in each.facts["registers"].get("benchmark", ())}
 
 
 def _packages(made: Environment) -> list[str]:
-    """What was installed, and on which Python."""
+    """The installed packages with their versions, and the Python version of this process."""
     return [*sorted(f"{name} {version}" for name, version in made.versions.items()), sys.version]
 
 
 def handed_in(at: At) -> Iterator[HandedIn]:
-    """Each model of a submission, as the model's side builds it."""
+    """Iterate over the models of a submission, with what the model's side needs to build each."""
     made, sandbox = at.environment, at.sandbox(_SCORE_SECONDS)
     if (at.folder / MANIFEST).exists():
         described = answers_of(at.folder)
@@ -333,13 +333,13 @@ def handed_in(at: At) -> Iterator[HandedIn]:
         yield HandedIn("stored", values, digest, sandbox, made.python)
     for plugin in at.plugins:
         for model in [each.identifier for each in plugin.declarations if each.registry == "model_registry"]:
-            # By all files, as a plugin may read what lies beside it, and what it reads there is not noted on this side.
+            # The digest covers all files: a plugin may read any file next to it, unnoticed by the trusted side.
             digest = digest_of(model, at.submission.content, *_packages(made))
             yield HandedIn("build", {"plugins": str(at.folder), "model": model}, digest, sandbox, made.python)
 
 
 def _scored(at: At, benchmarks: Sequence[str], *, needs_any: bool = True, hides: bool = False) -> Came:
-    """Score each model of the submission on benchmarks of the trusted side, under the interpreters that these need."""
+    """Score each submitted model on benchmarks of the trusted side, under the interpreters that these need."""
     came, failures = Came(), []
     for python, names in _by_interpreter(at.store, benchmarks).items():
         after = _scored_here(at, names, hides) if python == sys.executable else _under(at, python, names)
@@ -353,7 +353,7 @@ def _scored(at: At, benchmarks: Sequence[str], *, needs_any: bool = True, hides:
 
 
 def _by_interpreter(store: ResultStore, benchmarks: Sequence[str]) -> dict[str, list[str]]:
-    """Benchmarks by the interpreter that has what they require; plugins of this one are found from now on."""
+    """Interpreter -> benchmarks whose requirements it has; registers the plugins of benchmarks of this interpreter."""
     found: dict[str, list[str]] = {}
     there = accepted(store)
     for name in benchmarks:
@@ -366,7 +366,7 @@ def _by_interpreter(store: ResultStore, benchmarks: Sequence[str]) -> dict[str, 
 
 
 def _under(at: At, python: str, benchmarks: Sequence[str]) -> Came:
-    """The same step under another interpreter, of some benchmarks."""
+    """Run the same step for some benchmarks under another interpreter."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "answer.json")
         command = [python, "-m", "bsjax.submission.steps", at.submission.id, at.step.name, str(answer), *benchmarks]
@@ -374,7 +374,7 @@ def _under(at: At, python: str, benchmarks: Sequence[str]) -> Came:
 
 
 def _scored_here(at: At, benchmarks: Sequence[str], hides: bool) -> Came:
-    """Score each model of the submission on benchmarks in this process; the reason is that of the first failure."""
+    """Score each submitted model on benchmarks in this process; the reason is that of the first failure."""
     peak, scores, failures = 0, 0, []
     for one in handed_in(at):
         try:
@@ -404,7 +404,7 @@ def _came_of(scores: int, failures: Sequence[Exception], needs_any: bool) -> Cam
 
 
 def _run(at: At, planned: Any, what: str) -> tuple[int, list[Exception]]:
-    """Run what is to be computed of a plan; gives the number of scores, and what went wrong."""
+    """Run the cells of a plan that are not in the store; gives the number of scores, and the failures."""
     scores, failures = len(planned.of("scored")), []
     for cell in planned.of("scored"):
         at.say(f"{' on '.join(cell.names)}: in the store")
@@ -426,7 +426,7 @@ def _run(at: At, planned: Any, what: str) -> tuple[int, list[Exception]]:
 
 
 def shown(at: At, score: Score | None, key: str | None) -> float:
-    """What may be shown of a score: of a protected benchmark what the Ladder lets through."""
+    """Get the value of a score that may be shown, which for a protected benchmark is that of the Ladder."""
     if score is None:
         return float("nan")
     model, benchmark = str(score.provenance.model), str(score.provenance.benchmark)
@@ -438,7 +438,7 @@ def shown(at: At, score: Score | None, key: str | None) -> float:
 
 
 def _scored_contained(at: At, benchmarks: Sequence[str]) -> Came:
-    """Score public models on benchmarks in the sandbox, a process for each pair; what comes back is a score in JSON."""
+    """Score public models on benchmarks in the sandbox, one process per pair, which answers with a score in JSON."""
     models = list(dict.fromkeys([*at.models, *at.identifiers("model_registry")]))
     peak, scores, failures = 0, 0, []
     made_by = [at.submission.content, *_packages(at.environment), own_source(*OF_SCORES)]
@@ -459,7 +459,7 @@ def _scored_contained(at: At, benchmarks: Sequence[str]) -> Came:
                     failures.append(RuntimeError(reason))
                     at.store.add_failure(model, benchmark, reason, task=task)
                     continue
-                # Without a parent, as what nobody has reviewed has no part in the averages of others.
+                # Without a parent, so that unreviewed benchmarks do not enter averages.
                 named = replace(score.provenance, model=model, benchmark=benchmark, parent=None)
                 at.store.add(replace(score, provenance=named), task=task)
                 scores += 1
@@ -489,12 +489,12 @@ def _pair_contained(at: At, model: str, benchmark: str) -> tuple[Score | None, s
 
 
 def _in_store(store: ResultStore) -> list[str]:
-    """The models that the store has scores of."""
+    """The models that have scores in the store."""
     return sorted(set(store.frame(latest=True, failures=False, columns=["model"])["model"]))
 
 
 def main(submission: str, name: str, answer: str, *only: str) -> None:
-    """Run a step, or what it does of some benchmarks, and write what came of it to a file."""
+    """Run a step, optionally for some benchmarks only, and write its outcome to a file."""
     begun = time.monotonic()
     with ResultStore() as store:
         found = queue.submission(store, submission)

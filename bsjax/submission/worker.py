@@ -1,4 +1,4 @@
-"""Workers: each takes the next step that is queued, and runs it in a process of its own."""
+"""Workers, which claim queued steps and run each in its own process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bsjax.submission.queue import Step
 from bsjax.submission.steps import Came
 
 LEASE = 60.0
-"""Seconds after which a step of a worker that says nothing goes on elsewhere."""
+"""Seconds without a heartbeat after which another worker may take a step."""
 
 _POLL, _SAYS = 2.0, 1.0
 _PART, _LONGEST_NOTE = 1 << 16, 300
@@ -38,19 +38,19 @@ def work(
     said: Callable[[str], None] = lambda line: None,
     ended: Callable[[str], None] = lambda submission: None,
 ) -> int:
-    """Run steps as long as there are any, or for ever.
+    """Run queued steps, until the queue is empty or for ever.
 
     Args:
-        store: the store of results, which has the queue.
-        lease: seconds for which a step is claimed at a time.
-        memory: the most bytes that steps may ask for; any if not given.
-        submission: only steps of this one.
-        until_idle: whether to end when nothing is queued.
-        said: is told each line of each log.
-        ended: is told each submission of which a step has ended.
+        store: the store of results, which contains the queue.
+        lease: duration of a lease, in seconds.
+        memory: largest memory class of the steps to run, in bytes; by default any.
+        submission: id of a submission; only its steps are run.
+        until_idle: whether to return when no step is queued.
+        said: called with each line of each log.
+        ended: called with the id of the submission after each step.
 
     Returns:
-        How many steps were run.
+        The number of steps run.
 
     Raises:
         OSError, ConnectionError, TimeoutError: the store cannot be written.
@@ -69,20 +69,20 @@ def work(
 
 
 def _run(store: ResultStore, step: Step, worker: str, lease: float, said: Callable[[str], None]) -> None:
-    """Run a step, with its log and its lease, and note what came of it."""
+    """Run a step with its log and lease, and report its outcome to the queue."""
     folder = queue.submission(store, step.submission).folder.with_name(queue.WORK)
-    shutil.rmtree(folder, ignore_errors=True)  # of a worker that was killed
+    shutil.rmtree(folder, ignore_errors=True)  # left by a worker that was killed
     folder.mkdir(parents=True)
     answer = folder / "answer.json"
     command = [sys.executable, "-m", "bsjax.submission.steps", step.submission, step.name, str(answer)]
-    # By a variable, as the place may hold a password, and commands are seen by all.
+    # In a variable, since the address may contain a password and command lines are visible to all users.
     variables = {**os.environ, "TMPDIR": str(folder), VARIABLE: store.place}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=variables, start_new_session=True
     )
     try:
         if not _followed(store, step, worker, process, lease, said):
-            return  # which another worker goes on with, or nobody
+            return  # the step was cancelled or taken over
         came = Came.read(answer, process.wait())
     finally:
         with suppress(ProcessLookupError):
@@ -103,7 +103,7 @@ def _run(store: ResultStore, step: Step, worker: str, lease: float, said: Callab
 def _followed(
     store: ResultStore, step: Step, worker: str, process: Any, lease: float, said: Callable[[str], None]
 ) -> bool:
-    """Keep the log and the lease of a step until its process ends; False if it is not this worker's any more."""
+    """Maintain the log and the lease of a step until its process ends; False if the worker no longer holds it."""
     text, note = bytearray(), ""
     renewed = told = time.monotonic()
     with selectors.DefaultSelector() as selector:
@@ -128,5 +128,5 @@ def _followed(
 
 
 def _next_class(memory: int) -> int | None:
-    """The class of memory above one; None where there is none."""
+    """The next larger memory class, in bytes; None if there is none."""
     return next((size << 30 for size in queue.MEMORY_CLASSES if size << 30 > memory), None)

@@ -1,4 +1,4 @@
-"""``bsjax data``: check, package, publish, fetch and look at data."""
+"""``bsjax data``: check, package, publish, fetch and inspect data."""
 
 from __future__ import annotations
 
@@ -21,27 +21,25 @@ from bsjax.core.discovery import one_line
 if TYPE_CHECKING:
     from bsjax.data import DataAssembly, StimulusSet
 
-app = typer.Typer(help="Check, package, publish, fetch and look at data.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Check, package, publish, fetch and inspect data.", no_args_is_help=True, rich_markup_mode=None)
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="PATH", help="A table of stimuli (.csv), an assembly (.nc), or a folder with them."),
+    typer.Argument(metavar="PATH", help="A table of stimuli (.csv), an assembly (.nc), or a folder of them."),
 ]
 Folder = Annotated[
     Path | None,
-    typer.Option("--files", metavar="DIR", help="Folder of the stimuli. [default: beside the table, or its .zip]"),
+    typer.Option("--files", metavar="DIR", help="Folder of the stimuli. [default: that of the table, or its .zip]"),
 ]
 ClassName = Annotated[
     str | None,
-    typer.Option("--class", metavar="NAME", help="Class of the assembly. [default: the one its dimensions suggest]"),
+    typer.Option("--class", metavar="NAME", help="Class of the assembly. [default: inferred from its dimensions]"),
 ]
-Allow = Annotated[
-    list[str] | None, typer.Option("--allow", metavar="CHECK", help="A check that may fail; may be given again.")
-]
+Allow = Annotated[list[str] | None, typer.Option("--allow", metavar="CHECK", help="A check that may fail; repeatable.")]
 
 
 class Library(enum.StrEnum):
-    """Whose registries a registration is for."""
+    """Libraries whose registries a registration can be written for."""
 
     bsjax = "bsjax"
     brainscore = "brainscore_vision"
@@ -51,7 +49,7 @@ class Library(enum.StrEnum):
 def validate(
     paths: Files,
     identifier: Annotated[
-        str | None, typer.Option("--identifier", metavar="ID", help="The name that the data are to have.")
+        str | None, typer.Option("--identifier", metavar="ID", help="Intended identifier of the data.")
     ] = None,
     class_name: ClassName = None,
     files: Folder = None,
@@ -59,7 +57,7 @@ def validate(
 ) -> None:
     """Check data against the checklist for submissions.
 
-    Where a check fails, it says what to do.
+    Failed checks say what to do.
     """
     from bsjax.data.publishing.checklist import check_assembly, check_stimulus_set, known_checks
     from bsjax.data.publishing.drafts import find_files, read_draft_assembly
@@ -87,13 +85,16 @@ def validate(
 @app.command()
 def package(
     paths: Files,
-    identifier: Annotated[str, typer.Option("--identifier", metavar="ID", help="The name of the data.")],
+    identifier: Annotated[str, typer.Option("--identifier", metavar="ID", help="Identifier of the data.")],
     to: Annotated[
-        Path | None, typer.Option("--to", metavar="DIR", help="Where to. [default: ~/Downloads/brainscore_packages]")
+        Path | None,
+        typer.Option("--to", metavar="DIR", help="Output folder. [default: ~/Downloads/brainscore_packages]"),
     ] = None,
     stimulus_set: Annotated[
         str | None,
-        typer.Option("--stimulus-set", metavar="ID", help="Name of the stimulus set. [default: as the data]"),
+        typer.Option(
+            "--stimulus-set", metavar="ID", help="Identifier of the stimulus set. [default: that of the data]"
+        ),
     ] = None,
     class_name: ClassName = None,
     files: Folder = None,
@@ -101,7 +102,7 @@ def package(
 ) -> None:
     """Check data and write the files to publish.
 
-    They are those of Brain-Score: the table and a zip file of the stimuli, and the assembly.
+    The files are in Brain-Score's format: the table and a zip file of the stimuli, and the assembly.
     """
     from bsjax.data.publishing.drafts import find_files, package_drafts, read_draft_assembly
     from bsjax.data.publishing.local import register_packages
@@ -128,10 +129,10 @@ def package(
 
 @app.command()
 def upload(
-    path: Annotated[Path, typer.Argument(metavar="PACKAGE", help="What `package` wrote: its folder or .package.json.")],
-    bucket: Annotated[str, typer.Option("--bucket", metavar="BUCKET[/FOLDER]", help="Where to, in S3.")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace other objects of the same names.")] = False,
-    library: Annotated[Library, typer.Option("--for", help="Whose registries to register with.")] = Library.bsjax,
+    path: Annotated[Path, typer.Argument(metavar="PACKAGE", help="Output of `package`: its folder or .package.json.")],
+    bucket: Annotated[str, typer.Option("--bucket", metavar="BUCKET[/FOLDER]", help="Target in S3.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing objects of the same names.")] = False,
+    library: Annotated[Library, typer.Option("--for", help="Library to register with.")] = Library.bsjax,
 ) -> None:
     """Upload a package to S3, and print its registration."""
     from bsjax.data.publishing.drafts import read_manifest
@@ -149,7 +150,7 @@ def upload(
 
 @app.command()
 def fetch(identifiers: Annotated[list[str], typer.Argument(metavar="ID", help="Data sets or stimulus sets.")]) -> None:
-    """Fetch data into the cache, and check them."""
+    """Download data into the cache and verify them."""
     from bsjax.data.publishing.overview import overview
 
     failed = False
@@ -157,7 +158,7 @@ def fetch(identifiers: Annotated[list[str], typer.Argument(metavar="ID", help="D
         try:
             with _showing("fetched"):
                 loaded = _load(identifier, {})
-        except (OSError, ValueError, KeyError) as error:  # the others are fetched all the same
+        except (OSError, ValueError, KeyError) as error:  # continue with the others
             complain(one_line(error))
             failed = True
             continue
@@ -170,18 +171,19 @@ def fetch(identifiers: Annotated[list[str], typer.Argument(metavar="ID", help="D
 def show(
     what: Annotated[str, typer.Argument(metavar="ID_OR_FILE", help="A data set, stimulus set, .nc or .csv file.")],
     thumbnails: Annotated[
-        Path | None, typer.Option("--thumbnails", metavar="FILE.png", help="Write a sheet of the stimuli to this file.")
+        Path | None,
+        typer.Option("--thumbnails", metavar="FILE.png", help="Write thumbnails of the stimuli to this file."),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for data that need it.")
+        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for data that need one.")
     ] = None,
     class_name: ClassName = None,
     files: Folder = None,
     ceiling: Annotated[bool, typer.Option(help="Estimate the internal consistency of repeated recordings.")] = True,
 ) -> None:
-    """Print what is in data, and make a sheet of thumbnails.
+    """Summarise data, and optionally write a sheet of thumbnails.
 
-    It prints dimensions, coordinates, presentations per stimulus, and the ceiling of repeated recordings.
+    The summary includes dimensions, coordinates, presentations per stimulus, and the ceiling of repeated recordings.
     """
     check_outputs({"--thumbnails": thumbnails})
     configure_jax()
@@ -218,7 +220,7 @@ def import_(
 ) -> None:
     """Import openly published data from their repository.
 
-    They are taken from a clone of it, or fetched, and can then be loaded without naming a folder.
+    The data are read from a clone, or downloaded. They can then be loaded without naming a folder.
     """
     from bsjax.data.importers.importing import import_data
 
@@ -228,7 +230,7 @@ def import_(
 
 
 def _read_stimuli(table: Path, folder: Path | None, scratch: Path) -> StimulusSet:
-    """A stimulus set from its table, with the files of a package's zip taken out of it."""
+    """Read a stimulus set from its table, and unpack its zip file if there is one."""
     from bsjax.data.files.archives import unzip
     from bsjax.data.publishing.drafts import read_draft_stimuli
 
@@ -239,7 +241,7 @@ def _read_stimuli(table: Path, folder: Path | None, scratch: Path) -> StimulusSe
 
 
 def _its_stimuli(assembly: DataAssembly, sets: dict[str, StimulusSet]) -> StimulusSet | None:
-    """The set that an assembly names, or the only one there is."""
+    """The stimulus set that an assembly names, else the only one given."""
     from bsjax.data.remote.storage import store_name
 
     named = store_name(str(assembly.attrs.get("stimulus_set_identifier", "")), "csv")
@@ -256,7 +258,7 @@ def _showing(verb: str) -> Iterator[None]:
 
 
 def _load(identifier: str, options: dict[str, Any]) -> Any:
-    """A data set, or, of a name that only stimuli have, a stimulus set."""
+    """Load a data set, or a stimulus set if there is no data set of this name."""
     from bsjax.data import data_registry, load_dataset, load_stimulus_set, stimulus_set_registry
 
     if identifier in data_registry or identifier not in stimulus_set_registry:

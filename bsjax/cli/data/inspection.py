@@ -1,4 +1,4 @@
-"""Inspection of data for ``bsjax data show``: ceilings, and a sheet of thumbnails."""
+"""Ceilings and thumbnails for ``bsjax data show``."""
 
 import io
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from bsjax.labelled import load_ceiling
 
 
 def ceilings(assembly: xr.DataArray) -> Iterator[str]:
-    """The internal consistency of all neuroids, and of those of each region; why there is none, if that is worth it."""
+    """Estimate the internal consistency of all neuroids and of each region; yields nothing without repetitions."""
     repeated = {"stimulus_id", "repetition"} <= set(assembly.coords) and "neuroid" in assembly.dims
     if not repeated or len(set(assembly.coords["repetition"].values.tolist())) < 2:
         return
@@ -44,10 +44,10 @@ def ceilings(assembly: xr.DataArray) -> Iterator[str]:
 
 
 def write_thumbnails(path: Path, loaded: Any, data: Path | None) -> None:
-    """Write a sheet of the stimuli of an assembly, or of a stimulus set, as a PNG file.
+    """Write a sheet of thumbnails of an assembly's stimuli or a stimulus set to a PNG file.
 
     Raises:
-        ValueError: it does not say what its stimuli are.
+        ValueError: the assembly does not name its stimuli.
     """
     stimuli = loaded
     if hasattr(loaded, "dims"):

@@ -1,1 +1,1 @@
-"""Commands around submissions: how far they are, who may hand them in, and which benchmarks are private."""
+"""Commands for submissions, accounts and private benchmarks."""

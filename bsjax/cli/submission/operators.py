@@ -1,4 +1,4 @@
-"""``bsjax accounts`` and ``bsjax protect``: what an operator sets, who may submit and which benchmarks are private."""
+"""``bsjax accounts`` and ``bsjax protect``: operators manage accounts and private benchmarks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bsjax.core.memory import parse_bytes
 if TYPE_CHECKING:
     from bsjax.results import ResultStore
 
-app = typer.Typer(help="Say who may submit over a network.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Manage accounts for submissions over a network.", no_args_is_help=True, rich_markup_mode=None)
 
 _HEADER = ("name", "operator", "e-mail", "created", "revoked")
 _PROTECTED = ("benchmark", "stimuli", "decimals", "limit", "days", "since")
@@ -22,18 +22,18 @@ _PROTECTED = ("benchmark", "stimuli", "decimals", "limit", "days", "since")
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits, and - _ . up to 40.")],
-    operator: Annotated[bool, typer.Option("--operator", help="It may review submissions, and see all.")] = False,
-    email: Annotated[str | None, typer.Option("--email", metavar="ADDRESS", help="Where its owner reads.")] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Up to 40 letters, digits, and - _ .")],
+    operator: Annotated[bool, typer.Option("--operator", help="Allow it to see and review all submissions.")] = False,
+    email: Annotated[str | None, typer.Option("--email", metavar="ADDRESS", help="Address of its owner.")] = None,
     uploads: Annotated[
-        int | None, typer.Option("--uploads", metavar="N", min=0, help="Uploads an hour, where not as of others.")
+        int | None, typer.Option("--uploads", metavar="N", min=0, help="Uploads per hour, instead of the default.")
     ] = None,
     size: Annotated[
-        str | None, typer.Option("--size", metavar="SIZE", help="Of an upload, such as 4GB, where not as of others.")
+        str | None, typer.Option("--size", metavar="SIZE", help="Upload size such as 4GB, instead of the default.")
     ] = None,
     results: Place = None,
 ) -> None:
-    """Add an account, and print its token, which is shown this once."""
+    """Add an account, and print its token, which is shown only once."""
     from bsjax.submission.accounts import add_account
 
     limits = {"uploads": uploads, "bytes": None if size is None else parse_bytes(size)}
@@ -58,7 +58,7 @@ def list_accounts(results: Place = None) -> None:
 
 @app.command()
 def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="The account.")], results: Place = None) -> None:
-    """Let the token of an account be valid no more; what it has handed in stays."""
+    """Invalidate the token of an account; its submissions are kept."""
     from bsjax.submission.accounts import revoke as revoke_account
 
     with open_store(results, read_only=False) as store:
@@ -67,19 +67,21 @@ def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="The account
 
 def protect(
     benchmark: Annotated[
-        str | None, typer.Argument(metavar="[BENCHMARK]", help="Its identifier, or a glob; all that are if left out.")
+        str | None, typer.Argument(metavar="[BENCHMARK]", help="Identifier or glob. [default: list private benchmarks]")
     ] = None,
-    stimuli: Annotated[bool, typer.Option("--stimuli", help="Its stimuli are private, too.")] = False,
-    decimals: Annotated[int, typer.Option(metavar="N", min=0, max=6, help="Of the scores that are shown.")] = 2,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="So many submissions of an account at most.")] = 5,
-    days: Annotated[int, typer.Option(metavar="N", min=1, help="In so many days.")] = 7,
-    off: Annotated[bool, typer.Option("--off", help="It is private no more.")] = False,
+    stimuli: Annotated[bool, typer.Option("--stimuli", help="Its stimuli are also private.")] = False,
+    decimals: Annotated[
+        int, typer.Option(metavar="N", min=0, max=6, help="Decimals of the scores that are shown.")
+    ] = 2,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Submissions of an account per period.")] = 5,
+    days: Annotated[int, typer.Option(metavar="N", min=1, help="Length of the period in days.")] = 7,
+    off: Annotated[bool, typer.Option("--off", help="Make it public again.")] = False,
     results: Place = None,
 ) -> None:
-    """Mark benchmarks as private, and list those that are.
+    """Mark benchmarks as private, or list private benchmarks.
 
-    Of a private benchmark scores are shown rounded, a few in a period, and only where they are better than chance
-    explains; values of neuroids, subjects or stimuli are not shown at all.
+    Scores on a private benchmark are rounded and limited in number per period. A new score is shown only if it improves
+    on the best by more than chance explains. Values of neuroids, subjects or stimuli are never shown.
     """
     from bsjax.submission import protection
 
@@ -107,7 +109,7 @@ def _list_protected(store: ResultStore) -> None:
 
 
 def _check_there(benchmark: str) -> None:
-    """Say where a mark is of nothing, as one that is misspelt."""
+    """Print a warning if no registered benchmark matches, e.g. after a spelling mistake."""
     from bsjax.benchmarks import benchmark_registry
 
     if not any(fnmatchcase(name, benchmark) for name in benchmark_registry):

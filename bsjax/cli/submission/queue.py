@@ -1,4 +1,4 @@
-"""``bsjax submissions``: see how far submissions are, read their logs, and review, retry, cancel or remove them."""
+"""``bsjax submissions``: list, run, review, retry, cancel and remove submissions, and read their logs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from bsjax.results import ResultStore
     from bsjax.submission.queue import Step, Submission
 
-app = typer.Typer(
-    help="See how far submissions are; review, retry or cancel them.", no_args_is_help=True, rich_markup_mode=None
-)
+app = typer.Typer(help="List, run, review, retry or cancel submissions.", no_args_is_help=True, rich_markup_mode=None)
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Of the submission, or the beginning of it.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Id of the submission, or a prefix of it.")]
 
 _HEADER = ("id", "name", "account", "kinds", "shown", "state", "since", "why")
 _STEPS = ("step", "state", "since", "attempt", "limit", "peak", "seconds", "why")
@@ -31,19 +29,21 @@ _EVERY = 1.0
 
 @app.command("ls")
 def list_submissions(
-    account: Annotated[str | None, typer.Option("--account", metavar="NAME", help="Only of this account.")] = None,
+    account: Annotated[
+        str | None, typer.Option("--account", metavar="NAME", help="Only submissions of this account.")
+    ] = None,
     state: Annotated[
         list[str] | None,
         typer.Option(
             "--state",
             metavar="STATE",
-            help="Only received, running, waiting, done, failed or cancelled; may be given again.",
+            help="Only in this state: received, running, waiting, done, failed or cancelled; repeatable.",
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="So many at most.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Largest number of rows.")] = None,
     results: Place = None,
 ) -> None:
-    """List submissions, the last first: in what state each is, since when, and why."""
+    """List submissions with their states and reasons, the most recent first."""
     from bsjax.submission.queue import submissions
 
     with open_store(results) as store:
@@ -59,13 +59,13 @@ def list_submissions(
 
 @app.command()
 def show(submission: Id, results: Place = None) -> None:
-    """Show a submission, and what became of each of its steps."""
+    """Show a submission and the state of each of its steps."""
     with open_store(results) as store:
         print_submission(store, submission)
 
 
 def print_submission(store: ResultStore, submission: str) -> Submission:
-    """Print what became of a submission and of its steps; gives it."""
+    """Print the state of a submission and of its steps; gives the submission."""
     from bsjax.submission import queue
 
     found = queue.submission(store, submission)
@@ -81,27 +81,29 @@ def print_submission(store: ResultStore, submission: str) -> Submission:
 
 @app.command()
 def work(
-    once: Annotated[bool, typer.Option("--once", help="End when nothing is queued.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Stop when nothing is queued.")] = False,
     memory: Annotated[
-        str | None, typer.Option("--memory", metavar="SIZE", help="Take no step that may hold more, such as 16GB.")
+        str | None,
+        typer.Option("--memory", metavar="SIZE", help="Run only steps with a memory limit up to this, such as 16GB."),
     ] = None,
     submission: Annotated[
-        str | None, typer.Option("--submission", metavar="ID", help="Take the steps of this submission alone.")
+        str | None, typer.Option("--submission", metavar="ID", help="Run only steps of this submission.")
     ] = None,
     through: Annotated[
         str | None,
         typer.Option(
             "--through",
             metavar="COMMAND",
-            help="Have jobs of a cluster run them: 'sbatch --mem={memory}G --wrap={command}'.",
+            help="Submit the steps as cluster jobs: 'sbatch --mem={memory}G --wrap={command}'.",
         ),
     ] = None,
     dask: Annotated[
-        str | None, typer.Option("--dask", metavar="ADDRESS", help="Have the workers of this Dask scheduler run them.")
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS", help="Run the steps on the workers of this Dask scheduler."),
     ] = None,
     results: Place = None,
 ) -> None:
-    """Run the steps of submissions, one after the other; several workers share them."""
+    """Run the steps of submissions one by one. Several workers can share the queue."""
     from bsjax.submission import elsewhere, queue
     from bsjax.submission.worker import work as run
 
@@ -124,11 +126,11 @@ def work(
 @app.command()
 def log(
     submission: Id,
-    step: Annotated[str | None, typer.Argument(metavar="[STEP]", help="Of this step alone.")] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the submission is over.")] = False,
+    step: Annotated[str | None, typer.Argument(metavar="[STEP]", help="Only the log of this step.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Continue until the submission ends.")] = False,
     results: Place = None,
 ) -> None:
-    """Print what the steps of a submission have printed."""
+    """Print the logs of the steps of a submission."""
     from bsjax.submission import queue
 
     seen: dict[str, str] = {}
@@ -137,7 +139,7 @@ def log(
         while True:
             found = queue.submission(
                 store, submission
-            )  # before its steps, so that their logs are whole when it is over
+            )  # read before its steps, so that their logs are complete if it has ended
             steps = [each for each in queue.steps(store, found.id) if step in (None, each.name)]
             if not steps:
                 there = ", ".join(each.name for each in queue.steps(store, found.id))
@@ -156,7 +158,7 @@ def log(
 
 @app.command()
 def retry(submission: Id, results: Place = None) -> None:
-    """Queue again the steps that have failed or were cancelled; what is done stays."""
+    """Queue failed and cancelled steps again; finished steps are kept."""
     from bsjax.submission import queue
 
     with open_store(results, read_only=False) as store:
@@ -166,7 +168,7 @@ def retry(submission: Id, results: Place = None) -> None:
 
 @app.command()
 def cancel(submission: Id, results: Place = None) -> None:
-    """Stop a submission."""
+    """Cancel a submission."""
     from bsjax.submission import queue
 
     with open_store(results, read_only=False) as store:
@@ -177,10 +179,10 @@ def cancel(submission: Id, results: Place = None) -> None:
 @app.command()
 def rm(
     submission: Id,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     results: Place = None,
 ) -> None:
-    """Remove a submission and its files for good, once you have said yes; its scores stay."""
+    """Remove a submission and its files permanently, after confirmation. Scores are kept if it is public."""
     from bsjax.submission import queue
 
     with open_store(results, read_only=False) as store:
@@ -193,17 +195,17 @@ def rm(
 @app.command()
 def accept(
     submission: Id,
-    comment: Annotated[str, typer.Option("--message", "-m", metavar="COMMENT", help="What to say.")] = "",
+    comment: Annotated[str, typer.Option("--message", "-m", metavar="COMMENT", help="A comment.")] = "",
     results: Place = None,
 ) -> None:
-    """Accept a submission that waits for a review: what it runs is trusted from now on."""
+    """Accept a submission that waits for a review: its code is trusted from now on."""
     _review(submission, True, comment, results)
 
 
 @app.command("return")
 def return_(
     submission: Id,
-    comment: Annotated[str, typer.Option("--message", "-m", metavar="COMMENT", help="Why, and what to change.")],
+    comment: Annotated[str, typer.Option("--message", "-m", metavar="COMMENT", help="The reason, and what to change.")],
     results: Place = None,
 ) -> None:
     """Send back a submission that waits for a review."""
@@ -219,7 +221,7 @@ def _review(submission: str, accept: bool, comment: str, results: str | None) ->
 
 
 def _accounts(store: ResultStore) -> dict[int | None, str]:
-    """The names of accounts by their numbers."""
+    """Account number -> name."""
     from bsjax.submission.accounts import accounts
 
     return {None: "", **{account.id: account.name for account in accounts(store)}}
@@ -237,7 +239,7 @@ def _row(step: Step) -> tuple[str, ...]:
 
 
 def _what_is_new(seen: str, log: str) -> str:
-    """What has come to a log since it was seen; of a long one the middle goes meanwhile."""
+    """The new part of a log, whose middle may have been cut since it was last seen."""
     if log.startswith(seen):
         return log[len(seen) :]
     from bsjax.submission.queue import ENDS_OF_LOG

@@ -1,4 +1,4 @@
-"""``bsjax serve``: the service that takes submissions over a network."""
+"""``bsjax serve``: the web service for submissions."""
 
 from __future__ import annotations
 
@@ -12,25 +12,30 @@ from bsjax.cli.terminal import complain
 
 
 def serve(
-    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen at.")] = 8000,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")] = 8000,
     workers: Annotated[
-        int, typer.Option("--workers", metavar="N", min=0, help="Run so many workers; 0 leaves it to others.")
+        int, typer.Option("--workers", metavar="N", min=0, help="Number of workers to run; 0 if they run elsewhere.")
     ] = 1,
     benchmark: Annotated[
         list[str] | None,
-        typer.Option("--benchmark", "-b", metavar="NAME", help="Score models on this, or glob [default: all]."),
+        typer.Option(
+            "--benchmark",
+            "-b",
+            metavar="NAME",
+            help="Score models on this benchmark, or glob; repeatable. [default: all]",
+        ),
     ] = None,
-    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Of all pages.")] = "Submissions",
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of all pages.")] = "Submissions",
     public_url: Annotated[
-        str | None, typer.Option("--public-url", metavar="URL", help="Where browsers find it, such as https://lab.org.")
+        str | None, typer.Option("--public-url", metavar="URL", help="URL for browsers, such as https://lab.org.")
     ] = None,
     results: Place = None,
 ) -> None:
-    """Take submissions over a network, have them scored, and show them beside the leaderboard, until Ctrl-C.
+    """Accept and score submissions over a network, and show them and the leaderboard, until Ctrl-C.
 
-    Accounts are added by `bsjax accounts add`. TLS is left to a proxy in front of it. A line of JSON on stdout says of
-    each request what became of it.
+    Add accounts with `bsjax accounts add`. Use a reverse proxy for TLS. Each request is logged as a line of JSON on
+    stdout.
     """
     from bsjax.core.extras import import_extra
 

@@ -1,4 +1,4 @@
-"""``bsjax submit``: hand a model or a benchmark in; it is checked, contained and scored."""
+"""``bsjax submit``: submission of a model or benchmark, which is checked and scored in a sandbox."""
 
 from __future__ import annotations
 
@@ -17,24 +17,34 @@ def submit(
     ] = None,
     benchmark: Annotated[
         list[str] | None,
-        typer.Option("--benchmark", "-b", metavar="NAME", help="Score on this benchmark, or glob [default: all]."),
+        typer.Option(
+            "--benchmark", "-b", metavar="NAME", help="Score on this benchmark, or glob; repeatable. [default: all]"
+        ),
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", "-m", metavar="NAME", help="What its benchmarks score [default: some built-in]."),
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="Model that its benchmarks score; repeatable. [default: some built-in]",
+        ),
     ] = None,
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="What to call it [default: its file name].")] = "",
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="Name of the submission. [default: its file name]")
+    ] = "",
     trust: Annotated[
-        bool, typer.Option("--trust", help="Run it as your own code: without containment, and with recordings.")
+        bool,
+        typer.Option("--trust", help="Run it like your own code: without containment, and with access to recordings."),
     ] = False,
-    queued: Annotated[bool, typer.Option("--queue", help="Leave it to workers: `bsjax submissions work`.")] = False,
-    self_test: Annotated[bool, typer.Option("--self-test", help="Try what containment holds on this machine.")] = False,
+    queued: Annotated[bool, typer.Option("--queue", help="Only queue it, for `bsjax submissions work`.")] = False,
+    self_test: Annotated[bool, typer.Option("--self-test", help="Test containment on this machine.")] = False,
     results: Place = None,
 ) -> None:
-    """Hand in a model or a benchmark: it is checked, and scored in a process that sees no recordings.
+    """Submit a model or benchmark, to be checked and scored in a process without access to recordings.
 
-    A model is scored on public benchmarks first, then on those that are protected. What it requires is installed for it
-    alone. Its code reaches no network, no file but its own, and no process but its own.
+    A model is scored on public benchmarks first, then on private ones. Its requirements are installed in a separate
+    environment. Its code has access only to its own files and processes, and not to the network.
     """
     if self_test:
         _test()
@@ -60,7 +70,7 @@ def submit(
 
 
 def _test() -> None:
-    """Print what containment holds."""
+    """Run the self-test of containment and print its results."""
     from bsjax.submission.sandbox.self_test import self_test
 
     tried = list(self_test())

@@ -1,1 +1,1 @@
-"""Digests of values by content: arrays, plain values, code, and what code reads from outside."""
+"""Digests of arrays and files by content."""

@@ -1,4 +1,4 @@
-"""Digests of arrays by content, whatever library they are of, and of files."""
+"""Digests of NumPy, JAX and torch arrays, and of files, by content."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ if TYPE_CHECKING:
     import numpy as np
 
 _BLOCK = 1 << 24
-# What was read by this process: the place, the state it was in, and the digest.
+# Files read by this process: path -> (state, digest).
 _read: dict[str, tuple[tuple[int, ...], str]] = {}
 
 
 class Undigestible(ValueError):
-    """Nothing vouches for the content of a value, so that results made with it cannot be recognised again."""
+    """The content of a value cannot be determined, so results computed with it cannot be recognised again."""
 
 
 def array_digest(value: Any) -> bytes | None:
-    """Digest of a NumPy, JAX or torch array: dtype, shape and elements in C order; None of anything else.
+    """Compute the digest of a NumPy, JAX or torch array: dtype, shape and elements in C order.
 
-    The library, the device, the byte order and the layout in memory do not matter. Arrays of Python objects are none.
+    The library, the device, the byte order and the memory layout do not matter. None for arrays of Python objects and
+    for other values.
 
     Raises:
-        Undigestible: it is being traced, or holds no plain elements (sparse, quantised, without storage).
+        Undigestible: the array is being traced, or has no plain elements (sparse, quantised, without storage).
 
     Example:
         >>> import numpy as np
@@ -46,10 +47,9 @@ def array_digest(value: Any) -> bytes | None:
 
 
 def file_digest(path: str | Path) -> str:
-    """Digest of a file's bytes, 32 hexadecimal digits.
+    """Compute the digest of a file's content, 32 hexadecimal digits.
 
-    It is remembered while the process lives, and the file is read again when its size, its times or its inode are
-    others.
+    It is cached in the process, and the file is read again if its size, times or inode have changed.
 
     Raises:
         OSError: the file cannot be read.
@@ -62,20 +62,20 @@ def file_digest(path: str | Path) -> str:
         'ba7816bf8f01cfea414140de5dae2223'
     """
     name = os.path.abspath(path)
-    sys.audit("bsjax.read", name)  # for who follows what is read
+    sys.audit("bsjax.read", name)  # for bsjax.core.identity.opened
     known = _read.get(name)
     if known is not None and known[0] == file_state(os.stat(name)):
         return known[1]
     with open(name, "rb", buffering=0) as file:
         before = file_state(os.fstat(file.fileno()))
         digest = hashlib.file_digest(file, "sha256").hexdigest()[:32]
-        if file_state(os.fstat(file.fileno())) == before:  # not while somebody writes it
+        if file_state(os.fstat(file.fileno())) == before:  # not if it changed while it was read
             _read[name] = before, digest
     return digest
 
 
 def file_state(status: os.stat_result) -> tuple[int, ...]:
-    """What is another one when a file was touched."""
+    """Get the values that change when a file is modified: size, times, inode and device."""
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
 
 
@@ -91,7 +91,7 @@ def _label(dtype: np.dtype) -> str:
 
 
 def _blocks(array: np.ndarray) -> Iterator[np.ndarray]:
-    """The bytes of the elements in C order, little-endian; what lies in pieces is copied a block at a time."""
+    """The bytes of the elements in C order, little-endian; non-contiguous arrays are copied block by block."""
     swapped = array.dtype.newbyteorder("<")
     whole = array.flags.c_contiguous and array.dtype == swapped
     if whole or array.ndim == 0 or array.nbytes <= _BLOCK:

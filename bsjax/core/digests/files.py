@@ -1,4 +1,4 @@
-"""Digests of files: each file is checked once, and that it was is remembered."""
+"""Verification of files by digests, with notes that avoid repeated verification."""
 
 import hashlib
 import json
@@ -9,14 +9,14 @@ from time import sleep, time_ns
 
 from bsjax.core.files import write_atomically
 
-_TICK = 20_000_000  # nanoseconds; longer than one of any system
+_TICK = 20_000_000  # nanoseconds; longer than the time resolution of any file system
 
-# What was checked by this process where no note of it could be written: (path, size, time) -> digests.
+# Files verified by this process for which no note could be written: (path, size, time) -> digests.
 _checked_here: dict[tuple[str, int, int], dict[str, str]] = {}
 
 
 def digests_of(path: str | Path, algorithms: Iterable[str]) -> dict[str, str]:
-    """Digests of a file's content, in hexadecimal digits, from one reading of it.
+    """Compute several hexadecimal digests of a file's content in one pass.
 
     Args:
         path: the file.
@@ -39,7 +39,7 @@ def digests_of(path: str | Path, algorithms: Iterable[str]) -> dict[str, str]:
 
 
 def sha1_hash(path: str | Path) -> str:
-    """The SHA-1 of a file's content, as Brain-Score registers it.
+    """Compute the SHA-1 of a file's content, as used in registrations of Brain-Score.
 
     Example:
         >>> import tempfile
@@ -51,27 +51,27 @@ def sha1_hash(path: str | Path) -> str:
 
 
 def mismatch(path: Path, expected: Mapping[str, str]) -> str:
-    """In words, which digests of a file are not those expected; "" if all are."""
+    """Describe the digests of a file that differ from those expected; "" if none does."""
     got = digests_of(path, expected) if expected else {}
     wrong = [f"expected {name} {expected[name]}, got {got[name]}" for name in expected if got[name] != expected[name]]
     return "; ".join(wrong)
 
 
 def is_verified(path: Path, expected: Mapping[str, str]) -> bool:
-    """Whether a file is there and was found to have these digests, and has the size and time it had then.
+    """Check whether a file exists, was verified to have these digests, and has kept its size and time since.
 
-    Its content is not read. Without digests to expect, any file will do.
+    Its content is not read. Without expected digests, any existing file passes.
     """
     return path.exists() and any(expected.items() <= digests.items() for digests in _found_before(path))
 
 
 def has_verified_digest(path: Path) -> bool:
-    """Whether a file was found to have the digest that it was to have, and has the size and time it had then."""
+    """Check whether a file was verified by any digest, and has kept its size and time since."""
     return any(_found_before(path))
 
 
 def _found_before(path: Path) -> Iterator[dict[str, str]]:
-    """Digests that a file was found to have, in this process and in any, if it has the size and time it had then."""
+    """Digests verified in this or another process, if the file has kept its size and time since."""
     yield {}
     try:
         size, time = _size_and_time(path)
@@ -84,11 +84,11 @@ def _found_before(path: Path) -> Iterator[dict[str, str]]:
 
 
 def remember(path: Path, digests: Mapping[str, str]) -> None:
-    """Note that a file was found to have these digests: beside it, or, in a folder of others, for this process."""
+    """Note the verified digests of a file, next to it or, if its folder is not writable, in this process."""
     if not digests:
         return
     size, time = _size_and_time(path)
-    # Of two changes within one tick of the disk's clock, the second leaves no trace in the time.
+    # A second change within the time resolution of the file system would not change the file's time.
     sleep(min(max(time + _TICK - time_ns(), 0), _TICK) / 1e9)
     note = {"size": size, "mtime_ns": time, "digests": dict(digests)}
     try:
@@ -98,10 +98,10 @@ def remember(path: Path, digests: Mapping[str, str]) -> None:
 
 
 def check_unchanged(path: Path) -> None:
-    """Compare a file with the digests that were noted beside it when it was written or fetched, if any were.
+    """Compare a file with the digests that were noted when it was written or fetched, if there are any.
 
     Raises:
-        ValueError: it was changed since.
+        ValueError: the file has changed since.
 
     Example:
         >>> import tempfile
@@ -125,7 +125,7 @@ def check_unchanged(path: Path) -> None:
 
 
 def note_of(path: Path) -> Path:
-    """Where the note lies that a file was verified."""
+    """Get the path of the note on the verification of a file."""
     return path.with_name(f".{path.name}.verified")
 
 

@@ -1,4 +1,4 @@
-"""Discovery of plugins: folders whose ``__init__.py`` registers something, found without running them."""
+"""Discovery of plugins (folders whose ``__init__.py`` registers something) without running them."""
 
 from bsjax.core.discovery.brainscore import as_plugin as as_plugin
 from bsjax.core.discovery.brainscore import brainscore_folders as brainscore_folders

@@ -1,4 +1,4 @@
-"""Plugins that are written for Brain-Score: how they are told from bsjax's, and where they lie."""
+"""Plugins written for Brain-Score, and their locations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bsjax.core.discovery.folders import KINDS, Plugin, find_plugins, search_pat
 
 
 def brainscore_plugins() -> tuple[Plugin, ...]:
-    """Those on the search path."""
+    """List the plugins for Brain-Score on the search path."""
     return _of(search_path())
 
 
 def brainscore_folders(kind: str) -> list[Path]:
-    """The folders on the search path that hold plugins of a kind, such as ``"models"``.
+    """List the folders on the search path that contain Brain-Score plugins of a kind, such as ``"models"``.
 
     Example:
         >>> brainscore_folders("models")
@@ -27,13 +27,13 @@ def brainscore_folders(kind: str) -> list[Path]:
 
 
 def is_in_brainscore_plugin(file: str) -> bool:
-    """Whether a file of code is part of such a plugin, or imports them."""
+    """Check whether a source file is part of a Brain-Score plugin, or is the module that imports plugins."""
     return file == importing.__file__ or any(Path(file).is_relative_to(folder) for folder in _roots(search_path()))
 
 
 @contextmanager
 def as_plugin(module: str) -> Iterator[None]:
-    """Registrations belong to the plugin that a module is of, also where another plugin has imported it."""
+    """Attribute registrations to the plugin of a module, even if another plugin imports the module."""
     name = ".".join(module.split(".")[:3])
     plugin = next((each for each in brainscore_plugins() if each.module == name), None)
     if plugin is None:
@@ -44,7 +44,7 @@ def as_plugin(module: str) -> Iterator[None]:
 
 
 def kind_of(plugin: Plugin) -> str:
-    """What kind of plugins lies in its folder's folder; "" where that says nothing."""
+    """Get the kind of a plugin from the name of its parent folder; "" if that is not a kind."""
     kind = plugin.folder.resolve().parent.name
     return kind if kind in KINDS else ""
 

@@ -1,4 +1,4 @@
-"""Declarations of a plugin, read from the text of its ``__init__.py``, which is parsed and never run."""
+"""Registrations of a plugin, read from its ``__init__.py``, which is parsed and not run."""
 
 import ast
 import warnings
@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 BRAINSCORE = ("brainscore_vision", "brainscore_core", "brainscore", "brainio", "model_tools", "result_caching")
-"""The packages that plugins of Brain-Score import."""
+"""Packages that Brain-Score plugins import."""
 
 REGISTRIES = ("model_registry", "benchmark_registry", "metric_registry", "data_registry", "stimulus_set_registry")
-"""The names that plugins register with."""
+"""Names of the registries that plugins use."""
 
 
 class Declaration(NamedTuple):
@@ -18,9 +18,9 @@ class Declaration(NamedTuple):
 
     Attributes:
         registry: one of ``REGISTRIES``.
-        identifier: what is registered.
-        line: where in the file.
-        summary: one line for listings; "" where none is given.
+        identifier: the registered identifier.
+        line: line number in the file.
+        summary: one line for listings; "" if none is given.
     """
 
     registry: str
@@ -33,9 +33,9 @@ class Declarations(NamedTuple):
     """All registrations of a file.
 
     Attributes:
-        found: those whose identifier is written out.
-        hidden: lines of those whose identifier is known only when the file runs.
-        for_brainscore: whether the file imports Brain-Score's packages.
+        found: registrations with a literal identifier.
+        hidden: line numbers of registrations whose identifier is only known when the file runs.
+        for_brainscore: whether the file imports packages of Brain-Score.
     """
 
     found: tuple[Declaration, ...]
@@ -44,13 +44,13 @@ class Declarations(NamedTuple):
 
 
 def read_declarations(path: Path) -> Declarations:
-    """The registrations in a file: ``benchmark_registry["A"] = ...`` and ``benchmark_registry.register("A", ...)``.
+    """Read the registrations in a file: ``benchmark_registry["A"] = ...`` or ``benchmark_registry.register("A", ...)``.
 
-    The registry may go by another name (``from bsjax import benchmark_registry as registry``) or be an attribute
+    The registry may have an alias (``from bsjax import benchmark_registry as registry``) or be an attribute
     (``bsjax.benchmark_registry``).
 
     Raises:
-        ValueError: it is no Python; the message has file and line.
+        ValueError: the file is not valid Python; the message contains the file and line.
 
     Example:
         >>> import tempfile
@@ -61,7 +61,7 @@ def read_declarations(path: Path) -> Declarations:
         (Declaration(registry='model_registry', identifier='mine', line=2, summary=''),)
     """
     try:
-        with warnings.catch_warnings(action="ignore"):  # of the plugin's code, which is not run here
+        with warnings.catch_warnings(action="ignore"):  # warnings about the plugin's code, which is not run here
             tree = ast.parse(path.read_bytes(), str(path))
     except (SyntaxError, ValueError) as error:
         raise ValueError(f"{path} is no Python: {error}") from error
@@ -86,7 +86,7 @@ def read_declarations(path: Path) -> Declarations:
 
 
 def _registrations(tree: ast.AST, names: dict[str, str]) -> Iterator[tuple[str, ast.expr, str]]:
-    """Registry, expression of the identifier, and summary of each, in the order of the file."""
+    """The registry, expression of the identifier, and summary of each registration."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]

@@ -1,4 +1,4 @@
-"""Entries of a registry: what comes with bsjax, what running code has added, and what plugins declare."""
+"""Entries of a registry, from bsjax itself, from running code, and from plugins."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ Factory: TypeAlias = Callable[..., Any]
 
 @dataclass
 class Entry:
-    """What an identifier stands for.
+    """An entry of a registry.
 
     Attributes:
-        target: what builds it, or ``"package.module:attribute"`` naming that; None while the plugin that registers it
-            has not been imported.
+        target: the factory, or ``"package.module:attribute"`` naming it; None until its plugin has been imported.
         summary: one line for listings.
         requires: the extras of bsjax that it needs.
-        row: what the target is called with first, as one that builds several things is.
-        by: the module that registered it, where that was no plugin.
+        row: first argument of the factory, for a factory that builds several objects.
+        by: the module that registered it, if that is not a plugin.
         plugin: the plugin that registers it.
-        rivals: plugins that claim the identifier too.
+        rivals: other plugins that register the same identifier.
     """
 
     target: Factory | str | None
@@ -44,8 +43,8 @@ class Entries:
     """The entries of one registry.
 
     Args:
-        kind: what is registered, for messages.
-        plugins: the name by which plugins register, e.g. ``"model_registry"``; "" where they cannot.
+        kind: kind of entries, for messages.
+        plugins: name under which plugins use the registry, e.g. ``"model_registry"``; "" if they cannot.
     """
 
     def __init__(self, kind: str, plugins: str) -> None:
@@ -55,7 +54,7 @@ class Entries:
         self._searched: str | None = None
 
     def all(self) -> dict[str, Entry]:
-        """All of them, with those of the plugins, which are looked for again where the search path has changed."""
+        """Get all entries, including those of plugins, which are searched again if the search path has changed."""
         path = search_path() if self._plugins else None
         if path == self._searched:
             return self._entries
@@ -73,9 +72,9 @@ class Entries:
         return self._entries
 
     def add(self, identifier: str, entry: Entry) -> None:
-        """Add what is registered now. Running code replaces what is there; a plugin takes nothing from anybody else."""
+        """Add an entry. Running code replaces existing entries; plugins cannot replace those of others."""
         state, by = loading() if self._plugins else None, calling_module()
-        if state is None or by.startswith("bsjax."):  # which a plugin may be the first to import
+        if state is None or by.startswith("bsjax."):  # a plugin may be the first to import a module of bsjax
             entry.by = by
             self._entries[identifier] = entry
             return
@@ -88,10 +87,10 @@ class Entries:
         self._claim(identifier, entry, state.plugin)
 
     def target(self, identifier: str, entry: Entry) -> Factory | str:
-        """What an entry's identifier stands for; the plugin that has it is imported.
+        """Get the factory of an entry, after the import of its plugin if necessary.
 
         Raises:
-            ValueError: a plugin claims an identifier that is taken, or does not register what it declares.
+            ValueError: several plugins register the identifier, or a plugin does not register what it declares.
             ImportError: the plugin cannot be imported.
         """
         if entry.rivals:
@@ -105,7 +104,7 @@ class Entries:
         return entry.target
 
     def notes(self) -> list[str]:
-        """What is wrong with plugins, as far as it can be told without running them."""
+        """List problems of plugins that are known without running them."""
         if not self._plugins:
             return []
         claims = [self._two_claims(name, entry) for name, entry in self.all().items() if entry.rivals]
@@ -116,10 +115,10 @@ class Entries:
         if before is None:
             self._entries[identifier] = entry
         elif before.plugin is not None and _same_source(before.plugin, plugin):
-            if entry.target is not None:  # what it declared
+            if entry.target is not None:  # the plugin now registers what it declared
                 self._entries[identifier] = replace(entry, rivals=before.rivals)
         elif before.plugin is None and plugin.for_brainscore:
-            return  # bsjax's own counts: it is the same experiment
+            return  # bsjax's own entry has precedence: it is the same experiment
         elif (before.plugin is not None or before.by.startswith("bsjax.")) and plugin not in before.rivals:
             before.rivals = (*before.rivals, plugin)
 
@@ -136,12 +135,12 @@ class Entries:
 
 
 def _same_source(one: Plugin, other: Plugin) -> bool:
-    """Whether two plugins are one folder, or of one installed package."""
+    """Whether two plugins have the same folder or the same installed package."""
     return one.folder == other.folder or one.package == other.package != ""
 
 
 def calling_module() -> str:
-    """The module whose code registers: not one that does so for others, and says so by ``REGISTERS_FOR_OTHERS``."""
+    """Find the module whose code registers, skipping intermediaries, which define ``REGISTERS_FOR_OTHERS``."""
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_between(frame.f_globals):
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Errors in the code of others: their place and wording, and exits that become errors."""
+"""Errors in plugin code: their location and message, and conversion of exits to errors."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bsjax.core.discovery.folders import find_plugins, search_path
 
 @contextmanager
 def not_exiting() -> Iterator[None]:
-    """Code of others runs inside: where it calls ``sys.exit``, that is an error like any other.
+    """Convert ``sys.exit`` in a block of external code to an error.
 
-    An interrupt from the keyboard goes through.
+    A KeyboardInterrupt passes unchanged.
 
     Raises:
-        RuntimeError: it called ``sys.exit``; the message has file and line.
+        RuntimeError: the code called ``sys.exit``; the message contains the file and line.
 
     Example:
         >>> import sys
@@ -31,7 +31,7 @@ def not_exiting() -> Iterator[None]:
         yield
     except SystemExit as error:
         code = "" if error.code is None else repr(error.code)
-        # exit() and quit() are functions of Python's that raise it
+        # exit() and quit() are functions of _sitebuiltins that raise SystemExit
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "_sitebuiltins" not in frame.filename]
         raise RuntimeError(
             f"sys.exit({code}) is called in {frames[-1].filename} line {frames[-1].lineno}, which would end "
@@ -43,11 +43,11 @@ _TRACEBACK = "Traceback (most recent call last)"
 
 
 def one_line(error: BaseException) -> str:
-    """The message of an error without line breaks, or its type if it has none.
+    """Format the message of an error in one line, or its type if it has no message.
 
-    Of an error in the code of a plugin, file, line and type stand before it, unless the message names the plugin.
-    Errors of the system lose their numbers, and of an error that holds a traceback, as one of a callback within a
-    compiled program does, the last line stays.
+    For an error in plugin code, the file, line and type are put in front, unless the message names the plugin. The
+    numbers of system errors are omitted. If the message contains a traceback, as for a callback within a compiled
+    program, only the last line is kept.
 
     Example:
         >>> one_line(RuntimeError("INTERNAL: Traceback (most recent call last):\\n  File ...\\nValueError: no room"))
@@ -62,7 +62,7 @@ def one_line(error: BaseException) -> str:
     place = last_line_in(folders, error)
     if place and not any(str(folder) in message for folder in folders):
         return f"{place}: {kind}: {message}".rstrip(": ")
-    if not message or type(error) is KeyError:  # which says no more than the key
+    if not message or type(error) is KeyError:  # its message is only the key
         return f"{kind}: {message}".rstrip(": ")
     return message
 
@@ -74,7 +74,7 @@ def _words(error: BaseException) -> str:
 
 
 def last_line_in(folders: Iterable[Path], error: BaseException) -> str:
-    """The last line in the files of some folders that was running when an error, or what caused it, was raised.
+    """Find the innermost line in files of some folders in the traceback of an error or of its causes.
 
     Example:
         >>> last_line_in([Path("no/such/folder")], ValueError())
@@ -82,7 +82,7 @@ def last_line_in(folders: Iterable[Path], error: BaseException) -> str:
     """
     inside = [folder.resolve() for folder in folders]
     cause: BaseException | None = error
-    seen: set[int] = set()  # an error may be its own cause
+    seen: set[int] = set()  # causes may be circular
     while cause is not None and id(cause) not in seen:
         seen.add(id(cause))
         for frame in reversed(traceback.extract_tb(cause.__traceback__)):

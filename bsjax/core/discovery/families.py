@@ -1,4 +1,4 @@
-"""The folders of the families of benchmarks that come with bsjax, and what they declare."""
+"""Declaration files of the benchmark families of bsjax."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ _FAMILIES = Path(__file__).parents[2] / "benchmarks" / "families"
 
 
 def family_files(name: str) -> dict[str, Path]:
-    """The files of a name in the folders of the families, by family; found by listing, and nothing is imported.
+    """Find the files with a name in the folders of the families: family -> path. Nothing is imported.
 
     Args:
-        name: "rows.toml" for benchmarks, "publications.bib" for what they cite, "import.json" for data that are
-            imported from a public repository and loaded by code of the family.
+        name: "rows.toml" for benchmarks, "publications.bib" for citations, "import.json" for data that are imported
+            from a public repository and loaded by code of the family.
 
     Example:
         >>> "geirhos2021" in family_files("rows.toml"), family_files("no such file")

@@ -1,4 +1,4 @@
-"""Folders of plugins: those below ``$BSJAX_PLUGINS``, and those of installed packages that say so."""
+"""Folders of plugins, in ``$BSJAX_PLUGINS`` and in installed packages with an entry point."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from bsjax.core.left_behind import is_left_behind
 VARIABLE = "BSJAX_PLUGINS"
 ENTRY_POINTS = "bsjax.plugins"
 KINDS = ("models", "benchmarks", "metrics", "data")
-# The package that holds the plugins of Brain-Score, by their kinds.
+# The package of Brain-Score that contains its plugins by kind.
 _LIBRARY = "brainscore_vision"
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """A folder that registers something.
+    """A plugin: a folder whose ``__init__.py`` registers something.
 
     Attributes:
-        folder: where it is.
-        declarations: what its ``__init__.py`` registers, as far as that is written out.
-        note: what is wrong with it, for listings; "" if nothing is.
-        package: the installed package that it belongs to; "" for a folder of ``$BSJAX_PLUGINS``.
-        module: its name in that package, or, of one of Brain-Score's, in the package that those are in there.
+        folder: the folder.
+        declarations: registrations in its ``__init__.py`` with a literal identifier.
+        note: a problem of the plugin, for listings; "" if there is none.
+        package: the installed package that contains it; "" for a folder in ``$BSJAX_PLUGINS``.
+        module: its module name in that package, or, for a Brain-Score plugin, in ``brainscore_vision``.
         for_brainscore: whether it is written for Brain-Score.
     """
 
@@ -40,18 +40,18 @@ class Plugin:
     for_brainscore: bool = False
 
     def where(self, identifier: str) -> str:
-        """File and line at which it registers an identifier."""
+        """Get the file and line at which the plugin registers an identifier."""
         lines = [declared.line for declared in self.declarations if declared.identifier == identifier]
         return f"{self.folder / '__init__.py'}" + (f" line {lines[0]}" if lines else "")
 
 
 def search_path() -> str:
-    """The folders of ``$BSJAX_PLUGINS``, separated as in ``$PATH``."""
+    """Get the value of ``$BSJAX_PLUGINS``: folders separated as in ``$PATH``."""
     return os.environ.get(VARIABLE, "")
 
 
 def use_plugins(folder: str | Path) -> None:
-    """Put a folder in front of ``$BSJAX_PLUGINS``, for this process and those that it starts.
+    """Prepend a folder to ``$BSJAX_PLUGINS``, for this process and its children.
 
     Raises:
         FileNotFoundError: there is no such folder.
@@ -70,10 +70,10 @@ def use_plugins(folder: str | Path) -> None:
 
 @cache
 def find_plugins(path: str) -> tuple[Plugin, ...]:
-    """All plugins below the folders of a search path, and those of installed packages, each folder once.
+    """Find all plugins in the folders of a search path and in installed packages, without duplicates.
 
-    An installed package says that it has plugins by an entry point of the group ``bsjax.plugins`` that names the
-    package. Nothing is run, and each search path is looked through once in a process.
+    An installed package declares its plugins by an entry point of the group ``bsjax.plugins`` that names the package.
+    No plugin is run, and the result for each search path is cached in the process.
 
     Example:
         >>> [plugin.note for plugin in find_plugins("no/such/folder") if not plugin.package]
@@ -91,12 +91,14 @@ def find_plugins(path: str) -> tuple[Plugin, ...]:
 
 
 def plugins_under(folder: Path, package: str = "") -> tuple[Plugin, ...]:
-    """The folder itself if it is a plugin, else those in it, and in its folders ``benchmarks``, ``models``,
-    ``metrics`` and ``data``; of a folder that holds one of the name ``brainscore_vision``, those in that.
+    """Find the plugins in a folder.
+
+    These are the folder itself if it is a plugin, else its subfolders, and those in its folders ``benchmarks``,
+    ``models``, ``metrics`` and ``data``. If it contains ``brainscore_vision``, only that is searched.
 
     Args:
-        folder: where to look.
-        package: the installed package that has this folder.
+        folder: the folder.
+        package: the installed package of the folder.
 
     Example:
         >>> import tempfile
@@ -131,7 +133,7 @@ def _nothing(folder: Path) -> str:
 def _folders(folder: Path) -> Iterator[Path]:
     try:
         children = sorted(child for child in folder.iterdir() if child.is_dir())
-    except OSError:  # not ours to read
+    except OSError:  # no permission
         return
     yield from (child for child in children if not child.name.startswith("__") and not is_left_behind(child.name))
 
@@ -141,15 +143,15 @@ def _registers(folder: Path) -> bool:
 
 
 def _plugin(folder: Path, package: str, module: str) -> Plugin | None:
-    """The plugin in a folder; None where there is none."""
+    """The plugin in a folder; None if there is none."""
     path = folder / "__init__.py"
     try:
         if not path.exists():
             return None
-    except OSError:  # not ours to look into
+    except OSError:  # no permission
         return None
     try:
-        if not path.is_file():  # to open a pipe is to wait for its other end
+        if not path.is_file():  # opening a pipe could block
             raise ValueError(f"{path} is no regular file")
         if b"_registry" not in path.read_bytes():
             return None
@@ -182,7 +184,7 @@ def _installed() -> tuple[Plugin, ...]:
 
 
 def _folder_of(package: str) -> Path | None:
-    """Where a package lies; unlike ``importlib.util.find_spec`` it imports none of those that hold it."""
+    """The folder of a package; unlike ``importlib.util.find_spec``, this does not import parent packages."""
     spec, places, name = None, None, ""
     for part in package.split("."):
         name = f"{name}.{part}" if name else part

@@ -1,4 +1,4 @@
-"""The import of a plugin: under a private name, with nothing left behind if it fails."""
+"""Import of plugins under private names, which is undone completely if it fails."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from bsjax.core.discovery.failures import last_line_in, not_exiting
 from bsjax.core.discovery.folders import KINDS, VARIABLE, Plugin
 from bsjax.core.discovery.library_settings import settings_of
 
-# What makes the imports of Brain-Score's plugins work; its name alone, as core knows nothing of what is above it.
+# The package that makes imports of Brain-Score plugins work; imported by name, since core must not depend on it.
 _STANDS_IN = "bsjax.compat"
 BY_ITSELF = ", or run it by itself: bsjax score --isolated"
 
 
 @dataclass
 class Loading:
-    """A plugin while it is imported, and what takes back the registrations it has made so far."""
+    """A plugin that is being imported, and functions that undo its registrations."""
 
     plugin: Plugin
     undo: list[Callable[[], None]] = field(default_factory=list)
@@ -40,23 +40,24 @@ _RUNNING: set[str] = set()
 
 
 def loading() -> Loading | None:
-    """The plugin that is being imported; None outside of any import."""
+    """Get the plugin that is being imported; None if there is none."""
     return _LOADING.get()
 
 
 def import_plugin(plugin: Plugin, asked: str) -> None:
-    """Import a plugin. What it registers goes to the registries.
+    """Import a plugin, which makes its registrations.
 
-    A folder is a package of its own, under a name that no other import has, so that relative imports in it work;
-    ``sys.path`` stays as it is and nothing is installed. If the import fails, the modules and registrations that it
-    has made are taken back, and the next request tries again.
+    A folder is imported as a package with a unique name, so that relative imports in it work. ``sys.path`` is not
+    changed and nothing is installed. If the import fails, its modules and registrations are removed, and the next
+    request tries again.
 
     Args:
-        plugin: what to import.
-        asked: what it is imported for, for messages, e.g. ``"benchmark 'Doe2026.V1-pls'"``.
+        plugin: the plugin.
+        asked: the requested entry, for messages, e.g. ``"benchmark 'Doe2026.V1-pls'"``.
 
     Raises:
-        ImportError: it cannot be imported; the message has file, line and reason, or the package that it needs.
+        ImportError: the plugin cannot be imported; the message contains the file, line and reason, or the missing
+            package.
     """
     name = plugin.module or _private_name(plugin.folder)
     if plugin.for_brainscore:
@@ -74,7 +75,7 @@ def import_plugin(plugin: Plugin, asked: str) -> None:
                     importlib.import_module(name)
                 else:
                     _import_folder(plugin.folder, name)
-        except BaseException as error:  # an interrupt leaves nothing half done either
+        except BaseException as error:  # also undone after an interrupt
             for module in set(sys.modules) - before:
                 if module == name or module.startswith(f"{name}."):
                     del sys.modules[module]
@@ -87,7 +88,7 @@ def import_plugin(plugin: Plugin, asked: str) -> None:
 
 @contextmanager
 def loading_as(plugin: Plugin) -> Iterator[None]:
-    """Registrations are this plugin's; those of one that fails are taken back."""
+    """Attribute the registrations of a block to a plugin, and undo them if the block fails."""
     state = Loading(plugin)
     token = _LOADING.set(state)
     try:
@@ -101,9 +102,9 @@ def loading_as(plugin: Plugin) -> Iterator[None]:
 
 
 def explaining(factory: Callable[..., Any], plugin: Plugin, asked: str) -> Callable[..., Any]:
-    """A plugin's factory, which may import packages itself; one that is missing is named as in ``import_plugin``.
+    """Wrap the factory of a plugin, so that missing packages are explained as by :func:`import_plugin`.
 
-    It cannot end the process by ``sys.exit``.
+    The factory cannot end the process by ``sys.exit``.
     """
 
     @functools.wraps(factory, updated=())
@@ -134,7 +135,7 @@ def _import_folder(folder: Path, name: str) -> None:
 
 
 def _forget(name: str) -> None:
-    """Have a module be imported anew, that was imported before and has left the search path since."""
+    """Remove a module and its submodules from ``sys.modules``, so that they are imported again."""
     for loaded in [loaded for loaded in sys.modules if loaded == name or loaded.startswith(f"{name}.")]:
         del sys.modules[loaded]
 
@@ -162,7 +163,7 @@ def _explained(error: Exception, plugin: Plugin, asked: str) -> ImportError:
         if error.name != missing:
             lacking = f"{error.name}, which the installed {missing} does not have"
         return ImportError(f"{where} needs {lacking}: {_remedy(missing, plugin, asked)}", name=missing)
-    # The message of a syntax error has the place itself.
+    # The message of a syntax error already contains the location.
     line = "" if isinstance(error, SyntaxError) else last_line_in([plugin.folder], error)
     place = f"{line}: " if line else ""
     return ImportError(f"{where} cannot be imported: {place}{type(error).__name__}: {error}".rstrip(": "))

@@ -1,4 +1,4 @@
-"""Settings of libraries that hold for the whole process: each plugin has those that its code makes."""
+"""Separate process-wide library settings for each plugin."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _OF_PLUGINS: dict[Path, Any] = {}
 
 @contextmanager
 def settings_of(plugin: Plugin) -> Iterator[None]:
-    """Code of a plugin runs inside, with torch's default dtype as that code has left it, which others do not see.
+    """Run plugin code in a block with torch's default dtype as that plugin has set it, hidden from other code.
 
-    Plugins call ``torch.set_default_dtype(torch.float64)`` when they are imported, and build their networks later.
+    Plugins may call ``torch.set_default_dtype(torch.float64)`` when they are imported, and build their networks later.
 
     Example:
         >>> from bsjax.core.discovery import find_plugins
@@ -41,6 +41,6 @@ def settings_of(plugin: Plugin) -> Iterator[None]:
 
 
 def _default_dtype() -> Any:
-    # torch may be half imported, by another thread or after an error.
+    # torch may be partially imported, by another thread or after an error.
     get = getattr(sys.modules.get("torch"), "get_default_dtype", None)
     return get() if get is not None else None

@@ -1,5 +1,5 @@
-"""What produced a number: weights, code, the values that code reads, and the files that were opened on the way.
+"""Identity of everything that determines a result: weights, code, the values that code uses, and the files it opens.
 
-:func:`~bsjax.core.identity.values.identity_of` tells what is there before anything runs;
-:func:`~bsjax.core.identity.opened.following` what is read while it runs.
+:func:`~bsjax.core.identity.values.identity_of` captures what is known before anything runs, and
+:func:`~bsjax.core.identity.opened.following` what is read at run time.
 """

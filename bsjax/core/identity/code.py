@@ -1,8 +1,8 @@
-"""Functions, classes and modules as plain values that their behaviour depends on.
+"""Functions, classes and modules as plain values that determine their behaviour.
 
-Of what was installed, name and version of the distribution stand for the code; for bsjax's own, its name, as
-:func:`~bsjax.core.identity.source.own_source` tells the rest. Of the user's own, the text of the source is taken, and
-the values that it reads from outside.
+Installed code is represented by the name and version of its distribution. Code of bsjax is represented by its name,
+since :func:`~bsjax.core.identity.source.own_source` covers the rest. The user's own code is represented by its source
+and the outside values that it uses.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from bsjax.core.digests.arrays import Undigestible
 from bsjax.core.identity.source import without_remarks
 
 PYTHON, BSJAX = "python", "bsjax"
-"""What vouches for the standard library, and for bsjax."""
+"""Distribution names of the standard library and of bsjax."""
 _SITE = ("site-packages", "dist-packages")
 _NOT_OWN = (
     *(os.path.realpath(sysconfig.get_paths()[kind]) + os.sep for kind in ("stdlib", "platstdlib")),
     str(Path(__file__).resolve().parents[2]) + os.sep,
 )
-# Where a module lies, which differs between machines, and between a script and a module.
+# Globals that describe the location of a module, which differs between machines, and between a script and a module.
 _OWN_PLACE = ("__name__", "__file__", "__spec__", "__package__", "__path__")
-# What writes methods for classes.
+# Files whose functions generate methods of classes.
 _MAKE_MEMBERS = ("dataclasses.py", "reprlib.py", "collections/__init__.py", "typing.py")
 _MADE_METHODS = "__init__ __new__ __repr__ __eq__ __hash__ __lt__ __le__ __gt__ __ge__ __setattr__ __delattr__".split()
-# Attributes of a class that say nothing of what it does.
+# Attributes of a class that do not affect its behaviour.
 _SILENT = frozenset(
     "__dict__ __weakref__ __doc__ __module__ __qualname__ __annotations__ __annotate__ __annotate_func__ "
     "__annotations_cache__ __conditional_annotations__ __firstlineno__ __static_attributes__ __abstractmethods__ "
@@ -47,7 +47,7 @@ _SILENT = frozenset(
 
 
 class Named(NamedTuple):
-    """Code that a distribution vouches for."""
+    """Installed code, identified by its distribution, module and name."""
 
     distribution: str
     module: str
@@ -55,9 +55,9 @@ class Named(NamedTuple):
 
 
 def distribution_of(module: str) -> str | None:
-    """Name and version of the distribution that a module was installed by; None for the user's own code.
+    """Get the name and version of the distribution of a module; None for the user's own code.
 
-    A package that is installed as a link to its sources is own code, since it changes and its version does not.
+    An editable installation counts as own code, since its source can change without its version.
 
     Example:
         >>> distribution_of("__main__"), distribution_of("dis"), distribution_of("numpy").split()[0]
@@ -72,7 +72,7 @@ def distribution_of(module: str) -> str | None:
 def _distribution(top: str, file: str | None) -> str | None:
     if top == BSJAX:
         return BSJAX
-    if file is None:  # built in, or made while the program runs
+    if file is None:  # built in, or created at run time
         return PYTHON if top in sys.stdlib_module_names else None
     if is_own_file(file):
         return None
@@ -83,10 +83,10 @@ def _distribution(top: str, file: str | None) -> str | None:
 
 @cache
 def _installed(top: str) -> str | None:
-    """Name and version of the distribution of a package; read once, as it takes half a millisecond."""
+    """Name and version of the distribution of a package; cached, as it takes half a millisecond."""
     for name in (top, *_distributions().get(top, ())):
         try:
-            # The part after "+" names a build for a device, of the same code.
+            # The part after "+" names a device-specific build of the same code.
             return f"{name} {importlib.metadata.version(name).partition('+')[0]}"
         except importlib.metadata.PackageNotFoundError:
             continue
@@ -97,24 +97,24 @@ _distributions = cache(importlib.metadata.packages_distributions)
 
 
 def is_own_module(name: object) -> bool:
-    """Whether a loaded module is the user's own; not one without a file, which a library makes while it runs."""
+    """Check whether a loaded module is the user's own; modules without a file are created by libraries."""
     file = getattr(sys.modules.get(str(name)), "__file__", None)
     return name == "__main__" or (file is not None and is_own_file(file))
 
 
 def is_own_code(function: FunctionType) -> bool:
-    """Whether the code that a function runs is the user's own, whatever the function says of itself."""
+    """Check whether the code of a function is the user's own, regardless of its ``__module__``."""
     file = function.__code__.co_filename
     if file.startswith(("<doctest", "<ipython")):
         return True
-    if file.startswith("<"):  # made while the program runs
+    if file.startswith("<"):  # created at run time
         return is_own_module(function.__globals__.get("__name__"))
     return is_own_file(file)
 
 
 @cache
 def is_own_file(file: str) -> bool:
-    """Whether a file is none of Python, of bsjax or of what is installed."""
+    """Check whether a file is not part of Python, of bsjax or of an installed package."""
     path = os.path.realpath(file)
     return not _is_in_site(path) and not f"{path}{os.sep}".startswith(_NOT_OWN)
 
@@ -124,7 +124,7 @@ def _is_in_site(path: str) -> bool:
 
 
 def named(value: Any, name: str | None = None) -> Named | None:
-    """Where an installed distribution keeps this very value, if it does; by ``name``, if it does not tell its own.
+    """Find the location of a value in an installed distribution, by its own name or ``name``; None if not found there.
 
     Example:
         >>> named(dis.dis)
@@ -137,7 +137,7 @@ def named(value: Any, name: str | None = None) -> Named | None:
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
-    # A class method is found bound to its class.
+    # A class method is found as a bound method.
     if getattr(found, "__func__", found) is not value or (isinstance(value, FunctionType) and is_own_code(value)):
         return None
     distribution = distribution_of(module)
@@ -145,10 +145,10 @@ def named(value: Any, name: str | None = None) -> Named | None:
 
 
 def function_content(function: FunctionType) -> dict[str, Any]:
-    """What a Python function's answers depend on, beside its arguments.
+    """Get everything that determines the results of a Python function, apart from its arguments.
 
     Raises:
-        Undigestible: it is own code whose source is not to be had.
+        Undigestible: it is own code whose source is not available.
     """
     content: dict[str, Any] = {
         "defaults": function.__defaults__,
@@ -158,23 +158,23 @@ def function_content(function: FunctionType) -> dict[str, Any]:
     }
     module = str(function.__globals__.get("__name__", ""))
     distribution = None if is_own_code(function) else distribution_of(module)
-    if distribution is not None:  # a function that one of a library has made
+    if distribution is not None:  # created by a function of a library
         return {"code": Named(distribution, module, function.__qualname__), **content}
     return {"code": source_of(function), "globals": dict(_globals(function)), **content}
 
 
 def _cells(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """The variables of enclosing functions that a function uses."""
+    """The variables of enclosing functions that a function uses, with their values."""
     attributes = {name for code in _codes(function.__code__) for name in code.co_names}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             yield name, _with_parts(cell.cell_contents, attributes)
-        except ValueError:  # nothing is assigned to it yet
+        except ValueError:  # not assigned yet
             yield name, "unassigned"
 
 
 def _globals(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Names outside of a function that it reads, with their values; of own modules, the parts that it names."""
+    """The globals that a function uses, with their values; for modules, the attributes that it names."""
     codes = [*_codes(function.__code__)]
     attributes = {name for code in codes for name in code.co_names}
     steps = [step for code in codes for step in dis.get_instructions(code)]
@@ -201,17 +201,17 @@ def _file_of(module: str) -> str | None:
 
 
 def _with_parts(value: Any, attributes: set[str], above: tuple[Any, ...] = ()) -> Any:
-    """A module as what it is, with those of its parts that go by one of these names; all else as it is."""
+    """A module as its content and its attributes with these names; other values unchanged."""
     if not isinstance(value, ModuleType) or value in above:
         return value
     parts = {name: vars(value)[name] for name in sorted(attributes & vars(value).keys() - {*_OWN_PLACE})}
-    if distribution_of(value.__name__) is not None:  # where somebody may have put something else
+    if distribution_of(value.__name__) is not None:  # may be patched or set by the user
         parts = {name: _kept(part) for name, part in parts.items()}
     return module_content(value), {name: _with_parts(part, attributes, (*above, value)) for name, part in parts.items()}
 
 
 def _kept(value: Any) -> Any:
-    """What an installed module has under a name: own code and settings as they are, and of others the name."""
+    """An attribute of an installed module: own code and settings unchanged, otherwise its name."""
     if isinstance(value, (bool, int, float, str, ModuleType)) or (
         isinstance(value, FunctionType) and is_own_code(value)
     ):
@@ -220,7 +220,7 @@ def _kept(value: Any) -> Any:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A code object and those of the functions and classes inside of it."""
+    """A code object and those of nested functions and classes."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -228,7 +228,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def class_content(cls: type) -> dict[str, Any]:
-    """What an own class does: its bases and attributes; of the slots and members that C made, the names."""
+    """Get the content of an own class: its bases and attributes; slots and descriptors made in C by their type."""
     if issubclass(cls, enum.Enum):
         members = {member.name: member.value for member in cls} | {
             name: value for name, value in vars(cls).items() if isinstance(value, FunctionType) and is_own_code(value)
@@ -245,7 +245,7 @@ def class_content(cls: type) -> dict[str, Any]:
 
 
 def _is_made(value: Any) -> bool:
-    """Whether a member of a class is a function that ``dataclass`` or ``namedtuple`` has made."""
+    """Whether a member of a class was generated, e.g. by ``dataclass`` or ``namedtuple``."""
     function = getattr(value, "__func__", value)
     if not isinstance(function, FunctionType):
         return type(value).__module__ in ("collections", "_collections")
@@ -254,7 +254,7 @@ def _is_made(value: Any) -> bool:
 
 
 def module_content(module: ModuleType) -> Named | str:
-    """A module that is handed on as a whole: its distribution, or the source of an own one."""
+    """Get the content of a module: its distribution, or its source if it is own code."""
     distribution = distribution_of(module.__name__)
     if distribution is not None:
         return Named(distribution, module.__name__, "")
@@ -263,10 +263,10 @@ def module_content(module: ModuleType) -> Named | str:
 
 
 def source_of(function: FunctionType) -> str:
-    """The source of an own function, without remarks.
+    """Get the source of an own function, without comments and docstrings.
 
     Raises:
-        Undigestible: there is none, or not any more: the file was changed since it was imported.
+        Undigestible: the source is not available, or the file has changed since it was imported.
 
     Example:
         >>> double, triple = [lambda x: 2 * x, lambda x: 3 * x]
@@ -281,7 +281,7 @@ def source_of(function: FunctionType) -> str:
     if not text:
         raise Undigestible(f"{where} is not to be had: write it in a file")
     node = _node(text, code)
-    # Of a file that was not touched since this process began, nobody has to ask.
+    # A file that was not modified since the start of this process need not be compared.
     touched = os.path.isfile(file) and os.stat(file).st_mtime >= _began() - 1
     if node is None or (touched and _plain(code) not in _compiled(text)):
         raise Undigestible(f"{where} was changed in {file} after it was imported: start again, or reload it")
@@ -290,13 +290,13 @@ def source_of(function: FunctionType) -> str:
 
 @cache
 def plain_source(text: str) -> str:
-    """Python source without remarks; the text as it is where that would mean something else."""
+    """Remove comments and docstrings from Python source, unless that changes its meaning."""
     cut, meaning = without_remarks(text), _means(text)
     return cut if meaning is not None and _means(cut) == meaning else text
 
 
 def _node(text: str, code: CodeType) -> ast.AST | None:
-    """The innermost function of this name that begins in this line, and has all of the code."""
+    """The innermost function of the same name and first line that contains the whole code object."""
     spans = [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
     first, last = min((p[0], p[2]) for p in spans), max((p[1], p[3]) for p in spans)
     fitting = [
@@ -317,7 +317,7 @@ def _functions(text: str) -> Mapping[int, list[Any]]:
     found: dict[int, list[Any]] = {}
     try:
         tree = ast.parse(text)
-    except SyntaxError:  # it is changed now
+    except SyntaxError:  # the file has changed since
         return found
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
@@ -340,10 +340,10 @@ def _compiled(text: str) -> frozenset[str]:
 
 
 def _means(source: str) -> str | None:
-    """The tree of some source, without docstrings."""
+    """The syntax tree of some source without docstrings, as text; None if it cannot be parsed."""
     try:
         tree = ast.parse(source)
-    except SyntaxError:  # a part of an expression that goes over several lines
+    except SyntaxError:  # a part of a multi-line expression
         return None
     for node in ast.walk(tree):
         if isinstance(body := getattr(node, "body", None), list):
@@ -356,19 +356,19 @@ def _is_docstring(node: Any) -> bool:
 
 
 def _plain(code: CodeType) -> str:
-    """All that runs of a code object, without numbers of lines: to be compared in this process."""
+    """The executable content of a code object, without line numbers, for comparison in this process."""
     constants = [_plain(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
     return repr((code.co_name, code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants))
 
 
 @cache
 def _began() -> float:
-    """When this process began, in seconds since 1970."""
+    """The start time of this process, in seconds since 1970; 0 if unknown."""
     try:
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         [boot] = [line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime")]
         return int(boot.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError):  # not told by this system: each file is looked at
+    except (OSError, ValueError, IndexError):  # unknown on this system: all files are compared
         return 0.0
 
 

@@ -1,4 +1,4 @@
-"""The files of a plugin: those of its folder, and the local modules that it imports."""
+"""Files of a plugin: those in its folder, and the local modules that it imports."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from bsjax.core.digests.arrays import file_digest
 from bsjax.core.identity.code import is_own_file, plain_source
 from bsjax.core.left_behind import files_in
 
-# Of larger files, weights for example, what matters is noted when they are read.
+# Larger files, such as weights, are not read here: they are noted when the plugin reads them.
 _LARGEST_READ = 1 << 20
 
 
 def digests_of_plugin(folder: str | Path) -> dict[str, str]:
-    """The files of a plugin, and of what it imports that is not installed -> digests; of Python, without remarks.
+    """Compute digests of the files of a plugin and of the local modules that it imports: path -> digest.
+
+    Comments and docstrings of Python files do not count.
 
     Args:
-        folder: the plugin's.
+        folder: folder of the plugin.
 
     Example:
         >>> import tempfile
@@ -51,7 +53,10 @@ def digests_of_plugin(folder: str | Path) -> dict[str, str]:
 
 
 def digest_of_file(path: Path) -> str:
-    """Of Python source without remarks, of other files whole; of large ones, whose reading is noted, the size."""
+    """Compute the digest of a file, for Python without comments and docstrings.
+
+    Large files are represented by their size, since their content is noted when they are read.
+    """
     if path.suffix == ".py":
         return hashlib.sha256(plain_source(path.read_text(encoding="utf-8", errors="replace")).encode()).hexdigest()[
             :32
@@ -61,19 +66,19 @@ def digest_of_file(path: Path) -> str:
 
 
 def texts_of(folder: str | Path) -> list[str]:
-    """The Python source in a folder."""
+    """Read all Python files in a folder."""
     return [path.read_text(encoding="utf-8", errors="replace") for path in files_in(folder, "**/*.py")]
 
 
 def _imported(file: Path, plugin: Path) -> Iterator[tuple[Path, str]]:
-    """Files of the modules that one imports, and their places."""
+    """The files of the modules that a file imports, and their names."""
     for level, name in _names_in(file.read_bytes()):
         yield from _files_of_module(level, name, file, plugin)
 
 
 @cache
 def _names_in(source: bytes) -> list[tuple[int, str]]:
-    """Modules that some source imports: by how many folders up, and the name; the names in them may be modules, too."""
+    """The imports of some source: relative level and dotted name, whose last part may be a module or a name in one."""
     names: dict[tuple[int, str], None] = {}
     try:
         tree = ast.parse(source)
@@ -89,13 +94,13 @@ def _names_in(source: bytes) -> list[tuple[int, str]]:
 
 
 def _files_of_module(level: int, name: str, file: Path, plugin: Path) -> Iterator[tuple[Path, str]]:
-    """The file of a module and those of the packages it is in, as far as they are no installed ones."""
+    """The file of a module and those of its parent packages, unless they are installed."""
     parts = name.split(".") if name else []
     if level:
         roots = [file.parents[level - 1]]
     else:
         roots = [Path(entry or ".") for entry in sys.path]
-        # A plugin of Brain-Score names others by the package that it would lie in there.
+        # A Brain-Score plugin imports others by their names in Brain-Score's package.
         if parts[1:2] and (plugin.parents[1] / parts[1]).is_dir():
             roots, parts = [plugin.parents[1]], parts[1:]
     for root in roots:

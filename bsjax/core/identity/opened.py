@@ -1,8 +1,7 @@
-"""Files, folders and variables of the environment that code reads while it runs, noted as build systems note them.
+"""Tracking of the files, folders and environment variables that code reads at run time.
 
-What Python opens is told by its audit events; HDF5 and safetensors files are opened by libraries in C, and are told by
-a wrapper. What else a library in C opens by itself, what comes over a network, and what another process reads for this
-one is not seen.
+Files opened by Python are known from its audit events. HDF5 and safetensors files, which are opened in C, are tracked
+by wrappers. Files that other C libraries open, network traffic, and reads by other processes are not tracked.
 """
 
 from __future__ import annotations
@@ -25,30 +24,30 @@ from bsjax.core.files import cache_dir
 from bsjax.core.identity.code import is_own_file, plain_source
 
 Notes = dict[str, list[Any]]
-"""What was read -> the state and the digest that it had, in plain values."""
+"""Name of a file, folder or variable -> its state and digest when it was read, as plain values."""
 
 _FILE, _FOLDER, _VARIABLE = "file ", "folder ", "variable "
 _LIBRARIES = os.path.dirname(sysconfig.get_paths()["stdlib"]) + os.sep
 _OF_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/lib/", "/usr/share/", "/lib/", _LIBRARIES)
-# What reads source to show it, and finds modules.
+# Modules that read source to display it, and that find modules.
 _SHOW_SOURCE = ("linecache.py", "tokenize.py")
 _FIND_MODULES = "importlib"
 _IN_BETWEEN = ("os.py", "<frozen os>", "_collections_abc.py", "<frozen _collections_abc>")
 _HERE = str(Path(__file__).parents[1]) + os.sep
 _lock = threading.Lock()
-# Who follows, which files and what folders are known to each otherwise.
+# Active trackers, with the files and folders that each ignores.
 _active: list[tuple[Followed, set[str], tuple[str, ...]]] = []
 
 
 class Followed:
-    """What is read in blocks of :func:`following`."""
+    """Everything that is read in blocks of :func:`following`."""
 
     def __init__(self) -> None:
         self._noted: Notes = {}
         self._new: dict[str, None] = {}
 
     def notes(self) -> Notes:
-        """All that was read, as it was when it was read last."""
+        """Get notes on everything that was read, with the states of the last reading."""
         new, self._new = self._new, {}
         self._noted |= {name: [_state(name), _digest(name)] for name in sorted(new)}
         return dict(self._noted)
@@ -58,14 +57,14 @@ class Followed:
 def following(
     followed: Followed | None = None, apart: Collection[str | Path] = (), below: Collection[str | Path] = ()
 ) -> Iterator[Followed]:
-    """Note what is read in a block, by any thread.
+    """Track what is read in a block, by any thread.
 
-    Files of Python, of installed packages, of the system and below ``$BSJAX_HOME`` do not count.
+    Files of Python, of installed packages, of the system and in ``$BSJAX_HOME`` are ignored.
 
     Args:
-        followed: notes of earlier blocks, which are gone on with.
-        apart: files whose content is known otherwise; also to those who follow around this block.
-        below: folders, likewise.
+        followed: tracker of earlier blocks, to continue.
+        apart: files to ignore, since their content is known otherwise; enclosing blocks also ignore them.
+        below: folders to ignore, likewise.
 
     Example:
         >>> import tempfile
@@ -93,12 +92,15 @@ def following(
 
 
 def unchanged(notes: Mapping[str, Any]) -> bool:
-    """Whether all that was read is as it was: sizes and times are compared first, contents where these differ."""
+    """Check whether everything that was read is unchanged.
+
+    Sizes and times are compared first, and contents only if these differ.
+    """
     return all(_state(name) == state != "" or _digest(name) == digest for name, (state, digest) in notes.items())
 
 
 def _state(name: str) -> str:
-    """What tells that a file was touched; "" of what has to be read."""
+    """The size and times of a file; "" for folders and variables, which must be read."""
     with suppress(OSError, ValueError):
         if name.startswith(_FILE):
             return " ".join(map(str, file_state(os.stat(name.removeprefix(_FILE)))))
@@ -106,7 +108,7 @@ def _state(name: str) -> str:
 
 
 def _digest(name: str) -> str:
-    """Of the content; "" where there is none."""
+    """The digest of the content; "" if it does not exist."""
     try:
         if name.startswith(_FILE):
             path = name.removeprefix(_FILE)
@@ -138,7 +140,7 @@ _listening: list[bool] = []
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     if not _active or event not in ("open", "os.listdir", "os.scandir", "bsjax.read"):
         return
-    with suppress(Exception):  # a hook that fails would stop the program
+    with suppress(Exception):  # an error in a hook would abort the program
         caller = sys._getframe(1).f_code.co_filename
         if event == "bsjax.read":
             _note(_FILE, arguments[0])
@@ -185,7 +187,7 @@ def _announced_variable(get: Callable[[Any, str], str]) -> Callable[[Any, str], 
 
 
 def _announce_files() -> None:
-    """Have libraries tell which files they open in C."""
+    """Wrap the functions of h5py and safetensors that open files in C."""
     if "h5py" in sys.modules or importlib.util.find_spec("h5py"):
         import h5py
 
@@ -196,7 +198,7 @@ def _announce_files() -> None:
 
         original = safetensors.safe_open
         if not hasattr(original, "__wrapped__"):
-            for module in [*sys.modules.values()]:  # who has it by a name of its own
+            for module in [*sys.modules.values()]:  # modules that have imported it by name
                 if getattr(module, "__dict__", {}).get("safe_open") is original:
                     vars(module)["safe_open"] = _announced_file(original, 0)
 

@@ -1,4 +1,4 @@
-"""Replacements of a distribution's code by the user's own, such as a function of torch that was patched."""
+"""Monkey patches: the user's own code in place of installed code, such as a patched function of torch."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _PLAIN = (str, int, tuple, dict, type(None), type(str.join), type(object.__str__
 
 
 def patched(distributions: Collection[str]) -> list[tuple[str, str, Any]]:
-    """Functions and other things to call, of the user's own code, in the loaded modules and classes of distributions.
+    """Find the user's own callables in the loaded modules and classes of installed distributions.
 
-    A function of a distribution in the place of another one is not found.
+    A function of a distribution that replaces another one is not found.
 
     Args:
-        distributions: name and version of each, as :func:`~bsjax.core.identity.code.distribution_of` says.
+        distributions: name and version of each, as from :func:`~bsjax.core.identity.code.distribution_of`.
 
     Returns:
-        module, name in it, and what is there.
+        The module, the name in it, and the object, for each patch.
 
     Example:
         >>> import numpy as np
@@ -34,7 +34,7 @@ def patched(distributions: Collection[str]) -> list[tuple[str, str, Any]]:
 
 
 def _patched(distributions: Collection[str]) -> Iterator[tuple[str, str, Any]]:
-    known: dict[type, bool] = {}  # types of objects: whether they are own ones, to be called
+    known: dict[type, bool] = {}  # type -> whether its objects are callables of the user's own code
 
     def is_own(value: Any) -> bool:
         kind = type(value)

@@ -1,4 +1,4 @@
-"""What was found of a model or of data when it was built last, under what can be told without building it."""
+"""Cache of identities of models and data, by fingerprints that are known without building them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bsjax.core.identity.opened import Notes
 
 
 def remember(fingerprint: str, content: str, notes: Notes) -> None:
-    """Keep what was found, with the files that were read to find it.
+    """Store an identity with notes on the files that were read to determine it.
 
     Args:
-        fingerprint: of what can be told beforehand.
-        content: what was found.
-        notes: what was read, from :func:`~bsjax.core.identity.opened.following`.
+        fingerprint: fingerprint of what is known without building.
+        content: the identity.
+        notes: notes on files read, from :func:`~bsjax.core.identity.opened.following`.
 
     Example:
         >>> remember("0" * 32, "resnet50", {})
@@ -30,7 +30,7 @@ def remember(fingerprint: str, content: str, notes: Notes) -> None:
 
 
 def remembered(fingerprint: str) -> tuple[str, Notes] | None:
-    """What was found with this fingerprint, and what was read for it, which may have changed; None for nothing."""
+    """Get the stored identity of a fingerprint and its notes, which may be outdated; None if there is none."""
     try:
         kept: Any = json.loads(_place(fingerprint).read_bytes())
         return str(kept["content"]), {

@@ -1,6 +1,6 @@
-"""The source of bsjax as one answer to which version of its code produced a number.
+"""Digests of bsjax's own source, which identify the version of the code that produced a result.
 
-The build writes it into the wheel, by this file alone: it imports nothing but the standard library.
+The build runs this file alone to write the digests into the wheel, so it imports only the standard library.
 """
 
 import hashlib
@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 
 WRITTEN = "source.json"
-"""The file of an installed bsjax, beside this one, that says what :func:`written` gave."""
+"""File next to this one in an installed bsjax, with the output of :func:`written`."""
 OF_ACTIVATIONS = ("activations", "adapters", "compat", "core", "data", "models")
-"""The folders that activations are made by."""
+"""Folders whose code determines activations."""
 OF_CEILINGS = ("benchmarks", "core", "data", "engine", "labelled", "metrics")
-"""Those that ceilings are made by."""
+"""Folders whose code determines ceilings."""
 OF_SCORES = (*OF_ACTIVATIONS, *OF_CEILINGS, "inference", "scoring")
-"""Those that scores are made by: the others show, keep or send them."""
+"""Folders whose code determines scores; the others only display, store or transfer them."""
 _PACKAGE = Path(__file__).parents[2]
 _READ = (".py", ".toml", ".json")
 _QUOTED = r'"""(?:\\.|[^\\])*?"""|' + r"'''(?:\\.|[^\\])*?'''|" + r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'"
@@ -29,12 +29,12 @@ _REST_OF_LINE = re.compile(r"[ \t]*(#[^\n]*)?(\n|$)")
 
 
 def own_source(*folders: str) -> str:
-    """The digest of what bsjax's folders do: their source, without docstrings, comments and blank lines.
+    """Compute the digest of the source in folders of bsjax, without docstrings, comments and blank lines.
 
-    It is the same for a clone and for the wheel that is built of it, on every Python.
+    It is the same for a clone and the wheel built from it, on every Python version.
 
     Args:
-        *folders: of the package, such as "metrics".
+        *folders: folders of the package, such as "metrics".
 
     Example:
         >>> own_source("metrics") == own_source("metrics") != own_source("metrics", "engine")
@@ -52,13 +52,13 @@ def _of_folder(name: str) -> str:
 
 
 def written(package: Path) -> str:
-    """What the file of an installed package says: of each folder the digest."""
+    """Make the content of the file in an installed package: the digest of each folder, as JSON."""
     folders = sorted(path for path in package.iterdir() if path.is_dir() and path.name != "__pycache__")
     return json.dumps({folder.name: digest_of_folder(folder) for folder in folders}, indent=1)
 
 
 def digest_of_folder(folder: Path) -> str:
-    """The digest of what the code in a folder does."""
+    """Compute the digest of the source in a folder."""
     return hashlib.sha256(json.dumps([*_contents(folder)]).encode()).hexdigest()[:32]
 
 
@@ -70,7 +70,7 @@ def _contents(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def without_remarks(text: str) -> str:
-    """Python source without comments, docstrings, blank lines and spaces at the ends of lines.
+    """Remove comments, docstrings, blank lines and trailing spaces from Python source.
 
     Example:
         >>> without_remarks("def f(x):\\n    '''Doubled.'''\\n    return 2 * x  # twice\\n")
@@ -90,7 +90,7 @@ def without_remarks(text: str) -> str:
 
 
 def _stands_alone(text: str, token: re.Match[str]) -> bool:
-    """Whether a string is a statement by itself, as a docstring is."""
+    """Whether a string is a statement, like a docstring."""
     before = text[text.rfind("\n", 0, token.start()) + 1 : token.start()]
     continued = text[: token.start() - len(before)].endswith("\\\n")
     return not before.strip() and not continued and _REST_OF_LINE.match(text, token.end()) is not None

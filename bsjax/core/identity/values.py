@@ -1,7 +1,7 @@
-"""Digests of Python values by content: equal in every process, different when anything that matters is.
+"""Digests of Python values by content, which are equal in every process and differ if anything relevant differs.
 
-They are the keys of stored results, so when in doubt two digests differ: then something is computed again, while equal
-digests of different things would give wrong numbers.
+They are the keys of stored results. In case of doubt digests differ: this only causes a recomputation, whereas equal
+digests of different values would give wrong results.
 """
 
 from __future__ import annotations
@@ -41,37 +41,37 @@ from bsjax.core.identity.code import (
 from bsjax.core.identity.patched import patched
 
 _FORMAT = b"bsjax 2"
-# What has no bearing on any number.
+# Types that do not affect any result.
 _IDLE = (logging.Logger, type(threading.Lock()), type(threading.RLock()), TypeVar)
 _MOST_PARTS = 2_000_000
 Instead = Callable[[Any], Any]
 
 
 def identity_of(value: object, instead: Instead | None = None) -> str:
-    """The identity of a value by its content, 32 hexadecimal digits.
+    """Compute the identity of a value by its content, 32 hexadecimal digits.
 
-    It is the same in every process, on every machine and every Python: no address, no hash and no order of a set enters
-    it. Types count: ``1``, ``1.0`` and ``True`` are three values, and the order of a dict is a part of it.
+    It is the same in every process, on every machine and every Python version: it does not depend on addresses, hashes
+    or the order of sets. Types matter: ``1``, ``1.0`` and ``True`` differ. The order of a dict also matters.
 
-    - Arrays (NumPy, JAX, torch): dtype, shape and elements, whatever the library and the device.
-    - Functions and classes of an installed distribution: name and version; of bsjax: the name alone, see
-      :func:`~bsjax.core.identity.source.own_source`. The user's own: their source, defaults and closures, and whatever
-      they name outside of themselves, followed through modules; not what is found by a name made up at run time.
-    - Own code in the place of a function, method or class of the distributions that are met (not of the standard
-      library), see :mod:`bsjax.core.identity.patched`.
-    - Other objects: their class, and the state that they would be copied by. Paths: the place, whose content is
-      noted when it is read. Loggers and locks: nothing but that they are there.
+    - Arrays (NumPy, JAX, torch): dtype, shape and elements, regardless of library and device.
+    - Functions and classes of an installed distribution: name and version. Those of bsjax: only the name, see
+      :func:`~bsjax.core.identity.source.own_source`. The user's own: source, defaults, closures, and everything outside
+      that they name, followed through modules; names that are constructed at run time are not followed.
+    - Patches of functions, methods or classes in the distributions that occur, except for the standard library, see
+      :mod:`bsjax.core.identity.patched`.
+    - Other objects: their class, and the state by which they would be copied. Paths: only the path, since the content
+      is noted when it is read. Loggers and locks: only their presence.
 
-    What code reads of files and of the environment when it runs is not seen here, but by
+    Files and environment variables that code reads at run time are not included; they are tracked by
     :func:`~bsjax.core.identity.opened.following`.
 
     Args:
-        value: anything.
-        instead: called with each part of the value; may return what to take a digest of in its place, or the part.
+        value: any value.
+        instead: called with each part of the value; returns the part, or a replacement to digest.
 
     Raises:
-        Undigestible: nothing vouches for the content of some part, such as an open file, a generator, or an object made
-            in C that has no state to show; the message names it.
+        Undigestible: the content of a part cannot be determined, e.g. of an open file, a generator, or an object
+            implemented in C without accessible state; the message names it.
 
     Example:
         >>> scale = 2.0
@@ -93,18 +93,18 @@ def identity_of(value: object, instead: Instead | None = None) -> str:
 
 
 class _Walk:
-    """One pass over a value and all that it refers to.
+    """A traversal of a value and everything that it refers to.
 
-    An object that contains itself is told by how far up it was met. What was finished and did not refer to anything
-    above itself is remembered. Own functions and classes refer to each other in all directions: from the one that is
-    met first, they are numbered as they come.
+    A reference to an enclosing object is represented by the number of levels up. Digests of objects without such
+    references are cached. Own functions and classes can refer to each other in cycles, so they are numbered in order of
+    occurrence from the first one.
     """
 
     def __init__(self, instead: Instead | None) -> None:
         self._instead = instead
-        self._above: dict[int, int] = {}  # id -> depth, of what we are inside of
-        self._highest = 0  # the smallest depth that was referred to
-        self._done: dict[int, tuple[Any, bytes]] = {}  # with the objects, so that no id is used again
+        self._above: dict[int, int] = {}  # id -> depth of the enclosing objects
+        self._highest = 0  # the smallest depth of any reference
+        self._done: dict[int, tuple[Any, bytes]] = {}  # includes the objects, so that their ids are not reused
         self._code: dict[int, int] | None = None
         self._distributions: set[str] = set()
         self._trail: list[str] = []
@@ -138,9 +138,9 @@ class _Walk:
         return digest
 
     def of_what_is_patched(self) -> bytes:
-        """Own code in the place of that of distributions that were met."""
+        """The digest of patches of the distributions that occurred."""
         digests, known = [], {PYTHON}
-        while left := self._distributions - known:  # a replacement may use others
+        while left := self._distributions - known:  # a patch may use further distributions
             known |= left
             digests.append(self.of(patched(left)))
         return _joined("patched", digests)
@@ -178,7 +178,7 @@ class _Walk:
 
     def _mapping(self, kind: str, value: Any) -> bytes:
         parts = []
-        for key, part in [*value.items()]:  # another thread may add to it
+        for key, part in [*value.items()]:  # copied, as another thread may add items
             with self._inside(repr(key) if isinstance(key, (str, int)) else type(key).__name__):
                 parts += [self.of(key), self.of(part)]
         return _joined(kind, parts)
@@ -187,7 +187,7 @@ class _Walk:
         known = module_content(value) if isinstance(value, ModuleType) else named(value)
         if isinstance(known, Named):
             return self.of(known)
-        if self._code is None:  # numbered anew, so that it has the same digest wherever it is met
+        if self._code is None:  # numbered from the start, so that its digest does not depend on the context
             outer, self._code, self._done = self._done, {}, {}
             try:
                 return self._numbered(value)
@@ -224,9 +224,9 @@ class _Walk:
             reduced: Any = kind.__reduce_ex__(value, 4) if reduce is None else reduce(value)
         except RecursionError:
             raise
-        except Exception:  # whatever a class does to refuse being copied
+        except Exception:  # the class does not support copying
             raise self._refused(value) from None
-        if isinstance(reduced, str):  # where it is found
+        if isinstance(reduced, str):  # the name of a global
             known = named(value, reduced)
             if known is None:
                 raise self._refused(value)
@@ -245,11 +245,11 @@ class _Walk:
     def _inside(self, name: str) -> Iterator[None]:
         self._trail.append(name)
         yield
-        self._trail.pop()  # not after an error, whose message is made already
+        self._trail.pop()  # not needed after an error, whose message is already made
 
 
 def _wraps(value: Any) -> bool:
-    """Whether it is a function in a wrapper made in C, such as those of ``functools.cache`` and ``jax.jit``."""
+    """Whether a value is a function in a wrapper implemented in C, such as by ``functools.cache`` or ``jax.jit``."""
     kind = type(value)
     return (
         hasattr(value, "__wrapped__")
@@ -259,7 +259,7 @@ def _wraps(value: Any) -> bool:
 
 
 def _sorted_state(state: Any) -> Any:
-    """Attributes by name: the order in which they were set does not matter."""
+    """The state with attributes sorted by name, since the order of assignment does not matter."""
     if type(state) is dict and all(isinstance(name, str) for name in state):
         return dict(sorted(state.items()))
     if type(state) is tuple and len(state) == 2:  # attributes, and slots
@@ -268,7 +268,7 @@ def _sorted_state(state: Any) -> Any:
 
 
 def _joined(kind: str, parts: Iterable[bytes] = ()) -> bytes:
-    """The digest of something of this kind, made of these parts."""
+    """The digest of a kind and its parts."""
     running = hashlib.sha256(_FORMAT)
     for part in (kind.encode(), *parts):
         running.update(len(part).to_bytes(8, "little"))
@@ -277,7 +277,7 @@ def _joined(kind: str, parts: Iterable[bytes] = ()) -> bytes:
 
 
 def _leaf(value: Any) -> bytes | None:
-    """The digest of a value without parts; None of others."""
+    """The digest of a value without parts; None for others."""
     kind = type(value)
     if value is None or value is Ellipsis or value is NotImplemented or kind in (bool, int):
         return _joined(kind.__name__, [str(value).encode()])

@@ -1,4 +1,4 @@
-/* The page of a benchmark: all models as a dot plot and a table, and the copy of its BibTeX. */
+/* The page of a benchmark: a dot plot and a table of all models, and copying of the BibTeX. */
 "use strict";
 
 (function () {
@@ -15,14 +15,14 @@
         await navigator.clipboard.writeText(shownText.textContent);
         said.textContent = "Copied.";
       } catch {
-        // A browser may keep the clipboard from pages of files: then the text is marked.
+        // A browser may deny local files the clipboard; then the text is selected.
         getSelection().selectAllChildren(shownText);
         said.textContent = "Marked: copy it with Ctrl+C.";
       }
     });
   }
 
-  /* The models on this benchmark: those with a score first, from the highest, then the others and why. */
+  /* The models on this benchmark: those with a score in descending order, and the others with their reasons. */
   function rowsOf(leaf) {
     const { models, cells, reasons, intervals, normalHalf } = bsjax.data();
     const rows = models.map((model) => {

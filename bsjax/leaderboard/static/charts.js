@@ -1,8 +1,8 @@
-/* Charts, drawn by Plotly: light and dark, for the colour-blind, by keyboard, saved as SVG. */
+/* Charts drawn by Plotly: light and dark themes, colour-blind safe, with keyboard navigation and SVG export. */
 "use strict";
 
 (function () {
-  // Okabe and Ito's colours, those first that stand out from the background.
+  // The colours of Okabe and Ito, those with the highest contrast first.
   const COLOURS = {
     light: ["#0072b2", "#d55e00", "#007a5a", "#a3457e", "#4d4d4d", "#8a6100"],
     dark: ["#56b4e9", "#e69f00", "#2bc89b", "#e39ac4", "#d0d0d0", "#f0e442"],
@@ -13,18 +13,18 @@
     dark: { text: "#e6e9ed", grid: "#343b44", line: "#a0abb6", paper: "#14171a" },
   };
   const LONGEST_NAME = 40, LONGEST_IN_LEGEND = 24;
-  // On a phone, names stand above what they name.
+  // On a phone, names are above their points.
   const NARROW = matchMedia("(max-width: 40rem)");
-  // Half of an interval of 95 % of a normal distribution, in standard deviations.
+  // Half-width of the 95 % interval of a normal distribution, in standard deviations.
   const HALF = 1.959963984540054;
 
-  /* A text that Plotly takes for no markup, with its direction of writing kept to itself. */
+  /* Escape text for Plotly, and isolate its text direction. */
   function plain(text) {
     const escaped = String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
     return `\u2068${escaped}\u2069`;
   }
 
-  /* A long name without its middle. Characters are taken whole, also those of two units. */
+  /* Shorten a long name in its middle, without splitting surrogate pairs. */
   function shortened(text, longest = LONGEST_NAME) {
     const characters = [...text];
     if (characters.length <= longest) return text;
@@ -38,7 +38,7 @@
   const colour = (number, theme) => COLOURS[theme][number % COLOURS[theme].length];
   const symbol = (number) => SYMBOLS[number % SYMBOLS.length];
 
-  /* Error bars from the ends of intervals; NaN is none. */
+  /* Error bars from the ends of intervals; NaN gives no bar. */
   function bars(values, low, high) {
     const reach = (one, other) => Array.from(one, (value, at) => (Number.isNaN(value - other[at]) ? 0 : value - other[at]));
     return { type: "data", symmetric: false, array: reach(high, values), arrayminus: reach(values, low), thickness: 1.2, width: 0 };
@@ -58,10 +58,10 @@
     };
   }
 
-  /* Draws a chart into a place, and again when the colours change.
+  /* Draw a chart into an element, and redraw it when the theme changes.
    *
-   * figure: theme -> {data, layout, points}; points: the texts that arrow keys go through, each {curve, point, text}.
-   * what: {name: file name of the SVG, label: what it shows, for screen readers}.
+   * figure: theme -> {data, layout, points}; points: the stops of the arrow keys, each {curve, point, text}.
+   * what: {name: file name of the SVG, label: description for screen readers}.
    */
   function chart(place, figure, what) {
     const drawn = bsjax.element("div", {
@@ -75,7 +75,7 @@
 
     const draw = () => {
       if (!drawn.isConnected) {
-        // Another chart, or none, has taken its place.
+        // The chart was removed or replaced.
         document.removeEventListener("bsjax:theme", draw);
         NARROW.removeEventListener("change", draw);
         return;
@@ -104,7 +104,7 @@
     });
 
     save.addEventListener("click", async () => {
-      // Always light, as for paper, and as wide as it stands here.
+      // Always in the light theme, for print, and in the current size.
       const light = figure("light");
       const { width, height } = drawn.getBoundingClientRect();
       const address = await Plotly.toImage(
@@ -119,9 +119,9 @@
     draw();
   }
 
-  /* Dots with intervals below one another, the names at the left; of many, which would be pages long, by their rank.
+  /* A dot plot with intervals: one row per name, or, for many names, by rank without names.
    *
-   * series: [{name, points: [{name, value, low, high, text}]}], all of the same names. axis: title of the values.
+   * series: [{name, points: [{name, value, low, high, text}]}], all with the same names. axis: title of the value axis.
    */
   function dots(series, axis, { most = 60, lines = [] } = {}) {
     const names = series[0].points.map((point) => point.name), n = names.length, many = n > most;
@@ -160,7 +160,7 @@
     };
   }
 
-  /* A table of texts and elements: headings, rows; the first column names its row. */
+  /* A table of texts and elements; the first column contains row headers. */
   function table(caption, headings, rows) {
     const { element } = bsjax;
     const head = element("tr", {}, ...headings.map((text) => element("th", { scope: "col" }, text)));
@@ -171,7 +171,7 @@
         element("thead", {}, head), element("tbody", {}, ...body)));
   }
 
-  /* A score with its interval of 95 %, or its error, in words. */
+  /* Format a score with its 95 % interval, or else its error. */
   function spreadWords(score, error, low, high) {
     const { shown } = bsjax;
     if (!Number.isNaN(low) && low !== undefined) return `${shown(score)} [${shown(low)}, ${shown(high)}]`;

@@ -1,4 +1,4 @@
-/* The comparison of models: scores, differences and their intervals. */
+/* The page that compares models: scores, differences and their intervals. */
 "use strict";
 
 (function () {
@@ -11,8 +11,7 @@
   const numbers = new Map(models.map((model) => [model.identifier, model.number]));
   const groups = pairsByLeaf();
 
-  /* The view: numbers of models, the first of which is what others are compared with; a node, -1 for all; what rows there
-   * are. */
+  /* The view: indices of models, the first of which is the reference; a node, -1 for all; and which rows are shown. */
   const view = { models: [], under: -1, shown: "all", both: false };
 
   function pairsByLeaf() {
@@ -76,7 +75,7 @@
 
   const differs = ({ low, high }) => low > 0 || high < 0;
 
-  /* What stands in the cell of a difference, each kind in a line. */
+  /* The content of the cell of a difference, with a line for each kind. */
   function differenceCell(node, model, reference) {
     const apart = independentDifference(node, model, reference);
     if (Number.isNaN(apart.difference)) return element("td", { class: "none" }, "no score");

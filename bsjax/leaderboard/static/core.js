@@ -1,4 +1,4 @@
-/* What all pages share: the data, averages and ranks, how numbers look, the view in the address, light and dark. */
+/* Functions of all pages: the data, averages and ranks, number formats, the view in the address, and themes. */
 "use strict";
 
 (function () {
@@ -14,7 +14,7 @@
 
   const ARRAYS = { f8: Float64Array, i4: Int32Array, i2: Int16Array, i1: Int8Array };
 
-  /* Numbers of a column as data.js has it, {type, base64}. Typed arrays are little-endian wherever browsers run. */
+  /* Decode a column of data.js, {type, base64}. Typed arrays are little-endian on all platforms of browsers. */
   function decode(column) {
     return new ARRAYS[column.type](bytes(column.base64).buffer);
   }
@@ -25,8 +25,8 @@
    *
    * nodes: the tree, depth first, each {number, identifier, slug, label, parent, depth, leaf, children, engineering,
    * version, family, public, region, modality, species, ...}; leaves: those that are benchmarks, in the order of rows.
-   * cells: columns of (leaves x models): score, error, low, high (Float64Array, NaN where not known), state, reason
-   * and interval (whole numbers, for STATES, reasons and intervals), raw (of engineering benchmarks, leaf -> column).
+   * cells: columns of (leaves x models): score, error, low, high (Float64Array, NaN if unknown), state, reason and
+   * interval (indices into STATES, reasons and intervals), raw (for engineering benchmarks, leaf -> column).
    */
   function data() {
     if (loaded) return loaded;
@@ -42,14 +42,13 @@
     return loaded;
   }
 
-  /* The scores of all nodes, as bsjax.results.aggregation.aggregate works them out, digit for digit: the same sums in
-   * the same order.
+  /* Compute the scores of all nodes exactly like bsjax.results.aggregation.aggregate, with sums in the same order.
    *
-   * nodes, cells: of data(). normalHalf: half of an interval of 95 % of a normal distribution.
-   * how: "available" or "website". weights: number of a node -> its weight, 1 where none is given.
-   * included: number of a node -> whether a benchmark counts; all if not given.
+   * nodes, cells: from data(). normalHalf: half-width of the 95 % interval of a normal distribution.
+   * how: "available" or "website". weights: index of a node -> weight, by default 1.
+   * included: index of a node -> whether a benchmark counts; by default all.
    *
-   * Gives {score, error, state, nThere, nLeaves, nFailed, kept}: arrays of (nodes x models); nLeaves and kept of nodes.
+   * Returns {score, error, state, nThere, nLeaves, nFailed, kept}: arrays of (nodes x models); nLeaves, kept: (nodes).
    */
   function aggregate(nodes, cells, nModels, normalHalf, how = "available", weights = new Map(), included = null) {
     const n = nodes.length, size = n * nModels;
@@ -70,7 +69,7 @@
     return found;
   }
 
-  /* Weights in units of the greatest among siblings. */
+  /* Weights relative to the largest weight among siblings. */
   function sharesOf(nodes, weights, kept) {
     const shares = nodes.map((_, at) => (weights.has(at) ? weights.get(at) : 1));
     for (let at = 0; at < nodes.length; at++) {
@@ -100,7 +99,7 @@
     }
   }
 
-  /* The error that goes into averages: that of the score, or of its interval where that is wider. */
+  /* The error for averages: that of the score, or of its interval if that is wider. */
   function spread(cells, cell, normalHalf) {
     const half = (cells.high[cell] - cells.low[cell]) / 2 / normalHalf, error = cells.error[cell];
     if (Number.isNaN(error)) return half;
@@ -132,8 +131,8 @@
     }
   }
 
-  /* The places of scores, 1 for the highest; equal scores share one. NaN, which is no score, shares the last place; what
-   * is missing has none: 0. */
+  /* Ranks of scores, 1 for the highest; equal scores share a rank. NaN (no score) shares the last rank; missing scores
+   * have rank 0. */
   function ranks(scores, states) {
     const order = placed(scores, states), found = new Int32Array(scores.length);
     order.forEach((model, at) => {
@@ -150,9 +149,9 @@
     return there.sort((one, other) => (value(other) > value(one)) - (value(other) < value(one)));
   }
 
-  /* How far ranks are certain, as bsjax.leaderboard.ranking.rank_bounds: {rank, best, worst}, 0 where there is none.
-   * A model is surely ahead of another if its score is greater by more than factor times the error of the difference,
-   * errors being independent and 0 where not known. */
+  /* Bounds of ranks as in bsjax.leaderboard.ranking.rank_bounds: {rank, best, worst}, 0 without a rank.
+   * A model is surely ahead of another if its score is higher by more than factor times the error of the difference;
+   * errors are independent, and 0 if unknown. */
   function rankBounds(scores, errors, states, factor) {
     const rank = ranks(scores, states), n = scores.length;
     const best = Int32Array.from(rank), worst = Int32Array.from(rank);
@@ -171,15 +170,15 @@
     return { rank, best, worst, n };
   }
 
-  /* A whole number of 32 bits from another, by the last steps of MurmurHash3: one for each place, in any order. */
+  /* Hash a 32-bit integer by the final mixing steps of MurmurHash3: a random number for each position, in any order. */
   function mixed(number) {
     number = Math.imul(number ^ (number >>> 16), 0x85ebca6b);
     number = Math.imul(number ^ (number >>> 13), 0xc2b2ae35);
     return (number ^ (number >>> 16)) >>> 0;
   }
 
-  /* The weight of each benchmark in a node's average of each model, and its score: {weights, scores, n}, of (n benchmarks x
-   * models); the score is 0 where there is none. nodes: of data(); found: of aggregate(), with the same how and weights. */
+  /* The weight of each benchmark in a node's average of each model, and its score: {weights, scores, n}, (n benchmarks x
+   * models); missing scores are 0. nodes: from data(); found: from aggregate(), with the same how and weights. */
   function leafWeights(nodes, found, nModels, number, how = "available", given = new Map()) {
     const shares = sharesOf(nodes, given, found.kept), weights = new Map([[number, new Float64Array(nModels).fill(1)]]), leaves = [];
     for (let at = number; at < nodes.length; at++) {
@@ -210,7 +209,7 @@
     return all;
   }
 
-  /* The sum of some rows, each as often as it is drawn: four at a time, as memory is slower than arithmetic. */
+  /* The sum of rows, each weighted by how often it is drawn; four at a time, since memory access is the bottleneck. */
   function addUp(sum, rows, drawn, times) {
     const n = sum.length, left = drawn.length % 4;
     sum.fill(0);
@@ -226,8 +225,8 @@
     }
   }
 
-  /* How far ranks move with the choice of benchmarks, as bsjax.leaderboard.ranking.ranks_over_benchmarks: {best, worst, tied}.
-   * Numbers are whole multiples of a power of two, so that sums are exact in any order. It yields between draws. */
+  /* Bootstrap ranks over benchmarks as in bsjax.leaderboard.ranking.ranks_over_benchmarks: {best, worst, tied}.
+   * Numbers are multiples of a power of two, so that sums are exact in any order. Yields between draws. */
   function* ranksOverBenchmarks({ weights, scores, n }, nModels, score, level = 0.95, draws = 10000) {
     const largest = scores.reduce((most, value) => Math.max(most, Math.abs(value)), 1);
     let unit = 2 ** 40;
@@ -237,7 +236,7 @@
     const order = [...there].sort((one, other) => score[other] - score[one] || one - other);
     const rowsOf = (value) => Array.from({ length: n }, (_, leaf) => Float64Array.from(there, (model) => value(leaf * nModels + model)));
     const sums = rowsOf((at) => whole(weights[at] * scores[at], unit)), sizes = rowsOf((at) => whole(weights[at], 2 ** 40));
-    // Models that all have every score share the sums of the weights.
+    // Models without missing scores share the sums of the weights.
     const alike = sizes.every((row) => row.every((value) => value === row[0]));
     const times = new Int32Array(n), drawn = new Int32Array(n), values = new Float64Array(there.length);
     const total = new Float64Array(there.length), size = new Float64Array(alike ? 1 : there.length);
@@ -282,7 +281,7 @@
     return { best, worst, tied };
   }
 
-  /* A number as pages show it: "" for NaN, no sign before zero. The same as bsjax.leaderboard.encoding.shown. */
+  /* Format a number like bsjax.leaderboard.encoding.shown: "" for NaN, no sign before zero. */
   function shown(value, decimals = 3) {
     if (value === null || value === undefined || Number.isNaN(value)) return "";
     if (Math.abs(value) >= MOST_SHOWN) return String(value);
@@ -290,7 +289,8 @@
     return Number(text) === 0 ? text.replace("-", "") : text;
   }
 
-  /* An element with attributes and children; texts stay texts. Functions are listeners, false and null set nothing. */
+  /* Create an element with attributes and children. Strings become text; functions are listeners; false and null are
+   * ignored. */
   function element(name, attributes = {}, ...children) {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) {
@@ -301,19 +301,19 @@
     return made;
   }
 
-  /* The name of a model or benchmark, which keeps its direction of writing to itself. */
+  /* The name of a model or benchmark, with isolated text direction. */
   function named(text) {
     return element("bdi", {}, text);
   }
 
-  /* The view, which stands in the address after "#": name -> all its values. */
+  /* Read the view from the address after "#": name -> all its values. */
   function readView() {
     const found = {};
     for (const [name, value] of new URLSearchParams(location.hash.slice(1))) (found[name] ??= []).push(value);
     return found;
   }
 
-  /* Put the view into the address: name -> a value, or several; empty ones are left out. No step of the history is made. */
+  /* Write the view to the address: name -> value or values, without empty ones. No history entry is added. */
   function writeView(view) {
     const written = new URLSearchParams();
     for (const [name, values] of Object.entries(view))
@@ -328,11 +328,11 @@
     try {
       return localStorage.getItem(name);
     } catch {
-      return null; // a browser may refuse to keep anything of files
+      return null; // a browser may deny storage to local files
     }
   }
 
-  /* "light" or "dark": what the page has now. */
+  /* The current theme, "light" or "dark". */
   function theme() {
     const chosen = document.documentElement.dataset.theme;
     if (chosen !== "auto") return chosen;
@@ -356,7 +356,7 @@
         try {
           localStorage.setItem("bsjax-theme", choice.value);
         } catch {
-          // then it holds for this page alone
+          // then the theme applies to this page only
         }
       });
     });

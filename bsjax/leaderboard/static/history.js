@@ -1,4 +1,4 @@
-/* Scores over time: of a benchmark, by version, or of an average, with a line a model and the best so far; or of a model. */
+/* Scores over time of a benchmark (by version), an average or a model, with a line per model and the best so far. */
 "use strict";
 
 (function () {
@@ -11,9 +11,9 @@
   const started = bsjax.decode(bsjaxHistory.started);
   const earlier = Object.fromEntries(Object.entries(bsjaxHistory.earlier).map(([name, column]) => [name, bsjax.decode(column)]));
   const change = bsjax.decode(bsjaxHistory.change), whyOf = (number) => bsjaxHistory.changes[change[number]];
-  const view = { benchmark: -1, model: -1 };  // numbers of a node and of a model; -1 is any
+  const view = { benchmark: -1, model: -1 };  // indices of a node and of a model; -1 is any
 
-  /* The scores that are asked for, the oldest first; a leaf or a model of -1 is any. */
+  /* The selected scores, the oldest first; a leaf or model of -1 is any. */
   function scores(leaf, model) {
     const found = [];
     const wanted = (one, other) => (leaf < 0 || one === leaf) && (model < 0 || other === model);
@@ -34,7 +34,7 @@
 
   const leavesBelow = ({ leaf, children }) => (leaf >= 0 ? [leaf] : children.flatMap((child) => leavesBelow(nodes[child])));
 
-  /* An average of each model at the end of each day on which a score below it was begun, where it is another than before. */
+  /* The average of each model at the end of each day with new scores below it, if it has changed. */
   function averagesOf(node, model) {
     const below = leavesBelow(node).flatMap((leaf) => scores(leaf, model)).filter((row) => row.started);
     const dayOf = (row) => when(row).slice(0, 10), found = [], before = new Map();
@@ -46,7 +46,7 @@
         const value = score[node.number * models.length + one.number], earlier = before.get(one);
         if (Number.isNaN(value) || value === earlier?.score) continue;
         const own = today.filter((row) => row.model === one);
-        // Without a score of its own, it has lost those on versions that are not the last any more.
+        // Without new scores, a model has lost scores on versions that are no longer the latest.
         const why = own.length ? [...new Set(own.filter((row) => row.why).map((row) => `${row.node.identifier}: ${row.why}`))].join("; ") : "another version of a benchmark";
         if (earlier) earlier.last = false;
         before.set(one, { node, model: one, version: null, started: Date.parse(`${day}T23:59Z`) / 1000, score: value, last: true, why });
@@ -60,7 +60,7 @@
   const versionWords = ({ version }) => (version ? `version ${version}` : version === null ? "averages" : "version not known");
   const textOf = (row) => `${row.model.identifier} on ${row.node.identifier}, ${versionWords(row)}: ${shown(row.score)}, ${when(row)} UTC${row.why && `; changed: ${row.why}`}`;
 
-  /* The best score so far, as a line with a step at each new one. */
+  /* The best score so far, as a line with a step at each improvement. */
   function bestSoFar(rows) {
     const x = [], y = [];
     let best = -Infinity;
@@ -75,7 +75,7 @@
     return { x, y };
   }
 
-  /* In series: by version of one benchmark; of a model alone by benchmark. */
+  /* Group scores into series: by version for a benchmark, by benchmark for a single model. */
   function seriesOf(rows) {
     const found = new Map();
     for (const row of rows) {
@@ -86,8 +86,8 @@
     return [...found].sort(([one], [other]) => one.localeCompare(other, "en", { numeric: true }));
   }
 
-  /* A thin line through the scores of each model, which has its name at the end where there are few; and rings around the
-   * scores of which it is known what changed. */
+  /* A thin line through the scores of each model, with its name at the end if there are few, and rings around scores with
+   * a known change. */
   function ofModels(rows) {
     const lines = { x: [], y: [] }, names = { x: [], y: [], text: [] }, changed = rows.filter((row) => row.why);
     const all = [...new Set(rows.map((row) => row.model))];
@@ -148,7 +148,7 @@
         ])));
   }
 
-  /* Takes names that are there; of both one at least. */
+  /* Apply names that exist; at least one of both is required. */
   function choose() {
     const [benchmark, model] = [at("benchmark").value, at("model").value];
     const why = benchmark && !byName.has(benchmark) ? `There is no benchmark ${benchmark}.`
@@ -160,7 +160,7 @@
     draw();
   }
 
-  /* The benchmark with the most scores, which is shown at first. */
+  /* The benchmark with the most scores, which is shown initially. */
   function busiest() {
     const counts = new Int32Array(leaves.length);
     for (let cell = 0; cell < cells.state.length; cell++) if (cells.state[cell] === bsjax.SCORED) counts[Math.floor(cell / models.length)]++;

@@ -1,4 +1,4 @@
-/* The page of a model: charts of what is in its tables, and links from the names of benchmarks. */
+/* The page of a model: charts of its tables, and links to benchmarks. */
 "use strict";
 
 (function () {
@@ -7,7 +7,7 @@
   const pages = new Map(bsjaxPages);
   const number = (text) => (text?.trim() ? Number(text) : NaN);
 
-  /* "0.398 to 0.426" or "±0.012" -> the ends about a value. */
+  /* Parse "0.398 to 0.426" or "±0.012" into the ends of the interval of a value. */
   function ends(value, words) {
     const both = words.split(" to ").map(number);
     if (both.length === 2) return both;
@@ -33,7 +33,7 @@
   const points = leaves.filter((row) => row.cells.length === 5).map(read);
   const title = document.querySelector("h1 bdi").textContent;
   if (points.length) {
-    // On the scale of the score the ceiling is 1, and its own error in proportion.
+    // On the scale of the score the ceiling is 1, with its error scaled in proportion.
     const limits = points.map(({ name, limit, error = NaN }) => ({
       name, value: Number.isNaN(limit) ? NaN : 1, low: 1 - (HALF * error) / limit, high: 1 + (HALF * error) / limit,
       text: `${name}: ceiling ${bsjax.shown(limit)}${Number.isNaN(error) ? "" : ` ± ${bsjax.shown(error)}`}, which is 1 on the scale of the score`,

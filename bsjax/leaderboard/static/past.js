@@ -1,11 +1,11 @@
-/* The table as it was at the end of a day: of each pair the last score that was begun by then. */
+/* The table at the end of a day, with the latest score of each pair begun by then. */
 "use strict";
 
 (function () {
   const { data, decode, MISSING, SCORED, NOT_APPLICABLE } = bsjax;
 
-  /* The cells of data() at the end of a day in UTC, "2026-08-01". As today, a benchmark has the greatest version that there
-   * was a score of. Failures, and intervals of scores that were replaced, are not kept: these have their errors. */
+  /* The cells of data() at the end of a day in UTC, "2026-08-01". The version of a benchmark is the highest that had a
+   * score. Failures and intervals of replaced scores are not stored; such scores only have errors. */
   function cellsOf(day) {
     const { cells, leaves, models } = data(), n = models.length, until = Date.parse(`${day}T23:59:59.999Z`) / 1000;
     const started = decode(bsjaxHistory.started);
@@ -40,7 +40,7 @@
 
   let kept = { day: "" };
 
-  /* The cells of a day, "" for now; those of the last day that was asked for are kept. */
+  /* The cells of a day, "" for now; those of the last requested day are cached. */
   bsjax.cellsAt = (day) => {
     if (!day) return data().cells;
     if (kept.day !== day) kept = { day, cells: cellsOf(day) };

@@ -1,4 +1,4 @@
-/* Score against score: any two nodes of the tree, all models. */
+/* Plot of scores against scores: all models on any two nodes of the tree. */
 "use strict";
 
 (function () {
@@ -32,7 +32,7 @@
     return Math.max(-1, Math.min(1, both / Math.sqrt(first * second)));
   }
 
-  /* Ranks, equal values sharing the mean of theirs. */
+  /* Ranks; equal values share their mean rank. */
   function midranks(values) {
     const order = [...values.keys()].sort((one, two) => values[one] - values[two]), found = new Float64Array(values.length);
     for (let from = 0; from < order.length; ) {
@@ -44,7 +44,7 @@
     return found;
   }
 
-  /* A correlation of n pairs with its interval of 95 %: of Fisher, with a factor of the standard error. */
+  /* A correlation of n pairs with its 95 % interval by Fisher's transform, with a factor for the standard error. */
   function withInterval(r, n, factor) {
     const reach = (normalHalf * factor) / Math.sqrt(n - 3), z = Math.atanh(r);
     return n > 3 && Math.abs(r) < 1 ? { value: r, low: Math.tanh(z - reach), high: Math.tanh(z + reach) } : { value: r, low: NaN, high: NaN };
@@ -80,7 +80,7 @@
       const turns = series.flatMap((some, curve) => some.map((point, at) => ({ curve, point: at, text: point.text, value: point.x.value })));
       return {
         data: [...dots, equal],
-        // As long up as across, so that the line of equal scores has 45 degrees.
+        // Equal ranges of both axes, so that the line of equal scores has 45 degrees.
         layout: { height: 640, xaxis: { ...title(x), constrain: "domain" }, yaxis: { ...title(y), scaleanchor: "x", constrain: "domain" } },
         points: turns.sort((one, two) => one.value - two.value),
       };
@@ -114,7 +114,7 @@
     ])));
   }
 
-  /* Takes a name that is there; else says so and leaves the view as it is. */
+  /* Apply a name if it exists; otherwise show a message and keep the view. */
   function choose(id, known, name) {
     const found = known.get(at(id).value);
     if (found !== undefined || (id === "mark" && !at(id).value)) {
@@ -125,7 +125,7 @@
 
   function read() {
     const given = bsjax.readView(), leaves = nodes.filter((node) => node.leaf >= 0);
-    // At first, what has been scored most often.
+    // Initially, the nodes with the most scores.
     const usual = [...leaves].sort((one, two) => count(two) - count(one)).map((node) => node.number);
     view.x = byName.get(given.x?.[0]) ?? usual[0];
     view.y = byName.get(given.y?.[0]) ?? usual[1] ?? usual[0];

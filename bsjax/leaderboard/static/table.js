@@ -1,4 +1,4 @@
-/* The table: its controls, its head, and the rows that are in sight. */
+/* The table: its controls, its header, and the visible rows. */
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -11,14 +11,14 @@ document.addEventListener("DOMContentLoaded", () => {
   const head = table.tHead, [before, body, after] = table.tBodies, group = table.querySelector("colgroup");
   const WORDS = { [MISSING]: "missing", [UNDEFINED]: "undefined", [FAILED]: "failed", [NOT_APPLICABLE]: "n/a" };
   const KINDS = { [MISSING]: "missing", [UNDEFINED]: "undefined", [FAILED]: "failed", [NOT_APPLICABLE]: "inapplicable" };
-  // Widths in rem of the first two columns and of one of scores, by what is in the cells; the first is less on a phone.
+  // Widths in rem of the first two columns and of score columns, by cell content; the first is narrower on a phone.
   const WIDTHS = { name: 17, narrow: 8.5, rank: 6.5, score: 6.5, error: 9.5, interval: 12 };
   const STEPS = 10, BEYOND = 8, ASIDE = 3, ROW = 32;
 
   let view = V.read();
-  // What follows from it: scores, the columns and rows in order, ranks; and which of the rows and columns are drawn.
+  // Derived from the view: scores, ordered columns and rows, ranks; and the range of drawn rows and columns.
   let found, columns, rows, bounds, drawn = { from: 0, to: 0, left: 0, right: 0 }, everything = false;
-  // The cell that the keyboard is at: a row of the table (-1 is the head) and a column (0 name, 1 rank, then scores).
+  // The cell with the keyboard focus: a row (-1 is the header) and a column (0 name, 1 rank, then scores).
   let focus = { row: -1, column: 0 };
 
   function update(said = true) {
@@ -35,7 +35,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   let ranking = 0;
 
-  /* Ranks, and their intervals when these are there: of few models at once, of many without the page standing still. */
+  /* Show ranks, then their intervals: immediately for few models, in steps for many, so that the page stays responsive. */
   function rank() {
     const steps = V.boundsInSteps(view, found), mine = ++ranking;
     const goOn = (later) => {
@@ -72,7 +72,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const widths = () => [isNarrow() ? WIDTHS.narrow : WIDTHS.name, WIDTHS.rank, WIDTHS[view.cells]];
 
-  /* The size of the whole table, of which only a part is drawn. */
+  /* Set the size of the whole table, of which only a part is drawn. */
   function size() {
     const [name, rank, score] = widths();
     group.replaceChildren(...[name, rank, ...columns.map(() => score)].map((width) => sized(element("col"), width)));
@@ -81,11 +81,11 @@ document.addEventListener("DOMContentLoaded", () => {
     table.setAttribute("aria-rowcount", rows.length + 1);
   }
 
-  /* The rows and columns in sight, and a few beyond; all when the page is printed. */
+  /* Draw the visible rows and columns and a few beyond; all for printing. */
   function inSight() {
     if (everything) return { from: 0, to: rows.length, left: 0, right: columns.length };
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize), [name, rank, score] = widths();
-    // The part that is scrolled is never higher than the window; how high it is follows from what is drawn.
+    // The scrolled area is never higher than the window; its height depends on what is drawn.
     const height = innerHeight, width = Math.max(scroll.clientWidth, 300);
     const left = (scroll.scrollLeft / rem - rank) / score, right = ((scroll.scrollLeft + width) / rem - name - rank) / score;
     return {
@@ -115,7 +115,7 @@ document.addEventListener("DOMContentLoaded", () => {
     part.rows[0].cells[0].style.height = `${n * ROW}px`;
   }
 
-  /* The head: of each column what it is, whether it is sorted by, and what opens it. */
+  /* The header: the name, sort state and expand button of each column. */
   function headRow() {
     const row = element("tr", { "aria-rowindex": 1 });
     row.append(
@@ -128,7 +128,7 @@ document.addEventListener("DOMContentLoaded", () => {
     return row;
   }
 
-  /* A cell in the place of columns that are not drawn. */
+  /* A placeholder for columns that are not drawn. */
   function gap(n) {
     return n ? [element("td", { colspan: n, class: "gap", "aria-hidden": "true" })] : [];
   }
@@ -169,7 +169,7 @@ document.addEventListener("DOMContentLoaded", () => {
     return element("button", { type: "button", class: "sort", tabindex: -1, title, click: () => changed(() => sortBy(number)) }, broken(label));
   }
 
-  /* A name that may be broken after its signs, and before the year or the kind in it. */
+  /* A name with line-break opportunities after punctuation, and before the year or kind in it. */
   function broken(label) {
     const parts = label.split(/(?<=[._-])|(?<=[a-z])(?=[0-9]{4}|[A-Z])|(?<=[0-9]{4})(?=[a-z])/);
     return element("bdi", {}, ...parts.flatMap((part, at) => (at ? [element("wbr"), part] : [part])));
@@ -194,7 +194,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const name = element("a", { href: `models/${model.slug}.html`, tabindex: -1, title: model.identifier }, named(model.identifier));
     const drawnCells = columns.slice(drawn.left, drawn.right).map((node, place) => cellOf(node, model.number, drawn.left + place + 3));
     const gapOf = (n) => (n ? `<td colspan="${n}" class="gap" aria-hidden="true"></td>` : "");
-    // Numbers and words of this page alone: no text from elsewhere is read as markup.
+    // Only numbers and words of this page: no external text is parsed as markup.
     row.innerHTML = [
       `<th scope="row" class="name" aria-colindex="1"></th><td class="rank" aria-colindex="2" tabindex="-1">${rankOf(model.number)}</td>`,
       gapOf(drawn.left), ...drawnCells, gapOf(columns.length - drawn.right),
@@ -219,7 +219,7 @@ document.addEventListener("DOMContentLoaded", () => {
     return `<td class="${heat(node, score)}" aria-colindex="${place}" tabindex="-1">${shown(score)}${moreOf(node, model, at)}${part(node, at)}</td>`;
   }
 
-  /* What a cell is: of averages what came of the benchmarks below; not applicable, if all of these are that. */
+  /* The state of a cell; that of an average depends on the benchmarks below, and is not applicable if all of them are. */
   function stateOf(node, model) {
     const state = found.state[node.number * models.length + model];
     return state === MISSING && isApplicableNowhere(node, model) ? NOT_APPLICABLE : state;
@@ -242,14 +242,14 @@ document.addEventListener("DOMContentLoaded", () => {
     return node.leaf >= 0 || found.nThere[at] === n ? "" : `<sup>${found.nThere[at]}/${n}</sup>`;
   }
 
-  /* The class of a cell's colour: from 0 to 1, the same in all columns, so that cells compare. */
+  /* The colour class of a cell, on the same scale from 0 to 1 in all columns. */
   function heat(node, score) {
     if (score <= 0) return "";
     const share = Math.min(score, 1);
     return `heat${Math.round(share * STEPS)}${node.engineering ? " engineering" : ""}`;
   }
 
-  /* All that is known of a cell, in lines; null where it is no cell with more to say. */
+  /* All details of a cell, in lines; null if there are none. */
   function wordsOf({ row, column }) {
     const model = rows[row]?.number;
     if (model === undefined || column < 1) return null;
@@ -308,7 +308,7 @@ document.addEventListener("DOMContentLoaded", () => {
     tip.hidden = true;
   }
 
-  /* What can have the focus in a place of the table, if that is drawn. */
+  /* The focusable element at a position of the table, if it is drawn. */
   function stopAt({ row, column, within = 0 }) {
     const line = row < 0 ? head.rows[0] : body.rows[row - drawn.from];
     const cell = line?.querySelector(`[aria-colindex="${Math.min(column, columns.length + 1) + 1}"]`);
@@ -318,7 +318,7 @@ document.addEventListener("DOMContentLoaded", () => {
     return stops[Math.min(within, stops.length - 1)] ?? null;
   }
 
-  /* One stop of the table can be reached by Tab; arrows lead to the others. */
+  /* Only one cell can be reached by Tab; arrow keys lead to the others. */
   function markStop() {
     for (const each of table.querySelectorAll("[tabindex='0']")) each.tabIndex = -1;
     const stop = stopAt(focus) ?? stopAt({ row: -1, column: 0 });
@@ -336,7 +336,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   function restoreFocus() {
-    // A change of the view draws the table anew: the focus stays in its place.
+    // A change of the view redraws the table; the focus keeps its position.
     if (focus.row >= rows.length) focus.row = rows.length - 1;
     if (document.activeElement === document.body) stopAt(focus)?.focus({ preventScroll: true });
   }
@@ -349,7 +349,7 @@ document.addEventListener("DOMContentLoaded", () => {
     stopAt(focus)?.focus({ preventScroll: true });
   }
 
-  /* Scroll to a place, beside what stays at the left and at the top. */
+  /* Scroll to a position that is not covered by the fixed columns and header. */
   function bringIntoSight({ row, column }) {
     if (row >= 0) {
       const top = row * ROW, room = scroll.clientHeight - head.offsetHeight;
@@ -373,7 +373,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const stops = row < 0 ? event.target.closest("th").querySelectorAll("button, a").length : 1;
       if (row < 0 && within + step >= 0 && within + step < stops) return { row, column, within: within + step };
       let next = Math.max(0, Math.min(lastColumn, column + step));
-      // There is nothing to press in the head of ranks.
+      // The header of ranks has no button.
       if (row < 0 && next === 1) next += step;
       return { row, column: Math.max(0, Math.min(lastColumn, next)), within: step < 0 ? 9 : 0 };
     };
@@ -435,7 +435,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const options = (values) => [...new Set(values.filter(Boolean))].sort().map((value) => element("option", { value }, value));
     by("model-family").append(...options(models.map((model) => model.family)));
     for (const facet of V.FACETS) by(facet).append(...options(leaves.map((leaf) => leaf[facet])));
-    // What has nothing to choose is not there.
+    // Controls without choices are removed.
     for (const id of ["model-family", ...V.FACETS]) by(id).closest("label").hidden = by(id).options.length < 2;
     for (const [id, name] of Object.entries(TEXTS)) by(id).addEventListener("input", () => changed(() => (view[name] = by(id).value)));
     for (const [id, name] of Object.entries(CHECKS)) by(id).addEventListener("input", () => changed(() => (view[name] = by(id).checked)));
@@ -470,7 +470,7 @@ document.addEventListener("DOMContentLoaded", () => {
     drawOwn();
   }
 
-  /* The list of all columns, with whether each is shown and its weight. */
+  /* The list of all columns, with their visibility and weights. */
   function drawOwn() {
     if (!by("own").open) return;
     by("own-list").replaceChildren(...nodes.map(ownOf));
@@ -493,7 +493,7 @@ document.addEventListener("DOMContentLoaded", () => {
       },
     });
     const line = element("li", { class: `depth${Math.min(node.depth, 4)}` }, element("label", {}, show, named(node.identifier)), weight);
-    // A root is averaged with nothing: it has no weight.
+    // A root is not part of an average, so it has no weight.
     if (node.parent < 0) weight.remove();
     return line;
   }
@@ -522,7 +522,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   by("leaderboard").hidden = false;
-  // On a phone the table comes first: the choices are behind their heading.
+  // On a phone the table comes first, and the filters are collapsed.
   by("filters").open = !isNarrow();
   fillChoices();
   showChoices();

@@ -1,4 +1,4 @@
-/* The view of the table: what is chosen, as it stands in the address, and what follows from it: columns, scores, rows. */
+/* The view of the table: the choices stored in the address, and the derived columns, scores and rows. */
 "use strict";
 
 (function () {
@@ -7,26 +7,25 @@
   const CELLS = ["score", "error", "interval"];
   const HOWS = ["available", "website"];
 
-  /* What is chosen before anybody has. */
+  /* The initial choices. */
   function initial() {
     return {
       model: "", modelFamily: "", benchmark: "", facets: {}, publicOnly: false, completeOnly: false, withFailed: false,
       how: data().how, cells: "score", until: "",
-      // What hangs from "open" nodes is shown, and "override" says of single columns that they are, or are not, whatever
-      // is open.
+      // The children of "open" nodes are shown; "override" shows or hides single columns regardless.
       open: openAtFirst(),
       override: new Map(), weights: new Map(), sort: 0, byName: false, ascending: false,
     };
   }
 
-  /* Averages are there at once down to the regions, whose own benchmarks are not: roots are open, and what is an average
-   * of averages alone. */
+  /* Initially, averages down to the regions are shown, but not their benchmarks: roots and averages that consist only of
+   * averages are open. */
   function openAtFirst() {
     const { nodes } = data(), ofAverages = (node) => node.depth === 1 && node.children.length && node.children.every((child) => nodes[child].leaf < 0);
     return new Set(nodes.filter((node) => node.parent < 0 || ofAverages(node)).map((node) => node.number));
   }
 
-  /* The choices that the address has; names that are not there, and numbers that are none, are left out. */
+  /* Read the choices from the address; unknown names and invalid numbers are ignored. */
   function read() {
     const view = initial(), given = readView(), { byName } = data();
     const one = (name) => given[name]?.[0] ?? "";
@@ -52,7 +51,7 @@
     return view;
   }
 
-  /* A weight that somebody has written; null where it is none: a finite number, 0 or more. */
+  /* Parse a weight, which is finite and at least 0; null if it is invalid. */
   function weightOf(text) {
     const weight = Number(text);
     return text.trim() !== "" && Number.isFinite(weight) && weight >= 0 ? weight : null;
@@ -75,7 +74,7 @@
 
   const has = (text, wanted) => text.toLowerCase().includes(wanted.toLowerCase());
 
-  /* Whether a benchmark is one of those that are chosen; only these are averaged. */
+  /* Whether a benchmark matches the filters; only these are averaged. */
   function isChosen(leaf, view) {
     if (view.publicOnly && leaf.public !== true) return false;
     if (FACETS.some((facet) => view.facets[facet] && (leaf[facet] ?? "") !== view.facets[facet])) return false;
@@ -84,7 +83,7 @@
 
   let last = { key: null };
 
-  /* The scores of all nodes under the choices; worked out anew only where one that decides them has changed. */
+  /* The scores of all nodes for the current choices, recomputed only if a relevant choice has changed. */
   function scores(view) {
     const { nodes, leaves, models, normalHalf } = data();
     const included = new Set(leaves.filter((leaf) => isChosen(leaf, view)).map((leaf) => leaf.number));
@@ -94,7 +93,7 @@
     return last.found;
   }
 
-  /* Whether a node is a column: all above it are open, or somebody has said so. */
+  /* Whether a node is shown as a column: all its ancestors are open, or it was chosen explicitly. */
   function isColumn(number, view) {
     return view.override.has(number) ? view.override.get(number) : isOpenUpwards(number, view);
   }
@@ -108,7 +107,7 @@
     return data().nodes.filter((node) => found.kept[node.number] && isColumn(node.number, view));
   }
 
-  /* Open or shut a node, with all that was said of single columns below it. */
+  /* Open or close a node, and reset explicit choices of columns below it. */
   function toggle(view, number) {
     if (view.open.has(number)) view.open.delete(number);
     else view.open.add(number);
@@ -120,7 +119,7 @@
     }
   }
 
-  /* Show a column, or do not. */
+  /* Show or hide a column. */
   function choose(view, number, shown) {
     view.override.delete(number);
     if (isColumn(number, view) !== shown) view.override.set(number, shown);
@@ -129,7 +128,7 @@
   const collator = new Intl.Collator("en", { numeric: true });
   let alphabet = null;
 
-  /* The place of each model in the order of names. */
+  /* The position of each model in alphabetical order. */
   function namePlaces() {
     if (!alphabet) {
       const { models } = data();
@@ -141,7 +140,7 @@
     return alphabet;
   }
 
-  /* The node that ranks are of, which is the one that is sorted by last, if it is still averaged. */
+  /* The node that determines ranks: the last sort column, if it is still averaged. */
   function ranked(view, found) {
     return found.kept[view.sort] ? view.sort : Math.max(0, found.kept.indexOf(1));
   }
@@ -151,8 +150,8 @@
     return found[name].subarray(number * n, (number + 1) * n);
   }
 
-  /* Ranks by the node that is ranked, {rank, best, worst, tied}: on a benchmark within the errors, by an average over the
-   * choice of benchmarks, which takes a while for many; it yields between draws. */
+  /* Ranks and their bounds, {rank, best, worst, tied}: from the errors for a benchmark, by bootstrap over benchmarks for
+   * an average. The bootstrap is slow for many models; it yields between draws. */
   function* boundsInSteps(view, found) {
     const number = ranked(view, found), { nodes, models, normalHalf } = data();
     const [score, error, state] = ["score", "error", "state"].map((name) => part(found, name, number));
@@ -166,13 +165,13 @@
     return { ...bounds, best: best.map((rank, model) => rank || bounds.best[model]), worst: worst.map((rank, model) => rank || bounds.worst[model]), tied };
   }
 
-  /* Ranks alone. */
+  /* Ranks without bounds. */
   function placed(view, found) {
     const number = ranked(view, found), none = new Int32Array(data().models.length);
     return { rank: bsjax.ranks(part(found, "score", number), part(found, "state", number)), best: none, worst: none, tied: none };
   }
 
-  /* The same at once. */
+  /* The same without yielding. */
   function bounds(view, found) {
     const steps = boundsInSteps(view, found);
     for (;;) {
@@ -181,7 +180,7 @@
     }
   }
 
-  /* Whether a model has a score on each benchmark that counts. */
+  /* Whether a model has a score on every included benchmark. */
   function isComplete(found, model) {
     const { nodes, models } = data();
     return nodes.every(
@@ -189,13 +188,13 @@
     );
   }
 
-  /* Whether a model has a score on any benchmark, whatever is chosen: others have only failed. */
+  /* Whether a model has a score on any benchmark, regardless of filters; the others have only failures. */
   function hasScore(model, view) {
     const { leaves, models } = data(), cells = cellsAt(view.until);
     return leaves.some((leaf) => cells.state[leaf.leaf * models.length + model] === SCORED);
   }
 
-  /* The models that are shown, in order. */
+  /* The models shown, in order. */
   function rows(view, found) {
     const { models } = data(), places = namePlaces();
     const shown = models.filter(
@@ -208,7 +207,7 @@
     const way = view.ascending ? 1 : -1;
     if (view.byName) return shown.sort((one, other) => -way * (places[one.number] - places[other.number]));
     const number = ranked(view, found), score = part(found, "score", number), state = part(found, "state", number);
-    // What has no score is last either way: first what was tried.
+    // Models without a score are last in either order, those that were tried first.
     const kind = (model) => (state[model] === SCORED ? 0 : state[model] === MISSING ? 2 : 1);
     return shown.sort(
       ({ number: one }, { number: other }) =>
@@ -216,7 +215,7 @@
     );
   }
 
-  /* The ends of the interval of 95 % that is shown of a cell, and of what it is; null where nothing is known. */
+  /* The ends and the kind of the 95 % interval of a cell; null if unknown. */
   function interval(node, model, found, view) {
     const { models, intervals, normalHalf } = data(), cells = cellsAt(view.until);
     const at = node.number * models.length + model, cell = node.leaf * models.length + model;
@@ -227,7 +226,7 @@
     return { low: found.score[at] - half, high: found.score[at] + half, words: "normal, from the error" };
   }
 
-  /* The view as CSV: numbers in full, texts such that no spreadsheet takes them for formulas. */
+  /* The view as CSV, with full precision; text is escaped so that spreadsheets do not evaluate it as formulas. */
   function csv(view, found, shownRows, shownColumns) {
     const { models } = data(), { rank, best, worst } = bounds(view, found);
     const more = { score: [], error: ["error"], interval: ["error", "low", "high"] }[view.cells];

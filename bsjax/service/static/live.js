@@ -1,4 +1,4 @@
-/* The page of a submission as it goes on: its steps and logs are asked for again until it is over. */
+/* Live updates of the page of a submission: its steps and logs are polled until it ends. */
 "use strict";
 
 (function () {
@@ -37,11 +37,11 @@
         one.steps.forEach((step, at) => row(step, steps.rows[at]));
         state.replaceChildren(said(one.state), " since ", time(one.since), one.reason ? `: ${one.reason}` : "");
         steps.dataset.after = one.after;
-        // Other buttons and scores are there now.
+        // Reload for the final buttons and scores.
         if (one.over) return location.reload();
       }
     } catch {
-      // The service is away for a while.
+      // The service is temporarily unavailable.
     }
     setTimeout(ask, 2000);
   }

@@ -1,1 +1,1 @@
-"""The checklist for submissions: what each plugin is tried for."""
+"""The checklist for submitted plugins."""

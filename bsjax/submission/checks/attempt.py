@@ -1,4 +1,4 @@
-"""Attempts to run the code of others: what it raises is a line on the checklist."""
+"""Calls of plugin code, whose errors become items of the checklist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bsjax.data.publishing.checklist import Check
 
 
 def attempt(action: Callable[[], Any]) -> tuple[Any, str]:
-    """What a function gives, and "", or None and what it raised in one line.
+    """Call a function; gives its result and "", or None and its error in one line.
 
     Example:
         >>> attempt(lambda: 1), attempt(lambda: [][0])
@@ -19,13 +19,13 @@ def attempt(action: Callable[[], Any]) -> tuple[Any, str]:
     try:
         with not_exiting():
             return action(), ""
-    except Exception as error:  # whatever it is, the rest of the list is still wanted
+    except Exception as error:  # whatever the error, the rest of the list is still run
         message, kind = one_line(error), type(error).__name__
         return None, message if kind in message or isinstance(error, ImportError) else f"{kind}: {message}"
 
 
 def check(name: str, asks: str, *problems: str) -> Check:
-    """One line of the list; empty problems are none.
+    """Make an item of the checklist; empty problems are dropped.
 
     Example:
         >>> check("version", "version is a whole number from 1", "").passed

@@ -1,4 +1,4 @@
-"""Problems of BibTeX entries."""
+"""Validation of BibTeX entries."""
 
 import re
 
@@ -8,9 +8,9 @@ _FIELD = re.compile(r"\s*,?\s*([\w-]+)\s*=\s*")
 
 
 def bibtex_problems(bibtex: str) -> list[str]:
-    """What keeps a reader of BibTeX from the publication; [] if nothing does.
+    """List the problems of BibTeX text; [] if there are none.
 
-    Asked for are one entry or more, each closed, with a key, a title, an author (or editor) and a year.
+    Required are one or more closed entries, each with a key, a title, an author or editor, and a year.
 
     Example:
         >>> bibtex_problems("@article{Doe2026, title={On {V1}}, author={Doe, J.}, year=2026}")
@@ -38,7 +38,7 @@ def bibtex_problems(bibtex: str) -> list[str]:
 
 
 def _fields(text: str, position: int) -> tuple[dict[str, str], int | None]:
-    """The fields from a position to the brace that closes the entry, and where it is; None if it is not there."""
+    """Parse the fields from a position; gives them and the end of the entry, None if its closing brace is missing."""
     fields: dict[str, str] = {}
     while position < len(text):
         field = _FIELD.match(text, position)
@@ -54,7 +54,7 @@ def _fields(text: str, position: int) -> tuple[dict[str, str], int | None]:
 
 
 def _value_end(text: str, start: int) -> int | None:
-    """Where the value that starts here ends: at the comma or brace outside of its own braces and quotation marks."""
+    """The end of a value: the first comma or closing brace outside of its own braces and quotation marks."""
     depth, quoted = 0, False
     for position in range(start, len(text)):
         character = text[position]

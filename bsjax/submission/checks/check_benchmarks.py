@@ -1,4 +1,4 @@
-"""The checklist of a benchmark."""
+"""The checklist for benchmarks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _METRIC = re.compile(r"(.+)-([A-Za-z0-9][A-Za-z0-9_]*)")
 
 
 def check_benchmark(identifier: str) -> list[Check]:
-    """Load a benchmark, look at what it says of itself, compute its ceiling, and score a built-in model on it.
+    """Load a benchmark, check its metadata, compute its ceiling, and score a built-in model on it.
 
     Example:
         >>> for item in check_benchmark("Simulated.V1-ridge"):
@@ -96,7 +96,7 @@ def _range(values: np.ndarray) -> str:
 
 
 def _data(benchmark: Any) -> list[Check]:
-    """What is compared with, of benchmarks that say where it is."""
+    """Check the data of benchmarks that have a ``target``."""
     if getattr(type(benchmark), "target", None) is None:
         return []
     target, problem = attempt(lambda: benchmark.target)
@@ -115,8 +115,8 @@ def _data(benchmark: Any) -> list[Check]:
 
 
 def _scores(benchmark: Any) -> list[Check]:
-    """Whether a built-in model has a score on it; none of them names objects, if it asks for that."""
-    # pixels are tuned to nothing, and quick to see
+    """Score a built-in model; skipped if the benchmark asks to name objects, which no built-in model does."""
+    # The model "pixels" is fast, but has no tuning.
     model: Any = _Asked(load_model("gabor-v1" if isinstance(benchmark, PropertiesBenchmark) else "pixels"))
     asks = f"{model.identifier}, a built-in model, has a score"
     score, problem = attempt(lambda: benchmark(model))
@@ -128,7 +128,7 @@ def _scores(benchmark: Any) -> list[Check]:
 
 
 class _Asked:
-    """A model that remembers whether it was asked to name objects."""
+    """A model that records whether it was asked to name objects."""
 
     def __init__(self, model: Any) -> None:
         self._model = model

@@ -1,4 +1,4 @@
-"""The checklist of data: how they are registered, and what the loaded data are like."""
+"""The checklist for data: their registration and their content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHA1 = re.compile(r"[0-9a-f]{40}")
 
 
 def check_data(identifier: str) -> list[Check]:
-    """Load an assembly and go through the checklist of :func:`bsjax.data.check_assembly`."""
+    """Load an assembly and run the checklist of :func:`bsjax.data.check_assembly`."""
     loaded, problem = attempt(lambda: data_registry[identifier]())
     checks = [check("loads", "the data load", problem)]
     if problem:
@@ -32,7 +32,7 @@ def check_data(identifier: str) -> list[Check]:
 
 
 def check_stimuli(identifier: str) -> list[Check]:
-    """Load a stimulus set and go through the checklist of :func:`bsjax.data.check_stimulus_set`."""
+    """Load a stimulus set and run the checklist of :func:`bsjax.data.check_stimulus_set`."""
     loaded, problem = attempt(lambda: stimulus_set_registry[identifier]())
     if not problem and not isinstance(loaded, pd.DataFrame):
         problem = f"got a {type(loaded).__name__}: return a bsjax.StimulusSet"
@@ -41,15 +41,15 @@ def check_stimuli(identifier: str) -> list[Check]:
 
 
 def check_registrations(folder: Path) -> list[Check]:
-    """Whether data that come from S3 are registered with all that it takes to find and verify them.
+    """Check that data on S3 are registered with everything needed to find and verify them.
 
-    Nothing is run or fetched. There is no line for plugins without such data.
+    The code is parsed, not run, and nothing is downloaded. Plugins without data on S3 get no item.
     """
     problems, calls = [], 0
     for path in files_in(folder, "*.py"):
         tree, problem = attempt(lambda path=path: ast.parse(path.read_bytes()))
         if problem:
-            continue  # which another check says
+            continue  # reported by another check
         for node in ast.walk(tree):
             name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
             if isinstance(node, ast.Call) and name in _FROM_S3:
@@ -62,7 +62,7 @@ def check_registrations(folder: Path) -> list[Check]:
 def _of_call(node: ast.Call, needed: set[str]) -> list[str]:
     given: dict[str | None, Any] = {keyword.arg: keyword.value for keyword in node.keywords}
     if node.args or None in given:
-        return []  # arguments that have no names in the text are left to the loader
+        return []  # positional and unpacked arguments are left to the loader
     lacking = sorted(needed - given.keys())
     problems = [f"no {', '.join(lacking)}: take the registration that `bsjax data upload` prints"] if lacking else []
     for name in sorted(needed & given.keys()):

@@ -1,4 +1,4 @@
-"""The checklist of a metric."""
+"""The checklist for metrics."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _STIMULI, _NEUROIDS, _REPETITIONS = 40, 6, 4
 def check_metric(identifier: str) -> list[Check]:
     """Load a metric, and compare small simulated data with themselves.
 
-    A metric of four arguments gets the same data for training and testing, one of one argument (a ceiling) single
-    trials. Where it takes no recordings, it is tried on choices.
+    A metric of four arguments gets the same data for training and testing. A metric of one argument (a ceiling) gets
+    single trials. A metric that fails on recordings is tried on choices.
 
     Example:
         >>> [item.passed for item in check_metric("rdm")]

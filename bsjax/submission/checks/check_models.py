@@ -1,4 +1,4 @@
-"""The checklist of a model."""
+"""The checklist for models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIME_BIN = (70, 170)
 
 
 def check_model(identifier: str) -> list[Check]:
-    """Load a model, and record from it in every region that it has while it looks at two images.
+    """Load a model, and record from each of its regions while it looks at two images.
 
     Example:
         >>> all(item.passed for item in check_model("pixels"))
@@ -35,7 +35,7 @@ def check_model(identifier: str) -> list[Check]:
         check("identifier", "it is called what it is registered as", wrong),
         check("degrees", f"visual_degrees() is above 0 and below {_WIDEST}", _degrees(model)),
     ]
-    # For a region that it has no layer for yet, a model with candidate layers would look at a whole data set.
+    # To choose the layer of an unmapped region, a model with candidate layers would look at a whole data set.
     candidates = getattr(model, "layers", None)
     mapped = list(getattr(model, "region_layer_map", RecordingTarget) if candidates else RecordingTarget)
     regions = {region: attempt(lambda r=region: model.start_recording(r, [_TIME_BIN]))[1] for region in mapped}

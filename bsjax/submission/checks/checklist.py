@@ -1,4 +1,4 @@
-"""``bsjax check``: the checklist of Brain-Score's tutorials for submissions, for plugins."""
+"""The checklist of ``bsjax check``, which automates that of Brain-Score's submission tutorials."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _KINDS: dict[str, tuple[Registry, Callable[[str], list[Check]]]] = {
 
 
 class Section(NamedTuple):
-    """The items of the checklist that are about one thing.
+    """The items of the checklist on one subject.
 
     Attributes:
-        title: what they are about: the plugin's folder, or e.g. "benchmark Doe2026.V1-ridge".
+        title: the subject: the plugin's folder, or e.g. "benchmark Doe2026.V1-ridge".
         checks: the items.
     """
 
@@ -44,17 +44,17 @@ class Section(NamedTuple):
 
 
 def check_plugins(folder: str | Path, timeout: float = TIMEOUT) -> Iterator[Section]:
-    """Go through the checklist for every plugin in a folder; each section comes when it is done.
+    """Run the checklist for every plugin in a folder, and yield each section when it is complete.
 
-    The plugins are imported and what they register is built; ceilings are computed, models look at two images, metrics
-    compare data with themselves. The tests run in a process of their own.
+    The plugins are imported and everything that they register is loaded. Ceilings are computed, models look at two
+    images, and metrics compare simulated data with themselves. The plugin's own tests run in a separate process.
 
     Args:
         folder: a plugin, or a folder of plugins.
-        timeout: seconds for the tests of each plugin.
+        timeout: time limit for the tests of each plugin, in seconds.
 
     Raises:
-        FileNotFoundError: there is no such folder, or no plugin in it.
+        FileNotFoundError: the folder does not exist or contains no plugin.
     """
     folder = Path(folder)
     use_plugins(folder)
@@ -73,11 +73,11 @@ def check_plugins(folder: str | Path, timeout: float = TIMEOUT) -> Iterator[Sect
 
 
 def registered(plugin: Plugin, name: str) -> list[str]:
-    """What a plugin registers with a registry, by the names that it is loaded by."""
+    """List the names by which the registrations of a plugin in a registry are loaded."""
     registry, _ = _KINDS[name]
     found = []
     for identifier in dict.fromkeys(each.identifier for each in plugin.declarations if each.registry == name):
-        own = f"brainscore:{identifier}"  # where bsjax has one of this identifier itself
+        own = f"brainscore:{identifier}"  # the name if bsjax itself has this identifier
         taken = plugin.for_brainscore and registry.is_bsjaxs(identifier) and registry.is_of_source(own)
         found.append(own if taken else identifier)
     return found

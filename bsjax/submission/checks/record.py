@@ -1,4 +1,4 @@
-"""Features that a model gives to a benchmark, in a file, so that the benchmark's tests need no model."""
+"""Recording of model features to files, so that the tests of a benchmark need no model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bsjax.submission.checks.checklist import registered
 
 
 class _Heard:
-    """A model, and what it answers."""
+    """A model that records its answers."""
 
     def __init__(self, model: Any) -> None:
         self.model, self.answers = model, []
@@ -30,7 +30,7 @@ class _Heard:
 
 
 def record_plugins(folder: str | Path, model: str) -> Iterator[tuple[Path, float]]:
-    """The same for every benchmark of the plugins in a folder, beside each; see :func:`record_features`."""
+    """Record features for every benchmark of the plugins in a folder, next to each; see :func:`record_features`."""
     use_plugins(folder)
     for plugin in plugins_under(Path(folder)):
         for benchmark in registered(plugin, "benchmark_registry"):
@@ -38,13 +38,13 @@ def record_plugins(folder: str | Path, model: str) -> Iterator[tuple[Path, float
 
 
 def record_features(model: Any, benchmark: str, folder: Path) -> tuple[Path, float]:
-    """Score a model, or one by its identifier, and write what it answers, as ``<model>-<benchmark>.nc``.
+    """Score a model, given as such or by its identifier, and write its features to ``<model>-<benchmark>.nc``.
 
     Returns:
-        the file, and the score before its normalisation, which is what tests with these features expect.
+        The file, and the score before normalisation by the ceiling, which tests with these features expect.
 
     Raises:
-        KeyError: no such model or benchmark; and what either raises.
+        KeyError: there is no such model or benchmark. Errors of the model and benchmark propagate.
     """
     heard: Any = _Heard(load_model(model) if isinstance(model, str) else model)
     score = load_benchmark(benchmark)(heard)

@@ -1,4 +1,4 @@
-"""Tests of a plugin, run in a process of their own."""
+"""The tests of a plugin, run in a separate process."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def check_tests(folder: Path, timeout: float) -> list[Check]:
     """Run the tests of a plugin: ``test.py``, ``test_*.py`` and those in ``tests``.
 
     Args:
-        folder: the plugin's.
-        timeout: seconds after which they are stopped.
+        folder: folder of the plugin.
+        timeout: time limit in seconds.
     """
     patterns = ("test.py", "test_*.py", "tests/**/test*.py")
     files = sorted({path for pattern in patterns for path in files_in(folder, pattern)})
@@ -36,14 +36,14 @@ def check_tests(folder: Path, timeout: float) -> list[Check]:
 
 
 def _run(folder: Path, files: list[Path], timeout: float) -> str:
-    # the settings of a project that happens to lie around the folder are not the plugin's
+    # settings of a project that encloses the folder are not the plugin's
     own = [folder / name for name in _SETTINGS if (folder / name).is_file()]
     places = list(filter(None, search_path().split(os.pathsep)))
     environment = {**os.environ, VARIABLE: os.pathsep.join(dict.fromkeys([str(folder), *places]))}
-    # where this process runs under pytest, its options are not for the other one
+    # options of a pytest that runs this process are not for the plugin's tests
     environment = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
     options = ["-q", "--tb=short", "-p", "no:cacheprovider", "--import-mode=importlib", "--rootdir", str(folder)]
-    options += ["-p", "bsjax.compat.for_pytest"]  # which does nothing to tests of plugins for bsjax
+    options += ["-p", "bsjax.compat.for_pytest"]  # has no effect on tests of plugins for bsjax
     command = [sys.executable, "-m", "pytest", *options, "-c", str(own[0] if own else os.devnull)]
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Containment of what strangers hand in: a process that sees little, takes little, and reaches nobody."""
+"""Containment of untrusted code: processes with restricted file access, limited resources and no network."""
 
 from bsjax.submission.sandbox.limits import Limits as Limits
 from bsjax.submission.sandbox.process import Contained as Contained

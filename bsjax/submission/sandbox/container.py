@@ -1,6 +1,6 @@
-"""A container of podman around a process, where there is no bubblewrap: ``$BSJAX_CONTAINER`` names it.
+"""A podman container as the alternative to bubblewrap, configured by ``$BSJAX_CONTAINER``.
 
-It shows the same places as bubblewrap does, so that its image may be empty.
+The same folders are mounted as under bubblewrap, so the image may be empty.
 """
 
 from __future__ import annotations
@@ -20,31 +20,30 @@ from pathlib import Path
 from bsjax.submission.sandbox.limits import THREADS, Limits
 
 VARIABLE = "BSJAX_CONTAINER"
-# What system calls podman allows; those that make namespaces are taken from it.
+# The system calls that podman allows by default; those that create namespaces are removed from them.
 _ALLOWED = Path("/usr/share/containers/seccomp.json")
 _NAMESPACES = {"clone", "clone3", "setns", "unshare"}
 _NEW_NAMESPACE = 0x7E020080
-# Which podman would fill from the machine, or leave to be written.
+# Podman would copy the first two from the machine, and make the others writable.
 _EMPTY = ("/etc/hosts", "/etc/resolv.conf")
 _CLOSED = ("/dev", "/run", "/var/tmp")
-# What podman sets by itself is more than some machines grant.
+# Podman's default limits exceed what some machines allow.
 _HANDLES = {"nofile": (resource.RLIMIT_NOFILE, 1 << 12), "nproc": (resource.RLIMIT_NPROC, 1 << 15)}
 _UNLIMITED = 1 << 64
 _LAST = 10.0
-# The guard lives in a session of its own: it removes the container when the pipe to it closes, also where this process
-# was killed.
+# The guard has its own session and removes the container when its pipe closes, so also if this process is killed.
 _FIRST = '"$@"; exit $?'
 _GUARD = 'cat > /dev/null; exec "$@"'
 
 
 class Container:
-    """A container that is to run one process.
+    """A container for one process.
 
     Args:
-        setting: podman, options of its own, and an image: ``podman bsjax-empty``.
+        setting: podman, its global options, and an image, such as ``podman bsjax-empty``.
 
     Raises:
-        RuntimeError: the setting names no program that is installed, or no image.
+        RuntimeError: the program of the setting is not installed, or the image is missing.
     """
 
     def __init__(self, setting: str) -> None:
@@ -75,7 +74,7 @@ class Container:
         limits: Limits,
         in_memory: int,
     ) -> list[str]:
-        """A command that runs another one in the container, with these variables of the environment and no others."""
+        """Wrap a command so that it runs in the container, with no other environment variables than these."""
         asked = ["--rm", "--interactive", "--pull", "never", "--name", self._name, "--pidfile", str(self._pidfile)]
         asked += ["--network", "none", "--hostname", "model", "--read-only", "--cap-drop", "ALL"]
         asked += ["--security-opt", "no-new-privileges", "--security-opt", "label=disable", *self._calls()]
@@ -94,18 +93,19 @@ class Container:
         for path in writable:
             asked += ["--volume", f"{path}:{path}"]
         given = [f"{name}={value}" for name, value in variables.items()]
-        # The first process of a container ends by no signal of its own: it is a shell that waits for the command.
+        # The first process of a container (PID 1) cannot end itself by a signal: it is a shell that waits for the
+        # command.
         inner = ["/bin/sh", "-c", _FIRST, "sh", "/usr/bin/env", "-i", *given, *command]
         return [*self._program, "run", *asked, "--workdir", str(folder), self._image, *inner]
 
     def pid(self) -> int:
-        """Of its first process, as this machine counts; 0 before it has started."""
+        """The process id of its first process on this machine; 0 before it has started."""
         with suppress(OSError, ValueError):
             self._pid = self._pid or int(self._pidfile.read_text())
         return self._pid
 
     def end(self) -> None:
-        """End all that runs in it, and remove it."""
+        """Kill all processes in the container and remove it."""
         self._guard.stdin.close()  # type: ignore[union-attr]
         with suppress(subprocess.TimeoutExpired):
             self._guard.wait(_LAST)
@@ -116,13 +116,13 @@ class Container:
         return self._folder / "pid"
 
     def _calls(self) -> list[str]:
-        """The option that allows the usual system calls, less those that make namespaces."""
+        """The option that allows podman's default system calls, except those that create namespaces."""
         if not _ALLOWED.exists():
             return []
         allowed = json.loads(_ALLOWED.read_text())
         for rule in allowed["syscalls"]:
             rule["names"] = [name for name in rule["names"] if name not in _NAMESPACES]
-        # The flags of clone, of which the second value must be what is left by the mask, which is the first.
+        # Allows clone if its flags, masked with the first value, equal the second value.
         plain = {"index": 0, "value": _NEW_NAMESPACE, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
         allowed["syscalls"] += [{"names": ["clone"], "action": "SCMP_ACT_ALLOW", "args": [plain]}]
         path = self._folder / "seccomp.json"

@@ -1,7 +1,8 @@
-"""The package index as the only thing on the network that an installation reaches.
+"""A proxy through which an installation reaches the package index, and nothing else on the network.
 
-A contained process has no network but a socket, which leads here. Inside, :func:`relay` makes it a proxy, which pip and
-uv know how to use; here, it leads to the hosts of the index and to nobody else. Names are looked up on this side.
+A contained process has no network, only a socket to the trusted side. Inside the sandbox, :func:`relay` presents the
+socket as an HTTP proxy, which pip and uv can use. The trusted side resolves names, and forwards connections only to the
+hosts of the index.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ _MOST_HEAD, _PART, _WAIT = 1 << 16, 1 << 16, 60.0
 
 @dataclass(frozen=True)
 class Index:
-    """Where packages come from.
+    """A source of packages.
 
     Attributes:
-        url: of the index; "" where they come from folders alone.
-        folders: of wheels.
-        hosts: names and ports that may be reached.
+        url: URL of the index; "" if only folders are used.
+        folders: folders of wheels.
+        hosts: host names and ports that may be reached.
     """
 
     url: str = ""
@@ -41,11 +42,13 @@ class Index:
 
     @classmethod
     def of_setting(cls) -> Index:
-        """What ``$BSJAX_INDEX`` says: the URL of an index, and further ones that its files lie at; or folders of
-        wheels; all separated by spaces. By default that which pip uses.
+        """Read the index from ``$BSJAX_INDEX``; the default is the index that pip uses.
+
+        The variable contains the URL of an index and the URLs of hosts of its files, or folders of wheels, separated by
+        spaces.
 
         Raises:
-            ValueError: it is neither set, nor does pip say.
+            ValueError: the variable is not set, and pip is not available.
 
         Example:
             >>> Index.of("https://packages.lab.org/simple https://files.lab.org").hosts == {
@@ -59,7 +62,7 @@ class Index:
 
     @classmethod
     def of(cls, said: str) -> Index:
-        """The index that is said, as in :meth:`of_setting`."""
+        """Parse a setting, see :meth:`of_setting`."""
         parts = said.split()
         urls = [part for part in parts if "://" in part]
         folders = tuple(Path(part).resolve() for part in parts if "://" not in part)
@@ -71,7 +74,7 @@ class Index:
         return cls(urls[0] if urls else "", folders, hosts)
 
     def variables(self, proxy: str) -> dict[str, str]:
-        """What tells pip and uv of it, through a proxy."""
+        """The environment variables that make pip and uv use the index through a proxy."""
         named = {"PIP_FIND_LINKS": " ".join(map(str, self.folders)), "UV_FIND_LINKS": ",".join(map(str, self.folders))}
         named |= {"PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "UV_NO_CONFIG": "1"}
         if not self.url:
@@ -93,11 +96,11 @@ def _of_pip() -> str:
 
 @contextmanager
 def reachable(index: Index) -> Iterator[Path]:
-    """A socket that leads to the hosts of an index, while the block runs."""
+    """Open a socket that forwards to the hosts of an index while the block runs; gives its path."""
     with tempfile.TemporaryDirectory(prefix="bsjax-index-") as folder:
         place = Path(folder).resolve() / "socket"
         listening = socket.socket(socket.AF_UNIX)
-        listening.bind(str(place))  # before it is seen by the other side
+        listening.bind(str(place))  # before the other side can see it
         loop, over = asyncio.new_event_loop(), asyncio.Event()
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             thread = threading.Thread(target=runner.run, args=(_serve(listening, index.hosts, over),), daemon=True)
@@ -141,7 +144,7 @@ async def _closing(writer: asyncio.StreamWriter) -> AsyncIterator[asyncio.Stream
 async def _answer(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hosts: frozenset[tuple[str, int]]
 ) -> None:
-    """One connection: a tunnel (``CONNECT``), or a plain request to a host of the index."""
+    """Serve one connection: a tunnel (``CONNECT``) or a plain request to a host of the index."""
     head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _WAIT)
     first, _, rest = head.partition(b"\r\n")
     method, _, target = first.decode("latin-1").partition(" ")
@@ -160,7 +163,7 @@ async def _answer(
     async with _closing(there_writer):
         if tunnels:
             writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
-        else:  # one request a connection, as a further one could go to another host
+        else:  # one request per connection, as the next one could go to another host
             path, dropped = asked._replace(scheme="", netloc="").geturl() or "/", (b"proxy-", b"connection:")
             kept = [line for line in rest.split(b"\r\n") if line and not line.lower().startswith(dropped)]
             lines = [f"{method} {path} HTTP/1.1".encode("latin-1"), *kept, b"Connection: close", b"", b""]
@@ -177,12 +180,13 @@ async def _passed_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
 
 
 def relay(place: str, command: Sequence[str], variables: Mapping[str, str] | None = None) -> int:
-    """Run a command beside a proxy that leads to a socket; gives its exit status.
+    """Run a command together with a proxy that forwards to a socket; gives the exit status.
 
     Args:
-        place: of the socket, from :func:`reachable`.
-        command: the program and its arguments; ``{proxy}`` in the values of its environment is the proxy's URL.
-        variables: of the environment, that of this process if not given.
+        place: path of the socket, from :func:`reachable`.
+        command: the program and its arguments.
+        variables: environment variables, by default those of this process. ``{proxy}`` in their values is replaced by
+            the URL of the proxy.
     """
     listening = socket.create_server(("127.0.0.1", 0))
     proxy = f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -1,7 +1,8 @@
-"""Limits of a contained process and all that it starts: memory, time, processes and disk.
+"""Limits on the memory, time, processes and disk of a contained process and its descendants.
 
-A control group holds them where one can be made. A watchdog holds them everywhere: it adds up what the processes hold,
-and ends all of them at once. There is no limit of addresses, as XLA reserves more than it uses.
+A control group enforces the limits of memory and processes if one can be created. In addition, a watchdog always
+measures the total use of the processes and kills all of them if it exceeds a limit. The address space is not limited,
+since XLA reserves more of it than it uses.
 """
 
 from __future__ import annotations
@@ -22,31 +23,31 @@ import psutil
 from bsjax.core.messages import in_words
 
 _GROUPS = Path("/sys/fs/cgroup")
-# How fast a process can fill memory, by which the next look comes before the limit is passed; and between which looks.
+# Rate at which a process can fill memory, in bytes/s, and bounds of the resulting time between measurements, in s.
 _FILLS = 8 << 30
 _SOONEST, _LATEST = 0.02, 0.2
 _LOOKS_AT_DISK = 0.5
-# What is left to the machine, whoever has taken the rest: of memory that no process shows, and of the disk.
+# Bytes of memory and of disk that always stay free on the machine, whichever process uses the rest.
 _LEFT = 256 << 20
 _MOST_FILES = 100_000
 THREADS = 4
-"""How many threads a process may have, in the mean; groups and containers count threads."""
+"""Mean number of threads allowed per process, as control groups and containers count threads."""
 
 
 OPEN_FILES = 4096
-"""How many files a process may have open, which the watchdog looks through."""
+"""Number of files that a process may have open, so that the watchdog can inspect them."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a contained process and its children may take together.
+    """Resource limits of a contained process and its descendants together.
 
     Attributes:
-        memory: resident bytes.
-        seconds: of wall time.
-        processes: at one time, threads not counted.
-        disk: bytes in the folders that it may write.
-        log: bytes of what it prints that are kept; the rest is read and dropped.
+        memory: resident memory in bytes.
+        seconds: wall time.
+        processes: number of simultaneous processes, not counting threads.
+        disk: bytes in its writable folders.
+        log: bytes of its log that are kept; the rest is discarded.
 
     Raises:
         ValueError: a limit is not positive.
@@ -66,12 +67,12 @@ class Limits:
 
 @dataclass
 class Watch:
-    """What the watchdog has seen.
+    """Measurements of the watchdog.
 
     Attributes:
-        peak: the most bytes of memory that were resident at one time.
-        reason: why the processes were ended; "" if they were not.
-        kind: which limit that was: "memory", "time", "processes", "disk", or "".
+        peak: largest resident memory, in bytes.
+        reason: why the processes were killed; "" if they were not.
+        kind: the exceeded limit: "memory", "time", "processes", "disk", or "".
     """
 
     peak: int = 0
@@ -81,8 +82,15 @@ class Watch:
     def follow(
         self, pid: Callable[[], int], limits: Limits, folders: Sequence[Path], kill: Callable[[], None], over: Event
     ) -> None:
-        """Look at a process, 0 where there is none yet, and its children until it is over, and end them where they
-        pass a limit."""
+        """Measure a process and its descendants until it ends, and kill them if they exceed a limit.
+
+        Args:
+            pid: gives the id of the process; 0 before it has started.
+            limits: the limits.
+            folders: its writable folders, which count for the limit of disk space.
+            kill: kills the process and its descendants.
+            over: set when the process has ended.
+        """
         begun = looked_at_disk = time.monotonic()
         wait = _SOONEST
         while not over.wait(wait):
@@ -115,9 +123,9 @@ class Watch:
 
 
 def _taken(pid: int, limits: Limits) -> tuple[int, int]:
-    """Bytes that are resident, and the number of processes, of one and all below it.
+    """Resident bytes and number of processes, of a process and its descendants.
 
-    What several share counts for each, which is quick to tell; where that passes the limit, it counts once.
+    Shared memory is first counted once per process, which is fast, and only if that exceeds the limit, proportionally.
     """
     try:
         first = psutil.Process(pid)
@@ -131,7 +139,7 @@ def _taken(pid: int, limits: Limits) -> tuple[int, int]:
 
 
 def _in_nameless_files(processes: Sequence[psutil.Process]) -> int:
-    """Bytes of files that lie in memory and in no folder (``memfd_create``), which no process need show as its own."""
+    """Bytes of anonymous files in memory (``memfd_create``), which do not count as resident in any process."""
     found: dict[int, int] = {}
     for process in processes:
         with suppress(OSError), os.scandir(f"/proc/{process.pid}/fd") as entries:
@@ -146,7 +154,7 @@ def _in_nameless_files(processes: Sequence[psutil.Process]) -> int:
 def _sum(processes: Sequence[psutil.Process], held: Callable[[psutil.Process], int]) -> int:
     total = 0
     for process in processes:
-        with suppress(psutil.Error):  # of one that has ended meanwhile
+        with suppress(psutil.Error):  # the process has ended meanwhile
             total += held(process)
     return total
 
@@ -166,7 +174,7 @@ def _passed_on_disk(folders: Sequence[Path], limit: int) -> tuple[str, str] | No
 
 
 def _sizes(folder: str | Path) -> Iterator[int]:
-    """What each file takes on the disk; a sparse one takes what was written."""
+    """The disk space of each file and folder; only the written blocks of sparse files count."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
@@ -178,10 +186,10 @@ def _sizes(folder: str | Path) -> Iterator[int]:
 
 
 class ControlGroup:
-    """A control group of one contained process, where one can be made; use it in a ``with`` block, which removes it.
+    """A control group for one contained process, if one can be created. Use it in a ``with`` block, which removes it.
 
-    Of either version: the second where this process' own group is handed to it, as systemd does with
-    ``Delegate=yes``; the first where its folders can be written.
+    Version 2 is used if this process may manage its own group, as with systemd's ``Delegate=yes``; version 1 if its
+    folders are writable.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -206,12 +214,12 @@ class ControlGroup:
             _remove(group)
 
     def entered(self, command: Sequence[str]) -> list[str]:
-        """A command that runs in the group, and all that it starts, with few enough files that they can be counted."""
+        """Wrap a command so that it runs in the group, with a limited number of open files."""
         into = [f"ulimit -n {OPEN_FILES}", *(f"echo $$ > '{group}/cgroup.procs'" for group in self._folders)]
         return ["/bin/sh", "-c", f'{"; ".join(into)}; exec "$@"', "sh", *command]
 
     def ran_out(self) -> bool:
-        """Whether the kernel has ended a process of it, as it asked for more memory."""
+        """Whether the kernel has killed a process of the group for lack of memory."""
         for group in self._folders:
             for name in ("memory.events", "memory.oom_control"):
                 with suppress(OSError):
@@ -222,7 +230,7 @@ class ControlGroup:
 
 
 def _parents() -> list[Path]:
-    """Where groups of this process are made."""
+    """The folders in which this process can create control groups."""
     with suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
             number, controllers, place = line.split(":", 2)
@@ -234,7 +242,7 @@ def _parents() -> list[Path]:
 
 
 def _remove(group: Path) -> None:
-    for _ in range(50):  # until the kernel has seen the last process end
+    for _ in range(50):  # until the kernel has noticed the end of the last process
         with suppress(FileNotFoundError):
             try:
                 group.rmdir()

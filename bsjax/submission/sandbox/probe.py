@@ -1,6 +1,6 @@
-"""Attempts of a contained process to reach what it may not; run as a script by :mod:`.self_test`.
+"""Attempts to break out of the sandbox, run as a script by :mod:`.self_test`.
 
-It needs Python's own library alone, so that any interpreter runs it.
+The script needs only the standard library, so that any interpreter can run it.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ _ATTACH = 16
 
 
 def attempts(told: dict) -> dict:
-    """What was reached -> how; nothing of what was refused."""
+    """Try to reach forbidden resources; gives each one that was reached -> how."""
     reached: dict[str, str] = {}
 
     def attempt(name: str, act) -> None:
@@ -44,7 +44,7 @@ def attempts(told: dict) -> dict:
 
 
 def fill(what: str) -> None:
-    """Take as much as there is."""
+    """Use up a resource: "memory", "processes", "disk" or "time"."""
     held = []
     while what == "memory":
         held.append(b"x" * (16 << 20))

@@ -1,4 +1,4 @@
-"""A contained process: what it sees, by bubblewrap or podman, and what it may take."""
+"""Contained processes under bubblewrap or podman, with resource limits."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ import bsjax
 from bsjax.submission.sandbox.container import VARIABLE, Container
 from bsjax.submission.sandbox.limits import ControlGroup, Limits, Watch
 
-# The system, where it is; a link where it is a link. Of /etc what programs need to start.
+# System folders, of which links are kept as links, and the part of /etc that programs need to start.
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _OF_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "alternatives", "fonts", "ssl/certs")
-# By the sizes of caches, libraries choose how they add up.
+# Libraries choose the order of summation by the cache sizes of the processor.
 _PROCESSORS = "/sys/devices/system"
-# Variables of this process that change numbers, or how many threads there are, and hold no secret.
+# Variables of this process that affect numerical results or the number of threads, and contain no secret.
 _PASSED_ON = ("XLA_FLAGS", "JAX_PLATFORMS", "JAX_ENABLE_X64", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "TZ")
 _IN_MEMORY = 256 << 20
 _LAST = 5.0
@@ -34,15 +34,17 @@ _OUT_OF_MEMORY = "it was killed as it asked for more memory than is allowed"
 
 @dataclass(frozen=True)
 class Sandbox:
-    """What a process sees and may take. It sees the system, Python, its packages and bsjax, to be read; its folders,
-    where they are; no other process, no variable and no network.
+    """The file access and resource limits of a process.
+
+    The process can read the system, Python, its packages and bsjax. It has access to the given folders at their own
+    paths. It sees no other process, no other environment variable and no network.
 
     Attributes:
-        readable: folders and files that it cannot change.
-        writable: folders that it can. A home of its own, which goes with the process, is added.
-        variables: of the environment, beside those that every process gets.
-        limits: what it may take.
-        contained: False of what an operator trusts: it runs as any process does, with the same variables and limits.
+        readable: folders and files that it can read.
+        writable: folders that it can also write. A temporary home is added, which is removed with the process.
+        variables: environment variables in addition to those that every contained process gets.
+        limits: resource limits.
+        contained: False for trusted code, which runs as an ordinary process with the same variables and limits.
 
     Example:
         >>> with Sandbox().start(["/bin/sh", "-c", "ls /proc | grep -c '^[0-9]'"]) as process:  # doctest: +SKIP
@@ -57,19 +59,20 @@ class Sandbox:
     contained: bool = True
 
     def start(self, command: Sequence[str], folder: Path | None = None) -> Contained:
-        """Run a command; to be called from a thread that lives as long as the process.
+        """Start a command. The calling thread must live as long as the process.
 
         Args:
             command: the program and its arguments.
-            folder: where it runs; in its home if not given.
+            folder: the working folder; by default its home.
 
         Raises:
-            RuntimeError: it is to be contained, and there is neither bubblewrap nor what ``$BSJAX_CONTAINER`` names.
+            RuntimeError: the sandbox is contained, and neither bubblewrap nor the program of ``$BSJAX_CONTAINER`` is
+                installed.
         """
         return Contained(self, command, folder)
 
     def arguments(self, home: Path, folder: Path) -> list[str]:
-        """Those of bubblewrap, before the command."""
+        """The command line of bubblewrap, to be followed by the command."""
         bound: list[str] = []
         for place in _SYSTEM:
             if os.path.islink(place):
@@ -79,7 +82,7 @@ class Sandbox:
         for name in _OF_ETC:
             bound += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
         bound += ["--ro-bind-try", _PROCESSORS, _PROCESSORS, "--proc", "/proc", "--dev", "/dev"]
-        for place in ("/dev/shm", "/tmp"):  # which are in memory
+        for place in ("/dev/shm", "/tmp"):  # file systems in memory
             bound += ["--size", str(_IN_MEMORY), "--tmpfs", place]
         for path in (*python_folders(), *self.readable):
             bound += ["--ro-bind", str(path), str(path)]
@@ -93,7 +96,7 @@ class Sandbox:
     def in_container(
         self, container: Container, command: Sequence[str], variables: Mapping[str, str], home: Path, folder: Path
     ) -> list[str]:
-        """A command that runs another one in a container, where it sees the same."""
+        """Wrap a command so that it runs in a container with the same file access."""
         system = [Path(place) for place in (*_SYSTEM, *(f"/etc/{name}" for name in _OF_ETC)) if os.path.exists(place)]
         readable = [*system, *python_folders(), *self.readable]
         return container.around(
@@ -102,11 +105,11 @@ class Sandbox:
 
 
 class Contained:
-    """A process in a sandbox, from its start until it is over. Use it in a ``with`` block, which ends it.
+    """A running process in a sandbox. Use it in a ``with`` block, which ends it.
 
     Attributes:
-        stdin, stdout: pipes to it.
-        watch: what the watchdog has seen.
+        stdin, stdout: pipes to the process.
+        watch: measurements of the watchdog.
     """
 
     def __init__(self, sandbox: Sandbox, command: Sequence[str], folder: Path | None = None) -> None:
@@ -126,7 +129,7 @@ class Contained:
                 self._container = Container(setting)
                 self._within.callback(self._container.end)
                 whole = sandbox.in_container(self._container, command, variables, home, where)
-                variables = dict(os.environ)  # of the program that asks for the container
+                variables = dict(os.environ)  # for the program that starts the container
             else:
                 whole = self._group.entered([*(sandbox.arguments(home, where) if sandbox.contained else ()), *command])
             self._process = subprocess.Popen(
@@ -159,17 +162,17 @@ class Contained:
         self.end()
 
     def wait(self, seconds: float | None = None) -> int:
-        """Wait until it ends by itself, passes a limit, or so long; gives its exit status."""
+        """Wait until the process ends, exceeds a limit or the time is over, then end it; gives its exit status."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
         self.end()
         return self._process.returncode
 
     def end(self) -> None:
-        """End it and all that it has started, and remove its home."""
+        """Kill the process and its descendants, and remove its home."""
         self._ended_here |= self._process.poll() is None
         self._ran_out |= self._group.ran_out()
-        # A container does not say who has killed its process: it may be its own doing, which then is tried once more.
+        # A container does not report who killed its process. If the process did so itself, it is only tried once more.
         self._ran_out |= self._container is not None and self._process.poll() == _KILLED
         self._kill()
         self._process.wait()
@@ -183,7 +186,7 @@ class Contained:
 
     @property
     def log(self) -> str:
-        """What it has printed, the first half of what may be kept and the last."""
+        """The standard error of the process; if it exceeds the limit, its beginning and its end."""
         kept, half = bytes(self._log), self._most // 2
         if len(kept) > self._most:
             kept = kept[:half] + b"\n[...]\n" + kept[-half:]
@@ -191,7 +194,7 @@ class Contained:
 
     @property
     def reason(self) -> str:
-        """Why it was ended, or how it ended by itself; "" while it runs, or if it ended well."""
+        """Why the process was killed, or how it failed; "" while it runs, or if it succeeded."""
         status = self._process.poll()
         if self.watch.reason or not status:
             return self.watch.reason
@@ -201,11 +204,11 @@ class Contained:
 
     @property
     def passed(self) -> str:
-        """The limit that it has passed: "memory", "time", "processes", "disk"; "" if none."""
+        """The exceeded limit: "memory", "time", "processes", "disk"; "" if none."""
         return "memory" if self.reason == _OUT_OF_MEMORY else self.watch.kind
 
     def _kill(self) -> None:
-        """End the group; what a contained process has started outside of it ends with its namespace."""
+        """Kill the process group; contained processes outside of the group end with their namespace."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         if self._container:
@@ -217,15 +220,15 @@ class Contained:
         with suppress(OSError, ValueError):
             while stream is not None and (part := os.read(stream.fileno(), 1 << 16)):
                 self._log += part
-                if len(self._log) > 4 * self._most:  # the middle goes
+                if len(self._log) > 4 * self._most:  # drop the middle
                     del self._log[half : len(self._log) - half]
 
 
 def bubblewrap() -> str:
-    """The program.
+    """Find the path of bubblewrap.
 
     Raises:
-        RuntimeError: it is not installed.
+        RuntimeError: bubblewrap is not installed.
     """
     found = shutil.which("bwrap")
     if found is None:
@@ -237,7 +240,7 @@ def bubblewrap() -> str:
 
 
 def python_folders() -> list[Path]:
-    """What this Python is made of: the interpreter, its packages, and bsjax; nothing that lies within the system."""
+    """List the folders of this Python interpreter, its packages and bsjax, except those in system folders."""
     package = Path(bsjax.__file__).parent
     asked = [Path(sys.base_prefix), Path(sys.prefix), package]
     asked += [Path(path) for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
@@ -249,7 +252,7 @@ def python_folders() -> list[Path]:
 
 
 def _variables(home: Path) -> dict[str, str]:
-    """All that a process gets; none of this one's, save some that change numbers."""
+    """The environment of every contained process: fixed variables, and few of this process that affect numbers."""
     own = str(home)
     fixed = {"HOME": own, "USER": "model", "LOGNAME": "model", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
     fixed |= {"TMPDIR": own, "BSJAX_HOME": f"{own}/.bsjax", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}

@@ -1,4 +1,4 @@
-"""The self-test: what containment holds on this machine, found out by trying."""
+"""Self-test of containment on this machine."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _LIMITED = {
 
 
 class Tried(NamedTuple):
-    """One thing that containment must hold.
+    """The result of one test of containment.
 
     Attributes:
-        name: short.
-        asks: what must hold.
-        problem: what was found instead; "" if it holds.
+        name: short name of the test.
+        asks: the requirement.
+        problem: how it is violated; "" if it holds.
     """
 
     name: str
@@ -56,10 +56,10 @@ class Tried(NamedTuple):
 
 
 def self_test(python: str = sys.executable) -> Iterator[Tried]:
-    """Try what must hold, one after the other; the first is whether anything can be contained at all.
+    """Test the requirements of containment one by one. The first is that a process can be contained at all.
 
     Args:
-        python: the interpreter that tries.
+        python: the interpreter that runs in the sandbox.
 
     Example:
         >>> all(not tried.problem for tried in self_test())  # doctest: +SKIP
@@ -84,7 +84,7 @@ def self_test(python: str = sys.executable) -> Iterator[Tried]:
 
 @cache
 def is_contained() -> bool:
-    """Whether the first part holds here: a process can be contained, and reaches nothing."""
+    """Whether processes can be contained on this machine and cannot break out; limits are not tested."""
     tried = self_test()
     return all(not next(tried).problem for _ in range(1 + len(_TRIED)))
 

@@ -1,1 +1,1 @@
-"""The two sides of a submission: the model's, which runs it, and the trusted one, which asks; and what goes between."""
+"""The two sides of a submission, and their messages: the model's side runs its code, the trusted side scores it."""

@@ -1,6 +1,6 @@
-"""A pair of a model and a benchmark that are both contained: ``python -m bsjax.submission.sides.contained_pair``.
+"""Scoring of a contained model on a contained benchmark: ``python -m bsjax.submission.sides.contained_pair``.
 
-The job comes as JSON through the standard input; the score, or the error, goes to the standard output.
+The job is read as JSON from the standard input. The score or the error is written to the standard output.
 """
 
 import json
@@ -11,7 +11,7 @@ from bsjax.submission.sides.model_side import pipes
 
 
 def main() -> None:
-    """Score the job."""
+    """Score the pair and write the answer."""
     questions, answers = pipes()
     answers.write(as_json(answered(json.load(questions))))
     answers.flush()

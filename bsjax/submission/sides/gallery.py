@@ -1,7 +1,7 @@
-"""The gallery: files of stimuli as the model's side sees them, which say nothing beyond their pixels.
+"""The gallery: anonymised stimulus files for the model's side, which reveal nothing but their pixels.
 
-A file is named by a digest of its content, has no metadata and no date. Each content is there once, and sets of stimuli
-are shown in the order of these names, so that neither names nor order tell what a stimulus is.
+Each file is named by a digest of its content and has no metadata and no date. Duplicates are stored once, and stimulus
+sets are presented in the order of these names, so neither names nor order reveal the identity of a stimulus.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from bsjax.core.files import write_atomically
 from bsjax.data.files.media_types import media_type
 
 _DIGITS = 24
-# What Pillow writes as PNG as it is; other images are shown in the colours that bsjax reads them in.
+# Modes that Pillow writes to PNG unchanged; other images are converted to RGB, as bsjax reads them.
 _AS_THEY_ARE = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
 
 
 class Shown(NamedTuple):
-    """A set of stimuli in the gallery.
+    """A stimulus set in the gallery.
 
     Attributes:
-        names: of the distinct files, in their order.
-        rows: for each stimulus the number of its file among them.
+        names: sorted names of the distinct files.
+        rows: index of each stimulus into ``names``, shape (n_stimuli,).
     """
 
     names: list[str]
@@ -38,10 +38,10 @@ class Shown(NamedTuple):
 
 
 class Gallery:
-    """A folder of stimuli without names.
+    """A folder of anonymised stimulus files.
 
     Args:
-        folder: where the files lie; it must be seen by the model's side.
+        folder: the folder, which must be readable by the model's side.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -49,17 +49,18 @@ class Gallery:
         self._names: dict[Path, str] = {}
 
     def show(self, paths: Sequence[Path]) -> Shown:
-        """Put files into the gallery.
+        """Add files to the gallery.
 
         Raises:
-            FileNotFoundError, ValueError: a file is not there, or cannot be read as what its name says.
+            FileNotFoundError: a file does not exist.
+            ValueError: a file is not a readable image.
         """
         names = [self._name(path) for path in paths]
         distinct, rows = np.unique(np.array(names, dtype=str), return_inverse=True)
         return Shown(distinct.tolist(), rows.reshape(-1))
 
     def path(self, name: str) -> Path:
-        """Where a file of the gallery lies."""
+        """The path of a file in the gallery."""
         return self.folder / name
 
     def _name(self, path: Path) -> str:
@@ -73,7 +74,7 @@ class Gallery:
 
 
 def _plain(path: Path) -> tuple[bytes, str]:
-    """The content of a file without what is not to be seen, and its ending: images as PNG, others as they are."""
+    """The content and suffix of a file: images as PNG without metadata, other files unchanged."""
     if not path.exists():
         raise FileNotFoundError(f"no file of a stimulus at {path}")
     with open(path, "rb") as file:

@@ -1,7 +1,7 @@
-"""The model's side of a submission: builds what was handed in, shows it stimuli, and says what it answers.
+"""The model's side of a submission, which builds the submitted model, shows it stimuli and sends its answers.
 
-It runs contained, as ``python -m bsjax.submission.sides.model_side``; questions come through its standard input, and
-answers go to its standard output. Whatever the submission prints goes to its log.
+It runs contained, as ``python -m bsjax.submission.sides.model_side``. It reads questions from the standard input and
+writes answers to the standard output. Everything that the submission prints goes to the log.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST = 1 << 30
 
 
 def main() -> None:
-    """Answer questions until there are no more."""
+    """Answer questions until the input ends."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     questions, answers = pipes()
     side = ModelSide()
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """The pipes, by numbers that no print() knows; what is printed goes to the log."""
+    """Move the pipes to other file descriptors, and redirect everything that is printed to the log."""
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -55,14 +55,14 @@ def pipes() -> tuple[IO[bytes], IO[bytes]]:
 
 
 class ModelSide:
-    """What was handed in, once it is built."""
+    """The submitted model and the answers to questions about it."""
 
     def __init__(self) -> None:
         self._model: Any = None
         self._real_ids = False
 
     def answer(self, asked: Message) -> Message:
-        """What a question is answered by; the error, where there is one."""
+        """Answer a question; an error of the model becomes an answer of kind "error"."""
         known: dict[str, Callable[..., Message]] = {
             "build": self.build,
             "stored": self.stored,
@@ -80,13 +80,13 @@ class ModelSide:
             return Message("error", {"type": type(error).__name__, "text": one_line(error)})
 
     def build(self, plugins: str, model: str) -> Message:
-        """Build the model that a plugin registers, and say what it is."""
+        """Build a model that a plugin registers, and describe it."""
         use_plugins(plugins)
         self._model = model_registry[model]()
         return self._described()
 
     def stored(self, kind: str, path: str, identifier: str, arguments: Mapping[str, Any]) -> Message:
-        """Take activations, or choices, of a file as the model."""
+        """Build a model from a file of activations or choices, and describe it."""
         if kind == "activations":
             self._model = ModelCommitment(identifier, from_stored(path, identifier), **arguments)
         elif path.endswith(".nc"):
@@ -103,43 +103,43 @@ class ModelSide:
         return Message("built", said)
 
     def layers(self) -> Message:
-        """The layers, with the shapes of their outputs, and their times."""
+        """List the layers, with the shapes of their outputs and their time bins."""
         activations = self._model.activations_model
         shapes = {name: list(shape) for name, shape in activations.layers().items()}
-        bins_of = getattr(activations, "time_bins", None)  # of networks over time
+        bins_of = getattr(activations, "time_bins", None)  # only networks over time have them
         times = {} if bins_of is None else {name: [list(each) for each in bins_of(name)] for name in shapes}
         return Message("layers", {"shapes": shapes, "time_bins": times if bins_of is not None else None})
 
     def activations(self, shown: Any, layers: list[str], microsaccades: Any) -> Message:
-        """Activations of layers for stimuli."""
+        """Compute the activations of layers for stimuli."""
         options = {} if microsaccades is None else {"microsaccades": Microsaccades(**microsaccades)}
         return _of_assembly(self._model.activations_model(_stimuli(shown), layers=layers, **options))
 
     def start_task(self, task: str, fitting: Any, settings: Mapping[str, Any]) -> Message:
-        """Start a task; where it is fitted, by stimuli and their labels."""
+        """Start a task, with stimuli and labels for fitting if the task needs them."""
         self._model.start_task(task, _stimuli(fitting) if isinstance(fitting, dict) else fitting, **settings)
         return Message("started")
 
     def start_recording(self, region: str, time_bins: Any) -> Message:
-        """Start a recording."""
+        """Start to record from a region."""
         self._model.start_recording(region, [(start, end) for start, end in time_bins])
         return Message("started")
 
     def look_at(self, shown: Any, number_of_trials: int, require_variance: bool) -> Message:
-        """What the model answers to stimuli."""
+        """Show stimuli to the model and send its answers."""
         varied = {"require_variance": True} if require_variance else {}
         return _of_assembly(self._model.look_at(_stimuli(shown), number_of_trials=number_of_trials, **varied))
 
 
 def _only(tables: Tables) -> Mapping[str, Any]:
-    """The choices of one model."""
+    """The choices of the only model in some tables."""
     if len(tables) > 1:
         raise ValueError(f"expected the choices of one model, got those of {some(sorted(tables))}")
     return next(iter(tables.values()))
 
 
 def _stimuli(shown: Mapping[str, Any]) -> StimulusSet:
-    """A stimulus set of what is shown: ids, their files, and labels where they are to be learnt."""
+    """A stimulus set from ids, files, and labels if they are for fitting."""
     columns = {"stimulus_id": shown["ids"]}
     if shown.get("condition") is not None:
         columns["condition"] = shown["condition"]
@@ -150,7 +150,7 @@ def _stimuli(shown: Mapping[str, Any]) -> StimulusSet:
 
 
 def _of_assembly(assembly: Any) -> Message:
-    """An assembly as names and numbers: dims, values, and each coordinate with its dimension."""
+    """A message with the dimensions, values and coordinates of an assembly."""
     values: dict[str, Any] = {"dims": list(map(str, assembly.dims)), "coords": {}}
     arrays: dict[str, np.ndarray] = {}
     for name, coord in assembly.reset_index([*assembly.indexes]).coords.items():

@@ -1,4 +1,4 @@
-"""Models whose code runs on the model's side: what benchmarks on the trusted side record from and ask."""
+"""Remote models: proxies on the trusted side for models whose code runs on the model's side."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from bsjax.submission.sides.gallery import Gallery
 from bsjax.submission.sides.wire import Message, Refused, receive, send
 
 _MOST_TEXT = 2000
-# How long a process may take to end once it has closed its pipes, in seconds.
+# Seconds that a process may take to end once it has closed its pipes.
 _ENDS = 5.0
 
 
 class ModelSideFailed(RuntimeError):
-    """What was handed in raised an error, answered what cannot be taken, or was ended.
+    """The submission raised an error, gave an invalid answer, or was killed.
 
     Attributes:
-        passed: the limit that it has passed, "memory" for example; "" if none.
-        peak: the most bytes of memory that it has held.
+        passed: the exceeded limit, e.g. "memory"; "" if none.
+        peak: largest measured memory, in bytes.
     """
 
     passed: str = ""
@@ -47,15 +47,15 @@ class ModelSideFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class HandedIn:
-    """What the model's side builds.
+    """A submitted model, to be built by the model's side.
 
     Attributes:
         question: "build" or "stored".
-        values: what it is told.
-        digest: of all that decides its answers: files, and versions of packages.
-        sandbox: where it runs.
-        python: the interpreter there.
-        most: bytes that an answer may take.
+        values: arguments of the question.
+        digest: digest of everything that determines its answers: files and package versions.
+        sandbox: the sandbox of the model's side.
+        python: the interpreter to run there.
+        most: largest size of the arrays of an answer, in bytes.
     """
 
     question: str
@@ -67,7 +67,7 @@ class HandedIn:
 
 
 class Committed(msgspec.Struct, forbid_unknown_fields=True):
-    """What a commitment of the other side may say of itself: names and numbers, and no path that would be read here."""
+    """The arguments that a remote commitment may send: names and numbers, but no path that would be read here."""
 
     visual_degrees: float
     layers: list[str] | None = None
@@ -76,13 +76,13 @@ class Committed(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ModelSide:
-    """The other side, from its start until it is closed.
+    """A running model's side, as seen from the trusted side. Use it in a ``with`` block, which ends it.
 
     Args:
-        handed_in: what it builds.
+        handed_in: the submitted model.
 
     Raises:
-        ModelSideFailed: it cannot be built.
+        ModelSideFailed: the model cannot be built.
     """
 
     def __init__(self, handed_in: HandedIn) -> None:
@@ -111,47 +111,47 @@ class ModelSide:
         self.close()
 
     def close(self) -> None:
-        """End it."""
+        """End the process and remove its gallery."""
         self._within.close()
 
     @property
     def log(self) -> str:
-        """What it has printed."""
+        """The log of the process."""
         return self._process.log
 
     @property
     def peak(self) -> int:
-        """The most bytes of memory that it has held."""
+        """Largest measured memory, in bytes."""
         return self._process.watch.peak
 
     @property
     def digest(self) -> str:
-        """Of what was handed in."""
+        """Digest of the submitted model."""
         return self._handed_in.digest
 
     def ask(self, message: Message) -> Message:
-        """Ask, and wait for the answer.
+        """Send a question and wait for the answer.
 
         Raises:
-            ModelSideFailed: it raised an error, was ended, or answered what cannot be taken.
+            ModelSideFailed: the submission raised an error, was killed, or gave an invalid answer.
         """
         try:
             send(self._process.stdin, message)
             answer = receive(self._process.stdout, self._handed_in.most)
         except Refused as error:
             raise self.refused(str(error)) from None
-        except (EOFError, OSError, ValueError):  # a pipe that is closed, as its process ends
+        except (EOFError, OSError, ValueError):  # the process has ended and closed the pipe
             self._process.wait(_ENDS)
             raise self._failed(self._process.reason or "it ended before it answered") from None
         if answer.what == "error":
             kind, text = (str(answer.values.get(name, ""))[:_MOST_TEXT] for name in ("type", "text"))
-            # A name of its own could say what it was shown.
+            # The name of a custom error could reveal the stimuli.
             known = kind if hasattr(builtins, kind) else "an error of its own"
             raise self._failed(known if self.hides_errors else f"{kind}: {text}")
         return answer
 
     def refused(self, why: str) -> ModelSideFailed:
-        """End it, as what it answered cannot be taken."""
+        """End the process after an invalid answer; gives the error to raise."""
         self._process.end()
         return self._failed("what it answered is refused" + ("" if self.hides_errors else f": {why}"))
 
@@ -162,18 +162,18 @@ class ModelSide:
         return failed
 
     def model(self) -> Any:
-        """The model, for benchmarks.
+        """Make the model that benchmarks can score.
 
         Raises:
-            ModelSideFailed: what it says of itself makes no model.
+            ModelSideFailed: the description of the model is invalid.
         """
         said, asked = self.built, self._handed_in
         stored = asked.question == "stored"
         expected = asked.values["identifier" if stored else "model"]
-        # By the name that it was handed in under, as any other would be somebody else's row.
+        # A model must keep the identifier that was submitted, else it could overwrite the scores of another.
         if said.get("identifier") != expected:
             raise self.refused(f"it calls itself {str(said.get('identifier'))[:100]!r}, and is {expected!r}")
-        # Code is shown pixels alone: ids and names of stimuli may tell what they are.
+        # Submitted code sees only pixels, since ids and names of stimuli may reveal their content.
         if not stored and not said.get("looks_at_images"):
             raise self.refused(
                 "it takes stored answers by the ids of stimuli: hand these in as a file, with a model.json"
@@ -191,12 +191,12 @@ class ModelSide:
 
 
 class RemoteActivations:
-    """Activations that the model's side makes.
+    """An activations model that runs on the model's side.
 
     Args:
-        side: the other side.
+        side: the model's side.
         identifier: name of the model.
-        looks_at_images: whether it is shown files, and not the ids of stimuli.
+        looks_at_images: whether it gets image files, rather than the ids of stimuli.
     """
 
     def __init__(self, side: ModelSide, identifier: str, looks_at_images: bool = True) -> None:
@@ -210,19 +210,19 @@ class RemoteActivations:
 
     @property
     def digest(self) -> str:
-        """Of what was handed in."""
+        """Digest of the submitted model."""
         return self._side.digest
 
     def recipe_digest(self) -> str:
-        """A digest of all that decides the activations."""
+        """The digest of everything that determines the activations."""
         return self._side.digest
 
     def layers(self) -> dict[str, tuple[int, ...]]:
-        """Names of the layers -> shape of the output for one image."""
+        """Layer -> shape of its output for one image."""
         return {name: tuple(map(int, shape)) for name, shape in self._known()["shapes"].items()}
 
     def time_bins(self, layer: str) -> tuple[tuple[float, float], ...] | None:
-        """(start, end) in ms of the time bins of a layer; None of a model that does not change over time."""
+        """The (start, end) of each time bin of a layer, in ms; None for a static model."""
         times = self._known()["time_bins"]
         return None if times is None else tuple((float(start), float(end)) for start, end in times.get(layer, ()))
 
@@ -234,10 +234,10 @@ class RemoteActivations:
     def __call__(
         self, stimuli: StimulusSet, layers: str | Sequence[str], *, microsaccades: Microsaccades | None = None
     ) -> NeuroidAssembly:
-        """Activations of layers for every row of stimuli, as :class:`~bsjax.activations.ExtractedActivations` gives.
+        """Compute activations for every row of stimuli, like :class:`~bsjax.activations.ExtractedActivations`.
 
         Raises:
-            ModelSideFailed: the other side raised an error, was ended, or answered what cannot be taken.
+            ModelSideFailed: the submission raised an error, was killed, or gave an invalid answer.
         """
         shown, rows = _presented(self._side, stimuli, self.looks_at_images)
         asked = {"shown": shown, "layers": checked_layers(layers)}
@@ -250,13 +250,13 @@ class RemoteActivations:
 
 
 class RemoteModel:
-    """A brain model of its own kind on the model's side; it is asked as benchmarks ask.
+    """A brain model on the model's side that is not a :class:`~bsjax.models.ModelCommitment`.
 
     Args:
-        side: the other side.
-        identifier: its name.
-        visual_degrees: its field of view.
-        looks_at_images: whether it is shown files, and not the ids of stimuli.
+        side: the model's side.
+        identifier: name of the model.
+        visual_degrees: width of its visual field, in degrees.
+        looks_at_images: whether it gets image files, rather than the ids of stimuli.
     """
 
     def __init__(self, side: ModelSide, identifier: str, visual_degrees: float, looks_at_images: bool = True) -> None:
@@ -267,15 +267,15 @@ class RemoteModel:
         self._task = Task.passive
 
     def recipe_digest(self) -> str:
-        """A digest of all that decides what it answers."""
+        """The digest of everything that determines its answers."""
         return self._side.digest
 
     def visual_degrees(self) -> float:
-        """Its field of view."""
+        """Width of its visual field, in degrees."""
         return self._visual_degrees
 
     def start_task(self, task: Task | str, fitting_stimuli: Any = None, **settings: Any) -> None:
-        """Do a task; the stimuli that it is fitted to are shown with their labels."""
+        """Start a task; stimuli for fitting are sent with their labels."""
         fitting = fitting_stimuli
         if isinstance(fitting_stimuli, StimulusSet):
             fitting, rows = _presented(self._side, fitting_stimuli, self.looks_at_images)
@@ -287,21 +287,21 @@ class RemoteModel:
         self._side.ask(Message("start_task", {"task": self._task.value, "fitting": fitting, "settings": settings}))
 
     def start_recording(self, recording_target: Any, time_bins: Sequence[tuple[float, float]]) -> None:
-        """Record from a region."""
+        """Start to record from a region in time bins (start, end) in ms."""
         bins = [[float(start), float(end)] for start, end in time_bins]
         self._task = Task.passive
         self._side.ask(Message("start_recording", {"region": region_name(recording_target), "time_bins": bins}))
 
     def look_at(self, stimuli: Any, number_of_trials: int = 1, require_variance: bool = False) -> Any:
-        """What it answers, a row for each stimulus and trial; of triplets, one for each.
+        """Get its answers: one row per stimulus and trial, or one row per triplet.
 
         Raises:
-            ModelSideFailed: the other side raised an error, was ended, or answered what cannot be taken.
+            ModelSideFailed: the submission raised an error, was killed, or gave an invalid answer.
         """
         stimuli = as_stimulus_set(stimuli)
         shown, rows = _presented(self._side, stimuli, self.looks_at_images)
         names, triplets = shown["ids"], self._task is Task.odd_one_out
-        if triplets:  # whose rows belong together
+        if triplets:  # their rows must stay together
             shown = _in_rows(shown, rows)
         asked = {"shown": shown, "number_of_trials": number_of_trials, "require_variance": require_variance}
         answer = self._side.ask(Message("look_at", asked))
@@ -316,13 +316,13 @@ class RemoteModel:
 
 
 def _presented(side: ModelSide, stimuli: StimulusSet, as_images: bool) -> tuple[dict[str, Any], np.ndarray]:
-    """What the other side is told of stimuli, each content once, and the row of each stimulus in it."""
+    """The description of stimuli for the model's side, without duplicates, and the row of each stimulus in it."""
     ids = stimuli["stimulus_id"].tolist()
-    if not as_images:  # stored answers, to stimuli that are public
+    if not as_images:  # stored answers, which exist only for public stimuli
         if side.hides_errors:
             raise side.refused("stored answers are to public stimuli, and these are private")
         told = {"ids": ids, "files": [], "identifier": stimuli.identifier}
-        if "condition" in stimuli:  # by which one image has several choices
+        if "condition" in stimuli:  # an image may have several choices, one per condition
             told["condition"] = [str(each) for each in stimuli["condition"]]
         return told, np.arange(len(ids))
     names, rows = side.gallery.show([Path(stimuli.get_stimulus(each)) for each in ids])
@@ -330,12 +330,12 @@ def _presented(side: ModelSide, stimuli: StimulusSet, as_images: bool) -> tuple[
 
 
 def _in_rows(shown: dict[str, Any], rows: np.ndarray) -> dict[str, Any]:
-    """What is shown, once for each row."""
+    """The description with one entry per row, duplicates included."""
     return shown | {name: [shown[name][row] for row in rows] for name in ("ids", "files") if shown[name]}
 
 
 class _Answer:
-    """An assembly that the other side has sent, checked: dimensions, sizes, numbers that are numbers."""
+    """An assembly from the model's side, with checked dimensions, sizes and finite values."""
 
     def __init__(
         self, side: ModelSide, answer: Message, dims: tuple[str, ...], n_rows: int, *, trials: bool = False
@@ -352,7 +352,7 @@ class _Answer:
         values = self._parts.pop("values")
         if sorted(given) != sorted(self.dims):
             raise side.refused(f"dimensions {some(given)}, where {some(self.dims)} were expected")
-        if values.dtype.kind == "U":  # as it was sent, in a row
+        if values.dtype.kind == "U":  # text is sent flat
             values = values.reshape(n_rows, -1) if n_rows and values.size % n_rows == 0 else values.reshape(-1, 1)
         if values.ndim != len(given):
             raise side.refused(f"values of shape {values.shape}, with dimensions {some(given)}")
@@ -371,7 +371,7 @@ class _Answer:
                 raise side.refused(f"coordinate {name[:100]!r} of shape {array.shape} on {dim[:100]!r}")
 
     def assembly(self, kind: Any, stimuli: StimulusSet, positions: np.ndarray, trials: int) -> Any:
-        """With the columns of the stimuli in the place of what the other side knows of them."""
+        """The assembly with the columns of the stimuli as coordinates."""
         columns = {str(name): np.repeat(np.asarray(stimuli[name]), trials) for name in stimuli.columns}
         taken = sorted(name for name, (dim, _) in self.coords.items() if dim != "presentation" and name in columns)
         if taken:
@@ -386,7 +386,7 @@ class _Answer:
         return kind(values, coords=coords, dims=self.dims, attrs=attrs)
 
     def odd_ones(self, real: Mapping[str, Any], ids: np.ndarray) -> BehavioralAssembly:
-        """Of triplets, with the ids of the stimuli."""
+        """The choices of odd-one-out triplets, with the ids of the stimuli."""
         strange = sorted({str(each) for each in self.values.ravel()} - {*real})
         if strange:
             raise self._side.refused(f"choices that were not shown: {some(strange)}")
@@ -400,5 +400,5 @@ def _is_range(positions: np.ndarray, length: int) -> bool:
 
 
 def digest_of(*parts: str) -> str:
-    """One digest of several."""
+    """Combine several strings into one digest."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

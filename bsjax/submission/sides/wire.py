@@ -1,7 +1,7 @@
-"""Messages between the trusted side and the model's side: names, plain values and arrays, which cannot carry code.
+"""Messages between the trusted side and the model's side: names, plain values and arrays, which cannot contain code.
 
-A message is the length of its header, the header as JSON, and the bytes of its arrays one after the other. What comes
-is bounded before it is read: the header by its length, the arrays by what their shapes and types take.
+A message consists of the length of its header, the header as JSON, and the bytes of its arrays. Sizes are checked
+before anything is read: that of the header by its length, those of the arrays by their shapes and dtypes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import IO, Any
 import msgspec
 import numpy as np
 
-# Numbers alone: no objects, no text (which goes as lists of the header), no times.
+# Only numbers: no objects, no times, and no text, which is sent as lists in the header.
 _TYPES = frozenset(np.dtype(name).str for name in "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8".split())
 _MOST_HEADER = 64 << 20
 _MOST_ARRAYS, _MOST_AXES = 64, 8
@@ -23,17 +23,17 @@ _LENGTH = struct.Struct("<Q")
 
 
 class Refused(ValueError):
-    """What came from the other side is not what was asked for."""
+    """A message from the other side is invalid."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """What is said.
+    """A message.
 
     Attributes:
-        what: its kind.
-        values: plain values by name.
-        arrays: numbers by name.
+        what: kind of message.
+        values: name -> plain value.
+        arrays: name -> array of numbers.
     """
 
     what: str
@@ -57,8 +57,8 @@ def send(stream: IO[bytes], message: Message) -> None:
     """Write a message.
 
     Raises:
-        TypeError: an array holds no numbers, or a value is not plain.
-        OSError: nobody reads.
+        TypeError: an array does not contain numbers, or a value is not plain.
+        OSError: the reader has closed the stream.
     """
     arrays = {name: np.ascontiguousarray(array) for name, array in message.arrays.items()}
     for name, array in arrays.items():
@@ -77,12 +77,12 @@ def receive(stream: IO[bytes], most: int) -> Message:
     """Read a message.
 
     Args:
-        stream: where it comes from.
-        most: bytes that its arrays may take together.
+        stream: the stream to read from.
+        most: largest total size of its arrays, in bytes.
 
     Raises:
-        EOFError: it ends before it is whole.
-        Refused: it is no message, or a larger one than is expected.
+        EOFError: the stream ends within the message.
+        Refused: the message is invalid or too large.
 
     Example:
         >>> import io
