@@ -55,7 +55,7 @@ _HELP = """Score models against brains and behaviour.
 \b
   bsjax score -m gabor-v1 -b Simulated.V1-ridge          a model on a benchmark
   bsjax score -m torchvision:resnet50@layer4 -b '*IT*'   a layer of a network
-  bsjax list benchmarks '*V4*'                           what there is, by a pattern
+  bsjax list benchmarks '*V4*'                           benchmarks that match a pattern
 """
 
 
