@@ -17,7 +17,7 @@ from bsjax.engine.transfers import to_host
 
 _SHARE = 4  # features are not all that is in memory
 _UNKNOWN = 1 << 30  # if the free memory is unknown
-_ALWAYS = 64 << 20  # compiling a program takes more
+_ALWAYS = 64 << 20  # never refused; compiling a program takes more
 _LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 

@@ -26,7 +26,7 @@ class Agreement(NamedTuple):
         observed_consistency: share of the common trials on which both are right or both are wrong.
         error_consistency: Cohen's kappa, the observed consistency beyond that of independent observers of the same
             accuracies; also NaN where independent observers would agree on every trial.
-        accuracy_distance: how near the accuracy of the source is to that of the target.
+        accuracy_distance: similarity of the accuracy of the source to that of the target.
         squared_difference: squared difference of the two accuracies.
     """
 
@@ -147,7 +147,7 @@ def accuracy_distance(
     target_present: Bool[Array, "*batch t n"],
     weights: Float[Array, "*batch n"] | None = None,
 ) -> Float[Array, "*batch s t"]:
-    r"""How near the accuracy ``p`` of a source is to the accuracy ``q`` of a target, for every pair.
+    r"""Similarity of the accuracy ``p`` of a source to the accuracy ``q`` of a target, for every pair.
 
     .. math:: 1 - \frac{|p - q|}{\max(q, 1 - q)}
 

@@ -1,9 +1,9 @@
 r"""Multinomial logistic regression on standardised features, solved along their principal axes.
 
 The penalty on the weights is invariant to rotations of the features, and the optimal weights lie in the span of the
-training stimuli. The fit therefore runs along the principal axes of the standardised features, at most as many as there
-are stimuli. Each axis is scaled by the curvature of the objective, so a few dozen steps suffice for any number of
-features.
+training stimuli. The fit therefore runs along the principal axes of the standardised features, whose number is at most
+that of the stimuli. Each axis is scaled by the curvature of the objective, so a few dozen steps suffice for any number
+of features.
 """
 
 from typing import Any

@@ -52,7 +52,7 @@ def decoded_d_primes(
 def crossing_times(
     values: Float[Array, "bins n"], thresholds: Float[Array, " n"], times: Float[Array, " bins"]
 ) -> Float[Array, " n"]:
-    """When each image's value first reaches its threshold, by linear interpolation.
+    """Time at which the value of each image first reaches its threshold, by linear interpolation.
 
     The line goes through the first time bin at or above the threshold and the highest earlier bin below it (the first
     one if several are equal). Without an earlier bin below the threshold, the result is the time of that first bin.

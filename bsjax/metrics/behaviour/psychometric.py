@@ -70,7 +70,7 @@ def inverse_psychometric_cum_gauss(
     lambda_: Float[Array, "*shape"],
     gamma: float = CHANCE,
 ) -> Float[Array, "*shape"]:
-    """Where ``psychometric_cum_gauss`` reaches ``y``; NaN where it never does.
+    """Level at which ``psychometric_cum_gauss`` reaches ``y``; NaN where it never does.
 
     Example:
         >>> import jax.numpy as jnp

@@ -88,7 +88,7 @@ class SoftmaxDecoder:
 
 
 def initial_weights(key: Key[Array, ""], features: int, classes: int) -> Float[Array, "features classes"]:
-    """Random float32 weights with unit fan-in variance, from a normal distribution truncated at two deviations."""
+    """Random float32 weights of unit fan-in variance, from a normal distribution cut at two standard deviations."""
     draw = jax.nn.initializers.variance_scaling(1.0, "fan_in", "truncated_normal")
     return draw(key, (features, classes), jnp.float32)
 

@@ -47,7 +47,7 @@ def spearman_brown_bias(
         factor: as for ``spearman_brown``.
 
     Returns:
-        The shape of ``r``; NaN where ``spearman_brown`` is, and for fewer than two stimuli.
+        The shape of ``r``; NaN where ``spearman_brown`` is NaN, and for fewer than two stimuli.
 
     Source: Hotelling 1953 on the moments of a correlation; the delta method.
 

@@ -83,7 +83,7 @@ def rdms_between_subjects(
         itself: value on the diagonal.
 
     Returns:
-        ``(subjects, subjects)``, NaN where ``compare_rdm_vectors`` is.
+        ``(subjects, subjects)``, NaN where ``compare_rdm_vectors`` is NaN.
 
     Source: Nili et al. 2014.
 
@@ -121,7 +121,7 @@ def cka_between_subjects(
         itself: value on the diagonal of pairs.
 
     Returns:
-        ``(subjects, subjects)`` or ``(subjects,)``; NaN where ``cka`` is.
+        ``(subjects, subjects)`` or ``(subjects,)``; NaN where ``cka`` is NaN.
 
     Source: Kornblith et al. 2019; Song et al. 2012.
 

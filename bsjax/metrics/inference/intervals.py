@@ -87,7 +87,7 @@ def studentised_interval(
 
     Args:
         value, error: the statistic and its standard error.
-        draws, errors: the same in each draw; draws without a positive standard error are ignored.
+        draws, errors: both in each draw; draws without a positive standard error are ignored.
         level: confidence level.
 
     Returns:

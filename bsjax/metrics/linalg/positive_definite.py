@@ -13,7 +13,7 @@ from bsjax.metrics.numerics import inverse_root
 
 @jax.custom_jvp
 def cholesky_if_well_posed(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d d"], Bool[Array, ""]]:
-    """Lower Cholesky factor and True, or the identity and False where the matrix is not safely positive definite.
+    """Lower Cholesky factor and True; the identity and False if the matrix is not numerically positive definite.
 
     The matrix counts as numerically rank-deficient if a pivot is NaN, or so small relative to the largest pivot that
     rounding errors would affect the solution. The identity replaces a failed factor so that branches that are computed

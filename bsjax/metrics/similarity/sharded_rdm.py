@@ -50,7 +50,7 @@ def _pairs_that_count(where: Bool[Array, " n"], shares: int) -> Bool[Array, "sha
         both = of_shares[:, :, None] & jnp.roll(of_shares, -step, axis=0)[:, None, :]
         if step == 0:
             return both & (row < column)[None]
-        if 2 * step == shares:  # two shares meet twice
+        if 2 * step == shares:  # two shares meet twice: each takes half of the pairs
             return both & jnp.where(first, (row <= column)[None], (row < column)[None])
         return both
 
