@@ -52,8 +52,8 @@ def cross_validate_and_report(
 ) -> tuple[Float[Array, "folds q"], Report]:
     """``cross_validate``, with a report.
 
-    The report has the parameters that the mapping's traits name as ``reported``, for each fold. Where the mapping
-    computes a Gram matrix of the features, it also has their effective dimensionality.
+    The report has the parameters that the mapping's traits name as ``reported``, for each fold. If the mapping prepares
+    a Gram matrix, the report also has the effective dimensionality of the features.
     """
     predicted, report = predictions(x, y, folds, mapping)
     test, mask = _tested(folds)
