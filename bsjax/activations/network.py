@@ -8,7 +8,12 @@ Batch = Any
 
 
 class Network(Protocol):
-    """One framework's way to run a batch."""
+    """One framework's way to run a batch.
+
+    Example:
+        >>> sorted(name for name in vars(Network) if not name.startswith("_"))  # what a new one defines
+        ['digest', 'look_again', 'on_device', 'run', 'shapes']
+    """
 
     channels_last: bool
     """Whether the last axis of an image-like output is the channel, as in JAX; in torch it is the first."""

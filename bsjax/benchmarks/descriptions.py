@@ -42,6 +42,11 @@ class Paradigm(NamedTuple):
         recorded: what is asked of it: a region and time bins, or a task.
         compared: what its answers are compared with, and how.
         normalised: what the ceiling is, and how the score is put on its scale.
+
+    Example:
+        >>> paradigm = Paradigm("480 images of 8 degrees", "V1", "96 neuroids by ridge", "by internal consistency")
+        >>> paradigm.recorded
+        'V1'
     """
 
     shown: str

@@ -16,7 +16,12 @@ Item = TypeVar("Item")
 
 
 class Watcher:
-    """What is told of a run; this one says nothing."""
+    """What is told of a run; this one says nothing.
+
+    Example:
+        >>> Watcher().begun is not None
+        True
+    """
 
     def step(self, what: str, done: int, total: int) -> None:
         """So many steps of something that takes its time are done, such as draws of a metric that is called again."""

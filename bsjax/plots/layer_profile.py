@@ -41,6 +41,13 @@ def plot_layer_choice(
     Raises:
         ImportError: matplotlib is not installed; the message has the command.
         ValueError: another format, or not as many axes as regions.
+
+    Example:
+        >>> import bsjax
+        >>> gabors = bsjax.load_model("gabor-v1")
+        >>> choice = bsjax.choose_layers(gabors, benchmarks={"V1": "Simulated.V1-cka"}, nested=False, n_bootstrap=0)
+        >>> len(plot_layer_choice(choice))
+        1
     """
     return plot_layer_profile(
         choice.profile,

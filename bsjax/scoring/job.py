@@ -117,6 +117,10 @@ class Outcome:
         seconds: wall time, loading and compilation included.
         state: "scored", "found" (the store had it already) or "failed".
         key: of the score or the failure in the store; None where nothing is kept.
+
+    Example:
+        >>> Outcome("pixels", "Doe2026.V4-pls", error=ValueError("no data"), state="failed").error_line
+        'no data'
     """
 
     model: str

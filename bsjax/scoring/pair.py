@@ -68,7 +68,7 @@ def score(
             or a :class:`bsjax.Resampling`.
         null: compute the score as well after so many permutations of the stimuli, for what it is by chance: a number,
             or a :class:`bsjax.Permutations`. ``score.provenance`` then has the ``p_value``, the threshold ``tau``, and
-            the ``calibrated`` similarity, see :func:`bsjax.inference.calibrated`.
+            the ``calibrated`` similarity, see :func:`bsjax.inference.calibration.calibrated`.
         baselines: score models beside it that nobody takes for a brain, on the same benchmark: True for pixels,
             low-level statistics of the images, Gabor filters, a random network and the order of the stimuli; or
             identifiers. Their scores are in ``score.provenance["baselines"]``, and one that is as good as the model is

@@ -46,6 +46,14 @@ class Cell:
         memory: bytes that a process will hold at most, likewise.
         ahead: layers, or regions whose layers, other cells record of the same network for the same stimuli.
         ended: the process that was at it when it ended without a word; "" if none was.
+
+    Example:
+        >>> import tempfile
+        >>> import bsjax
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [cell] = bsjax.plan("pixels", "Simulated.V1-cka", store=f"{folder}/results.db").cells
+        >>> cell.job.benchmark, cell.state
+        ('Simulated.V1-cka', 'compute')
     """
 
     job: Job
@@ -71,6 +79,14 @@ class Plan(Sequence[Cell]):
 
     Attributes:
         cells: in the order in which they are run.
+
+    Example:
+        >>> import tempfile
+        >>> import bsjax
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     planned = bsjax.plan(["pixels", "gabor-v1"], "Simulated.V1-cka", store=f"{folder}/results.db")
+        >>> len(planned.cells)
+        2
     """
 
     cells: tuple[Cell, ...]

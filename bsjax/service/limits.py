@@ -20,6 +20,10 @@ class Limits:
         pause: seconds that may pass without a byte of it.
         uploads: of an account in an hour; an account's ``limits`` may say other ``"uploads"``.
         wrong_tokens: of an address in ten minutes, after which none of its tokens is looked at.
+
+    Example:
+        >>> Limits(uploads=10).uploads, Limits().n_bytes == 2**30
+        (10, True)
     """
 
     n_bytes: int = 1 << 30

@@ -40,7 +40,7 @@ def load_stimulus_set_from_s3(
         zip_sha1: digest of the archive of stimuli.
         csv_version_id: version of the table; "null" is one, see ``RemoteFile``.
         zip_version_id: version of the archive.
-        filename_prefix: what the names in the store begin with, if not "stimulus_".
+        filename_prefix: what the names in the store begin with, if not ``"stimulus_"``.
         csv_sha256: another digest of the table, for data that has one.
         zip_sha256: another digest of the archive.
         exact: as for ``read_stimulus_set``.

@@ -75,8 +75,8 @@ class ModelFeaturesAssembly(NeuroidAssembly):
 class SpikeTimesAssembly(NeuronRecordingAssembly):
     """Times of spikes, one row a spike on the dimension event, with the ``neuroid_id`` of each.
 
-    Further arrays that belong to a recording, such as the times at which stimuli were shown, are ``MetadataAssembly``s
-    among its attributes; a file holds each in a group of its own.
+    Further arrays that belong to a recording, such as the times at which stimuli were shown, are of
+    ``MetadataAssembly`` among its attributes; a file holds each in a group of its own.
 
     Example:
         >>> spikes = SpikeTimesAssembly([67.78, 67.79], dims=["event"], coords={

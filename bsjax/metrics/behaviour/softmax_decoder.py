@@ -40,6 +40,10 @@ class SoftmaxDecoder:
         epochs: how many times the training stimuli are gone through.
         batch_size: stimuli in a step.
         tolerance: stop after an epoch whose last batch has a smaller cross-entropy.
+
+    Example:
+        >>> SoftmaxDecoder(epochs=10).epochs
+        10
     """
 
     weight_decay: float | Float[Array, ""] = 0.463

@@ -57,6 +57,11 @@ class Mapping(ABC):
     new stimuli into the coordinates that ``prepare`` chose (features, or similarities to the stimuli where those are
     fewer), and ``prepared.embedding`` holds those of the stimuli it was given, so that a cross-validation embeds
     nothing twice. These four are what a mapping must define; all else has an answer that holds for any.
+
+    Example:
+        >>> from bsjax.metrics import PLS, Ridge
+        >>> isinstance(Ridge(1.0), Mapping), isinstance(PLS(5), Mapping)
+        (True, True)
     """
 
     @abstractmethod

@@ -77,6 +77,14 @@ class DrawnFolds(NamedTuple):
         fitted: whether a fold has two different stimuli to train on, and three to be tested on if it is tested at
             all. One that has not is fitted to all that are drawn; a draw that has no other fold is one of all stimuli.
             So what is computed there, and not used, has finite derivatives.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import bootstrap_counts, drawn_folds, make_folds
+        >>> splits = [(np.arange(4, 12), np.arange(4)), (np.arange(8), np.arange(8, 12))]
+        >>> drawn = drawn_folds(bootstrap_counts(12, 5, seed=0), make_folds(12, splits))
+        >>> type(drawn).__name__, drawn.fitted.shape
+        ('DrawnFolds', (5, 2))
     """
 
     copies: Places
@@ -206,6 +214,18 @@ def train_test_bootstraps(
     Returns:
         Pearson r ``(draws, targets)``. NaN where ``train_test`` is, and for draws of fewer than two different training
         stimuli, or three test stimuli.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import Ridge, bootstrap_counts
+        >>> from bsjax.metrics.regression.folds import no_folds
+        >>> rng = np.random.default_rng(0)
+        >>> x = jnp.asarray(rng.normal(size=(60, 5)))
+        >>> y = x @ jnp.asarray(rng.normal(size=(5, 2)))
+        >>> draws = drawn_folds(bootstrap_counts(40, 3, seed=0), no_folds())
+        >>> test = jnp.asarray(bootstrap_counts(20, 3, seed=1))
+        >>> train_test_bootstraps(x[:40], x[40:], y[:40], y[40:], draws, test, mapping=Ridge(0.01)).shape
+        (3, 2)
     """
     told = determined(x_train, y_train, x_test)
     both = in_few_columns(jnp.concatenate([x_train, x_test]), mapping)

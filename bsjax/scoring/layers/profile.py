@@ -43,6 +43,13 @@ class RegionChoice:
         nested_layers: the layer that each fold chose for it.
         by_chance: the best layer beside the best of all layers after each permutation of the stimuli; None if it was
             not asked for.
+
+    Example:
+        >>> import bsjax
+        >>> gabors = bsjax.load_model("gabor-v1")
+        >>> choice = bsjax.choose_layers(gabors, benchmarks={"V1": "Simulated.V1-cka"}, nested=False, n_bootstrap=0)
+        >>> choice.regions["V1"].layer, choice.regions["V1"].runner_up
+        ('complex', 'simple')
     """
 
     region: str
@@ -75,6 +82,13 @@ class LayerChoice:
         model: the model that was scored, as given or, for an activations model, without any region.
         layers: the candidates, in the order of the model's computation.
         regions: region -> its choice.
+
+    Example:
+        >>> import bsjax
+        >>> gabors = bsjax.load_model("gabor-v1")
+        >>> choice = bsjax.choose_layers(gabors, benchmarks={"V1": "Simulated.V1-cka"}, nested=False, n_bootstrap=0)
+        >>> choice.layers, choice.region_layer_map
+        (['simple', 'complex'], {'V1': 'complex'})
     """
 
     model: ModelCommitment

@@ -30,7 +30,21 @@ class _Heard:
 
 
 def record_plugins(folder: str | Path, model: str) -> Iterator[tuple[Path, float]]:
-    """The same for every benchmark of the plugins in a folder, beside each; see :func:`record_features`."""
+    """Score a model on every benchmark of the plugins in a folder, and write what it answers beside each.
+
+    Args:
+        folder: a plugin, or a folder of plugins.
+        model: identifier of the model.
+
+    Returns:
+        The file that was written, and the score, for each benchmark.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     list(record_plugins(folder, "pixels"))  # there is no benchmark in it
+        []
+    """
     use_plugins(folder)
     for plugin in plugins_under(Path(folder)):
         for benchmark in registered(plugin, "benchmark_registry"):
