@@ -49,6 +49,13 @@ class ExtractedActivations:
 
     Raises:
         ValueError: ``identifier`` is empty, or an option is unknown or out of range.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from bsjax.adapters import from_jax, unit_preprocessing
+        >>> model = from_jax(lambda images: images.mean((1, 2)), "colour", preprocess=unit_preprocessing(8), cache=None)
+        >>> type(model).__name__, model.layers()
+        ('ExtractedActivations', {'output': (3,)})
     """
 
     def __init__(

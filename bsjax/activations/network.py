@@ -8,7 +8,12 @@ Batch = Any
 
 
 class Network(Protocol):
-    """A network of one framework, which can run a batch."""
+    """A network of one framework, which can run a batch.
+
+    Example:
+        >>> sorted(name for name in vars(Network) if not name.startswith("_"))  # what a new one defines
+        ['digest', 'look_again', 'on_device', 'run', 'shapes']
+    """
 
     channels_last: bool
     """Whether image-like outputs have the channel on the last axis, as in JAX; in torch it is the first."""

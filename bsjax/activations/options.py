@@ -15,7 +15,14 @@ Cache = ActivationCache | Literal["default"] | None
 
 
 class ExtractionOptions(TypedDict, total=False):
-    """Keyword arguments that every adapter passes on to :class:`~bsjax.activations.ExtractedActivations`."""
+    """Keyword arguments that every adapter passes on to :class:`~bsjax.activations.ExtractedActivations`.
+
+    Example:
+        >>> from bsjax.adapters import from_jax
+        >>> options: ExtractionOptions = {"batch_size": 32, "memory": "2GB", "cache": None}
+        >>> from_jax(lambda images: images.mean((1, 2)), "colour", **options).identifier
+        'colour'
+    """
 
     batch_size: int
     cache: Cache

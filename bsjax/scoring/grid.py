@@ -37,6 +37,14 @@ class Grid:
         run: name of the run in the store; None if nothing had to be computed.
         done: outcomes of the cells that were run, in the order in which they finished.
         interrupted: whether the run was stopped before all cells were run.
+
+    Example:
+        >>> import tempfile
+        >>> import bsjax
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     grid = bsjax.score_grid("pixels", "Simulated.V1-cka", store=f"{folder}/results.db")
+        ...     grid.frame()["state"].tolist(), grid.interrupted
+        (['scored'], False)
     """
 
     plan: Plan
@@ -211,6 +219,14 @@ def run_plan(
 
     Raises:
         ValueError: a timeout is given without such workers.
+
+    Example:
+        >>> import tempfile
+        >>> import bsjax
+        >>> with tempfile.TemporaryDirectory() as folder, bsjax.results.open(f"{folder}/results.db") as store:
+        ...     planned = bsjax.plan("pixels", "Simulated.V1-cka", store=store)
+        ...     [outcome.state for outcome in run_plan(planned, store).done]
+        ['scored']
     """
     cells = planned.of("compute")
     if timeout is not None and not isinstance(workers, int):

@@ -117,6 +117,10 @@ class Outcome:
         seconds: wall time, including loading and compilation.
         state: "scored", "found" (the store already had it) or "failed".
         key: of the score or failure in the store; None if nothing is stored.
+
+    Example:
+        >>> Outcome("pixels", "Doe2026.V4-pls", error=ValueError("no data"), state="failed").error_line
+        'no data'
     """
 
     model: str

@@ -68,7 +68,7 @@ def score(
             :class:`bsjax.Resampling`.
         null: also compute the score after this many permutations of the stimuli, for its chance level: a number, or a
             :class:`bsjax.Permutations`. ``score.provenance`` then has the ``p_value``, the threshold ``tau``, and the
-            ``calibrated`` similarity, see :func:`bsjax.inference.calibrated`.
+            ``calibrated`` similarity, see :func:`bsjax.inference.calibration.calibrated`.
         baselines: also score nuisance baselines on the same benchmark: True for pixels, low-level image statistics,
             Gabor filters, a random network and the stimulus order; or identifiers. Their scores are in
             ``score.provenance["baselines"]``. Warns if a baseline is as good as the model.

@@ -46,6 +46,14 @@ class Cell:
         memory: expected peak memory of the process in bytes; None if there are no comparable scores.
         ahead: layers, or regions whose layers, that other cells record from the same network for the same stimuli.
         ended: the process that was running it when it died unexpectedly; "" if none did.
+
+    Example:
+        >>> import tempfile
+        >>> import bsjax
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [cell] = bsjax.plan("pixels", "Simulated.V1-cka", store=f"{folder}/results.db").cells
+        >>> cell.job.benchmark, cell.state
+        ('Simulated.V1-cka', 'compute')
     """
 
     job: Job
@@ -71,6 +79,14 @@ class Plan(Sequence[Cell]):
 
     Attributes:
         cells: in the order in which they are run.
+
+    Example:
+        >>> import tempfile
+        >>> import bsjax
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     planned = bsjax.plan(["pixels", "gabor-v1"], "Simulated.V1-cka", store=f"{folder}/results.db")
+        >>> len(planned.cells)
+        2
     """
 
     cells: tuple[Cell, ...]

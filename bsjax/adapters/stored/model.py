@@ -91,7 +91,15 @@ def _model_of(
 
 
 class StoredActivations:
-    """An activations model that looks stimuli up by id. Created by :func:`from_stored`."""
+    """An activations model that looks stimuli up by id. Created by :func:`from_stored`.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.adapters import from_stored
+        >>> model = from_stored({"late": np.eye(2)}, "doe-net", stimulus_ids=["a", "b"])
+        >>> type(model).__name__, model.layers()
+        ('StoredActivations', {'late': (2,)})
+    """
 
     looks_at_images = False
 

@@ -24,6 +24,10 @@ class Signature:
         of: d' of each ``"image"``, or of each ``"object"``.
         per_distractor: one value per distractor object instead of their mean.
         normalise: subtract the mean over the images of the same object, separately for each distractor.
+
+    Example:
+        >>> Signature(of="object", per_distractor=True).of  # O2
+        'object'
     """
 
     of: Literal["image", "object"] = "image"
@@ -169,6 +173,20 @@ def choice_consistency(
         truth, stimulus, choice, sample, distractor, weights: as in ``rates_of_trials``.
         image_weights: as in ``consistency_of_rates``.
         kind: which signature.
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> truth = jnp.arange(12) % 3
+        >>> shown = jnp.tile(jnp.arange(12), 40)
+        >>> sample = truth[shown]
+        >>> distractor = (sample + 1 + jnp.asarray(rng.integers(0, 2, 480))) % 3
+        >>> choice = jnp.where(jnp.asarray(rng.random(480)) < 0.8, sample, distractor)
+        >>> probabilities = jnp.asarray(rng.dirichlet(np.ones(3), 12))
+        >>> halves = jnp.asarray(rng.integers(0, 2, (2, 480)), float)
+        >>> given = (probabilities, truth, shown, choice, sample, distractor, halves)
+        >>> choice_consistency(*given, kind=Signature()).r.shape
+        (2,)
     """
     trials = stimulus, choice, sample, distractor
     people = rates_of_trials(truth, trials, weights, n_objects=probabilities.shape[1])
@@ -197,6 +215,19 @@ def choice_reliability(
         weights, others: weight of each trial in the first and in the second half of each split.
         image_weights: as in ``consistency_of_rates``.
         kind: which signature.
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> truth = jnp.arange(12) % 3
+        >>> shown = jnp.tile(jnp.arange(12), 40)
+        >>> sample = truth[shown]
+        >>> distractor = (sample + 1 + jnp.asarray(rng.integers(0, 2, 480))) % 3
+        >>> choice = jnp.where(jnp.asarray(rng.random(480)) < 0.8, sample, distractor)
+        >>> first = jnp.asarray(rng.integers(0, 2, (2, 480)), float)
+        >>> given = (truth, shown, choice, sample, distractor, first, 1 - first)
+        >>> choice_reliability(*given, n_objects=3, kind=Signature()).r.shape
+        (2,)
     """
     trials = stimulus, choice, sample, distractor
     first, second = (rates_of_trials(truth, trials, part, n_objects=n_objects) for part in (weights, others))

@@ -113,6 +113,22 @@ def ost_correlation(
         ``(splits,)``; NaN where fewer than two test images have both times, or all times of a side are equal.
 
     Source: Kar et al. 2019; Kubilius & Schrimpf et al. 2019.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import SoftmaxDecoder
+        >>> rng = np.random.default_rng(0)
+        >>> labels, ease = jnp.arange(60) % 3, jnp.asarray(rng.uniform(0.2, 2, 60))
+        >>> signal = jnp.arange(4.0)[:, None, None] * ease[None, :, None] * jax.nn.one_hot(labels, 3)[None]
+        >>> x = signal + 0.3 * jnp.asarray(rng.normal(size=(4, 60, 3)))
+        >>> train = jnp.asarray(rng.permutation(60) < 40)[None]
+        >>> orders = jnp.asarray([rng.permutation(60) for _ in range(20)])
+        >>> times, thresholds = jnp.asarray([70.0, 80.0, 90.0, 100.0]), jnp.full(60, 1.0)
+        >>> decoder = SoftmaxDecoder(epochs=20, learning_rate=0.1)
+        >>> found = ost_correlation(x, labels, train, ~train, orders, jnp.zeros((3, 3)), times, thresholds, 1 / ease,
+        ...     decoder=decoder)
+        >>> found.shape
+        (1,)
     """
     values = decoded_d_primes(x, labels, train, test, orders, start, decoder=decoder)
 

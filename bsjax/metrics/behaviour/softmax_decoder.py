@@ -40,6 +40,10 @@ class SoftmaxDecoder:
         epochs: number of passes over the training stimuli.
         batch_size: stimuli per step.
         tolerance: the fit stops after an epoch whose last batch has a smaller cross-entropy.
+
+    Example:
+        >>> SoftmaxDecoder(epochs=10).epochs
+        10
     """
 
     weight_decay: float | Float[Array, ""] = 0.463

@@ -125,6 +125,15 @@ def train_test(
     Returns:
         Pearson r ``(targets,)``; NaN where a target or its prediction is constant over the test stimuli, and where
         training does not determine the prediction, as in ``cross_validate``.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import Ridge
+        >>> rng = np.random.default_rng(0)
+        >>> x = jnp.asarray(rng.normal(size=(60, 5)))
+        >>> y = x @ jnp.asarray(rng.normal(size=(5, 2)))
+        >>> train_test(x[:40], x[40:], y[:40], y[40:], mapping=Ridge(0.01)).round(3).tolist()
+        [1.0, 1.0]
     """
     return train_test_and_report(x_train, x_test, y_train, y_test, mapping=mapping)[0]
 

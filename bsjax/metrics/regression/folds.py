@@ -14,6 +14,13 @@ class Folds(NamedTuple):
     fold is tested on its held-out stimuli. Folds are given by their held-out rather than their training stimuli because
     kernels compute moments of all stimuli once and subtract the few held-out rows. Padded entries have index 0 and are
     False in the mask.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import make_folds
+        >>> folds = make_folds(10, [(np.arange(3, 10), np.arange(3)), (np.arange(6), np.arange(6, 10))])
+        >>> folds.held_out.shape, folds.held_out_mask.sum(axis=1).tolist()
+        ((2, 4), [3, 4])
     """
 
     held_out: Int[Array, "folds held_out"] | np.ndarray

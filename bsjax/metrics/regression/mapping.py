@@ -57,6 +57,11 @@ class Mapping(ABC):
     ``fit`` computes the parameters of every fold (leading axis: folds) from the prepared data, and ``predict`` applies
     them to embedded stimuli. ``prepared.embedding`` holds the coordinates of the prepared stimuli, so that a
     cross-validation does not compute them again. All other methods have defaults.
+
+    Example:
+        >>> from bsjax.metrics import PLS, Ridge
+        >>> isinstance(Ridge(1.0), Mapping), isinstance(PLS(5), Mapping)
+        (True, True)
     """
 
     @abstractmethod

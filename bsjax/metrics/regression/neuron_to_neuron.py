@@ -44,6 +44,13 @@ class NeuronToNeuron(Mapping):
     Features that are constant over the training stimuli of a fold are ignored; if all are, the prediction is NaN.
 
     Source: Brain-Score's ``neuron_to_neuron`` (Schrimpf et al. 2020).
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> from bsjax.metrics import train_test
+        >>> x = jnp.asarray(np.random.default_rng(0).normal(size=(30, 4)))
+        >>> train_test(x[:20], x[20:], x[:20, :1], x[20:, :1], mapping=NeuronToNeuron()).round(3).tolist()
+        [1.0]
     """
 
     @property

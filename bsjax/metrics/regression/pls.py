@@ -66,6 +66,15 @@ class PLS(Mapping):
             order of the targets, by about 1e-4.
 
     Source: Wold 1975; Dayal & MacGregor 1997 (the recurrences); de Jong & ter Braak 1994.
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> from bsjax.metrics import train_test
+        >>> rng = np.random.default_rng(0)
+        >>> x = jnp.asarray(rng.normal(size=(60, 5)))
+        >>> y = x @ jnp.asarray(rng.normal(size=(5, 2)))
+        >>> train_test(x[:40], x[40:], y[:40], y[40:], mapping=PLS(n_components=5)).round(3).tolist()
+        [1.0, 1.0]
     """
 
     n_components: int = 25

@@ -22,7 +22,6 @@ from bsjax.metrics.regression.ridge_system import (
 )
 from bsjax.metrics.regression.validation_folds import validation_errors
 
-# Brain-Score's penalties: from 0.01 to 1e7, about evenly spread within each decade.
 ALPHAS = (
     *(0.01, 0.1, 0.5, 1.0, 10.0, 32.5, 55.0, 77.5),
     *(step * 50.0 for step in range(2, 20)),
@@ -31,6 +30,7 @@ ALPHAS = (
     *(step * 50_000.0 for step in range(2, 20)),
     *(step * 500_000.0 for step in range(2, 21)),
 )
+"""Brain-Score's penalties: from 0.01 to 1e7, about evenly spread within each decade."""
 
 
 class RidgeCVParams(NamedTuple):
@@ -60,6 +60,15 @@ class RidgeCV(Mapping):
         ValueError: ``cv`` is below 2 or above the number of stimuli.
 
     Source: Golub, Heath & Wahba 1979; per target and by folds: Dupré la Tour et al. 2022 (himalaya).
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> from bsjax.metrics import train_test
+        >>> rng = np.random.default_rng(0)
+        >>> x = jnp.asarray(rng.normal(size=(60, 5)))
+        >>> y = x @ jnp.asarray(rng.normal(size=(5, 2)))
+        >>> train_test(x[:40], x[40:], y[:40], y[40:], mapping=RidgeCV((0.01, 1.0, 100.0))).round(3).tolist()
+        [1.0, 1.0]
     """
 
     alphas: tuple[float, ...] | Float[Array, " penalties"] = ALPHAS

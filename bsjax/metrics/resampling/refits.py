@@ -78,6 +78,14 @@ class DrawnFolds(NamedTuple):
         fitted: True for a fold with at least two different training stimuli and, if it is tested, three different test
             stimuli. Other folds are fitted to the whole draw, and a draw without any valid fold is replaced by all
             stimuli. Their results are not used, but have finite derivatives.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import bootstrap_counts, drawn_folds, make_folds
+        >>> splits = [(np.arange(4, 12), np.arange(4)), (np.arange(8), np.arange(8, 12))]
+        >>> drawn = drawn_folds(bootstrap_counts(12, 5, seed=0), make_folds(12, splits))
+        >>> type(drawn).__name__, drawn.fitted.shape
+        ('DrawnFolds', (5, 2))
     """
 
     copies: Places
@@ -207,6 +215,18 @@ def train_test_bootstraps(
     Returns:
         Pearson r ``(draws, targets)``. NaN where ``train_test`` is NaN, and for draws with fewer than two different
         training stimuli or fewer than three different test stimuli.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import Ridge, bootstrap_counts
+        >>> from bsjax.metrics.regression.folds import no_folds
+        >>> rng = np.random.default_rng(0)
+        >>> x = jnp.asarray(rng.normal(size=(60, 5)))
+        >>> y = x @ jnp.asarray(rng.normal(size=(5, 2)))
+        >>> draws = drawn_folds(bootstrap_counts(40, 3, seed=0), no_folds())
+        >>> test = jnp.asarray(bootstrap_counts(20, 3, seed=1))
+        >>> train_test_bootstraps(x[:40], x[40:], y[:40], y[40:], draws, test, mapping=Ridge(0.01)).shape
+        (3, 2)
     """
     told = determined(x_train, y_train, x_test)
     both = in_few_columns(jnp.concatenate([x_train, x_test]), mapping)

@@ -192,7 +192,15 @@ def _without_diagonals(
 def cka_biased(
     x: Float[Array, "n p"], y: Float[Array, "n q"], *, where: Bool[Array, " n"] | None = None
 ) -> Float[Array, ""]:
-    """``cka`` with the biased estimator of HSIC, as in older published scores."""
+    """``cka`` with the biased estimator of HSIC, as in older published scores.
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> x, y = (jnp.asarray(rng.normal(size=(20, 50))) for _ in range(2))
+        >>> bool(cka_biased(x, y) > 0.5 > cka(x, y))
+        True
+    """
     return cka(x, y, unbiased=False, where=where)
 
 

@@ -43,6 +43,13 @@ class RegionChoice:
         nested_layers: the layer chosen in each fold.
         by_chance: the best layer compared with the best of all layers in each permutation of the stimuli; None if it
             was not requested.
+
+    Example:
+        >>> import bsjax
+        >>> gabors = bsjax.load_model("gabor-v1")
+        >>> choice = bsjax.choose_layers(gabors, benchmarks={"V1": "Simulated.V1-cka"}, nested=False, n_bootstrap=0)
+        >>> choice.regions["V1"].layer, choice.regions["V1"].runner_up
+        ('complex', 'simple')
     """
 
     region: str
@@ -75,6 +82,13 @@ class LayerChoice:
         model: the scored model; for an activations model, a commitment without regions.
         layers: the candidates, in the order of the model's computation.
         regions: region -> its choice.
+
+    Example:
+        >>> import bsjax
+        >>> gabors = bsjax.load_model("gabor-v1")
+        >>> choice = bsjax.choose_layers(gabors, benchmarks={"V1": "Simulated.V1-cka"}, nested=False, n_bootstrap=0)
+        >>> choice.layers, choice.region_layer_map
+        (['simple', 'complex'], {'V1': 'complex'})
     """
 
     model: ModelCommitment
