@@ -284,9 +284,7 @@ def test_a_model_that_draws_anew_is_not_kept(plugins, images):
     noisy = NETWORK.replace("return self.head(first * scale)", "return self.head(first + torch.rand_like(first))")
     plugins("noisy", PLUGIN, model=noisy)
     wrapper = bsjax.load_model("tiny").activations_model
-    with pytest.warns(
-        RuntimeWarning, match="answers the same image differently each time: its activations are not kept"
-    ):
+    with pytest.warns(RuntimeWarning, match="same image differently each"):
         one = wrapper(images, layers=["logits"])
     assert (one.values != wrapper(images, layers=["logits"]).values).any()
 

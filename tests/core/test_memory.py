@@ -72,9 +72,7 @@ def test_a_budget_makes_batches_small_and_puts_results_on_disk(shown):
     squeezed = tight(shown, "wide")
     assert isinstance(squeezed.variable._data, np.memmap) or isinstance(squeezed.values.base, np.memmap)
     np.testing.assert_allclose(squeezed.values, whole.values, rtol=1e-6)
-    with pytest.raises(
-        ValueError, match=r"'net' takes .* for batches of one image, .* 'wide' with shape \(64, 40, 40, 3"
-    ):
+    with pytest.raises(ValueError, match="'wide' with shape"):
         model.with_options(memory="100kB")(shown, ["one", "wide"])
 
 

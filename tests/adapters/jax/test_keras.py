@@ -76,9 +76,7 @@ def test_a_functional_model_with_a_model_inside_several_inputs_and_outputs(keras
 
 
 def test_other_models_are_refused(keras):
-    with pytest.raises(
-        ValueError, match="takes a functional model, or a Sequential one that knows its input; got Dense"
-    ):
+    with pytest.raises(ValueError, match="takes a functional model, or"):
         from_keras(keras.layers.Dense(3), "net")
     with pytest.raises(ValueError, match="got Sequential"):
         from_keras(keras.Sequential([keras.layers.Dense(3)]), "net")

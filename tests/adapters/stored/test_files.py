@@ -102,9 +102,7 @@ class Trap:
 @pytest.mark.parametrize("save_as", ["npz", "compressed npz", "folder"])
 def test_pickles_are_refused(save_as, tmp_path):
     path = save(save_as, tmp_path, odd=np.array([Trap()] * N, dtype=object))
-    with pytest.raises(
-        ValueError, match="odd.* holds pickled Python objects, which could run any code and are not read"
-    ):
+    with pytest.raises(ValueError, match="objects, which could run any"):
         from_stored(path)
     (tmp_path / "net.pkl").write_bytes(pickle.dumps([1]))
     with pytest.raises(ValueError, match=r"are .npz, .nc, a zarr group, or a folder of .npy files, got .*net.pkl"):

@@ -319,7 +319,7 @@ def test_layers_that_are_not_there(module, stimuli):
                 "temporal_context_strategy": "fix",
                 "fixed_temporal_context": 500,
             },
-            "500 ms are 5 frames, and the network takes 4 to 4",
+            "500 ms are 5 frames, and the",
         ),
     ],
 )

@@ -179,9 +179,7 @@ def test_a_map_may_choose_when_it_is_asked(stimuli):
     for _ in range(2):
         model.start_recording("IT", [(70, 170)])
     assert chosen == [("IT", "it")] and model.layers_in_use == {"IT": ["late"]}
-    with pytest.raises(
-        ValueError, match="no layer is committed to V4, and none can be chosen: there are benchmarks for IT"
-    ):
+    with pytest.raises(ValueError, match="no layer is committed to V4,"):
         model.start_recording("V4", [(70, 170)])
     other = model.with_region_layers({"V4": "early"})
     with pytest.raises(ValueError, match="model 'net' has no layer for V1; it has one for V4"):

@@ -415,9 +415,7 @@ def test_what_cannot_be_written_where(tmp_path):
     with pytest.raises(ValueError, match="dimension neuroid is empty"):
         write_netcdf(recording().isel(neuroid=[]), path)
     inner = MetadataAssembly([1.0], {"a b": ("event", [1])}, ["event"])
-    with pytest.raises(
-        ValueError, match="attribute 'neuroid_id': the file has a variable of that name; group 'neuroid_id': coo"
-    ):
+    with pytest.raises(ValueError, match="attribute 'neuroid_id'"):
         write_netcdf(
             SpikeTimesAssembly([1.0], {"neuroid_id": ("event", [1])}, ["event"], attrs={"neuroid_id": inner}), path
         )
@@ -577,9 +575,7 @@ def test_groups_and_classes_that_are_not_there(tmp_path):
     write_netcdf(recording(), tmp_path / "assy.nc")
     with pytest.raises(ValueError, match=r"assy.nc has no group 'more'; its groups: none"):
         read_assembly(tmp_path / "assy.nc", group="more")
-    with pytest.raises(
-        ValueError, match=r"assy.nc has no dimension 'time' to cut; it has \['presentation', 'neuroid'\]"
-    ):
+    with pytest.raises(ValueError, match="nc has no dimension 'time'"):
         read_assembly(tmp_path / "assy.nc", chunks={"time": 3})
     with pytest.raises(ValueError, match="unknown assembly class 'NeuronAssembly'; nearest: Neuro"):
         read_assembly(tmp_path / "assy.nc", "NeuronAssembly")

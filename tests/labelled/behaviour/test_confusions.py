@@ -276,9 +276,7 @@ def test_people_who_lose_nothing_give_no_score():
 
 def test_messages_of_drops():
     source, target = animals(), watchers()
-    with pytest.raises(
-        ValueError, match=r"must be two different ones, whole and altered, e.g. \['w', 'f'\], got \['w'\]"
-    ):
+    with pytest.raises(ValueError, match="'w', 'f'"):
         BakerAccuracyDelta(["w"])
     with pytest.raises(ValueError, match=r"source has no image_type 'x'; there are: 3 types \(w, f, o\)"):
         BakerAccuracyDelta(["w", "x"])(source, target)

@@ -120,9 +120,7 @@ def test_malformed_inputs(metric, pair):
         OSTCorrelation({"folds": 3})
     with pytest.raises(ValueError, match=r"1 stimulus_id \(im000\) only in target_osts"):
         metric(source[1:], target)
-    with pytest.raises(
-        ValueError, match="source_recordings must have the dimensions presentation, neuroid and time_bin"
-    ):
+    with pytest.raises(ValueError, match="the dimensions presentation,"):
         metric(source.isel(time_bin=0), target)
     with pytest.raises(ValueError, match="target_osts must have the dimension presentation alone .select one decoder."):
         metric(source, target.expand_dims("decoder"))
@@ -137,9 +135,7 @@ def test_malformed_inputs(metric, pair):
         broken[2, 1, 3] = np.nan
         metric(source.copy(data=broken), target)
     truth = ("presentation", np.where(np.arange(N) == 0, "object1", source["image_label"].values))
-    with pytest.raises(
-        ValueError, match=r"truth and image_label of source_recordings differ for 1 stimulus_id \(im000\)"
-    ):
+    with pytest.raises(ValueError, match="differ for 1 stimulus_id"):
         metric(source.assign_coords(truth=truth), target)
     one = source.assign_coords(image_label=("presentation", ["cat"] * N))
     with pytest.raises(ValueError, match=r"at least two objects, image_label holds 1 of them \(cat\)"):

@@ -196,9 +196,7 @@ def test_different_neuroids_in_train_and_test(pair):
     parts = {"source_train": source[:40], "source_test": source[40:], "target_train": target[:40]}
     with pytest.raises(ValueError, match="target_train has 4 neuroids and target_test 3"):
         metric(**parts, target_test=target[40:, :3])
-    with pytest.raises(
-        ValueError, match=r"target_train and target_test hold different neuroids.*4 neuroid_id \(site0, site1, site2"
-    ):
+    with pytest.raises(ValueError, match="site0, site1, site2"):
         metric(**parts, target_test=target[40:, ::-1])
     with pytest.raises(ValueError, match="source_test and target_test hold different stimuli"):
         metric(**parts, target_test=target[41:])

@@ -100,11 +100,7 @@ def test_index_sets():
 @pytest.mark.parametrize(
     ("layers", "labels", "message"),
     [
-        (
-            {"a": (1000,), "b": (10,)},
-            "imagenet",
-            "needs a layer 'logits' of 1000 units.* 'b' has 10; layers with 1000: a",
-        ),
+        ({"a": (1000,), "b": (10,)}, "imagenet", "layer 'logits' of 1000 units"),
         ({"logits": (1001,)}, ["dog"], "'logits' has 1001; layers with 1000: none"),
         (LAYERS, ["dgo"], "which classes of ImageNet are 'dgo' is not known; nearest: dog"),
         (LAYERS, ["dog", "dog"], "labels repeat dog"),

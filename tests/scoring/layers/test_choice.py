@@ -203,9 +203,7 @@ def test_layers_without_a_score_are_never_chosen():
 def test_a_layer_that_the_metric_refuses_is_left_out_with_a_warning():
     narrow = {"narrow": noisy(1, 5, 8), "late": ACTIVATIONS["late"]}
     model = from_stored(narrow, "net", stimulus_ids=IDS)
-    with pytest.warns(
-        UserWarning, match="not chosen: narrow: PLS.* needs at least 25 features .* 8 features"
-    ) as caught:
+    with pytest.warns(UserWarning, match="needs at least 25 features") as caught:
         choice = choose_layers(model, benchmarks={"IT": benchmark("pls", **RIDGE)}, nested=False)
     assert choice.region_layer_map == {"IT": "late"} and caught[0].filename == __file__
     assert list(choice.regions["IT"].scores) == ["late"]
@@ -269,11 +267,7 @@ def test_the_plot_is_drawn(choice, tmp_path):
         ({"benchmarks": {"": "Simulated.V1-pls"}}, ValueError, "a region must be a name such as 'V4' or 'FFA', got ''"),
         ({"benchmarks": {"V1": print}}, ValueError, "neural benchmarks .* got builtin_function_or_method for V1"),
         ({"benchmarks": {}}, ValueError, "no benchmarks to choose layers by"),
-        (
-            {"benchmarks": {"IT": benchmark()}, "layers": ["lat"]},
-            ValueError,
-            "no layer 'lat'; nearest: late; its layers, .* early",
-        ),
+        ({"benchmarks": {"IT": benchmark()}, "layers": ["lat"]}, ValueError, "no layer 'lat'"),
         ({"benchmarks": {"IT": benchmark()}, "layers": [0]}, ValueError, "name of a layer is a string, got 0 of type"),
         ({"benchmarks": {"IT": benchmark()}, "layers": []}, ValueError, "no candidate layers for model 'net'"),
     ],

@@ -227,15 +227,9 @@ def test_counts_that_differ_are_both_stated(tmp_path, flat, counts, images):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (
-            np.zeros((3, 12)),
-            r"expected spike counts of shape \(neurons, images, repeats\), got float64 \(3, 12\)",
-        ),
+        (np.zeros((3, 12)), ", got float64"),
         (np.full((3, 12, 4), "a"), r"got <U1 \(3, 12, 4\)"),
-        (
-            np.full((3, 12, 4), None),
-            "cannot read .* as an array of responses .*allow_pickle=False.*fetch it again",
-        ),
+        (np.full((3, 12, 4), None), "as an array of responses"),
         (np.full((3, 12, 4), np.nan), "no recorded repeat, only NaN"),
     ],
 )

@@ -116,9 +116,7 @@ def test_a_network_needs_the_images(tmp_path):
     benchmark = load_benchmark(EC["edge"], data=data)
     network = naming([f"{one}1.png" for one in OBJECTS], OBJECTS)
     network.looks_at_images = True
-    with pytest.raises(
-        FileNotFoundError, match=r"4 of 4 images of Geirhos2021_edge are not there \(.*DIR/datasets/edge"
-    ):
+    with pytest.raises(FileNotFoundError, match="4 of 4 images of"):
         benchmark(network)
     folder = data / "datasets" / "edge" / "dnn" / "session-1"
     folder.mkdir(parents=True)

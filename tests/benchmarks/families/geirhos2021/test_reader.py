@@ -103,13 +103,9 @@ def test_is_in_the_catalogue(clone):
 
 
 def test_what_is_not_there_is_named(clone, tmp_path):
-    with pytest.raises(
-        ValueError, match="unknown experiment 'Rotation'; nearest: rotation; there are: colour, contrast"
-    ):
+    with pytest.raises(ValueError, match="experiment 'Rotation'"):
         load_people(clone, "Rotation")
-    with pytest.raises(
-        FileNotFoundError, match=r"experiment sketch not found in .*looked for sketch_\*.csv.*git clone"
-    ):
+    with pytest.raises(FileNotFoundError, match="experiment sketch not found"):
         load_people(clone, "sketch")
     with pytest.raises(FileNotFoundError, match="no choices of 'vit' in .*; models there: bagnet33, resnet50"):
         load_model(clone, "rotation", "vit")
@@ -128,10 +124,7 @@ def test_a_condition_that_should_be_left_out_must_be_there(tmp_path):
     ("content", "message"),
     [
         ("", "cannot read .*edge_resnet50_session-1.csv as a table of trials .*No columns.*: fetch it again"),
-        (
-            "subj,condition\na,0\n",
-            "has no column object_response, category, imagename; its columns are: subj, condition",
-        ),
+        ("subj,condition\na,0\n", "no column object_response,"),
         (f"{HEADER}\n{row('resnet50', 'oven', '0', 'a.png')}\nresnet50,1,2,NaN,ov", "cut short: 1 of 2 trials lack"),
         (f"{HEADER}\n", "cut short: 0 of 0 trials"),
     ],
