@@ -108,17 +108,6 @@ def test_the_table_is_there_with_averages_and_ranks(table, ordinary_site, ordina
     assert "5 of 5 models, 7 of 7 benchmarks" in table.find_element(By.ID, "said").text
 
 
-def test_models_without_any_score_are_shown_when_asked_for(page, tmp_path):
-    store = ResultStore(tmp_path / "results.db")
-    store.add(scored("pixels", "Doe2026-odd", 0.5))
-    store.add_failure("broken", "Doe2026-odd", "no data")
-    site = build(store, tmp_path / "site").folder
-    show(page, site)
-    assert [row[0] for row in cells(page)[1:]] == ["pixels"]
-    page.find_element(By.ID, "failed").click()
-    assert [row[0] for row in cells(page)[1:]] == ["pixels", "broken"]
-
-
 def test_the_table_of_a_past_day(page, tmp_path):
     store = ResultStore(tmp_path / "results.db")
     for month, model, value, version in [(5, "a", 0.1, 1), (6, "b", 0.2, 1), (7, "a", 0.3, 1), (8, "b", 0.4, 2)]:
@@ -417,16 +406,6 @@ def test_light_and_dark_follow_the_system_and_the_switch_and_can_be_read(table, 
     assert table.execute_script(f"return {ground}") == seen["light"]
     show(table, ordinary_site)
     assert table.execute_script(f"return {ground}") == seen["light"]
-
-
-def test_a_better_score_has_more_colour(table):
-    rows = table.execute_script(
-        "return [...document.querySelectorAll('#table .rows [aria-colindex=\"3\"]')]"
-        ".map((cell) => [parseFloat(cell.innerText), Number(cell.className.match(/heat(\\d+)/)[1])])"
-    )
-    values, steps = np.array(rows).T
-    # Of what is shown to three decimals, on one scale for all columns.
-    assert np.abs(steps - 10 * values).max() <= 0.6
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
