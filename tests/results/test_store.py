@@ -23,7 +23,7 @@ from bsjax.results import ResultStore, tables
 from bsjax.results.documents import document_of, packed
 from bsjax.results.leases import claim, release, this_process, workers_at
 from bsjax.results.store import Task
-from tests.labelled.test_mutated_scores import SCORES
+from tests.labelled.test_score_fields import SCORES
 from tests.support.large_store import ceiled_score
 from tests.support.paths import REPOSITORY
 

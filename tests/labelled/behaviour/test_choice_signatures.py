@@ -51,31 +51,6 @@ def test_images_and_objects_of_the_model_come_in_any_order(pair, name, metric):
     np.testing.assert_allclose(metric()(shuffled, target).raw, metric()(source, target).raw, atol=1e-12)
 
 
-def test_names_do_not_matter(pair):
-    source, target = pair
-    upper = {"object0": "Zebra", "object3": "ant"}
-
-    def renamed(values):
-        return np.array([upper.get(v, v) for v in values])
-
-    other = source.assign_coords(choice=renamed(source["choice"].values))
-    trials = BehavioralAssembly(
-        renamed(target.values),
-        coords={
-            "stimulus_id": ("presentation", target["stimulus_id"].values),
-            **{n: ("presentation", renamed(target[n].values)) for n in ("truth", "sample_obj", "dist_obj")},
-        },
-        dims=["presentation"],
-    )
-    np.testing.assert_allclose(I2n()(other, trials).raw, I2n()(source, target).raw, atol=1e-12)
-
-
-def test_neither_input_is_changed(pair):
-    source, target = (part.copy(deep=True) for part in pair)
-    I2n()(source, target)
-    assert source.identical(pair[0]) and target.identical(pair[1])
-
-
 @pytest.mark.slow
 def test_of_text_no_more_is_held_at_once_than_a_column():
     source, target = choices(trials=160)
@@ -148,12 +123,6 @@ def test_ceiling_without_skipna_names_what_is_missing():
 
 def test_ceiling_without_skipna_where_nothing_is_missing(pair):
     assert I1().ceiling(pair[1]) == I1().ceiling(pair[1], skipna=True)
-
-
-def test_dtypes(pair):
-    single, double = (I2n(dtype=dtype)(*pair) for dtype in ("float32", "float64"))
-    assert single.provenance["dtype"] == "float32"
-    assert float(single) == pytest.approx(float(double), abs=1e-5)
 
 
 def test_different_images(pair):

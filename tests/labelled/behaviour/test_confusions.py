@@ -148,14 +148,6 @@ def test_without_an_error_confusion_similarity_is_nan():
     assert np.isnan(ConfusionSimilarity()(right, people()).value)
 
 
-@pytest.mark.parametrize(
-    ("task", "stimuli"),
-    [*TASKS.items(), ("clutter_light", ("clutter", "light")), ("scrambling_highpass", ("phasescrambling", "highpass"))],
-)
-def test_tasks_name_their_stimuli(task, stimuli):
-    assert stimuli_of_task(task) == stimuli
-
-
 def test_messages_name_what_is_wrong():
     source, humans = model(), people()
     with pytest.raises(ValueError, match=r"1 label \(plane\) only in the image_label of human_assembly"):

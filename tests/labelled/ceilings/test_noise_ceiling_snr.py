@@ -72,12 +72,6 @@ def test_normalises():
     assert float(explained_variance(Score(0.4), ceiling)) == pytest.approx(0.16 / float(ceiling))
 
 
-def test_float32_agrees():
-    np.testing.assert_allclose(
-        NoiseCeilingSNR(dtype="float32")(recording()).raw, NoiseCeilingSNR()(recording()).raw, atol=1e-5
-    )
-
-
 def test_errors():
     with pytest.raises(ValueError, match="trials must be a whole number of at least 1, got 0"):
         NoiseCeilingSNR(trials=0)

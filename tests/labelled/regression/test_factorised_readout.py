@@ -57,12 +57,6 @@ def test_the_seed(metric):
     assert MaskRegression(FEW, max_epochs=3, seed=1)(*pair()) != first
 
 
-def test_dtypes(metric):
-    single = MaskRegression(FEW, max_epochs=3, dtype="float32")(*pair())
-    assert single.provenance["dtype"] == "float32"
-    assert float(single) == pytest.approx(float(metric(*pair())), abs=1e-3)
-
-
 def test_an_incomplete_grid_names_what_is_missing(metric):
     source, target = pair()
     with pytest.raises(ValueError, match="neuroid at 1 of its places"):

@@ -58,12 +58,6 @@ def test_constant_responses_are_undefined():
     assert np.isnan(float(score)) and score.n_undefined == 1 and np.isnan(score.raw).all()
 
 
-def test_float32_agrees_with_float64():
-    a, b = sides()
-    single, double = (Dimensionality("shape", dtype=dtype)(a, b) for dtype in ("float32", "float64"))
-    np.testing.assert_allclose(single.raw, double.raw, atol=1e-6)
-
-
 def test_pairs_are_matched_by_another_coordinate_where_it_is_named():
     a, b = (side.rename(sample="pair") for side in sides())
     assert float(Dimensionality("shape", sample_coord="pair")(a, b)) == float(Dimensionality("shape")(*sides()))

@@ -4,8 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import norm, pearsonr
 
 from bsjax.engine.programs.compilation import compiled
@@ -125,26 +123,6 @@ def test_reliability_of_the_same_half_is_one(kind):
     got = compiled(choice_reliability, kind=kind, n_objects=OBJECTS)(*codes, weights, weights)
     np.testing.assert_allclose(got.r, 1.0, atol=1e-12)
     assert not got.lost.any()
-
-
-@pytest.mark.slow
-@each_kind
-@given(seed=st.integers(0, 10_000))
-def test_order_of_trials_images_and_objects_does_not_matter(kind, seed):
-    rng = np.random.default_rng(seed)
-    p, (truth, stimulus, *objects), weights = draw()
-    kernel = compiled(choice_consistency, kind=kind)
-    trials, images, names = rng.permutation(TRIALS), rng.permutation(IMAGES), rng.permutation(OBJECTS)
-    moved = kernel(
-        jnp.asarray(p[images][:, np.argsort(names)]),
-        jnp.asarray(names[truth[images]], jnp.int32),
-        jnp.asarray(np.argsort(images)[stimulus[trials]], jnp.int32),
-        *(jnp.asarray(names[o[trials]], jnp.int32) for o in objects),
-        weights[:, trials],
-    )
-    plain = kernel(jnp.asarray(p), truth, stimulus, *objects, weights)
-    np.testing.assert_allclose(moved.r, plain.r, atol=1e-9)
-    assert moved.compared == plain.compared
 
 
 def test_probabilities_need_not_sum_to_one():

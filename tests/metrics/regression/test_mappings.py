@@ -297,25 +297,6 @@ def test_rotating_the_features_changes_nothing(name, seed):
     )
 
 
-@pytest.mark.slow
-@given(seeds)
-@pytest.mark.parametrize("name", ["pls", "ridge", "linear", "neuron_to_neuron"])
-def test_the_order_of_stimuli_features_and_targets_does_not_matter(name, seed):
-    rng = np.random.default_rng(seed)
-    x, y = arrays(*TALL)
-    train, test = np.arange(30), np.arange(30, 40)
-    rows, columns, targets = rng.permutation(40), rng.permutation(10), rng.permutation(4)
-    place = np.argsort(rows)
-    plain = validate(x, y, make_folds(40, [(train, test)]), MAPPINGS[name])
-    shuffled = validate(
-        x[rows][:, columns],
-        y[rows][:, targets],
-        make_folds(40, [(place[train], place[test])]),
-        MAPPINGS[name],
-    )
-    np.testing.assert_allclose(shuffled, plain[:, targets], atol=1e-7)
-
-
 @given(seeds, st.floats(0.1, 10), st.floats(-100, 100))
 @pytest.mark.parametrize("name", ["pls", "ridge", "linear", "neuron_to_neuron"])
 def test_scaling_and_shifting_all_targets_changes_nothing(name, seed, scale, shift):

@@ -1,4 +1,3 @@
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -99,13 +98,6 @@ def test_a_constant_rdm(method, constant):
     elif method != "cosine" or constant == 0:
         assert np.isnan(got[0])
     assert np.isfinite(got[1:]).all()
-
-
-@pytest.mark.parametrize("method", ["corr", "cosine"])
-def test_gradients_are_finite_also_where_undefined(method):
-    a, b = (jnp.asarray(v) for v in draw())
-    gradient = jax.jit(jax.grad(lambda a: jnp.nansum(compare_rdm_vectors(a, b, method=method))))(a.at[0].set(0.0))
-    assert jnp.isfinite(gradient).all() and (gradient[1:] != 0).any()
 
 
 @pytest.mark.parametrize("method", ["corr", "cosine"])
