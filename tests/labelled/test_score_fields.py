@@ -1,4 +1,4 @@
-"""Fields of a score that are none are refused by name; numbers of any library, and files of earlier versions, are read."""
+"""Fields of a score that are none are refused by name; numbers of any library and files of earlier versions, read."""
 
 import json
 import math
