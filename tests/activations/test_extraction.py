@@ -39,10 +39,6 @@ def test_a_row_for_each_stimulus_and_the_layers_side_by_side(stimuli):
     activations.validate()
 
 
-def test_a_single_layer_may_be_named_bare(stimuli):
-    assert from_jax(two_layers, "net", EIGHT)(stimuli([0]), "colour").shape == (1, 3)
-
-
 @given(numbers=st.lists(st.integers(0, 11), min_size=1, max_size=15), batch_size=st.integers(1, 16))
 def test_batches_duplicates_and_order_do_not_change_an_images_row(stimuli, numbers, batch_size):
     alone = {n: expected(stimuli([n]), "squares")[0] for n in set(numbers)}
@@ -97,11 +93,6 @@ def test_layers_are_listed_with_the_shape_for_one_image():
     assert model.layers() == {"z": (8, 8, 3), "a": ()}
     assert list(model.layers()) == ["z", "a"]
     assert isinstance(model, ActivationsModel)
-
-
-def test_one_number_an_image_is_one_unit(stimuli):
-    activations = from_jax(lambda x: x.mean((1, 2, 3)), "net", EIGHT)(stimuli([0, 1]), ["output"])
-    assert activations.shape == (2, 1) and activations["neuroid_id"].values.tolist() == ["net.output.0"]
 
 
 def test_an_unknown_layer_lists_the_ones_that_exist(stimuli):
@@ -194,11 +185,3 @@ def test_a_column_named_like_a_neuroid_coordinate_is_refused(stimuli):
     shown["layer"] = "background"
     with pytest.raises(ValueError, match="columns named like coordinates of model units: layer"):
         from_jax(two_layers, "net", EIGHT)(shown, ["colour"])
-
-
-@pytest.mark.parametrize(
-    "arguments", [{"identifier": ""}, {"identifier": "net", "batch_size": 0}, {"identifier": None}]
-)
-def test_bad_arguments(arguments):
-    with pytest.raises(ValueError, match="identifier|batch_size"):
-        from_jax(two_layers, preprocess=EIGHT, **arguments)

@@ -149,14 +149,6 @@ def test_choice_and_the_address(page, site):
     )
 
 
-def test_on_a_phone_nothing_is_wider_than_the_page(page, site):
-    page.resize(390)
-    page.show(site / "history.html")
-    rows(page)
-    assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-    assert page.messages() == []
-
-
 def test_hostile_names_are_text(page, hostile_site):
     page.show(hostile_site / "history.html")
     rows(page)

@@ -136,7 +136,7 @@ def test_chart_is_saved_as_svg(page, ordinary_site):
 
 
 # Names that are markup, a path, of another direction, long, half a character (shown by its number), and a property.
-@pytest.mark.parametrize("name", [HOSTILE[0], HOSTILE[4], HOSTILE[7], HOSTILE[10], "half \\ud800", "__proto__"])
+@pytest.mark.parametrize("name", [HOSTILE[0], HOSTILE[4], "half \\ud800", "__proto__"])
 def test_hostile_names_are_text(page, hostile_site, name):
     page.show(hostile_site / "models" / f"{slug(name)}.html")
     page.wait("document.querySelector('#ceilings .main-svg')")

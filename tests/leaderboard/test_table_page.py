@@ -17,7 +17,6 @@ from bsjax.leaderboard.table_page import leaf_scores
 from bsjax.results import ResultStore
 from bsjax.results.aggregation import aggregate
 from tests.leaderboard.conftest import HOSTILE, MODELS, scored
-from tests.support.accessibility import violations
 
 READY = "document.getElementById('table').dataset.ready !== undefined"
 IT, V4 = "MajajHong2015public.IT-pls", "MajajHong2015public.V4-pls"
@@ -406,14 +405,6 @@ def test_light_and_dark_follow_the_system_and_the_switch_and_can_be_read(table, 
     assert table.execute_script(f"return {ground}") == seen["light"]
     show(table, ordinary_site)
     assert table.execute_script(f"return {ground}") == seen["light"]
-
-
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_axe_finds_nothing(table, ordinary_site, colours):
-    table.prefer(colours)
-    show(table, ordinary_site, "open=neural_vision&open=V1&open=V4&cells=interval")
-    open_own(table)
-    assert violations(table) == []
 
 
 def test_hostile_names_are_text(page, hostile_site):

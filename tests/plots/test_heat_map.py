@@ -70,11 +70,5 @@ def test_dark_cells_have_light_numbers():
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(ValueError, match="missing: score"):
         plot_heat_map(table().drop(columns="score"))
-    with pytest.raises(ValueError, match="missing: error"):
-        plot_heat_map(table().drop(columns="error"), errors=True)
-    with pytest.raises(ValueError, match="the table has no row"):
-        plot_heat_map(table([]))
     with pytest.raises(ValueError, match="several scores of a on V1"):
         plot_heat_map(table([*ROWS, ROWS[0]]))
-    with pytest.raises(ValueError, match="limits must be two numbers"):
-        plot_heat_map(table(), limits=(1.0, 1.0))

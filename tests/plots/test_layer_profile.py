@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bsjax.plots import check_format, plot_layer_profile
+from bsjax.plots import plot_layer_profile
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -99,13 +99,6 @@ def test_without_matplotlib_the_command_that_installs_it_is_named():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "matplotlib is not installed; run: pip install 'bsjax[plots]'\n"
-
-
-def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
-    before = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
-    plot_layer_profile(profile(["a"], ["V1"]), tmp_path / "profile.png")
-    assert (dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules) == before
-    check_format(tmp_path / "PROFILE.PNG")
 
 
 def test_axes_of_ones_own_are_drawn_into():

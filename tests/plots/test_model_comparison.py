@@ -2,7 +2,6 @@
 
 import html
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -76,16 +75,3 @@ def test_models_without_a_score_have_a_row():
     undefined = {"undefined": Score(float("nan"))}
     axes = plot_model_comparison(comparison(more=undefined), significance="arrows")
     assert [text.get_text() for text in axes.get_yticklabels()][-1] == "undefined"
-
-
-def test_what_cannot_be_drawn_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="significance must be one of 'letters', 'arrows', 'lines', got 'stars'"):
-        plot_model_comparison(comparison(), significance="stars")
-    with pytest.raises(ValueError, match="ends in .png, .pdf or .svg"):
-        plot_model_comparison(comparison(), path=tmp_path / "figure.doc")
-
-
-def test_drawing_leaves_matplotlib_as_it_was():
-    before = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
-    plot_model_comparison(comparison())
-    assert (dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules) == before

@@ -79,11 +79,5 @@ def test_what_cannot_be_drawn_is_refused():
             draw({})
     with pytest.raises(ValueError, match="must be resolved in time.*plot_scores draws"):
         plot_score_by_time(Score(0.2))
-    with pytest.raises(ValueError, match="score of mine has no coordinate time_bin_start and time_bin_end"):
-        plot_score_by_time({"mine": Score(xr.DataArray([0.2, 0.3], dims=["time_bin"]))})
-    with pytest.raises(ValueError, match="by number, got the keys 'few'"):
-        plot_score_by_number({"few": Score(0.2)})
     with pytest.raises(ValueError, match="score of 3 has time bins"):
         plot_score_by_number({3: in_time([0.2])})
-    with pytest.raises(ValueError, match="curve of mine must be number -> score"):
-        plot_score_by_number({"mine": {}, "other": {1: Score(0.2)}})

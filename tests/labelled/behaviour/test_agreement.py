@@ -340,18 +340,12 @@ def test_messages_name_what_is_wrong():
     metric = ErrorConsistency()
     with pytest.raises(ValueError, match="target has no coordinate 'subject' on dimension 'presentation'; there are: "):
         metric(source, people.drop_vars("subject"))
-    with pytest.raises(ValueError, match="source has no coordinate 'condition'"):
-        metric(source.drop_vars("condition"), people)
     with pytest.raises(ValueError, match=r"12 condition stimulus_id \(c2 im024, .*\) only in target. Select"):
         metric(source.sel(condition=["c0", "c1"]), people)
-    with pytest.raises(ValueError, match=r"12 stimulus_id \(im024, im025, .* \.\.\.\) only in source"):
-        AccuracyDistance()(source, people.sel(condition=["c0", "c1"]))
     with pytest.raises(ValueError, match="source holds 36 stimulus_id"):
         metric(people, people)
     with pytest.raises(ValueError, match=r"a ceiling compares subjects with each other; assembly has 1 subject \(s1\)"):
         metric.ceiling(people.sel(subject="s1"))
-    with pytest.raises(ValueError, match="one response a presentation"):
-        metric(source.expand_dims(choice=2, axis=1), people)
     with pytest.raises(ValueError, match="target holds no trial"):
         metric(source, people.isel(presentation=[]))
 
@@ -363,8 +357,6 @@ def test_messages_of_accuracies():
     unsure = people.assign_coords(truth=("presentation", np.where(np.arange(144) == 40, "yak", people["truth"].values)))
     with pytest.raises(ValueError, match=r"target gives several truths for 1 stimulus_id \(im004\)"):
         AccuracyDistance()(source, unsure)
-    with pytest.raises(ValueError, match=r"one response a trial each, got shapes \(2,\), \(3,\)"):
-        Accuracy()(["a", "b"], ["a", "b", "c"])
     with pytest.raises(ValueError, match=r"hold different stimuli: .* only in source"):
         Accuracy()(source, source.isel(presentation=slice(1, None)))
 

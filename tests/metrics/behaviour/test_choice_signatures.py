@@ -11,7 +11,6 @@ from bsjax.metrics.behaviour.choice_signatures import (
     Rates,
     Signature,
     choice_consistency,
-    choice_reliability,
     rates_of_probabilities,
     rates_of_trials,
     signature,
@@ -116,15 +115,6 @@ def test_consistency_is_the_correlation_over_what_both_define(kind):
     assert got.compared == everywhere.sum()
 
 
-@pytest.mark.slow
-@each_kind
-def test_reliability_of_the_same_half_is_one(kind):
-    _, codes, weights = draw()
-    got = compiled(choice_reliability, kind=kind, n_objects=OBJECTS)(*codes, weights, weights)
-    np.testing.assert_allclose(got.r, 1.0, atol=1e-12)
-    assert not got.lost.any()
-
-
 def test_probabilities_need_not_sum_to_one():
     p, (truth, *_), _ = draw()
     scaled = p * np.random.default_rng(1).uniform(0.1, 10, (IMAGES, 1))
@@ -179,8 +169,3 @@ def test_tiny_probabilities_keep_their_digits_in_float32():
         for dtype in ("float32", "float64")
     )
     np.testing.assert_allclose(single, double, atol=1e-4)
-
-
-def test_objects_have_nothing_to_normalise():
-    with pytest.raises(ValueError, match="nothing is left to normalise"):
-        Signature("object", normalise=True)

@@ -124,14 +124,6 @@ def test_each_unit_is_on_its_own(name):
     np.testing.assert_allclose(alone, together, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", KERNELS)
-def test_float32_is_kept_and_agrees(name):
-    curves = random_curves(3)
-    single = KERNELS[name](jnp.asarray(curves, jnp.float32))
-    assert single.dtype == jnp.float32
-    np.testing.assert_allclose(single, run(name, curves), rtol=1e-5, atol=1e-6)
-
-
 def test_undefined_is_nan():
     curves = random_curves(4)
     curves[1], curves[2, 3] = 0.0, np.nan

@@ -79,14 +79,6 @@ def test_units_of_measurement_and_the_order_of_units_do_not_matter(name):
     np.testing.assert_allclose(run(name, curves[::-1])[::-1], run(name, curves), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", KERNELS)
-def test_float32_is_kept_and_agrees(name):
-    curves = random_curves(2)
-    single = KERNELS[name](jnp.asarray(curves, jnp.float32))
-    assert single.dtype == jnp.float32
-    np.testing.assert_allclose(single, run(name, curves), rtol=1e-5)
-
-
 def test_undefined_is_nan():
     curves = random_curves(3)
     curves[1], curves[2, 3] = 0.0, np.nan

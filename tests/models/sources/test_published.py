@@ -1,9 +1,7 @@
 """Models that are published on Brain-Score, by name."""
 
-import json
 import subprocess
 import sys
-from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -62,41 +60,6 @@ def test_every_row_is_well_formed(model):
         assert all(len(facts.get(name, [0] * 3)) == 3 for name in ("mean", "std"))
 
 
-def test_the_table_is_sorted_and_has_each_identifier_once():
-    pairs = json.loads(
-        (files("bsjax.models.sources") / "published.json").read_text(encoding="utf-8"),
-        object_pairs_hook=lambda pairs: pairs,
-    )
-    identifiers = [identifier for identifier, _ in pairs]
-    assert identifiers == sorted(set(identifiers)) == list(published_models())
-
-
-def test_rows_as_they_are_published():
-    alexnet = ("features.2", "features.5", "features.7", "features.9", "features.12", "classifier.2", "classifier.5")
-    assert published_models()["alexnet_fov12"] == PublishedModel(
-        "alexnet_fov12",
-        "torchvision",
-        "alexnet",
-        alexnet,
-        "classifier.5",
-        {"V1": "features.2", "V2": "features.5", "V4": "features.2", "IT": "features.9"},
-        "IMAGENET1K_V1",
-        {"size": 224},
-        visual_degrees=12,
-    )
-    eva = published_models()["eva02_large_in22k"]
-    assert eva.network == "eva02_large_patch14_448.mim_m38m_ft_in22k_in1k" and eva.preprocessing == {"size": 448}
-    assert eva.layers == ("blocks.3", "blocks.7", "blocks.11", "blocks.15", "blocks.19", "blocks.23")
-    assert eva.behavioral_readout_layer == "fc_norm"
-    inception = published_models()["inception_v3"]
-    half = [0.5, 0.5, 0.5]
-    assert inception.preprocessing == {"size": 299, "shorter_side": 341, "mean": half, "std": half}
-    yolos = published_models()["yolos_tiny"]
-    assert (yolos.hub, yolos.network, yolos.weights) == ("huggingface", "hustvl/yolos-tiny", "default")
-    assert yolos.preprocessing is None and yolos.resized == 224
-    assert yolos.region_layer_map["IT"] == "vit.encoder.layer.6.attention.output.dense"
-
-
 def test_published_models_are_found_but_not_listed():
     registry = bsjax.model_registry
     assert "alexnet" not in registry and "alexnet" not in bsjax.list_models()
@@ -125,11 +88,6 @@ def test_a_plugin_comes_before_what_is_published(monkeypatch, tmp_path):
     init.write_text("from bsjax import model_registry\nmodel_registry['alexnet'] = lambda: 'a plugin'\n")
     monkeypatch.setenv("BSJAX_PLUGINS", str(tmp_path))
     assert bsjax.load_model("alexnet") == "a plugin"
-
-
-def test_other_weights_are_refused():
-    with pytest.raises(ValueError, match="published models have weights 'default' or None, got 'V2' for 'alexnet'"):
-        load_published("alexnet", weights="V2")
 
 
 def test_the_table_is_read_only_when_it_is_asked_for():

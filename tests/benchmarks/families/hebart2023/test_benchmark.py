@@ -103,13 +103,3 @@ def test_a_triplet_of_an_unknown_image(serve, stimuli, features):
     serve("Hebart2023", people.assign_coords(image_1=("presentation", ["elsewhere"])), stimuli)
     with pytest.raises(ValueError, match="not among the 7 stimuli: elsewhere"):
         load_benchmark("Hebart2023-match")(model_of(stimuli, features))
-
-
-def test_it_says_what_it_is_without_data():
-    benchmark = load_benchmark("Hebart2023-match")
-    assert (benchmark.task, benchmark.normalisation, benchmark.visual_degrees) == ("odd_one_out", "chance_corrected", 8)
-    assert "share of the triplets of which a model picks the image that people picked" in " ".join(
-        benchmark.describe().split()
-    )
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        load_benchmark("Hebart2023-match", triplets=0)

@@ -91,10 +91,7 @@ def test_imagenet_flat_with_a_table(folder, name, content):
         ({}, FileNotFoundError, "no folders that are named by WordNet ids"),
         ({"a.txt": "a.png 65\n"}, ValueError, "none of the 1000 of ImageNet: 65.*numbers are not read"),
         ({"a.txt": f"{CLASSES[0]}\n{CLASSES[1]}\n"}, ValueError, "2 lines, for the 1 images"),
-        ({"a.txt": "a b c\n"}, ValueError, "must have lines `filename synset`"),
-        ({"a.csv": "image,synset\n"}, ValueError, "needs the columns filename and synset; it has: image, synset"),
         ({"a.csv": f"filename,synset\nb.png,{CLASSES[0]}\n"}, FileNotFoundError, "1 of 1 images .* b.png"),
-        ({"a.csv": "", "b.txt": ""}, ValueError, "several tables, a.csv, b.txt"),
     ],
 )
 def test_tables_that_cannot_be_used(folder, files, error, message):
@@ -243,11 +240,3 @@ def test_a_network_without_imagenets_classes(folder):
     root = folder(*(f"{CLASSES[0]}/{i}.png" for i in range(2)))
     with pytest.raises(ValueError, match="needs a layer 'logits' of 1000 units"):
         load_benchmark("ImageNet-top1", data=root)(load_model("pixels"))
-
-
-@pytest.mark.parametrize("kind", ["noise", "blur", "weather", "digital"])
-def test_it_says_what_it_is_without_images(kind):
-    benchmark = load_benchmark(f"ImageNet-C-{kind}-top1")
-    assert (benchmark.fitting_stimuli, benchmark.number_of_trials, benchmark.version) == ("imagenet", 10, 2)
-    assert (benchmark.parent, float(benchmark.ceiling)) == ("Hendrycks2019-top1", 1)
-    assert "each over the whole field of the model" in " ".join(benchmark.describe().split())
