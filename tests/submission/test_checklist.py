@@ -51,26 +51,16 @@ def test_a_benchmark_in_order(benchmark):
     ("changes", "item", "words"),
     [
         ({"identifier": "Roe2026-m"}, "identifier", "calls itself 'Roe2026-m': use one"),
-        ({"registered": "doe-m", "identifier": "doe-m"}, "identifier", "name it after the first author and the year"),
         ({"registered": "Doe2026", "identifier": "Doe2026"}, "identifier", "does not end in the metric"),
-        ({"parent": ""}, "parent", "give parent=, one of V1, V2, V4, IT, behavior, engineering"),
         ({"bibtex": "@article{doe, ...}"}, "bibtex", "doe has no title, author, year"),
         ({"ceiling": "Score(1.2)"}, "ceiling", "it is 1.2: estimate it from single trials"),
-        ({"ceiling": "Score(-0.1)"}, "ceiling", "it is -0.1: the data do not repeat"),
         ({"ceiling": "Score(float('nan'))"}, "ceiling", "are stimuli repeated"),
         ({"ceiling": "1 / 0"}, "ceiling", "ZeroDivisionError: division by zero"),
-        ({"ceiling": "'high'"}, "ceiling", "have ceiling_func give a bsjax.Score"),
     ],
 )
 def test_an_item_that_fails(benchmark, changes, item, words):
     failed = {name: " ".join(problems) for name, problems in benchmark(**changes).items() if problems}
     assert list(failed) == [item] and words in failed[item]
-
-
-def test_a_benchmark_that_does_not_load(plugin):
-    folder = plugin("doe", "from bsjax import benchmark_registry\nbenchmark_registry['Doe2026-m'] = 'no.such:thing'\n")
-    found = items(folder)
-    assert list(found) == ["found", "claims", "loads"] and "there is no module no" in found["loads"][0]
 
 
 def test_a_benchmark_whose_data_are_missing_values(plugin):
