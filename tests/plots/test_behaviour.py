@@ -72,13 +72,6 @@ def test_what_is_shown_is_named(tmp_path, name):
     assert WRITTEN[name] <= set(texts(tmp_path / "figure.svg"))
 
 
-@pytest.mark.parametrize("name", DRAW)
-def test_equal_choices_make_equal_files(tmp_path, name):
-    for which in ("one", "two"):
-        DRAW[name](tmp_path / f"{which}.png")
-    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
-
-
 def test_the_share_of_right_answers_stands_above_the_confusions(tmp_path):
     DRAW["confusions"](tmp_path / "figure.svg")
     assert f"mine: {np.mean(MODEL.values == OBJECTS):.1%} right" in texts(tmp_path / "figure.svg")

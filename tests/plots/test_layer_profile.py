@@ -55,30 +55,11 @@ def test_four_regions_and_forty_layers_with_long_names(tmp_path):
     assert any(line.endswith(f"{score:.2f}, ahead by 0.01") for line in written)
 
 
-def test_short_names_stay_whole_and_single_layers_need_no_margin(tmp_path):
-    plot_layer_profile(profile(["conv1"], ["V1"]), tmp_path / "one.svg", chosen={"V1": "conv1"}, margins={"V1": np.nan})
-    written = texts(tmp_path / "one.svg")
-    assert "conv1" in written and not any("ahead" in text for text in written)
-
-
-def test_names_without_a_common_part_stay_different(tmp_path):
-    layers = ["a" * 60 + "x" + "b" * 60, "a" * 60 + "y" + "b" * 60]
-    plot_layer_profile(profile(layers), tmp_path / "profile.svg")
-    assert set(layers) <= set(texts(tmp_path / "profile.svg"))
-
-
 def test_scores_that_are_not_there_leave_a_gap(tmp_path):
     values = profile(["a", "b", "c"], ["V1"])
     values[0, 1] = np.nan
     plot_layer_profile(values.drop_vars(["error", "benchmark"]), tmp_path / "gap.png", chosen={"V1": "c"})
     assert (tmp_path / "gap.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
-def test_equal_results_make_equal_files(tmp_path, ending):
-    for name in ("one", "two"):
-        plot_layer_profile(profile(["a", "b"], ["V1"]), tmp_path / f"{name}.{ending}", chosen={"V1": "a"})
-    assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
 
 
 def test_other_formats_and_empty_profiles_are_refused(tmp_path):

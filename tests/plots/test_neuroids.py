@@ -34,11 +34,6 @@ def test_each_neuroid_is_counted_by_its_own_ceiling():
     assert {line.get_xdata()[0] for line in axes.lines} == {1.0, 0.5}
 
 
-def test_a_reliability_allows_its_square_root():
-    axes = plot_neuroid_ceilings(score([0.4], [0.64], formula="r²/c"))
-    assert axes.texts[0].get_text().startswith("median 0.50") and axes.get_xlabel().endswith("r/√c")
-
-
 def test_they_are_matched_by_identifier_and_averaged_over_splits():
     axes = plot_neuroid_ceilings(score([[0.1, 0.8], [0.3, np.nan]], [0.8, 0.4], names=["n1", "n0"]))
     assert axes.texts[0].get_text().startswith("median 0.75")  # 0.2 / 0.4 and 0.8 / 0.8
@@ -78,12 +73,6 @@ def test_assemblies_are_matched_by_stimulus_and_neuroid():
     assert axes.texts[0].get_text() == "r = 1.00, 4 stimuli" and axes.get_title("left") == "x"
     constant = plot_prediction(predicted, MEASURED, neuroid="y")
     assert constant.texts[0].get_text() == "r undefined, 4 stimuli"
-
-
-def test_missing_values_are_left_out_and_counted():
-    axes = plot_prediction([1.0, np.nan, 3.0, 2.0], [1.0, 2.0, 2.5, np.nan])
-    assert points(axes) == [[1.0, 1.0], [3.0, 2.5]] and axes.texts[0].get_text() == "r = 1.00, 2 stimuli; 2 left out"
-    assert axes.get_xlim() == axes.get_ylim()
 
 
 def test_what_cannot_be_matched_is_refused():

@@ -48,12 +48,6 @@ def test_an_undefined_bin_leaves_a_gap_and_a_cross():
     assert len(alone) == 2
 
 
-def test_several_curves_have_a_legend_and_colours_of_their_own():
-    axes = plot_score_by_time({"one": in_time([0.1, 0.2]), "two": in_time([0.3, 0.4])})
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "two"]
-    assert len({line.get_color() for line in curves(axes)}) == 2
-
-
 def test_the_ceiling_of_each_bin_is_drawn_before_normalisation_and_one_after():
     unceiled, ceiling = in_time([0.3, 0.4]), in_time([0.25, 0.64])
     score = Score(unceiled.value**2 / ceiling.value, unceiled=unceiled, ceiling=ceiling, formula="r²/c")

@@ -35,20 +35,6 @@ def test_nodes_are_in_order_depth_first():
     assert Tree(parent) == tree != ordered and pickle.loads(pickle.dumps(ordered)) == ordered
 
 
-def test_a_tree_may_be_empty_or_a_single_leaf():
-    empty = Tree({})
-    assert empty.order == empty.roots == empty.leaves() == () and empty.only([]) == empty
-    single = Tree({"a": ""})
-    assert single.order == single.roots == single.leaves() == single.leaves("a") == ("a",)
-
-
-def test_a_tree_does_not_change_with_what_it_was_made_of():
-    parent = {"all": "", "a": "all"}
-    tree = Tree(parent)
-    parent["b"] = "all"
-    assert "b" not in tree.parent and tree.leaves() == ("a",)
-
-
 @pytest.mark.parametrize(
     ("parent", "said"),
     [
@@ -161,17 +147,6 @@ def test_what_is_stored_of_published_benchmarks_and_nodes_changes_nothing():
     assert benchmark_tree(published) == benchmark_tree({}) == benchmark_tree()
     former = {"V1": "average_vision", "behavior": "average_vision", "MajajHong2015.IT-pls": "V4", "Geirhos2021": ""}
     assert benchmark_tree(former) == benchmark_tree()
-
-
-def test_what_cannot_be_placed_is_refused_by_name():
-    with pytest.raises(ValueError, match="under themselves: 'mine' under 'mine'"):
-        benchmark_tree({"mine": "mine"})
-    with pytest.raises(ValueError, match="'one' under 'two' under 'one'"):
-        benchmark_tree({"two": "one", "one": "two", "three": "V1"})
-    with pytest.raises(ValueError, match=r"scores of its own: 'mine' under 'MajajHong2015.IT-pls'"):
-        benchmark_tree({"mine": "MajajHong2015.IT-pls"})
-    with pytest.raises(ValueError, match="has none, got None of 'mine'"):
-        benchmark_tree({"mine": None})
 
 
 def test_no_row_is_averaged_under_another():

@@ -65,22 +65,6 @@ def test_an_incomplete_grid_names_what_is_missing(metric):
         metric(source.isel(neuroid=[0, *range(C * H * W)]), target)
 
 
-@pytest.mark.parametrize("name", ["channel", "channel_x", "channel_y"])
-def test_a_coordinate_of_the_grid_is_missing(metric, name):
-    source, target = pair()
-    with pytest.raises(ValueError, match=f"source has no coordinate '{name}' on dimension 'neuroid'"):
-        metric(source.drop_vars(name), target)
-
-
-def test_arguments_are_checked_when_it_is_made():
-    with pytest.raises(ValueError, match="unknown crossvalidation_kwargs folds"):
-        MaskRegression({"folds": 3})
-    with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1, got 0"):
-        MaskRegression(batch_size=0)
-    with pytest.raises(TypeError, match="gpu_options"):
-        MaskRegression(gpu_options=None)
-
-
 def test_nan_is_refused_by_name(metric):
     source, target = pair()
     broken = target.values.copy()

@@ -98,30 +98,6 @@ def overlap(p, q):
     return jnp.sum(jnp.minimum(p, q))
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "message"),
-    [
-        (neurons([1.0], name="ssi"), neurons([0.5], BINS), "property 'osi' once, and"),
-        (neurons([1.0]), neurons([0.5]), "no attribute 'osi_bins'; bins are there for: nothing"),
-        (neurons([1.0]), neurons([0.5], [0.0, 1.0]), "edges of two bins or more"),
-        (neurons([1.0]), neurons([0.5], [0.0, 1.0, 0.5]), "ascending edges"),
-        (neurons([1.0]), neurons([np.nan], BINS), "no neuron with a value of 'osi' among 1"),
-        (neurons([1.0])[:, 0], neurons([0.5], BINS), "dimensions neuroid and neuroid_property, it has: neuroid"),
-        (neurons([]), neurons([0.5], BINS), "has 0 neurons"),
-    ],
-)
-def test_what_is_missing_is_said(source, target, message):
-    with pytest.raises(ValueError, match=message):
-        BootstrapDistributionSimilarity("osi")(source, target)
-
-
-def test_settings_are_checked():
-    with pytest.raises(ValueError, match="ns must be a whole number of at least 1, got 0"):
-        BootstrapDistributionSimilarity("osi", ns=0)
-    with pytest.raises(ValueError, match="similarity_metric must be a similarity of properties.*got str"):
-        NeuronalPropertyCeiling("ks_similarity")
-
-
 def test_ceilings_of_published_histograms(shared_data):
     published = json.loads((shared_data / "v1_histograms.json").read_text())
     assert len(published["properties"]) == 7

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bsjax.benchmarks.families.geirhos2021.reader import EXPERIMENTS, LEFT_OUT, load_model, load_people
-from bsjax.data import BehavioralAssembly, list_data, load_dataset
+from bsjax.data import BehavioralAssembly
 from bsjax.labelled.behaviour.accuracy import Accuracy
 from bsjax.labelled.behaviour.agreement import ErrorConsistency, model_vs_human
 
@@ -91,27 +91,6 @@ def test_the_one_condition_of_an_experiment_has_one_name(tmp_path):
 def test_all_conditions_may_be_kept(clone):
     assert set(load_people(clone, "rotation", all_conditions=True)["condition"].values) == {"0", "90", "180"}
     assert set(load_model(clone, "rotation", all_conditions=True)["condition"].values) == {"0", "90", "180"}
-
-
-def test_is_in_the_catalogue(clone):
-    assert {"Geirhos2021.human", "Geirhos2021.model"} <= set(list_data())
-    assert load_dataset("Geirhos2021.human", folder=clone, experiment="rotation").sizes["presentation"] == 13
-    model = load_dataset("Geirhos2021.model", folder=clone, experiment="rotation", model="bagnet33")
-    assert set(model["subject"].values) == {"bagnet33"}
-    with pytest.raises(ValueError, match="missing a required argument: 'experiment'; it takes: folder, experiment"):
-        load_dataset("Geirhos2021.human", folder=clone)
-
-
-def test_what_is_not_there_is_named(clone, tmp_path):
-    with pytest.raises(ValueError, match="experiment 'Rotation'"):
-        load_people(clone, "Rotation")
-    with pytest.raises(FileNotFoundError, match="experiment sketch not found"):
-        load_people(clone, "sketch")
-    with pytest.raises(FileNotFoundError, match="no choices of 'vit' in .*; models there: bagnet33, resnet50"):
-        load_model(clone, "rotation", "vit")
-    write(tmp_path / "edge", "edge_resnet50_session-1.csv", [row("resnet50", "oven", "NaN", "oven1.png", "")])
-    with pytest.raises(FileNotFoundError, match=r"no person's choices \(edge_subject-\*.csv\) in .*edge"):
-        load_people(tmp_path, "edge")
 
 
 def test_a_condition_that_should_be_left_out_must_be_there(tmp_path):
