@@ -196,18 +196,6 @@ def test_a_multiindex_is_written_as_its_levels(tmp_path):
     assert_same(round_trip(assembly, tmp_path), recording().transpose("presentation", "neuroid"))
 
 
-def test_data_may_be_the_name_of_a_coordinate_or_dimension(tmp_path):
-    assembly = DataAssembly([[1, 2]], {"data": ("x", [5])}, ["x", "y"])
-    assert_same(round_trip(assembly, tmp_path), assembly)
-    assert_same(round_trip(assembly.rename(data="other", y="data"), tmp_path), assembly.rename(data="other", y="data"))
-
-
-def test_the_name_of_an_uncompressed_array_is_that_of_its_variable(tmp_path):
-    for name, expected in (("rates", "rates"), (None, None), ("no name", None), ("stimulus_id", None)):
-        assert round_trip(recording().rename(name), tmp_path, compress=False).name == expected
-    assert round_trip(recording().rename("rates"), tmp_path).name == "data"
-
-
 def written_by_xarray(tmp_path, **options) -> Path:
     array = xr.DataArray([[1.5, np.nan]], dims=["presentation", "neuroid"], **options)
     array.to_netcdf(tmp_path / "other.nc", engine="h5netcdf")

@@ -338,7 +338,7 @@ def test_an_answer_without_an_end_is_not_the_file(small, web, home, monkeypatch)
         import_data("Geirhos2021", base_url=web.address)
 
 
-@pytest.mark.parametrize("to", ["/", "http://" + 70 * "a" + "/", "file:///etc/passwd"])
+@pytest.mark.parametrize("to", ["/", "file:///etc/passwd"])
 def test_redirections_that_lead_nowhere_come_to_an_end(small, web, to):
     serve(web, small, "c1")
     web.status = {path: [302] * 50 for path in [*web.files, ""]}

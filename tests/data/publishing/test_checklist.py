@@ -29,10 +29,7 @@ def test_a_good_experiment_passes_every_check(tmp_path):
     ("change", "name", "said"),
     [
         (lambda s: s.assign(stimulus_id=["a", "a", *lab.IDS[2:]]), "ids", "stimulus_id repeats a"),
-        (lambda s: s.assign(stimulus_id=[None, *lab.IDS[1:]]), "ids", "stimulus_id is missing in 1 of 6 rows"),
         (lambda s: s.rename(columns={"stimulus_id": "image_id"}), "table", "rename image_id"),
-        (lambda s: s[["stimulus_id"]], "table", "nothing but stimulus_id"),
-        (lambda s: s.iloc[:0], "table", "it has no rows"),
         (lambda s: s.assign(stimulus_id=["nobody", *lab.IDS[1:]]), "files", "stimulus_paths lacks nobody"),
         (lambda s: s.assign(size=[1, "two", 3, 4, 5, 6]), "store", "column 'size'"),
     ],
@@ -115,16 +112,10 @@ def test_names_of_files_for_requested_experiments(tmp_path):
     ("change", "name", "said"),
     [
         (lambda a: a.where(a["stimulus_id"] != "im_2"), "nan", "15 of 90 values are NaN, first at stimulus_id im_2"),
-        (lambda a: a.drop_vars("repetition"), "repetition", "no coordinate 'repetition' on presentation: number"),
         (lambda a: a.drop_vars("region"), "region", "no coordinate 'region' on neuroid: say where"),
-        (lambda a: a.drop_vars("region"), "coordinates", "neuroid_id on neuroid"),
         (lambda a: a.assign_coords(region=("neuroid", ["V4", None, None, "V4", "IT"])), "region", "missing in 2 of 5"),
-        (lambda a: a.drop_vars("stimulus_id"), "class", "no coordinate 'stimulus_id'"),
         (lambda a: a.rename(neuroid="unit"), "class", "expected the dimensions presentation, neuroid"),
-        (lambda a: a.expand_dims("time_bin"), "coordinates", "time_bin_start and time_bin_end"),
         (lambda a: a.drop_vars("time_bin_end"), "time", "assign_coords(time_bin_start=70, time_bin_end=170)"),
-        (lambda a: a.isel(presentation=slice(0)), "class", "dimension presentation is empty"),
-        (lambda a: a.astype(str), "class", "expected numbers"),
         (lambda a: a.assign_coords(neuroid_id=("neuroid", ["n"] * 5)), "class", "'neuroid_id' repeats n"),
     ],
 )
@@ -152,13 +143,9 @@ def test_ids_are_compared_with_those_of_the_stimulus_set(tmp_path):
     ("here", "there", "fits"),
     [
         (np.arange(18, dtype=np.int32), np.arange(6), True),
-        (np.arange(18, dtype=np.uint8), np.arange(6), True),
-        (np.arange(18.0, dtype=np.float32), np.arange(6.0), True),
         (np.arange(18), np.arange(6.0), False),
         (np.arange(18), list("abcdef"), False),
-        (list("abcdef") * 3, list("abcdef"), True),
         (np.array(list("abcdef") * 3, dtype=object), pd.array(list("abcdef"), dtype="string"), True),
-        ([True, False] * 9, [True] * 6, True),
         ([True, False] * 9, [1] * 6, False),
     ],
 )

@@ -141,22 +141,3 @@ def test_headers_that_make_no_sense(s3, relay, bucket, header, value):
     relay.trouble.change_headers = lambda asked, headers: headers.update({header: value})
     with pytest.raises(ConnectionError, match=re.escape(f"the answer for {remote} cannot be used (")):
         content(remote)
-
-
-@pytest.mark.parametrize(
-    "etag",
-    [
-        None,
-        "\xe9",
-        "no quotes",
-    ],
-)
-def test_the_etag_may_be_anything(s3, relay, bucket, etag):
-    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
-    remote = RemoteFile(bucket, "a.bin")
-    relay.trouble.change_headers = lambda asked, headers: headers.update({"etag": etag})
-    relay.trouble.forget_condition = True
-    first = Storage().open(remote)
-    first.body.close()
-    with Storage().open(remote, start=3, etag=first.etag).body as body:
-        assert body.read() == BODY[3:]

@@ -116,12 +116,6 @@ def test_ranks_do_not_see_a_monotone_transformation(seed, method):
     np.testing.assert_allclose(compare(np.exp(a), b**3, method), compare(a, b, method), atol=1e-12)
 
 
-def test_an_unknown_comparison():
-    with pytest.raises(ValueError, match="comparison of RDMs 'tau-b'"):
-        # Below the annotations, which the tests execute.
-        getattr(scaled, "__wrapped__", scaled)(jnp.ones((1, 3)), None, "tau-b")
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_tau_a_of_many_pairs_is_exact_in_a_thread_without_float64(dtype):
     # 9000 pairs of dissimilarities have 4e7 pairs: more than float32 counts, and their number passes a host call.
