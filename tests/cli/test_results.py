@@ -161,14 +161,8 @@ def test_show_a_failure_with_its_log(store):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["show"], "say what to show: a key, as `bsjax results ls` has it, or --model and --benchmark"),
         (["show", "zz"], "no score or failure has a key that begins with 'zz' in sqlite:.*results.db"),
-        (["show", "-m", "*", "-b", "*"], r"but these are 2: (hmax|pixels) on Doe2026.V4-pls, (hmax|pixels) on"),
-        (["ls", "--run", "zz"], "no run has a key that begins with 'zz'"),
-        (["diff"], "say what to compare: another store, --runs RUN RUN, or --since TIME"),
         (["diff", "--since", "yesterday"], "expected a time such as .* got 'yesterday'"),
-        (["export", "/tmp/scores.xlsx"], "scores are written as csv, json, parquet; the ending of '/tmp/scores.xlsx'"),
-        (["import", "/nowhere/scores.json"], "nothing at /nowhere/scores.json: expected a store of results, a file"),
     ],
 )
 def test_what_is_wrong_is_said(store, arguments, message):

@@ -211,12 +211,6 @@ def test_a_model_that_cannot_vary_says_so(stimuli):
         model.look_at(stimuli, number_of_trials=2, require_variance=True)
 
 
-@pytest.mark.parametrize("bins", [[], [(100, 0)], [(0, float("nan"))]])
-def test_time_bins_do_not_end_before_their_start(model, bins):
-    with pytest.raises(ValueError, match="time_bins must be"):
-        model.start_recording("V1", time_bins=bins)
-
-
 def test_bare_networks_are_answered_with_their_adapter():
     torch = pytest.importorskip("torch")
     import flax.linen as nn
@@ -233,19 +227,6 @@ def test_bare_networks_are_answered_with_their_adapter():
             ModelCommitment("net", network)
     with pytest.raises(ValueError, match="str is not an activations model; it needs an identifier"):
         ModelCommitment("net", "resnet50")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"region_layer_map": {"": "a"}}, "a region must be a name such as 'V4' or 'FFA', got ''"),
-        ({"region_layer_map": {"V1": ["a", "a"]}}, "or a list of different ones"),
-        ({"visual_degrees": 0}, "visual_degrees must be positive, got 0"),
-    ],
-)
-def test_bad_commitments(activations, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        ModelCommitment(**{"identifier": "net", "activations_model": activations, **arguments})
 
 
 def test_an_activations_model_may_be_anything_that_behaves_like_one(stimuli):

@@ -70,12 +70,6 @@ def test_what_it_cannot_do_is_said():
 def test_what_is_no_table_of_choices_is_refused():
     with pytest.raises(ValueError, match="several choices for the same stimulus: a; keep one"):
         StoredBehaviour({"": table(["a", "a"], ["cat", "dog"])}, "mine")
-    with pytest.raises(ValueError, match="several choices for the same stimulus: a; keep one"):
-        StoredBehaviour({"": table(["a", "a"], ["cat", "dog"], condition=["1", "1.0"])}, "mine")
-    with pytest.raises(ValueError, match="no column choice"):
-        StoredBehaviour({"": pd.DataFrame({"stimulus_id": ["a"]})}, "mine")
-    with pytest.raises(ValueError, match="'mine' has no stored choice"):
-        StoredBehaviour({}, "mine")
 
 
 def test_every_model_of_a_folder(tmp_path):

@@ -87,13 +87,3 @@ def test_images_are_shown_where_there_are_files_and_named_elsewhere(tmp_path):
     assert drawn.count("<image") == 4 and not any(text in paths for text in texts(tmp_path / "figure.svg"))
     DRAW["divergent"](tmp_path / "names.svg")
     assert sum(text in paths for text in texts(tmp_path / "names.svg")) >= 4
-
-
-def test_what_cannot_be_drawn_is_refused(tmp_path):
-    people, models = by_experiment(tmp_path)
-    with pytest.raises(ValueError, match="ends in .png, .pdf or .svg"):
-        plot_confusions(MODEL, PEOPLE, tmp_path / "figure.txt")
-    with pytest.raises(ValueError, match="nothing to draw"):
-        alike = MODEL.copy(data=OBJECTS)
-        plot_divergent_images(alike, alike, tmp_path / "figure.png")
-    assert list(tmp_path.iterdir()) == []

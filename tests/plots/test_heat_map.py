@@ -51,10 +51,3 @@ def test_the_table_of_a_store_is_drawn_as_it_is(tmp_path):
 def test_numbers_are_left_out_where_there_is_no_room_but_marks_are_not():
     rows = [(f"m{m}", f"b{b}", np.nan if m == b else 0.5, 0.1, "scored") for m in range(3) for b in range(60)]
     assert list(cells(plot_heat_map(table(rows))).values()) == ["?"] * 3
-
-
-def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match="missing: score"):
-        plot_heat_map(table().drop(columns="score"))
-    with pytest.raises(ValueError, match="several scores of a on V1"):
-        plot_heat_map(table([*ROWS, ROWS[0]]))

@@ -65,10 +65,3 @@ def test_scores_from_json_make_the_same_file(tmp_path, ending):
     for name, given in (("a", scores), ("b", again)):
         plot_property_distributions(given, tmp_path / f"{name}.{ending}")
     assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
-
-
-def test_other_formats_and_other_scores_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="ends in .png, .pdf or .svg"):
-        plot_property_distributions([score("one", "max_dc")], tmp_path / "figure.doc")
-    with pytest.raises(ValueError, match="nothing to draw: no score has the distribution of a property"):
-        plot_property_distributions([Score(0.3), None], tmp_path / "figure.png")

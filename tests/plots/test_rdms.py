@@ -66,12 +66,3 @@ def test_groups_have_a_legend_and_the_same_seed_gives_the_same_points():
     assert [text.get_text() for text in axes.texts] == [f"s{n}" for n in range(12)]
     again = plot_mds(OTHER, groups=["dog", "cat"] * 6)
     assert np.array_equal(points(axes), points(again))
-
-
-def test_what_is_no_matrix_of_dissimilarities_is_refused():
-    with pytest.raises(ValueError, match=r"must be a square matrix of at least two stimuli, got the shape \(12, 2\)"):
-        plot_rdm(PLANE)
-    with pytest.raises(ValueError, match=r"must be symmetric: at \(0, 1\) it is"):
-        plot_rdm(RDM * np.arange(12))
-    with pytest.raises(ValueError, match="groups must name each of the 12 stimuli, got 2"):
-        plot_rdm(RDM, groups=["a", "b"])

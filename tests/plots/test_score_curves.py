@@ -65,13 +65,3 @@ def test_numbers_are_sorted_and_far_apart_ones_on_a_logarithmic_axis():
     near = plot_score_by_number({"one": {0: Score(0.3), 5: Score(np.nan)}, "two": {3: Score(0.1)}})
     assert near.get_xscale() == "linear" and near.get_xticks().tolist() == [0, 3, 5]
     assert [line.get_xdata().tolist() for line in near.lines if line.get_marker() == "x"] == [[5.0]]
-
-
-def test_what_cannot_be_drawn_is_refused():
-    for draw in (plot_score_by_time, plot_score_by_number):
-        with pytest.raises(ValueError, match="there is no score"):
-            draw({})
-    with pytest.raises(ValueError, match="must be resolved in time.*plot_scores draws"):
-        plot_score_by_time(Score(0.2))
-    with pytest.raises(ValueError, match="score of 3 has time bins"):
-        plot_score_by_number({3: in_time([0.2])})

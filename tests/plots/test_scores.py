@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from bsjax import Score
 from bsjax.plots import plot_heat_map, plot_scores
@@ -59,10 +58,3 @@ def test_the_ceiling_is_one_of_a_normalised_score_and_what_the_formula_allows_be
     assert [line.get_xdata().tolist() for line in axes.lines if line.get_marker() == "None"] == [[0.8, 0.8]]
     band = axes.collections[0].get_paths()[0].vertices[:, 0]
     assert [band.min(), band.max()] == pytest.approx(np.sqrt(normalised().ceiling.interval()[:2]))
-
-
-def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match="scores to draw, got none"):
-        plot_scores({})
-    with pytest.raises(ValueError, match="score of mine has 2 time_bin: draw it with bsjax.plots.plot_score_by_time"):
-        plot_scores({"mine": Score(xr.DataArray([0.1, 0.2], dims=["time_bin"]))})

@@ -300,20 +300,6 @@ def test_layers_that_are_not_there(module, stimuli):
     assert len(model.graph().nodes) == 4 and "Conv3d" in repr(model)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"time_alignment": "ignore_time"}, "'ignore_time' is not known here, .* flatten its axis in process_output"),
-        ({"layer_activation_format": {"conv": "CTXY"}}, "'conv' is made of T, C, H, W, K, .* got 'CTXY'"),
-        ({"inferencer_cls": CausalInferencer, "time_alignment": "evenly_spaced"}, "answers to each frame are"),
-        ({"inferencer_cls": BlockInferencer, "temporal_context_strategy": "lazy"}, "'greedy', 'conservative' or 'fix'"),
-    ],
-)
-def test_what_is_not_known_is_refused(module, settings, message):
-    with pytest.raises(ValueError, match=message):
-        wrapped(module, **settings)
-
-
 def test_ways_of_its_own_are_refused(module):
     class Own(TemporalInferencer):
         def inference(self, stimuli, layers):

@@ -100,18 +100,10 @@ def test_index_sets():
 @pytest.mark.parametrize(
     ("layers", "labels", "message"),
     [
-        ({"a": (1000,), "b": (10,)}, "imagenet", "layer 'logits' of 1000 units"),
         (LAYERS, ["dgo"], "which classes of ImageNet are 'dgo' is not known; nearest: dog"),
-        (LAYERS, ["dog", "dog"], "labels repeat dog"),
         (LAYERS, {"dog": [3, 1000]}, "has classes 0 to 999, not dog 1000"),
-        (LAYERS, None, "needs its labels"),
     ],
 )
 def test_labels_that_cannot_be_given(layers, labels, message):
     with pytest.raises(ValueError, match=message):
         label_task("net", layers, labels)
-
-
-def test_unknown_aggregation():
-    with pytest.raises(ValueError, match="aggregation must be one of mean, max, got 'sum'"):
-        label_task("net", LAYERS, ["dog"], aggregation="sum")
