@@ -312,7 +312,3 @@ def test_ways_of_its_own_are_refused(module):
 def test_what_is_not_done_is_refused(module, stimuli):
     with pytest.raises(ValueError, match="pool in process_output"):
         wrapped(module).with_options(reducer=SpatialPooling(1))
-    with pytest.raises(ValueError, match="image.png is no video, and with convert_img_to_video=False"):
-        wrapped(module, convert_img_to_video=False)(stimuli, "head")
-    with pytest.raises(ValueError, match="require_variance=False"):
-        wrapped(module)(stimuli, "head", require_variance=True)
