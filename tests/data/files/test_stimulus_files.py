@@ -126,7 +126,10 @@ def test_files_that_belong_to_no_stimulus(pair):
     [
         ("x\n1\n", "no column stimulus_id .*; no column filename"),
         ("stimulus_id,filename\n", "it has no rows"),
-        ("stimulus_id,filename\na,a.png\na,b.png\n,c.png\n", "is missing in 1 of 3 rows"),
+        (
+            "stimulus_id,filename\na,a.png\na,b.png\n,c.png\n",
+            "stimulus_id is missing in 1 of 3 rows; stimulus_id repeats a",
+        ),
         ("stimulus_id,filename\na,x/../../a.png\n", "filename leads out of the folder: x/../../a.png"),
     ],
 )
