@@ -88,6 +88,7 @@ class Property:
         holds: of a generator of random numbers, and a size where inputs have one.
         seeds: how many draws it is tried on.
         sized: whether smaller inputs may be looked for.
+        size: of standard data.
     """
 
     name: str
@@ -95,13 +96,14 @@ class Property:
     holds: Callable[[np.random.Generator, Size], None]
     seeds: int = 1
     sized: bool = False
+    size: Size = STANDARD
 
     def of(self, subject: str, show: Callable[[Any], str] = str) -> Check:
         """This property as a check of what is called so; ``show`` makes code of the inputs of a call."""
 
         def run() -> None:
             for seed in range(self.seeds):
-                failure = self._failure(seed, STANDARD, subject)
+                failure = self._failure(seed, self.size, subject)
                 if failure is None:
                     continue
                 for size in SMALLER if self.sized else ():

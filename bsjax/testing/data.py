@@ -111,8 +111,8 @@ def invariance(name: str) -> tuple[str, Change]:
     side, rest = (first, of_side) if first in ("source", "target") else ("", name)
     if rest not in WORDS:
         raise ValueError(
-            f"unknown invariance {name!r}; there are {', '.join(WORDS)}, each also with 'source' or 'target' before it; "
-            "or give a dict of names and functions (inputs, rng) -> inputs"
+            f"unknown invariance {name!r}; there are {', '.join(WORDS)}, each also with 'source' or 'target' before "
+            "it; or give a dict of names and functions (inputs, rng) -> inputs"
         )
     words = WORDS[rest] + (f", on the {side}" if side else "")
 

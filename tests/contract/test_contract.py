@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from bsjax import metric_registry
-from bsjax.engine.programs.compilation import traces
-from bsjax.testing import checks
+from bsjax.testing import check_metric, checks
 from tests.contract.table import TABLE
-from tests.oracle.cases import CASES, score
+from tests.oracle.cases import CASES, call
 
 # Each draw of these fits psychometric functions.
 FITS = ("threshold", "threshold_elevation")
@@ -65,15 +64,33 @@ def test_the_row_is_whole(row):
 
 
 # A case of the reference for each metric that it has.
-LABELLED = {case["metric"].partition(".")[0]: name for name, case in reversed(CASES.items())}
+LABELLED = {case["metric"].partition(".")[0]: case for case in reversed(CASES.values())}
+OF_ANY = ("repeatable", "global seed", "inputs", "one trace", "settings")
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the .* penalty")
 @pytest.mark.parametrize("metric", [name for name in metric_registry if name in LABELLED])
-def test_a_labelled_call_uses_the_program_of_the_one_before(metric):
-    first = score(CASES[LABELLED[metric]])
-    with traces() as counted:
-        second = score(CASES[LABELLED[metric]])
-    assert not counted
-    np.testing.assert_array_equal(np.asarray(second.value), np.asarray(first.value))
+def test_contract_of_assemblies(metric):
+    function, inputs = call(LABELLED[metric])
+    for check in checks(function, inputs=lambda rng: inputs, invariances=()):
+        if check.name in OF_ANY:
+            check()
+
+
+# What two sets of responses are compared by; noise is alike in a biased estimate.
+RESPONSES = {
+    **dict.fromkeys(("ridge", "linear_predictivity"), {"invariances": ("permutation", "source rotation", "shift")}),
+    "pls": {"invariances": ("permutation", "source rotation", "source scale")},
+    "ridgecv": {},
+    "neuron_to_neuron": {"invariances": ("permutation", "unit scales")},
+    "reverse_pls": {"size": (40, 4, 30)},
+    **dict.fromkeys(("cka", "cka_cv"), {"invariances": ("permutation", "rotation", "scale", "shift"), "itself": 1.0}),
+    "cka_biased": {"chance": None, "itself": 1.0},
+    **dict.fromkeys(("rdm", "rdm_cv"), {"invariances": ("permutation", "scale"), "itself": 1.0}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", RESPONSES)
+def test_contract_of_responses(metric):
+    check_metric(metric, **RESPONSES[metric])
