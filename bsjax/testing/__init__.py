@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from bsjax.core.public_names import on_first_use
 
 if TYPE_CHECKING:
+    from bsjax.testing.cards import Card as Card
+    from bsjax.testing.cards import card as card
     from bsjax.testing.ceilings import check_ceiling as check_ceiling
     from bsjax.testing.contract import Check as Check
     from bsjax.testing.contract import ContractError as ContractError

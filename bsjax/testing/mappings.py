@@ -14,7 +14,7 @@ from bsjax.engine.programs.compilation import compiled
 from bsjax.labelled.regression.forms import regression
 from bsjax.metrics import Folds, Mapping, cross_validate, make_folds, train_test
 from bsjax.testing.contract import STANDARD, Check, Property, Size, Violated, as_code, run_all, same
-from bsjax.testing.data import related
+from bsjax.testing.data import noise, related
 from bsjax.testing.kernels import Kernel
 from bsjax.testing.metrics import checks
 
@@ -99,7 +99,7 @@ def _splits(n: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 def _folds(mapping: Mapping, rng: np.random.Generator, size: Size) -> None:
     """A fold predicts as a fit to its training stimuli alone does."""
-    x, y = related(rng, size)
+    x, y = noise(rng, size)  # of which each fold chooses something else
     splits = _splits(size.stimuli)
     with precision("float64"):
         together = compiled(cross_validate, mapping=mapping)(x, y, make_folds(size.stimuli, splits))

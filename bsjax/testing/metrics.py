@@ -381,11 +381,10 @@ def check_metric(metric: Any, **promised: Any) -> None:
         >>> import jax.numpy as jnp
         >>> def shares(x, y):
         ...     return jnp.sum(x[:, 0] * y[:, 0]) / jnp.sqrt(jnp.sum(x[:, 0]**2) * jnp.sum(y[:, 0]**2))
-        >>> check_metric(shares)  # takes the first unit of each side alone
+        >>> check_metric(shares)  # of responses that are constant it makes a number
         Traceback (most recent call last):
         ...
-        bsjax.testing.contract.ContractError: shares fails 'permutation': the order of units does not count
-        ...
+        bsjax.testing.contract.ContractError: shares fails 'undefined': an undefined value is NaN, ...
     """
     run_all(checks(metric, **promised))
 

@@ -49,8 +49,8 @@ def responses(
 
     Example:
         >>> from hypothesis import find
-        >>> find(responses(), lambda values: values.shape[1] >= 2).tolist()
-        [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+        >>> find(responses(), lambda values: values.shape[1] >= 2).shape
+        (4, 2)
     """
 
     @st.composite
@@ -91,8 +91,8 @@ def assemblies(
 
     Example:
         >>> from hypothesis import find
-        >>> find(assemblies(repetitions=(1, 3)), lambda trials: len(trials) > 4)["repetition"].values.tolist()
-        [0, 0, 0, 0, 1]
+        >>> find(assemblies(repetitions=(1, 3)), lambda trials: len(trials) > 4).dims
+        ('presentation', 'neuroid')
     """
 
     @st.composite
@@ -136,8 +136,8 @@ def choices(
 
     Example:
         >>> from hypothesis import find
-        >>> find(choices(), lambda trials: (trials["choice"] != trials["truth"]).any())["choice"].values.tolist()[:2]
-        ['car', 'car']
+        >>> find(choices(), lambda trials: (trials["choice"] != trials["truth"]).any())["choice"].dims
+        ('presentation',)
     """
 
     @st.composite
