@@ -2,8 +2,12 @@
 
 import subprocess
 import sys
+import tomllib
 
 import pytest
+
+from bsjax.testing import plugin
+from tests.support.paths import REPOSITORY
 
 ONE_LINE = """
 import pytest
@@ -33,6 +37,11 @@ def test_every_property_is_a_test_of_its_own(tmp_path):
     told = run_pytest(tmp_path, ONE_LINE, "-q", "--strict-markers")
     assert "test_ratio[permutation]" in told and "ContractError" in told
     assert "test_ratio[settings]" not in told.partition("short test summary")[2]
+
+
+def test_pytest_finds_it():
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"]["pytest11"] == dict.fromkeys(["bsjax.testing.plugin"], plugin.__name__)
 
 
 def test_a_test_that_takes_no_check_is_refused(tmp_path):
