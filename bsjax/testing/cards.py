@@ -204,7 +204,7 @@ def _network(kind: str, seed: int, changed: str = "", degree: float = 0.0) -> La
         moved = np.stack([np.roll(each, move, (0, 1)) for each, move in zip(images, moves, strict=True)])
         images = np.where(touched[:, None, None], moved, images)
     orders = np.stack([rng.integers(0, len(images), _BATCH) for _ in range(_STEPS)])
-    with jax.enable_x64(False):
+    with jax.enable_x64(False), jax.numpy_dtype_promotion("standard"):
         weights = _start(kind, rng)
         batches = [jnp.asarray(each, "float32") for each in (images, np.eye(10)[labels])]
         trained = _trained(weights, *batches, jnp.asarray(orders, "int32"), kind=kind)
