@@ -232,8 +232,9 @@ class Labelled:
             raise Violated(f"itself it scores {shown(found)}, noise {shown(of_noise)}", (target, target))
 
     def _alike(self, rng: np.random.Generator, size: Size) -> tuple[Any, Any]:
-        """Noise and a target, as wide as each other."""
-        return _sides((rng.normal(size=(size.stimuli, size.features)), related(rng, size)[0]))
+        """Two sides of noise, as wide as each other."""
+        width = max(size.features, size.neuroids)
+        return _sides(noise(rng, Size(size.stimuli, width, width)))
 
     def _memory(self, rng: np.random.Generator, size: Size) -> None:
         given = _sides(related(rng, _LARGE))
