@@ -33,7 +33,7 @@ CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python3.14
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help score tour test lint format docs links matrix perf ahead gpu clean
+.PHONY: help score tour test lint format docs links matrix perf ahead gpu cards clean
 
 help:
 	@echo 'make score    score three built-in models against simulated V1 (ARGS="--model M --benchmark B": others)'
@@ -47,6 +47,7 @@ help:
 	@echo 'make perf     measure speed beside other implementations (ARGS="--fast", ARGS="--rows pls,cka", ARGS="--growth")'
 	@echo 'make ahead    compile every program for a TPU and a GPU that are not here (ARGS="--platform tpu --programs pls")'
 	@echo 'make gpu      the reference cases and the speed on a GPU (ACCELERATOR=tpu: on a TPU)'
+	@echo 'make cards    measure what each metric tells apart, and write docs/cards.md'
 	@echo 'make clean    remove the environments and caches that these made'
 
 score: $(VENV)/core
@@ -90,6 +91,9 @@ gpu: $(VENV)/core
 	@$(PIP) install --constraint constraints.txt --editable '.[$(ACCELERATOR),plots]'
 	@$(BIN)/python -m benchmarks_perf.oracle
 	@$(BIN)/python -m benchmarks_perf $(ARGS)
+
+cards: $(VENV)/core
+	@$(BIN)/python -m bsjax.testing.cards
 
 clean:
 	rm -rf $(VENV) docs/_build docs/reference/names docs/reference/packages.md .venv-peers .venv-ahead .venv-matrix build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
