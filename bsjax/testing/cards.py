@@ -1,4 +1,4 @@
-"""The card of a metric: what it can tell apart, of small networks that learn digits."""
+"""Cards of metrics: what a metric distinguishes among small networks that learn digits."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ Layers = list[np.ndarray]
 
 @dataclass(frozen=True)
 class Card:
-    """What a metric tells apart. Shares are of trials in which it does; chance is one half, or less.
+    """What a metric distinguishes, as shares of cases. Chance is 0.5, and 0.25 for ``layers``.
 
     Attributes:
-        metric: its identifier.
-        seeds: a network and the same with other first weights are more alike than networks of two architectures.
-        layers: a layer is most like the same layer of a network with other first weights.
-        order: the further apart two layers of a network, the less alike they are.
-        labels: networks are the less alike the more of the labels one of them learnt by heart.
-        shortcuts: networks are the less alike the more often one of them saw the label written in its images.
-        augmentation: networks are the less alike the more one of them learnt from images that were moved.
-        separation: d' of networks of one architecture against pairs of two, in their deepest layer.
-        null: the mean score of noise.
-        seconds: of the quickest of five calls, 200 stimuli and 48 units on either side.
+        metric: identifier of the metric.
+        seeds: two networks of one architecture are more similar than networks of two architectures.
+        layers: a layer is most similar to the corresponding layer of a network with other initial weights.
+        order: layers that are further apart in a network are less similar.
+        labels: networks trained with more random labels are less similar to other networks.
+        shortcuts: networks that saw the label in more of their training images are less similar to other networks.
+        augmentation: networks trained on more shifted images are less similar to other networks.
+        separation: d' of pairs of networks of one architecture against pairs of two, in the last layer.
+        null: mean score of noise.
+        seconds: time of the fastest of five calls, with 200 stimuli and 48 units on each side.
     """
 
     metric: str
@@ -66,20 +66,20 @@ class Card:
 
 
 def card(metric: Any) -> Card:
-    """Measures what a metric can tell apart, with grounding tests as in ReSi.
+    """Measure what a metric distinguishes, with grounding tests as in ReSi.
 
-    Small networks learn scikit-learn's digits in JAX, four of each kind with first weights of their own: plain ones,
-    convolutional ones, and ones whose labels, images or augmentation were changed by degrees. Of what should be more
-    alike and what less, the share is counted that the metric puts in this order.
+    Small networks learn scikit-learn's digits in JAX: plain and convolutional networks, and networks with increasing
+    shares of random labels, of images that show the label, and of shifted images. There are four networks of each kind,
+    with different initial weights. The card has the share of cases in which the metric orders similarities as expected.
 
     Args:
-        metric: of two assemblies, or an identifier.
+        metric: a metric of two assemblies, or its identifier.
 
     Returns:
         The card.
 
     Raises:
-        ValueError: what the metric raises of responses to 200 images.
+        ValueError: the metric refuses responses to 200 images.
 
     Source: Klabunde et al. 2025, "ReSi: A comprehensive benchmark for representational similarity measures".
 
@@ -154,7 +154,7 @@ def _same_layer(score: Callable[..., float], networks: Sequence[Layers]) -> floa
 
 
 def _layer_order(score: Callable[..., float], networks: Sequence[Layers]) -> float:
-    """Of layers in depth a < b < c, a is more like b than c, and c more like b than a."""
+    """The share of layers a < b < c in which b is more similar to a and to c than these are to each other."""
     right = []
     for layers in networks:
         found = np.array([[score(a, b) for b in layers] for a in layers])
@@ -166,7 +166,7 @@ def _layer_order(score: Callable[..., float], networks: Sequence[Layers]) -> flo
 
 
 def _by_degrees(score: Callable[..., float], kind: str, plain: Sequence[np.ndarray]) -> float:
-    """Of changes by degrees, the lesser one leaves a network more alike to one without."""
+    """The share of pairs of changes in which the smaller change leaves a network more similar to an unchanged one."""
     right = []
     for seed, own in enumerate(plain):
         reference = plain[seed - 1]
@@ -187,7 +187,7 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _network(kind: str, seed: int, changed: str = "", degree: float = 0.0) -> Layers:
-    """Responses of every layer of a trained network to the test images, ``(stimuli, units)``."""
+    """Responses of each layer of a trained network to the test images, ``(stimuli, units)``."""
     images, labels = _digits()
     rng = np.random.default_rng(seed + 100)
     test, images, labels = images[:_STIMULI], images[_STIMULI:], labels[_STIMULI:].copy()
@@ -224,7 +224,7 @@ def _start(kind: str, rng: np.random.Generator) -> list[tuple[jax.Array, jax.Arr
 
 
 def _forward(weights: Any, images: jax.Array, kind: str) -> tuple[jax.Array, list[jax.Array]]:
-    """Logits, and the responses of every layer."""
+    """The logits, and the responses of each layer."""
     x, layers = (images.reshape(len(images), -1) if kind == "plain" else images[..., None]), []
     for depth, (w, b) in enumerate(weights[:-1]):
         if kind == "plain":
@@ -254,7 +254,7 @@ def _trained(weights: Any, images: jax.Array, targets: jax.Array, orders: jax.Ar
 
 
 def main() -> None:
-    """Writes the cards of the metrics of bsjax into ``docs/cards.md``, in the place of the table that is there."""
+    """Measure the metrics of bsjax, and replace the table of ``docs/cards.md``."""
     page = Path("docs/cards.md")
     head, _, tail = page.read_text(encoding="utf-8").partition("| metric |")
     rest = tail.partition("\n\n")[2]
