@@ -1,4 +1,8 @@
-"""A plugin of pytest: the marker ``bsjax_contract`` makes a test of every property. It imports nothing until then."""
+"""The pytest plugin, whose marker ``bsjax_contract`` makes one test of each property of the contract.
+
+Load it in ``conftest.py``: ``pytest_plugins = ["bsjax.testing.plugin"]``. It is no entry point, since pytest would then
+import every module of bsjax through its own loader, which rewrites assertions.
+"""
 
 from __future__ import annotations
 

@@ -2,12 +2,8 @@
 
 import subprocess
 import sys
-import tomllib
 
 import pytest
-
-from bsjax.testing import plugin
-from tests.support.paths import REPOSITORY
 
 ONE_LINE = """
 import pytest
@@ -29,7 +25,8 @@ def test_ratio(check):
 
 def run_pytest(folder, text, *options):
     (folder / "test_mine.py").write_text(text)
-    command = [sys.executable, "-m", "pytest", "-p", "bsjax.testing.plugin", "-p", "no:cacheprovider", *options]
+    (folder / "conftest.py").write_text('pytest_plugins = ["bsjax.testing.plugin"]')
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
     return subprocess.run([*command, "test_mine.py"], cwd=folder, capture_output=True, text=True, check=False).stdout
 
 
@@ -37,11 +34,6 @@ def test_every_property_is_a_test_of_its_own(tmp_path):
     told = run_pytest(tmp_path, ONE_LINE, "-q", "--strict-markers")
     assert "test_ratio[permutation]" in told and "ContractError" in told
     assert "test_ratio[settings]" not in told.partition("short test summary")[2]
-
-
-def test_pytest_finds_it():
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    assert project["entry-points"]["pytest11"] == dict.fromkeys(["bsjax.testing.plugin"], plugin.__name__)
 
 
 def test_a_test_that_takes_no_check_is_refused(tmp_path):
