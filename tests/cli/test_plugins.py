@@ -124,7 +124,7 @@ def test_show_a_metric_a_model_and_a_data_set(bsjax):
 def test_show_says_who_was_measured_and_who_may_read_the_data(bsjax):
     lines = bsjax("show", "MajajHong2015public.IT-pls").stdout.splitlines()
     assert "measured    macaque, electrophysiology" in lines and "data        MajajHong2015.public (public)" in lines
-    assert "measured    nothing: no person or animal has a part in it" in bsjax("show", "ImageNet-top1").stdout
+    assert "measured    nothing: no human or animal data" in bsjax("show", "ImageNet-top1").stdout
 
 
 def test_features_are_recorded_for_tests(plugin, bsjax):

@@ -250,4 +250,4 @@ def test_it_says_what_it_is_without_images(kind):
     benchmark = load_benchmark(f"ImageNet-C-{kind}-top1")
     assert (benchmark.fitting_stimuli, benchmark.number_of_trials, benchmark.version) == ("imagenet", 10, 2)
     assert (benchmark.parent, float(benchmark.ceiling)) == ("Hendrycks2019-top1", 1)
-    assert "each over the whole field of the model" in " ".join(benchmark.describe().split())
+    assert "filling the model's field of view" in " ".join(benchmark.describe().split())
