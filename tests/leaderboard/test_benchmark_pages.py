@@ -33,7 +33,7 @@ def test_the_paradigm_is_what_the_benchmark_says_of_itself(ordinary_site, benchm
 
 def test_benchmarks_of_others_say_what_the_store_knows(ordinary_site):
     plain = text_of(ordinary_site, "Doe2026-odd")
-    assert "has no benchmark of this name" in plain and "No publication is named" in plain
+    assert "has no benchmark of this name" in plain and "No publication is stated" in plain
 
 
 def test_a_plugins_publication_is_read_and_its_paradigm_is_its_own(tmp_path, monkeypatch):
@@ -51,7 +51,7 @@ def test_a_plugins_publication_is_read_and_its_paradigm_is_its_own(tmp_path, mon
         store.add(scored("pixels", name, 0.5))
         build(store, tmp_path / "site")
     plain = text_of(tmp_path / "site", name)
-    assert "It is a plugin's, which is not run" in plain and "@article{doe, title={On IT}" in plain
+    assert "The benchmark comes from a plugin" in plain and "@article{doe, title={On IT}" in plain
     assert "macaque" not in plain
 
 
