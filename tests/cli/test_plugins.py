@@ -92,7 +92,7 @@ def test_show_a_benchmark_that_does_not_describe_itself(plugin, bsjax):
         "about       It gives one half to everybody.",
         f"plugin      {folder}",
         "",
-        "no BibTeX: no publication is named",
+        "no BibTeX entry: no publication is stated",
     ]
 
 

@@ -123,7 +123,7 @@ def test_runs_and_what_is_of_one(store):
     claim(store, ["8"], one, 60)
     store.end_run(one)
     header, *rows = cells("ls", "--runs")
-    assert header == ["run", "begun", "ended", "cells", "done", "failed", "in flight"]
+    assert header == ["run", "started", "ended", "cells", "done", "failed", "in flight"]
     assert [[row[0], *row[3:]] for row in rows] == [[other[:12], "2", "1", "0", "0"], [one[:12], "4", "2", "1", "1"]]
     assert rows[0][2] == "-" and re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", rows[1][2])
     assert len(cells("ls", "--runs", "--limit", 1)) == 2

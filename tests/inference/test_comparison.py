@@ -70,7 +70,7 @@ def test_the_text_of_a_comparison_has_the_interval_of_each_difference():
     first = found.table.iloc[0]
     row = " +".join([r"a - b", *(f"{first[column]:.4f}" for column in ("difference", "low", "high", "p_corrected"))])
     assert re.search(row, repr(found)) and re.search("c - d", repr(found))
-    assert "Differences, with intervals of 90 % for each pair by itself:" in repr(found)
+    assert "Differences, with intervals of 90 % per pair, not corrected:" in repr(found)
     many = compare({f"{name}{n}": score for n in range(2) for name, score in per_unit(seed=n).items()})
     assert "the first 20 of 28 pairs, all are in .table" in repr(many) and "a0 - d1" in repr(many)
 

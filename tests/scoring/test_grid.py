@@ -172,7 +172,7 @@ def test_ctrl_c_lets_what_runs_finish(plugins, tmp_path):
         time.sleep(0.3)
         started.signal(signal.SIGINT)
         code, said = started.ended()
-        assert code == 130 and "stopped; what is left is computed by the same command" in said
+        assert code == 130 and "stopped; run the same command again to compute the rest" in said
         assert "Traceback" not in said
         assert 5 <= len(values(store)) <= 8
         [run] = runs(store).to_dict("records")

@@ -67,7 +67,7 @@ def test_a_submission_goes_through_its_steps_in_order(store, add):
         step = claimed(store)
         assert (step.name, step.state, step.attempt, step.worker) == (name, "running", 1, "w")
         assert queue.claim_next(store, "other", LONG) is None
-        assert now(store, made).state == "running" and now(store, made).reason == f"{name}: begun by w"
+        assert now(store, made).state == "running" and now(store, made).reason == f"{name}: started by w"
         assert queue.heartbeat(store, step.id, "w", LONG, "3 of 4")
         assert now(store, made).reason == f"{name}: 3 of 4"
         assert queue.finish(store, step.id, "w", peak=number * GIB, facts={name: number})

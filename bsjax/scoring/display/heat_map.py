@@ -83,7 +83,7 @@ def _colour(score: float) -> tuple[int, int, int]:
 def _about(row: Any) -> str:
     said = [f"{row['model']} on {row['benchmark']}"]
     if row["state"] == "scored":
-        error = f" ± {row['error']:z.2f}" if row["error"] == row["error"] else ", no error is known"
+        error = f" ± {row['error']:z.2f}" if row["error"] == row["error"] else ", no error estimate"
         said.append(f"{row['score']:z.2f}{error}")
         if isinstance(words := row.get("interval"), str):
             said.append(f"{row['low']:z.2f} to {row['high']:z.2f}, 95 % {words}")
