@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _MOST = 100
 _LIGHT, _DARK = (240, 246, 252), (8, 64, 129)
 # What stands in a cell that has no number.
-_WORDS = {"failed": "failed", "blocked": "cannot", "missing": "", "undefined": "NaN", "resolved": "in time"}
+_WORDS = {"failed": "failed", "blocked": "blocked", "missing": "", "undefined": "NaN", "resolved": "over time"}
 _STYLE = """
 <style>
 .bsjax-grid { border-collapse: separate; border-spacing: 2px; font-size: 12px; }
