@@ -81,7 +81,7 @@ def test_a_model_with_requirements_of_its_own(store, tmp_path, capsys):
     assert f"{private:.4g}" not in steps["private"].log and PRIVATE not in steps["public"].log
     later = hand_in(store, found.folder, benchmarks=[PRIVATE], account=account.id)
     STEPS["private"](At(store, later, steps["private"]))
-    assert "is scored for 1 submissions of an account" in capsys.readouterr().out
+    assert "is limited to 1 submissions per account" in capsys.readouterr().out
     # Nothing is scored twice.
     came = STEPS["public"](At(store, found, steps["public"]))
     assert came.state == "done" and f"doe-net on {BENCHMARK}: in the store" in capsys.readouterr().out

@@ -62,7 +62,7 @@ def submit(
         registers = "; ".join(f"{kind} {', '.join(names)}" for kind, names in made.facts["registers"].items())
         typer.echo(f"submission {made.id[:12]}: {registers}")
         if queued:
-            typer.echo(f"it waits for a worker; see `bsjax submissions show {made.id[:12]}`")
+            typer.echo(f"queued; see `bsjax submissions show {made.id[:12]}`")
             return
         work(store, submission=made.id, until_idle=True, said=lambda line: typer.echo(f"  {line}"))
         if print_submission(store, made.id).state == "failed":
