@@ -52,7 +52,7 @@ def test_size(cache, monkeypatch):
     keep(cache, "vit", "blocks.0")
     monkeypatch.setenv("BSJAX_CACHE_SIZE", "10GB")
     monkeypatch.setenv("RESULTCACHING_DISABLE", "1")  # what is kept can be seen all the same
-    assert run("size").stdout == f"368 B of at most 10 GB in {cache.root}\n"
+    assert run("size").stdout == f"368 B of 10 GB in {cache.root}\n"
 
 
 def test_prune_says_what_it_frees(cache):
@@ -85,7 +85,7 @@ def test_prune_removes_nothing_that_it_was_not_asked_to(cache, arguments, messag
 def test_verify_names_what_is_damaged_and_removes_it_if_asked(cache):
     keep(cache, "vit", "a")
     damaged = keep(cache, "vit", "b").folder
-    assert run("verify").stdout == "2 entries: all as written\n"
+    assert run("verify").stdout == "2 entries, all intact\n"
     os.truncate(damaged / "values.npy", 100)
     expected = f"{damaged}: its values.npy has 100 bytes, expected 368"
     for _ in range(2):
@@ -94,7 +94,7 @@ def test_verify_names_what_is_damaged_and_removes_it_if_asked(cache):
         assert done.stderr == "bsjax: 1 of the cached entries are damaged\n"
     done = run("verify", "--delete")
     assert (done.exit_code, done.stdout) == (1, expected + " (removed)\n")
-    assert run("verify").stdout == "1 entry: all as written\n"
+    assert run("verify").stdout == "1 entry, all intact\n"
 
 
 @pytest.mark.slow

@@ -75,7 +75,7 @@ def test_rm_removes_what_was_confirmed_and_nothing_else(store):
 
 
 def test_ls_lists_the_last_scores_the_newest_first(store):
-    assert run("ls").stdout == "no scores there\n"
+    assert run("ls").stdout == "no scores found\n"
     known = Uncertainty(("stimuli",), 0.02, "known")
     old, new = store.add(made(0.25, day=1)), store.add(made(0.5, day=3, uncertainty=known))
     store.add(made(np.nan, "hmax", day=2))
@@ -115,7 +115,7 @@ def test_ls_has_a_line_a_score_whatever_it_is_called(store):
 
 
 def test_runs_and_what_is_of_one(store):
-    assert run("ls", "--runs").stdout == "no runs there\n"
+    assert run("ls", "--runs").stdout == "no runs found\n"
     one, other = store.begin_run(4), store.begin_run(2)
     for number, of in enumerate((one, one, other)):
         store.add(made(0.1, f"m{number}"), task=Task(of, None, str(number)))
@@ -141,7 +141,7 @@ def test_show(store):
     fields = dict(re.split(" {2,}", line, maxsplit=1) for line in lines[2:])
     assert fields["key"] == key and fields["run"] == of and fields["cell"] == "cell"
     assert fields["error is"] == "standard error over 10 splits" and fields["unceiled"] == "Score(0.4000)"
-    assert fields["ceiling"] == "Score(0.8000 ± 0.1000)" and fields["units"].startswith("168, 0 of them undefined")
+    assert fields["ceiling"] == "Score(0.8000 ± 0.1000)" and fields["units"].startswith("168, 0 of them with undefined")
     assert fields["dtype"] == "float64" and json.loads(fields["layers"]) == {"V4": ["layer2"]}
     assert run("show", "-m", "pixels", "-b", "Doe2026*").stdout.splitlines() == lines
     assert Score.from_dict(json.loads(run("show", key, "--json").stdout)).to_dict() == score.to_dict()

@@ -147,7 +147,7 @@ def test_accounts_are_added_listed_and_revoked(store):
 def test_benchmarks_are_marked_as_private(store):
     assert run("protect").stdout == "no benchmark is private\n"
     assert run("protect", "MajajHong2015*", "--stimuli", "--decimals", "1", "--limit", "3").stderr == ""
-    assert "no benchmark that is here is 'MajajHnog*'" in run("protect", "MajajHnog*").stderr
+    assert "no installed benchmark is named 'MajajHnog*'" in run("protect", "MajajHnog*").stderr
     header, *rows = cells("protect")
     assert header == ["benchmark", "stimuli", "decimals", "limit", "days", "since"]
     assert ["MajajHong2015*", "private", "1", "3", "7"] in [row[:5] for row in rows] and len(rows) == 2

@@ -121,8 +121,8 @@ def test_the_legend_of_many_benchmarks_stays_short():
     outcomes = [Outcome("m", f"Many{number:02d}-top1", made(number), None, 1.0) for number in range(20)]
     text = " ".join(legend(outcomes).split())
     assert "r (Many00-top1); r/c (Many01-top1, Many02-top1 and 17 more)" in text
-    assert "data differs from benchmark to benchmark" in text
-    assert "units trials or people" in text
+    assert "data differs between benchmarks" in text
+    assert "units trials or subjects" in text
     assert "Many07" not in text
 
 

@@ -33,7 +33,7 @@ class ObjectSolutionTimes(RecordingBenchmark):
     Example:
         >>> from bsjax import load_benchmark
         >>> print(load_benchmark("Kar2019-ost").describe().splitlines()[2])
-        shown       the images of Kar2019, 8 degrees wide, 44 trials each (a model that answers alike sees
+        shown       the images of Kar2019, 8 degrees wide, 44 trials each (a deterministic model sees each
     """
 
     def __init__(self, row: BenchmarkRow) -> None:
