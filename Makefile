@@ -1,6 +1,7 @@
 # make score   build what is missing, then score three built-in models against simulated V1, and draw the result
 # make tour    the same of all built-in models on all built-in benchmarks, which takes minutes
 # make test    build what is missing, then run every check
+# make docs    build the site of the documentation
 # make help    the other targets
 
 # The interpreter to build with; by default the first Python 3.11 or newer on the PATH.
@@ -32,7 +33,7 @@ CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python3.14
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help score tour test lint format matrix perf ahead gpu clean
+.PHONY: help score tour test lint format docs links matrix perf ahead gpu cards clean
 
 help:
 	@echo 'make score    score three built-in models against simulated V1 (ARGS="--model M --benchmark B": others)'
@@ -40,10 +41,13 @@ help:
 	@echo 'make test     format, lint, layer contracts, types, then the tests (ARGS="-k name"; MARKS= for slow ones too)'
 	@echo 'make lint     all of that but the tests'
 	@echo 'make format   rewrite the files as the format check wants them'
+	@echo 'make docs     build the site of the documentation in docs/_build/html, and execute the notebooks that have changed'
+	@echo 'make links    look whether the addresses of other sites in it still answer'
 	@echo 'make matrix   the lowest versions that are named, and the newest, on each Python from 3.11 on that is here'
 	@echo 'make perf     measure speed beside other implementations (ARGS="--fast", ARGS="--rows pls,cka", ARGS="--growth")'
 	@echo 'make ahead    compile every program for a TPU and a GPU that are not here (ARGS="--platform tpu --programs pls")'
 	@echo 'make gpu      the reference cases and the speed on a GPU (ACCELERATOR=tpu: on a TPU)'
+	@echo 'make cards    measure what each metric tells apart, and write docs/cards.md'
 	@echo 'make clean    remove the environments and caches that these made'
 
 score: $(VENV)/core
@@ -66,6 +70,13 @@ format: $(VENV)/dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+docs: $(VENV)/docs
+	@BSJAX_HOME=$(abspath docs/_build/home) $(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
+	@echo 'bsjax: the site is docs/_build/html/index.html'
+
+links: $(VENV)/docs
+	@$(BIN)/python -m sphinx -b linkcheck -q -D nb_execution_mode=off docs docs/_build/links
+
 matrix:
 	@.ci/matrix
 
@@ -81,8 +92,11 @@ gpu: $(VENV)/core
 	@$(BIN)/python -m benchmarks_perf.oracle
 	@$(BIN)/python -m benchmarks_perf $(ARGS)
 
+cards: $(VENV)/core
+	@$(BIN)/python -m bsjax.testing.cards
+
 clean:
-	rm -rf $(VENV) .venv-peers .venv-ahead .venv-matrix build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/reference/names docs/reference/packages.md .venv-peers .venv-ahead .venv-matrix build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is ready when its stamp is newer than what it was made from. bsjax is installed editable: a change
@@ -116,6 +130,14 @@ $(VENV)/dev: pyproject.toml constraints.txt
 	$(begin_install)
 	@echo 'bsjax: installing what bsjax needs, all its extras and the test tools (once, a few minutes)'
 	@$(PIP) install --upgrade 'pip>=25.1'
-	@$(PIP) install --constraint constraints.txt --editable '.[dask,distributed,flax,huggingface,keras,leaderboard,parquet,plots,postgresql,service,torch,video,zarr]' --group dev
+	@$(PIP) install --constraint constraints.txt --editable '.[dask,distributed,flax,huggingface,keras,leaderboard,parquet,plots,postgresql,service,torch,video,zarr]' --group dev --group docs
+	@rm $(UNFINISHED)
+	@touch $(VENV)/core $(VENV)/docs $@
+
+$(VENV)/docs: pyproject.toml constraints.txt
+	$(begin_install)
+	@echo 'bsjax: installing what the site of the documentation is built by (once, a few minutes)'
+	@$(PIP) install --upgrade 'pip>=25.1'
+	@$(PIP) install --constraint constraints.txt --editable '.[leaderboard,plots,torch]' --group docs
 	@rm $(UNFINISHED)
 	@touch $(VENV)/core $@

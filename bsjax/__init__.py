@@ -65,6 +65,6 @@ if TYPE_CHECKING:
     from bsjax.scoring import score_sources as score_sources
 
 _SUBPACKAGES = """
-    activations adapters benchmarks data engine inference labelled metrics models plots results scoring
+    activations adapters benchmarks data engine inference labelled metrics models plots results scoring testing
 """.split()
 __getattr__, __dir__, __all__ = on_first_use(globals(), _SUBPACKAGES)

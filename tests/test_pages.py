@@ -12,7 +12,7 @@ import bsjax
 from tests.support.paths import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-NAMES = ("installation", "scores", "models", "benchmarks", "data", "command-line", "submission")
+NAMES = ("installation", "scores", "models", "benchmarks", "data", "command-line", "submission", "testing")
 PAGES = {name: (REPOSITORY / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in NAMES}
 TEXT = "\n".join([README, *PAGES.values()])
 PYTHON = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)

@@ -1,7 +1,7 @@
-"""Activations of stimuli: the part of all frameworks' adapters that they share.
+"""Activations of stimuli: extraction, preprocessing, caching and reduction, shared by all adapters.
 
-An *activations model* is any object with an ``identifier``, a method ``layers()`` that gives the shape of
-each layer's output for one image, and a call ``model(stimuli, layers)`` that gives a ``NeuroidAssembly``.
+An *activations model* is any object with an ``identifier``, a method ``layers()`` that returns the shape of each
+layer's output for one image, and a call ``model(stimuli, layers)`` that returns a ``NeuroidAssembly``.
 """
 
 from bsjax.activations.activations_model import ActivationsModel

@@ -1,4 +1,4 @@
-"""The protocol of activations models, which every adapter makes."""
+"""The protocol of activations models, which every adapter returns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class ActivationsModel(Protocol):
-    """Anything that turns stimuli into activations, layer by layer.
+    """A model that maps stimuli to activations, layer by layer.
 
     Example:
         >>> from bsjax.adapters import ActivationsModel, from_jax
@@ -21,13 +21,13 @@ class ActivationsModel(Protocol):
 
     @property
     def identifier(self) -> str:
-        """The name of the model; it begins every ``neuroid_id``."""
+        """The name of the model; every ``neuroid_id`` begins with it."""
         ...
 
     def layers(self) -> dict[str, tuple[int, ...]]:
-        """Names of the layers -> shape of the output for one image, in the order of their computation."""
+        """Names of the layers -> shape of the output for one image, in order of computation."""
         ...
 
     def __call__(self, stimuli: StimulusSet, layers: Sequence[str]) -> NeuroidAssembly:
-        """Activations, dims ``(presentation, neuroid)``: a row for each stimulus, the layers side by side."""
+        """Activations, dims ``(presentation, neuroid)``: one row for each stimulus, with the layers concatenated."""
         ...

@@ -1,4 +1,4 @@
-"""Errors that every activations model reports in the same words."""
+"""Validation and error messages that all activations models share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_LISTED = 100
 
 
 def checked_identifier(identifier: str) -> str:
-    """The identifier of a model.
+    """The identifier of a model, if valid.
 
     Raises:
         ValueError: it is not a non-empty string.
@@ -24,10 +24,10 @@ def checked_identifier(identifier: str) -> str:
 
 
 def listed_layers(layers: str | Sequence[str]) -> list[str]:
-    """The layers as a list; a single name may be given bare.
+    """The layers as a list; a single name may be given as a string.
 
     Raises:
-        ValueError: one of them is no string.
+        ValueError: a name is not a string.
 
     Example:
         >>> listed_layers([0])
@@ -47,7 +47,7 @@ def checked_layers(layers: str | Sequence[str]) -> list[str]:
     """The layers as a list of at least one, all different.
 
     Raises:
-        ValueError: no layer, one twice, or what is no name.
+        ValueError: there is no layer, a repeated one, or an invalid name.
     """
     layers = listed_layers(layers)
     if not layers:
@@ -59,10 +59,10 @@ def checked_layers(layers: str | Sequence[str]) -> list[str]:
 
 
 def checked_stimuli(stimuli: StimulusSet) -> None:
-    """Refuse what is no stimulus set, or an empty one.
+    """Check that stimuli are a non-empty stimulus set.
 
     Raises:
-        ValueError: as said.
+        ValueError: they are not.
     """
     if not isinstance(stimuli, StimulusSet):
         raise ValueError(f"stimuli must be a StimulusSet, got {type(stimuli).__name__}")
@@ -76,7 +76,7 @@ def checked_stimuli(stimuli: StimulusSet) -> None:
 
 
 def unknown_layers(identifier: str, missing: Sequence[str], known: Mapping[str, tuple[int, ...]]) -> ValueError:
-    """The error for layers that do not exist: it lists those that do, with their shapes for one image."""
+    """The error for unknown layers, which lists the existing ones with their shapes for one image."""
     names = ", ".join(map(repr, missing))
     near = ", ".join(dict.fromkeys(name for layer in missing for name in nearest(layer, known)))
     listed = ", ".join(f"{name} {shape}" for name, shape in list(known.items())[:_MOST_LISTED])
@@ -93,11 +93,11 @@ def checked_values(identifier: str, layer: str, values: np.ndarray, stimulus_ids
     Args:
         identifier: the model's.
         layer: the layer's name.
-        values: first axis the stimuli.
+        values: with stimuli on the first axis.
         stimulus_ids: the id of each, for the message.
 
     Raises:
-        ValueError: a value is NaN, infinite, complex, or not a number at all.
+        ValueError: a value is NaN, infinite, complex, or not a number.
 
     Example:
         >>> import numpy as np
@@ -108,7 +108,7 @@ def checked_values(identifier: str, layer: str, values: np.ndarray, stimulus_ids
     """
     if values.dtype.kind in "cOSUMm":
         raise ValueError(f"layer {layer!r} of model {identifier!r} gives {values.dtype} values; expected real numbers")
-    with np.errstate(over="ignore"):  # too large for float32: infinite, and reported as such below
+    with np.errstate(over="ignore"):  # overflow to infinity is reported below
         values = values.astype(np.float32)
     bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
     if len(bad):

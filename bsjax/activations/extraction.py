@@ -26,30 +26,36 @@ from bsjax.data import NeuroidAssembly, StimulusSet
 class ExtractedActivations:
     """An activations model that runs a network over images, in batches of fixed size.
 
-    An image that several rows share is run once. The last batch is filled up with its last image, so that
-    every batch has the same shape and compiled networks compile once; a set smaller than one batch runs in
-    the smallest power of two that holds it. Images are decoded and preprocessed in other threads while the
-    network runs.
+    An image in several rows is run once. The last batch is padded with copies of its last image, so that all batches
+    have the same shape and compiled networks compile once. A set smaller than one batch runs in the smallest power of
+    two that holds it. Images are decoded and preprocessed in other threads while the network runs.
 
-    Activations are kept in the user's activation cache, and found there when the same network, preprocessing
-    and images come again, in any process. A run that was interrupted goes on where it stopped.
+    Activations are stored in the user's activation cache, and reused for the same network, preprocessing and images in
+    any process. An interrupted run continues where it stopped.
 
     Args:
-        identifier: name of the model; it begins every ``neuroid_id``.
+        identifier: name of the model; every ``neuroid_id`` begins with it.
         network: runs a batch.
         preprocess: list of uint8 ``(height, width, 3)`` images -> batch.
-        **options: ``batch_size``, images in a batch, 64 if not given; ``cache``, an ``ActivationCache``, or None
-            to keep nothing, the user's if not given; ``reducer``, applied to every layer, see
-            :mod:`bsjax.activations.reducers`; ``memory``, a budget such as ``"2GB"``: the batch is made small
-            enough, and results that do not fit go to disk; ``progress``, a function that is called after every
-            batch with a :class:`~bsjax.activations.Progress`; ``keep_on_device``, whether activations of JAX
-            networks stay on the accelerator, which they do where there is one; ``ahead``, layers that will be asked for
-            of the same images later: where a pass is needed for others, they are kept in the cache by it; ``version``,
-            by which you vouch for the code of the network and its preprocessing, where nothing else can: raise it with
-            every change. Weights are looked at all the same.
+        **options: ``batch_size``, images per batch, by default 64; ``cache``, an ``ActivationCache``, None for no
+            caching, by default the user's cache; ``reducer``, applied to every layer, see
+            :mod:`bsjax.activations.reducers`; ``memory``, a budget such as ``"2GB"``, to which the batch size is
+            adjusted, with results on disk if they do not fit; ``progress``, a function called after every batch with a
+            :class:`~bsjax.activations.Progress`; ``keep_on_device``, whether activations of JAX networks stay on the
+            accelerator, by default if there is one; ``ahead``, layers that will be requested later for the same
+            images, which are cached in the same pass if one is needed; ``version``, vouches for the code of the
+            network and its preprocessing if it cannot be identified, and must be increased with every change of it.
+            Weights are checked in any case.
 
     Raises:
         ValueError: ``identifier`` is empty, or an option is unknown or out of range.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from bsjax.adapters import from_jax, unit_preprocessing
+        >>> model = from_jax(lambda images: images.mean((1, 2)), "colour", preprocess=unit_preprocessing(8), cache=None)
+        >>> type(model).__name__, model.layers()
+        ('ExtractedActivations', {'output': (3,)})
     """
 
     def __init__(
@@ -64,16 +70,16 @@ class ExtractedActivations:
 
     @property
     def digest(self) -> str | None:
-        """Digest of the network's weights and code, as it last ran; None before, without a cache, or where unknown."""
+        """Digest of the network's weights and code at its last run; None before it, without a cache, or if unknown."""
         return self._runner.digest
 
     @property
     def n_parameters(self) -> int | None:
-        """How many parameters the network has; None of one that does not say."""
+        """Number of the network's parameters; None if unknown."""
         return getattr(self._runner.network, "n_parameters", None)
 
     def with_options(self, **options: Unpack[ExtractionOptions]) -> Self:
-        """The same network with some options changed.
+        """A copy of the model with some options changed.
 
         Raises:
             ValueError: an option is unknown or out of range.
@@ -88,12 +94,11 @@ class ExtractedActivations:
         return changed
 
     def layers(self) -> dict[str, tuple[int, ...]]:
-        """Names of the layers -> shape of the output for one image, found by running a gray probe image."""
+        """Names of the layers -> shape of the output for one image, found with a gray probe image."""
         return dict(self._runner.shapes())
 
     def recipe_digest(self) -> str | None:
-        """A digest of all that decides the activations: weights, code, preprocessing, reducer; None where it is not
-        known, as nothing can vouch for a part of them."""
+        """Digest of weights, code, preprocessing and reducer; None if a part of them cannot be identified."""
         reducer = self._options.reducer
         try:
             return identity_of(
@@ -103,7 +108,7 @@ class ExtractedActivations:
             return None
 
     def estimate(self, stimuli: StimulusSet, layers: str | Sequence[str]) -> MemoryEstimate:
-        """What it would take to extract these layers, measured on one batch.
+        """Estimate the memory needed to extract these layers, measured on the first batches.
 
         Raises:
             ValueError: as for a call.
@@ -120,20 +125,20 @@ class ExtractedActivations:
         """Activations of ``layers`` for every row of ``stimuli``.
 
         Args:
-            stimuli: what to show; every column becomes a coordinate of the presentations.
-            layers: names of layers, in the order wanted.
+            stimuli: the stimuli to show; every column becomes a coordinate of the presentations.
+            layers: names of layers, in the order of the result.
             microsaccades: show each image on several trials that differ by small shifts.
 
         Returns:
-            float32, dims ``(presentation, neuroid)``, layers side by side, each flattened in C order. Neuroid
-            coordinates: ``neuroid_id``, ``layer``, ``neuroid_num``, and the position in the layer's output,
-            made when they are looked at. With microsaccades, the trials of a stimulus follow each other, and
-            ``microsaccade_shift_x_pixels``, ``..._y_degrees`` and so on say how it was moved. The values of a
-            single layer may be mapped from a file: they take no memory until they are used.
+            float32, dims ``(presentation, neuroid)``, layers concatenated, each flattened in C order. Neuroid
+            coordinates: ``neuroid_id``, ``layer``, ``neuroid_num``, and the position in the layer's output; they are
+            computed on access. With microsaccades, the trials of a stimulus are consecutive rows, and
+            ``microsaccade_shift_x_pixels``, ``..._y_degrees`` and so on give their shifts. The values of a single
+            layer may be memory-mapped from a file.
 
         Raises:
-            ValueError: a layer does not exist (those that do are listed), gives NaN or infinite values, or
-                outputs whose shape changes between batches or does not begin with the image; or the memory
+            ValueError: a layer does not exist (the message lists the existing ones), has NaN or infinite values, or
+                has outputs whose shape changes between batches or whose first axis is not the image; or the memory
                 budget is too small for one image.
             KeyError: a stimulus has no path.
             FileNotFoundError: a stimulus has no file.
@@ -145,9 +150,9 @@ class ExtractedActivations:
     def by_layer(
         self, stimuli: StimulusSet, layers: Sequence[str], *, microsaccades: Microsaccades | None = None
     ) -> dict[str, NeuroidAssembly]:
-        """Activations of ``layers``, each an assembly of its own, from one pass over the images.
+        """Activations of ``layers`` as separate assemblies, from one pass over the images.
 
-        What the cache holds is mapped from its files: layers take memory one at a time, as they are used.
+        Cached layers are memory-mapped, so that they take memory one at a time as they are used.
 
         Raises:
             ValueError, KeyError, FileNotFoundError: as for a call.
@@ -177,12 +182,12 @@ class ExtractedActivations:
         return self.record_items(items, ids, layers)
 
     def record_items(self, items: Sequence[Item], ids: Sequence[object], layers: Sequence[str]) -> dict[str, Recorded]:
-        """Activations of layers for things that are shown, a row each; those of equal content are run once.
+        """Activations of layers for shown items, one row each; items with equal content are run once.
 
         Args:
             items: images, shifted images, or windows of videos.
-            ids: what names each in messages.
-            layers: which.
+            ids: the name of each, for messages.
+            layers: names of layers.
         """
         row_of, first = unique_items(items)
         unique = [items[n] for n in first]

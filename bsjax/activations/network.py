@@ -1,46 +1,51 @@
-"""The protocol of networks: what an adapter gives the extraction to run one framework's network."""
+"""The protocol of networks, through which the extraction runs networks of all frameworks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 Batch = Any
-"""What a preprocessing made: an array, or a tuple or dict of arrays. The first axis of each is the image."""
+"""Output of a preprocessing: an array, or a tuple or dict of arrays, with images on the first axis of each."""
 
 
 class Network(Protocol):
-    """One framework's way to run a batch."""
+    """A network of one framework, which can run a batch.
+
+    Example:
+        >>> sorted(name for name in vars(Network) if not name.startswith("_"))  # what a new one defines
+        ['digest', 'look_again', 'on_device', 'run', 'shapes']
+    """
 
     channels_last: bool
-    """Whether the last axis of an image-like output is the channel, as in JAX; in torch it is the first."""
+    """Whether image-like outputs have the channel on the last axis, as in JAX; in torch it is the first."""
 
     is_pure: bool
-    """Whether :meth:`run` always gives the same for the same batch, without anyone having tried."""
+    """Whether :meth:`run` is known to be deterministic, so that it need not be tested."""
 
     @property
     def on_device(self) -> bool:
-        """Whether :meth:`run` gives JAX arrays, on the device where JAX computes."""
+        """Whether :meth:`run` returns JAX arrays on JAX's device."""
         ...
 
     def shapes(self, batch: Batch) -> Mapping[str, tuple[int, ...]]:
-        """Shape of the output of every layer for this batch, in the order in which they are computed."""
+        """Shape of the output of every layer for this batch, in order of computation."""
         ...
 
     def run(self, batch: Batch, layers: Sequence[str]) -> Mapping[str, Any]:
-        """Outputs of those of ``layers`` that exist, all from one pass: NumPy arrays, or JAX arrays where they are."""
+        """Outputs of the existing ``layers`` from one pass, as NumPy arrays or as JAX arrays on their device."""
         ...
 
     def digest(self, batch: Batch, version: str | None = None) -> str:
-        """The identity of all that decides the outputs for batches like this one: weights, code, framework, device.
+        """The identity of everything that determines the outputs for similar batches: weights, code, framework, device.
 
         Args:
-            batch: such a batch.
-            version: by which somebody vouches for the code; else it is looked at.
+            batch: an example batch.
+            version: vouches for the code; by default the code itself is identified.
 
         Raises:
-            Undigestible: nothing can vouch for a part of it.
+            Undigestible: a part of it cannot be identified.
         """
         ...
 
     def look_again(self) -> None:
-        """Have what the code reads count as it is now, where a program of it was kept."""
+        """Update compiled programs if what the code reads has changed."""
         ...

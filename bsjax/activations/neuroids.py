@@ -12,15 +12,15 @@ from xarray.core import indexing
 
 from bsjax.data import NeuroidAssembly, StimulusSet
 
-# By position, as in Brain-Score, for the axes that follow the image: of a torch layer (channel, row, column),
-# `channel_x` is the row, and of a transformer's (token, feature), `channel` is the token.
+# Names by position, as in Brain-Score, for the axes after the image. For a torch layer (channel, row, column),
+# `channel_x` is the row; for a transformer's layer (token, feature), `channel` is the token.
 _AXIS_NAMES: dict[int, tuple[str, ...]] = {
     1: ("channel",),
     2: ("channel", "embedding"),
     3: ("channel", "channel_x", "channel_y"),
     4: ("channel_temporal", "channel_x", "channel_y", "channel"),
 }
-# A flat layer has no position, and says so, again as in Brain-Score.
+# A flat layer has NaN positions, as in Brain-Score.
 _ALWAYS_PRESENT = {1: ("channel_x", "channel_y")}
 
 
@@ -30,7 +30,7 @@ class Units(NamedTuple):
     Attributes:
         layer: its name.
         shape: of the layer's output for one image.
-        kept: which of its units there are, as positions in C order; None for all.
+        kept: the units that are kept, as positions in C order; None for all.
     """
 
     layer: str
@@ -42,19 +42,19 @@ class Units(NamedTuple):
 
 
 def neuroid_coords(identifier: str, units: Sequence[Units]) -> dict[str, xr.Variable]:
-    """Coordinates of the units of some layers, side by side, each layer flattened in C order.
+    """Coordinates of the concatenated units of layers, each layer flattened in C order.
 
-    They are made when they are looked at: for three million units, their names alone take hundreds of megabytes.
+    They are computed on access: the names alone of three million units take hundreds of megabytes.
 
     Args:
         identifier: the model's.
         units: those of each layer.
 
     Returns:
-        ``neuroid_id`` ("identifier.layer.n"), ``layer``, ``neuroid_num``, and the position of each unit on
-        the axes of the output, named by the number of axes as in Brain-Score: ``channel``; ``channel,
-        embedding``; ``channel, channel_x, channel_y``; ``channel_temporal, channel_x, channel_y, channel``.
-        No position for more axes; a position that a layer lacks is NaN there.
+        ``neuroid_id`` ("identifier.layer.n"), ``layer``, ``neuroid_num``, and the position of each unit on the axes of
+        the output, named by the number of axes as in Brain-Score: ``channel``; ``channel, embedding``; ``channel,
+        channel_x, channel_y``; ``channel_temporal, channel_x, channel_y, channel``. There is no position for more
+        axes; a position that a layer lacks is NaN.
 
     Example:
         >>> coords = neuroid_coords("net", [Units("conv", (2, 1, 2))])
@@ -77,7 +77,7 @@ def _coordinates_of(units: Units) -> list[str]:
 
 
 class _Coordinate(BackendArray):
-    """One coordinate of the units of some layers, made for the units that are asked for."""
+    """One coordinate of the units of layers, computed for the requested units."""
 
     def __init__(self, identifier: str, units: tuple[Units, ...], name: str) -> None:
         self._identifier, self._units, self._name = identifier, units, name
@@ -123,9 +123,9 @@ def label(
     """An assembly of activations with the units' coordinates and every column of the stimulus set.
 
     Args:
-        values: ``(presentations, units)``, the rows of the stimulus set in its order, each as often as all others.
+        values: ``(presentations, units)``; rows follow the stimulus set, each repeated for every trial.
         coords: of the units, arrays or variables.
-        stimuli: what was shown.
+        stimuli: the shown stimuli.
         presentation_coords: further coordinates of the presentations.
 
     Raises:

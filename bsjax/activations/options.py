@@ -1,4 +1,4 @@
-"""The settings of an extraction, whatever the network."""
+"""Options of an extraction, independent of the network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ Cache = ActivationCache | Literal["default"] | None
 
 
 class ExtractionOptions(TypedDict, total=False):
-    """Keyword arguments that every adapter passes on to :class:`~bsjax.activations.ExtractedActivations`."""
+    """Keyword arguments that every adapter passes on to :class:`~bsjax.activations.ExtractedActivations`.
+
+    Example:
+        >>> from bsjax.adapters import from_jax
+        >>> options: ExtractionOptions = {"batch_size": 32, "memory": "2GB", "cache": None}
+        >>> from_jax(lambda images: images.mean((1, 2)), "colour", **options).identifier
+        'colour'
+    """
 
     batch_size: int
     cache: Cache
@@ -29,7 +36,7 @@ class ExtractionOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Options:
-    """The same, with defaults."""
+    """The options of an extraction with their defaults."""
 
     batch_size: int = 64
     cache: Cache = "default"
@@ -41,10 +48,10 @@ class Options:
     version: str | None = None
 
     def changed(self, options: ExtractionOptions) -> Options:
-        """These options with some of them changed.
+        """A copy with some options changed.
 
         Raises:
-            ValueError: an unknown name, or a value that is out of range.
+            ValueError: a name is unknown, or a value is out of range.
 
         Example:
             >>> Options().changed({"memory": "2GB"}).memory
@@ -64,5 +71,5 @@ class Options:
 
     @property
     def the_cache(self) -> ActivationCache | None:
-        """Where activations are kept, None for nowhere."""
+        """The cache for activations, None for no caching."""
         return default_cache() if self.cache == "default" else self.cache

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Progress:
-    """Given to the function ``progress=`` after every batch.
+    """Argument of the function ``progress=``, which is called after every batch.
 
     Attributes:
         identifier: the model's.
-        done: images that have been through the model, those of an interrupted run included.
-        total: images in all.
-        n_new: images of this run.
-        seconds: since the first batch of this run was asked for.
+        done: number of processed images, including those of an interrupted run.
+        total: number of all images.
+        n_new: number of images processed in this run.
+        seconds: since the first batch of this run was requested.
 
     Example:
         >>> progress = Progress("net", done=300, total=500, n_new=200, seconds=10.0)
@@ -30,10 +30,10 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Images a second."""
+        """Images per second."""
         return self.n_new / max(self.seconds, 1e-9)
 
     @property
     def remaining(self) -> float:
-        """Seconds left, at this rate."""
+        """Seconds left at this rate."""
         return (self.total - self.done) / max(self.rate, 1e-9)

@@ -1,4 +1,4 @@
-"""Activations that change over time: of recurrent networks that see images, and of networks that see videos."""
+"""Activations over time, of recurrent networks that see images and of networks that see videos."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ Bins = tuple[tuple[float, float], ...]
 
 
 class TemporalActivations:
-    """An activations model whose layers have a time axis, with the time of each of its entries.
+    """An activations model whose layers have a time axis, with a time bin for each entry.
 
-    Either the time bins are given, as for a recurrent network that looks at an image for several steps; or the network
-    sees clips, over whose duration the entries of the time axis are spread evenly.
+    Either the time bins are given, as for a recurrent network that processes an image in several steps; or the network
+    takes clips, and the entries of the time axis are spread evenly over their duration.
 
     Args:
-        activations: what an adapter made. For clips, its preprocessing takes clips, uint8
-            ``(frames, height, width, 3)``, such as :func:`~bsjax.activations.inputs.video.clip_preprocessing`. It has
-            no reducer, which would mix time with the other axes.
-        axes: layer -> its time axis, counted without that of the image; or one number for all layers. A layer
-            that is not named has no time axis: it answers once for each clip, and without time where bins are given.
+        activations: an activations model from an adapter. For clips, its preprocessing takes clips, uint8 ``(frames,
+            height, width, 3)``, such as :func:`~bsjax.activations.inputs.video.clip_preprocessing`. It must have no
+            reducer, which would mix time with other axes.
+        axes: layer -> its time axis, not counting the image axis; or one number for all layers. A layer that is not
+            named has no time axis: for clips it has one time bin per clip, and with ``bins`` no time.
         bins: layer -> (start, end) of each entry of its time axis, in ms after stimulus onset.
-        clip: what the network sees at once.
+        clip: the network's input.
 
     Raises:
-        ValueError: not just one of ``bins`` and ``clip`` is given, a layer does not exist, or the layers of ``bins``
-            are not those of ``axes`` or have another number of entries.
+        ValueError: not exactly one of ``bins`` and ``clip`` is given, a layer does not exist, or the layers of
+            ``bins`` differ from those of ``axes`` or have another number of entries.
 
     Example:
         >>> import jax.numpy as jnp
@@ -89,16 +89,16 @@ class TemporalActivations:
         return {layer: self._without_time(layer, shape) for layer, shape in shapes.items()}
 
     def recipe_digest(self) -> str | None:
-        """A digest of all that decides the activations; None where it is not known."""
+        """A digest of everything that determines the activations; None if it is unknown."""
         wrapped = getattr(self._activations, "recipe_digest", None)
         digest = wrapped() if callable(wrapped) else None
         return None if digest is None else identity_of((digest, self._axes, self._timing))
 
     def with_options(self, **options: Unpack[ExtractionOptions]) -> Self:
-        """The same model, with options of the extraction changed; see ``ExtractedActivations``.
+        """A copy of the model with options of the extraction changed; see ``ExtractedActivations``.
 
         Raises:
-            ValueError: an option is unknown or out of range, or nothing is extracted, as of stored activations.
+            ValueError: an option is unknown or out of range, or nothing is extracted, as with stored activations.
         """
         if not isinstance(self._activations, ExtractedActivations):
             raise ValueError(f"{type(self._activations).__name__} has no options of extraction")
@@ -107,7 +107,7 @@ class TemporalActivations:
         return changed
 
     def time_bins(self, layer: str) -> Bins:
-        """(start, end) in ms of the entries of a layer's time axis, of one clip; none for a layer without time.
+        """(start, end) in ms of the entries of a layer's time axis, for one clip; empty for a layer without time.
 
         Raises:
             ValueError: there is no such layer.
@@ -127,18 +127,18 @@ class TemporalActivations:
         """Activations of ``layers`` in every time bin.
 
         Args:
-            stimuli: images, or for a network of clips videos as well.
+            stimuli: images, or for a network of clips also videos.
             layers: names of layers that have the same time bins.
             microsaccades: show each image on several trials that differ by small shifts; not for clips.
 
         Returns:
             float32, dims ``(presentation, neuroid, time_bin)``, with ``time_bin_start`` and ``time_bin_end`` in ms;
-            without ``time_bin`` if the layers have no time. Of videos, time goes to the end of the longest: a bin that
-            begins after the end of a shorter one is NaN there.
+            without ``time_bin`` if the layers have no time. For videos, time extends to the end of the longest; bins
+            that begin after the end of a shorter one are NaN.
 
         Raises:
-            ValueError: the layers have different time bins, or a reducer changed their units; or as for a call of
-                the wrapped model.
+            ValueError: the layers have different time bins, or a reducer changed their units; or as for a call of the
+                wrapped model.
         """
         layers = checked_layers(layers)
         checked_stimuli(stimuli)
@@ -167,7 +167,7 @@ class TemporalActivations:
         if ends[-1] != seen.sizes["neuroid"]:
             raise self._reduced(", ".join(layers), int(ends[-1]), seen.sizes["neuroid"])
         values = seen.data if isinstance(seen.data, jax.Array) else np.asarray(seen.values)
-        with jax.transfer_guard_host_to_device("allow"):  # where layers begin and end
+        with jax.transfer_guard_host_to_device("allow"):  # indices of layer boundaries
             of_layers = zip(layers, [0, *ends.tolist()], ends.tolist(), strict=False)
             values = self._apart({layer: values[:, start:stop] for layer, start, stop in of_layers})
             at_once = seen.isel(neuroid=slice(values.shape[1]))
@@ -187,7 +187,7 @@ class TemporalActivations:
         return _timed(at_once, values, tuple(zip(edges[:-1], edges[1:], strict=True)))
 
     def _apart(self, flat: Mapping[str, Any]) -> Any:
-        """Time apart from the other axes: ``(rows, units of all layers, time)``."""
+        """Move time to the last axis: ``(rows, units of all layers, time)``."""
         shapes = self._activations.layers()
         parts = []
         for layer, values in flat.items():

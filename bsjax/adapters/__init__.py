@@ -1,8 +1,8 @@
-"""Adapters: a network of any framework, a JAX function or stored activations become an activations model.
+"""Adapters, which make activations models from networks, JAX functions or stored activations.
 
-An *activations model* is any object with an ``identifier``, a method ``layers()`` that gives the shape of
-each layer's output for one image, and a call ``model(stimuli, layers)`` that gives a ``NeuroidAssembly``.
-Frameworks are imported when their adapter is called, not before.
+An *activations model* is any object with an ``identifier``, a method ``layers()`` that returns the shape of each
+layer's output for one image, and a call ``model(stimuli, layers)`` that returns a ``NeuroidAssembly``. Frameworks are
+imported only when their adapter is called.
 """
 
 from bsjax.activations.activations_model import ActivationsModel

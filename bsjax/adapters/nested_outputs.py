@@ -1,4 +1,4 @@
-"""Nested inputs and outputs of networks, where they are not simply one array."""
+"""Nested inputs and outputs of networks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def named_layers(layer: str, output: Any, is_array: Callable[[Any], bool]) -> dict[str, Any]:
-    """The arrays in nested tuples, lists, mappings and dataclasses, in their own order, under their names as layers.
+    """The arrays in nested tuples, lists, mappings and dataclasses, in order, with their names as layers.
 
-    The first has the name of the layer; each further one the name of its place below it, such as ``layer.1`` or
+    The first has the name of the layer; each further one is named by its position below it, such as ``layer.1`` or
     ``layer.pooled``.
 
     Example:
@@ -33,7 +33,7 @@ def may_give(layer: str, wanted: Collection[str] | None) -> bool:
 
 
 def spread(batch: Any, arguments: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call on a batch, by position and by keyword: a tuple and a dict are several inputs.
+    """Positional and keyword arguments for a batch; a tuple or dict is several inputs.
 
     Example:
         >>> spread((1, 2), {"train": False}), spread({"pixels": 1}, {}), spread(1, {})
@@ -48,7 +48,7 @@ def _arrays(output: Any, is_array: Callable[[Any], bool]) -> Iterator[tuple[tupl
     if is_array(output):
         yield (), output
         return
-    if isinstance(output, Mapping):  # before dataclasses: a Hugging Face ModelOutput is both, and skips what is None
+    if isinstance(output, Mapping):  # first, because a Hugging Face ModelOutput is also a dataclass
         parts = output.items()
     elif is_dataclass(output) and not isinstance(output, type):
         parts = ((field.name, getattr(output, field.name)) for field in fields(output))

@@ -42,6 +42,11 @@ class Paradigm(NamedTuple):
         recorded: the region and time bins that are recorded, or the task.
         compared: the data that the responses are compared with, and the metric.
         normalised: the ceiling, and the formula that puts the score on its scale.
+
+    Example:
+        >>> paradigm = Paradigm("480 images of 8 degrees", "V1", "96 neuroids by ridge", "by internal consistency")
+        >>> paradigm.recorded
+        'V1'
     """
 
     shown: str

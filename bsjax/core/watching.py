@@ -16,7 +16,12 @@ Item = TypeVar("Item")
 
 
 class Watcher:
-    """A progress watcher, whose methods are called during a run; this base class does nothing."""
+    """A progress watcher, whose methods are called during a run; this base class does nothing.
+
+    Example:
+        >>> Watcher().begun is not None
+        True
+    """
 
     def step(self, what: str, done: int, total: int) -> None:
         """Called with the number of finished steps of a long computation, such as bootstrap draws."""

@@ -1,1 +1,1 @@
-"""Running of kernels: programs, precision, devices, blocks of rows, fallbacks, calls of NumPy, the memory limit."""
+"""Execution of kernels: compiled programs, precision, devices, row blocks, fallbacks, NumPy calls, memory limit."""

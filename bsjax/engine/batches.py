@@ -1,4 +1,4 @@
-"""One function of many inputs, as many of them at a time as the device does best."""
+"""A function mapped over many inputs, in batches that suit the device."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,20 +9,20 @@ import jax.numpy as jnp
 from bsjax.engine.jax_names import jaxprs_in_params
 from bsjax.engine.programs.platforms import default_device, default_platform, platform
 
-# Where the device does not say: what the smallest of those in use has (an H100; one chip of a TPU v5e).
+# Used if the device does not report its memory: that of the smallest in common use (an H100; one chip of a TPU v5e).
 _MEMORY = {"gpu": 80 * 10**9, "tpu": 16 * 10**9}
 _SHARE = 0.25
 
 
 def batched_map(function: Callable[..., Any], inputs: Any) -> Any:
-    """``function`` of every element along the leading axis of ``inputs``, stacked.
+    """Applies ``function`` to every element along the leading axis of ``inputs`` and stacks the results.
 
-    One at a time on a CPU, all of whose cores one keeps busy, so that one is in memory. Elsewhere all at once, or as
-    many as a quarter of the device's memory has room for.
+    On a CPU, elements are computed one at a time: each keeps all cores busy, and only one is in memory. On other
+    devices, all are computed at once, or as many as fit in a quarter of the device's memory.
 
     Args:
-        function: of one element, an array or a tree of them; gives arrays or a tree of them.
-        inputs: an array or a tree of them, of one length.
+        function: function of one element, an array or a tree of arrays; returns an array or a tree of arrays.
+        inputs: an array or a tree of arrays, of the same length.
 
     Example:
         >>> print(batched_map(lambda pair: pair[0] * pair[1], (jnp.arange(3), jnp.arange(3))))
@@ -39,7 +39,7 @@ def batched_map(function: Callable[..., Any], inputs: Any) -> Any:
 
 
 def sum_of_each(function: Callable[..., Any], inputs: Any) -> Any:
-    """The sum of ``batched_map``, of whose elements a CPU never has more than one in memory.
+    """The sum of the results of ``batched_map``; on a CPU, only one of them is in memory at a time.
 
     Example:
         >>> print(sum_of_each(lambda x: x**2, jnp.arange(3)))
@@ -56,7 +56,7 @@ def sum_of_each(function: Callable[..., Any], inputs: Any) -> Any:
 
 
 def device_memory() -> int:
-    """Bytes of memory of the device that is traced for, which is no CPU."""
+    """Memory in bytes of the device that is traced for; not for CPUs."""
     if platform() == default_platform():
         known = (default_device().memory_stats() or {}).get("bytes_limit")
         if known:
@@ -65,7 +65,7 @@ def device_memory() -> int:
 
 
 def _in_batches(function: Callable[..., Any], inputs: Any, count: int, most: int) -> Any:
-    """In as few batches as there can be, all of one size: the last one is filled up, or it would be compiled too."""
+    """Maps in as few batches as possible, of equal size; padding the last one saves compiling it separately."""
     batches = -(-count // most)
     size = -(-count // batches)
     taken = jnp.minimum(jnp.arange(batches * size), count - 1).reshape(batches, size)
@@ -76,7 +76,7 @@ def _in_batches(function: Callable[..., Any], inputs: Any, count: int, most: int
 
 
 def _bytes_made(jaxpr: Any) -> int:
-    """Bytes of all that a program makes on its way, of which never more is in memory."""
+    """Bytes of all intermediate results of a program, an upper bound of its memory."""
     made = 0
     for equation in jaxpr.eqns:
         inner = [_bytes_made(one) for one in jaxprs_in_params(equation.params)]

@@ -1,7 +1,7 @@
-"""Inner products between stimuli, summed up over blocks of features that are never in memory together.
+"""Gram matrices of stimuli, accumulated over blocks of features that are never in memory together.
 
-The stimuli x stimuli matrix is kept as the tiles of its upper triangle, which may lie on several devices: half of the
-products, half of the memory, and none of them has to hold it as a whole. Everything is float64.
+The stimuli x stimuli matrix is stored as tiles of its upper triangle, possibly on several devices. This halves the
+products and the memory, and no device has to hold the whole matrix. All computations are in float64.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from bsjax.engine.transfers import to_host
 
 
 class Gram:
-    """Sums of ``a @ b.T`` for every pair of tiles of stimuli. JAX must compute in float64 where it is used.
+    """Gram matrix: sums of ``a @ b.T`` for every pair of tiles of stimuli. Requires JAX to compute in float64.
 
     Args:
-        rows: the stimuli of each tile; together all of them, in order.
-        devices: that the pairs of tiles lie on, in turn.
+        rows: the stimuli of each tile; together all stimuli, in order.
+        devices: devices that store the pairs of tiles, in turn.
 
     Example:
         >>> with jax.enable_x64(True):
@@ -52,10 +52,10 @@ class Gram:
         """Adds the products of a block of features.
 
         Args:
-            a: tile -> its stimuli's values of these features; all pairs of them are added.
-            b: of further tiles; then only the pairs of one of ``a`` and one of ``b`` are.
+            a: tile -> values of these features for its stimuli; products of all pairs of tiles are added.
+            b: the same for further tiles; then only pairs of a tile in ``a`` and a tile in ``b`` are added.
         """
-        jax.block_until_ready(self.tiles)  # so that no more than one block waits for its turn
+        jax.block_until_ready(self.tiles)  # at most one block is queued
         pairs = combinations_with_replacement(sorted(a), 2) if b is None else ((i, j) for i in a for j in b)
         sides = a if b is None else {**a, **b}
         for pair in pairs:
@@ -75,10 +75,10 @@ class Gram:
         return whole
 
     def centre(self) -> None:
-        """Makes them the inner products of features without their means over stimuli."""
+        """Centres the matrix: afterwards, it holds the inner products of features centred over stimuli."""
         sums = np.zeros(self.rows[-1].stop)
         of_tiles = {pair: (jnp.sum(tile, axis=1), jnp.sum(tile, axis=0)) for pair, tile in self.tiles.items()}
-        for (i, j), (of_rows, of_columns) in to_host(of_tiles).items():  # all devices at work
+        for (i, j), (of_rows, of_columns) in to_host(of_tiles).items():  # sums on all devices in parallel
             sums[self.rows[i]] += of_rows
             if i != j:
                 sums[self.rows[j]] += of_columns
@@ -93,13 +93,13 @@ class Gram:
         return np.concatenate(to_host([jnp.diagonal(self.tiles[i, i]) for i in range(len(self.rows))]))
 
     def inner(self, other: "Gram") -> float:
-        """Sum over all pairs of stimuli of the products of their similarities here and in ``other``."""
+        """Frobenius inner product with ``other``: the sum of products of corresponding entries."""
         sums = {pair: _inner(tile, other.tiles[pair]) for pair, tile in self.tiles.items()}
         return sum(float(total) * (1 if i == j else 2) for (i, j), total in to_host(sums).items())
 
 
 def centred(gram: np.ndarray) -> np.ndarray:
-    """The inner products of features without their means over stimuli, in the place of those with them."""
+    """Centres a Gram matrix in place: inner products of features centred over stimuli."""
     means = gram.mean(axis=1)
     gram -= means[:, None]
     gram -= means[None, :] - means.mean()
@@ -107,10 +107,10 @@ def centred(gram: np.ndarray) -> np.ndarray:
 
 
 def factor(gram: np.ndarray) -> np.ndarray:
-    r"""``(n, n)`` rows with the inner products ``gram``, of any rank: :math:`F F^T = K`, columns beyond the rank zero.
+    r"""Factor of a Gram matrix of any rank: ``(n, n)`` with :math:`F F^T = K`; columns beyond the rank are zero.
 
-    By a Cholesky decomposition that takes the stimulus with most left over next, and stops where all that is left is
-    rounding. On the processor, where it costs n^3 / 3 operations; what is in ``gram`` is lost.
+    It uses a Cholesky decomposition with pivoting, which stops when the remainder is at rounding level. It runs on the
+    CPU in about n^3 / 3 operations, and overwrites ``gram``.
 
     Source: Higham 1990.
 
@@ -119,7 +119,7 @@ def factor(gram: np.ndarray) -> np.ndarray:
         [[2. 0.]
          [1. 0.]]
     """
-    # The transpose of a symmetric matrix in C order is itself in Fortran's, which LAPACK overwrites.
+    # The transpose of a symmetric matrix in C order is the same matrix in Fortran order, which LAPACK overwrites.
     least = rounding(gram, LEFT_OF_GRAM) * len(gram) * np.diagonal(gram).max()
     pivoted_cholesky: Any = get_lapack_funcs("pstrf", (gram,))
     lower, order, rank, _ = pivoted_cholesky(gram.T, tol=least, lower=1, overwrite_a=1)

@@ -1,4 +1,4 @@
-"""Calls of NumPy and SciPy within a compiled program on a CPU."""
+"""Calls of NumPy and SciPy functions within a compiled program on a CPU."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,21 +16,22 @@ _host_call = Primitive("host_call")
 def host_call(
     function: Callable[..., np.ndarray], *operands: Shaped[Array, "..."], shape: Sequence[int], dtype: Any
 ) -> Shaped[Array, "..."]:
-    """``function(*operands)`` of NumPy arrays, computed on the host while a program of a CPU runs.
+    """Calls ``function(*operands)`` on NumPy arrays, on the host, within a running CPU program.
 
-    Like ``jax.pure_callback``, but the function gets views of the program's memory. ``jax.pure_callback`` hands over
-    JAX arrays, which it copies on the threads that programs run on: where one core or as many devices as cores keep all
-    of them busy, the copy waits for the program and the program for the copy, without end (jax-ml/jax#24255). Here
-    nothing is waited for.
+    Like ``jax.pure_callback``, but the function receives views of the program's memory. ``jax.pure_callback`` passes
+    JAX arrays, which are copied on the threads that run programs. If all these threads are busy (a single core, or as
+    many devices as cores), the copy and the program wait for each other forever (jax-ml/jax#24255). This function
+    cannot deadlock in this way.
 
-    Under ``vmap`` the function is called once, with a leading axis more on all operands and on its result. It may run
-    on a thread where 64-bit types are off: results are of 32 bits, and operands of 64 bits go as pairs of 32.
+    Under ``vmap`` the function is called once, with one more leading axis on all operands and on its result. It may run
+    on a thread with 64-bit types disabled: results have at most 32 bits, and 64-bit operands are passed as pairs of 32
+    bits.
 
     Args:
-        function: pure; of Python, and always the same object for the same computation; takes any number of leading
-            axes.
+        function: pure Python function, always the same object for the same computation; must accept any number of
+            leading axes.
         operands: arrays.
-        shape, dtype: those of its result, of at most 32 bits an element.
+        shape, dtype: shape and dtype of the result, with at most 32 bits per element.
 
     Example:
         >>> import jax

@@ -1,4 +1,4 @@
-"""Names of JAX that are no part of its stable interface, all in one place."""
+"""Names of JAX outside its stable interface, all in one place."""
 
 import jax
 

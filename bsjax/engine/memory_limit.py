@@ -1,4 +1,4 @@
-"""The memory limit of comparisons: what one takes is known before anything large is made."""
+"""Memory limit of comparisons, checked against an estimate before anything large is allocated."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -15,25 +15,25 @@ from bsjax.engine.programs.compilation import Program
 from bsjax.engine.sharding import Shards, bytes_needed, local_devices
 from bsjax.engine.transfers import to_host
 
-_SHARE = 4  # features are not all that is held
-_UNKNOWN = 1 << 30  # where the system does not tell how much is free
-_ALWAYS = 64 << 20  # compiling a program takes more
+_SHARE = 4  # features are not all that is in memory
+_UNKNOWN = 1 << 30  # if the free memory is unknown
+_ALWAYS = 64 << 20  # never refused; compiling a program takes more
 _LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 
 def memory_limit(limit: int | str) -> AbstractContextManager[None]:
-    """A block in which a comparison takes no more memory than this, beside what it is given and what compiling takes.
+    """Context manager that limits the memory of comparisons, not counting their inputs and compilation.
 
-    What would take more is read in blocks where the metric allows it, which does not change scores up to rounding,
-    and else is refused by a ``ValueError`` before anything large is made. The estimate is that of the program itself,
-    rounded up. What takes less than 64 MB is never refused. Without such a block the limit is the memory that is free,
-    of the machine, the control group or the accelerator.
+    Features that would exceed the limit are read in blocks if the metric allows it, which changes scores only by
+    rounding errors. Otherwise a ``ValueError`` is raised before anything large is allocated. The estimate is taken from
+    the compiled program and rounded up. Comparisons that need less than 64 MB are never refused. Outside such a block,
+    the limit is the free memory of the machine, the control group or the accelerator.
 
     Args:
-        limit: bytes, also as ``"2GB"``.
+        limit: bytes, or a string such as ``"2GB"``.
 
     Raises:
-        ValueError: not a size.
+        ValueError: ``limit`` is not a size.
 
     Example:
         >>> with memory_limit("2GB"):
@@ -44,7 +44,7 @@ def memory_limit(limit: int | str) -> AbstractContextManager[None]:
 
 
 def features_in_memory() -> int:
-    """Bytes of features that may be read at once."""
+    """Bytes of features that may be in memory at once."""
     most, _ = _room()
     if most is None:
         return _UNKNOWN
@@ -52,40 +52,40 @@ def features_in_memory() -> int:
 
 
 def may_be_held(size: int) -> bool:
-    """Whether an array of so many bytes is no more than the features that may be read at once."""
+    """Whether an array of ``size`` bytes may be held in memory as features."""
     return (size <= _ALWAYS and _LIMIT.get() is None) or size <= features_in_memory()
 
 
 def taken_by(kernel: Program, arrays: Sequence[Any], shards: Shards | None = None) -> int:
-    """Bytes that ``sharded(kernel, arrays, shards)`` takes at most, with what is done to its arrays before.
+    """Upper bound of the bytes that ``sharded(kernel, arrays, shards)`` needs, including a copy of its arrays.
 
     Args:
-        kernel, arrays, shards: as for ``bsjax.engine.sharding.bytes_needed``, in the dtype of the metric;
-            ``jax.ShapeDtypeStruct`` in the place of values that have not been read.
+        kernel, arrays, shards: as for ``bsjax.engine.sharding.bytes_needed``, in the dtype of the metric; arrays that
+            have not been read may be ``jax.ShapeDtypeStruct``.
     """
-    # In another order or dtype than they were given in.
+    # Inputs may be copied to another order or dtype.
     copies = sum([leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(arrays)])
     return bytes_needed(kernel, arrays, shards) + copies
 
 
 def fits(needed: int) -> bool:
-    """Whether so many bytes may be taken."""
+    """Whether ``needed`` bytes are within the limit."""
     if needed <= _ALWAYS and _LIMIT.get() is None:
-        return True  # without a look at what is free
+        return True  # without measuring the free memory
     most, _ = _room()
     return most is None or needed <= most
 
 
 def refuse_unless_it_fits(needed: int, what: str, advice: str = "fewer stimuli or neuroids") -> None:
-    """Refuses what takes too many bytes.
+    """Raises an error if a computation needs too much memory.
 
     Args:
-        needed: how many it takes.
-        what: for the message, e.g. ``"rdm of 50,000 stimuli"``.
-        advice: what takes less.
+        needed: bytes that it needs.
+        what: name of the computation for the message, e.g. ``"rdm of 50,000 stimuli"``.
+        advice: what would need less memory.
 
     Raises:
-        ValueError: it does not fit; the message has the need, the limit, where the limit is from and what to do.
+        ValueError: it does not fit; the message says how much is needed, the limit, its origin, and what to do.
 
     Example:
         >>> with memory_limit("100MB"):
@@ -104,25 +104,25 @@ def refuse_unless_it_fits(needed: int, what: str, advice: str = "fewer stimuli o
 
 
 def within_limit(kernel: Program, arrays: Sequence[Any], what: str, advice: str) -> Any:
-    """``kernel(*arrays)``, on the host.
+    """``kernel(*arrays)`` as NumPy arrays, if it fits in memory.
 
     Raises:
-        ValueError: it takes too much memory, see ``refuse_unless_it_fits``.
+        ValueError: it needs too much memory, see ``refuse_unless_it_fits``.
     """
     refuse_unless_it_fits(taken_by(kernel, arrays), what, advice)
     return to_host(kernel(*arrays))
 
 
 def neuroids_at_a_time(takes: Callable[[int], int], width: int, what: str) -> int:
-    """How many of ``width`` neuroids, of which each is computed by itself, fit in memory together.
+    """How many of ``width`` independent neuroids fit in memory together.
 
     Args:
-        takes: bytes that so many neuroids take.
-        width: how many there are.
-        what: for the message.
+        takes: function from a number of neuroids to the bytes that they need.
+        width: number of neuroids.
+        what: name of the computation for the message.
 
     Raises:
-        ValueError: one does not fit, see ``refuse_unless_it_fits``.
+        ValueError: not even one neuroid fits, see ``refuse_unless_it_fits``.
 
     Example:
         >>> with memory_limit("100MB"):
@@ -139,7 +139,7 @@ def neuroids_at_a_time(takes: Callable[[int], int], width: int, what: str) -> in
 
 
 def _room() -> tuple[int | None, str]:
-    """Bytes that may be taken, None if that is unknown, and whose limit it is."""
+    """Bytes available, None if unknown, and a template of the message that says where the limit is from."""
     limit = _LIMIT.get()
     if limit is not None:
         return limit, "bsjax.memory_limit allows {}"

@@ -1,16 +1,16 @@
-"""Columns padded to few numbers, so that arrays of similar width share compiled programs.
+"""Padding of columns to few widths, so that arrays of similar width share compiled programs.
 
-A program is compiled for one shape, which takes a second or two: longer than most comparisons. What does not see a
-column of zeros is given as many as fill up to the next of eight sizes an octave, at most an eighth more than there are,
-and what was computed for them is dropped. Where there are many stimuli, sizes are closer to each other, so that no more
-than 128 KiB of zeros are added: the work on them would take longer than compiling saves. So would the copy of an array
-of more than 24 MiB, which stays as it is.
+A program is compiled for one shape, which takes a second or two: longer than most comparisons. If columns of zeros do
+not affect a computation, its arrays are padded to the next of eight widths per octave, at most an eighth more than
+there are, and results for the padding are dropped. For many stimuli, widths are closer together, so that at most
+128 KiB of zeros are added: work on more zeros would take longer than compilation. Arrays of more than 24 MiB are not
+padded, because the copy would take too long.
 
-None of these sizes is a multiple of 512. The values of a column would then fall into the same few places of a CPU's
-caches, and CKA of 1,024 features takes half as long again as of 1,032.
+None of these widths is a multiple of 512. With such a width, the values of a column would share a few sets of a CPU's
+cache: CKA of 1,024 features takes 1.5 times as long as of 1,032.
 
-Stimuli are not padded: those beside the data would be held out of every fold, which costs more than it saves, and would
-make least squares singular where there are more features than stimuli.
+Stimuli are not padded. Padded stimuli would have to be held out of every fold, which costs more than it saves, and
+would make least squares singular with more features than stimuli.
 """
 
 from functools import lru_cache, partial
@@ -22,7 +22,7 @@ import numpy as np
 from bsjax.engine.memory_limit import may_be_held
 from bsjax.engine.precision import in_dtype
 
-_BUCKETS = 8  # an octave
+_BUCKETS = 8  # per octave
 _MOST_BYTES, _LARGEST = 128 << 10, 24 << 20
 _SAME_PLACES, _CACHE_LINE = 512, 8  # columns of float64: a page of 4 KiB, and 64 bytes
 _WIDEST = 1 << 14
@@ -30,11 +30,11 @@ _WIDEST = 1 << 14
 
 @lru_cache
 def bucket(width: int, most: int = _WIDEST) -> int:
-    """The number of columns that ``width`` of them are padded to: one of eight an octave, at most an eighth more.
+    """The width that ``width`` columns are padded to: one of eight per octave, at most an eighth more.
 
     Args:
-        width: how many there are.
-        most: how many may be added; the eight beside a multiple of 512 do not count.
+        width: number of columns.
+        most: largest number of columns to add, not counting those added to avoid a multiple of 512.
 
     Example:
         >>> [bucket(width) for width in (5, 100, 161, 168, 176, 1000, 1024, 1033, 100_000)]
@@ -53,11 +53,11 @@ def bucket(width: int, most: int = _WIDEST) -> int:
 
 
 def padded_width(stimuli: int, width: int) -> int:
-    """The number of columns that an array of so many stimuli is padded to.
+    """The width that an array of ``stimuli`` rows and ``width`` columns is padded to.
 
-    Fewer columns than stimuli are padded to two fewer at most: ridge regression works on the smaller side. As many as
-    stimuli stay, which is what wider ones are brought to. So do those of more than 24 MiB, and those that could not be
-    held with their padding.
+    If there are fewer columns than stimuli, at most ``stimuli - 2`` are made, because ridge regression works on the
+    smaller side. Arrays are not padded if they have as many columns as stimuli (the width that wider features are
+    rotated to), exceed 24 MiB, or would not fit in memory with padding.
 
     Example:
         >>> [padded_width(60, width) for width in (33, 57, 59, 60, 61)]
@@ -74,7 +74,7 @@ def padded_width(stimuli: int, width: int) -> int:
 
 
 def padded(values: np.ndarray | jax.Array, width: int, dtype: np.dtype) -> np.ndarray | jax.Array:
-    """A matrix with columns of zeros after its own, in the dtype of a kernel; as ``in_dtype`` if there is none to add.
+    """A matrix padded with columns of zeros, in the dtype of a kernel; ``in_dtype`` if it has the width already.
 
     Example:
         >>> padded(np.ones((1, 2), int), 3, np.dtype("float32"))

@@ -1,4 +1,4 @@
-"""Precision and place of computation, without a change of the user's JAX configuration."""
+"""Precision of computations, without changes to the user's JAX configuration."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,22 +18,22 @@ R = TypeVar("R")
 
 
 def default_dtype() -> np.dtype:
-    """float64 on CPU, float32 elsewhere (TPUs have no float64)."""
+    """The default dtype of the device: float64 on a CPU, float32 elsewhere (TPUs have no float64)."""
     return np.dtype("float64" if default_platform() == "cpu" else "float32")
 
 
 @contextmanager
 def precision(dtype: str | np.dtype | None = None) -> Iterator[np.dtype]:
-    """A block in which JAX computes in ``dtype``, with matrix products at full precision.
+    """Context manager in which JAX computes in ``dtype``, with matrix products at full precision.
 
-    Results must be brought to NumPy within the block: outside of it, JAX may turn float64 into float32.
+    Convert results to NumPy within the block: outside, JAX may convert float64 to float32.
 
     Args:
         dtype: ``"float32"``, ``"float64"``, or None for the default of the device.
 
     Raises:
         ValueError: another dtype, or float64 on a TPU.
-        RuntimeError: the process was forked from one that has computed.
+        RuntimeError: the process was forked from one that has computed before.
 
     Example:
         >>> with precision("float32") as dtype:
@@ -52,10 +52,10 @@ def precision(dtype: str | np.dtype | None = None) -> Iterator[np.dtype]:
 
 
 def at_full_precision(kernel: Callable[P, R]) -> Callable[P, R]:
-    """A kernel whose matrix products have all digits of their dtype, whatever the caller has set, and so its gradient.
+    """Decorator for kernels: matrix products, also those of gradients, have the full precision of their dtype.
 
-    Accelerators multiply float32 by tensor cores or in bfloat16 unless they are told otherwise: some three digits,
-    of which a rank, a sign or a small residual is made.
+    By default, accelerators multiply float32 matrices in a reduced precision (TF32 or bfloat16) of about three digits,
+    which is too little for ranks, signs or small residuals. Floats of fewer than 32 bits are widened to float32.
 
     Example:
         >>> @at_full_precision
@@ -78,9 +78,9 @@ def at_full_precision(kernel: Callable[P, R]) -> Callable[P, R]:
 
 
 def in_dtype(values: np.ndarray | jax.Array, dtype: np.dtype) -> np.ndarray | jax.Array:
-    """What a compiled kernel is given: on a device what is there, else NumPy.
+    """Converts an argument of a compiled kernel to a dtype: JAX arrays stay on their device, others become NumPy.
 
-    A CPU reads NumPy where it is, until the call is done, if it begins on a boundary of 64 bytes; else JAX copies it.
+    On a CPU, a NumPy array aligned to 64 bytes is read in place during the call; otherwise JAX copies it.
 
     Example:
         >>> in_dtype(np.arange(3), np.dtype("float32"))

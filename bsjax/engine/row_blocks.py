@@ -1,4 +1,4 @@
-"""Blocks of rows or columns, for what is too large to be formed or copied as a whole."""
+"""Computations in blocks of rows or columns, for matrices too large to be formed or copied as a whole."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,25 +10,25 @@ from jaxtyping import Array, Float, Shaped
 from bsjax.engine.batches import device_memory
 from bsjax.engine.programs.platforms import platform
 
-# Three blocks do 2/3 of the work of the whole matrix, and hold a third of it at a time. More would save little of
-# either, and each is a matrix product to compile.
+# With three blocks, the upper triangle takes 2/3 of the work of the whole matrix and a third of its memory. More blocks
+# would save little, and each is a matrix product to compile.
 _BLOCKS = 3
 _FEWEST_ROWS = 64
 
-# Of a matrix that is too large to hold: enough for a matrix product at full speed on a CPU.
+# Rows of a large matrix in memory at a time: enough for a matrix product at full speed on a CPU.
 _ROWS_AT_A_TIME = 256
 
-# Elsewhere a matrix that takes no more of the device's memory is held as a whole.
+# On other devices, a matrix of up to this fraction (1 / 16) of the memory is held as a whole.
 _SHARE = 16
 
-# Of arrays of which a copy would be too many.
+# Rows or columns at a time, where a copy of the whole array would be too large.
 _AT_A_TIME = 512
 
 
 def row_blocks(n: int) -> Iterator[tuple[slice, slice]]:
-    """Rows, and the columns from the first of them on: together the upper triangle of an ``n`` x ``n`` matrix.
+    """Blocks of rows, with columns from the diagonal on, that cover the upper triangle of an ``n`` x ``n`` matrix.
 
-    What lies left of the diagonal is left out, save within the square at the start of each block.
+    Entries below the diagonal are omitted, except within the square at the start of each block.
 
     Example:
         >>> [(rows.start, rows.stop, columns.stop) for rows, columns in row_blocks(300)]
@@ -43,7 +43,7 @@ def row_blocks(n: int) -> Iterator[tuple[slice, slice]]:
 
 
 def in_row_blocks(x: Shaped[Array, "n p"], most: int = _ROWS_AT_A_TIME) -> Shaped[Array, "blocks rows p"]:
-    """The rows in equal blocks of at most ``most``, for a loop over them; the last block is filled up with zeros.
+    """Rows divided into equal blocks of at most ``most``, for a loop; the last block is padded with zeros.
 
     Example:
         >>> in_row_blocks(jnp.ones((600, 2))).shape, in_row_blocks(jnp.ones((100, 2))).shape
@@ -54,9 +54,9 @@ def in_row_blocks(x: Shaped[Array, "n p"], most: int = _ROWS_AT_A_TIME) -> Shape
 
 
 def rows_at_a_time(n: int, most: int = _ROWS_AT_A_TIME) -> int:
-    """How many of ``n`` rows to take at a time: on a CPU at most ``most``, in blocks of about the same size.
+    """Number of rows per block, out of ``n``: on a CPU at most ``most``, in blocks of about equal size.
 
-    Elsewhere as many, each of ``n`` numbers, as a sixteenth of the device's memory has room for.
+    On other devices, as many rows of ``n`` numbers as fit in a sixteenth of the memory, if these are more.
 
     Example:
         >>> rows_at_a_time(100), rows_at_a_time(600), rows_at_a_time(257)
@@ -69,12 +69,12 @@ def rows_at_a_time(n: int, most: int = _ROWS_AT_A_TIME) -> int:
 
 
 def sum_over_row_blocks(function: Callable[..., Any], *arrays: Shaped[Array, "n _"], beside: int = 1) -> Any:
-    """``function(*arrays)`` of one that sums over rows, of at most 256 of them at a time on a CPU.
+    """``function(*arrays)`` for a function that sums over rows, in blocks of at most 256 rows on a CPU.
 
     Args:
-        function: gives an array or a tree of them; rows of zeros must add nothing.
-        arrays: of one length.
-        beside: how many times as much as for one block ``function`` has in memory.
+        function: returns an array or a tree of arrays; rows of zeros must add nothing.
+        arrays: arrays of the same length.
+        beside: memory that ``function`` needs, in multiples of one block; blocks are made smaller by this factor.
 
     Example:
         >>> print(sum_over_row_blocks(lambda x: jnp.sum(x, axis=0), jnp.ones((600, 2))))
@@ -88,7 +88,7 @@ def sum_over_row_blocks(function: Callable[..., Any], *arrays: Shaped[Array, "n 
     def of_block(block: Array) -> Any:
         start = jnp.minimum(block * height, n - height)
         rows = [jax.lax.dynamic_slice_in_dim(array, start, height) for array in arrays]
-        if n % height:  # the last block begins among the rows of the one before
+        if n % height:  # the last block overlaps the one before
             new = (start + jnp.arange(height, dtype=jnp.int32) >= block * height)[:, None]
             rows = [jnp.where(new, values, jnp.zeros_like(values)) for values in rows]
         return function(*rows)
@@ -98,16 +98,16 @@ def sum_over_row_blocks(function: Callable[..., Any], *arrays: Shaped[Array, "n 
 
     blocks = jnp.arange(-(-n // height), dtype=jnp.int32)
     zeros = jax.tree.map(lambda one: jnp.zeros(one.shape, one.dtype), jax.eval_shape(of_block, blocks[0]))
-    # Recomputed for a gradient: what it would keep of all blocks is what is to be spared.
+    # Recomputed for a gradient, which would otherwise store intermediate results of all blocks.
     return jax.lax.scan(jax.checkpoint(add), zeros, blocks)[0]
 
 
 def over_blocks(function: Callable[..., Array], *arrays: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
-    """``function(*arrays)`` of one that treats rows (or columns) by themselves, at most 512 of them in memory.
+    """``function(*arrays)`` for a function that treats rows (or columns) independently, in blocks of at most 512.
 
     Args:
-        function: its result has as many rows (or columns) as its arguments.
-        arrays: of one length along the axis.
+        function: its result must have as many rows (or columns) as its arguments.
+        arrays: arrays of the same length along the axis.
         axis: 0 for rows, -1 for columns.
 
     Example:
@@ -123,7 +123,7 @@ def over_blocks(function: Callable[..., Array], *arrays: Float[Array, "..."], ax
         return function(*(jax.lax.dynamic_slice_in_dim(array, start, size, axis) for array in arrays))
 
     def add(block: Array, made: Float[Array, "..."]) -> Float[Array, "..."]:
-        start = jnp.minimum(block * size, length - size)  # the last block repeats some of the one before
+        start = jnp.minimum(block * size, length - size)  # the last block overlaps the one before
         return jax.lax.dynamic_update_slice_in_dim(made, of_block(start), start, axis)
 
     one = jax.eval_shape(of_block, 0)

@@ -1,4 +1,4 @@
-"""Kernels on arrays of the host: compiled and run in a dtype, on devices, within memory."""
+"""Runs a kernel on arrays of the host: compiled, in a dtype, on devices, within the memory limit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,19 +23,20 @@ def run(
     shards: Shards | None = None,
     **settings: Any,
 ) -> Any:
-    """What a kernel gives of arrays, on the host.
+    """Compiles and runs a kernel, and returns its results as NumPy arrays.
 
     Args:
-        kernel: of arrays, compiled here.
+        kernel: function of arrays; it is compiled here.
         *arrays: numbers, NumPy or JAX arrays, trees of them, or None.
-        dtype: that it computes in, which floats are brought to; see ``precision``.
-        takes: what is refused where it takes more memory than there is, for the message; "" if it takes little.
-        advice: what would take less.
-        shards: what devices in use have of the arrays; None for all on one.
-        **settings: of the kernel.
+        dtype: dtype of the computation, to which floats are converted; see ``precision``.
+        takes: name of the computation for the message if it needs too much memory; "" if it needs little, which skips
+            the check.
+        advice: what would need less memory, for the message.
+        shards: how arrays are sharded over the devices in use; None for a single device.
+        **settings: settings of the kernel.
 
     Raises:
-        ValueError: it takes too much memory, or there is no such dtype.
+        ValueError: the kernel needs too much memory, or the dtype is not supported.
 
     Example:
         >>> from bsjax.metrics import pearson
@@ -49,7 +50,7 @@ def run(
         def kind(values: Any) -> Any:
             return chosen if jnp.issubdtype(values.dtype, jnp.floating) else values.dtype
 
-        if takes:  # before arrays are brought to the dtype, which may take a copy of them
+        if takes:  # before arrays are converted to the dtype, which may copy them
             shapes = jax.tree.map(lambda values: jax.ShapeDtypeStruct(values.shape, kind(values)), arrays)
             refuse_unless_it_fits(taken_by(program, shapes, shards), takes, advice)
         given = jax.tree.map(lambda values: in_dtype(values, chosen) if kind(values) is chosen else values, arrays)

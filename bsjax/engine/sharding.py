@@ -1,8 +1,8 @@
-"""Kernels on several devices: sharded arrays, or the repeats of a computation.
+"""Kernels on several devices, by sharding either repeats or arrays.
 
-There are two ways. What a kernel repeats over (folds, subsets, draws, layers) is cut into shares, of which every device
-computes one by itself, with the other arrays whole. The long axes of its arrays (features, targets, stimuli) are
-sharded, and XLA partitions the program: devices then add up what each has of a sum.
+Repeats of a computation (folds, subsets, draws, layers) are divided into shares; each device computes its share
+independently, with all other arrays replicated. Alternatively, the long axes of the arrays (features, targets, stimuli)
+are sharded and XLA partitions the program, with sums reduced across devices.
 """
 
 from collections.abc import Sequence
@@ -28,12 +28,12 @@ _AXIS = "devices"
 
 @dataclass(frozen=True)
 class Shards:
-    """What devices have of the arrays of a kernel.
+    """Sharding of a kernel's arrays over devices.
 
     Attributes:
-        axes: of each array, or tree of arrays, which axis (not negative) is sharded; None where every device has all.
-        repeats: the axis of all results along which each device computes its share by itself, for what the kernel does
-            for each element of the sharded axes alike. None where XLA partitions the program.
+        axes: for each array, or tree of arrays, the axis to shard (not negative); None to replicate it.
+        repeats: axis of all results along which each device computes its share independently, for kernels that repeat a
+            computation over the sharded axes. None to let XLA partition the program.
     """
 
     axes: tuple[int | None, ...]
@@ -44,24 +44,24 @@ _MESH: ContextVar[Mesh | None] = ContextVar("devices of metrics", default=None)
 
 
 def use_devices(devices: Sequence[Any] | None = None) -> AbstractContextManager[None]:
-    """A block in which metrics are computed on several devices.
+    """Context manager in which metrics are computed on several devices.
 
-    What is sharded depends on the metric: features and target neuroids of a regression, where columns of zeros change
-    nothing, else its folds; the neuroids of a ceiling; the subsets of a cross-validated similarity, and the draws of a
-    bootstrap; the stimuli of CKA and of RDMs by their defaults; layers that are scored together. What has none of these
-    (an RDM by another dissimilarity) stays on one device.
+    What is sharded depends on the metric: features and target neuroids of a regression if columns of zeros have no
+    effect, else its folds; neuroids of a ceiling; subsets of a cross-validated similarity; draws of a bootstrap;
+    stimuli of CKA, and of RDM similarity with default settings; layers that are scored together. Other computations,
+    such as RDMs with another dissimilarity, stay on one device.
 
-    A comparison of usual size takes less than a second on one device, and more time to bring to several: this is for
-    those that are larger, and never done unasked.
+    Comparisons of usual size take less than a second on one device, and distributing them takes longer. Several devices
+    are for larger comparisons, and are never used by default.
 
-    With ``jax.distributed`` initialised the devices are those of all processes, each of which must hold the same data,
-    enter the block, make the same calls in the same order, and then has all results.
+    With ``jax.distributed`` initialised, the devices of all processes are used. Each process must then hold the same
+    data, enter the block and make the same calls in the same order; each receives all results.
 
     Args:
-        devices: all that JAX has if None.
+        devices: devices to use; all devices of JAX if None.
 
     Raises:
-        ValueError: no devices.
+        ValueError: ``devices`` is empty.
 
     Example:
         >>> with use_devices(jax.devices()[:1]):  # score = metric(source, target)
@@ -75,14 +75,14 @@ def use_devices(devices: Sequence[Any] | None = None) -> AbstractContextManager[
 
 
 def local_devices() -> list[Any]:
-    """The devices of this process that metrics are computed on."""
+    """The devices of this process that metrics run on."""
     mesh = _MESH.get()
     ours = [] if mesh is None else [d for d in mesh.devices.flat if d.process_index == jax.process_index()]
     return ours or [default_device()]
 
 
 def devices_in_use() -> int:
-    """How many devices metrics are computed on."""
+    """Number of devices that metrics run on."""
     mesh = _MESH.get()
     return 1 if mesh is None else mesh.size
 
@@ -90,13 +90,14 @@ def devices_in_use() -> int:
 def sharded(kernel: Program, arrays: Sequence[Any], shards: Shards) -> Any:
     """``kernel(*arrays)`` as NumPy arrays, computed on the devices in use.
 
-    Axes are filled up to as many as can be shared equally: repeats by more of the last, which are dropped; other axes
-    by zeros (False), which are to change nothing but further results at the end of an axis.
+    Sharded axes are padded to a multiple of the number of devices. Repeats are padded with copies of the last one,
+    whose results are dropped. Other axes are padded with zeros (False), which must have no effect except additional
+    results at the end of an axis.
 
     Args:
-        kernel: always the same object for the same computation (see ``compiled``).
-        arrays: what it takes, arrays or trees of arrays, of the host or a device.
-        shards: what devices have of them.
+        kernel: compiled kernel, always the same object for the same computation (see ``compiled``).
+        arrays: its arguments, arrays or trees of arrays, on the host or a device.
+        shards: how they are sharded.
 
     Example:
         >>> double, total = Program(lambda x: x * jnp.asarray(2.0)), Program(lambda x: x.sum())
@@ -119,12 +120,12 @@ def sharded(kernel: Program, arrays: Sequence[Any], shards: Shards) -> Any:
 
 
 def bytes_needed(kernel: Program, arrays: Sequence[Any], shards: Shards | None = None) -> int:
-    """Bytes that ``sharded`` takes at most: of this process's memory, or of that of each accelerator.
+    """Upper bound of the bytes that ``sharded`` needs, of this process's memory or that of each accelerator.
 
     Args:
-        kernel: what ``compiled`` gives.
-        arrays: as for ``sharded``, or ``jax.ShapeDtypeStruct`` in the place of any.
-        shards: as for ``sharded``; None for a plain call, which stays on one device.
+        kernel: a compiled kernel.
+        arrays: as for ``sharded``; any of them may be a ``jax.ShapeDtypeStruct``.
+        shards: as for ``sharded``; None for a plain call on one device.
     """
     mesh = _MESH.get()
     if shards is None or mesh is None or mesh.size == 1:
@@ -140,7 +141,7 @@ def _length(array: Any, axis: int) -> int:
 
 
 def _placed(array: Any, mesh: Mesh, axis: int | None, filled: Literal["edge", "constant"]) -> Any:
-    """On the devices: whole on each, or a share of ``axis``, from wherever it is."""
+    """Places arrays from the host or a device on all devices, replicated or sharded along ``axis``."""
 
     def place(values: Any) -> jax.Array:
         if not isinstance(values, jax.Array):
@@ -153,12 +154,12 @@ def _placed(array: Any, mesh: Mesh, axis: int | None, filled: Literal["edge", "c
         shares = [jax.device_put(values[index], device) for device, index in of_devices.items()]
         return jax.make_array_from_single_device_arrays(values.shape, placement, shares)
 
-    with jax.transfer_guard_host_to_device("allow"):  # where shares begin
+    with jax.transfer_guard_host_to_device("allow"):  # for the start indices of shares
         return jax.tree.map(place, array)
 
 
 def _placed_shapes(array: Any, mesh: Mesh, axis: int | None) -> Any:
-    """Of what ``_placed`` gives."""
+    """Shapes and shardings of the arrays that ``_placed`` returns."""
 
     def shape_of(values: Any) -> jax.ShapeDtypeStruct:
         shape = [n + (-n % mesh.size if dim == axis else 0) for dim, n in enumerate(values.shape)]
@@ -185,7 +186,7 @@ def _of_shares(kernel: Program, mesh: Mesh, axes: tuple[int | None, ...], repeat
 
 
 def _gathered(result: jax.Array) -> np.ndarray:
-    """A result of all processes, in each of them."""
+    """The complete result, gathered from all processes."""
     if result.is_fully_addressable:
         return to_host(result)
     if result.is_fully_replicated:

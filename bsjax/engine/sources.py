@@ -1,4 +1,4 @@
-"""One computation of many sources, in one program where they have one shape."""
+"""A kernel applied to many sources, with sources of the same shape in one program."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -15,18 +15,17 @@ from bsjax.engine.sharding import Shards, devices_in_use, sharded
 def of_sources(
     kernel: Callable[..., Any], sources: Sequence[Any], rest: Sequence[Any], shards: Shards, **settings: Any
 ) -> list[Any]:
-    """``kernel(source, *rest, **settings)`` of every source, as NumPy arrays.
+    """``kernel(source, *rest, **settings)`` for every source, as NumPy arrays.
 
-    Sources of one shape that are on a device, one after the other, go into one program, as many as may be held at
-    once. On several devices each then computes a share of them; fewer sources than devices, and those on the host, are
-    computed one at a time.
+    Consecutive sources of the same shape that are on a device run in one program, as many as fit in memory. Several
+    devices then share the sources. Sources on the host, and fewer sources than devices, are computed one at a time.
 
     Args:
         kernel: a pure function of arrays.
-        sources: ``(stimuli, units)`` each.
-        rest: what all are compared with, arrays or trees of them.
-        shards: what devices have of one source and the rest, if it is computed by itself.
-        **settings: of the kernel, see ``compiled``.
+        sources: arrays ``(stimuli, units)``.
+        rest: what all sources are compared with, arrays or trees of arrays.
+        shards: how a source and the rest are sharded over devices, for sources computed one at a time.
+        **settings: settings of the kernel, see ``compiled``.
 
     Example:
         >>> def products(x, y):
@@ -52,7 +51,7 @@ def _of_each_source(sources: Any, *rest: Any, of: Callable[..., Any], **settings
 
 
 def _together(sources: Sequence[Any]) -> Iterator[list[Any]]:
-    """Runs of sources that may go into one program."""
+    """Groups of consecutive sources that can run in one program."""
     group: list[Any] = []
     for source in sources:
         fits = group and (len(group) + 1) * source.nbytes <= features_in_memory()

@@ -1,4 +1,4 @@
-"""Choice of the sides of a comparison that are read in blocks, from the numbers of stimuli and features alone."""
+"""Choice of the sides of a comparison to read in blocks, from the numbers of stimuli and features."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -6,17 +6,17 @@ from typing import Literal
 from bsjax.engine.memory_limit import features_in_memory, fits, refuse_unless_it_fits
 
 DependsOn = Literal["inner products", "correlations", "features"]
-"""What a metric depends on: inner products between stimuli, correlations over units, or the features themselves."""
+"""Data that a metric depends on: inner products between stimuli, correlations over units, or features themselves."""
 
-_GRAM_MATRICES = 3  # a Gram matrix as tiles and whole, or whole with its factor
+_GRAM_MATRICES = 3  # memory, in Gram matrices: tiles and the whole matrix, or the whole matrix and its factor
 
 
 def must_stream(n: int, width: int, depends_on: DependsOn) -> bool:
-    """Whether a side alone is too large to be held, and what a metric depends on is not.
+    """Whether the features of a side are too large for memory, but can be read in blocks.
 
     Args:
-        n, width: stimuli and features of the side.
-        depends_on: what the metric depends on.
+        n, width: numbers of stimuli and features of the side.
+        depends_on: data that the metric depends on.
 
     Example:
         >>> from bsjax import memory_limit
@@ -30,17 +30,17 @@ def must_stream(n: int, width: int, depends_on: DependsOn) -> bool:
 def sides_to_stream(
     n: int, widths: Sequence[int], depends_on: DependsOn, needed: Callable[..., int], what: str, advice: str
 ) -> list[bool]:
-    """Which sides of a comparison are to be read by ``compress``, so that it fits in memory: the widest first.
+    """Sides of a comparison to read in blocks so that it fits in memory, chosen from the widest on.
 
     Args:
-        n: stimuli, in all.
-        widths: how many features each side has that may be streamed.
-        depends_on: what the metric depends on.
-        needed: bytes that the comparison takes with so many features on each of these sides.
-        what, advice: for the message, see ``refuse_unless_it_fits``.
+        n: number of stimuli.
+        widths: number of features of each side that may be streamed.
+        depends_on: data that the metric depends on.
+        needed: function from the numbers of features of these sides to the bytes that the comparison needs.
+        what, advice: parts of the message, see ``refuse_unless_it_fits``.
 
     Raises:
-        ValueError: it does not fit.
+        ValueError: the comparison does not fit in memory.
 
     Example:
         >>> from bsjax import memory_limit
@@ -51,7 +51,7 @@ def sides_to_stream(
     widths, streams = list(widths), [False] * len(widths)
     while True:
         wide = [side for side, width in enumerate(widths) if _may_stream(n, width, depends_on)]
-        # A program is compiled to know what it takes, which is for nothing where its features alone take too much.
+        # Estimating the memory compiles the program, which is useless if the features alone need too much.
         takes = 8 * n * sum(widths)
         if not wide or fits(takes):
             takes = needed(*widths)

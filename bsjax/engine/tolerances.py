@@ -1,61 +1,63 @@
-"""The tolerances of all kernels in one table, each with what it is derived from.
+"""Tolerances of all kernels in one table, each with its derivation.
 
-Most are numbers of rounding errors, ``eps`` of the dtype, of what is computed with. The powers are powers of one
-rounding error: half of its digits are lost in a square, and a solution loses as many as its matrix has condition.
+Most are multiples of the rounding error of the dtype, ``eps``. Names with POWER are powers of one rounding error: a
+square loses half of the digits, and the solution of a system loses as many digits as its condition number has.
 """
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Shaped
 
-# Equal values: their mean is often off by one rounding error, and sums of many by few.
+# Constant values: their mean is often off by one rounding error, and sums of many by a few.
 CONSTANT = 8.0
-# The same of features that were rotated: each has rounding errors of the longest stimulus, of which the largest count.
+# Constant features after a rotation: each has the rounding errors of the longest stimulus, and the largest one counts.
 ROTATED = 8.0 * CONSTANT
-# What is left of positive and negative terms is nothing below this many rounding errors of the terms.
+# A sum of positive and negative terms is zero below this many rounding errors of the terms.
 CANCELLED = 512.0
 
-# Scores that differ by fewer are equal: a permutation that changes nothing gives the score itself.
+# Scores that differ by fewer rounding errors are equal, such as those of a permutation without effect.
 SAME_SCORE = 64.0
-# Scores of the same features in another order, which went through a regression: 4e-10 in float64, 7e-5 in float32.
+# Difference between regression scores of the same features in another order: 4e-10 in float64, 7e-5 in float32.
 SAME_FEATURES_POWER = 0.6
-# What noise leaves of the power of responses is no signal below this many rounding errors of it.
+# Response power minus noise is no signal below this many rounding errors of the power.
 SIGNAL = 32.0
-# Dissimilarities that are nearer than this many rounding errors of their median are one.
+# Dissimilarities that differ by fewer rounding errors of their median are equal.
 SAME_DISSIMILARITY = 32.0
 
-# An eigenvalue is zero below this many rounding errors of the largest for each root of their number: rounding errors
-# add up at random.
+# An eigenvalue is zero below this many rounding errors of the largest, times the square root of their number, because
+# rounding errors add up randomly.
 EIGENVALUE = 2.0
-# What is left of a column without its share of earlier ones is rounding below this many rounding errors of it.
+# A column is linearly dependent if its remainder, orthogonal to earlier ones, is below this many rounding errors of it.
 DEPENDENT = 32.0
-# What a stimulus has left is rounding below this many rounding errors for each stimulus of the longest one's square.
+# Remainder of a stimulus in a pivoted Cholesky decomposition: zero below this many rounding errors per stimulus,
+# relative to the largest squared length.
 LEFT_OF_GRAM = 4.0
-# So is what is left of a sum of squares once those of held-out stimuli are taken off, for each stimulus.
+# A sum of squares minus those of held-out stimuli: zero below this many rounding errors per stimulus.
 LEFT_OF_SQUARES = 4.0
-# A component shorter than this many rounding errors of the first one is noise: the data hold no more components.
+# A PLS component shorter than this many rounding errors of the first is noise: there are no more components.
 EXHAUSTED = 50.0
-# Rounding errors in each term of a bound: of a difference of eigenvalues, two products, and the sum.
+# Rounding errors per term of a bound: a difference of eigenvalues, two products, and the sum.
 TERMS = 4.0
 
-# Pivots above this power leave errors of 1e-3 of a solution in float32, and 1e-6 in float64.
+# Pivots above this power give relative errors of a solution of at most 1e-3 in float32 and 1e-6 in float64.
 PIVOT_POWER = 0.55
-# What a fit leaves of stimuli at the least, so that it is known to 1e-3 in float32.
+# Smallest residual share of a stimulus that is accurate to 1e-3 in float32.
 RESIDUAL_POWER = 0.45
-# What a step of an alternation that converges still changes.
+# Change per step at which an alternation has converged.
 CONVERGED_POWER = 0.75
-# Of a square that is deflated, the share below which the rounding errors of its old size start to show: in float32
-# sooner, as components have fewer digits to lose.
+# Share of a deflated square below which rounding errors relative to its original size matter; larger in float32, where
+# components have fewer digits to lose.
 SQUARE_POWER, SQUARE_POWER_32 = 0.375, 0.25
-# The residual of an eigenpair beside its value: 4e-10 in float64, 7e-5 in float32. A regression sees a tenth of it.
+# Residual of an eigenpair relative to its eigenvalue: 4e-10 in float64, 7e-5 in float32. The effect on a regression is
+# about a tenth of it.
 EIGENPAIR_POWER = 0.6
-# Eigenvalues this near, beside their size, have too few digits in their difference, and the sum of terms that are
-# divided by it is right to the square of it (4e-11 in float64, 2e-5 in float32).
+# Relative difference below which eigenvalues are nearly equal, with too few digits in their difference. Sums of terms
+# divided by such differences are accurate to its square (4e-11 in float64, 2e-5 in float32).
 NEAR_POWER = 1 / 3
 
 
 def rounding(of: Shaped[Array | np.ndarray, "..."], errors: float | int = 1, power: float = 1.0) -> float:
-    """So many rounding errors of the dtype of an array, or a power of one.
+    """A multiple of the rounding error of an array's dtype, or of a power of it: ``errors * eps**power``.
 
     Example:
         >>> rounding(jnp.ones(3, "float32"), CONSTANT) == 2.0**-20

@@ -1,4 +1,4 @@
-"""The way of results from a device to the host."""
+"""Transfer of results from a device to the host."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ import numpy as np
 
 
 def to_host(values: Any) -> Any:
-    """Arrays, or a tree of them, as NumPy arrays: meant to come, whatever the user's guard against transfers says.
+    """An array, or a tree of arrays, as NumPy; allowed under any transfer guard of the user.
 
-    As ``jax.device_get``, which takes longer than a small comparison.
+    Equivalent to ``jax.device_get``, which takes longer than a small comparison.
 
     Example:
         >>> with jax.transfer_guard("disallow"):

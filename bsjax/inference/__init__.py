@@ -1,1 +1,1 @@
-"""Statements from scores: which models differ, which are as good, and which reach the ceiling."""
+"""Statistical inference from scores: differences, equivalence, relation to ceiling and chance, and power."""

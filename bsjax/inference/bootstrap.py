@@ -1,4 +1,4 @@
-"""p values and intervals from draws of few units, corrected for what such draws lack, also far out in the tails."""
+"""p values and intervals from bootstrap draws, corrected for few units and extrapolated into the tails."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from bsjax.engine.programs.compilation import compiled
 from bsjax.inference.student import below, quantile
 from bsjax.metrics.inference.paired_tests import Alternative, bootstrap_test
 
-# Shares below this are those of a normal tail through the quantile at this share: 25 of 1,000 draws are counted well.
+# Shares below this are extrapolated by a normal tail; 25 of 1,000 draws can still be counted reliably.
 _TAIL = 0.025
 
 
 def bootstrap_p(draws: np.ndarray, dof: float | None, alternative: Alternative = "two-sided") -> np.ndarray:
-    r"""p values of differences from their values in draws, by the share of draws on the other side of zero.
+    r"""p values of differences, from the share of bootstrap draws on the other side of zero.
 
-    That share says little where no draw is there, as of 1,000 where 28 pairs of models are corrected for. So a share
-    below 0.025 is that of the normal tail through the draws' quantile at 0.025, on their side of the median:
-    :math:`\Phi(z_{0.025}\, m / (m - q_{0.025}))` of the median m. At 0.05, two-sided, both agree.
+    That share is uninformative if no draw lies there, for example with 1,000 draws and a correction for 28 pairs of
+    models. A share below 0.025 is therefore computed from the normal tail through the draws' quantile at 0.025, on
+    their side of the median: :math:`\Phi(z_{0.025}\, m / (m - q_{0.025}))` with the median m. At 0.05, two-sided, both
+    agree.
 
-    Draws of n units spread by :math:`\sqrt{(n - 1) / n}` of what the mean of other units would, and their tails are
-    those of a normal distribution where Student's are right. Of 8 units, the share alone rejects 12 % at 0.05. The p
-    value is the level at which the *expanded* percentile interval ends at zero.
+    With n units, the spread of the draws is :math:`\sqrt{(n - 1) / n}` times the standard error of the mean, and their
+    tails are normal instead of Student's. With 8 units, the plain share rejects a true null in 12 % of cases at 0.05.
+    The p value is therefore the level at which the *expanded* percentile interval ends at zero.
 
     Args:
         draws: the difference in each draw, ``(draws, differences)``.
-        dof: one less than the units that were drawn; None for as many that nothing is lacking.
-        alternative: what the difference is if it is not zero.
+        dof: number of units that were resampled minus one; None for so many that no correction is needed.
+        alternative: the alternative hypothesis on the difference.
 
     Returns:
-        p values; NaN where all draws are the same, and not zero.
+        p values; NaN if all draws are equal and not zero.
 
     Source: Hesterberg 2015, "What teachers should know about the bootstrap"; Davison & Hinkley 1997.
 
@@ -54,10 +55,10 @@ def bootstrap_p(draws: np.ndarray, dof: float | None, alternative: Alternative =
 
 
 def expanded_interval(draws: np.ndarray, dof: float | None, level: float) -> np.ndarray:
-    """Lower and upper ends ``(2, differences)`` of the percentile interval that is expanded for few units.
+    """Lower and upper ends ``(2, differences)`` of the percentile interval, expanded for few units.
 
-    Its tails are the shares of a normal distribution beyond :math:`\\sqrt{n / (n - 1)}` times Student's quantile, and
-    those below 0.025 are normal, as in :func:`bootstrap_p`: zero is outside where that p value is below 1 - ``level``.
+    Its tails are the shares of a normal distribution beyond :math:`\\sqrt{n / (n - 1)}` times Student's quantile;
+    tails below 0.025 are normal, as in :func:`bootstrap_p`. Zero is outside if that p value is below 1 - ``level``.
 
     Args:
         draws, dof: as for :func:`bootstrap_p`.

@@ -1,4 +1,4 @@
-"""Scores calibrated by chance, and the best of many calibrated by the best that chance gives."""
+"""Calibration of scores by permutations, for a single score and for the best of many."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ FORMULA = "max(0, (s-τ)/(1-τ))"
 
 
 def calibrated(score: Score, level: float = LEVEL) -> Score:
-    r"""The similarity above what permutations reach, on a scale of 0 to 1.
+    r"""The similarity above the permutation threshold, rescaled to the range from 0 to 1.
 
     .. math:: \max\left(0, \frac{s - \tau}{1 - \tau}\right)
 
-    The similarity s is that before the normalisation by the ceiling: its scale ends at 1, that of a normalised score
-    does not. The threshold τ is the least value that a share of at most ``1 - level`` of the permutations exceeds,
-    counting the stimuli as they are among them. So without any relation the calibrated similarity is above 0 with a
-    probability of at most ``1 - level``, where s is above τ just if its p value is at most ``1 - level``.
+    The similarity s is taken before ceiling normalisation, because its scale ends at 1. The threshold τ is the
+    smallest value that a share of at most ``1 - level`` of the permutations exceeds, where the original order counts
+    as one of them. Without any relation, the calibrated similarity is therefore above 0 with a probability of at most
+    ``1 - level``, and s exceeds τ exactly if its p value is at most ``1 - level``.
 
     Args:
         score: with permutations, e.g. from ``bsjax.score(model, benchmark, null=1000)``.
         level: of the threshold, between 0 and 1.
 
     Returns:
-        The calibrated similarity: ``unceiled`` is the similarity, ``formula`` says how, and ``provenance`` has the
-        ``p_value`` and ``tau``. It has no error: that of the threshold is not known.
+        The calibrated similarity. ``unceiled`` is the similarity, ``formula`` the formula, and ``provenance`` has the
+        ``p_value`` and ``tau``. It has no error, because that of the threshold is unknown.
 
     Raises:
-        ValueError: the score has no permutations, or fewer than ``1/(1 - level) - 1`` of them; no such level.
+        ValueError: the score has no permutations, or fewer than ``1/(1 - level) - 1``; or the level is invalid.
 
     Source: Gröger, Wen & Brbić 2026, "Revisiting the Platonic Representation Hypothesis: An Aristotelian View".
 
@@ -69,16 +69,16 @@ def calibrated(score: Score, level: float = LEVEL) -> Score:
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
-    """The best of many scores, beside the best of them by chance.
+    """The best of many scores, compared with the best of them by chance.
 
     Attributes:
         best: the name of the score with the highest similarity.
-        p_value: of the best: how often permutations give the best of all of them as high a similarity.
+        p_value: of the best: how often a permutation gives a best similarity that is at least as high.
         tau: the threshold of the best; NaN for too few permutations for the level.
         calibrated: the best similarity, calibrated by it.
-        p_values: of each score, corrected for there being others: those at most 0.05 are at chance in truth, any of
-            them, with a probability of at most 0.05.
-        null: the similarity of the best after each permutation.
+        p_values: of each score, corrected for multiple comparisons: if all are at chance, one of them is at most 0.05
+            with a probability of at most 0.05.
+        null: the highest similarity after each permutation.
     """
 
     best: str
@@ -90,17 +90,17 @@ class Maximum:
 
 
 def calibrated_maximum(scores: Mapping[str, Score], level: float = LEVEL) -> Maximum:
-    """The best of scores that were exchanged alike, such as a model's layers on one benchmark, calibrated as the best.
+    """The best of several scores, such as a model's layers on one benchmark, calibrated for its selection.
 
-    The best of many similarities is high by the choice alone. So it is compared with the best of all of them after each
-    permutation, which is the same for all.
+    The best of many similarities is biased upwards by the selection. It is therefore compared with the best of all of
+    them after each permutation. All scores must share the same permutations.
 
     Args:
-        scores: by name, each with permutations. Those that are NaN cannot be the best.
+        scores: by name, each with permutations. NaN scores are excluded.
         level: of the threshold, between 0 and 1.
 
     Raises:
-        ValueError: no score that is defined, one without permutations, or with others than the rest; no such level.
+        ValueError: no score is defined, one has no permutations or others than the rest, or the level is invalid.
 
     Source: Westfall & Young 1993, "Resampling-Based Multiple Testing" (the maximum).
 
@@ -127,7 +127,7 @@ def calibrated_maximum(scores: Mapping[str, Score], level: float = LEVEL) -> Max
             f"{one} and {other} were not exchanged alike: scores must be of the same stimuli, and of one plan of "
             "permutations"
         )
-    best = max(defined, key=lambda name: defined[name])  # of equal ones the first
+    best = max(defined, key=lambda name: defined[name])  # the first of equal ones
     highest = np.fmax.reduce([null.values.values for null in nulls.values()])
     null = xr.DataArray(highest, dims=["draw"])
     found = calibrate(defined[best], null, level)

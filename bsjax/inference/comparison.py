@@ -1,4 +1,4 @@
-"""Comparisons of models on one benchmark: which differ, in which ranks, and which from the ceiling and from chance."""
+"""Comparison of models on one benchmark: differences, ranks, and tests against ceiling and chance."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Ceiling(NamedTuple):
     """The ceiling of a benchmark on the scale of its scores.
 
     Attributes:
-        low, high: its lower and its upper end; the same where one value is known.
-        p_chance: p value of the ceiling being at chance, one-sided; NaN where its error is not known.
+        low, high: its lower and upper end; equal if it is a single value.
+        p_chance: one-sided p value for the ceiling being at chance; NaN if its error is unknown.
     """
 
     low: float
@@ -49,25 +49,26 @@ class Ceiling(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What a comparison of models found, from :func:`bsjax.compare_models`.
+    """Result of a comparison of models, from :func:`bsjax.compare_models`.
 
     Attributes:
-        models: a row for each, from the highest score to the lowest, those without a score last: ``score``; ``low``
-            and ``high``, its own interval at the level 1 - ``alpha``, where it has one; ``p_ceiling`` and
-            ``p_chance`` of one-sided tests, uncorrected, and ``below_ceiling`` and ``above_chance``, by corrected p
-            values; ``rank``; ``rank_low`` and ``rank_high``, the best and the worst rank that the differences allow;
-            ``letters``: models that share one were not found to differ.
-        table: a row for each pair, the higher score first: ``model``, ``other``, ``difference``; ``low`` and ``high``,
-            its interval at the level 1 - ``alpha``, each pair by itself; ``p``, two-sided; ``p_corrected``;
-            ``significant``; ``p_equivalent``, corrected, and ``equivalent``, where a margin is given.
-        over: what the statements generalise over.
-        test: by name.
-        words: what was compared.
-        correction, alpha, equivalence: as asked for.
+        models: one row for each model, from the highest score to the lowest, those without a score last: ``score``;
+            ``low`` and ``high``, its own interval at the level 1 - ``alpha``, if it has one; ``p_ceiling`` and
+            ``p_chance`` of one-sided tests, uncorrected; ``below_ceiling`` and ``above_chance``, from corrected p
+            values; ``rank``; ``rank_low`` and ``rank_high``, the best and worst rank that the significant differences
+            allow; ``letters``: models that share a letter were not found to differ.
+        table: one row for each pair, the higher score first: ``model``, ``other``, ``difference``; ``low`` and
+            ``high``, its interval at the level 1 - ``alpha``, not corrected for several pairs; ``p``, two-sided;
+            ``p_corrected``; ``significant``; ``p_equivalent``, corrected, and ``equivalent``, if a margin is given.
+        over: the factors over which the conclusions generalise.
+        test: name of the test.
+        words: description of the compared values.
+        correction, alpha, equivalence: as requested.
         ceiling: its ends; None if there is none.
-        chance: what guessing scores.
-        least_p: the smallest corrected p value that a single pair can have: 0 of a t test, more of tests that count.
-        benchmark: its identifier, where it is known.
+        chance: the score of guessing.
+        least_p: the smallest possible corrected p value of a single pair: 0 for t tests, larger for tests with a
+            finite number of outcomes.
+        benchmark: its identifier, if known.
     """
 
     models: pd.DataFrame
@@ -85,7 +86,7 @@ class Comparison:
 
     @property
     def differs(self) -> pd.DataFrame:
-        """Whether two models differ, models by models: so their ranks do. Neither does from one without a score."""
+        """Whether two models differ significantly, models by models; always False for models without a score."""
         names = list(self.models.index)
         found = pd.DataFrame(False, names, names)
         for model, other in self.table.loc[self.table["significant"], ["model", "other"]].itertuples(index=False):
@@ -94,7 +95,7 @@ class Comparison:
 
     @property
     def statement(self) -> str:
-        """What was found, in words."""
+        """Summary of the results in words."""
         table: Any = self.table
         models: Any = self.models
         n, pairs = len(table), int(table["significant"].sum())
@@ -166,14 +167,14 @@ def compare(
     chance: float | Mapping[str, float] = 0.0,
     ceiling: Score | float | None = None,
 ) -> Comparison:
-    """Scores on one benchmark, compared pair by pair. :func:`bsjax.compare_models` says what the arguments are.
+    """Compare scores on one benchmark pair by pair; see :func:`bsjax.compare_models` for the arguments.
 
     Args:
-        scores: by the names of models. Those that are NaN are listed, and not compared.
-        over, test, correction, alpha, equivalence, chance, ceiling: see there.
+        scores: by the names of models. NaN scores are listed but not compared.
+        over, test, correction, alpha, equivalence, chance, ceiling: as for :func:`bsjax.compare_models`.
 
     Raises:
-        ValueError: fewer than two models with a score, scores that cannot be paired, or an argument that cannot be.
+        ValueError: fewer than two models have a score, scores cannot be paired, or an argument is invalid.
     """
     _check(test, correction, alpha, equivalence)
     check_alike(scores)
@@ -230,7 +231,7 @@ def _of_pairs(
     p_corrected = corrected(p, correction)
     equivalent = np.full(len(p), np.nan)
     if margin is not None:
-        # Both one-sided tests have to reject, so the larger p value is that of both.
+        # Both one-sided tests have to reject, so the larger p value counts.
         above = evidence.p(test, first, second, -margin, "greater")
         below = evidence.p(test, first, second, margin, "less")
         equivalent = corrected(np.maximum(above, below), correction)
@@ -293,11 +294,11 @@ def _interval(score: Score, level: float) -> tuple[float, float]:
 
 
 def _of_ranks(scores: pd.Series, table: Any) -> pd.DataFrame:
-    """Ranks, how far the significant differences let them move, and letters, of scores in descending order."""
+    """Ranks, their ranges under the significant differences, and letters, for scores in descending order."""
     names, n = scores.index, len(scores)
     found = table[table["significant"]]
     better, worse = names.get_indexer(found["model"]), names.get_indexer(found["other"])
-    wrong_way = (found["difference"] < 0).to_numpy()  # where units are compared by their means, and scores are medians
+    wrong_way = (found["difference"] < 0).to_numpy()  # units are compared by means, but scores may be medians
     better, worse = np.where(wrong_way, worse, better), np.where(wrong_way, better, worse)
     differ = np.zeros((n, n), bool)
     differ[better, worse] = differ[worse, better] = True

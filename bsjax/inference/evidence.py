@@ -1,4 +1,4 @@
-"""Two kinds of evidence for a difference between scores: the same draws of both, and values of the same units."""
+"""Evidence for differences between scores: scores in common draws, and values of common units."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ _NUMBERS_AT_A_TIME = 2**22
 
 @dataclass(frozen=True)
 class PairedDraws:
-    """Scores in draws that hold the same stimuli, neuroids or subjects for all of them.
+    """Scores in draws that share the same stimuli, neuroids or subjects.
 
     Attributes:
         values: the scores, ``(columns,)``.
-        draws: in each draw, ``(passes, draws, columns)``: one pass, or of two things that were drawn together, the
-            first and the second alone, three; None where there are none.
-        influence: what each unit adds, ``(units, columns)``; the sum of squares is the variance. None if not known.
-        dof: of the variances: one less than the units, of two kinds the fewer.
-        sizes: how many of each of the two things there are, where that is known; see ``Uncertainty``.
-        centred: whether draws lie about the scores: those of a regression that is fitted anew score lower.
+        draws: scores in each draw, ``(passes, draws, columns)``; None if there are none. One factor has one pass; two
+            factors have three: both together, the first alone and the second alone.
+        influence: the contribution of each unit, ``(units, columns)``, whose sum of squares is the variance. None if
+            unknown.
+        dof: degrees of freedom of the variances: number of units minus one; for two factors, of the smaller one.
+        sizes: number of units of each factor, if known; see ``Uncertainty``.
+        centred: whether draws are centred on the scores; those of refitted regressions are lower.
     """
 
     values: np.ndarray
@@ -49,8 +50,8 @@ class PairedDraws:
 
     @property
     def tests(self) -> tuple[Test, ...]:
-        """What there is to choose from, the default first."""
-        # Draws of two things at once spread too much, which is known of their variance alone.
+        """The available tests, the default first."""
+        # Draws of two factors are too widely spread; a correction is known only for their variance.
         if self.draws is None or len(self.draws) > 1:
             return ("t",)
         return ("bootstrap", "t") if self.centred and self.influence is None else ("t", "bootstrap")
@@ -63,7 +64,7 @@ class PairedDraws:
     def p(
         self, test: Test, first: np.ndarray, second: np.ndarray, above: float | np.ndarray, alternative: Alternative
     ) -> np.ndarray:
-        """p values of differences less ``above``."""
+        """p values of differences minus ``above``."""
         above = np.broadcast_to(np.asarray(above, float), first.shape)
         if test == "t":
             variances, dof = self._variances(first, second)
@@ -75,11 +76,11 @@ class PairedDraws:
         return _in_blocks(of, len(first), self._padded.shape[1])
 
     def least_p(self, test: Test) -> float:
-        """The smallest two-sided p value that there can be."""
+        """The smallest possible two-sided p value."""
         return 0.0
 
     def interval(self, test: Test, first: np.ndarray, second: np.ndarray, level: float) -> np.ndarray:
-        """Lower and upper ends ``(2, differences)``, which leave zero out where the two-sided test rejects."""
+        """Lower and upper ends ``(2, differences)``, which exclude zero where the two-sided test rejects."""
         if test == "t":
             variances, dof = self._variances(first, second)
             reach = quantile((1 + level) / 2, dof) * np.sqrt(variances)
@@ -100,7 +101,7 @@ class PairedDraws:
         return self._padded[0][:, first] - self._padded[0][:, second]
 
     def _variances(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, float | np.ndarray | None]:
-        """Of the differences, and their degrees of freedom."""
+        """Variances of the differences, and their degrees of freedom."""
         if self.influence is not None:
             influence = np.pad(self.influence, [(0, 0), (0, 1)])
             covariances = (influence.T @ influence)[None]
@@ -110,7 +111,7 @@ class PairedDraws:
             whole = compiled(difference_variances)(jnp.asarray(covariances, dtype))
             found = np.asarray(whole, float)[:, first, second]
             if len(found) == 1:
-                # Of n units drawn with replacement the variance is (n - 1) / n of what it is to be.
+                # Resampling n units with replacement underestimates the variance by (n - 1) / n.
                 units = self.sizes[0] or (0.0 if self.dof is None else self.dof + 1)
                 few = 1.0 if self.dof is None or self.influence is not None else units / self.dof
                 return few * found[0], self.dof
@@ -124,7 +125,7 @@ class PairedDraws:
 
 @dataclass(frozen=True)
 class PairedUnits:
-    """Values of the same neuroids or subjects, whose mean is what is compared.
+    """Values of the same neuroids or subjects, whose means are compared.
 
     Attributes:
         values: ``(units, columns)``.
@@ -141,7 +142,7 @@ class PairedUnits:
     def p(
         self, test: Test, first: np.ndarray, second: np.ndarray, above: float | np.ndarray, alternative: Alternative
     ) -> np.ndarray:
-        """p values of differences less ``above``."""
+        """p values of mean differences minus ``above``."""
         above = np.broadcast_to(np.asarray(above, float), first.shape)
         signs, exact = sign_flips(len(self.values)) if test == "sign-flip" else (np.ones((1, 1)), True)
 
@@ -159,14 +160,14 @@ class PairedUnits:
         return _in_blocks(of, len(first), max(len(self.values), len(signs)))
 
     def least_p(self, test: Test) -> float:
-        """The smallest two-sided p value that there can be, of a difference that all units agree on."""
+        """The smallest possible two-sided p value, when all units agree on the sign of the difference."""
         if test == "t":
             return 0.0
         signs, exact = sign_flips(len(self.values)) if test == "sign-flip" else (np.empty(0), True)
         return 2.0 ** (1 - len(self.values)) if exact else 1 / (len(signs) + 1)
 
     def interval(self, test: Test, first: np.ndarray, second: np.ndarray, level: float) -> np.ndarray:
-        """Lower and upper ends of the mean difference, by a t distribution whatever the test."""
+        """Lower and upper ends of the mean difference, from a t distribution for every test."""
 
         def of(rows: slice) -> np.ndarray:
             differences = self._differences(first[rows], second[rows])
@@ -185,7 +186,7 @@ Evidence = PairedDraws | PairedUnits
 
 
 def _wilcoxon(differences: np.ndarray, alternative: Alternative) -> np.ndarray:
-    p = np.ones(differences.shape[1])  # of differences that are all zero, which are left out of the ranks
+    p = np.ones(differences.shape[1])  # p = 1 if all differences are zero, which have no ranks
     moved = (differences != 0).any(axis=0)
     if moved.any():
         found: Any = scipy.stats.wilcoxon(differences[:, moved], axis=0, alternative=alternative)
@@ -194,6 +195,6 @@ def _wilcoxon(differences: np.ndarray, alternative: Alternative) -> np.ndarray:
 
 
 def _in_blocks(function: Callable[[slice], np.ndarray], count: int, each: int) -> np.ndarray:
-    """A function of some of the differences at a time, of which each takes so many numbers."""
+    """Evaluate a function on blocks of differences; ``each`` is the size of one difference in numbers."""
     step = max(1, _NUMBERS_AT_A_TIME // max(1, each))
     return np.concatenate([function(slice(at, at + step)) for at in range(0, max(count, 1), step)], axis=-1)

@@ -1,4 +1,4 @@
-"""Letters that say which models do not differ: those that share one."""
+"""Compact letter display: models that share a letter were not found to differ."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _ALPHABET = string.ascii_lowercase + string.ascii_uppercase
 
 
 def compact_letters(differ: np.ndarray) -> list[str]:
-    """Letters for each model, so that two models share one if, and only if, no difference was found.
+    """Letters for each model, such that two models share one if, and only if, no difference was found.
 
-    All models begin with one letter in common. Each pair that differs splits every letter that both have into two, of
-    which either model loses one; a letter whose models all share another is dropped.
+    All models start with one common letter. Each pair that differs splits every letter that both have into two; each
+    model loses one of them. A letter whose models all share another letter is dropped.
 
     Args:
-        differ: whether two models differ, ``(models, models)``, symmetric; in the order in which letters are given.
+        differ: whether two models differ, ``(models, models)``, symmetric; letters are assigned in this order.
 
     Returns:
         The letters of each model. Beyond 52, a letter is a number in brackets.

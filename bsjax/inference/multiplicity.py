@@ -1,4 +1,4 @@
-"""p values of several tests, corrected for how many they are."""
+"""Correction of p values for multiple tests."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Correction = Literal["holm", "fdr", "none"]
 
 
 def corrected(p: np.ndarray, correction: Correction) -> np.ndarray:
-    """p values of a family of tests, corrected.
+    """Correct the p values of a family of tests.
 
     Args:
-        p: of each test. NaN is no test: it stays, and is not counted.
-        correction: ``"holm"``: see :func:`holm`; ``"fdr"``: below which the expected share of false claims is at most
-            that (Benjamini & Hochberg 1995); ``"none"``.
+        p: of each test. NaN entries are kept and not counted as tests.
+        correction: ``"holm"``: see :func:`holm`; ``"fdr"``: controls the expected share of false claims (Benjamini &
+            Hochberg 1995); ``"none"``.
 
     Example:
         >>> corrected(np.array([0.01, 0.04, 0.03, np.nan]), "fdr")
@@ -32,10 +32,10 @@ def corrected(p: np.ndarray, correction: Correction) -> np.ndarray:
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    r"""p values that hold for all tests together: at most :math:`\alpha` is the chance of any false one below it.
+    r"""p values corrected by Holm's method, which bounds the probability of any false claim by :math:`\alpha`.
 
-    The k-th smallest of m is multiplied by m - k + 1, and none is smaller than one before it. Any dependence between
-    the tests is allowed.
+    The k-th smallest of m is multiplied by m - k + 1, and none is smaller than one before it. The tests may depend on
+    each other in any way.
 
     Source: Holm 1979, "A simple sequentially rejective multiple test procedure".
 

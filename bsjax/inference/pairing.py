@@ -1,4 +1,4 @@
-"""The draws or units that scores have in common, on which a test of their differences rests."""
+"""Pairing of scores by the draws or units that they share, as the basis of tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bsjax.labelled.normalise import LIMITS
 from bsjax.labelled.score import Score
 from bsjax.labelled.uncertainty import DRAW, FACTOR, Uncertainty
 
-# Where the values of each unit are in ``Score.raw``, and what they are called there.
+# Dimension and coordinate of the units in ``Score.raw``.
 _UNITS = {"subjects": ("subject", "subject"), "neuroids": ("neuroid", "neuroid_id")}
 _ASK = 'draw them together: bsjax.compare_models(models, benchmark, over="stimuli")'
 
@@ -26,9 +26,9 @@ class Paired(NamedTuple):
     """Evidence for the differences between some scores.
 
     Attributes:
-        evidence: a column for each score, in order, and one more if ``has_ceiling``.
-        over: what could have been drawn otherwise.
-        words: what is compared, for readers.
+        evidence: one column for each score, in order, and one more if ``has_ceiling``.
+        over: the factors over which the evidence generalises.
+        words: description of the compared values.
         has_ceiling: whether the last column is the lower end of the ceiling.
     """
 
@@ -44,16 +44,16 @@ def paired(
     test: Test | None = None,
     ceiling: Score | float | None = None,
 ) -> Paired:
-    """The best evidence that scores offer: draws that all of them have, else values of subjects, else of neuroids.
+    """The best evidence that scores share: common draws, else values of subjects, else of neuroids.
 
     Args:
-        scores: by the names of models; each is defined.
-        over: what is to be generalised over; None for the best that there is.
-        test: that is to be possible; None for any.
-        ceiling: of scores that are not normalised by theirs.
+        scores: by the names of models; none is NaN.
+        over: the factors to generalise over; None for the best available.
+        test: a test that must be possible; None for any.
+        ceiling: for scores that are not normalised by their own.
 
     Raises:
-        ValueError: the scores are of different experiments, or have nothing in common that is asked for.
+        ValueError: the scores are of different experiments, or lack the requested draws or units in common.
     """
     check_alike(scores)
     wanted = None if over is None else set(over)
@@ -71,10 +71,10 @@ def paired(
 
 
 def check_alike(scores: Mapping[str, Score]) -> None:
-    """Whether scores are of one experiment, so that a difference is one between models.
+    """Check that scores are of one experiment, so that they differ only by model.
 
     Raises:
-        ValueError: they are not; the message says which differ in what.
+        ValueError: they are not; the message names the differences.
     """
     for name, score in scores.items():
         if score.sizes:
@@ -97,9 +97,9 @@ def check_alike(scores: Mapping[str, Score]) -> None:
 
 
 def ends_of_ceiling(scores: Mapping[str, Score], ceiling: Score | float | None) -> tuple[float, float] | None:
-    """The lower and the upper end of the ceiling, on the scale of the scores; None where there is no ceiling.
+    """The lower and upper end of the ceiling on the scale of the scores; None if there is no ceiling.
 
-    Both ends are the same where one value is known.
+    Both ends are equal if the ceiling is a single value.
     """
     first = next(iter(scores.values()))
     if first.ceiling is None:
@@ -162,7 +162,7 @@ def _in_draws(scores: Mapping[str, Score], known: list[Uncertainty], ceiling: Sc
         raise ValueError("some of the scores have draws and some have none: score them again with the same resampling")
     if ends is not None:
         values.append(ends[0])
-    if ends is not None and len(columns) == len(known):  # it stands fast, or the scores are drawn together with it
+    if ends is not None and len(columns) == len(known):  # it is fixed, or was resampled with the scores
         draws = None if draws is None else np.pad(draws, [(0, 0), (0, 0), (0, 1)], constant_values=ends[0])
         influence = None if influence is None else np.pad(influence, [(0, 0), (0, 1)])
     sizes = of_models.sizes
@@ -172,7 +172,7 @@ def _in_draws(scores: Mapping[str, Score], known: list[Uncertainty], ceiling: Sc
 
 
 def _stacked(draws: list[xr.DataArray]) -> np.ndarray:
-    """``(passes, draws, columns)``."""
+    """Draws of all scores as an array, ``(passes, draws, columns)``."""
     whole = [each if FACTOR in each.dims else each.expand_dims(FACTOR) for each in draws]
     return np.stack([np.asarray(each.transpose(FACTOR, DRAW).values, float) for each in whole], axis=-1)
 
@@ -209,7 +209,7 @@ def _by_unit(raw: xr.DataArray | None, units: str, what: str) -> pd.Series:
 
 
 def _limit_of_units(scores: Mapping[str, Score], units: str, ceiling: Score | float | None) -> pd.Series | None:
-    """What each unit's value is at the ceiling; None where that is not known."""
+    """The value of each unit at the ceiling; None if it is not known."""
     first = next(iter(scores.values()))
     ids = _by_unit(first.raw, units, "the score").index
     normalised = _is_normalised(scores)

@@ -1,4 +1,4 @@
-"""Sizes of experiments: the stimuli, repetitions or neuroids that a difference between models needs to be found."""
+"""Power analysis: the number of stimuli, repetitions or neuroids needed to find a difference between models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIMILARITIES: dict[str, Weighted] = {
     "cka": cka_bootstraps,
     "rdm": rdm_bootstraps,
 }
-# From a score of the signal without noise to the model's agreement with it; RDMs have no formula.
+# From the noise-free score to the model's agreement with the signal; RDMs have no formula.
 _AGREEMENTS: dict[str, Callable[[float], float]] = {"correlation": lambda score: score, "cka": math.sqrt}
 _MOST_DOUBLINGS, _REFINEMENTS = 8, 2
 _MOST_STIMULI = 1 << 13
@@ -38,16 +38,16 @@ _STEPS, _STIMULI_OF_A_STEP = 14, 300
 
 @dataclass(frozen=True, eq=False)
 class PowerCurve:
-    """How often a difference is found by the size of an experiment, from :func:`required_stimuli`.
+    """Power as a function of the size of an experiment, from :func:`required_stimuli`.
 
     Attributes:
-        required: the least size at which the power is reached; None where none of ``table`` reaches it.
-        over: what the size is of.
-        power: that is asked for.
-        table: a row for each size that was simulated: ``size``; ``power``, the share of experiments in which the better
-            model is significantly better; ``low`` and ``high``, its 95 % interval; ``score`` and ``other``, the mean
-            scores of the two.
-        words: what was simulated.
+        required: the smallest size that reaches the power; None if none in ``table`` does.
+        over: the factor whose size is varied.
+        power: the requested power.
+        table: one row for each simulated size: ``size``; ``power``, the share of experiments in which the better model
+            is significantly better; ``low`` and ``high``, its 95 % interval; ``score`` and ``other``, the mean scores
+            of the two models.
+        words: description of the simulations.
     """
 
     required: int | None
@@ -82,34 +82,34 @@ def required_stimuli(
     simulations: int = 200,
     seed: int = 0,
 ) -> PowerCurve:
-    r"""How many stimuli (or repetitions, or neuroids) it takes to tell two models apart that differ by so much.
+    r"""The number of stimuli (or repetitions, or neuroids) needed to find a given difference between two models.
 
-    Signal and noise of the recording are estimated (``fit_signal_and_noise``), experiments of each size are simulated
-    from them with two models of the given scores, and in each the difference is tested by a paired t test over stimuli
-    (two-sided), with the standard error by the influence of each stimulus. Sizes are doubled until the power is
-    reached, and what is between is narrowed down.
+    Signal and noise of the recording are estimated (``fit_signal_and_noise``). Experiments of each size are simulated
+    from them, with two models of the given scores. In each experiment the difference is tested by a two-sided paired t
+    test over stimuli, whose standard error comes from the influence of each stimulus. The size is doubled until the
+    power is reached, and then refined.
 
     Args:
         trials: single trials of a pilot recording (presentation, neuroid), with ``stimulus_id`` and ``repetition``.
-        difference: between the two models' scores, on the scale of the metric without noise, above 0.
-        score: of the better model, on that scale.
+        difference: between the two models' noise-free scores, above 0.
+        score: noise-free score of the better model.
         metric: ``"rdm"`` (Spearman correlation of RDMs), ``"cka"`` (unbiased), or ``"correlation"`` (of prediction and
-            measurement, the mean over neuroids).
-        over: which size is asked for.
-        power: share of experiments in which the difference is to be found.
-        alpha: of the test.
-        stimuli, repetitions, neuroids: sizes that stay as they are, by default those of the recording.
-        shared: the correlation of the two models' errors: the more alike they are, the fewer stimuli it takes.
-        sizes: to simulate, in place of a search.
-        simulations: of each size.
-        seed: of the simulations.
+            measurement, averaged over neuroids).
+        over: the factor whose size is sought.
+        power: share of experiments in which the difference should be found.
+        alpha: significance level of the test.
+        stimuli, repetitions, neuroids: sizes that are held constant, by default those of the recording.
+        shared: correlation of the two models' errors; the more similar they are, the fewer stimuli are needed.
+        sizes: sizes to simulate instead of a search.
+        simulations: number of experiments for each size.
+        seed: for the simulations.
 
     Returns:
         The required size and the whole curve.
 
     Raises:
-        ValueError: scores that cannot be, an unknown metric or size, more neuroids than were recorded, or trials from
-            which noise cannot be told.
+        ValueError: scores are out of range, a metric or factor is unknown, more neuroids are requested than were
+            recorded, or noise cannot be estimated from the trials.
 
     Source: Schütt et al. 2023; Kay et al. 2025 (signal and noise).
 
@@ -180,7 +180,7 @@ def _power_at(
     ahead, error = found[:, 0] - found[:, 1], found[:, 2]
     significant = ahead > scipy.stats.t(design["stimuli"] - 1).isf(alpha / 2) * error
     hits = int(significant.sum())
-    # Clopper and Pearson's interval of a share.
+    # Clopper-Pearson interval of a proportion.
     low = scipy.stats.beta(hits, simulations - hits + 1).ppf(0.025) if hits else 0.0
     high = scipy.stats.beta(hits + 1, simulations - hits).ppf(0.975) if hits < simulations else 1.0
     scores = np.nanmean(found[:, :2], axis=0)
@@ -188,7 +188,7 @@ def _power_at(
 
 
 def _roots(trials: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
-    """Of the covariances of signal and noise over neuroids."""
+    """Matrix square roots of the signal and noise covariances over neuroids."""
     fitted = fit_signal_and_noise(trials)
     found = []
     for name in ("signal_covariance", "noise_covariance"):
@@ -203,7 +203,7 @@ def _roots(trials: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _agreement(metric: str, score: float, roots: tuple[np.ndarray, np.ndarray], seed: int) -> float:
-    """How far a model must agree with the signal to have a score without noise."""
+    """The agreement of a model with the signal that gives it this noise-free score."""
     if metric in _AGREEMENTS:
         return _AGREEMENTS[metric](score)
     low, high = 0.0, 1.0
@@ -229,7 +229,7 @@ def _doubled(over: Design, largest: int) -> list[int]:
 
 
 def _between(rows: dict[int, dict[str, float]], power: float) -> int | None:
-    """A size between the largest that is too small and the smallest that is not, where the curve would be."""
+    """A size between the largest insufficient and the smallest sufficient one, to refine the curve."""
     enough = [size for size, row in rows.items() if row["power"] >= power]
     short = [size for size, row in rows.items() if row["power"] < power and size < min(enough, default=0)]
     if not enough or not short:
@@ -240,7 +240,7 @@ def _between(rows: dict[int, dict[str, float]], power: float) -> int | None:
 
 
 def _required(table: pd.DataFrame, power: float) -> int | None:
-    """The least size with the power, on straight lines between sizes, on a scale on which they double evenly."""
+    """The smallest size with the power, by linear interpolation on a logarithmic scale of sizes."""
     sizes, powers = table["size"].to_numpy(), np.maximum.accumulate(table["power"].to_numpy())
     enough = np.flatnonzero(powers >= power)
     if not enough.size:

@@ -1,4 +1,4 @@
-"""p values and quantiles by Student's distribution, for differences whose variance was estimated from few units."""
+"""p values and quantiles of Student's t distribution, for variances estimated from few units."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from bsjax.metrics.inference.paired_tests import Alternative
 def t_test(
     difference: np.ndarray, variance: np.ndarray, dof: float | np.ndarray | None, alternative: Alternative = "two-sided"
 ) -> np.ndarray:
-    r"""p values of differences whose variances were estimated, by :math:`t = d / \sqrt{V}`.
+    r"""p values of differences with estimated variances, by :math:`t = d / \sqrt{V}`.
 
     Args:
         difference: of two scores, or of a score and a constant.
         variance: of the difference, e.g. over draws.
-        dof: degrees of freedom of the variance: one less than the units that it was estimated from; None for a
-            variance that is known.
-        alternative: what the difference is if it is not zero.
+        dof: degrees of freedom of the variance: number of units from which it was estimated minus one; None for a
+            known variance.
+        alternative: the alternative hypothesis on the difference.
 
     Returns:
-        p values. A difference that is exactly zero with variance zero, as of a model with itself, has t = 0; any other
-        with variance zero has no p value but NaN.
+        p values. With zero variance, a difference of exactly zero, as between a model and itself, has t = 0, and any
+        other difference gives NaN.
 
     Source: Student 1908; Schütt et al. 2023 for scores.
 
@@ -38,10 +38,10 @@ def t_test(
 
 
 def quantile(level: float, dof: float | np.ndarray | None) -> np.ndarray:
-    """Of Student's distribution; of the normal one without degrees of freedom."""
+    """Quantile of Student's t distribution, or of the normal distribution if ``dof`` is None."""
     return special.ndtri(level) if dof is None else special.stdtrit(dof, level)
 
 
 def below(t: np.ndarray, dof: float | np.ndarray | None) -> np.ndarray:
-    """Probability of a smaller t, with all digits where it is small."""
+    """Probability of a smaller t, accurate in the lower tail."""
     return special.ndtr(t) if dof is None else special.stdtr(dof, t)

@@ -49,6 +49,15 @@ class Site:
         n_models, n_benchmarks: number of models and benchmarks shown.
         n_files, n_bytes: number of files and total size.
         notes: descriptions of what the store contains and the site does not show.
+
+    Example:
+        >>> import tempfile
+        >>> from bsjax.leaderboard import build
+        >>> from bsjax.results import ResultStore
+        >>> with tempfile.TemporaryDirectory() as folder, ResultStore(f"{folder}/results.db") as store:
+        ...     key = store.add_failure("pixels", "Doe2026.V4-pls", "no data")
+        ...     build(store, f"{folder}/site").n_models
+        1
     """
 
     folder: Path

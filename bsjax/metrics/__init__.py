@@ -1,6 +1,6 @@
-"""Kernels: arrays in, arrays out. Pure functions, un-jitted, of ``(stimuli, units)`` arrays in any float dtype.
+"""Kernels: pure, un-jitted functions from arrays to arrays, mostly ``(stimuli, units)``, in any float dtype.
 
-They keep float32 and float64; what is narrower, such as float16 and bfloat16, is computed with in float32.
+float32 and float64 are kept; narrower dtypes such as float16 and bfloat16 are computed in float32.
 """
 
 from bsjax.engine.primitives.ranks import ranks as ranks

@@ -23,14 +23,14 @@ def pearson(
 
     .. math:: r = \frac{\sum_i (x_i - \bar x)(y_i - \bar y)}{\sqrt{\sum_i (x_i - \bar x)^2 \sum_i (y_i - \bar y)^2}}
 
-    Two passes: the means are taken off first, so that a large offset costs no digits.
+    The means are subtracted in a first pass, so a large offset costs no precision.
 
     Args:
-        x, y: arrays of one shape, usually ``(stimuli, units)``.
-        axis: the axis to correlate along; 0 is the stimuli.
-        where: True where a value counts; of the rank of ``x``, with lengths that broadcast. All values if None.
-        weights: how often a value counts, from 0 up; of the rank of ``x``, with lengths that broadcast. Each once if
-            None. For many sets of weights of the same values see :func:`weighted_pearson`.
+        x, y: arrays of the same shape, usually ``(stimuli, units)``.
+        axis: the axis to correlate along; by default the first, that of the stimuli.
+        where: True where a value counts; all values if None. It has as many axes as ``x`` and broadcasts to its shape.
+        weights: non-negative weight of each value; 1 if None. It has as many axes as ``x`` and broadcasts to its shape.
+            See :func:`weighted_pearson` for many sets of weights of the same values.
 
     Returns:
         The shape of ``x`` without ``axis``, in the dtype of the inputs. NaN where either side is constant or has fewer
@@ -46,7 +46,7 @@ def pearson(
         where = (weights > 0) if where is None else (weights > 0) & where
 
     def counted(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-        # Before anything is computed with them: NaN in a gradient does not go away when it is left out.
+        # Masked before any computation: masking later does not remove NaN from a gradient.
         return values if where is None else jnp.where(where, values, 0.0)
 
     def total(values: Float[Array, "*shape"]) -> Float[Array, "..."]:
@@ -55,11 +55,11 @@ def pearson(
     if where is None:
         count = jnp.asarray(x.shape[axis], x.dtype)
     else:
-        # Without the axes that `where` leaves to broadcasting, but for the one that is summed over.
+        # Axes of length 1 in `where` stay so, except the one that is summed over.
         axes = enumerate(zip(x.shape, where.shape, strict=True))
         along = jnp.broadcast_to(where, [n if dim == axis % x.ndim else own for dim, (n, own) in axes])
         count = total(along.astype(x.dtype))
-    # Divided by what they are at most: squares of very small or large numbers are no numbers of float32.
+    # Divided by their maximum: squares of very small or very large numbers underflow or overflow in float32.
     least = float(jnp.finfo(x.dtype).tiny)
     x, y = (counted(values) for values in (x, y))
     sizes = [jnp.max(jnp.abs(values), axis=axis, keepdims=True, initial=least) for values in (x, y)]
@@ -67,7 +67,7 @@ def pearson(
     means = [total(values) / jnp.maximum(count, 1.0) for values in (x, y)]
     centred = [counted(values - mean) for values, mean in zip((x, y), means, strict=True)]
     squares = [total(values**2) for values in centred]
-    # True as well where fewer than two values count: centred, they are zero.
+    # Also true where fewer than two values count: centred, they are zero.
     undefined = is_constant(squares[0], means[0], count) | is_constant(squares[1], means[1], count)
     lengths = [jnp.sqrt(jnp.where(undefined, 1.0, square)) for square in squares]
     r = total(centred[0] * centred[1]) / (lengths[0] * lengths[1])
@@ -82,17 +82,17 @@ def weighted_pearson(
     *,
     where: Bool[Array, "n u"] | None = None,
 ) -> Float[Array, "draws u"]:
-    r"""Pearson correlation over the stimuli with many sets of weights, e.g. how often each draw holds each stimulus.
+    r"""Pearson correlation over the stimuli with many sets of weights, such as the counts of bootstrap draws.
 
-    Moments of all sets together are products of matrices, of values without their mean over all stimuli.
+    Values are centred on their mean over all stimuli; matrix products then compute the moments of all sets at once.
 
     Args:
         x, y: responses ``(stimuli, units)``.
-        weights: of the stimuli, from 0 up.
-        where: True where a value counts; all if None. What does not count may be anything.
+        weights: non-negative weights of the stimuli, one row per draw.
+        where: True where a value counts; all if None. Other values are ignored.
 
     Returns:
-        ``(draws, units)`` in the dtype of ``x``. NaN where either side is constant over what has weight.
+        ``(draws, units)`` in the dtype of ``x``. NaN where either side is constant over the stimuli with weight.
 
     Example:
         >>> import jax.numpy as jnp
@@ -129,7 +129,7 @@ def spearman(
     """Spearman correlation of two vectors: the Pearson correlation of their ranks, ties averaged.
 
     Args:
-        x, y: vectors of one length.
+        x, y: vectors of the same length.
         where: True where a pair counts; all if None.
 
     Returns:
@@ -151,14 +151,14 @@ def spearman(
 
 
 def spearman_brown(r: Float[Array, "*shape"], *, factor: float = 2.0) -> Float[Array, "*shape"]:
-    r"""Reliability of ``factor`` times as much data: :math:`k r / (1 + (k - 1) r)`.
+    r"""Spearman-Brown prediction of the reliability of ``factor`` times as much data: :math:`k r / (1 + (k - 1) r)`.
 
     Args:
         r: reliability, e.g. the correlation between two halves of the data.
-        factor: how many times as much data; 2 from halves to the whole.
+        factor: ratio k of the amounts of data; 2 from halves to the whole.
 
     Returns:
-        The shape of ``r``; NaN where the denominator is zero or below (``r = -1`` for halves).
+        The shape of ``r``; NaN where the denominator is not positive (``r = -1`` for halves).
 
     Source: Spearman 1910; Brown 1910.
 

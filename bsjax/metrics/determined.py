@@ -1,8 +1,9 @@
-"""Correlations that training decides: of targets that vary among the training stimuli, by features that do.
+"""Detection of predictions that the training stimuli do not determine.
 
-A target that does not vary there is predicted the same for all stimuli, and so are stimuli that differ only in features
-that do not vary there. What a fit makes of either is rounding, which correlates with anything. It is told by the values
-that the fit is made from, and not by the predictions: those of a large penalty are small as well, and right.
+A target that is constant over the training stimuli is predicted to be constant. Test stimuli that differ only in
+features that are constant over the training stimuli get the same prediction. The differences that a fit makes in
+either case are rounding errors, whose correlations are meaningless. Such cases are detected from the values that the
+fit is made from. The predictions themselves do not tell: those of a large penalty are also small, but valid.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from bsjax.engine.tolerances import CONSTANT, ROTATED, rounding
 def determined(
     x: Float[Array, "n p"], y: Float[Array, "n q"], x_test: Float[Array, "m p"]
 ) -> Callable[[Bool[Array, "folds n"], Bool[Array, "folds m"]], Bool[Array, "folds q"]]:
-    """Tells, from the stimuli that train each fold and those that it is tested on, which targets training decides.
+    """Returns a function from masks of training and test stimuli to the targets that training determines in each fold.
 
     Args:
         x, y: features and targets that folds are fitted to.
@@ -38,13 +39,13 @@ def determined(
 def determined_on_split(
     x_train: Float[Array, "n p"], y_train: Float[Array, "n q"], x_test: Float[Array, "m p"]
 ) -> Bool[Array, " q"]:
-    """Which targets a fit to all of these stimuli decides for all of those."""
+    """The targets that a fit to all training stimuli determines for the test stimuli."""
     everything = (jnp.ones((1, len(x)), bool) for x in (x_train, x_test))
     return determined(x_train, y_train, x_test)(*everything)[0]
 
 
 def varies(y: Float[Array, "n q"], trains: Bool[Array, "folds n"]) -> Bool[Array, "folds q"]:
-    """Whether a target varies among the stimuli that train each fold."""
+    """Whether each target varies over the training stimuli of each fold."""
     y = jax.lax.stop_gradient(y)
     off = rounding(y, CONSTANT) * jnp.max(jnp.abs(y), axis=0)
     return batched_map(lambda train: _differ(y, train, off), trains)
@@ -53,13 +54,13 @@ def varies(y: Float[Array, "n q"], trains: Bool[Array, "folds n"]) -> Bool[Array
 def told_apart(
     x: Float[Array, "n p"], x_test: Float[Array, "m p"]
 ) -> Callable[[Bool[Array, "folds n"], Bool[Array, "folds m"]], Bool[Array, " folds"]]:
-    """Tells whether the test stimuli of a fold differ in any of the features that vary among those that train it."""
+    """Returns a function that tells whether test stimuli differ in a feature that varies over the training stimuli."""
     x, x_test = jax.lax.stop_gradient((x, x_test))
-    # Features may have been rotated.
+    # The second term allows for features that were rotated.
     off = rounding(x, CONSTANT) * jnp.abs(x[0]) + rounding(x, ROTATED) * jnp.max(jnp.abs(x - x[:1]))
 
     def told(trains: Bool[Array, "folds n"], tests: Bool[Array, "folds m"]) -> Bool[Array, " folds"]:
-        # Mostly two stimuli of each tell, and no others have to be looked at.
+        # Two stimuli of each fold mostly suffice; all are compared only if they do not.
         trained, tested = (_ends_differ(*side, off) for side in ((x, trains), (x_test, tests)))
         both = trains, tests
         by_two = jnp.any(trained & tested, axis=1)
@@ -73,7 +74,7 @@ def told_apart(
 
 
 def _differ(values: Float[Array, "n u"], where: Bool[Array, " n"], off: Float[Array, " u"]) -> Bool[Array, " u"]:
-    """Whether any of the marked rows is another than the first of them."""
+    """Whether any marked row differs from the first marked row, for each column."""
     differs = jnp.abs(values - values[_first(where[None])]) > off[None]
     return jnp.any(differs & where[:, None], axis=0)
 
@@ -81,7 +82,7 @@ def _differ(values: Float[Array, "n u"], where: Bool[Array, " n"], off: Float[Ar
 def _ends_differ(
     values: Float[Array, "n u"], where: Bool[Array, "folds n"], off: Float[Array, " u"]
 ) -> Bool[Array, "folds u"]:
-    """Whether the first and the last of the rows that are marked for a fold differ."""
+    """Whether the first and the last marked row of each fold differ, for each column."""
     last = jnp.uint32(len(values) - 1) - _first(where[:, ::-1])
     return jnp.abs(values[_first(where)] - values[last]) > off[None]
 

@@ -1,8 +1,8 @@
-"""Guards against division by zero, shared by every kernel.
+"""Guarded arithmetic shared by all kernels: division, means, deviations, and tests for constant values.
 
-An undefined value (a constant unit, an empty half) is NaN, with gradients that stay finite: each guard swaps the
-degenerate operand for a harmless one *before* the operation and puts NaN in its place afterwards, because the
-gradient of ``where(bad, nan, a / b)`` is itself NaN when ``b`` is zero.
+An undefined value (of a constant unit, or an empty half) is NaN, and gradients stay finite. Each guard replaces the
+degenerate operand by a harmless one *before* the operation and inserts NaN afterwards, because the gradient of
+``where(bad, nan, a / b)`` is itself NaN when ``b`` is zero.
 """
 
 from typing import NamedTuple
@@ -26,25 +26,25 @@ def divide_or_nan(
 
 
 def nonzero(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """``x``, and 1 where it is not above zero: a denominator of what is zero there, or is not used."""
+    """``x`` where it is positive, else 1: a denominator where the numerator is zero, or the quotient is not used."""
     return jnp.where(x > 0, x, jnp.ones_like(x))
 
 
 def safe_sqrt(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """The square root, 0 with a zero gradient where ``x`` is not above zero, and NaN of NaN with one as well."""
+    """The square root; 0 where ``x`` is not positive and NaN where it is NaN, both with a zero gradient."""
     root = jnp.where(x > 0, jnp.sqrt(nonzero(x)), jnp.zeros_like(x))
     return jnp.where(jnp.isnan(x), jnp.full_like(x, jnp.nan), root)
 
 
 def inverse_root(x: Float[Array, "*shape"], mask: Bool[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """``1 / sqrt(x)`` of what the mask marks, 0 with a zero gradient elsewhere."""
+    """``1 / sqrt(x)`` where the mask is True; elsewhere 0, with a zero gradient."""
     return jnp.where(mask, 1.0 / jnp.sqrt(jnp.where(mask, x, jnp.ones_like(x))), jnp.zeros_like(x))
 
 
 def unit_length(vectors: Float[Array, "*batch m"]) -> Float[Array, "*batch m"]:
-    """Vectors along the last axis at length one, or as they are where they are zero.
+    """Vectors along the last axis, scaled to unit length; zero vectors stay zero.
 
-    Scaled by the largest entry first, so that squares of float32 neither overflow nor underflow.
+    Vectors are first divided by their largest entry, so that squares in float32 neither overflow nor underflow.
     """
     scaled = vectors / nonzero(jnp.max(jnp.abs(vectors), axis=-1, keepdims=True))
     return scaled / jnp.sqrt(nonzero(jnp.sum(scaled**2, axis=-1, keepdims=True)))
@@ -53,16 +53,16 @@ def unit_length(vectors: Float[Array, "*batch m"]) -> Float[Array, "*batch m"]:
 def is_constant(
     sum_of_squares: Float[Array, "*shape"], mean: Float[Array, "*shape"], count: Float[Array, "..."]
 ) -> Bool[Array, "*shape"]:
-    """Whether so many centred values with this sum of squares are constant up to the rounding of their mean.
+    """Whether ``count`` values are constant up to the rounding error of their mean, from their centred sum of squares.
 
-    An exact test against zero does not do: the mean of ``n`` equal numbers is often off by an ulp, and what is left
-    after centring is noise that correlates with nothing.
+    An exact test against zero is not sufficient: the mean of ``n`` equal numbers is often off by an ulp, which leaves
+    meaningless residuals after centring.
     """
     return sum_of_squares <= count * (rounding(sum_of_squares, CONSTANT) * jnp.abs(mean)) ** 2
 
 
 class Deviations(NamedTuple):
-    """Values without their mean, exactly zero where they are constant or do not count, and what they are made from."""
+    """Centred values, exactly zero where constant or masked, with their moments; see ``deviations``."""
 
     values: Float[Array, "..."]
     squares: Float[Array, "..."]
@@ -72,19 +72,19 @@ class Deviations(NamedTuple):
 
 
 def deviations(x: Float[Array, "..."], where: Bool[Array, "..."] | None, axis: int) -> Deviations:
-    """Deviations from the mean over ``axis``, for all that divides by their length or forms products of them.
+    """Deviations from the mean over ``axis``, safe to divide by their length.
 
-    Centring leaves rounding of values that are constant but not exact in binary, such as 0.1. It is set to zero here,
-    or the division would make it as large as what varies.
+    Centring constant values that are not exact in binary, such as 0.1, leaves rounding errors. They are set to zero
+    here; otherwise a division by their length would scale them up to the size of real variation.
 
     Args:
         x: the values.
-        where: as of ``masked_mean``.
-        axis: the axis of what is constant or varies.
+        where: as in ``masked_mean``.
+        axis: the axis to average over.
 
     Returns:
-        ``values`` in the shape of ``x``; their sums of ``squares``, the ``mean``, how many values count, and which are
-        ``constant`` with ``axis`` of length 1.
+        ``values`` in the shape of ``x``. With ``axis`` of length 1: their sums of ``squares``, the ``mean``, the number
+        ``n`` of values that count, and whether they are ``constant``.
 
     Example:
         >>> x = jnp.array([[0.1, 1.0], [0.1, 2.0], [0.1, 3.0]])
@@ -109,10 +109,10 @@ def masked_mean(
     axis: int,
     weights: Float[Array, "..."] | None = None,
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """Mean over ``axis`` (kept, of length 1) of the values that ``where`` marks, and how many those are.
+    """Mean over ``axis`` (kept, of length 1) of the values where ``where`` is True, and their number.
 
-    ``where`` and ``weights`` have the rank of ``x`` and lengths that broadcast with it. A weight, from 0 up, says how
-    often a value counts; what has none may be anything. The mean of nothing is NaN.
+    ``where`` and ``weights`` have as many axes as ``x`` and broadcast to its shape. Weights are not negative; values
+    of weight 0 are ignored, and with weights the number is the sum of the weights. The mean of no values is NaN.
 
     Example:
         >>> x = jnp.array([1.0, 4.0, jnp.nan])
@@ -128,7 +128,7 @@ def masked_mean(
         counted = counted & (weights > 0)
     counted = jnp.broadcast_to(counted, x.shape)
     times, terms = counted.astype(x.dtype), jnp.where(counted, x, jnp.zeros_like(x))
-    if weights is not None:  # a product by ones would sum equal values in another order, and less exactly
+    if weights is not None:  # multiplying by ones instead would sum in another order, and less exactly
         times = jnp.where(counted, weights, jnp.zeros_like(x))
         terms = times * terms
     count, total = (jnp.sum(each, axis=axis, keepdims=True) for each in (times, terms))
@@ -136,11 +136,11 @@ def masked_mean(
 
 
 def around_most(x: Float[Array, "n p"], where: Bool[Array, "n 1"] | None) -> Float[Array, "n p"]:
-    """Deviations of rows from a centre that is near most of them, zero as in ``deviations``.
+    """Deviations of rows from a robust centre; zero where constant or masked, as in ``deviations``.
 
-    For what depends on the differences of rows alone: the centre has no gradient. A row that is a thousand times the
-    others moves their mean far from all of them, which costs their digits. Here each counts by one over the fourth
-    power of its distance from the mean.
+    The mean is far from most rows if one row is a thousand times larger than the others, which costs precision. Here
+    each row has a weight of one over the fourth power of its distance from the mean. The centre has no gradient, so
+    use this only for functions of differences between rows.
 
     Example:
         >>> print(around_most(jnp.array([[1.0], [2.0], [3.0], [4.0], [1000.0]]), None).round().ravel())
@@ -159,8 +159,8 @@ def around_most(x: Float[Array, "n p"], where: Bool[Array, "n 1"] | None) -> Flo
 def rotated_to_few_columns(x: Float[Array, "n p"]) -> Float[Array, "n d"]:
     """Responses with the same inner products between stimuli, in at most as many columns as there are stimuli.
 
-    The rounding of every column is then that of the longest row, so what is constant is to be zero before. Gradients
-    are those of functions of the inner products, which exist for responses of any rank.
+    Every column then has the rounding error of the longest row, so constant values must be set to zero before.
+    Gradients are valid for functions of the inner products, for responses of any rank.
     """
     return x if x.shape[1] <= x.shape[0] else _rotated(x)
 
@@ -174,7 +174,7 @@ def _rotated(x: Float[Array, "n p"]) -> Float[Array, "n n"]:
 def _rotated_jvp(
     primals: tuple[Float[Array, "n p"]], tangents: tuple[Float[Array, "n p"]]
 ) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
-    # To first order a rotation of all rows alike changes no inner product: it is taken as fixed. That of QR itself
-    # would divide by the diagonal of R, which has zeros where rows are centred.
+    # The rotation is treated as fixed, because a common rotation of all rows changes no inner product. The derivative
+    # of QR itself would divide by the diagonal of R, which has zeros where rows are centred.
     rotation, upper = qr(transposed(primals[0]))
     return upper.T, tangents[0] @ rotation

@@ -1,7 +1,7 @@
-"""Brain models, which benchmarks score.
+"""Brain models: candidate models of the ventral stream that benchmarks score.
 
-``list_models`` and the registry are loaded at once, everything else when it is first used, so that listing
-models loads neither JAX nor xarray.
+``list_models`` and the registry are loaded at once. Everything else is loaded on first use, so that listing models
+imports neither JAX nor xarray.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The protocol of brain models, their tasks and the regions that are recorded."""
+"""The protocol of brain models, with their tasks and recording targets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class _Choice(StrEnum):
-    """An enum that takes the strings of its members and says which there are."""
+    """An enum of strings whose error message lists the valid choices."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self:
@@ -25,7 +25,7 @@ class _Choice(StrEnum):
 
 
 class Task(_Choice):
-    """What a model may be asked to do. A member equals its string.
+    """Tasks that a model can perform. A member equals its string.
 
     Example:
         >>> Task("passive") is Task.passive, Task.passive == "passive"
@@ -45,7 +45,7 @@ class Task(_Choice):
 class RecordingTarget(_Choice):
     """The regions of the ventral stream that Brain-Score's models have. A member equals its string.
 
-    Other regions go by any name: :func:`region_name`.
+    Other regions can have any name: :func:`region_name`.
 
     Example:
         >>> RecordingTarget("MT")
@@ -68,7 +68,7 @@ def region_name(region: object) -> str:
     """The name of a region as plain text: V1, V2, V4 and IT, or any other, such as "FFA" or "V3A".
 
     Raises:
-        ValueError: it is no text, or empty.
+        ValueError: it is not text, or empty.
 
     Example:
         >>> region_name(RecordingTarget.V4), region_name("FFA")
@@ -80,14 +80,14 @@ def region_name(region: object) -> str:
 
 
 class _WithChoices(type(Protocol)):
-    """Gives ``BrainModel.Task`` and ``BrainModel.RecordingTarget`` without asking them of every model."""
+    """Provides ``BrainModel.Task`` and ``BrainModel.RecordingTarget`` without requiring them of every model."""
 
     Task = Task
     RecordingTarget = RecordingTarget
 
 
 def looks_at_images(model: Any) -> bool:
-    """Whether a model needs the files of its stimuli, as any does that does not say otherwise.
+    """Whether a model needs the image files of its stimuli; True unless the model declares otherwise.
 
     Example:
         >>> from bsjax import load_model
@@ -99,10 +99,11 @@ def looks_at_images(model: Any) -> bool:
 
 @runtime_checkable
 class BrainModel(Protocol, metaclass=_WithChoices):
-    """Anything that benchmarks can record from or ask, as in Brain-Score. There is nothing to inherit from.
+    """The interface of models that benchmarks can record from or test on tasks, as in Brain-Score.
 
-    ``BrainModel.Task`` and ``BrainModel.RecordingTarget`` are :class:`Task` and :class:`RecordingTarget`. A model whose
-    answers are stored may say ``looks_at_images = False``: its stimuli need no files.
+    It needs no base class. ``BrainModel.Task`` and ``BrainModel.RecordingTarget`` are :class:`Task` and
+    :class:`RecordingTarget`. A model with stored responses can set ``looks_at_images = False``: its stimuli need no
+    files.
 
     Example:
         >>> from bsjax import BrainModel, load_model
@@ -116,23 +117,23 @@ class BrainModel(Protocol, metaclass=_WithChoices):
         ...
 
     def visual_degrees(self) -> float:
-        """Width of the model's visual field in degrees of visual angle: that of the image it is shown."""
+        """Width of the model's visual field in degrees of visual angle, which is that of the images it is shown."""
         ...
 
     def start_task(self, task: Task | str, fitting_stimuli: Any = None) -> None:
-        """From now on do ``task`` in :meth:`look_at`.
+        """Perform ``task`` in :meth:`look_at` from now on.
 
         Args:
             task: a :class:`Task` or its string.
-            fitting_stimuli: what the task needs: ``label`` the labels, ``"imagenet"`` or a list; ``probabilities``
-                stimuli to learn from, with a column ``image_label``; the others nothing.
+            fitting_stimuli: what the task requires: for ``label`` the labels, ``"imagenet"`` or a list; for
+                ``probabilities`` stimuli to learn from, with a column ``image_label``; for other tasks nothing.
         """
         ...
 
     def start_recording(
         self, recording_target: RecordingTarget | str, time_bins: Sequence[tuple[float, float]]
     ) -> None:
-        """From now on record in :meth:`look_at`.
+        """Record in :meth:`look_at` from now on.
 
         Args:
             recording_target: a :class:`RecordingTarget`, or the name of any region.
@@ -146,16 +147,15 @@ class BrainModel(Protocol, metaclass=_WithChoices):
         number_of_trials: int = 1,
         require_variance: bool = False,
     ) -> NeuroidAssembly | BehavioralAssembly:
-        """Show stimuli.
+        """Present stimuli and return the model's responses.
 
         Args:
             stimuli: a stimulus set, or paths of images.
-            number_of_trials: how often each is shown.
-            require_variance: the trials of a stimulus must differ, each a row of its own.
+            number_of_trials: number of presentations of each stimulus.
+            require_variance: whether the trials of a stimulus must differ; each is then a separate row.
 
         Returns:
-            Recordings, dims ``(presentation, neuroid)`` or with ``time_bin``; or behaviour, dims
-            ``(presentation, choice)``, if a task was started: labels, probabilities, or the ``stimulus_id`` of
-            the odd ones out.
+            Recordings, dims ``(presentation, neuroid)`` or with ``time_bin``; or behaviour, dims ``(presentation,
+            choice)``, if a task was started: labels, probabilities, or the ``stimulus_id`` of the odd ones out.
         """
         ...

@@ -1,4 +1,4 @@
-"""The commitment of an activations model's layers to regions, which makes it a brain model."""
+"""Model commitments: activations models whose layers are mapped to brain regions."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ Doing = Callable[[See, StimulusSet], BehavioralAssembly]
 class ModelCommitment:
     """A brain model made of an activations model and a map from regions to layers.
 
-    The same instance can record from any regions and do any tasks, in any order: :meth:`look_at` does what the last
-    call of :meth:`start_recording` or :meth:`start_task` asked for. Its responses are deterministic; trials differ only
-    where variance is required, by where the eye looks.
+    One instance can record from any regions and perform any tasks, in any order. :meth:`look_at` does what the last
+    call of :meth:`start_recording` or :meth:`start_task` requested. Responses are deterministic. Trials differ only if
+    variance is required, by simulated eye movements.
 
     Args:
         identifier: name of the model.
-        activations_model: what an adapter made: ``from_torch``, ``from_flax``, ``from_jax``, ``from_stored``.
-        layers: candidate layers. Without a ``region_layer_map`` the layer of a region is chosen among them when it is
-            first recorded, as :func:`bsjax.choose_layers` chooses by the region's public benchmark.
-        behavioral_readout_layer: layer that behavioural tasks read, or several; by default the last of ``layers``.
-        region_layer_map: region -> the layer that is recorded there, or several, whose units are then put
-            side by side; or the path of a JSON file that holds this. A layer may serve several regions. Keys of the
-            file that begin with ``_`` are notes.
+        activations_model: from an adapter: ``from_torch``, ``from_flax``, ``from_jax``, ``from_stored``.
+        layers: candidate layers. Without a ``region_layer_map``, the layer of a region is chosen among them when the
+            region is first recorded, by :func:`bsjax.choose_layers` on its public benchmark.
+        behavioral_readout_layer: layer or layers that behavioural tasks read; by default the last of ``layers``.
+        region_layer_map: region -> the layer that is recorded there, or several, whose units are concatenated; or the
+            path of a JSON file with such a map. A layer may serve several regions. Keys of the file that begin with
+            ``_`` are notes.
         visual_degrees: width of the model's visual field in degrees of visual angle.
-        align: of a model whose responses change over time, how they are brought to the time bins that are asked for:
+        align: for a model whose responses change over time, how they are converted to the requested time bins:
             ``(assembly, bins) -> assembly``.
 
     Raises:
-        ValueError: ``activations_model`` is a bare network (the message names the adapter for it), a region has no
-            name, a region's layers are no names, or ``visual_degrees`` is not positive.
-        FileNotFoundError: there is no file of that path.
+        ValueError: ``activations_model`` is a bare network (the message names the adapter for it), a region or layer
+            is not a valid name, or ``visual_degrees`` is not positive.
+        FileNotFoundError: the file does not exist.
 
     Example:
         >>> from bsjax.adapters import from_jax
@@ -96,13 +96,14 @@ class ModelCommitment:
         return f"ModelCommitment({self.identifier!r}, {self.activations_model!r}, regions {regions})"
 
     def with_options(self, **options: Any) -> Self:
-        """The same model, with options of the extraction of its activations changed, such as ``memory="2GB"``.
+        """A copy of the model with other options for the extraction of activations, such as ``memory="2GB"``.
 
         Args:
             **options: those of :class:`~bsjax.activations.ExtractedActivations`.
 
         Raises:
-            ValueError: an option is unknown or out of range, or there is no extraction, as of stored activations.
+            ValueError: an option is unknown or out of range, or the model has no extraction, e.g. with stored
+                activations.
 
         Example:
             >>> from bsjax import load_model
@@ -119,14 +120,14 @@ class ModelCommitment:
         return changed
 
     def with_region_layers(self, region_layer_map: Mapping[str, Layers], identifier: str | None = None) -> Self:
-        """The same model with other layers for the regions.
+        """A copy of the model with other layers for the regions.
 
         Args:
-            region_layer_map: region -> its layer, or several; regions that are not there have none.
-            identifier: another name, if wanted.
+            region_layer_map: region -> its layer or layers; other regions have none.
+            identifier: a new name; by default the old one.
 
         Raises:
-            ValueError: a region has no name, or its layers are no names.
+            ValueError: a region or layer is not a valid name.
 
         Example:
             >>> from bsjax import load_model
@@ -146,8 +147,9 @@ class ModelCommitment:
 
     @property
     def arguments(self) -> dict[str, Any] | None:
-        """Plain arguments, by which a commitment of the same activations is the same model; None where code decides,
-        as where time is aligned by a function of one's own.
+        """Constructor arguments as plain values, which determine the model for given activations.
+
+        None if code determines it too, as with a custom ``align`` function.
 
         Example:
             >>> from bsjax import load_model
@@ -165,12 +167,12 @@ class ModelCommitment:
 
     @property
     def digest(self) -> str | None:
-        """Digest of the network's weights and code; None before it has run, or where it is not known."""
+        """Digest of the network's weights and code; None if it is unknown or the network has not run yet."""
         return getattr(self.activations_model, "digest", None)
 
     @property
     def layers_in_use(self) -> dict[str, list[str]]:
-        """The layers that :meth:`look_at` now reads, under the region or the task that they are read for.
+        """The layers that :meth:`look_at` currently reads, by region or task.
 
         Example:
             >>> from bsjax import load_model
@@ -185,25 +187,25 @@ class ModelCommitment:
         return {} if region is None else {region: list(self.region_layer_map[region])}
 
     def start_task(self, task: Task | str, fitting_stimuli: Any = None, **settings: Any) -> None:
-        """Do a task in :meth:`look_at`, until another is started, or a recording.
+        """Perform a task in :meth:`look_at`, until another task or a recording is started.
 
-        - ``passive``: look, and answer with recordings.
-        - ``label``: name what is shown. ``fitting_stimuli`` are the labels: ``"imagenet"``, a list such as
-          ``["dog", "cat"]``, or label -> numbers of the units that stand for it. Reads the layer ``logits``, or the
-          last layer. Setting ``aggregation``: ``"mean"`` or ``"max"`` over the classes of a label.
-        - ``probabilities``: of the labels in the column ``image_label`` of ``fitting_stimuli``, which are looked at
-          now. Settings ``number_of_trials`` and ``require_variance``, as in :meth:`look_at`.
-        - ``odd_one_out``: of every three rows. Setting ``similarity_measure``: ``"dot"`` or ``"cosine"``.
+        - ``passive``: view stimuli; :meth:`look_at` returns recordings.
+        - ``label``: name the stimulus. ``fitting_stimuli`` are the labels: ``"imagenet"``, a list such as ``["dog",
+          "cat"]``, or label -> indices of its output units. Reads the layer ``logits``, or else the last layer.
+          Setting ``aggregation``: ``"mean"`` or ``"max"`` over the classes of a label.
+        - ``probabilities``: of the labels in the column ``image_label`` of ``fitting_stimuli``, on which a readout is
+          trained immediately. Settings ``number_of_trials`` and ``require_variance``, as in :meth:`look_at`.
+        - ``odd_one_out``: for every three rows. Setting ``similarity_measure``: ``"dot"`` or ``"cosine"``.
 
         Args:
             task: a :class:`Task` or its string.
-            fitting_stimuli: what the task needs, as said.
-            **settings: of the task, as said.
+            fitting_stimuli: what the task requires, see above.
+            **settings: of the task, see above.
 
         Raises:
-            ValueError: the task is unknown, what it needs is not there or does not fit (for example, no layer with
-                ImageNet's 1000 classes), or no layer is read out.
-            TypeError: a setting that the task does not have.
+            ValueError: the task is unknown, its requirements are missing or do not fit (for example, no layer has
+                ImageNet's 1000 classes), or there is no layer to read.
+            TypeError: the task does not have a setting.
         """
         task = Task(task)
         if task is Task.passive:
@@ -220,18 +222,17 @@ class ModelCommitment:
     def start_recording(
         self, recording_target: RecordingTarget | str, time_bins: Sequence[tuple[float, float]]
     ) -> None:
-        """Record from a region in :meth:`look_at`. A task that was started ends.
+        """Record from a region in :meth:`look_at`. Ends any task.
 
         Args:
-            recording_target: a region that the model has layers for; "V1", "V2", "V4" or "IT" of one that chooses
+            recording_target: a region that the model has layers for; or "V1", "V2", "V4" or "IT" if the model chooses
                 among its ``layers``.
-            time_bins: (start, end) of each bin in ms after stimulus onset. A static model answers the same in every
+            time_bins: (start, end) of each bin in ms after stimulus onset. A static model responds the same in every
                 bin.
 
         Raises:
-            ValueError: the region has no layer, and none can be chosen; or a time bin does not end after its start.
-            FileNotFoundError, PermissionError, ConnectionError: a layer is to be chosen, and the data for it cannot
-                be had.
+            ValueError: the region has no layer and none can be chosen, or a time bin ends before its start.
+            FileNotFoundError, PermissionError, ConnectionError: the data for the choice of a layer are not available.
         """
         region = region_name(recording_target)
         if region not in self.region_layer_map:
@@ -249,23 +250,23 @@ class ModelCommitment:
         number_of_trials: int = 1,
         require_variance: bool = False,
     ) -> NeuroidAssembly | BehavioralAssembly:
-        """The region's responses to stimuli, or the answers of the task.
+        """The region's responses to stimuli, or the model's behaviour in the task.
 
         Args:
-            stimuli: a stimulus set, or paths of images, which are then their ids.
-            number_of_trials: at least 1. Without variance, trials all are the same, and stand for one row.
-            require_variance: show each stimulus on that many trials, each with another small shift of the eye; the
-                rows of a stimulus follow each other.
+            stimuli: a stimulus set, or paths of images, which then serve as ids.
+            number_of_trials: at least 1. Without variance, all trials are the same and give one row.
+            require_variance: whether each trial has its own small eye movement; the trials of a stimulus are
+                consecutive rows.
 
         Returns:
-            A recording: float32, dims ``(presentation, neuroid)``, a row for each row of ``stimuli`` and each trial;
-            with several time bins ``(presentation, neuroid, time_bin)``, with ``time_bin_start`` and
-            ``time_bin_end`` in ms. Neuroids have the coordinate ``region`` beside those of the activations model.
-            Or behaviour, dims ``(presentation, choice)``: labels, probabilities, or ids of the odd ones out.
+            A recording: float32, dims ``(presentation, neuroid)``, one row for each row of ``stimuli`` and each trial;
+            with several time bins ``(presentation, neuroid, time_bin)``, with ``time_bin_start`` and ``time_bin_end``
+            in ms. Neuroids have the coordinate ``region`` in addition to those of the activations model. Or behaviour,
+            dims ``(presentation, choice)``: labels, probabilities, or ids of the odd ones out.
 
         Raises:
-            ValueError: nothing was started, the activations model refuses a layer or the stimuli, or it cannot vary
-                its trials; or, where the model's responses change over time, a time bin is not covered.
+            ValueError: nothing was started; the activations model rejects a layer or the stimuli, or cannot vary its
+                trials; or, for responses over time, a time bin is not covered.
         """
         see = self._see(number_of_trials, require_variance)
         shown = as_stimulus_set(stimuli)
@@ -294,7 +295,7 @@ class ModelCommitment:
         )
 
     def _in_time(self, seen: NeuroidAssembly) -> NeuroidAssembly:
-        """In the time bins that were asked for; a single one has no dimension."""
+        """Responses in the requested time bins; a single bin has no time dimension."""
         moving, single = "time_bin" in seen.dims, len(self._time_bins) == 1
         if moving:
             aligned = self._align(seen, self._time_bins)
@@ -317,7 +318,7 @@ class ModelCommitment:
 def _refuse_bare_network(model: object) -> None:
     if isinstance(model, ActivationsModel):
         return
-    # By the names of the classes' modules, so that no framework is imported to find out.
+    # Compare module names, so that no framework is imported.
     frameworks = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
     if "torch" in frameworks:
         remedy = "wrap it: bsjax.adapters.from_torch(module, identifier)"

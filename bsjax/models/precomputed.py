@@ -1,4 +1,4 @@
-"""A brain model whose answers are known already, to test a benchmark with."""
+"""A brain model with precomputed responses, for testing benchmarks."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from bsjax.models.stimulus_presentation import as_stimulus_set
 
 
 class PrecomputedFeatures:
-    """A brain model that gives stored answers by ``stimulus_id``, whatever is asked of it, as in Brain-Score.
+    """A brain model that returns stored responses by ``stimulus_id`` for every request, as in Brain-Score.
 
-    A benchmark's test stores what one model answered, and checks that the score stays what it was. The model itself is
-    not needed, nor are its images looked at.
+    A benchmark's test can store the responses of a model and check that the score does not change. It then needs
+    neither the model nor the images.
 
     Args:
         features: recordings (presentation, neuroid[, time_bin]) or behaviour (presentation[, choice]) with
-            ``stimulus_id``, or the path of a netCDF file that holds them.
-        visual_degrees: the model's field of view.
-        identifier: its name; that of the file, or "precomputed", if not given.
+            ``stimulus_id``, or the path of a netCDF file with these.
+        visual_degrees: width of the model's visual field in degrees of visual angle.
+        identifier: its name; by default that of the file, or "precomputed".
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: no ``stimulus_id`` on presentation, or some are there twice.
+        FileNotFoundError: the file does not exist.
+        ValueError: ``stimulus_id`` is missing on presentation, or repeats.
 
     Example:
         >>> features = NeuroidAssembly([[1.0, 2.0]], dims=["presentation", "neuroid"],
@@ -69,16 +69,16 @@ class PrecomputedFeatures:
         self.identifier = identifier or "precomputed"
 
     def visual_degrees(self) -> float:
-        """The model's field of view."""
+        """Width of the model's visual field in degrees of visual angle."""
         return self._visual_degrees
 
     def start_task(self, task: Task | str, fitting_stimuli: Any = None, **settings: Any) -> None:
-        """Nothing is done: the answers are known."""
+        """Has no effect, because the responses are stored."""
 
     def start_recording(
         self, recording_target: RecordingTarget | str, time_bins: Sequence[tuple[float, float]]
     ) -> None:
-        """Nothing is done: the answers are known."""
+        """Has no effect, because the responses are stored."""
 
     def look_at(
         self,
@@ -86,10 +86,10 @@ class PrecomputedFeatures:
         number_of_trials: int = 1,
         require_variance: bool = False,
     ) -> NeuroidAssembly | BehavioralAssembly:
-        """The stored answers, one row per stimulus in the order of ``stimuli``.
+        """The stored responses, one row per stimulus in the order of ``stimuli``.
 
         Raises:
-            ValueError: stimuli without an answer, by their ids.
+            ValueError: stimuli have no stored response; the message has their ids.
         """
         wanted = as_stimulus_set(stimuli)["stimulus_id"].to_numpy()
         rows = self._rows.get_indexer(pd.Index(wanted))

@@ -1,4 +1,4 @@
-"""Layers of regions: the map, its file, and who chooses for a region that is not in it."""
+"""Maps from regions to layers, their files, and the choice of layers for missing regions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bsjax.models.brain_model import RecordingTarget, region_name
 Layers = str | Sequence[str]
 
 layer_choice_registry = Registry("layer choice")
-"""Regions whose layer a model can choose, and what chooses: ``(model, region) -> layers``."""
+"""Regions whose layer can be chosen automatically, and the function for it: ``(model, region) -> layers``."""
 for _region in RecordingTarget:
     layer_choice_registry.register(_region.value, "bsjax.scoring.layers.commitment:committed_layers")
 
@@ -22,13 +22,13 @@ for _region in RecordingTarget:
 def layers_by_region(
     region_layer_map: Mapping[str, Layers] | str | PathLike[str] | None,
 ) -> dict[str, list[str]]:
-    """The layers of each region, from a mapping or from a JSON file that holds one.
+    """The layers of each region, from a mapping or from a JSON file with one.
 
     Keys of a file that begin with ``_`` are notes.
 
     Raises:
-        ValueError: a region without a name, layers that are no names, or a file that holds no such mapping.
-        FileNotFoundError: there is no such file.
+        ValueError: a region or layer is not a valid name, or the file has no such mapping.
+        FileNotFoundError: the file does not exist.
 
     Example:
         >>> layers_by_region({"V1": "conv1", "IT": ["block3", "block4"]})["IT"]
@@ -47,7 +47,7 @@ def layer_names(what: str, names: Layers) -> list[str]:
     """One name or several, as a list.
 
     Raises:
-        ValueError: they are no names, or not all different; ``what`` says in the message what they are given for.
+        ValueError: they are not names, or not all different; the message begins with ``what``.
 
     Example:
         >>> layer_names("behavioral_readout_layer", "logits")

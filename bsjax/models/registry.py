@@ -1,4 +1,4 @@
-"""The table of models: identifiers, where each is built, and one line on each."""
+"""The registry of models: identifiers, factories, and one-line summaries."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ model_registry.register_table(
 
 
 def load_model(identifier: str) -> BrainModel:
-    """Build a registered model, or one of another library by its name there.
+    """Build a registered model, or a model of another library by its name there.
 
     Args:
         identifier: a name that :func:`list_models` shows; that of a published model such as ``"alexnet"``, see
@@ -107,8 +107,8 @@ def load_model(identifier: str) -> BrainModel:
     Raises:
         KeyError: no such model; the message names the nearest ones.
         ImportError: the model needs an extra that is not installed; the message has the command.
-        ValueError: layers of the other library's model are missing or not there.
-        FileNotFoundError: its weights are neither here nor can be fetched.
+        ValueError: layers of another library's model are not named or do not exist.
+        FileNotFoundError: its weights are not stored locally and cannot be downloaded.
 
     Example:
         >>> load_model("gabor-v1").visual_degrees()

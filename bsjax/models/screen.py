@@ -1,4 +1,4 @@
-"""Images at their size in degrees of visual angle."""
+"""Placement of images at their size in degrees of visual angle."""
 
 import hashlib
 import io
@@ -23,31 +23,29 @@ def place_on_screen(
     target_visual_degrees: float,
     source_visual_degrees: float | None = None,
 ) -> StimulusSet:
-    """Show stimuli at their true size in a field of ``target_visual_degrees``.
+    """Show stimuli at their true size in a visual field of ``target_visual_degrees``.
 
-    Each image is put on a gray (128, 128, 128) canvas, or cropped about its centre, so that it covers the
-    share of the picture that its size in degrees asks for. Pixels are never resampled: the canvas is the
-    image's own size times target / source degrees, rounded half to even, and the offset of the image is
-    rounded likewise.
+    Each image is centred on a gray (128, 128, 128) canvas, or cropped about its centre, so that it covers the fraction
+    of the picture given by its size in degrees. Pixels are never resampled: the canvas is the image's own size times
+    target / source degrees, rounded half to even, and the offset of the image is rounded likewise.
 
-    The new files lie in the cache folder, under a name made from the content of the source and the size of
-    the canvas, so one never stands for another and none is made twice. They are lossless PNG, unless the
-    source is a JPEG: then it is encoded as JPEG again, at Pillow's default quality of 75. That adds a trace
-    of noise, but it is what Brain-Score shows its models, and the pixels are equal to its own.
+    The new files are stored in the cache folder, under names derived from the content of the source and the size of
+    the canvas, so files are unique and written once. They are lossless PNG, except for JPEG sources, which are encoded
+    as JPEG again at Pillow's default quality of 75. This adds slight noise, but reproduces the pixels that Brain-Score
+    shows its models exactly.
 
     Args:
-        stimulus_set: the stimuli; their sizes are in its column ``degrees`` unless ``source_visual_degrees``
-            is given.
-        target_visual_degrees: width of the field of the model, in degrees of visual angle.
+        stimulus_set: the stimuli; their sizes are in the column ``degrees`` unless ``source_visual_degrees`` is given.
+        target_visual_degrees: width of the model's visual field in degrees of visual angle.
         source_visual_degrees: width of every image, in degrees of visual angle.
 
     Returns:
-        A set with the same rows, ``degrees`` set to the target, and the new paths. An image whose size is the
-        target keeps its path. If all are, the very same set is returned.
+        A set with the same rows, ``degrees`` set to the target, and the new paths. An image that already has the
+        target size keeps its path. If all do, the same set is returned.
 
     Raises:
-        ValueError: degrees are given both as an argument and as a column, or not at all, or are not positive;
-            an image cannot be read, or would be cropped to nothing; a stimulus has several sizes.
+        ValueError: degrees are given both as an argument and as a column, or not at all, or are not positive; an image
+            cannot be read, or would be cropped to nothing; a stimulus has several sizes.
         FileNotFoundError: a stimulus has no file.
 
     Example:
@@ -104,7 +102,7 @@ def _source_degrees(stimulus_set: StimulusSet, source_visual_degrees: float | No
 
 
 def _placed_file(path: Path, ratio: float) -> Path:
-    """The file of the image at ``path`` on its canvas, written if it is not there or not as it was written."""
+    """The file of the image on its canvas, written if it is missing or damaged."""
     width, height = (int(side) for side in np.round(ratio * np.array(image_size(path))))
     if min(width, height) < 1:
         raise ValueError(f"{path} would be cropped to {width} x {height} pixels, {ratio:g} of its size")
@@ -112,7 +110,7 @@ def _placed_file(path: Path, ratio: float) -> Path:
     with reading_as("an image", path, ""), Image.open(io.BytesIO(content)) as source:
         kind, suffix = ("JPEG", "jpg") if source.format in ("JPEG", "MPO") else ("PNG", "png")
     file = cache_dir() / "screen" / f"{hashlib.sha256(content).hexdigest()[:32]}-{width}x{height}.{suffix}"
-    if not file.exists() or not is_as_sealed(file):  # empty: the power went before it was on the disk; or changed
+    if not file.exists() or not is_as_sealed(file):  # missing, truncated by a power cut, or modified
         encoded = io.BytesIO()
         Image.fromarray(_on_canvas(load_image(path), width, height)).save(encoded, kind, compress_level=1)
         with explaining("write images as they are shown", file.parent):
@@ -129,7 +127,7 @@ def _on_canvas(image: np.ndarray, width: int, height: int) -> np.ndarray:
 
 
 def _overlap(canvas: int, image: int) -> tuple[slice, slice]:
-    """Where the image lies on the canvas along one axis, and which part of the image that is."""
+    """Where the image lies on the canvas along one axis, and which part of the image is visible."""
     offset = round((canvas - image) / 2)  # half to even
     length = min(canvas, image)
     return slice(max(offset, 0), max(offset, 0) + length), slice(max(-offset, 0), max(-offset, 0) + length)

@@ -1,4 +1,4 @@
-"""Presentation of stimuli to a brain model's activations model: layers, trials, time."""
+"""Presentation of stimuli to an activations model: layers, trials, and time."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from bsjax.data import NeuroidAssembly, StimulusSet
 
 
 def as_stimulus_set(stimuli: StimulusSet | Sequence[str | PathLike[str]]) -> StimulusSet:
-    """A stimulus set; paths become one, and are then the ids.
+    """Convert paths to a stimulus set, with the paths as ids.
 
     Raises:
-        ValueError: a single path instead of a list.
+        ValueError: a single path is given instead of a list.
     """
     if isinstance(stimuli, StimulusSet):
         return stimuli
@@ -30,7 +30,7 @@ def as_stimulus_set(stimuli: StimulusSet | Sequence[str | PathLike[str]]) -> Sti
 
 
 def eye_movements(number_of_trials: int, require_variance: bool, visual_degrees: float) -> Microsaccades | None:
-    """What makes trials differ: nothing, where no variance is asked for.
+    """The eye movements that make trials differ; None if no variance is required.
 
     Raises:
         ValueError: fewer than one trial.
@@ -43,10 +43,10 @@ def eye_movements(number_of_trials: int, require_variance: bool, visual_degrees:
 def responses(
     model: ActivationsModel, stimuli: StimulusSet, layers: Sequence[str], microsaccades: Microsaccades | None = None
 ) -> list[NeuroidAssembly]:
-    """Activations of layers: one assembly, or several where their time bins differ.
+    """Activations of layers: one assembly, or several if their time bins differ.
 
     Raises:
-        ValueError: microsaccades are asked of a model that does not take them.
+        ValueError: microsaccades are requested from a model that does not support them.
     """
     options = {}
     if microsaccades is not None:
@@ -60,20 +60,20 @@ def responses(
     groups: dict[object, list[str]] = {}
     for layer in layers:
         groups.setdefault(None if bins_of is None else bins_of(layer), []).append(layer)
-    # By its name, as a wrapper may look for it there.
+    # By keyword, because a wrapper may look for it there.
     return [model(stimuli, layers=group, **options) for group in groups.values()]
 
 
 def features(
     model: ActivationsModel, stimuli: StimulusSet, layers: Sequence[str], microsaccades: Microsaccades | None = None
 ) -> NeuroidAssembly:
-    """Activations of layers, dims ``(presentation, neuroid)``: over time their mean, of a video that until its end."""
+    """Activations of layers, dims ``(presentation, neuroid)``; averaged over time, for a video until its end."""
     seen = responses(model, stimuli, layers, microsaccades)
     return side_by_side([part.mean("time_bin", skipna=True) if "time_bin" in part.dims else part for part in seen])
 
 
 def side_by_side(parts: Sequence[NeuroidAssembly]) -> NeuroidAssembly:
-    """The neuroids of assemblies of the same presentations, one after the other; a coordinate that one lacks is NaN.
+    """Concatenate the neuroids of assemblies with the same presentations; missing coordinates are NaN.
 
     Example:
         >>> one = NeuroidAssembly([[1.0]], dims=["presentation", "neuroid"], coords={"channel": ("neuroid", [3])})

@@ -1,4 +1,4 @@
-"""A brain model of stored behaviour: a table says what it took each image for."""
+"""A brain model whose behavioural choices are looked up in a table."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _PLACED = re.compile(r"--target.*$")
 
 
 class StoredBehaviour:
-    """A brain model that does the tasks ``label`` and ``odd_one_out`` by looking its answers up; no image is needed.
+    """A brain model that performs the tasks ``label`` and ``odd_one_out`` from stored choices, without images.
 
-    An image is found by its ``stimulus_id``, or else by the part of its name that trials of people and models have in
-    common (:func:`~bsjax.data.files.choice_tables.image_name`). Where one image has several answers, the one of the
-    stimulus' ``condition`` is given. Several experiments may hold the same image: the answers are those of the
-    experiment that the name of the stimulus set ends with, e.g. ``Geirhos2021_sketch``. Of a triplet, ``stimulus_id``
-    joins its three stimuli, as in ``"a|b|c"``, and the choice is the one that is odd.
+    An image is found by its ``stimulus_id``, or else by the part of its name that trials of humans and models share
+    (:func:`~bsjax.data.files.choice_tables.image_name`). If an image has several choices, the one for the stimulus'
+    ``condition`` is returned. Several experiments may have the same image: the one whose name ends the name of the
+    stimulus set is used, e.g. ``Geirhos2021_sketch``. For a triplet, ``stimulus_id`` joins its three stimuli, as in
+    ``"a|b|c"``, and the choice is the odd one.
 
     Args:
-        trials: experiment -> table with ``stimulus_id``, ``choice``, and ``condition`` where it is needed; the one
-            experiment ``""`` answers for every stimulus set.
+        trials: experiment -> table with ``stimulus_id``, ``choice``, and ``condition`` if needed; an experiment named
+            ``""`` serves every stimulus set.
         identifier: the model's name.
-        visual_degrees: its field of view, which changes no answer.
+        visual_degrees: width of its visual field, which does not affect the choices.
 
     Raises:
-        ValueError: there is no trial, a column is missing, or one image has several answers under one condition.
+        ValueError: there is no trial, a column is missing, or an image has several choices under one condition.
 
     Example:
         >>> model = StoredBehaviour({"": pd.DataFrame({"stimulus_id": ["a", "b"], "choice": ["dog", "car"]})}, "mine")
@@ -58,18 +58,18 @@ class StoredBehaviour:
 
     @property
     def experiments(self) -> list[str]:
-        """The experiments that there are answers of."""
+        """The experiments with stored choices."""
         return list(self._answers)
 
     def visual_degrees(self) -> float:
-        """The model's field of view."""
+        """Width of the model's visual field in degrees of visual angle."""
         return self._visual_degrees
 
     def start_task(self, task: Task | str, fitting_stimuli: Any = None) -> None:
-        """From now on name stimuli with these labels, or the odd one of each triplet.
+        """Start naming stimuli with these labels, or choosing the odd one of each triplet.
 
         Raises:
-            ValueError: another task than ``label`` and ``odd_one_out``.
+            ValueError: a task other than ``label`` and ``odd_one_out``.
         """
         if Task(task) not in (Task.label, Task.odd_one_out):
             raise ValueError(
@@ -84,7 +84,7 @@ class StoredBehaviour:
     def start_recording(
         self, recording_target: RecordingTarget | str, time_bins: Sequence[tuple[float, float]]
     ) -> None:
-        """Raises ``ValueError``: choices are no recordings."""
+        """Raises ``ValueError``, because choices are not recordings."""
         raise ValueError(f"model {self.identifier!r} is a table of choices: there is nothing to record from")
 
     def look_at(
@@ -97,16 +97,16 @@ class StoredBehaviour:
 
         Args:
             stimuli: a stimulus set, or paths of images.
-            number_of_trials: the answer is the same on each, and there once.
-            require_variance: not possible here.
+            number_of_trials: ignored; each stimulus has one row.
+            require_variance: must be False.
 
         Returns:
-            Strings, dims ``(presentation, choice)`` with one choice; the columns of the stimuli as coordinates. Of
-            triplets, one row for each three of the stimuli, whose coordinate ``stimulus_id`` joins them.
+            Strings, dims ``(presentation, choice)`` with one choice, and the columns of the stimuli as coordinates.
+            For triplets, one row for every three stimuli, whose coordinate ``stimulus_id`` joins them.
 
         Raises:
-            ValueError: no task was started, trials are to differ, stimuli without an answer (by their ids), no
-                experiment of theirs, or answers of which none is a label of the task.
+            ValueError: no task was started, variance is required, stimuli have no stored choice (the message has their
+                ids), there is no matching experiment, or no choice is a label of the task.
         """
         if self._task is None:
             raise ValueError(f"model {self.identifier!r} has no task: start_task('label', labels) first")
@@ -127,7 +127,7 @@ class StoredBehaviour:
 
     def _of(self, shown: StimulusSet) -> np.ndarray:
         name = _PLACED.sub("", shown.identifier or "")
-        # The longest: a table that names no experiment answers only where none of the others does.
+        # The longest match: a table without an experiment's name is the fallback.
         fitting = [one for one in self._answers if name == one or name.endswith(("_" + one, "." + one)) or one == ""]
         if not fitting:
             raise ValueError(
@@ -145,10 +145,10 @@ class StoredBehaviour:
 
 
 def joined_triplets(stimuli: StimulusSet) -> StimulusSet:
-    """Triplets as stimuli of their own, by the joined ids of each three rows.
+    """Triplets as single stimuli, whose ids join those of every three rows.
 
     Raises:
-        ValueError: the rows are not a multiple of 3.
+        ValueError: the number of rows is not a multiple of 3.
 
     Example:
         >>> joined_triplets(StimulusSet({"stimulus_id": ["a", "b", "c"]}))["stimulus_id"].tolist()
@@ -161,7 +161,7 @@ def joined_triplets(stimuli: StimulusSet) -> StimulusSet:
 
 
 def load_stored_behaviour(*paths: str | Path) -> list[StoredBehaviour]:
-    """Every model of which files or folders hold the choices.
+    """Load all models whose choices are in files or folders.
 
     Args:
         *paths: CSV files, or folders of them; see :mod:`bsjax.data.files.choice_tables`.
@@ -182,7 +182,7 @@ def load_stored_behaviour(*paths: str | Path) -> list[StoredBehaviour]:
 
 
 class _Answers:
-    """The choices of one experiment by stimulus, and by condition where a stimulus has several."""
+    """The choices of one experiment by stimulus, and by condition if a stimulus has several."""
 
     def __init__(self, table: pd.DataFrame, whose: str) -> None:
         lacking = [name for name in ("stimulus_id", "choice") if name not in table]
@@ -200,7 +200,7 @@ class _Answers:
         self._choices = np.asarray(table["choice"], object)
 
     def to(self, shown: StimulusSet) -> tuple[np.ndarray, list[str]]:
-        """The choices for stimuli, and the ids of those that have none."""
+        """The choices for stimuli, and the ids of stimuli that have none."""
         ids = _text(shown["stimulus_id"])
         if self._in_conditions and "condition" not in shown:
             raise ValueError(
@@ -209,7 +209,7 @@ class _Answers:
             )
         more = [[_plain(condition) for condition in _text(shown["condition"])]] if self._in_conditions else []
         rows = self._whole.get_indexer(_index(ids, more))
-        triplets = any("|" in each for each in ids)  # in which the last name alone says nothing
+        triplets = any("|" in each for each in ids)  # a triplet cannot be found by its last image name
         if (rows < 0).any() and not self._short.has_duplicates and not triplets:
             rows = np.where(rows < 0, self._short.get_indexer(_index(map(image_name, ids), more)), rows)
         return self._choices[rows], np.array(ids, object)[rows < 0].tolist()
@@ -224,7 +224,7 @@ def _text(column: Any) -> list[str]:
 
 
 def _plain(condition: str) -> str:
-    """One spelling of a number: 0.60 is 0.6."""
+    """A condition with numbers in one format: 0.60 becomes 0.6."""
     try:
         return f"{float(condition):g}"
     except ValueError:

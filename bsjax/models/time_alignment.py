@@ -1,4 +1,4 @@
-"""Alignment of a model's time bins with those that are asked for."""
+"""Alignment of a model's time bins with those that are requested."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ def align_time(
     mode: Literal["portion", "center"] = "portion",
     outside: Literal["refuse", "nearest"] = "refuse",
 ) -> NeuroidAssembly:
-    """The responses in other time bins.
+    """Convert responses to other time bins.
 
-    ``portion``: the mean of the assembly's bins, each weighted by the portion of it that lies in the bin asked for.
-    ``center``: the bin that holds the middle of the one asked for (the later one at a border).
+    ``portion``: the mean of the assembly's bins, each weighted by the fraction of it that lies in the requested bin.
+    ``center``: the bin that contains the middle of the requested one (the later one at a border).
 
     Args:
         assembly: with the dimension ``time_bin``, and ``time_bin_start`` and ``time_bin_end`` in ms.
-        bins: (start, end) of each bin asked for, in ms.
-        mode: as said.
-        outside: what happens to a bin that the assembly's do not cover: ``"refuse"`` it, or take what they cover of
-            it, and the nearest bin if that is nothing.
+        bins: (start, end) of each requested bin, in ms.
+        mode: ``"portion"`` or ``"center"``, see above.
+        outside: treatment of a bin that the assembly's bins do not fully cover: ``"refuse"`` raises an error;
+            ``"nearest"`` uses the part that is covered, or the nearest bin if there is none.
 
     Returns:
-        Dims ``(presentation, neuroid, time_bin)``, of the assembly's dtype. NaN where a bin of the assembly that
-        counts is NaN: beyond the end of a video that is shorter than others.
+        Dims ``(presentation, neuroid, time_bin)``, with the assembly's dtype. NaN if a contributing bin is NaN, as
+        beyond the end of a shorter video.
 
     Raises:
-        ValueError: a bin is not covered (the message says which bins there are), or the mode is unknown.
+        ValueError: a bin is not covered (the message lists the existing bins), or the mode is unknown.
 
     Example:
         >>> spikes = NeuroidAssembly([[[1.0, 4.0]]], dims=["presentation", "neuroid", "time_bin"], coords={
@@ -59,11 +59,11 @@ def align_time(
 
 
 def _in_bins(values: np.ndarray | jax.Array, weights: Sequence[np.ndarray]) -> np.ndarray | jax.Array:
-    """Weighted sums over the last axis, where the values are."""
-    # Only those that count: beyond the end of a video there are NaN, which no weight of zero silences.
+    """Weighted sums over the last axis, on the device of the values."""
+    # Select the contributing bins, because NaN beyond the end of a video would survive a weight of zero.
     counted = [(np.flatnonzero(weight), weight[np.flatnonzero(weight)].astype(values.dtype)) for weight in weights]
     if isinstance(values, jax.Array):
-        with jax.transfer_guard_host_to_device("allow"):  # the bins, which are labels
+        with jax.transfer_guard_host_to_device("allow"):  # bin indices and weights
             return _sums(values, counted)
     aligned = np.empty((*values.shape[:2], len(weights)), values.dtype)
     for number, (counts, portions) in enumerate(counted):
@@ -77,7 +77,7 @@ def _sums(values: jax.Array, counted: Sequence[tuple[np.ndarray, np.ndarray]]) -
 
 
 def with_time_bins(assembly: NeuroidAssembly, bins: Bins) -> NeuroidAssembly:
-    """A response without time, the same in every bin: a view, whose values are not repeated in memory.
+    """Repeat a static response in every bin, as a view that takes no memory.
 
     Example:
         >>> static = NeuroidAssembly([[1.0, 2.0]], dims=["presentation", "neuroid"])
@@ -93,7 +93,7 @@ def _borders_of(bins: Bins) -> dict[str, tuple[str, list[float]]]:
 
 
 def _weights(starts: np.ndarray, ends: np.ndarray, bin_: tuple[float, float], mode: str, outside: str) -> np.ndarray:
-    """How much each bin of the assembly counts; the sum is 1."""
+    """The weight of each bin of the assembly; they sum to 1."""
     start, end = bin_
     tolerance = 1e-6 * (end - start)
     if mode == "center":

@@ -41,6 +41,13 @@ def plot_layer_choice(
     Raises:
         ImportError: matplotlib is not installed; the message contains the command to install it.
         ValueError: the format is unknown, or the number of axes is not that of regions.
+
+    Example:
+        >>> import bsjax
+        >>> gabors = bsjax.load_model("gabor-v1")
+        >>> choice = bsjax.choose_layers(gabors, benchmarks={"V1": "Simulated.V1-cka"}, nested=False, n_bootstrap=0)
+        >>> len(plot_layer_choice(choice))
+        1
     """
     return plot_layer_profile(
         choice.profile,

@@ -52,6 +52,16 @@ def plot_model_comparison(
         ValueError: the format or ``significance`` is unknown.
 
     Source: Piepho 2004 (letters); Nili et al. 2014 (lines); Schütt et al. 2023 (arrows).
+
+    Example:
+        >>> import numpy as np, xarray as xr
+        >>> import bsjax
+        >>> rng = np.random.default_rng(0)
+        >>> values = {name: xr.DataArray(mean + 0.05 * rng.normal(size=12), {"subject": np.arange(12)}, ["subject"])
+        ...     for name, mean in {"a": 0.5, "b": 0.3}.items()}
+        >>> scores = {name: bsjax.Score(float(raw.mean()), raw=raw) for name, raw in values.items()}
+        >>> type(plot_model_comparison(bsjax.compare_models(scores))).__name__
+        'Axes'
     """
     if significance not in get_args(Significance):
         raise ValueError(

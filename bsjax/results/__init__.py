@@ -1,4 +1,4 @@
-"""Results that last: the store of scores, queries, and aggregation up the benchmark tree."""
+"""Persistent results: the store of scores, queries, and aggregation over the tree of benchmarks."""
 
 from bsjax.results.store import ResultStore
 

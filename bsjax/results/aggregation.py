@@ -1,8 +1,8 @@
-"""Scores averaged up the tree of benchmarks, for all models at once.
+"""Aggregation of scores over the tree of benchmarks, for all models at once.
 
-A node is the mean of its children, not of the leaves below it: V1 with thirty benchmarks counts as much as V2 with two.
-What is missing can be treated in two ways, which give different numbers, so that each average says of how many leaves
-it is:
+The score of a node is the mean of its children, not of its leaves: V1 with thirty benchmarks counts as much as V2 with
+two. Missing scores can be treated in two ways, which give different numbers. Each average therefore reports how many
+leaves it includes:
 
 - ``"available"``: the mean of the children that have a score;
 - ``"website"``: as on Brain-Score's website, where a child without a score counts as zero.
@@ -23,11 +23,11 @@ from bsjax.results.tree import Tree
 How = Literal["available", "website"]
 Samples = Mapping[tuple[str, str], Any]
 
-# Half of an interval of 95 % of a normal distribution, in standard deviations.
+# Half the width of a 95 % interval of a normal distribution, in standard deviations.
 _NORMAL_HALF = special.ndtri(0.975)
 _COLUMNS = ("model", "benchmark", "score", "error", "state")
 _NUMBERS = ("score", "error", "low", "high", "raw", "version")
-# The states of a node, by their numbers here: of several states without a score, the last one counts.
+# States of a node. Among children without a score, the state with the highest index wins.
 _STATES = ("missing", "scored", "undefined", "failed")
 _MISSING, _SCORED, _UNDEFINED, _FAILED = range(4)
 _STATES_OF_ROWS = {"scored": _SCORED, "undefined": _UNDEFINED, "resolved": _UNDEFINED, "failed": _FAILED}
@@ -44,52 +44,52 @@ def aggregate(
 ) -> pd.DataFrame:
     """The score of every node of a tree, for every model.
 
-    A node with the children i, their scores xᵢ and weights wᵢ has the score Σ wᵢxᵢ / Σ wᵢ. With ``how="available"``
-    both sums are over the children that have a score. With ``how="website"`` they are over all children, and a child
-    without a score has xᵢ = 0; besides, as on the website,
+    A node with children i, scores xᵢ and weights wᵢ has the score Σ wᵢxᵢ / Σ wᵢ. With ``how="available"``, both sums
+    are over the children that have a score. With ``how="website"``, they are over all children, and a child without a
+    score has xᵢ = 0. In addition, as on the website,
 
-    - scores of leaves are cut off at 0 and 1;
-    - under a root whose name has "engineering" in it, nothing is cut off, and raw scores are taken where there are any;
+    - scores of leaves are clipped to the range from 0 to 1;
+    - under a root whose name contains "engineering", nothing is clipped, and raw scores are used where they exist;
     - of several scores of one model on one leaf, the one with the highest raw score counts, and those without a raw
-      score come last; ``how="available"`` refuses several.
+      score come last; ``how="available"`` rejects duplicates.
 
-    Either way a node has a score if one of its children has one. Else it is "failed" if one of them is, else
+    Either way, a node has a score if one of its children has one. Otherwise it is "failed" if one of them is, else
     "undefined" if one is, else "missing". The website has NaN for the first two of these, and NULL for the last.
 
-    Errors of children are taken as independent: the error is √(Σ (wᵢeᵢ)²) / Σ wᵢ, where the sum of squares is over the
-    children that have a score. It is NaN if one of them has no error. A zero in the place of a missing score is a
-    convention, not a measurement, and has none. Where the interval of a leaf is wider than its error says, e.g. as the
-    spread over splits that share stimuli says too little, eᵢ is that of a normal distribution with such an interval.
+    Errors of children are treated as independent: the error is √(Σ (wᵢeᵢ)²) / Σ wᵢ, with the sum of squares over the
+    children that have a score. It is NaN if one of them has no error. The zero for a missing score is a convention,
+    not a measurement, and has no error. If the interval of a leaf is wider than its error implies, as with splits that
+    share stimuli, eᵢ is the standard deviation of a normal distribution with that interval.
 
     Args:
-        scores: a row for each model and leaf, with the columns ``model``, ``benchmark``, ``score``, ``error`` (NaN
-            where there is none) and ``state``: "scored", "undefined" or "resolved" (there is no one number: the score
-            is NaN), or "failed". Pairs without a row are missing. If there is a column ``raw``, it has scores before
-            the ceiling; if there are ``low`` and ``high``, the ends of intervals of 95 %, NaN where there is none. If
-            there is a column ``version``, only the greatest version of each benchmark counts, and rows without one
-            (NaN) count as of that. Other columns are not read.
-        tree: of benchmarks; those of ``scores`` are among its leaves.
-        how: what is done with what is missing.
-        weights: node or leaf -> its weight beside its siblings, 1 where none is given. With 0 it is left out, of the
-            score and of the counts of leaves.
-        samples: (model, benchmark) -> draws of the score that is averaged, e.g. of a bootstrap. There are equally many
-            of each, and those with one number go up the tree together, as draws with one seed over the same stimuli
-            must.
+        scores: one row for each model and leaf, with the columns ``model``, ``benchmark``, ``score``, ``error`` (NaN
+            if unknown) and ``state``: "scored", "undefined" or "resolved" (not a single number: the score is NaN), or
+            "failed". Pairs without a row are missing. An optional column ``raw`` has scores before ceiling
+            normalisation; ``low`` and ``high`` have the ends of 95 % intervals, NaN if unknown. With an optional
+            column ``version``, only the highest version of each benchmark counts; rows without a version (NaN) always
+            count. Other columns are ignored.
+        tree: the tree of benchmarks; all benchmarks of ``scores`` must be among its leaves.
+        how: treatment of missing scores.
+        weights: node or leaf -> its weight among its siblings, 1 by default. A weight of 0 excludes it from the score
+            and from the counts of leaves.
+        samples: (model, benchmark) -> draws of the score that is averaged, e.g. of a bootstrap. All have the same
+            number of draws. Draws with the same index are averaged together, so they must come from one seed over the
+            same stimuli.
         level: of the intervals, which are between the quantiles (1 ± level) / 2 of a node's draws.
 
     Returns:
-        A row for each model (in alphabetical order) and node (in the order of the tree), with the columns
+        One row for each model (in alphabetical order) and node (in the order of the tree), with the columns
 
         - ``model``, ``benchmark`` (the node), ``score``, ``error``, ``state``;
-        - ``n_there``, number of leaves that have a score, of ``n_leaves`` that count;
-        - ``n_failed``, number of leaves that were tried and have none, failed or undefined;
-        - ``complete``, whether all leaves are there;
-        - ``version``, if ``scores`` has it: of a leaf the one that counts, of other nodes 0;
-        - ``low``, ``high``, with ``samples``: the interval. It is NaN if a child that has a score has no draws, or some
+        - ``n_there``, number of leaves with a score, of ``n_leaves`` that count;
+        - ``n_failed``, number of leaves that are failed or undefined;
+        - ``complete``, whether all leaves have a score;
+        - ``version``, if ``scores`` has it: for a leaf the version that counts, for other nodes 0;
+        - ``low``, ``high``, with ``samples``: the interval. It is NaN if a child with a score has no draws, or draws
           that are not finite.
 
     Raises:
-        ValueError: ``how``, ``level``, a weight, a row or a draw is none that is said here; the message names it.
+        ValueError: ``how``, ``level``, a weight, a row or a draw is invalid; the message names it.
 
     Example:
         >>> tree = Tree({"V1": "", "a": "V1", "b": "V1", "c": "V1"})
@@ -139,7 +139,7 @@ def aggregate(
 
 
 def _shares(tree: Tree, weights: Mapping[str, float]) -> dict[str, float]:
-    """Weights of all nodes, in units of the greatest among their siblings, so that their sums are no infinity."""
+    """Weights of all nodes, divided by the largest among their siblings, so that sums do not overflow."""
     unknown = [repr(name) for name in weights if name not in tree.parent]
     if unknown:
         raise ValueError(f"weights of what is no node of the tree: {some(unknown)}")
@@ -161,7 +161,7 @@ def _is_weight(given: Any) -> bool:
 
 
 def _read(scores: pd.DataFrame, tree: Tree) -> tuple[np.ndarray, Any]:
-    """The models, and the rows as they must be: each with the numbers of its node and its model."""
+    """The models, and the validated rows with the indices of their nodes and models."""
     if lacking := [name for name in _COLUMNS if name not in scores]:
         raise ValueError(
             f"a table of scores has the columns {', '.join(_COLUMNS)}, but this lacks {', '.join(lacking)}"
@@ -217,8 +217,8 @@ def _engineering(tree: Tree) -> set[str]:
 
 
 def _as_on_the_website(rows: Any, tree: Tree) -> Any:
-    """One row of each pair, with the score that the website averages."""
-    # What the website leaves open is decided by the last of these, so that the order of the rows does not.
+    """One row for each pair, with the score that the website averages."""
+    # The last sort keys break ties that the website leaves open, so that row order does not matter.
     order = {"column": True, "node": True, "raw": False, "score": False, "state": True, "error": True}
     rows = rows.sort_values(list(order), ascending=list(order.values())).drop_duplicates(["column", "node"])
     engineering = rows["benchmark"].isin(_engineering(tree))
@@ -230,7 +230,7 @@ def _as_on_the_website(rows: Any, tree: Tree) -> Any:
 def _averaged(
     rows: pd.DataFrame, n_models: int, tree: Tree, how: How, shares: Mapping[str, float]
 ) -> dict[str, np.ndarray]:
-    """What is known of nodes and models, ``(nodes, models)``; ``total`` is what sums over children are divided by."""
+    """Statistics of all nodes and models, ``(nodes, models)``; ``total`` is the divisor of sums over children."""
     size, at = (len(tree.order), n_models), (rows["node"].to_numpy(), rows["column"].to_numpy())
     score, error, total = np.full(size, np.nan), np.full(size, np.nan), np.ones(size)
     state, n_leaves = np.full(size, _MISSING, np.int8), np.ones(size, int)
@@ -259,7 +259,7 @@ def _averaged(
 
 
 def _added_up(rows: np.ndarray) -> np.ndarray:
-    """The sum of rows, one after the other: NumPy's own adds in another order where there is a single model."""
+    """The sum of rows in sequence; NumPy's sum uses another order for a single model."""
     return np.add.accumulate(rows, axis=0)[-1] if len(rows) else np.zeros(rows.shape[1])
 
 
@@ -275,12 +275,12 @@ def _intervals(
     """The ends of the intervals of all nodes and models, ``(nodes, models)``."""
     low, high = np.full(cells["state"].shape, np.nan), np.full(cells["state"].shape, np.nan)
     drawn, n_draws = _draws(cells, models, tree, samples)
-    # Of the models that have draws at all.
+    # Restrict the arrays to models with draws.
     with_draws = np.array(sorted({model for of in drawn.values() for model in of}), int)
     size = len(with_draws), n_draws
     sums: dict[str, np.ndarray] = {}
     complete: dict[str, np.ndarray] = {}
-    # From the last node to the first: no more sums are kept at once than there are nodes on the way to a root.
+    # From last to first, at most as many sums are kept as there are nodes on a path to a root.
     for number, node in reversed(list(enumerate(tree.order))):
         is_scored = cells["state"][number, with_draws] == _SCORED
         if tree.children(node):
@@ -307,7 +307,7 @@ def _intervals(
 def _draws(
     cells: Mapping[str, np.ndarray], models: np.ndarray, tree: Tree, samples: Samples
 ) -> tuple[dict[int, dict[int, np.ndarray]], int]:
-    """The number of a leaf -> that of a model -> its draws, NaN where they are not finite; and how many they are."""
+    """Leaf index -> model index -> draws, NaN where not finite; and the number of draws."""
     numbers = {name: number for number, name in enumerate(tree.order) if not tree.children(name)}
     model_numbers = {name: number for number, name in enumerate(models)}
     drawn: dict[int, dict[int, np.ndarray]] = {}

@@ -1,4 +1,4 @@
-"""Results of functions, kept on disk under the identity of the function and its arguments."""
+"""Cache of function results on disk, keyed by the identity of the function and its arguments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from bsjax.labelled.plain_values import from_plain, to_plain
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-# Arrays that are kept as bytes; others, of objects, are listed.
+# Kinds of dtype that are stored as bytes; object arrays are stored as lists.
 _AS_BYTES = "biufcSUmM"
 
 
@@ -39,25 +39,26 @@ def cached(function: Callable[Arguments, Result], /) -> Callable[Arguments, Resu
 @overload
 def cached(*, version: str | None = None) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]: ...
 def cached(function: Any = None, /, *, version: str | None = None) -> Any:
-    """A decorator that keeps what a function returns, so that the same call is computed once, in any process.
+    """Decorator that stores what a function returns, so that each call is computed once across processes.
 
-    The key is the identity (:func:`bsjax.core.identity.values.identity_of`) of the function and of all its arguments:
-    its source, with the functions and plain values that it reads from outside, and their contents. So a changed line,
-    array or weight is computed anew. Files, folders and variables of the environment that are read meanwhile are noted,
-    and looked at again before the result is taken. A call whose identity cannot be told, or that returns something
-    else than what is listed below, runs each time, and a warning says why.
+    The key is the identity (:func:`bsjax.core.identity.values.identity_of`) of the function and all its arguments: its
+    source, the functions and plain values that it reads from outside, and the contents of its arguments. A changed
+    line, array or weight therefore triggers a new computation. Files, folders and environment variables that are read
+    during the call are recorded and checked before a result is reused. If a call cannot be identified, or returns a
+    type that is not listed below, it runs every time, with a warning.
 
-    Kept are numbers, text, dates, NumPy and JAX arrays, labelled arrays, assemblies and stimulus sets (whose files stay
-    where they are), scores, and lists, tuples and dicts of them, below ``$BSJAX_HOME/functions``. Nothing is evicted;
-    remove the folder to forget all.
-    ``RESULTCACHING_DISABLE=1`` switches it off.
+    Results may be numbers, text, dates, NumPy and JAX arrays, labelled arrays, assemblies and stimulus sets (whose
+    files stay in place), scores, and lists, tuples and dicts of these. They are stored in ``$BSJAX_HOME/functions``.
+    Nothing is evicted; delete the folder to clear the cache.
+
+    ``RESULTCACHING_DISABLE=1`` switches caching off.
 
     Args:
-        function: the function; a method has its object among its arguments.
-        version: vouches for the function, in the place of its source and what it reads: a new one computes anew.
+        function: the function; for a method, the object is one of its arguments.
+        version: replaces the function's source and what it reads in the key. Change it to recompute results.
 
     Raises:
-        TypeError: it is given something that cannot be called.
+        TypeError: the argument is not callable.
 
     Example:
         >>> calls = []
@@ -104,7 +105,7 @@ def _decorated(function: Callable[Arguments, Result], version: str | None) -> Ca
 
 
 def _kept(place: Path) -> tuple[Any] | None:
-    """What was kept, if all that was read for it is as it was; None also where the file is damaged."""
+    """The stored result, if the files read for it are unchanged; None otherwise, and if the file is damaged."""
     try:
         with open(place, "rb") as opened, np.load(opened, allow_pickle=False) as file:
             said = json.loads(file["said"].tobytes())
@@ -128,7 +129,7 @@ def _keep(place: Path, result: Any, notes: Notes, name: str) -> None:
 
 
 def _taken_apart(value: Any, what: str, arrays: list[np.ndarray]) -> dict[str, Any]:
-    """A value as JSON, without the arrays that are kept as bytes."""
+    """A value as JSON; arrays are collected separately as bytes."""
 
     def part(entry: Any) -> dict[str, Any]:
         return _taken_apart(entry, what, arrays)
@@ -137,7 +138,7 @@ def _taken_apart(value: Any, what: str, arrays: list[np.ndarray]) -> dict[str, A
         case Score():
             return {"score": value.to_dict()}
         case xr.DataArray():
-            # An index of several levels is kept as the coordinates that it is made of.
+            # A multi-level index is stored as its coordinates.
             plain = xr.DataArray(value)
             found = {dim: plain.indexes[dim] for dim in plain.dims if dim in plain.indexes}
             levels = {dim: list(index.names) for dim, index in found.items() if index.nlevels > 1}
@@ -165,7 +166,7 @@ def _taken_apart(value: Any, what: str, arrays: list[np.ndarray]) -> dict[str, A
 
 
 def _restored(said: dict[str, Any], file: Any) -> Any:
-    """What ``_taken_apart`` was given."""
+    """The value that was passed to ``_taken_apart``."""
     if "kind" in said:
         labels, attrs = from_plain(said["labels"]), _restored(said["attrs"], file)
         levels = labels.pop("levels")
@@ -179,7 +180,7 @@ def _restored(said: dict[str, Any], file: Any) -> Any:
         case "stimuli":
             table, index, paths = (_restored(content[name], file) for name in ("table", "index", "paths"))
             if lost := [path for path in paths.values() if not Path(path).is_file()]:
-                raise FileNotFoundError(f"no file at {lost[0]}")  # it is made again
+                raise FileNotFoundError(f"no file at {lost[0]}")  # the result is recomputed
             return StimulusSet(table, index=index, identifier=content["identifier"], stimulus_paths=paths)
         case "array":
             return file[content]

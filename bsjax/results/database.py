@@ -1,4 +1,4 @@
-"""The database of a store: found by path or URL, brought to the tables of this version, its errors in one line."""
+"""The database of a store: its location, migration to the current tables, and one-line error messages."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from bsjax.core.files import cache_dir, exclusive
 
 VARIABLE = "BSJAX_RESULTS"
 _NAME = "results.db"
-# How long a process waits for others that write, and for a server to answer, in seconds.
+# How long to wait for writers in other processes, and for a server's answer, in seconds.
 _WAIT, _WAIT_FOR_SERVER = 60, 15
 _VERSIONS = "alembic_version"
-# Bytes of the smallest database; SQLite takes a shorter file of something else for an empty one.
+# Bytes of the smallest database; SQLite treats any shorter file as an empty one.
 _SMALLEST = 512
 _ASKABLE = 500
-# By which a store is told from the database of another program that uses Alembic, too.
+# Tables that identify a store; other programs use Alembic too.
 _OURS = {"scores", "failures", _VERSIONS}
-# File systems of other machines. There, what one process has written ahead may not be what another sees.
+# Network file systems, on which write-ahead logs do not work reliably.
 _REMOTE = {
     *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "9p", "virtiofs", "vboxsf"),
     *("lustre", "gpfs", "beegfs", "fhgfs", "panfs", "wekafs"),
@@ -40,12 +40,12 @@ _MOUNTS = Path("/proc/mounts")
 
 
 class Readable(Protocol):
-    """A store, as far as what reads it is concerned."""
+    """Interface of a store for reading."""
 
     url: URL
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """A connection that reads."""
+        """A connection for reading."""
         ...
 
 
@@ -54,10 +54,10 @@ def url_of(place: str | Path | None = None) -> URL:
 
     Args:
         place: a URL (``postgresql://...``, ``sqlite:///...``), or the path of a SQLite file; by default
-            ``$BSJAX_RESULTS``, or ``results.db`` in ``$BSJAX_HOME``.
+            ``$BSJAX_RESULTS``, else ``results.db`` in ``$BSJAX_HOME``.
 
     Raises:
-        ValueError: it is no URL that is known.
+        ValueError: the URL is not supported.
 
     Example:
         >>> url_of("/data/scores.db").database, url_of("postgresql://lab@host/scores").drivername
@@ -69,12 +69,12 @@ def url_of(place: str | Path | None = None) -> URL:
         return url
     if not url.database or url.database.startswith((":memory:", "file:")):
         raise ValueError(f"a store of results is a file: name one, as in sqlite:///results.db, got {url.database!r}")
-    # Absolute: a process may go to another folder before it connects again.
+    # Absolute, because the working folder may change before the next connection.
     return URL.create("sqlite", database=str(Path(url.database).expanduser().absolute()))
 
 
 def is_url(place: str | Path) -> bool:
-    """Whether a place is said by a URL, and not by a path."""
+    """Whether a location is a URL rather than a path."""
     return isinstance(place, str) and "://" in place and not place.startswith("/")
 
 
@@ -82,7 +82,7 @@ def _parsed(place: str) -> URL:
     try:
         url = make_url(place)
     except (ArgumentError, ValueError) as error:
-        # What stands before the last @ may be a password.
+        # The text before the last @ may contain a password.
         shown = re.sub("://.*@", "://...@", place, flags=re.DOTALL)
         raise ValueError(
             f"no URL of a database: {shown!r}; expected a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE"
@@ -98,15 +98,15 @@ def _parsed(place: str) -> URL:
 
 
 def opened(url: URL, read_only: bool = False) -> Engine:
-    """The database at a URL, with the tables of this version; a new one where there is none.
+    """The database at a URL, with the current tables; a new one is made if there is none.
 
     Args:
         url: from :func:`url_of`.
-        read_only: whether nothing will be written; then there must be one, of this version.
+        read_only: whether nothing will be written; the database must then exist and have the current version.
 
     Raises:
-        FileNotFoundError: there is none to read.
-        ValueError: it is no database, or none of results, or one that an earlier or a later bsjax has written.
+        FileNotFoundError: there is no database to read.
+        ValueError: it is not a database of results, or an earlier or later bsjax has written it.
         OSError, PermissionError, ConnectionError, TimeoutError: it cannot be read or written.
         ImportError: the driver of PostgreSQL is not installed.
     """
@@ -120,8 +120,8 @@ def opened(url: URL, read_only: bool = False) -> Engine:
     return engine
 
 
-# What is raised; what databases call it, SQLite by the beginnings of names and PostgreSQL by those of numbers; and what
-# is said. What a server has no number for: it did not answer.
+# Exception class; prefixes of SQLite error names and PostgreSQL error codes; message. A server error without a code
+# counts as "unanswered".
 _LOCKED = (
     "was locked for {wait} s ({said}): another process holds it, or its file system has no locks, as some of NFS; "
 )
@@ -141,11 +141,11 @@ _OTHER = (OSError, "", "cannot be used ({said}): {advice}")
 
 @contextmanager
 def explaining(url: URL, read_only: bool = False) -> Iterator[None]:
-    """A block that reads or writes a store, and says in one line what is wrong with it.
+    """Turn database errors in a block into one-line errors that name the store.
 
     Args:
         url: of the store.
-        read_only: whether it was opened so.
+        read_only: whether it was opened as read only.
 
     Raises:
         ValueError, OSError, PermissionError, ConnectionError, TimeoutError: as :func:`opened`.
@@ -211,14 +211,14 @@ def _of_server(url: URL, read_only: bool) -> Engine:
 
 
 def for_reading(engine: Engine) -> Engine:
-    """An engine whose connections see one state of the database, whatever others write meanwhile."""
-    if engine.dialect.name == "sqlite":  # where that is so
+    """An engine whose connections see a consistent snapshot of the database."""
+    if engine.dialect.name == "sqlite":  # always so in SQLite
         return engine
     return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
 def askable(values: Iterable[str]) -> Iterator[list[str]]:
-    """Different values in lists, each of which is short enough for one question: databases bound how many it may name.
+    """Split distinct values into lists that are short enough for one query, because databases limit its parameters.
 
     Example:
         >>> list(askable(["a", "b", "a"]))
@@ -229,20 +229,21 @@ def askable(values: Iterable[str]) -> Iterator[list[str]]:
 
 
 def inserting(connection: Connection, table: Table) -> Any:
-    """An ``INSERT`` of the database, which can say what is to be done with rows that are there already."""
+    """An ``INSERT`` statement of the database's dialect, which supports conflict clauses."""
     return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
 
 
 def alone_in(connection: Connection, table: Table) -> None:
-    """Let nobody else write to a table until the transaction ends: two that insert the same rows in different orders
-    would wait for one another.
+    """Lock a table against other writers until the transaction ends.
+
+    Two transactions that insert the same rows in different orders could deadlock otherwise.
     """
-    if connection.dialect.name == "postgresql":  # in SQLite only one writes at a time
+    if connection.dialect.name == "postgresql":  # SQLite allows only one writer
         connection.execute(text(f"LOCK TABLE {table.name} IN SHARE ROW EXCLUSIVE MODE"))
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> int:
-    """Insert rows, save those that the table has already, or that a rule of it excludes; gives how many were new."""
+    """Insert rows, except those that exist or violate a unique constraint; returns the number of new rows."""
     if not rows:
         return 0
     asked = inserting(connection, table).on_conflict_do_nothing().inline().execution_options(preserve_rowcount=True)
@@ -253,12 +254,12 @@ def _path(url: URL) -> Path:
     return Path(str(url.database))
 
 
-# A file of SQLite is opened by SQLite alone: when a process closes it by itself, the system takes back all locks that
-# the process has on it. Another process then thinks itself alone, and deletes the log that this one still writes to.
+# Only SQLite itself may open its files. When a process closes such a file, the system releases all locks that the
+# process holds on it. Another process could then delete the log that this one still writes to.
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether a file that is there is a database of SQLite."""
+    """Whether a path is an existing SQLite database."""
     if not path.is_file() or path.stat().st_size < _SMALLEST:
         return False
     try:
@@ -274,11 +275,11 @@ def _looked_into(path: Path) -> None:
 
 
 def _only_read(path: Path) -> dict[str, str]:
-    """How SQLite is to open a file that is only read."""
+    """URI options with which SQLite opens a file read-only."""
     how = {"mode": "ro", "uri": "true"}
     if not os.path.exists(f"{path}-wal") and not os.access(path.parent, os.W_OK):
-        # Where a log may be written ahead, SQLite notes its readers in a file beside, for which there may be no right.
-        # There is no need for it then: nobody can be writing. What is no database is said when it is read.
+        # With a write-ahead log, SQLite registers readers in a second file, which this process may not be allowed to
+        # create. The file can then be opened as immutable, since nobody is writing. Damage is reported on reading.
         with suppress(sqlite3.DatabaseError):
             try:
                 _looked_into(path)
@@ -300,21 +301,21 @@ def _using(url: URL) -> Iterator[None]:
 
 
 def _prepare_file(connection: Any, record: Any) -> None:
-    connection.isolation_level = None  # transactions begin where they are said to
-    # With a log that is written ahead, a commit waits for no disk, and yet nothing is lost but by a power cut.
+    connection.isolation_level = None  # transactions begin explicitly
+    # With a write-ahead log, commits need not wait for the disk; only a power cut can lose them.
     is_ahead = connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     connection.execute(f"PRAGMA synchronous={'NORMAL' if is_ahead else 'FULL'}")
     connection.execute("PRAGMA foreign_keys=ON")
 
 
 def _begin(connection: Connection) -> None:
-    # Who means to write waits for others at the beginning: in the middle, SQLite refuses at once.
+    # Writers wait for the lock when they begin; upgrading a read transaction would fail at once.
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _is_remote(file: Path) -> bool:
-    """Whether a file lies on a disk of another machine, where that is known."""
+    """Whether a file is known to lie on a network file system."""
     try:
         lines = _MOUNTS.read_text().splitlines()
     except OSError:
@@ -323,14 +324,14 @@ def _is_remote(file: Path) -> bool:
     for fields in map(str.split, lines):
         if len(fields) > 2:
             folder = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), fields[1])
-            # Of several at one place, the last one lies above.
+            # The last mount at a mount point hides the earlier ones.
             if path.is_relative_to(folder) and len(folder) >= longest:
                 kind, longest = fields[2], len(folder)
     return kind in _REMOTE
 
 
 def _make_ready(engine: Engine, url: URL, read_only: bool) -> None:
-    """Make the tables of this version, where there are none or those of an earlier one."""
+    """Create the current tables, or migrate those of an earlier version."""
     from bsjax.results.migrations import HEAD, VERSIONS, upgrade
 
     with engine.connect() as connection:
@@ -355,7 +356,7 @@ def _make_ready(engine: Engine, url: URL, read_only: bool) -> None:
 
 
 def _version(connection: Connection, url: URL) -> str | None:
-    """The version of the tables; None where there are none."""
+    """The version of the tables; None if there are none."""
     if not (names := inspect(connection).get_table_names()):
         return None
     if not set(names) >= _OURS:
@@ -371,7 +372,7 @@ def _version(connection: Connection, url: URL) -> str | None:
 
 
 def _keep_journal(engine: Engine, url: URL) -> None:
-    """Let what is written stand in a log ahead of the file, so that readers do not wait; not on a remote disk."""
+    """Use a write-ahead log, so that readers do not wait; not on a network file system."""
     wanted = "delete" if _is_remote(_path(url)) else "wal"
 
     def switched(how: str) -> bool:
@@ -381,14 +382,14 @@ def _keep_journal(engine: Engine, url: URL) -> None:
 
     if switched(""):
         return
-    # The store is as good as it is, where it can only be read, or somebody is reading just now.
+    # Keep the present mode if the store is not writable, or in use.
     with suppress(PermissionError, sqlite3.OperationalError), _alone(url):
         switched(f"={wanted}")
-    engine.dispose()  # connections are prepared by how the journal is kept
+    engine.dispose()  # new connections must see the new journal mode
 
 
 def _alone(url: URL) -> AbstractContextManager[Any]:
-    """No other process changes the tables of a file meanwhile."""
-    # On a server, and where a file system may have no locks, the transaction alone keeps others out.
+    """A lock against changes of the tables by other processes."""
+    # On servers and network file systems, the transaction has to suffice.
     is_locked = url.get_backend_name() == "sqlite" and not _is_remote(_path(url))
     return exclusive(_path(url)) if is_locked else nullcontext()

@@ -1,4 +1,4 @@
-"""What differs between two stores, two runs, or two points in time: pairs, scores, and where those come from."""
+"""Differences between two stores, runs or points in time: pairs, scores, and their provenance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIDES = ("one", "other")
 _PAIR = ["model", "benchmark"]
 _COMPARED = ("score", "error", "state", "key")
 _CHANGES = {"left_only": "removed", "right_only": "added", "both": "changed"}
-# What is said elsewhere of a pair, or changes with each computation.
+# Entries that other columns have, or that change with every computation.
 _NOT_SAID = ("schema", "model", "benchmark", "start", "seconds")
 _MOST_SHOWN = 40
 
@@ -35,26 +35,27 @@ def difference(
 ) -> pd.DataFrame:
     """The pairs of models and benchmarks whose latest scores differ, or that only one side has.
 
-    The sides are two stores, two runs, or what there was at two times; also several of these, e.g. a run of each store.
+    The sides are two stores, two runs, or one store at two times. These can be combined, e.g. a run of each store.
 
     Args:
         one: the store, or the first of two.
-        other: the other store; the same if not given.
-        runs: the run of each side, by name or the beginning of it.
-        times: until when each side was begun, see :func:`~bsjax.results.overview.latest`; None for now.
-        models, benchmarks: identifiers or globs; all if not given.
-        tolerance: by how much scores may differ and still be the same. Those that are undefined, or failed, on both
-            sides are the same.
+        other: the second store; by default the same.
+        runs: the run of each side, by its name or the beginning of it.
+        times: only what had started by these times on each side, see :func:`~bsjax.results.overview.latest`; None for
+            now.
+        models, benchmarks: identifiers or globs; by default all.
+        tolerance: scores that differ by at most this are equal. Scores that are undefined, or failed, on both sides
+            are equal.
 
     Returns:
-        A row for each pair, by name: ``model``, ``benchmark``, ``change`` ("removed": only the first side has it,
-        "added": only the other has it, "changed"), ``score_one``, ``score_other``, ``difference`` (other less one; of
-        scores that are resolved in time the largest in size, NaN where their shapes differ), ``error_one``,
-        ``error_other``, ``state_one``, ``state_other``, ``key_one``, ``key_other``, and ``differs``: in words, what
-        differs beside the scores, in provenance, formula, ceiling or number of units.
+        One row for each pair, sorted by name: ``model``, ``benchmark``, ``change`` ("removed": only the first side has
+        it, "added": only the other has it, "changed"), ``score_one``, ``score_other``, ``difference`` (other minus
+        one; for scores resolved in time the difference that is largest in magnitude, NaN if their shapes differ),
+        ``error_one``, ``error_other``, ``state_one``, ``state_other``, ``key_one``, ``key_other``, and ``differs``: a
+        text that lists differences in provenance, formula, ceiling and number of units.
 
     Raises:
-        ValueError: there is one side only, or a tolerance below 0.
+        ValueError: there is only one side, or the tolerance is below 0.
         KeyError: no such run.
 
     Example:
@@ -94,7 +95,7 @@ def difference(
 def _compared(
     row: Mapping[str, Any], stores: tuple[ResultStore, ResultStore], tolerance: float
 ) -> tuple[float | None, str]:
-    """By how much the sides of a pair differ, NaN where that is no number and None where they do not; and what else."""
+    """The difference of a pair, NaN if it is not a number and None if there is none; and other differences in words."""
     (key, other_key), states = ([row[f"{what}_{side}"] for side in _SIDES] for what in ("key", "state"))
     if key == other_key or states in (["failed"] * 2, ["undefined"] * 2):
         return None, ""
@@ -114,10 +115,10 @@ def _compared(
 
 
 def _largest(one: Score, other: Score) -> float:
-    """The largest difference, in size, of scores that are resolved in time; NaN if they are of different times."""
+    """The difference of two time-resolved scores that is largest in magnitude; NaN if their time bins differ."""
     if one.sizes != other.sizes:
         return np.nan
-    # What is undefined, or infinite, on both sides is the same.
+    # Values that are undefined, or infinite, on both sides are equal.
     same = (one.values == other.values) | (np.isnan(one.values) & np.isnan(other.values))
     with np.errstate(invalid="ignore"):
         values = np.where(same, 0.0, other.values - one.values)
@@ -125,7 +126,7 @@ def _largest(one: Score, other: Score) -> float:
 
 
 def _said(score: Score) -> Iterator[tuple[str, Any]]:
-    """What a score says beside its value: names, and plain values."""
+    """Names and plain values of a score's entries other than its value."""
     yield "formula", score.formula
     for name, part in (("unceiled", score.unceiled), ("ceiling", score.ceiling)):
         if part is not None and not part.sizes:

@@ -1,8 +1,8 @@
-"""Scores as a store holds them: one JSON document each, and beside it the values that they are aggregates of.
+"""Storage format of scores: a JSON document for each, and separate blobs for unaggregated values.
 
-A document is what ``Score.to_dict`` says, as compressed JSON, in which ``{"$raw": DIGEST}`` stands for raw values or
-values in draws. These are compressed, too: the digest of their labels, which many scores have in common, and their
-numbers as bytes; or labels, as JSON, with the values in them that are no numbers.
+A document is the compressed JSON of ``Score.to_dict``, in which ``{"$raw": DIGEST}`` stands for raw values or values
+in draws. Each such array is a compressed blob: the digest of its labels, which many scores share, followed by its
+numbers as bytes. The labels are a blob of JSON, which also holds the values if these are not numbers.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _DRAWN = ("draws", "errors", "influence")
 
 @dataclass(frozen=True)
 class Document:
-    """A score, taken apart.
+    """A score in its storage format.
 
     Attributes:
-        key: digest of all that it says.
-        content: what it says, compressed.
-        raw: digest -> raw values, or the labels of such, not compressed.
+        key: digest of the document.
+        content: the document, compressed.
+        raw: digest -> raw values, or their labels, not compressed.
     """
 
     key: str
@@ -42,10 +42,10 @@ class Document:
 
 
 def document_of(score: Score) -> Document:
-    """A score as a document.
+    """Convert a score to a document.
 
     Raises:
-        ValueError: something in its provenance cannot be written.
+        ValueError: its provenance cannot be written.
 
     Example:
         >>> made = document_of(Score(0.5, provenance={"benchmark": "Doe2026-pls"}))
@@ -61,20 +61,20 @@ def document_of(score: Score) -> Document:
 
 
 def score_of(content: bytes, raw: Callable[[str], bytes | None] = lambda digest: None) -> Score:
-    """The score of a document.
+    """Read the score from a document.
 
     Args:
         content: of :class:`Document`.
-        raw: digest -> raw values, or values in draws, compressed; None leaves them out.
+        raw: digest -> raw values, or values in draws, compressed; return None to leave them out.
 
     Raises:
-        ValueError, KeyError: it is no such document, or a part of it is damaged.
+        ValueError, KeyError: it is not a valid document, or a part of it is damaged.
     """
     return Score.from_dict(_filled(said_in(content), raw))
 
 
 def said_in(content: bytes) -> dict[str, Any]:
-    """What the score of a document says, as plain values, with the digests of its raw values.
+    """The content of a document as plain values, with the digests of raw values.
 
     Raises:
         ValueError: it is damaged.
@@ -87,10 +87,10 @@ def said_in(content: bytes) -> dict[str, Any]:
 
 
 def named_values(said: Mapping[str, Any]) -> set[str]:
-    """The digests of what a score is an aggregate of, and of its values in draws.
+    """The digests of a score's unaggregated values and values in draws.
 
     Args:
-        said: of :func:`said_in`.
+        said: from :func:`said_in`.
 
     Example:
         >>> named_values({"value": 0.5, "raw": {"$raw": "9f8e"}}), named_values({"value": 0.5})
@@ -102,7 +102,7 @@ def named_values(said: Mapping[str, Any]) -> set[str]:
 
 
 def digest_of_json(content: Any) -> str:
-    """The digest of what strict JSON can hold, whatever the order of keys in it.
+    """The digest of a value that strict JSON can hold, independent of the order of keys.
 
     Example:
         >>> digest_of_json({"a": 1, "b": [2]}) == digest_of_json({"b": [2], "a": 1}) != digest_of_json({"a": 1})
@@ -112,7 +112,7 @@ def digest_of_json(content: Any) -> str:
 
 
 def packed(content: bytes) -> bytes:
-    """Raw values, or what a score says, compressed."""
+    """Compress a document or raw values."""
     return zlib.compress(content)
 
 
@@ -132,7 +132,7 @@ def _digest(content: bytes) -> str:
 
 
 def _plain(score: Score, raw: dict[str, bytes]) -> dict[str, Any]:
-    """What a score says, with the digests of raw values and draws in their place; these are noted."""
+    """A score as plain values; raw values and draws are replaced by their digests and collected in ``raw``."""
     alone = replace(score, raw=None, unceiled=None, ceiling=None, uncertainty=None).to_dict()
     plain = {name: value for name, value in alone.items() if value not in (None, "")}
     if not score.n_undefined:
@@ -148,7 +148,7 @@ def _plain(score: Score, raw: dict[str, bytes]) -> dict[str, Any]:
 
 
 def _filled(said: dict[str, Any], raw: Callable[[str], bytes | None]) -> dict[str, Any]:
-    """What a score says, with raw values and draws in the place of their digests."""
+    """A document as plain values, with raw values and draws in place of their digests."""
     filled = said | {name: _filled(said[name], raw) for name in _PARTS if name in said}
     if "raw" in said:
         filled["raw"] = _array(said["raw"][_RAW], raw)
@@ -159,12 +159,12 @@ def _filled(said: dict[str, Any], raw: Callable[[str], bytes | None]) -> dict[st
 
 
 def _noted(array: xr.DataArray, raw: dict[str, bytes]) -> dict[str, str]:
-    """What stands for an array, whose labels and numbers are noted."""
+    """A reference to an array, whose labels and numbers are added to ``raw``."""
     values = np.asarray(array.values, order="C")
     if values.dtype.kind in "iufb":
         labels = labelled_to_plain(array.copy(data=np.zeros(values.shape, np.int8)), "raw")
         labels |= {"dtype": str(values.dtype), "values": None}
-        if values.dtype.kind == "f":  # NaN is NaN, whichever bits the processor has made it of
+        if values.dtype.kind == "f":  # one bit pattern for all NaNs
             values = np.where(np.isnan(values), np.nan, values).astype(values.dtype)
         numbers = values.tobytes()
     else:
@@ -176,7 +176,7 @@ def _noted(array: xr.DataArray, raw: dict[str, bytes]) -> dict[str, str]:
 
 
 def _array(digest: str, raw: Callable[[str], bytes | None]) -> dict[str, Any] | None:
-    """The array that a digest stands for, as plain values; None if it was not kept."""
+    """The array with a digest, as plain values; None if it was not stored."""
     if (body := raw(digest)) is None:
         return None
     content = _unpacked(body)

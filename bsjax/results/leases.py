@@ -1,7 +1,7 @@
-"""Leases: by these, several commands on one store share what is to be computed, and compute nothing twice.
+"""Leases, by which several commands on one store divide the work and compute nothing twice.
 
-A cell is claimed by a run until a time, which the process that is at it renews. When that process is killed, the time
-runs out, and another run takes the cell over: at once, where it is on the same machine and sees that the process is
+A run claims a cell until an expiry time, which its process keeps renewing. If the process is killed, the lease expires
+and another run takes over the cell. A run on the same machine takes over at once, as it can see that the process is
 gone.
 """
 
@@ -26,17 +26,17 @@ _of = tables.leases.c
 
 
 def claim(store: ResultStore, keys: Iterable[str], owner: str, seconds: float) -> set[str]:
-    """Claim cells, each for one owner at a time; of several who claim one at once, one gets it.
+    """Claim cells for an owner. If several claim a cell at once, one of them gets it.
 
     Args:
         store: the store.
         keys: of the cells.
-        owner: who claims them: the name of a run, whose processes share no cell.
-        seconds: from now, after which others may take them over.
+        owner: name of the run that claims them; its processes share no cells.
+        seconds: duration of the lease, after which others may take over.
 
     Returns:
-        Those that are this owner's now: nobody has claimed them, or the lease is its own already, or has expired, or
-        the process that was at it is gone.
+        The keys that the owner now holds: they were free or already its own, their lease had expired, or the process
+        that held it is gone.
 
     Raises:
         OSError, PermissionError, ConnectionError, TimeoutError: the store cannot be written.
@@ -63,11 +63,11 @@ def claim(store: ResultStore, keys: Iterable[str], owner: str, seconds: float) -
 
 
 def renew(store: ResultStore, keys: Iterable[str], owner: str, seconds: float) -> set[str]:
-    """Renew leases, until so many seconds from now.
+    """Extend leases to this many seconds from now.
 
     Returns:
-        Those that are this owner's still, also where they had expired and nobody has taken them over. What is missing
-        is another's, who computes it anew.
+        The keys that the owner still holds, including expired leases that nobody has taken over. Another owner has
+        taken over the missing ones and computes them again.
 
     Raises:
         OSError, PermissionError, ConnectionError, TimeoutError: the store cannot be written.
@@ -82,7 +82,7 @@ def renew(store: ResultStore, keys: Iterable[str], owner: str, seconds: float) -
 
 
 def release(store: ResultStore, keys: Iterable[str], owner: str) -> None:
-    """Give leases back; those of others stay.
+    """Release an owner's leases; those of others are kept.
 
     Raises:
         OSError, PermissionError, ConnectionError, TimeoutError: the store cannot be written.
@@ -94,14 +94,14 @@ def release(store: ResultStore, keys: Iterable[str], owner: str) -> None:
 
 
 def workers_at(store: ResultStore, owner: str) -> dict[str, str]:
-    """What an owner has leases of -> the process that is at it, or that was so when it was killed."""
+    """The keys that an owner holds, each with the process that holds it or held it when killed."""
     with store.reading() as connection:
         rows = connection.execute(select(_of.key, _of.worker).where(_of.owner == owner)).all()
     return {key: worker for key, worker in rows}
 
 
 def left_behind(store: ResultStore, keys: Iterable[str]) -> dict[str, str]:
-    """Those of the cells that a process was at when it ended without a word -> the process."""
+    """The keys whose process died without releasing them, each with that process."""
     found: dict[str, str] = {}
     with store.reading() as connection:
         now = now_by_database(connection)
@@ -115,7 +115,7 @@ def left_behind(store: ResultStore, keys: Iterable[str]) -> dict[str, str]:
 
 
 def this_process() -> str:
-    """The name of this process: its machine, and its number there.
+    """The name of this process: machine and process id.
 
     Example:
         >>> this_process().split()[-1] == str(os.getpid())
@@ -125,7 +125,7 @@ def this_process() -> str:
 
 
 def is_gone(worker: str) -> bool:
-    """Whether a process was on this machine, and is not any more."""
+    """Whether a process ran on this machine and no longer exists."""
     machine, _, number = worker.rpartition(" ")
     if machine != platform.node() or not number.isdigit() or os.name != "posix":
         return False
@@ -138,13 +138,13 @@ def is_gone(worker: str) -> bool:
 
 
 def _alone(connection: Connection) -> float:
-    """Let nobody else write leases until the transaction ends; gives the time that counts for all."""
+    """Lock leases against other writers until the transaction ends; returns the database's time."""
     alone_in(connection, tables.leases)
     return now_by_database(connection)
 
 
 def now_by_database(connection: Connection) -> float:
-    """The time by the clock of the database, in seconds."""
-    if connection.dialect.name == "postgresql":  # clocks of machines differ
+    """The time by the clock of the database, in seconds since 1970."""
+    if connection.dialect.name == "postgresql":  # machines' clocks differ
         return float(connection.execute(select(func.extract("epoch", func.clock_timestamp()))).scalar_one())
     return time.time()

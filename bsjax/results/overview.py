@@ -1,4 +1,4 @@
-"""A store at a glance: the last score of each pair, at any time or of one run; its runs; one entry by its key."""
+"""Overview of a store: the latest score of each pair, its runs, and single entries by key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bsjax.results import tables
 from bsjax.results.queries import are_last
 from bsjax.results.store import ResultStore
 
-# What nobody reads of a row: it is there in other words.
+# Internal columns, whose content other entries give in readable form.
 _INSIDE = ("id", "document", "opened", "model_id", "benchmark_id")
 
 
@@ -26,21 +26,21 @@ def latest(
     run: str | None = None,
     until: str | datetime | None = None,
 ) -> pd.DataFrame:
-    """What a store has, or had, last of each model and benchmark, as :meth:`ResultStore.frame` says it.
+    """The latest score or failure of each model and benchmark, at any time or of one run.
 
     Args:
         store: the store.
-        models, benchmarks: identifiers or globs; all if not given.
-        run: only what is of this run: its name, or as much of its beginning as no other has.
-        until: only what was begun until then; a time without a zone is one in UTC. What does not say when it was begun
-            has always been there.
+        models, benchmarks: identifiers or globs; by default all.
+        run: only entries of this run: its name, or a unique beginning of it.
+        until: only entries that had started by this time; a time without a zone is in UTC. Entries without a start
+            time are always included.
 
     Returns:
-        Rows of :func:`bsjax.results.queries.frame`, in the order in which they came into the store.
+        Rows of :func:`bsjax.results.queries.frame`, in order of insertion.
 
     Raises:
         KeyError: no such run.
-        ValueError: ``until`` is no time.
+        ValueError: ``until`` is not a time.
 
     Example:
         >>> import tempfile
@@ -56,7 +56,7 @@ def latest(
     kept = np.ones(len(found), bool)
     if run is not None:
         kept &= (found["run"] == store.found(run, tables.runs)["id"]).to_numpy(bool)
-    # Text, of which the later is the greater.
+    # ISO 8601 text sorts by time.
     started = found["started"].fillna("")
     if until is not None:
         kept &= (started <= tables.moment(until).isoformat()).to_numpy(bool)
@@ -65,12 +65,12 @@ def latest(
 
 
 def runs(store: ResultStore) -> pd.DataFrame:
-    """The runs of a store, and how far each is, in the order in which they were begun.
+    """The runs of a store and their progress, in the order in which they began.
 
     Returns:
-        Columns ``run``, ``started``, ``ended`` (missing where nobody has said so), ``n_cells``, ``done`` (cells with a
-        score), ``failed`` (cells without one that were tried), ``in_flight`` (cells that a process is at, or was at
-        when it was killed, until another run takes them over), ``facts``.
+        Columns ``run``, ``started``, ``ended`` (missing if no end was recorded), ``n_cells``, ``done`` (cells with a
+        score), ``failed`` (cells that were tried and have no score), ``in_flight`` (cells that are leased, including
+        those of killed processes until another run takes over), ``facts``.
 
     Example:
         >>> import tempfile
@@ -101,19 +101,19 @@ def runs(store: ResultStore) -> pd.DataFrame:
 
 
 def entry(store: ResultStore, key: str) -> dict[str, Any]:
-    """A score or a failure as the tables have it, by its key.
+    """A score or a failure as stored in the tables, by its key.
 
     Args:
         store: the store.
-        key: its key, or as many of its first digits as no other has.
+        key: its key, or a unique beginning of it.
 
     Returns:
-        Of a score: ``key``, ``model``, ``benchmark``, ``state``, ``run_id``, ``task``, ``cell``, ``started``,
-        ``seconds``, the numbers, ``interval``, ``model_digest`` and ``version``. Of a failure ``state`` is "failed",
-        and beside names, run, cell and times there are ``kind``, ``error`` and ``log``.
+        For a score: ``key``, ``model``, ``benchmark``, ``state``, ``run_id``, ``task``, ``cell``, ``started``,
+        ``seconds``, the numbers, ``interval``, ``model_digest`` and ``version``. For a failure, ``state`` is "failed",
+        and there are ``kind``, ``error`` and ``log`` in addition to names, run, cell and times.
 
     Raises:
-        KeyError: there is none, or several begin so.
+        KeyError: no key, or more than one, begins like this.
 
     Example:
         >>> import tempfile

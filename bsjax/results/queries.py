@@ -1,4 +1,4 @@
-"""Tables of what a store holds."""
+"""Queries that return the scores of a store as tables."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ COLUMNS = (
     *("score", "error", "low", "high", "raw", "raw_error", "ceiling", "ceiling_error", "n_units", "seconds", "memory"),
     *("interval", "started", "reason", "run", "key"),
 )
-"""Of a table of scores."""
+"""Columns of a table of scores."""
 
 _NUMBERS = ("version", *COLUMNS[6:17])
 _ASCII = ("state", "started", "run", "key")
 _OF_SCORES = COLUMNS[5:]
-# More models or benchmarks are picked here: databases bound the number of values in a question.
+# Larger selections are filtered in pandas, because databases limit the parameters of a query.
 _MOST_ASKED_FOR = 500
-# So many rows are turned into columns at a time: what was just read is still in the processor's cache.
+# Rows that are converted at a time, so that they stay in the processor's cache.
 _AT_ONCE = 100
 
 
@@ -38,26 +38,28 @@ def frame(
     failures: bool = True,
     columns: Iterable[str] | None = None,
 ) -> pd.DataFrame:
-    """A tidy table of scores, a row each; nothing that they are aggregates of is read.
+    """A tidy table with one row per score; unaggregated values are not read.
 
     Args:
         store: the store.
-        models, benchmarks: identifiers or globs; all if not given.
-        latest: of each model and benchmark the last score alone: that of the greatest version of the benchmark, and of
-            these the one that was begun last; what does not say when counts as begun first. False gives all.
-        failures: whether pairs without a score have a row too, if one was tried after the last score: its ``state`` is
-            "failed", and ``reason`` the error in one line.
-        columns: those that are wanted, in this order; all if not given. Of hundreds of thousands of scores, few columns
-            take half the time.
+        models, benchmarks: identifiers or globs; by default all.
+        latest: only the latest score of each model and benchmark: that on the highest version of the benchmark, and
+            among these the one that started last. Scores without a start time count as earliest. False gives all.
+        failures: whether pairs whose last attempt failed get a row for it: its ``state`` is "failed", and ``reason``
+            is the error in one line.
+        columns: the columns to return, in this order; by default all. With hundreds of thousands of scores, few
+            columns take half the time.
 
     Returns:
         Columns ``model``, ``model_digest``, ``benchmark``, ``version``, ``parent``, ``state`` ("scored", "undefined",
-        "resolved", "failed"), ``score``, ``error``, ``low``, ``high`` (the ends of its interval of 95 %), ``raw``,
-        ``raw_error``, ``ceiling``, ``ceiling_error``, ``n_units``, ``seconds``, ``memory`` (bytes that the process held
-        at most), ``interval`` (its kind and over what, such as "t over stimuli"), ``started`` (text, ISO 8601 in UTC),
-        ``reason`` (also why a score is undefined, where that is known; "" else), ``run``, ``key``.
-        Numbers are floats, all else is text; what is not known is NaN.
-        Halves of pairs of surrogates, for which there is no place in a table, are written as their numbers.
+        "resolved", "failed"), ``score``, ``error``, ``low``, ``high`` (the ends of the 95 % interval), ``raw``,
+        ``raw_error``, ``ceiling``, ``ceiling_error``, ``n_units``, ``seconds``, ``memory`` (peak memory of the process
+        in bytes), ``interval`` (its kind and what it generalises over, such as "t over stimuli"), ``started`` (text,
+        ISO 8601 in UTC), ``reason`` (the error, or why a score is undefined, if known; "" otherwise), ``run``,
+        ``key``.
+
+        Numbers are floats and all other columns are text; unknown values are NaN. Lone surrogates, which a table
+        cannot hold, are written as escape sequences.
 
     Raises:
         ValueError: there is no such column.
@@ -89,7 +91,9 @@ def frame(
         if failures:
             failed = _failures(connection)
             failed = failed.loc[_matching(failed["model"], models) & _matching(failed["benchmark"], benchmarks)]
-            parents = dict(zip(of_benchmarks["benchmark"], of_benchmarks["parent"], strict=True))  # of the last version
+            parents = dict(
+                zip(of_benchmarks["benchmark"], of_benchmarks["parent"], strict=True)
+            )  # by the highest version
             failed = failed.assign(parent=_column("parent", [parents.get(name, "") for name in failed["benchmark"]]))
             found = pd.concat([found[read], failed[read]], ignore_index=True) if len(failed) else found
     found = found.loc[are_last(found)] if latest else found
@@ -97,7 +101,7 @@ def frame(
 
 
 def _table(connection: Connection, asked: Any) -> Any:
-    """What a question is answered: numbers are floats, all else is text, as a table can hold it."""
+    """The result of a query as a table of floats and text."""
     columns: dict[str, list[Any]] = {column.name: [] for column in asked.selected_columns}
     for rows in connection.execute(asked).partitions(_AT_ONCE):
         for column, values in zip(columns.values(), zip(*rows, strict=True), strict=True):
@@ -114,7 +118,7 @@ def _column(name: str, values: list[Any]) -> Any:
 
 
 def _shown(text: str) -> str:
-    """Text as tables can hold it."""
+    """Text with lone surrogates escaped."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -135,7 +139,7 @@ def _scores(connection: Connection, named: dict[str, tuple[Any, bool]], columns:
 
 
 def _failures(connection: Connection) -> Any:
-    """Rows of what failed, as those of scores."""
+    """Failures as rows of a table of scores."""
     of = tables.failures.c
     known = {name: of[name] for name in ("model", "benchmark", "seconds", "started", "key")}
     known |= {"model_digest": literal(""), "state": literal("failed"), "reason": of.error, "run": of.run_id}
@@ -144,14 +148,14 @@ def _failures(connection: Connection) -> Any:
 
 
 def are_last(found: pd.DataFrame) -> np.ndarray:
-    """Which rows of a table of scores are the last of their model and benchmark, as :func:`frame` says it."""
+    """Mask of the rows that are the latest of their model and benchmark, as :func:`frame` defines it."""
     pair = ["model", "benchmark"]
     last = ~found.duplicated(pair, keep=False).to_numpy()
     rows: Any = found.loc[~last, [*pair, "version", "started", "state"]]
     rows["at"], rows["scored"] = np.flatnonzero(~last), rows["state"] != "failed"
-    # A failure has no version: it counts as of the greatest that the pair has a score of.
+    # A failure has no version, and counts for the highest version with a score of the pair.
     rows["version"] = rows["version"].fillna(rows.groupby(pair)["version"].transform("max")).fillna(0)
-    # What was begun in the same second comes in the order in which it was kept; a failure was tried again, and scored.
+    # For equal start times, scores come after failures, as a retry may have succeeded; then by insertion order.
     rows = rows.assign(started=rows["started"].fillna("")).sort_values(["version", "started", "scored", "at"])
     last[rows.drop_duplicates(pair, keep="last")["at"]] = True
     return last
@@ -162,7 +166,7 @@ def _patterns(wanted: str | Iterable[str] | None) -> list[str] | None:
 
 
 def _matching(identifiers: Any, patterns: list[str] | None) -> np.ndarray:
-    """Which identifiers are one of the patterns, or as one of them says."""
+    """Which identifiers equal or match one of the patterns."""
     if patterns is None:
         return np.ones(len(identifiers), bool)
     are = [any(name == each or fnmatchcase(name, each) for each in patterns) for name in identifiers]

@@ -1,4 +1,4 @@
-"""Ranks of models by their scores: of the numbers, of what Brain-Score's website shows, and with their uncertainty."""
+"""Ranks of models by score, as on Brain-Score's website, and with their uncertainty."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ _DECIMALS = Decimal("0.001")
 def ranks(
     scores: Scores, how: Literal["competition", "dense"] = "competition", states: Iterable[str] | None = None
 ) -> pd.Series:
-    """The place of each model, 1 for the highest score; equal scores share a place.
+    """The rank of each model, 1 for the highest score; equal scores share a rank.
 
-    Models whose score is NaN, which were tried and have none, share the last place. What was not tried has no place.
+    Models whose score is NaN were tried without success, and share the last rank. Models that were not tried have no
+    rank.
 
     Args:
         scores: one for each model.
-        how: "competition" counts all models that are ahead (1, 2, 2, 4), "dense" the places that are (1, 2, 2, 3).
-        states: one for each model, in the words of :func:`~bsjax.results.aggregation.aggregate`: those that are
-            "missing" have no rank. If not given, none is missing.
+        how: "competition" counts the models that are ahead (1, 2, 2, 4), "dense" the distinct scores (1, 2, 2, 3).
+        states: one for each model, as from :func:`~bsjax.results.aggregation.aggregate`: models that are "missing"
+            have no rank. By default none is missing.
 
     Returns:
-        Whole numbers, NA where there is no rank; with the index of ``scores``, if that is a series.
+        Integers, NA where there is no rank; with the index of ``scores`` if that is a series.
 
     Raises:
-        ValueError: another ``how``, scores that are no row of numbers, or not as many states as scores.
+        ValueError: ``how`` is unknown, scores are not a row of numbers, or the numbers of states and scores differ.
 
     Example:
         >>> ranks([0.4, 0.5, 0.4, 0.1, float("nan")]).tolist()
@@ -60,17 +61,17 @@ def ranks(
 
 
 def website_ranks(scores: Scores, states: Iterable[str] | None = None) -> pd.Series:
-    """Ranks as on Brain-Score's website: competition ranks of what :func:`displayed` shows.
+    """Ranks as on Brain-Score's website: competition ranks of the numbers that :func:`displayed` shows.
 
-    Scores that look the same share a place, whatever follows the third decimal. Models with an "X" share the last
-    place; those that nothing is shown of are hidden there, and have none.
+    Scores that look the same share a rank, whatever follows the third decimal. Models with an "X" share the last rank.
+    Models without anything displayed are hidden on the website, and have no rank.
 
     Args:
         scores: one for each model, e.g. of ``average_vision``.
         states: one for each model, as for :func:`ranks`.
 
     Raises:
-        ValueError: as of :func:`ranks` and :func:`displayed`.
+        ValueError: as for :func:`ranks` and :func:`displayed`.
 
     Example:
         >>> ranks([0.4121, 0.4124, 0.39]).tolist(), website_ranks([0.4121, 0.4124, 0.39]).tolist()
@@ -86,15 +87,15 @@ def website_ranks(scores: Scores, states: Iterable[str] | None = None) -> pd.Ser
 def displayed(value: float | None, state: str | None = None) -> str:
     """A score as Brain-Score's website shows it.
 
-    - Nothing, if it is missing: None, or of the state "missing".
-    - "X", if it is NaN: it was tried and failed.
-    - "1.0", if it is 1.
-    - Else three decimals, rounded half up from what the number says in decimals. A number below 1 has no zero in front:
-      ".412"; but for one that rounds to 1, "1.000", and a negative one, "-0.053".
+    - An empty text if it is missing: None, or with the state "missing".
+    - "X" if it is NaN: it was tried and failed.
+    - "1.0" if it is 1.
+    - Otherwise three decimals, rounded half up from the decimal representation. Numbers below 1 have no leading zero,
+      ".412", except those that round to 1, "1.000", and negative ones, "-0.053".
 
     Args:
         value: the score.
-        state: in the words of :func:`~bsjax.results.aggregation.aggregate`; only "missing" makes a difference.
+        state: as from :func:`~bsjax.results.aggregation.aggregate`; only "missing" matters.
 
     Raises:
         ValueError: the score is infinite.
@@ -111,7 +112,7 @@ def displayed(value: float | None, state: str | None = None) -> str:
         raise ValueError(f"a score must be finite to be shown, or NaN, got {value!r}")
     if value == 1:
         return "1.0"
-    # 15 digits are what a number of 64 bits says in decimals for certain: 0.4125 is stored as a little less.
+    # A double is reliable to 15 decimal digits: 0.4125 is stored as slightly less.
     rounded = Decimal(f"{value:.15g}").quantize(_DECIMALS, ROUND_HALF_UP)
     return f"{abs(rounded) if rounded == 0 else rounded:.3f}".removeprefix("0")
 
@@ -125,35 +126,34 @@ def rank_intervals(
     *,
     draws: Any = None,
 ) -> pd.DataFrame:
-    """How far each model's rank moves when scores are drawn anew.
+    """Intervals of each model's rank under resampled scores.
 
-    The models are ranked in each draw as by :func:`ranks`. The interval is from the greatest rank that at most
-    (1 - level) / 2 of the draws are below, to the least rank that at most as many are above. There are two kinds of
-    draws:
+    Models are ranked in each draw as by :func:`ranks`. The interval runs from the highest rank that at most (1 -
+    level) / 2 of the draws fall below, to the lowest rank that at most as many exceed. There are two kinds of draws:
 
-    - With ``errors``, each of ``n`` times every score is drawn from the normal distribution around it with its error as
-      standard deviation, independently of the others. Errors of models on the same stimuli go up and down together, as
-      the models do; then these intervals are too wide.
-    - With ``draws``, models are ranked by their scores in the same draw of stimuli, neuroids or subjects, and what goes
-      up and down together changes no rank. :func:`paired_draws` has those of scores.
+    - With ``errors``, each score is drawn ``n`` times from a normal distribution around it, with its error as standard
+      deviation, independently of the others. Errors of models on the same stimuli are usually correlated; these
+      intervals are then too wide.
+    - With ``draws``, models are ranked by their scores in the same draw of stimuli, neuroids or subjects, so that
+      shared fluctuations do not affect ranks. :func:`paired_draws` extracts them from scores.
 
     Args:
         scores: one for each model; NaN is last in each draw.
-        errors: one for each model, NaN where it is not known: that score is the same in each draw.
-        level: share of the draws that is at least within the interval.
-        n: number of draws from within errors.
-        seed: of the draws from within errors; the same seed gives the same intervals.
-        draws: the scores in each draw, ``(models, draws)``. A draw in which the score of some model is undefined is
-            left out; scores that are NaN need none.
+        errors: one for each model; a score whose error is NaN is constant over draws.
+        level: minimum share of draws within the interval.
+        n: number of draws from errors.
+        seed: for draws from errors.
+        draws: the scores in each draw, ``(models, draws)``. Draws in which the score of some model is undefined are
+            left out; models whose score is NaN need no draws.
 
     Returns:
-        A row for each model, with the index of ``scores`` if that is a series: the ``rank`` of the score, ``low``, the
-        best of its ranks, and ``high``, the worst.
+        One row for each model, with the index of ``scores`` if that is a series: the ``rank`` of the score, and
+        ``low`` and ``high``, the best and the worst rank of the interval.
 
     Raises:
-        ValueError: ``level`` is not between 0 and 1, ``n`` less than 1, not as many errors as scores, an error that is
-            negative or infinite, an infinite score; both errors and draws, or neither; draws of another shape, or none
-            in which all models have a score.
+        ValueError: ``level`` is not between 0 and 1, or ``n`` is less than 1; the numbers of errors and scores differ;
+            an error is negative or infinite, or a score infinite; both errors and draws are given, or neither; draws
+            have another shape, or all models have a score in none of them.
 
     Example:
         >>> rank_intervals([0.9, 0.5, 0.49], [0.001, 0.1, 0.1]).values.tolist()
@@ -181,16 +181,16 @@ def rank_intervals(
 
 
 def paired_draws(scores: Sequence[Score]) -> np.ndarray | None:
-    """The values of several models' scores in the draws that they have in common, for :func:`rank_intervals`.
+    """The values of several models' scores in their common draws, for :func:`rank_intervals`.
 
-    Of two things that were drawn, together and each alone, the draws of both are taken: they spread more than the
-    score does, so that ranks move rather too much than too little.
+    If two factors were resampled, jointly and each alone, the joint draws are used. Their spread exceeds that of the
+    score, so rank intervals are rather too wide than too narrow.
 
     Args:
         scores: one for each model, on one benchmark.
 
     Returns:
-        ``(models, draws)``, NaN of scores that are NaN; None where one has no draws, or draws of another plan.
+        ``(models, draws)``, NaN for scores that are NaN; None if a score has no draws, or draws of another plan.
 
     Example:
         >>> import xarray as xr
@@ -221,7 +221,7 @@ def paired_draws(scores: Sequence[Score]) -> np.ndarray | None:
 
 
 def _within_errors(values: np.ndarray, errors: Any, n: int, seed: int) -> np.ndarray:
-    """Scores drawn from within their errors, independently, ``(draws, models)``."""
+    """Scores drawn independently from normal distributions, ``(draws, models)``."""
     spread = _numbers(errors, "errors")
     if n < 1:
         raise ValueError(f"an interval takes one draw or more, got n={n!r}")
@@ -239,7 +239,7 @@ def _within_errors(values: np.ndarray, errors: Any, n: int, seed: int) -> np.nda
 
 
 def _of_all(values: np.ndarray, draws: Any) -> np.ndarray:
-    """The draws in which all models with a score have one, ``(draws, models)``."""
+    """The draws in which all models with a score have a value, ``(draws, models)``."""
     drawn = np.asarray(draws, float)
     if drawn.ndim != 2 or len(drawn) != len(values):
         raise ValueError(f"draws must be (models, draws) of {len(values)} models, got the shape {drawn.shape}")
@@ -267,6 +267,6 @@ def _are_missing(states: Iterable[str] | None, n: int) -> np.ndarray:
 
 
 def _whole(placed: np.ndarray, like: Any) -> pd.Series:
-    """Ranks as whole numbers, with the index that the scores had."""
+    """Ranks as integers, with the index of the scores."""
     index = like.index if isinstance(like, pd.Series) else None
     return pd.Series(pd.array(placed, dtype="Int64"), index=index)

@@ -1,4 +1,4 @@
-"""Scores read out of a store, one or many at a time."""
+"""Reading of scores from a store, one or many at a time."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from bsjax.results import tables
 from bsjax.results.database import Readable, askable
 from bsjax.results.documents import named_values, said_in, score_of
 
-# So many rows are held at a time. Of more keys, all scores are asked for, and those that are wanted are picked.
+# Rows held at a time. For more keys, all scores are queried and filtered here.
 _AT_ONCE = 500
-# Raw values and draws take far more room than all else: so many of them are held for the next score.
+# Blobs of raw values and draws that are cached between scores.
 _KEPT_PARTS = 256
 _IS_DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
 
 
 def read_scores(store: Readable, keys: Iterable[str], raw_values: bool = True) -> Iterator[tuple[str, Score]]:
-    """Key and score of those of the keys that are scores.
+    """Read the scores with these keys; yields key and score, and skips keys that are not scores.
 
     Args:
         store: the store.
         keys: of scores.
-        raw_values: whether to read what they are aggregates of, and their values in draws.
+        raw_values: whether to read unaggregated values and values in draws.
 
     Raises:
-        ValueError: one is damaged.
+        ValueError: a score is damaged.
         OSError, ConnectionError, TimeoutError: the store cannot be read.
 
     Example:
@@ -45,12 +45,12 @@ def read_scores(store: Readable, keys: Iterable[str], raw_values: bool = True) -
 
 
 def read_documents(store: Readable, keys: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Key and what the score says, as plain values, of those of the keys that are scores.
+    """Read the content of scores as plain values; yields key and content, and skips keys that are not scores.
 
-    Of hundreds of thousands of scores this takes a fraction of what making the scores would; raw values are not read.
+    For hundreds of thousands of scores, this is much faster than building score objects. Raw values are not read.
 
     Raises:
-        ValueError: one is damaged.
+        ValueError: a score is damaged.
         OSError, ConnectionError, TimeoutError: the store cannot be read.
 
     Example:
@@ -66,7 +66,7 @@ def read_documents(store: Readable, keys: Iterable[str]) -> Iterator[tuple[str, 
 
 
 def having_values(store: Readable, keys: Iterable[str]) -> list[str]:
-    """Those of the keys whose scores have raw values or draws in the store, which is seen without reading these.
+    """The keys of scores that have raw values or draws in the store; the values themselves are not read.
 
     Raises:
         ValueError: a score is damaged.

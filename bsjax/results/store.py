@@ -32,22 +32,22 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_LOG = 100_000
-# Each score has the name of its run, so that it is not longer than it takes to be the only one.
+# Every score stores the name of its run, so names are as short as uniqueness allows.
 _DIGITS_OF_RUNS = 16
 _HEXADECIMAL = re.compile("[0-9a-f]{1,32}")
 _stores: weakref.WeakSet[ResultStore] = weakref.WeakSet()
-# Connections of a process that this one was forked from: closing them here would be felt there.
+# Connections inherited by a fork; closing them here would break them in the parent.
 _inherited: list[Any] = []
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a score or a failure is of.
+    """Identifies the run, pair and cell of a score or failure.
 
     Attributes:
-        run: name of the run, of :meth:`ResultStore.begin_run`.
-        name: of the pair in the run, which has it once; the lease that the run has of it ends with what comes of it.
-        cell: the digest of all that decides the score.
+        run: name of the run, from :meth:`ResultStore.begin_run`.
+        name: of the pair, unique within the run. The run's lease on it ends when a result is stored.
+        cell: the digest of everything that determines the score.
     """
 
     run: str | None = None
@@ -56,7 +56,7 @@ class Task:
 
     @property
     def columns(self) -> dict[str, str | None]:
-        """As the tables have it."""
+        """The columns of the tables."""
         return {"run_id": self.run, "task": self.name, "cell": self.cell}
 
 
@@ -64,18 +64,18 @@ _OF_NO_RUN = Task()
 
 
 class ResultStore:
-    """Scores that last. One is never changed: scoring again adds another.
+    """A persistent store of scores. Scores are never changed: scoring again adds another.
 
     Several processes may write at the same time, and each sees what the others have written.
 
     Args:
-        place: a URL (``postgresql://...``, ``sqlite:///...``), or the path of a SQLite file, which is made if it is not
-            there; by default ``$BSJAX_RESULTS``, or ``results.db`` in ``$BSJAX_HOME``.
-        read_only: whether nothing is to be written.
+        place: a URL (``postgresql://...``, ``sqlite:///...``), or the path of a SQLite file, which is created if it
+            does not exist; by default ``$BSJAX_RESULTS``, else ``results.db`` in ``$BSJAX_HOME``.
+        read_only: whether nothing will be written.
 
     Raises:
-        FileNotFoundError: there is none to read.
-        ValueError: it is no store of results, or one that an earlier or a later bsjax has written.
+        FileNotFoundError: there is no store to read.
+        ValueError: it is not a store of results, or an earlier or later bsjax has written it.
         OSError, PermissionError, ConnectionError, TimeoutError: it cannot be read or written.
 
     Example:
@@ -105,24 +105,24 @@ class ResultStore:
 
     @property
     def place(self) -> str:
-        """Its path, or its URL in full, by which another process opens it: with the password, where there is one."""
+        """Its path or full URL, including a password, with which another process can open it."""
         if self.url.get_backend_name() == "sqlite":
             return str(self.url.database)
         return self.url.render_as_string(hide_password=False)
 
     def close(self) -> None:
-        """Let go of the database; a further call opens it again."""
+        """Close the connections; a later call opens them again."""
         self._engine.dispose()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection that sees one state of the store."""
+        """A connection that sees a consistent snapshot of the store."""
         with explaining(self.url, self._read_only), for_reading(self._engine).connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A connection whose changes are there together at the end, or not at all."""
+        """A connection whose changes are committed together at the end, or not at all."""
         engine = self._engine.execution_options(writes=True)
         with explaining(self.url, self._read_only), engine.begin() as connection:
             yield connection
@@ -139,35 +139,33 @@ class ResultStore:
         opened: Notes | None = None,
         raw_values: bool = True,
     ) -> str:
-        """Keep a score.
+        """Store a score.
 
         Args:
             score: the score.
-            model, benchmark: the names that it is kept by; those of its provenance if not given, which get into it
-                where it lacks them.
-            task: what it is of; what comes second of one task of a run is not kept.
-            facts: what is known of the model beside its name and digest; added to what was known of it before.
-            memory: the most bytes that the process held while it was scored.
-            opened: what was read to make it, see :mod:`bsjax.core.identity.opened`.
-            raw_values: whether to keep what the score is an aggregate of, and its values in draws; its interval is kept
-                without them, too. What another score has kept, the ceiling of which is the same for example, is kept
-                once and is this score's, too; and what was left out is there as soon as the same score is added with
-                it.
+            model, benchmark: names under which it is stored; by default those of its provenance, to which they are
+                added if it lacks them.
+            task: its run, pair and cell; a run stores only the first score of a task.
+            facts: properties of the model in addition to name and digest; merged with those already stored.
+            memory: peak memory of the process during scoring, in bytes.
+            opened: files that were read for it, see :mod:`bsjax.core.identity.opened`.
+            raw_values: whether to store unaggregated values and values in draws; the interval is stored in any case.
+                Values that other scores share, such as those of a ceiling, are stored once. Values that were left out
+                are added if the same score is added again with them.
 
         Returns:
-            Its key, which is the digest of all that it says: a score that is there already is not there twice. Where
-            the run has the task already, the key of the score that it has.
+            Its key, the digest of its content, so that a score is not stored twice. If the run already has a score of
+            the task, the key of that score.
 
         Raises:
-            ValueError: it does not say its model or its benchmark, or something in it cannot be written; or there is no
-                such run.
+            ValueError: the score does not name its model or benchmark, it cannot be written, or there is no such run.
             OSError, PermissionError, ConnectionError, TimeoutError: the store cannot be written.
         """
         score, of_model, of_benchmark = _of_what(score, model, benchmark)
         made, known = document_of(score), to_plain(dict(facts or {}), "the facts of the model")
         row = {"key": made.key, **task.columns, "memory": memory, "opened": opened}
         row |= {**columns_of(score), "document": made.content}
-        # Compressed before others wait for this; in one order everywhere, so that no two processes wait for each other.
+        # Compress before taking the lock; sort, so that concurrent writers cannot deadlock.
         raw = {digest: packed(made.raw[digest]) for digest in sorted(made.raw)} if raw_values else {}
         with self.writing() as connection:
             row["model_id"] = _id_of(connection, tables.models, of_model, lambda: {"facts": known})
@@ -191,18 +189,18 @@ class ResultStore:
         started: str | None = None,
         seconds: float | None = None,
     ) -> str:
-        """Keep that a pair has no score, and why.
+        """Store that scoring a pair failed, and why.
 
         Args:
             model, benchmark: identifiers.
-            error: the error, or what to say instead.
-            log: more to read; of an error, where it was raised.
-            task: what it is of.
-            started: ISO 8601, in UTC; now if not given.
-            seconds: until it failed.
+            error: the exception, or a message.
+            log: further text; by default the traceback of an exception.
+            task: its run, pair and cell.
+            started: ISO 8601, in UTC; by default now.
+            seconds: time until it failed.
 
         Returns:
-            The key of the failure; where the run has a failure of the task already, of that one.
+            The key of the failure; if the run already has a failure of the task, the key of that one.
         """
         kind, line = ("", error) if isinstance(error, str) else (type(error).__name__, one_line(error))
         if not log and isinstance(error, BaseException):
@@ -215,15 +213,15 @@ class ResultStore:
             return _kept(connection, tables.failures, row)
 
     def remove(self, *keys: str) -> None:
-        """Remove scores and failures, all or none of them; what was scored before is the last score again.
+        """Remove scores and failures, all or none of them; the previous score becomes the latest again.
 
-        What scores are aggregates of stays, as others may be aggregates of the same.
+        Unaggregated values stay, because other scores may share them.
 
         Args:
-            *keys: of each its key, or as many of its first digits as no other has.
+            *keys: for each its key, or a unique beginning of it.
 
         Raises:
-            KeyError: there is none, or several begin so.
+            KeyError: no key, or more than one, begins like this.
             OSError, ConnectionError, TimeoutError: the store cannot be written.
 
         Example:
@@ -240,11 +238,11 @@ class ResultStore:
                     connection.execute(delete(table).where(table.c.key.in_(part)))
 
     def begin_run(self, n_cells: int, **facts: Any) -> str:
-        """Note that a run begins; gives its name.
+        """Record the start of a run; returns its name.
 
         Args:
-            n_cells: how many cells it has.
-            **facts: what is known of it, as JSON can hold it.
+            n_cells: number of cells.
+            **facts: properties of the run that JSON can hold.
         """
         run = uuid.uuid4().hex[:_DIGITS_OF_RUNS]
         known = {"machine": platform.node(), "python": platform.python_version(), **facts}
@@ -254,7 +252,7 @@ class ResultStore:
         return run
 
     def end_run(self, run: str) -> None:
-        """Note that a run is over; its workers finish what they are at, and begin nothing more."""
+        """Record the end of a run; its workers finish their current cells and start no others."""
         with self.writing() as connection:
             connection.execute(update(tables.runs).where(tables.runs.c.id == run).values(ended=_now()))
 
@@ -265,7 +263,7 @@ class ResultStore:
             return connection.execute(select(of.ended).where(of.id == run)).scalar() is not None
 
     def tasks_done(self, run: str, tasks: Iterable[str]) -> dict[str, Row[Any]]:
-        """Those of the tasks that the run has a score or a failure of -> ``key``, ``error`` (""), ``seconds`` of it."""
+        """The tasks that the run has finished, each with ``key``, ``error`` ("" for a score) and ``seconds``."""
         found: dict[str, Row[Any]] = {}
         scores, failures = tables.scores.c, tables.failures.c
         with self.reading() as connection:
@@ -276,7 +274,7 @@ class ResultStore:
         return found
 
     def scored(self, cells: Iterable[str]) -> dict[str, list[tuple[str, Notes | None]]]:
-        """Those of the cells that have scores -> the key and what was read of each, the last first."""
+        """The cells that have scores, each with the key and the files read of every score, latest first."""
         found: dict[str, list[tuple[str, Notes | None]]] = {}
         of = tables.scores.c
         with self.reading() as connection:
@@ -287,15 +285,15 @@ class ResultStore:
         return found
 
     def score(self, key: str, raw_values: bool = True) -> Score:
-        """A score.
+        """Read a score.
 
         Args:
-            key: its key, or as many of its first digits as no other has.
-            raw_values: whether to read what it is an aggregate of, and its values in draws, if they were kept. Without
-                draws its interval is that of its standard error.
+            key: its key, or a unique beginning of it.
+            raw_values: whether to read unaggregated values and values in draws, if they were stored. Without draws,
+                the interval is based on the standard error.
 
         Raises:
-            KeyError: there is none, or several begin so.
+            KeyError: no key, or more than one, begins like this.
             ValueError: it is damaged.
             OSError, ConnectionError, TimeoutError: the store cannot be read.
         """
@@ -303,16 +301,16 @@ class ResultStore:
         return score
 
     def found(self, beginning: str, *of: Table) -> dict[str, Any]:
-        """The row, as it is in the tables, whose key, or name of a run, begins so.
+        """The table row whose key, or name of a run, begins like this.
 
         Raises:
-            KeyError: there is none, or there are several.
+            KeyError: there is none, or more than one.
         """
         rows: list[dict[str, Any]] = []
         with self.reading() as connection:
             for table in of:
                 name = table.c["key" if "key" in table.c else "id"]
-                # What begins with these digits comes before the same with a greater digit than there is.
+                # "g" sorts after every hexadecimal digit.
                 is_digits = _HEXADECIMAL.fullmatch(beginning)
                 asked = (name >= beginning) & (name < f"{beginning}g") if is_digits else literal(False)
                 rows += map(dict, connection.execute(select(table).where(asked).limit(2)).mappings())
@@ -333,10 +331,10 @@ class ResultStore:
 
 
 def store_at(place: ResultStore | str | Path | Literal[True] | None) -> ResultStore:
-    """A store as functions that keep scores are given one: itself, its place, or True for the default.
+    """Convert a ``store`` argument to a store: a store, its location, or True for the default.
 
     Raises:
-        ValueError: there is none.
+        ValueError: no store is given.
     """
     if place is None or place is False:
         raise ValueError("scores are kept in a store here: give its place, or use bsjax.score(..., store=None)")
@@ -344,7 +342,7 @@ def store_at(place: ResultStore | str | Path | Literal[True] | None) -> ResultSt
 
 
 class UnknownKey(KeyError):
-    """A ``KeyError`` whose text is the plain message."""
+    """A ``KeyError`` that prints its plain message."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -353,7 +351,7 @@ class UnknownKey(KeyError):
 def _id_of(
     connection: Connection, table: Table, unique: Mapping[str, Any], more: Callable[[], Mapping[str, Any]]
 ) -> int:
-    """The number of a model or a benchmark, which is made if it is not there."""
+    """The id of a model or benchmark, which is inserted if it is new."""
     asked = select(table.c.id).where(*(table.c[name] == value for name, value in unique.items()))
     if (found := connection.execute(asked).scalar()) is None:
         insert_new(connection, table, [{**unique, **more()}])
@@ -369,7 +367,7 @@ def _add_facts(connection: Connection, model: int, facts: Mapping[str, Any]) -> 
 
 
 def _kept(connection: Connection, table: Table, row: Mapping[str, Any]) -> str:
-    """Insert a score or a failure; gives its key, or that of what is there in its place."""
+    """Insert a score or failure; returns its key, or that of the existing row."""
     run, task, key = row["run_id"], row["task"], row["key"]
     if run is not None and task is not None:
         of = tables.leases.c
@@ -377,7 +375,7 @@ def _kept(connection: Connection, table: Table, row: Mapping[str, Any]) -> str:
     if insert_new(connection, table, [row]):
         return key
     of = table.c
-    if row["cell"] is not None:  # what was kept outside of a grid is found by it from now on
+    if row["cell"] is not None:  # let grids find a score that was stored outside of one
         alone = of.key == key, of.cell.is_(None), of.run_id.is_(None)
         known = {name: row[name] for name in ("cell", "opened") if name in row}
         connection.execute(update(table).where(*alone).values(known))
@@ -387,7 +385,7 @@ def _kept(connection: Connection, table: Table, row: Mapping[str, Any]) -> str:
 
 
 def _leave_inherited() -> None:
-    """In a process that was forked: connect anew."""
+    """In a forked process, drop inherited connections."""
     for store in _stores:
         _inherited.append(store._engine.pool)
         store._engine.dispose(close=False)
@@ -398,7 +396,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _of_what(score: Score, model: str | None, benchmark: str | None) -> tuple[Score, dict[str, Any], dict[str, Any]]:
-    """The score with its names in it, and what tells its model and its benchmark from others."""
+    """The score with its names filled in, and the identifying columns of its model and benchmark."""
     origin, given = score.provenance, {"model": model, "benchmark": benchmark}
     lacking = {name: value for name, value in given.items() if not getattr(origin, name)}
     for name, value in lacking.items():
@@ -412,7 +410,7 @@ def _of_what(score: Score, model: str | None, benchmark: str | None) -> tuple[Sc
 
 
 def columns_of(score: Score) -> dict[str, Any]:
-    """What the table of scores has of one; nothing of an interval whose ends are not known."""
+    """The columns of the scores table; the interval is left out if its ends are unknown."""
     origin = score.provenance
     state = "resolved" if score.sizes else "undefined" if np.isnan(float(score)) else "scored"
     parts = (
@@ -425,7 +423,7 @@ def columns_of(score: Score) -> dict[str, Any]:
         row[value], row[error] = (None, None) if part is None else (_number(part.value), _number(part.error))
     ends = None if score.sampling_uncertainty is None else score.interval()
     if ends is not None and not np.isnan(ends.low).all():
-        # Without the level, which is the same of all.
+        # Without the level, which is always 95 %.
         row |= {"low": _number(ends.low), "high": _number(ends.high), "interval": ends.words.partition(" % ")[2]}
     return row | {
         "n_units": None if score.n_units is None else _checked_size(score.n_units, "n_units"),
@@ -451,7 +449,7 @@ def _about_benchmark(score: Score) -> dict[str, Any]:
 
 
 def _number(value: Any) -> float | None:
-    """A single number that is one; None else, also of a score that is resolved in time."""
+    """A single number that is not NaN; None otherwise, also for a score resolved in time."""
     return float(value) if value is not None and np.ndim(value) == 0 and not np.isnan(float(value)) else None
 
 
@@ -460,7 +458,7 @@ def _now() -> str:
 
 
 def _in_utc(said: str | None) -> str | None:
-    """A time as the tables have it; None of what is no time."""
+    """A time in the format of the tables; None for invalid text."""
     try:
         return tables.moment(said or "").isoformat()
     except ValueError:

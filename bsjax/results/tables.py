@@ -1,7 +1,7 @@
 """The tables of a store of results.
 
-A number that is NaN is NULL, and the column ``state`` says so; times are text, ISO 8601 in UTC, so that the later is
-the greater; digests are 32 hexadecimal digits. What people have written may hold any character, see :class:`Words`.
+NaN is stored as NULL, and the column ``state`` gives the reason. Times are text, ISO 8601 in UTC, so that they sort by
+time. Digests are 32 hexadecimal digits. Names and free text may hold any character, see :class:`Words`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger, Boolean, Column, Double, Integer, String, Text
 
 LARGEST = 2**31 - 1
-"""What whole numbers are at most in a column of any database."""
+"""The largest integer that a column can hold in every database."""
 
-# What databases do not take in text, NUL and halves of pairs of surrogates, and what announces one of these.
+# Characters that databases reject in text, NUL and lone surrogates, and the escape character that replaces them.
 _ANNOUNCES = "\x1a"
 _NOT_TAKEN = re.compile(f"[\0{_ANNOUNCES}\ud800-\udfff]")
 _WRITTEN = re.compile(f"{_ANNOUNCES}([0-9a-f]{{4}})")
 
 
 class Words(sa.TypeDecorator[str]):
-    """Text of any characters: those that databases do not take are written as their numbers, and come back."""
+    """Text of any characters; those that databases reject are escaped when written, and restored when read."""
 
     impl = Text
     cache_ok = True
@@ -38,14 +38,14 @@ class Words(sa.TypeDecorator[str]):
 
 
 def moment(time: str | datetime, local: bool = False) -> datetime:
-    """A time, in UTC; ``isoformat`` gives what the tables have.
+    """A time in UTC, whose ``isoformat`` is the format of the tables.
 
     Args:
-        time: the time, also as text in ISO 8601.
-        local: whether one without a zone is in that of this machine, and not in UTC.
+        time: the time, or text in ISO 8601.
+        local: whether a time without a zone is in local time rather than UTC.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a time.
 
     Example:
         >>> moment("2026-02-14").isoformat(), moment("2026-02-14T12:00+02:00").isoformat()
@@ -66,22 +66,23 @@ def _table(name: str, *columns: Any) -> sa.Table:
 
 
 def _of_a_run() -> tuple[Any, ...]:
-    """Of what comes of a cell: the run, the name of the pair in it, and the digest of all that decides the score; NULL
-    outside of a grid. A run has a task once, also where two processes have computed it.
+    """Columns of a cell's result: run, task within it, and digest of everything that determines the score.
+
+    They are NULL outside a grid. A run has each task once, even if two processes computed it.
     """
     run = Column("run_id", String(32), sa.ForeignKey("runs.id"))
     times = Column("started", String(32)), Column("seconds", Double)
     return run, Column("task", Words), Column("cell", Words), *times, sa.UniqueConstraint("run_id", "task")
 
 
-# No key refers to a name: what is renamed keeps its scores.
+# Foreign keys refer to ids, not names, so that a renamed model keeps its scores.
 models = _table(
     "models",
     Column("id", Integer, primary_key=True),
     Column("identifier", Words, nullable=False),
-    # Of weights and code; "" where it is not known.
+    # Digest of weights and code; "" if unknown.
     Column("digest", Words, nullable=False),
-    # What else is known: visual degrees, layers of regions, number of parameters.
+    # Further properties: visual degrees, layers of regions, number of parameters.
     Column("facts", sa.JSON, nullable=False),
     sa.UniqueConstraint("identifier", "digest"),
 )
@@ -92,7 +93,7 @@ benchmarks = _table(
     Column("identifier", Words, nullable=False),
     Column("version", Integer, nullable=False),
     Column("parent", Words, nullable=False),
-    # What its row says.
+    # The benchmark's row in the registry.
     Column("facts", sa.JSON, nullable=False),
     sa.UniqueConstraint("identifier", "version"),
 )
@@ -103,42 +104,42 @@ runs = _table(
     Column("started", String(32), nullable=False),
     Column("ended", String(32)),
     Column("n_cells", Integer, nullable=False),
-    # The machine, the versions of packages, and what was asked for.
+    # The machine, versions of packages, and arguments of the run.
     Column("facts", sa.JSON, nullable=False),
 )
 
-# A score is never changed: scoring again adds another.
+# Scores are never changed: scoring again adds another.
 scores = _table(
     "scores",
     Column("id", Integer, primary_key=True),
-    # The digest of all that the score says.
+    # The digest of the document.
     Column("key", String(32), nullable=False, unique=True),
     Column("model_id", Integer, sa.ForeignKey("models.id"), nullable=False),
     Column("benchmark_id", Integer, sa.ForeignKey("benchmarks.id"), nullable=False),
     *_of_a_run(),
-    # "scored", "undefined" (NaN) or "resolved" (in time, so that it is no single number).
+    # "scored", "undefined" (NaN) or "resolved" (in time, not a single number).
     Column("state", String(10), nullable=False),
-    # "low" and "high" are the ends of its interval of 95 %.
+    # "low" and "high" are the ends of the 95 % interval.
     *(
         Column(name, Double)
         for name in ("score", "error", "low", "high", "raw", "raw_error", "ceiling", "ceiling_error")
     ),
-    # In words what kind its interval is, and over what: "t over stimuli".
+    # Kind of the interval and what it generalises over: "t over stimuli".
     Column("interval", Words),
     Column("n_units", Integer),
-    # The most bytes that the process held meanwhile, where that is told.
+    # Peak memory of the process in bytes, if known.
     Column("memory", Double),
-    # Why it is undefined, where that is known.
+    # Why it is undefined, if known.
     Column("reason", Words),
-    # What was read to make it, with states and digests (see ``core.identity.opened``); NULL where nobody has looked.
+    # Files that were read for it, with states and digests (see ``core.identity.opened``); NULL if not recorded.
     Column("opened", sa.JSON(none_as_null=True)),
-    # All that the score says, as compressed JSON, with the digests of raw values in their place.
+    # The score as compressed JSON, with digests in place of raw values.
     Column("document", sa.LargeBinary, nullable=False),
     sa.Index("scores_of_cells", "cell"),
     sa.Index("scores_of_pairs", "benchmark_id", "model_id"),
 )
 
-# What scores and ceilings are aggregates of, and values in draws (see ``documents``); it may be left out.
+# Unaggregated values of scores and ceilings, and values in draws (see ``documents``); optional.
 raw_values = _table(
     "raw_values",
     Column("digest", String(32), primary_key=True),
@@ -149,35 +150,35 @@ failures = _table(
     "failures",
     Column("id", Integer, primary_key=True),
     Column("key", String(32), nullable=False, unique=True),
-    # By name: a model that cannot be built has no digest, nor a benchmark a version.
+    # By name, because a model that cannot be built has no digest, and a benchmark no version.
     Column("model", Words, nullable=False),
     Column("benchmark", Words, nullable=False),
     *_of_a_run(),
-    # The class of the error, and its text in one line.
+    # The class of the exception, and its one-line message.
     Column("kind", Words, nullable=False),
     Column("error", Words, nullable=False),
     Column("log", Words, nullable=False),
 )
 
-# Who computes what at the moment, see :mod:`bsjax.results.leases`.
+# Cells that are being computed, see :mod:`bsjax.results.leases`.
 leases = _table(
     "leases",
     Column("key", Words, primary_key=True),
     # The run that computes it.
     Column("owner", Words, nullable=False),
-    # The process that is at it: its machine and its number there.
+    # The process that computes it: machine and process id.
     Column("worker", Words, nullable=False),
-    # In seconds since 1970, by the clock of the database.
+    # Seconds since 1970, by the clock of the database.
     Column("expires", Double, nullable=False),
 )
 
-# What is handed in, by whom, and how far it is, see :mod:`bsjax.submission.queue`.
+# Submissions, their accounts and their progress, see :mod:`bsjax.submission.queue`.
 
 accounts = _table(
     "accounts",
     Column("id", Integer, primary_key=True),
     Column("name", Words, nullable=False, unique=True),
-    # SHA-256 of the token, which itself is nowhere.
+    # SHA-256 of the token, which is not stored.
     Column("token_hash", String(64), nullable=False, unique=True),
     Column("email", Words),
     Column("is_operator", Boolean, nullable=False),
@@ -189,21 +190,21 @@ accounts = _table(
 submissions = _table(
     "submissions",
     Column("id", String(32), primary_key=True),
-    # NULL of what was handed in on this machine.
+    # NULL for local submissions.
     Column("account_id", Integer, sa.ForeignKey("accounts.id")),
     Column("name", Words, nullable=False),
-    # Of what it registers: "model", "benchmark", ...
+    # Kinds of plugins that it registers: "model", "benchmark", ...
     Column("kinds", sa.JSON, nullable=False),
-    # The digest of the names and bytes of its files, and where they are.
+    # The digest of the names and contents of its files, and their folder.
     Column("content", String(64), nullable=False),
     Column("folder", Words, nullable=False),
     Column("visibility", String(10), nullable=False),
-    # The state, since when it is so, and why.
+    # The state, the time it began, and its reason.
     Column("state", String(10), nullable=False),
     Column("since", String(32), nullable=False),
     Column("reason", Words, nullable=False),
     Column("created", String(32), nullable=False),
-    # The one before it of the same account and name.
+    # The previous submission with the same account and name.
     Column("previous", String(32)),
     Column("facts", sa.JSON, nullable=False),
     sa.Index("submissions_of_accounts", "account_id", "created"),
@@ -219,14 +220,14 @@ steps = _table(
     Column("since", String(32), nullable=False),
     Column("reason", Words, nullable=False),
     Column("attempt", Integer, nullable=False),
-    # Bytes: the limit that it is run under, the smaller one that it had before, and the most that it was seen to hold.
+    # In bytes: the memory limit, the previous smaller limit, and the observed peak.
     Column("memory_class", BigInteger, nullable=False),
     Column("outgrown", BigInteger),
     Column("peak", BigInteger),
     Column("started", String(32)),
     Column("seconds", Double),
     Column("log", Words, nullable=False),
-    # The worker that has it until a time, as a lease; its process; and the workers that died at it.
+    # The worker that holds the lease, its process and the expiry time; and the workers that died running it.
     Column("owner", Words),
     Column("worker", Words),
     Column("expires", Double),
@@ -248,16 +249,16 @@ protected = _table(
     Column("created", String(32), nullable=False),
 )
 
-# What an account is shown of its best score on a private benchmark.
+# The best score on a private benchmark as shown to an account.
 shown = _table(
     "shown",
-    # 0 of what was handed in on this machine.
+    # 0 for local submissions.
     Column("account_id", Integer, primary_key=True, autoincrement=False),
     Column("benchmark", Words, primary_key=True),
     Column("version", Integer, nullable=False),
     Column("score_key", String(32), nullable=False),
     Column("shown", Double, nullable=False),
-    # How many scores it is the best of.
+    # The number of scores among which it is the best.
     Column("tries", Integer, nullable=False),
     Column("since", String(32), nullable=False),
 )

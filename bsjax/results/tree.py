@@ -1,11 +1,11 @@
-"""The tree of benchmarks: what each is averaged under, from a single benchmark to the average of all.
+"""The tree of benchmarks, which defines the averages from single benchmarks up to the overall average.
 
-Its leaves are benchmarks, which have scores; all other nodes are averages of their children. The published benchmarks
-say what they are averaged under (``BenchmarkRow.parent``); the nodes above are those of Brain-Score's website, as its
-leaderboard shows them:
+Its leaves are benchmarks, which have scores. All other nodes are averages of their children. Published benchmarks name
+the node under which they are averaged (``BenchmarkRow.parent``). The nodes above are those of the leaderboard on
+Brain-Score's website:
 
 - ``average_vision``, with ``neural_vision`` (``V1``, ``V2``, ``V4``, ``IT``) and ``behavior_vision``;
-- ``engineering_vision``, a root of its own.
+- ``engineering_vision``, a separate root.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _REGIONS = ("V1", "V2", "V4", "IT")
 _MARQUES2020 = ("orientation", "receptive_field_size", "response_magnitude", "response_selectivity")
 _MARQUES2020 += ("spatial_frequency", "surround_modulation", "texture_modulation")
 
-# The nodes of the website that cannot be told from what is averaged under them.
+# Nodes of the website whose position cannot be inferred from their benchmarks.
 _WEBSITE = {
     _AVERAGE: "",
     _NEURAL: _AVERAGE,
@@ -36,27 +36,26 @@ _WEBSITE = {
 }
 # The published benchmarks use both names.
 _SAME = {"behavior": _BEHAVIOUR, "engineering": _ENGINEERING}
-# Published right under behaviour, but one node on the website: else these 14 would be most of what it averages.
+# Published directly under behaviour, but one node on the website, where 14 separate ones would dominate the average.
 _GATHERED = {"Ferguson2024": _BEHAVIOUR}
 _ORDER = {_AVERAGE: 0, _ENGINEERING: 1, _NEURAL: 0, _BEHAVIOUR: 1, "V1": 0, "V2": 1, "V4": 2, "IT": 3}
-# What the website gives to nodes that nobody has put in an order.
+# The website's sort number of nodes without an explicit order.
 _LAST = 999
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Nodes, and what each is averaged under.
+    """A tree of nodes with their parents.
 
     Attributes:
-        parent: node -> the node above; "" for a root. It has all nodes.
-        numbers: node -> its place among its siblings; those without one come last. Siblings in one place are in the
-            order of their identifiers.
-        order: all nodes, depth first: each is before all that is below it.
-        roots: the nodes that nothing is above, in order.
+        parent: node -> the node above; "" for a root. Contains all nodes.
+        numbers: node -> its position among its siblings; those without one come last. Ties are ordered by identifier.
+        order: all nodes, depth first: each node comes before its descendants.
+        roots: the nodes without a parent, in order.
 
     Raises:
-        ValueError: a node without an identifier, a parent that is no node, nodes that are above themselves, or a number
-            of what is no node.
+        ValueError: a node has no identifier, a parent is not a node, the nodes form a cycle, or a number is given for
+            something that is not a node.
 
     Example:
         >>> tree = Tree({"all": "", "V4": "all", "V1": "all", "a": "V4", "b": "V4"}, {"V4": 1})
@@ -89,7 +88,7 @@ class Tree:
             object.__setattr__(self, name, value)
 
     def children(self, name: str) -> tuple[str, ...]:
-        """The nodes right below a node, in order; none below a leaf.
+        """The children of a node, in order; empty for a leaf.
 
         Raises:
             KeyError: no such node.
@@ -101,7 +100,7 @@ class Tree:
         return self._children[self._known(name)]
 
     def leaves(self, name: str | None = None) -> tuple[str, ...]:
-        """The leaves below a node, in order: of a leaf itself, of no node all.
+        """The leaves below a node, in order; a leaf itself; all leaves if no node is given.
 
         Raises:
             KeyError: no such node.
@@ -117,7 +116,7 @@ class Tree:
         return tuple(leaf for node in nodes for leaf in self.leaves(node))
 
     def root(self, name: str) -> str:
-        """The root that a node is below; of a root itself.
+        """The root above a node; a root itself.
 
         Raises:
             KeyError: no such node.
@@ -132,15 +131,15 @@ class Tree:
         return name
 
     def only(self, leaves: Iterable[str]) -> Tree:
-        """The tree of some leaves: they, and the nodes above them.
+        """The subtree of some leaves and the nodes above them.
 
-        So are averages of the public benchmarks, or of those that all models have been scored on.
+        Used for averages of the public benchmarks, or of those on which all models were scored.
 
         Args:
             leaves: of this tree.
 
         Raises:
-            ValueError: they are no leaves of this tree.
+            ValueError: some are not leaves of this tree.
 
         Example:
             >>> Tree({"all": "", "V1": "all", "V2": "all", "a": "V1", "b": "V1", "c": "V2"}).only(["a"]).order
@@ -166,25 +165,25 @@ class Tree:
 def benchmark_tree(stored: Mapping[str, str] | None = None) -> Tree:
     """The tree of all registered benchmarks, and of others whose parents are known.
 
-    Each benchmark is under the parent that its row says; those of Ferguson2024 are in a node of that name, as on the
-    website. A benchmark without a parent is a root of its own, also as there. A parent whose place is not known, such
-    as the family of a benchmark, is put where the benchmarks under it belong:
+    Each benchmark is under the parent in its row. Those of Ferguson2024 are under a node of that name, as on the
+    website. A benchmark without a parent is a root, as on the website. A parent without a known position, such as the
+    family of a benchmark, is placed according to its benchmarks:
 
-    - if all are of one region, under it;
-    - if behaviour was measured, under ``behavior_vision``; if neurons were, in several regions, under
+    - if all are of one region, under that region;
+    - if behaviour was measured, under ``behavior_vision``; if neurons were recorded in several regions, under
       ``neural_vision``; if nothing was measured, under ``engineering_vision``.
 
-    Of a plugin's benchmark, which is not run for it, nothing is known but what is stored. If its parent is not a node
-    yet, the name may end in a region, as in ``"Doe2026.V4"``; else it is a root of its own, so that no published
-    average changes before somebody says where it belongs: ``stored`` may give parents to parents, too.
+    Benchmarks of plugins are not imported, so only the stored parent is known. If that is not a node yet, its name may
+    end in a region, as in ``"Doe2026.V4"``; otherwise it becomes a root, so that published averages do not change
+    until its position is given. ``stored`` may also give the parents of parents.
 
     Args:
-        stored: benchmark, or node, -> what it is averaged under, e.g. those of the benchmarks in a store. It is not
-            read of bsjax's own benchmarks, whose rows say it, nor of the nodes above them.
+        stored: benchmark or node -> its parent, e.g. of the benchmarks in a store. Ignored for bsjax's own benchmarks,
+            whose rows give the parent, and for the nodes above them.
 
     Raises:
-        ValueError: a parent that is no text, or a benchmark that is averaged under itself, or under another that has
-            scores of its own.
+        ValueError: a parent is not text, or a benchmark would be averaged under itself or under another benchmark with
+            scores.
 
     Example:
         >>> tree = benchmark_tree({"Doe2026.V4-pls": "V4", "Doe2026-odd": "Doe2026"})
@@ -204,7 +203,7 @@ def benchmark_tree(stored: Mapping[str, str] | None = None) -> Tree:
     nodes = {**_WEBSITE, **_GATHERED}
     nodes |= {name: _place(of) for name, of in members.items() if name and name not in nodes}
     parent = {**given, **parent, **nodes}
-    # A plugin's benchmark of which nothing is stored.
+    # Benchmarks of plugins without a stored parent.
     parent |= {name: "" for name in rows if name not in parent}
     for above in set(parent.values()) - set(parent) - {""}:
         region = re.search(rf"[._-]({'|'.join(_REGIONS)})$", above)
@@ -213,7 +212,7 @@ def benchmark_tree(stored: Mapping[str, str] | None = None) -> Tree:
     if scored:
         said = [f"{name!r} under {above!r}" for name, above in scored]
         raise ValueError(f"nothing can be averaged under a benchmark that has scores of its own: {some(said)}")
-    # The website's nodes are there where something is below them.
+    # Drop nodes of the website without benchmarks.
     tree = Tree(parent, {name: _ORDER[name] for name in _ORDER if name in parent})
     return tree.only(name for name in tree.leaves() if name not in nodes)
 
@@ -227,7 +226,7 @@ def _parent_of(row: BenchmarkRow) -> str:
 
 
 def _place(members: Collection[BenchmarkRow]) -> str:
-    """What a node belongs under, by the benchmarks that are averaged in it."""
+    """The parent of a node, from the benchmarks that are averaged in it."""
     measured = {row.modality for row in members} - {"none", ""}
     regions = {row.region for row in members}
     if not measured:

@@ -1,4 +1,4 @@
-"""Scoring: one pair, a grid of models and benchmarks, the layers of a model, many sources, two bare arrays."""
+"""Scoring of a model on a benchmark, of grids, of layers, of many sources, and of two plain arrays."""
 
 from bsjax.core.watching import Watcher, watched
 from bsjax.scoring.arrays import score_arrays

@@ -1,4 +1,4 @@
-"""``score_arrays``: a metric on two bare arrays."""
+"""``score_arrays``: a metric applied to two plain arrays."""
 
 from __future__ import annotations
 
@@ -35,33 +35,33 @@ def score_arrays(
     progress: bool | None = None,
     **metric_kwargs: Any,
 ) -> Score:
-    """Score how well ``X`` accounts for ``Y``, given as arrays; row i of both belongs to the same stimulus, save
-    where both have labels.
+    """Score how well ``X`` predicts or resembles ``Y``, both given as arrays.
 
-    Rows that are labelled on both sides are matched by their labels, in any order: an assembly's ``stimulus_id`` (or
-    the index of its first dimension), a table's index. Pass ``table.to_numpy()`` or ``assembly.values`` to go by
-    position all the same.
+    Row i of both arrays belongs to the same stimulus. If both arrays have row labels, rows are matched by label
+    instead, in any order. Labels are an assembly's ``stimulus_id`` (or the index of its first dimension) and a table's
+    index. Pass ``table.to_numpy()`` or ``assembly.values`` to match by position.
 
     Args:
-        X: model features, shape ``(stimuli, features)``: a NumPy, JAX or torch array, nested lists, a pandas
-            table, or an assembly.
+        X: model features, shape ``(stimuli, features)``: a NumPy, JAX or torch array, nested lists, a pandas table, or
+            an assembly.
         Y: measured responses, shape ``(stimuli, neuroids)``.
-        metric: a name of :func:`bsjax.list_metrics` that compares two assemblies, e.g. ``"pls"``,
-            ``"ridge"``, ``"neuron_to_neuron"``, ``"cka"``, ``"rdm"``; or a metric itself, which has its settings.
-        crossvalidation_kwargs: for metrics that cross-validate, e.g. ``{"splits": 5, "train_size": 0.8}``.
-            Splits are not stratified, as bare arrays have no labels to stratify by.
-        null: also what the score is by chance, from so many permutations of the stimuli, as for :func:`bsjax.score`.
-        progress: True shows how far it is, False does not; by default it is shown on a terminal and in notebooks.
-        **metric_kwargs: further arguments of the metric, e.g. ``dtype``. Similarities, such as ``"cka"`` and
-            ``"rdm"``, have an interval by the influence of each stimulus, which ``error=None`` leaves out.
+        metric: a name of :func:`bsjax.list_metrics` that compares two assemblies, e.g. ``"pls"``, ``"ridge"``,
+            ``"neuron_to_neuron"``, ``"cka"``, ``"rdm"``; or a metric object, which already has its settings.
+        crossvalidation_kwargs: for metrics that cross-validate, e.g. ``{"splits": 5, "train_size": 0.8}``. Splits are
+            not stratified, because plain arrays have no labels to stratify by.
+        null: also compute the chance level of the score, from this many permutations of the stimuli, as in
+            :func:`bsjax.score`.
+        progress: True shows progress, False hides it. By default it is shown on a terminal and in notebooks.
+        **metric_kwargs: further arguments of the metric, e.g. ``dtype``. Similarities such as ``"cka"`` and ``"rdm"``
+            get an interval from the influence of each stimulus; ``error=None`` omits it.
 
     Returns:
-        The score without a ceiling; for regressions the median correlation over neuroids, mean over splits.
+        The score without a ceiling. For regressions it is the median correlation over neuroids, averaged over splits.
 
     Raises:
-        KeyError: an unknown metric; the message names the nearest ones.
-        ValueError: arrays that are not two-dimensional and numeric, have masked values or differ in their number of
-            rows, labels that differ or repeat, or an argument that the metric does not take.
+        KeyError: the metric is unknown; the message names the nearest ones.
+        ValueError: the arrays are not two-dimensional and numeric, have masked values or differ in their number of
+            rows; labels differ or repeat; or the metric does not take an argument.
 
     Example:
         >>> import numpy as np
@@ -92,7 +92,7 @@ def score_arrays(
 
 
 def _first_stimuli(values: Any) -> Any:
-    """An assembly with the stimuli in its rows."""
+    """Transpose an assembly so that its rows are stimuli."""
     if isinstance(values, xr.DataArray) and "presentation" in values.dims:
         if values.sizes.get("time_bin") == 1:
             values = values.isel(time_bin=0)
@@ -101,7 +101,7 @@ def _first_stimuli(values: Any) -> Any:
 
 
 def _labels(values: Any) -> NDArray[Any] | None:
-    """What the rows are called; None where they have no names."""
+    """The row labels; None if the rows have none."""
     if isinstance(values, pd.DataFrame):
         if values.index.nlevels > 1:
             raise ValueError(
@@ -119,11 +119,11 @@ def _labels(values: Any) -> NDArray[Any] | None:
 
 
 def _matrix(values: Any, name: str) -> Any:
-    """An array where the values are: of JAX if they are on a device that it computes on, else of NumPy."""
+    """The values as a JAX array if they are on a device that JAX uses, else as a NumPy array."""
     if isinstance(values, xr.DataArray):
         values = values.data
     if isinstance(values, pd.DataFrame) and all(map(pd.api.types.is_any_real_numeric_dtype, values.dtypes)):
-        values = values.to_numpy(np.float64, na_value=np.nan)  # of columns that pandas keeps in its own arrays, too
+        values = values.to_numpy(np.float64, na_value=np.nan)  # extension dtypes of pandas become NaN where missing
     values = widened(values)
     if hasattr(values, "detach"):
         values = _of_torch(values)
@@ -139,16 +139,16 @@ def _matrix(values: Any, name: str) -> Any:
     if array.ndim != 2:
         hint = f"; one neuroid is a column: {name}[:, None]" if array.ndim == 1 else ""
         raise ValueError(f"{name} must have the shape (stimuli, units), it has {array.shape}{hint}")
-    # Of a device's whole numbers the metric makes numbers of its own dtype.
+    # The metric converts integers on a device to its own dtype.
     return array if array.dtype.kind == "f" or isinstance(array, jax.Array) else array.astype(np.float64)
 
 
 def _of_torch(tensor: Any) -> Any:
-    """What NumPy or JAX takes of a tensor: outside of the graph, and from where it is if JAX computes there too."""
+    """A detached tensor for NumPy or JAX; it stays on the GPU if JAX computes there too."""
     tensor = tensor.detach()
     if tensor.device.type != "cuda" or jax.default_backend() != "gpu":
         return tensor.cpu()
-    with jax.enable_x64(True):  # or double precision would be lost
+    with jax.enable_x64(True):  # otherwise JAX would truncate to single precision
         return jax.dlpack.from_dlpack(tensor.contiguous())
 
 
@@ -157,7 +157,7 @@ def _loaded(
     crossvalidation_kwargs: Mapping[str, Any] | None,
     metric_kwargs: Mapping[str, Any],
 ) -> Callable[..., Score]:
-    """The metric, of those arguments that it has."""
+    """The metric, with the arguments that it takes."""
     if not isinstance(metric, str):
         if crossvalidation_kwargs is not None or metric_kwargs:
             named = {"crossvalidation_kwargs": crossvalidation_kwargs, **metric_kwargs}

@@ -1,4 +1,4 @@
-"""Requests beside a score: its values in draws and after permutations, and the scores of baselines."""
+"""Requests for analyses in addition to a score: bootstrap draws, permutations and baselines."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from bsjax.scoring.baselines import baseline_names
 
 @dataclass(frozen=True)
 class Beside:
-    """What is asked for beside a score, as plain data.
+    """Requested analyses in addition to a score, as plain data.
 
     Attributes:
-        resampling: in which draws of stimuli, neuroids or subjects the score is computed as well; None for none.
-        null: after which permutations of the stimuli; None for none.
-        baselines: identifiers of models whose scores stand beside it.
+        resampling: bootstrap draws of stimuli, neuroids or subjects for which the score is recomputed; None for none.
+        null: permutations of the stimuli for which the score is recomputed; None for none.
+        baselines: identifiers of the baselines to score on the same benchmark.
 
     Example:
         >>> bool(Beside()), Beside.of("stimuli", baselines=["pixels"]).baselines
@@ -36,11 +36,11 @@ class Beside:
         null: Permutations | int | None = None,
         baselines: bool | str | Iterable[str] = False,
     ) -> Beside:
-        """What the arguments of :func:`bsjax.score` ask for.
+        """Build the request from the arguments of :func:`bsjax.score`.
 
         Raises:
-            KeyError: an unknown baseline.
-            ValueError: nothing that can be drawn, or no number of permutations.
+            KeyError: a baseline is unknown.
+            ValueError: the factor cannot be resampled, or the number of permutations is invalid.
         """
         return cls(plan_of(resampling), permutations_of(null), tuple(baseline_names(baselines)))
 
@@ -48,11 +48,11 @@ class Beside:
         return any(self.parts())
 
     def parts(self) -> list[str]:
-        """What is asked for, each as a text that no other has."""
+        """A unique text for each requested analysis."""
         return [repr(part) for part in (self.resampling, self.null, self.baselines) if part]
 
     def to_plain(self) -> dict[str, Any]:
-        """As JSON has it; ``from_plain`` reads it.
+        """Convert to values that JSON can hold; ``from_plain`` reads them.
 
         Example:
             >>> asked = Beside.of(["stimuli", "neuroids"], null=99)
@@ -63,7 +63,7 @@ class Beside:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Beside:
-        """What ``to_plain`` has written, also after JSON."""
+        """Read the values from ``to_plain``, also after a round trip through JSON."""
         drawn, null = plain["resampling"], plain["null"]
         return cls(
             None if drawn is None else Resampling(**{**drawn, "over": tuple(drawn["over"])}),

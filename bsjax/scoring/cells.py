@@ -1,7 +1,8 @@
-"""Cells of a grid, by all that decides their scores: the digest under which the store of results has them.
+"""Identity of the cells of a grid: the digest under which the store of results keeps a score.
 
-A benchmark is told by its version and its data. A model is told by its content, which takes building it; what can be
-read without that, its *fingerprint*, leads to the content that it had when it was built last.
+The digest covers everything that determines the score. A benchmark is identified by its version and its data. A model
+is identified by its content, which is known only once it is built. Its *fingerprint* can be read without building it,
+and leads to the content that the model had when it was last built.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from bsjax.labelled.plain_values import to_plain
 from bsjax.models import model_registry
 from bsjax.scoring.job import Job
 
-# What networks of other libraries are made by.
+# Libraries that build networks; their versions are part of a fingerprint.
 _LIBRARIES = ("torch", "torchvision", "timm", "transformers", "flax", "keras")
-# Options of an extraction that change no score, or not beyond rounding.
+# Extraction options that change scores by no more than rounding.
 _WITHOUT_EFFECT = ("batch_size", "cache", "memory", "progress", "keep_on_device", "ahead")
 _DIGITS = 32
 
@@ -39,13 +40,13 @@ _DIGITS = 32
 def cell_of(
     job: Job, content: str | None, data: Any = None, benchmarks: dict[Hashable, Any] | None = None
 ) -> str | None:
-    """The digest of all that decides the score of a job; None where that is not known.
+    """The digest of everything that determines a job's score; None if that is not known.
 
     Args:
         job: the job.
-        content: of its model, see :func:`content_of_model`.
-        data: digest of the data of a benchmark that is an object.
-        benchmarks: what was found of those that were looked at a moment ago, to which this one is added.
+        content: digest of its model, see :func:`content_of_model`.
+        data: digest of the data, for a benchmark that is an object.
+        benchmarks: cache of benchmark identities that were just read; this benchmark is added.
 
     Example:
         >>> one, two = (Job("pixels", f"Simulated.V1-{metric}") for metric in ("pls", "ridge"))
@@ -61,19 +62,19 @@ def cell_of(
     settings = {name: _setting(value) for name, value in extraction.items()}
     if content is None or benchmark is None or None in settings.values():
         return None
-    isolated = ["isolated"] if job.options.isolated else []  # with other packages, which its plugins require
+    isolated = ["isolated"] if job.options.isolated else []  # its plugins may require other packages
     parts = [own_source(*OF_SCORES), content, benchmark, settings, *job.options.beside.parts(), *isolated]
     return digest_of_parts(parts)
 
 
 def task_of(job: Job) -> str:
-    """The name of a job in a run, and on leases: what it is asked for by, whatever its model and its data are."""
+    """The name of a job in a run and on leases; it depends on the request, not on the content of model or data."""
     asked = [job.model_identifier, job.benchmark_identifier, repr(job.options.benchmark), *job.options.beside.parts()]
     return digest_of_parts(asked)[:16]
 
 
 def content_of_model(model: Any) -> str | None:
-    """The digest of a model that is built: its network, weights, preprocessing, layers and degrees; None if unknown.
+    """The digest of a built model: network, weights, preprocessing, layers and visual degrees; None if unknown.
 
     Example:
         >>> from bsjax import load_model
@@ -95,12 +96,12 @@ def content_of_model(model: Any) -> str | None:
 
 
 def fingerprint_of_model(identifier: str) -> str | None:
-    """The digest of what can be read of a model without building it: the code of its plugin, versions of libraries.
+    """The digest of what can be read of a model without building it: its plugin's code and the versions of libraries.
 
-    None where nothing tells one version from another, as of what running code registers.
+    None if versions of the model cannot be told apart, for example if running code registered it.
 
     Raises:
-        KeyError: no such model.
+        KeyError: no model has this identifier.
 
     Example:
         >>> fingerprint_of_model("pixels") == fingerprint_of_model("pixels") != fingerprint_of_model("hmax")
@@ -111,7 +112,7 @@ def fingerprint_of_model(identifier: str) -> str | None:
     if plugin is not None:
         return digest_of_parts([*known, digests_of_plugin(plugin.folder)])
     _, colon, rest = identifier.partition(":")
-    if colon and model_registry.is_of_source(identifier):  # some of which are paths
+    if colon and model_registry.is_of_source(identifier):  # the name may contain a path
         return digest_of_parts([*known, _place(Path(rest.partition("@")[0].partition("?")[0]).expanduser())])
     if model_registry.is_bsjaxs(identifier):
         return digest_of_parts(known)
@@ -122,14 +123,14 @@ def fingerprint_of_model(identifier: str) -> str | None:
 
 
 def known_content(job: Job) -> str | None:
-    """The content that a job's model had when it was built last; None if it never was, or what it read has changed."""
+    """The content of the job's model when last built; None if it was never built or files it read have changed."""
     fingerprint = _fingerprint(job)
     known = None if fingerprint is None else remembered(fingerprint)
     return known[0] if known is not None and unchanged(known[1]) else None
 
 
 def remember_content(job: Job, content: str | None, opened: Notes) -> None:
-    """Keep the content of a model that was built, with what was read for it."""
+    """Store the content of a built model, with the files that were read to build it."""
     fingerprint = _fingerprint(job)
     if fingerprint is not None and content is not None:
         remember(fingerprint, content, opened)
@@ -141,10 +142,10 @@ def _fingerprint(job: Job) -> str | None:
 
 
 def standing(job: Job, scores: Iterable[tuple[str, Notes | None]]) -> str | None:
-    """The first of the scores that a store has of a job, by key and what was read for each, that is of files as they
-    are now; None if there is none.
+    """The key of the first stored score whose input files are unchanged; None if there is none.
 
-    What comes with bsjax reads published data alone, also where nobody has noted what was read.
+    ``scores`` holds pairs of a key and the files that were read for it. Models and benchmarks that come with bsjax
+    read published data only, so their scores count as unchanged even if no files were recorded.
     """
     own = _is_bsjaxs(job.model, model_registry) and _is_bsjaxs(job.benchmark, benchmark_registry)
     return next((key for key, opened in scores if (own if opened is None else unchanged(opened))), None)
@@ -155,7 +156,7 @@ def _is_bsjaxs(of: Any, registry: Any) -> bool:
 
 
 def _benchmark(job: Job, data: Any) -> Any:
-    """What decides the score on the benchmark's side; None where that is not known."""
+    """Everything on the benchmark's side that determines the score; None if that is not known."""
     if not isinstance(job.benchmark, str):
         if data is None:
             return None
@@ -170,7 +171,7 @@ def _benchmark(job: Job, data: Any) -> Any:
 
 
 def _of_plugin(folder: str, sets: Collection[str]) -> list[Any]:
-    """The files of a benchmark's plugin, and of the plugins of data that it names."""
+    """Digests of the benchmark's plugin and of the data plugins that it names."""
     texts = "\n".join(texts_of(folder))
     named = {
         str(plugin.folder)
@@ -187,7 +188,7 @@ def _published(identifier: str) -> list[str | None]:
 
 
 def _setting(value: Any) -> Any:
-    """An option by its content; None where that is not known."""
+    """An option by its content; None if that is not known."""
     if isinstance(value, os.PathLike):
         return _place(Path(value))
     if hasattr(value, "digest"):
@@ -199,7 +200,7 @@ def _setting(value: Any) -> Any:
 
 
 def _place(path: Path) -> Any:
-    """A file or a folder by sizes and times; only the name of what is not there."""
+    """Sizes and modification times of a file or folder; for a missing path, its name."""
     if path.is_dir():
         return {str(file.relative_to(path)): _stat(file) for file in _below(path)}
     return _stat(path) if path.is_file() else str(path)
@@ -223,5 +224,5 @@ def _version(package: str) -> str:
 
 
 def digest_of_parts(parts: Mapping[str, Any] | list[Any]) -> str:
-    """The digest of what JSON can hold."""
+    """The digest of values that JSON can hold."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_DIGITS]

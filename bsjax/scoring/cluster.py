@@ -1,8 +1,8 @@
-"""Cells that are run by the workers of a Dask cluster, on this machine or on many.
+"""Cells run by the workers of a Dask cluster, on this machine or on many.
 
-Each worker puts its scores into the store itself, so that nothing depends on the connection: whatever is lost on the
-way, workers, scheduler or this process, the store says which cells are left. Cells of one network that follow each
-other are one task of the cluster, so that what they share is built once.
+Each worker writes its scores into the store itself, so no score depends on the connection. If workers, the scheduler
+or this process are lost, the store tells which cells remain. Consecutive cells of one network form one task of the
+cluster, so that what they share is built once.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from bsjax.scoring.runner import Kept, Runner
 from bsjax.scoring.sinks import IntoStore, Made
 
 _EXTRA = "distributed"
-# Tasks for each worker, so that none waits long for the last one.
+# Tasks per worker; several small ones balance the load at the end.
 _TASKS_PER_WORKER = 4
-# How long a scheduler that has gone may take to come back, in seconds.
+# How long to wait for a lost scheduler to return, in seconds.
 _PATIENCE = 600.0
 _POLL = 0.2
-# How long a scheduler may take to answer, at first and when it was there before, in seconds.
+# How long to wait for a scheduler's answer on the first and on later connections, in seconds.
 _FIRST, _LATER = 30, 5
 _CARDS = Path("/proc/driver/nvidia/gpus")
 
@@ -45,18 +45,19 @@ _CARDS = Path("/proc/driver/nvidia/gpus")
 def run_on_cluster(
     runner: Runner[IntoStore], cells: Sequence[Cell], workers: int | str, stop: Stop, timeout: float | None = None
 ) -> Iterator[Outcome]:
-    """What comes of cells, as it comes.
+    """Run cells on a cluster, and yield each outcome as it arrives.
 
     Args:
-        runner: runs them.
+        runner: runs the cells.
         cells: in the order in which they are to be run.
-        workers: how many processes to start here; or the address of a scheduler.
-        stop: once it is asked for, no further cell is begun.
-        timeout: seconds after which a cell that a process of this machine is at has failed, and its process is ended.
+        workers: number of processes to start on this machine; or the address of a scheduler.
+        stop: once it is requested, no further cell starts.
+        timeout: seconds after which a running cell fails and its process is killed; for processes of this machine.
 
     Raises:
         ImportError: Dask distributed is not installed.
-        ValueError: there are fewer cards than workers, or a model or benchmark is an object that cannot be sent.
+        ValueError: there are fewer GPUs than workers; a model or benchmark is an object that cannot be pickled; or a
+            timeout is given with the address of a scheduler.
         ConnectionError: the scheduler cannot be reached.
     """
     if isinstance(workers, str):
@@ -70,7 +71,7 @@ def run_on_cluster(
 
 
 def _waves(cells: Sequence[Cell], workers: int) -> list[tuple[int, list[Cell]]]:
-    """Cells by how many processes of this machine may run them at a time, for all that the plan foresees of memory."""
+    """Group cells by how many of them fit into this machine's memory at a time, according to the plan."""
     if workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
     available = available_memory()
@@ -83,7 +84,7 @@ def _waves(cells: Sequence[Cell], workers: int) -> list[tuple[int, list[Cell]]]:
 
 @contextmanager
 def _own_cluster(workers: int) -> Iterator[str]:
-    """The address of a scheduler with so many workers of this machine, which are there as long as the block."""
+    """Start a scheduler and workers on this machine for the duration of the block; yields the address."""
     distributed: Any = import_extra("distributed", _EXTRA)
     cards = _cards()
     if cards and len(cards) < workers:
@@ -92,7 +93,7 @@ def _own_cluster(workers: int) -> Iterator[str]:
             f"{len(cards)}, or set JAX_PLATFORMS=cpu to use none"
         )
     here, available = {"host": "127.0.0.1"}, available_memory()
-    # Dask ends workers by what it sees of their memory; bsjax bounds what it takes itself, by the share that it has.
+    # Dask would kill workers by their memory use; bsjax limits its own use to the worker's share instead.
     options = {**here, "nthreads": 1, "memory_limit": None, "silence_logs": logging.CRITICAL, "preload": __name__}
     env = {"OMP_NUM_THREADS": str(max((os.cpu_count() or 1) // workers, 1))}
     env |= {} if available is None else {SHARE: str(available // workers)}
@@ -112,13 +113,13 @@ def _own_cluster(workers: int) -> Iterator[str]:
 
 
 def dask_setup(worker: Any) -> None:
-    """What Dask calls in each worker when it starts: Ctrl-C, which all processes of a terminal get, is not for it."""
+    """Ignore Ctrl-C in the workers, which a terminal sends to all processes; Dask calls this when a worker starts."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _cards() -> list[str]:
-    """The numbers of this machine's GPUs that JAX may use, each as CUDA takes it."""
+    """The numbers of this machine's GPUs that JAX may use, as CUDA takes them."""
     if os.environ.get("JAX_PLATFORMS", "") == "cpu":
         return []
     there = len(list(_CARDS.iterdir())) if _CARDS.is_dir() else 0
@@ -136,7 +137,7 @@ def _run_at(
     stop: Stop,
     timeout: float | None = None,
 ) -> Iterator[Outcome]:
-    """Run cells by the workers of a scheduler; one that is not our own may go, and come back."""
+    """Run cells on a scheduler's workers; reconnect to an external scheduler that was lost."""
     import_extra("distributed", _EXTRA)
     left = {cell.task: cell for cell in cells}
     gone_at: float | None = None
@@ -145,7 +146,7 @@ def _run_at(
         try:
             with _connected(address, patience=_LATER if is_known else _FIRST) as client:
                 is_known, gone_at = True, None
-                # What was done by workers that this process has lost sight of.
+                # Workers may have finished cells while the connection was lost.
                 yield from _known_done(runner, left, list(left))
                 yield from _run(client, runner, left, stop, timeout)
         except (OSError, TimeoutError) as error:
@@ -165,14 +166,14 @@ def _connected(address: str, patience: float) -> Iterator[Any]:
     try:
         yield client
     finally:
-        with suppress(Exception):  # it may have lost its scheduler
+        with suppress(Exception):  # the scheduler may be gone
             client.close(timeout=2)
 
 
 def _run(
     client: Any, runner: Runner[IntoStore], left: dict[str, Cell], stop: Stop, timeout: float | None
 ) -> Iterator[Outcome]:
-    """Have the workers of a client run the cells that are left, which are fewer with each that is done."""
+    """Run the remaining cells on a client's workers, and remove from ``left`` those that are done."""
     distributed: Any = import_extra("distributed", _EXTRA)
     told: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
     client.subscribe_topic(runner.sink.run, lambda event: told.put(event[1]))
@@ -193,14 +194,14 @@ def _run(
                 error = TimeoutError(f"it took longer than {timeout:g} s, and was ended")
                 yield runner.sink.keep(left[task], Made(error, left.pop(task).key))
         if stop.asked:
-            runner.sink.store.end_run(runner.sink.run)  # workers begin nothing more then
+            runner.sink.store.end_run(runner.sink.run)  # workers then start no further cell
         try:
             kind, what = told.get(timeout=_POLL)
         except queue.Empty:
             if client.status != "running":
                 raise ConnectionError("the connection is lost") from None
             if stop.asked and not client.scheduler_info(n_workers=-1)["workers"]:
-                return  # nobody will finish what is left
+                return  # no worker is left to finish the cells
             continue
         if kind == "begun":
             if what in left:
@@ -215,7 +216,7 @@ def _run(
             error = what.exception()
             if not isinstance(error, distributed.scheduler.KilledWorker):
                 raise error
-            # Its workers were killed one after the other, and each time at the same cell.
+            # Several workers in a row were killed at the same cell.
             yield from _known_done(runner, left, [cell.task for cell in group])
             yield from _killed(runner, left, group)
         again = [cell for cell in group if cell.task in left]
@@ -224,14 +225,14 @@ def _run(
         if again and what.status == "finished":
             for came in what.result():
                 yield from _came(left, *came)
-        elif again:  # also where a worker was lost after its task, with what came of it
+        elif again:  # also if a worker was lost with the result of its task
             pending |= submitted([again])
 
 
 def _submitted(client: Any, runner: Runner[IntoStore], group: list[Cell], workers: Sequence[dict[str, Any]]) -> Any:
     try:
         return client.submit(_run_cells, runner, group, resources=_resources(workers, group), pure=False)
-    except TypeError as error:  # how Dask says that something cannot be pickled
+    except TypeError as error:  # Dask raises it for what cannot be pickled
         names = dict.fromkeys(
             name
             for cell in group
@@ -248,7 +249,7 @@ def _submitted(client: Any, runner: Runner[IntoStore], group: list[Cell], worker
 
 
 def _run_cells(runner: Runner[IntoStore], cells: Sequence[Cell]) -> list[list[Any]]:
-    """In a worker: run cells one after the other, save those that were run before another worker was lost."""
+    """In a worker: run cells one after the other, except those that a lost worker had finished."""
     kept: Runner[IntoStore] = _runners.get(runner.sink.run, lambda: runner)
     made = [[task, *row] for task, row in _in_store(kept, [cell.task for cell in cells])]
     tasks = {cell.names: cell.task for cell in cells}
@@ -262,29 +263,29 @@ def _run_cells(runner: Runner[IntoStore], cells: Sequence[Cell]) -> list[list[An
 
 
 class _Messenger(Watcher):
-    """In a worker: tells who waits which cell is begun."""
+    """In a worker: tells the waiting process which cell starts."""
 
     def __init__(self, run: str, tasks: Mapping[tuple[str, str], str]) -> None:
         self._run, self._tasks = run, tasks
 
     def begun(self, job: Job) -> None:
-        """A cell is begun."""
+        """A cell starts."""
         _tell(self._run, "begun", self._tasks[job.model_identifier, job.benchmark_identifier])
 
 
 def _tell(run: str, kind: str, what: Any) -> None:
-    """In a worker: tell who waits what goes on; what cannot be told on the way is known at the end."""
+    """In a worker: send a message to the waiting process; a lost message is made up for when the task ends."""
     distributed: Any = import_extra("distributed", _EXTRA)
     with suppress(Exception):
         distributed.get_worker().log_event(run, [kind, what])
 
 
-# Of this worker: that of the last run.
+# The runner of the last run, in a worker.
 _runners = Kept(1)
 
 
 def _groups(cells: Sequence[Cell], n_workers: int) -> list[list[Cell]]:
-    """Cells as tasks of the cluster: of one network each, and small enough that all workers have some."""
+    """Group cells into tasks: one network each, and small enough that every worker gets some."""
     most = min(max(len(cells) // (n_workers * _TASKS_PER_WORKER), 1), KEPT_BENCHMARKS)
     groups = []
     for _, of_network in itertools.groupby(cells, key=lambda cell: network_of(cell.job)):
@@ -294,7 +295,7 @@ def _groups(cells: Sequence[Cell], n_workers: int) -> list[list[Cell]]:
 
 
 def _resources(workers: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> dict[str, float]:
-    """What a task takes of what workers say that they have: a card, and memory, at most all that a worker has."""
+    """The GPU and memory that a task requests, at most what a worker offers."""
     memory = max((cell.memory for cell in cells if cell.memory is not None), default=0)
     wanted = {"GPU": 1.0, "memory": float(memory)}
     most = {name: max((worker.get("resources", {}).get(name, 0) for worker in workers), default=0) for name in wanted}
@@ -302,7 +303,7 @@ def _resources(workers: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> dict
 
 
 def _known_done(runner: Runner[IntoStore], left: dict[str, Cell], tasks: Sequence[str]) -> Iterator[Outcome]:
-    """What the store has of tasks that are left, which are fewer then."""
+    """Outcomes of the given tasks that the store already has; these are removed from ``left``."""
     for task, row in _in_store(runner, tasks):
         yield from _came(left, task, *row)
 
@@ -310,7 +311,7 @@ def _known_done(runner: Runner[IntoStore], left: dict[str, Cell], tasks: Sequenc
 def _in_store(
     runner: Runner[IntoStore], tasks: Sequence[str]
 ) -> Iterator[tuple[str, tuple[str, str, str, float | None]]]:
-    """Tasks that the run has a score or a failure of: the state, the key, the error and the seconds of it."""
+    """Tasks that the run has finished, each with state, key, error and seconds."""
     for task, came in runner.sink.store.tasks_done(runner.sink.run, tasks).items():
         yield task, ("failed" if came.error else "scored", came.key, came.error, came.seconds)
 
@@ -318,14 +319,14 @@ def _in_store(
 def _came(
     left: dict[str, Cell], task: str, state: str, key: str, error: str, seconds: float | None
 ) -> Iterator[Outcome]:
-    """What came of a task, if nobody has told of it yet; fewer are left then."""
+    """The outcome of a task, unless it was already reported; the task is removed from ``left``."""
     if task in left:
         failed = RuntimeError(error) if error else None
         yield Outcome(*left.pop(task).names, None, failed, seconds or 0.0, state, key)
 
 
 def _is_ended(runner: Runner[IntoStore], task: str) -> bool:
-    """End the process of this machine that is at a task; False where it is gone already, and another will begin it."""
+    """Kill the local process that runs a task; False if it is already gone and another will start the task."""
     worker = workers_at(runner.sink.store, runner.sink.run).get(task)
     if worker is None or is_gone(worker):
         return False
@@ -334,7 +335,7 @@ def _is_ended(runner: Runner[IntoStore], task: str) -> bool:
 
 
 def _killed(runner: Runner[IntoStore], left: dict[str, Cell], group: Sequence[Cell]) -> Iterator[Outcome]:
-    """Cells of a group that were running when its last worker was killed: they count as failed."""
+    """Mark as failed the cells of a group that were running when its last worker was killed."""
     sink = runner.sink
     flying = workers_at(sink.store, sink.run)
     for cell in group:

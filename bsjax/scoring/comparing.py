@@ -1,4 +1,4 @@
-"""``compare_models``: scores, or models that are scored here, compared on one benchmark."""
+"""``compare_models``: a statistical comparison of models on one benchmark."""
 
 from __future__ import annotations
 
@@ -32,46 +32,48 @@ def compare_models(
     ceiling: Score | float | None = None,
     progress: bool | None = None,
 ) -> Comparison:
-    """Which models differ on a benchmark, in which ranks, and how they stand to its ceiling and to chance.
+    """Compare models on a benchmark: which differ, how they rank, and how they relate to its ceiling and to chance.
 
-    All pairs of models are tested on what they have in common: on the same draws of stimuli, neuroids or subjects, or
-    on the values of the same neuroids or subjects. What was drawn is what the statements generalise over: models that
-    differ over neuroids were shown the same stimuli, and may not differ on others.
+    All pairs of models are tested on what they share: the same draws of stimuli, neuroids or subjects, or the values
+    of the same neuroids or subjects. The conclusions generalise over what was resampled. For example, a difference
+    found over neuroids holds for the stimuli that were shown, and need not hold for others.
 
     Args:
-        scores_or_models: scores of one benchmark: a dict by the names of models, what :func:`bsjax.score` gives for
-            several models, or a list of scores, which are named by their provenance. Or, with a benchmark, models as
-            for :func:`bsjax.score`: identifiers, globs, objects, or a list of these. What needs more arguments is
-            scored by that function first.
-        benchmark: that models are scored on.
-        over: what to generalise over: ``"stimuli"``, ``"neuroids"``, ``"subjects"``, or two of them, in a tuple. By
-            default what the scores were drawn over, else the stimuli that they were cross-validated by, else the
-            subjects, else the neuroids that they have values of. Models that are scored here are compared over
-            stimuli: by the splits of a cross-validated metric, whose differences are corrected for the stimuli that
-            splits share (Nadeau & Bengio 2003), else by draws. Where models are scored here, also a
-            :class:`bsjax.Resampling`, with its number of draws, which cross-validated metrics are fitted to anew.
-        test: on splits, ``"t"``. On draws, ``"bootstrap"``, by the share of draws beyond zero, corrected for few units;
-            or ``"t"``, with the variance over draws, which is the one for two factors. On values of units,
-            ``"sign-flip"``, a permutation test; ``"t"``; or ``"wilcoxon"``. The first by default, but ``"t"`` where
-            there are too few units for any flip of signs to be significant.
-        correction: for the number of pairs, and of models: ``"holm"``, under which any false claim has the chance
-            ``alpha``; ``"fdr"``, under which that is the expected share of false claims (Benjamini & Hochberg 1995);
-            ``"none"``.
-        alpha: that p values are compared with.
-        equivalence: the greatest difference that does not matter. Each pair is then tested for being closer than that
-            (two one-sided tests, Schuirmann 1987).
-        chance: what guessing scores: a number, or one for each model, such as the means of its scores of shuffled
-            stimuli. On values of units, it is on their scale.
-        ceiling: of scores that are not normalised by theirs: a score that was drawn with them, or a number.
-        progress: True shows how far it is, False does not; by default it is shown on a terminal and in notebooks.
+        scores_or_models: scores on one benchmark: a dict by model name, what :func:`bsjax.score` returns for several
+            models, or a list of scores, which are named by their provenance. Or, with ``benchmark``, models as for
+            :func:`bsjax.score`: identifiers, globs, objects, or a list of these. Call that function first if models
+            need further arguments.
+        benchmark: the benchmark to score models on.
+        over: what to generalise over: ``"stimuli"``, ``"neuroids"``, ``"subjects"``, or a tuple of two. The default
+            for scores is what they were resampled over, else the stimuli they were cross-validated by, else subjects,
+            else neuroids, where there are values for these. The default for models is stimuli: by the splits of a
+            cross-validated metric, whose differences are corrected for the stimuli that splits share (Nadeau & Bengio
+            2003), else by draws. For models, also a :class:`bsjax.Resampling` with a number of draws; cross-validated
+            metrics are refitted in every draw.
+        test: on splits, ``"t"``. On draws, ``"bootstrap"``, from the share of draws beyond zero, corrected for small
+            numbers of units; or ``"t"``, with the variance over draws, which is required for two factors. On values of
+            units, ``"sign-flip"``, a permutation test; ``"t"``; or ``"wilcoxon"``. The default is the first, except
+            for draws whose default interval is a t interval, and for too few units for a sign-flip test to reach
+            significance, where it is ``"t"``.
+        correction: for multiple pairs and models: ``"holm"`` limits the probability of any false claim to ``alpha``;
+            ``"fdr"`` limits the expected share of false claims (Benjamini & Hochberg 1995); ``"none"``.
+        alpha: significance level.
+        equivalence: the largest difference that is considered negligible. Each pair is then also tested for
+            equivalence within that margin (two one-sided tests, Schuirmann 1987).
+        chance: the score of guessing: a number, or one for each model, such as its mean score on shuffled stimuli. For
+            values of units, on their scale.
+        ceiling: for scores that are not normalised by their own ceiling: a score resampled in the same draws, or a
+            number.
+        progress: True shows progress, False hides it. By default it is shown on a terminal and in notebooks.
 
     Returns:
-        A :class:`~bsjax.inference.comparison.Comparison`, with tables, statements and a figure.
+        A :class:`~bsjax.inference.comparison.Comparison`, with tables and statements;
+        :func:`bsjax.plots.plot_model_comparison` plots it.
 
     Raises:
-        KeyError: an unknown identifier; the message names the nearest ones.
-        ValueError: scores of different benchmarks, versions or data, scores with nothing in common to pair them by,
-            fewer than two, several benchmarks, or an argument that cannot be; the message says what to do.
+        KeyError: an identifier is unknown; the message names the nearest ones.
+        ValueError: the scores are of different benchmarks, versions or data, or share nothing to pair them by; there
+            are fewer than two models or several benchmarks; or an argument is invalid. The message says what to do.
 
     Source: Schütt et al. 2023 (tests of models by bootstraps); Nadeau & Bengio 2003 (by splits); Holm 1979; Klein,
     Wright & Wieczorek 2020 (ranges of ranks).
@@ -104,7 +106,7 @@ def compare_models(
         plan = None if test in _OF_UNITS else drawn or Resampling(_factors(factors))
         of_pairs: Any = {}
         if plan is not None and drawn is None and plan.factors == ("stimuli",) and test in (None, "t"):
-            # Splits of the stimuli pair what is cross-validated by them, without a fit to every draw.
+            # Cross-validated scores can be paired by their splits, without refitting in every draw.
             of_pairs = score(models, only, progress=progress)
         known = [one.uncertainty for one in of_pairs.values()]
         if not known or not all(each is not None and each.is_paired for each in known):
@@ -129,7 +131,7 @@ def _factors(over: Factor | Sequence[Factor] | None) -> tuple[Factor, ...]:
 
 
 def _by_model(given: Any) -> dict[str, Score]:
-    """Scores by the names of models."""
+    """Scores by the names of their models."""
     named: list[tuple[Any, Any]]
     if isinstance(given, Mapping):
         named = [(key[0] if isinstance(key, tuple) else key, one) for key, one in given.items()]

@@ -1,4 +1,4 @@
-"""``score_grid``: many models on many benchmarks, every score kept as soon as it is there."""
+"""``score_grid``: many models on many benchmarks, with every score stored as soon as it is computed."""
 
 from __future__ import annotations
 
@@ -29,14 +29,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Grid:
-    """What came of a grid; the store has the scores.
+    """The result of a grid. The scores are in the store.
 
     Attributes:
-        plan: what was to be done.
+        plan: the planned cells.
         store: where the scores are.
-        run: name of the run in the store; None where nothing was to be computed.
-        done: what came of the cells that were run, in the order in which they ended.
-        interrupted: whether it was stopped before all were run.
+        run: name of the run in the store; None if nothing had to be computed.
+        done: outcomes of the cells that were run, in the order in which they finished.
+        interrupted: whether the run was stopped before all cells were run.
+
+    Example:
+        >>> import tempfile
+        >>> import bsjax
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     grid = bsjax.score_grid("pixels", "Simulated.V1-cka", store=f"{folder}/results.db")
+        ...     grid.frame()["state"].tolist(), grid.interrupted
+        (['scored'], False)
     """
 
     plan: Plan
@@ -46,13 +54,13 @@ class Grid:
     interrupted: bool = False
 
     def frame(self) -> pd.DataFrame:
-        """A row for each cell of the plan.
+        """A table with one row for each cell of the plan.
 
         Returns:
             Columns ``model``, ``benchmark``, ``version`` (of the benchmark), ``state`` ("scored", "undefined",
-            "resolved", "failed", "blocked", or "missing" of what was not run any more), ``score``, ``error``, ``low``,
-            ``high``, ``interval`` (the ends of its interval of 95 %, and what it is: "t over stimuli"), ``ceiling``,
-            ``reason`` (why there is no score), ``seconds``, ``key`` (of the score or the failure in the store).
+            "resolved", "failed", "blocked", or "missing" for cells that were not run), ``score``, ``error``, ``low``,
+            ``high``, ``interval`` (ends and kind of the 95 % interval: "t over stimuli"), ``ceiling``, ``reason`` (why
+            there is no score), ``seconds``, ``key`` (of the score or failure in the store).
         """
         import pandas as pd
 
@@ -88,14 +96,14 @@ class Grid:
         return heat_map(self.frame())
 
     def scores(self) -> Scores:
-        """All scores of the grid, with all that they were made from."""
+        """All scores of the grid, with their unaggregated values."""
         return Scores({pair: self.store.score(key) for pair, key in self._keys().items()})
 
     def score(self, model: str, benchmark: str) -> Score:
-        """The score of a pair, with all that it was made from.
+        """The score of a pair, with its unaggregated values.
 
         Raises:
-            KeyError: it has none.
+            KeyError: the pair has no score.
         """
         key = self._keys().get((model, benchmark))
         if key is None:
@@ -103,18 +111,18 @@ class Grid:
         return self.store.score(key)
 
     def _came(self) -> Iterator[tuple[Cell, Outcome | None]]:
-        """The cells, with what came of those that were run."""
+        """The cells, each with its outcome if it was run."""
         came = {(done.model, done.benchmark): done for done in self.done}
         return ((cell, came.get(cell.names)) for cell in self.plan)
 
     def _keys(self) -> dict[tuple[str, str], str]:
-        """Of the pairs that have a score its key."""
+        """The key of the score of each pair that has one."""
         found = {cell.names: cell.score for cell in self.plan}
         found |= {(done.model, done.benchmark): done.key for done in self.done if done.error is None}
         return {pair: key for pair, key in found.items() if key is not None}
 
     def outcomes(self) -> list[Outcome]:
-        """What came of the cells of the plan that have a score, failed, or cannot have one, with the whole scores."""
+        """Outcomes of the planned cells that are scored, failed or blocked, with full scores."""
         found = []
         for cell, done in self._came():
             if done is not None and done.error is not None:
@@ -150,33 +158,33 @@ def score_grid(
     progress: bool | None = None,
     **benchmark_arguments: object,
 ) -> Grid:
-    """Score many models on many benchmarks, and keep every score as soon as it is there.
+    """Score many models on many benchmarks, and store every score as soon as it is computed.
 
-    What the store has already is not computed again, so that a run which was broken off goes on where it stopped; what
-    another run on the same store is at is left to it. A pair that fails is kept with its error, and the others go on.
-    Ctrl-C once lets the cells that are running finish.
+    Scores that the store already has are not recomputed, so an interrupted run continues where it stopped. Cells that
+    another run on the same store is computing are left to it. If a pair fails, its error is stored and the others
+    continue. Pressing Ctrl-C once lets the running cells finish.
 
-    A network sees the same stimuli once for all benchmarks, and all layers, that need them; benchmarks on the same data
-    follow each other and share them. With ``workers`` this is done by Dask distributed. In a block of
-    :func:`bsjax.scoring.watched` somebody is told what goes on.
+    A network processes the same stimuli once for all benchmarks and layers that need them. Benchmarks on the same data
+    follow each other and share them. With ``workers``, Dask distributed runs the cells. Within a
+    :func:`bsjax.scoring.watched` block, a watcher is notified of the progress.
 
     Args:
         models: identifiers, globs, models.
         benchmarks: identifiers, globs, benchmarks.
         extraction: options for the extraction of activations, e.g. ``{"memory": "2GB"}``.
-        store: where scores are kept; that of ``$BSJAX_RESULTS`` or ``$BSJAX_HOME`` if not given.
-        again: whether to compute what is there already, too.
-        workers: how many processes of this machine; or the address of a Dask scheduler that runs, whose workers must
-            reach the store. None but this process if not given.
-        isolated: whether each pair runs in a process of its own, with what its plugins require.
-        beside: what is computed beside each score, such as ``bsjax.Beside.of("stimuli", null=99)``.
-        progress: True shows how far it is, False does not; by default it is shown on a terminal and in notebooks.
+        store: where scores are stored; by default the store named by ``$BSJAX_RESULTS``, else that in ``$BSJAX_HOME``.
+        again: whether to recompute scores that the store has.
+        workers: number of processes on this machine; or the address of a running Dask scheduler, whose workers must
+            reach the store. By default cells run in this process.
+        isolated: whether each pair runs in a separate process, with the packages that its plugins require.
+        beside: analyses in addition to each score, such as ``bsjax.Beside.of("stimuli", null=99)``.
+        progress: True shows progress, False hides it. By default it is shown on a terminal and in notebooks.
         **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
-        KeyError: an unknown identifier.
-        ValueError: an object that is neither a model nor a benchmark, or an argument that no benchmark takes.
-        ImportError: ``workers`` without Dask distributed.
+        KeyError: an identifier is unknown.
+        ValueError: an object is neither a model nor a benchmark, or no benchmark takes an argument.
+        ImportError: ``workers`` is given without Dask distributed.
         ConnectionError: the scheduler cannot be reached.
 
     Example:
@@ -204,13 +212,21 @@ def run_plan(
     timeout: float | None = None,
     progress: bool | None = None,
 ) -> Grid:
-    """Run the cells of a plan that are to be computed; other arguments are those of :func:`score_grid`.
+    """Run the cells of a plan that are to be computed; other arguments as for :func:`score_grid`.
 
     Args:
-        timeout: seconds after which a cell counts as failed, and its process is ended; for ``workers`` of this machine.
+        timeout: seconds after which a cell fails and its process is killed; requires ``workers`` on this machine.
 
     Raises:
-        ValueError: a timeout without such workers.
+        ValueError: a timeout is given without such workers.
+
+    Example:
+        >>> import tempfile
+        >>> import bsjax
+        >>> with tempfile.TemporaryDirectory() as folder, bsjax.results.open(f"{folder}/results.db") as store:
+        ...     planned = bsjax.plan("pixels", "Simulated.V1-cka", store=store)
+        ...     [outcome.state for outcome in run_plan(planned, store).done]
+        ['scored']
     """
     cells = planned.of("compute")
     if timeout is not None and not isinstance(workers, int):
@@ -228,7 +244,7 @@ def run_plan(
 
 @contextmanager
 def run_in(store: ResultStore, n_cells: int, workers: int | str | None = None) -> Iterator[str]:
-    """The name of a run in a store, which ends with the block."""
+    """Begin a run in a store, and end it with the block; yields its name."""
     run = store.begin_run(n_cells, bsjax=__version__, workers=workers)
     try:
         yield run

@@ -1,4 +1,4 @@
-"""A job: one model on one benchmark with its options, as plain data that is built where it runs; and its outcome."""
+"""A job: one model on one benchmark with options, as plain data, built where it runs; and its outcome."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """How a job's model and benchmark are built, by named values in the order of their names, and what is asked beside.
+    """How a job's model and benchmark are built, as name-value pairs sorted by name, and which analyses are added.
 
     Attributes:
         extraction: options for the extraction of the model's activations, those of
             :class:`~bsjax.activations.ExtractedActivations`.
         benchmark: arguments of the benchmark's factory.
-        beside: what is computed beside the score.
-        isolated: whether it runs in a process of its own, with what its plugins require.
+        beside: analyses in addition to the score.
+        isolated: whether the job runs in a separate process, with the packages that its plugins require.
 
     Example:
         >>> Options.of({"memory": "2GB"}, {"data": "V4_compact_models"}).benchmark
@@ -48,7 +48,7 @@ class Options:
     beside: Beside = Beside()
     isolated: bool = False
 
-    def __hash__(self) -> int:  # by the names alone, as a value may be a list
+    def __hash__(self) -> int:  # by names alone, because values may be unhashable
         names = (tuple(name for name, _ in part) for part in (self.extraction, self.benchmark))
         return hash((*names, self.beside))
 
@@ -60,18 +60,18 @@ class Options:
         beside: Beside | None = None,
         isolated: bool = False,
     ) -> Options:
-        """The options of two dicts, what is asked for beside the score, and whether it runs by itself."""
+        """Build options from two dicts, the additional analyses, and whether the job runs isolated."""
         parts = [tuple(sorted((part or {}).items())) for part in (extraction, benchmark)]
         return cls(parts[0], parts[1], beside or Beside(), isolated)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One model on one benchmark, not yet built: plain, hashable, and picklable, to run in any process.
+    """One model on one benchmark, not yet built: plain, hashable and picklable, to run in any process.
 
     Attributes:
-        model: an identifier; or a brain model, for one that is not registered.
-        benchmark: an identifier; or a benchmark, for one that is not registered.
+        model: an identifier; or a brain model, if it is not registered.
+        benchmark: an identifier; or a benchmark, if it is not registered.
         options: how they are built.
 
     Example:
@@ -91,12 +91,12 @@ class Job:
 
     @property
     def model_key(self) -> Hashable:
-        """What tells its model from those of other jobs in this process: the identifier, or the object itself."""
+        """A key that distinguishes models within this process: the identifier, or the object's id."""
         return self.model if isinstance(self.model, str) else id(self.model)
 
     @property
     def benchmark_key(self) -> Hashable:
-        """Likewise of its benchmark."""
+        """A key that distinguishes benchmarks within this process: the identifier, or the object's id."""
         return self.benchmark if isinstance(self.benchmark, str) else id(self.benchmark)
 
     @property
@@ -107,16 +107,20 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one model on one benchmark: a score, or the error instead of one.
+    """The outcome of one model on one benchmark: a score or an error.
 
     Attributes:
         model: identifier.
         benchmark: identifier.
-        score: the ceiled score; None if there is none, or if the store alone has it.
-        error: what went wrong, None if nothing did.
-        seconds: wall time, loading and compilation included.
-        state: "scored", "found" (the store had it already) or "failed".
-        key: of the score or the failure in the store; None where nothing is kept.
+        score: the ceiled score; None if there is none, or if only the store has it.
+        error: the exception, None if there was none.
+        seconds: wall time, including loading and compilation.
+        state: "scored", "found" (the store already had it) or "failed".
+        key: of the score or failure in the store; None if nothing is stored.
+
+    Example:
+        >>> Outcome("pixels", "Doe2026.V4-pls", error=ValueError("no data"), state="failed").error_line
+        'no data'
     """
 
     model: str
@@ -129,20 +133,20 @@ class Outcome:
 
     @property
     def error_line(self) -> str:
-        """The error in one line, with its place if it is in a plugin; ``""`` if there is none."""
+        """The error in one line, with its location if it is in a plugin; ``""`` if there is none."""
         return "" if self.error is None else one_line(self.error)
 
 
 def built_model(job: Job) -> Any:
-    """The model of a job.
+    """Build the model of a job.
 
     Raises:
         KeyError: no such model is registered.
-        ValueError: the model has no extraction that could have options.
+        ValueError: options are given, but the model extracts no activations.
     """
     model: Any = model_registry[job.model]() if isinstance(job.model, str) else job.model
     if is_watched():
-        with suppress(ValueError, AttributeError):  # of a model that extracts nothing
+        with suppress(ValueError, AttributeError):  # the model extracts no activations
             model = model.with_options(progress=watcher().images)
     if not job.options.extraction:
         return model
@@ -156,7 +160,7 @@ def built_model(job: Job) -> Any:
 
 
 def built_benchmark(job: Job) -> Any:
-    """The benchmark of a job.
+    """Build the benchmark of a job.
 
     Raises:
         KeyError: no such benchmark is registered.
@@ -167,10 +171,10 @@ def built_benchmark(job: Job) -> Any:
 
 
 def score_of(job: Job, benchmark: Any, model: Any) -> Score:
-    """The score of a job's model on its benchmark, both of which are built, with all that is asked for beside it.
+    """Score a job's model on its benchmark, both already built, with the requested additional analyses.
 
     Raises:
-        ValueError: what the benchmark raises; or it cannot say what the score is by chance, which is asked for.
+        ValueError: raised by the benchmark; or a null distribution is requested that the benchmark cannot compute.
 
     Example:
         >>> job = Job("pixels", "Simulated.V1-cka")

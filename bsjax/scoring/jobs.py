@@ -1,4 +1,4 @@
-"""The jobs of a grid: what models and benchmarks are asked for by, and the order in which they are run."""
+"""The jobs of a grid, from requests for models and benchmarks, and their order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bsjax.scoring.resolution import BenchmarkLike, ModelLike, arguments_of, fou
 if TYPE_CHECKING:
     from bsjax.scoring.beside import Beside
 
-# Benchmarks that are kept with their trials and ceilings. The jobs of as many run together, model by model.
+# How many benchmarks stay loaded, with trials and ceilings. Jobs run model by model within groups of this size.
 KEPT_BENCHMARKS = 16
 
 
@@ -25,24 +25,24 @@ def jobs_of(
     beside: Beside | None = None,
     **benchmark_arguments: object,
 ) -> list[Job]:
-    """The jobs that globs, identifiers and objects stand for; no model and no data are loaded.
+    """The jobs that identifiers, globs and objects stand for; no model and no data are loaded.
 
     Benchmarks on the same data follow each other, so that a model's activations for their stimuli are computed once
-    and found in the store by the others. Jobs come model by model, of as many benchmarks as are kept.
+    and then read from the cache. Within a group of benchmarks that fit in memory together, jobs are ordered by model.
 
     Args:
         models: identifiers, globs, models.
         benchmarks: identifiers, globs, benchmarks.
         extraction: options for the extraction of activations, those of
             :class:`~bsjax.activations.ExtractedActivations`, e.g. ``{"memory": "2GB"}``.
-        isolated: whether each runs in a process of its own; then no plugin is imported here to see what arguments it
-            takes.
-        beside: what is computed beside each score; None for nothing.
+        isolated: whether each job runs in a separate process. Plugins are then not imported here to check which
+            arguments they take.
+        beside: analyses in addition to each score; None for none.
         **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
-        KeyError: an unknown identifier.
-        ValueError: an object that is neither, or an argument that no benchmark takes.
+        KeyError: an identifier is unknown.
+        ValueError: an object is neither a model nor a benchmark, or no benchmark takes an argument.
 
     Example:
         >>> [job.benchmark for job in jobs_of("pixels", ["Simulated.V1-ridge", "Simulated.V1-p*"])]
@@ -59,7 +59,7 @@ def jobs_of(
 
 
 def _together(benchmarks: Mapping[str, BenchmarkLike]) -> list[list[str]]:
-    """The benchmarks in groups that are kept at the same time; those on the same data are next to each other."""
+    """Group benchmarks that stay loaded together; those on the same data are adjacent."""
     on_same_data: dict[Hashable, list[str]] = {}
     for name, benchmark in benchmarks.items():
         on_same_data.setdefault(same_data(benchmark), []).append(name)
@@ -73,7 +73,7 @@ def _together(benchmarks: Mapping[str, BenchmarkLike]) -> list[list[str]]:
 
 
 def same_data(benchmark: BenchmarkLike) -> Hashable:
-    """What two benchmarks have in common that show the same stimuli; itself, of one that is not registered."""
+    """A key that is equal for benchmarks that show the same stimuli."""
     if not isinstance(benchmark, str):
         return benchmark.identifier
     row = benchmark_row(benchmark)

@@ -1,4 +1,4 @@
-"""``score``: a model on a benchmark, or several of either, in this process."""
+"""``score``: one or several models on one or several benchmarks, in this process."""
 
 from __future__ import annotations
 
@@ -46,46 +46,45 @@ def score(
     progress: bool | None = None,
     **benchmark_arguments: object,
 ) -> Score | dict[tuple[str, str], Score]:
-    """Score a model on a benchmark, unless the store of results has that score already.
+    """Score a model on a benchmark, or return the score that the store of results already has.
 
-    A score is kept as soon as it is there, and taken from the store as long as all that decides it is the same: the
-    model, its layers and weights, the benchmark and its data, the options, the files that were read, bsjax itself.
-    Benchmarks that are given as objects are scored each time, and nothing is kept of them.
+    A score is stored as soon as it is computed. It is reused as long as everything that determines it is unchanged:
+    the model with its layers and weights, the benchmark and its data, the options, the files that were read, and bsjax
+    itself. Benchmarks given as objects are scored every time, and their scores are not stored.
 
     Args:
-        model: an identifier (see :func:`bsjax.list_models`), a glob such as ``"*"``, a
-            :class:`~bsjax.BrainModel`, or a list of these.
+        model: an identifier (see :func:`bsjax.list_models`), a glob such as ``"*"``, a :class:`~bsjax.BrainModel`, or
+            a list of these.
         benchmark: an identifier (see :func:`bsjax.list_benchmarks`), a glob, a benchmark, or a list of these.
         extraction: options for the extraction of the model's activations, those of
             :class:`~bsjax.activations.ExtractedActivations`: ``{"memory": "2GB", "batch_size": 32}``.
-        store: where scores are kept: a store or its place; by default ``$BSJAX_RESULTS``, or ``results.db`` in
-            ``$BSJAX_HOME``. None computes, and keeps nothing.
-        isolated: score each pair in a process of its own, whose environment has what the ``requirements.txt`` of the
-            plugins of its model and benchmark name; it is made by uv or pip, and kept. Models and benchmarks go by
-            identifier.
-        resampling: compute the score, and its ceiling with it, in draws of the stimuli, neuroids or subjects as well,
-            for its interval and for comparisons of models: ``"stimuli"``, a pair such as ``("stimuli", "subjects")``,
-            or a :class:`bsjax.Resampling`.
-        null: compute the score as well after so many permutations of the stimuli, for what it is by chance: a number,
-            or a :class:`bsjax.Permutations`. ``score.provenance`` then has the ``p_value``, the threshold ``tau``, and
-            the ``calibrated`` similarity, see :func:`bsjax.inference.calibrated`.
-        baselines: score models beside it that nobody takes for a brain, on the same benchmark: True for pixels,
-            low-level statistics of the images, Gabor filters, a random network and the order of the stimuli; or
-            identifiers. Their scores are in ``score.provenance["baselines"]``, and one that is as good as the model is
-            warned of.
-        progress: True shows how far it is, False does not; by default it is shown on a terminal and in notebooks.
+        store: where scores are stored: a store or its location; by default ``$BSJAX_RESULTS``, else ``results.db`` in
+            ``$BSJAX_HOME``. With None, scores are computed and not stored.
+        isolated: score each pair in a separate process, in an environment with the packages that the
+            ``requirements.txt`` of the model's and benchmark's plugins list. The environment is made by uv or pip, and
+            kept. Models and benchmarks must be identifiers.
+        resampling: also compute the score and its ceiling in bootstrap draws of stimuli, neuroids or subjects, for an
+            interval and for comparisons of models: ``"stimuli"``, a pair such as ``("stimuli", "subjects")``, or a
+            :class:`bsjax.Resampling`.
+        null: also compute the score after this many permutations of the stimuli, for its chance level: a number, or a
+            :class:`bsjax.Permutations`. ``score.provenance`` then has the ``p_value``, the threshold ``tau``, and the
+            ``calibrated`` similarity, see :func:`bsjax.inference.calibration.calibrated`.
+        baselines: also score nuisance baselines on the same benchmark: True for pixels, low-level image statistics,
+            Gabor filters, a random network and the stimulus order; or identifiers. Their scores are in
+            ``score.provenance["baselines"]``. Warns if a baseline is as good as the model.
+        progress: True shows progress, False hides it. By default it is shown on a terminal and in notebooks.
         **benchmark_arguments: for the registered benchmarks that take them, e.g. ``data=DIR``.
 
     Returns:
         The :class:`~bsjax.Score`. If either argument is a glob or a list: :class:`bsjax.scoring.Scores`, a dict from
-        (model identifier, benchmark identifier) to scores that prints as a table. There, pairs that fail are left out
-        with a warning that says why.
+        (model identifier, benchmark identifier) to scores that prints as a table. Pairs that fail are then left out,
+        with a warning that gives the reason.
 
     Raises:
-        KeyError: an unknown identifier; the message names the nearest ones.
-        ValueError: something that is neither a model nor a benchmark, an argument that no benchmark takes, or
-            data that cannot be compared. For globs and lists, only if no pair at all has a score.
-        FileNotFoundError: the benchmark needs data that were not given or are not there.
+        KeyError: an identifier is unknown; the message names the nearest ones.
+        ValueError: an object is neither a model nor a benchmark, no benchmark takes an argument, or data cannot be
+            compared. For globs and lists, only if no pair has a score.
+        FileNotFoundError: the benchmark needs data that were not given or do not exist.
         RuntimeError: code of the model or the benchmark called ``sys.exit``. If isolated: any error of the pair.
 
     Example:
@@ -123,7 +122,7 @@ def score(
 
 
 def run(jobs: Iterable[Job]) -> Iterator[Outcome]:
-    """Score jobs one after the other and keep nothing, yielding each outcome when it is there.
+    """Score jobs one after the other without storing anything, and yield each outcome when it is ready.
 
     Args:
         jobs: from :func:`~bsjax.scoring.jobs.jobs_of`.
@@ -136,7 +135,7 @@ def run(jobs: Iterable[Job]) -> Iterator[Outcome]:
 
 
 def _outcomes(jobs: list[Job], store: Any) -> list[Outcome]:
-    """What comes of jobs, with the whole scores, in their order."""
+    """The outcomes of jobs in their order, with full scores."""
     kept = None if store is None or store is False else _opened(jobs, store)
     cells = with_layers_ahead(cells_of(jobs, kept))
     missing = [cell for cell in cells if cell.score is None]
@@ -154,7 +153,7 @@ def _outcomes(jobs: list[Job], store: Any) -> list[Outcome]:
 
 
 def _opened(jobs: list[Job], store: Any) -> ResultStore | None:
-    """The store; None if none of the jobs can be found in it, or if nobody has named one and there cannot be one."""
+    """The store; None if no job could be found in it, or if the default store cannot be opened."""
     if isinstance(store, ResultStore):
         return store
     if not any(isinstance(job.benchmark, str) for job in jobs):

@@ -1,4 +1,4 @@
-"""The plan of a grid: its cells, which of them have scores already, which cannot have one, and what the others take."""
+"""The plan of a grid: its cells, their states, and the time and memory that the remaining ones need."""
 
 from __future__ import annotations
 
@@ -33,19 +33,27 @@ _MOST_SHOWN = 20
 
 @dataclass(frozen=True)
 class Cell:
-    """One model on one benchmark, as it is planned.
+    """One planned pair of a model and a benchmark.
 
     Attributes:
-        job: what is to be run.
-        task: its name in a run, and on leases.
-        key: digest of all that decides the score; None where that is known only when it runs.
-        state: "compute", "scored" (the store has its score) or "blocked" (it cannot have one here).
+        job: the job to run.
+        task: its name in a run and on leases.
+        key: digest of everything that determines the score; None if that is known only when it runs.
+        state: "compute", "scored" (the store has its score) or "blocked" (it cannot be scored here).
         reason: why it is blocked.
         score: the key of its score in the store.
-        seconds: what it will take, by what the store has seen; None where it has seen nothing like it.
-        memory: bytes that a process will hold at most, likewise.
-        ahead: layers, or regions whose layers, other cells record of the same network for the same stimuli.
-        ended: the process that was at it when it ended without a word; "" if none was.
+        seconds: expected wall time, from scores in the store; None if there are no comparable ones.
+        memory: expected peak memory of the process in bytes; None if there are no comparable scores.
+        ahead: layers, or regions whose layers, that other cells record from the same network for the same stimuli.
+        ended: the process that was running it when it died unexpectedly; "" if none did.
+
+    Example:
+        >>> import tempfile
+        >>> import bsjax
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [cell] = bsjax.plan("pixels", "Simulated.V1-cka", store=f"{folder}/results.db").cells
+        >>> cell.job.benchmark, cell.state
+        ('Simulated.V1-cka', 'compute')
     """
 
     job: Job
@@ -67,10 +75,18 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan(Sequence[Cell]):
-    """The cells of a grid. Printed, it says how many are of which state, and why some cannot be scored.
+    """The cells of a grid. Printed, it shows the number of cells in each state and why some are blocked.
 
     Attributes:
         cells: in the order in which they are run.
+
+    Example:
+        >>> import tempfile
+        >>> import bsjax
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     planned = bsjax.plan(["pixels", "gabor-v1"], "Simulated.V1-cka", store=f"{folder}/results.db")
+        >>> len(planned.cells)
+        2
     """
 
     cells: tuple[Cell, ...]
@@ -82,7 +98,7 @@ class Plan(Sequence[Cell]):
         return self.cells[place]
 
     def of(self, state: str) -> list[Cell]:
-        """The cells of a state.
+        """The cells in a state.
 
         Raises:
             ValueError: there is no such state.
@@ -93,9 +109,9 @@ class Plan(Sequence[Cell]):
 
     @property
     def seconds(self) -> float | None:
-        """What the cells to compute take together, one after the other; None where nothing of them is known.
+        """Expected total time of the cells to compute, run one after the other; None if it is unknown for all.
 
-        Those of which nothing is known count as the mean of the others.
+        Cells of unknown time count as the mean of the others.
         """
         cells = self.of("compute")
         known = [cell.seconds for cell in cells if cell.seconds is not None]
@@ -103,7 +119,7 @@ class Plan(Sequence[Cell]):
 
     @property
     def memory(self) -> int | None:
-        """The most bytes that one of the cells to compute takes; None where nothing of them is known."""
+        """The largest expected memory of the cells to compute, in bytes; None if it is unknown for all."""
         return max((cell.memory for cell in self.of("compute") if cell.memory is not None), default=None)
 
     def __str__(self) -> str:
@@ -149,28 +165,29 @@ def plan(
     beside: Beside | None = None,
     **benchmark_arguments: object,
 ) -> Plan:
-    """What scoring models on benchmarks would do, before anything runs: no model is built, and no data are loaded.
+    """Plan the scoring of models on benchmarks without running anything: no model is built and no data are loaded.
 
-    Models that are given as objects are built already, so that their content is known; of one that is given by its
-    identifier it is known if the store has seen it before. What is found to be in the store only when it runs is not
-    computed then either.
+    The content of a model object is known. The content of a model given by identifier is known if it was built before.
+    Scores that are found in the store only at run time are not recomputed either.
 
     Args:
         models: identifiers, globs, models.
         benchmarks: identifiers, globs, benchmarks.
         extraction: options for the extraction of activations, those of
             :class:`~bsjax.activations.ExtractedActivations`, e.g. ``{"memory": "2GB"}``.
-        store: the store of results, or its place; that of ``$BSJAX_RESULTS`` or ``$BSJAX_HOME`` if not given.
-        again: whether to compute what is in the store, too.
-        isolated: whether each runs in a process of its own; then no plugin is imported here, and an extra that is
-            missing here is no obstacle.
-        beside: what is computed beside each score, such as ``Beside.of("stimuli", null=99)``; scores without that, or
-            with something else, are other scores.
+        store: the store of results, or its location; by default the store named by ``$BSJAX_RESULTS``, else that in
+            ``$BSJAX_HOME``.
+        again: whether to recompute scores that the store has.
+        isolated: whether each job runs in a separate process. Plugins are then not imported here, and an extra that is
+            missing here does not block a cell.
+        beside: analyses in addition to each score, such as ``Beside.of("stimuli", null=99)``. Scores with different
+            analyses are stored as different scores.
         **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
-        KeyError: an unknown identifier.
-        ValueError: an object that is neither, or an argument that no benchmark takes; or the store cannot be read.
+        KeyError: an identifier is unknown.
+        ValueError: an object is neither a model nor a benchmark, no benchmark takes an argument, or the store cannot
+            be read.
 
     Example:
         >>> import tempfile
@@ -199,9 +216,9 @@ def plan(
 
 
 def cells_of(jobs: Sequence[Job], store: ResultStore | None, again: bool = False) -> list[Cell]:
-    """The cells of jobs, with what a store has of them.
+    """The cells of jobs, with the scores that a store has for them.
 
-    Those that a process was at when it ended without a word come last: it may be their doing.
+    Cells that were running when a process died unexpectedly come last, since they may have caused it.
     """
     from bsjax.results.leases import left_behind
 
@@ -219,7 +236,7 @@ def cells_of(jobs: Sequence[Job], store: ResultStore | None, again: bool = False
 
 
 def with_layers_ahead(cells: Sequence[Cell]) -> list[Cell]:
-    """The cells, with what those to compute record of the same network for the same stimuli."""
+    """The cells, each with the layers that cells to compute record from the same network for the same stimuli."""
     wanted: dict[Hashable, dict[str, None]] = {}
     for cell in cells:
         if cell.state == "compute":
@@ -228,20 +245,20 @@ def with_layers_ahead(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def network_of(job: Job) -> Hashable:
-    """What two jobs have in common that show something to the same network, if from other layers."""
+    """A key that is equal for jobs that use the same network, if with different layers."""
     if not isinstance(job.model, str):
         return id(getattr(job.model, "activations_model", job.model))
-    # Names of a source differ in the layers alone, after the last @.
+    # After the last @, a source's name lists layers.
     return job.model.rpartition("@")[0] if ":" in job.model and "@" in job.model else job.model
 
 
 def _shown_to(job: Job) -> Hashable:
-    """What two jobs have in common that show the same stimuli to the same network."""
+    """A key that is equal for jobs that show the same stimuli to the same network."""
     return network_of(job), same_data(job.benchmark)
 
 
 def _recorded(job: Job) -> list[str]:
-    """Layers that a job records, or else the region whose layers these are; none where it is not known."""
+    """Layers that a job records, or else the region that they are mapped to; empty if unknown."""
     row = _row(job)
     region = str(getattr(job.benchmark, "region", "")) if row is None else row.region
     if not region:
@@ -253,7 +270,7 @@ def _recorded(job: Job) -> list[str]:
 
 
 def _contents(jobs: Sequence[Job]) -> dict[int, str | None]:
-    """Of each job the content of its model, as far as that is known."""
+    """The digest of each job's model by the id of the job; None if unknown."""
     known: dict[Any, str | None] = {}
     found = {}
     for job in jobs:
@@ -268,14 +285,14 @@ def _contents(jobs: Sequence[Job]) -> dict[int, str | None]:
 
 
 class _Obstacles:
-    """Why jobs cannot be run here, as far as that can be told beforehand."""
+    """Reasons why jobs cannot be run here, as far as known in advance."""
 
     def __init__(self) -> None:
         self._data = {row.identifier: row for row in data_rows()}
         self._of: dict[str, str] = {}
 
     def of(self, job: Job) -> str:
-        """Why it cannot; "" if nothing is in the way."""
+        """Why the job cannot be run; "" if nothing prevents it."""
         for name, registry in ((job.model, model_registry), (job.benchmark, benchmark_registry)):
             if isinstance(name, str) and not job.options.isolated:
                 install = installation_of(registry.requires(name))
@@ -288,7 +305,7 @@ class _Obstacles:
         lacking = [name for name in row.needs if name not in options]
         if lacking:
             return f"it needs {', '.join(f'{name}=...' for name in lacking)}, the folder of its {_in_words_of(lacking)}"
-        # What comes with bsjax needs no files of the data sets that it names.
+        # Benchmarks that come with their data need no files of the data sets that they name.
         private = [] if row.with_data else [name for name in _sets(row) if self._is_out_of_reach(name)]
         if private and not options:
             return f"{', '.join(private)} needs credentials to download, and is not cached"
@@ -304,7 +321,7 @@ def _in_words_of(names: Sequence[str]) -> str:
 
 
 def _without_layer(job: Job, row: BenchmarkRow) -> str:
-    """Why a model that is built already has nothing to record from in the benchmark's region; else ""."""
+    """Why a model object has no layer to record in the benchmark's region; "" if it has one."""
     if isinstance(job.model, str) or not row.region:
         return ""
     layers, candidates = getattr(job.model, "region_layer_map", None), getattr(job.model, "layers", None)
@@ -322,7 +339,7 @@ def _sets(row: BenchmarkRow) -> list[str]:
 
 
 class _Seen:
-    """What scores of the store took, and what that says of others."""
+    """Time and memory of the scores in a store, as predictions for others."""
 
     def __init__(self, store: ResultStore) -> None:
         columns = ["model", "benchmark", "seconds", "memory"]
@@ -333,17 +350,17 @@ class _Seen:
         )
 
     def seconds(self, job: Job) -> float | None:
-        """Wall time of a job; None where nothing like it was seen."""
+        """Expected wall time of a job; None if there are no comparable scores."""
         return self._seconds.of(job.model_identifier, job.benchmark_identifier)
 
     def memory(self, job: Job) -> int | None:
-        """Bytes that a process holds at most while it runs a job; None likewise."""
+        """Expected peak memory of a job in bytes; None if there are no comparable scores."""
         most = self._memory.of(job.model_identifier, job.benchmark_identifier)
         return None if most is None else int(most)
 
 
 class _Amounts:
-    """Amounts by model and benchmark, some of which are not known."""
+    """Positive amounts by model and benchmark."""
 
     def __init__(self, models: np.ndarray, benchmarks: np.ndarray, amounts: np.ndarray) -> None:
         rows = [
@@ -354,13 +371,13 @@ class _Amounts:
         self._of_pair = {(model, benchmark): amount for model, benchmark, amount in rows}
         self._of_benchmark = _medians((benchmark, amount) for _, benchmark, amount in rows)
         self._of_recordings = _medians((_without_metric(benchmark), amount) for _, benchmark, amount in rows)
-        # How much more than others a model takes, on the benchmarks that it was scored on.
+        # The factor by which a model exceeds others on the benchmarks on which it was scored.
         self._more = _medians((model, amount / self._of_benchmark[benchmark]) for model, benchmark, amount in rows)
 
     def of(self, model: str, benchmark: str) -> float | None:
-        """Of the same pair, or else of the benchmark with other models, and as much more as this model takes.
+        """The amount of the pair; else the benchmark's median, scaled by the model's factor.
 
-        A benchmark that nothing was scored on counts as one that compares the same recordings by another metric.
+        For a benchmark without scores, those that compare the same recordings by another metric are used.
         """
         usual = self._of_benchmark.get(benchmark, self._of_recordings.get(_without_metric(benchmark)))
         known = None if usual is None else usual * self._more.get(model, 1.0)

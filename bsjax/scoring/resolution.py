@@ -1,4 +1,4 @@
-"""Resolution of what models and benchmarks are asked for by: identifiers, globs, objects, and lists of these."""
+"""Resolution of requests for models and benchmarks: identifiers, globs, objects, and lists of these."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ADAPTERS = {"transformers": "from_huggingface", "torch": "from_torch", "flax": 
 
 
 def is_many(wanted: object) -> bool:
-    """Whether this asks for any number of models or benchmarks: a glob, or a collection.
+    """Whether this requests any number of models or benchmarks: a glob or a collection.
 
     Example:
         >>> is_many("pixels"), is_many("V4-*"), is_many(["pixels"]), is_many("timm:resnet18?weights=none@layer3")
@@ -34,7 +34,7 @@ def is_many(wanted: object) -> bool:
 
 
 def found_models(wanted: ModelLike | Iterable[ModelLike]) -> dict[str, ModelLike]:
-    """The models asked for by identifier: the identifier again where it is registered, else the object.
+    """The requested models by identifier: the identifier itself if it is registered, else the object.
 
     Nothing is loaded.
 
@@ -42,8 +42,8 @@ def found_models(wanted: ModelLike | Iterable[ModelLike]) -> dict[str, ModelLike
         wanted: identifiers, globs, models.
 
     Raises:
-        KeyError: an unknown identifier, or a glob that matches nothing.
-        ValueError: an object that is not a brain model, or two objects of one identifier.
+        KeyError: an identifier is unknown, or a glob matches nothing.
+        ValueError: an object is not a brain model, or two objects have the same identifier.
 
     Example:
         >>> found_models(["pixels", "gabor*"])
@@ -53,7 +53,7 @@ def found_models(wanted: ModelLike | Iterable[ModelLike]) -> dict[str, ModelLike
 
 
 def found_benchmarks(wanted: BenchmarkLike | Iterable[BenchmarkLike]) -> dict[str, BenchmarkLike]:
-    """The benchmarks asked for by identifier: the identifier again where it is registered, else the object.
+    """The requested benchmarks by identifier: the identifier itself if it is registered, else the object.
 
     No data are read.
 
@@ -61,8 +61,8 @@ def found_benchmarks(wanted: BenchmarkLike | Iterable[BenchmarkLike]) -> dict[st
         wanted: identifiers, globs, benchmarks.
 
     Raises:
-        KeyError: an unknown identifier, or a glob that matches nothing.
-        ValueError: an object that is not a benchmark, or two objects of one identifier.
+        KeyError: an identifier is unknown, or a glob matches nothing.
+        ValueError: an object is not a benchmark, or two objects have the same identifier.
 
     Example:
         >>> list(found_benchmarks("Cowley2026.V4-r*"))
@@ -74,15 +74,16 @@ def found_benchmarks(wanted: BenchmarkLike | Iterable[BenchmarkLike]) -> dict[st
 def arguments_of(
     found: Mapping[str, BenchmarkLike], arguments: Mapping[str, object], plugins: bool = True
 ) -> dict[str, dict[str, object]]:
-    """Those of some arguments that each benchmark's factory takes.
+    """The arguments that each benchmark's factory takes.
 
     Args:
         found: from :func:`found_benchmarks`.
         arguments: for the factories of registered benchmarks, e.g. ``{"data": DIR}``.
-        plugins: whether those of plugins, which are imported for it, are asked what they take; else they get all.
+        plugins: whether to import plugins to see which arguments their benchmarks take; otherwise these get all
+            arguments.
 
     Raises:
-        ValueError: an argument that none takes.
+        ValueError: no benchmark takes an argument.
 
     Example:
         >>> found = found_benchmarks(["Cowley2026.V4-ridge", "Simulated.V1-ridge"])
@@ -101,8 +102,7 @@ def arguments_of(
 
 
 def _named(wanted: Any, registry: Registry, check: Callable[[Any], None]) -> Iterator[tuple[str, Any]]:
-    """Identifiers, each once, with the identifier itself again where it is registered, else with the
-    object."""
+    """Identifiers, each once, with the identifier again if it is registered, else with the object."""
     seen: dict[str, Any] = {}
     for candidate in wanted if is_many(wanted) and not isinstance(wanted, str) else [wanted]:
         if isinstance(candidate, str):
@@ -119,12 +119,12 @@ def _named(wanted: Any, registry: Registry, check: Callable[[Any], None]) -> Ite
 
 
 def _accepted(benchmark: str, arguments: Mapping[str, object], plugins: bool) -> dict[str, object]:
-    """Those of the arguments that the benchmark's factory takes; none of a plugin that cannot be imported."""
+    """The arguments that the benchmark's factory takes; none for a plugin that cannot be imported."""
     if not plugins and benchmark_registry.plugin_of(benchmark) is not None:
         return dict(arguments)
     try:
         parameters = inspect.signature(benchmark_registry[benchmark]).parameters
-    except (ImportError, ValueError):  # it is said where this benchmark is built, and the others are scored
+    except (ImportError, ValueError):  # reported when this benchmark is built, so that the others are scored
         return {}
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     return {name: value for name, value in arguments.items() if takes_all or name in parameters}
@@ -136,7 +136,7 @@ def _check_model(candidate: object) -> None:
         return
     kind = type(candidate).__name__
     commitment = 'bsjax.ModelCommitment("my-model", activations, region_layer_map={"V1": "a layer"})'
-    # by the names of the classes' modules, so that no framework is imported to find out
+    # Compare module names, so that no framework is imported.
     frameworks = {base.__module__.partition(".")[0] for base in type(candidate).__mro__}
     for framework, adapter in _ADAPTERS.items():
         if framework in frameworks:

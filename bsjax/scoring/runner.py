@@ -1,4 +1,4 @@
-"""Cells that are run where they are: built, scored, and given to a sink at once; none that fails loses the others."""
+"""Execution of cells in this process: each is built, scored and passed to a sink, and failures stay local."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bsjax.scoring.jobs import KEPT_BENCHMARKS
 from bsjax.scoring.planning import Cell
 from bsjax.scoring.sinks import Made, Nowhere, Sink
 
-# How long to wait before cells that another command is at are looked at again, in seconds.
+# Interval at which cells that another command is computing are checked, in seconds.
 _POLL = 0.5
 
 
@@ -37,10 +37,10 @@ To = TypeVar("To", bound=Sink)
 
 
 class Kept:
-    """What was built last, by its key, or why it cannot be: nothing is tried twice.
+    """A cache of the most recently used objects, or of the errors raised in building them.
 
     Args:
-        most: how many; the least recently used goes before another is built.
+        most: capacity; the least recently used object is evicted before another is built.
     """
 
     def __init__(self, most: int) -> None:
@@ -48,7 +48,7 @@ class Kept:
         self._built: OrderedDict[Hashable, tuple[Any, Exception | None]] = OrderedDict()
 
     def get(self, key: Hashable, build: Callable[[], Any]) -> Any:
-        """What has this key, built if it is not kept."""
+        """The object with this key, built if it is not cached."""
         if key not in self._built:
             while len(self._built) >= self._most:
                 self._built.popitem(last=False)
@@ -65,10 +65,10 @@ class Kept:
 
 @dataclass
 class Runner(Generic[To]):
-    """Runs cells; models and benchmarks stay built for those that follow.
+    """Runs cells, and keeps models and benchmarks built for later cells.
 
     Attributes:
-        sink: what scores are given to.
+        sink: where scores are passed.
     """
 
     sink: To
@@ -79,20 +79,20 @@ class Runner(Generic[To]):
     _of_benchmarks: dict[Hashable, Notes] = field(default_factory=dict, repr=False, init=False)
     _have_scored: set[Hashable] = field(default_factory=set, repr=False, init=False)
 
-    def __getstate__(self) -> dict[str, Any]:  # what is built stays here
+    def __getstate__(self) -> dict[str, Any]:  # built objects are not pickled
         return {"sink": self.sink}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)
 
     def __call__(self, cells: Sequence[Cell], stop: Stop | None = None) -> Iterator[Outcome]:
-        """What comes of cells, each as soon as it is there; whatever goes wrong with one is its outcome.
+        """Run cells and yield each outcome as soon as it is ready; an error becomes the outcome of its cell.
 
-        Cells that another command on the same store is at come last, when it is done with them.
+        Cells that another command on the same store is computing come last, after that command has finished them.
 
         Args:
             cells: in the order in which they are to be run.
-            stop: once it is asked for, no further cell is begun.
+            stop: once it is requested, no further cell starts.
 
         Raises:
             ValueError, OSError: the store cannot be written.
@@ -119,9 +119,9 @@ class Runner(Generic[To]):
                     refused = 0
 
     def _groups(self, cells: Sequence[Cell]) -> list[list[Cell]]:
-        """The cells in lists that are run together, in the order of their first.
+        """Group the cells that are run together, in the order of the first of each group.
 
-        Most are alone. On an accelerator the answers to one benchmark of models that are built already, such as several
+        Most groups have one cell. On an accelerator, the responses of several built models to one benchmark, such as
         layers of one network, can be compared in one call.
         """
         if jax.default_backend() == "cpu":
@@ -129,7 +129,7 @@ class Runner(Generic[To]):
         groups: dict[Hashable, list[Cell]] = {}
         for number, cell in enumerate(cells):
             job = cell.job
-            alone = number if isinstance(job.model, str) else None  # also what runs in a process of its own
+            alone = number if isinstance(job.model, str) else None  # isolated jobs have identifiers too
             groups.setdefault((job.benchmark_identifier, job.options, alone), []).append(cell)
         return list(groups.values())
 
@@ -142,13 +142,13 @@ class Runner(Generic[To]):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             made = self._scored(cells)
-        # What is held by others, as by an isolated pair's process, is not told.
+        # The peak of an isolated job's process is not known here.
         memory = peak_held() if is_told and not cells[0].job.options.isolated else None
         spent = (time.perf_counter() - start) / len(cells)
         for each in said:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
         log = "\n".join(one_line(Warning(each.message)) for each in said)
-        if stop.insisted:  # an interrupt in a callback of JAX comes out of it as an error
+        if stop.insisted:  # JAX turns an interrupt in a callback into an error
             raise KeyboardInterrupt
         for cell, one in zip(cells, made, strict=True):
             if isinstance(one, Outcome):
@@ -157,7 +157,7 @@ class Runner(Generic[To]):
                 yield self.sink.keep(cell, replace(one, log=log, memory=memory, started=started, seconds=spent))
 
     def _scored(self, cells: Sequence[Cell]) -> list[Made | Outcome]:
-        """What comes of cells that have one benchmark."""
+        """Scores or errors of cells that share a benchmark."""
         made: dict[int, Any] = {}
         models: dict[int, Any] = {}
         for number, cell in enumerate(cells):
@@ -172,7 +172,7 @@ class Runner(Generic[To]):
                 made[number] = self.sink.found(cell, key)
                 if made[number] is None:
                     made[number], models[number] = Made(None, key, _facts(model) | _requires(cell.job)), model
-            except Exception as error:  # whatever one cell does, the others are still wanted
+            except Exception as error:  # one failing cell must not stop the others
                 made[number] = Made(error, cell.key)
         for number, (came, opened) in self._scores(cells[0].job, models).items():
             read = None if isinstance(came, Exception) else self._of_model(cells[number].job).notes() | opened
@@ -180,13 +180,13 @@ class Runner(Generic[To]):
         return [made[number] for number in range(len(cells))]
 
     def _isolated(self, cell: Cell) -> Made:
-        """The score of a cell in a process of its own, which says what the model is, and what was read."""
+        """The score of a cell in a separate process, which also reports the model's content and the files read."""
         there = isolated_score(cell.job)
         remember_content(cell.job, there.content, there.of_model)
         return Made(there.score, cell_of(cell.job, there.content), _requires(cell.job), there.opened)
 
     def _scores(self, job: Job, models: Mapping[int, Any]) -> dict[int, tuple[Any, Notes]]:
-        """The scores of models on the benchmark of a job, or errors instead of them, with what was read for each."""
+        """Scores or errors of models on a job's benchmark, each with the files that were read for it."""
         if not models:
             return {}
         made: dict[int, tuple[Any, Notes]] = {}
@@ -214,9 +214,9 @@ class Runner(Generic[To]):
         return made
 
     def _noted(self, benchmark: Hashable, followed: Followed, scored: bool) -> Notes:
-        """What was read for a score, and what the benchmark, which stays built, has read for earlier ones.
+        """Files read for a score, including those that the benchmark read when it was built and first scored.
 
-        That is until its first score: then its data are loaded, and what is read is for one score alone.
+        A benchmark loads its data by its first score; files read later belong to one score alone.
         """
         if benchmark not in self._have_scored:
             self._of_benchmarks[benchmark] |= followed.notes()
@@ -239,12 +239,12 @@ class Runner(Generic[To]):
         return cell_of(job, self._contents[of])
 
     def _of_model(self, job: Job) -> Followed:
-        """What was read to build the model of a job."""
+        """Files that were read to build the model of a job."""
         return self._of_models.setdefault(job.model_key, Followed())
 
 
 def _model_of(job: Job, kept: Kept, ahead: Sequence[str] = ()) -> Any:
-    """The model of a job, which records along (``ahead``) the layers and regions that other jobs ask for."""
+    """The model of a job, which also records the layers and regions in ``ahead`` that other jobs need."""
     model = kept.get(
         (job.model, replace(job.options, benchmark=(), beside=Beside())),
         lambda: built_model(job),
@@ -253,13 +253,13 @@ def _model_of(job: Job, kept: Kept, ahead: Sequence[str] = ()) -> Any:
         return model
     of_regions = getattr(model, "region_layer_map", {})
     layers = dict.fromkeys(layer for name in ahead for layer in of_regions.get(name, [name]))
-    with suppress(ValueError, AttributeError):  # of a model that extracts nothing
+    with suppress(ValueError, AttributeError):  # the model extracts no activations
         return model.with_options(ahead=tuple(layers))
     return model
 
 
 def _benchmark_of(job: Job, kept: Kept) -> Any:
-    """The benchmark of a job, of those that are kept or built."""
+    """The benchmark of a job, from the cache or newly built."""
     return kept.get(
         (job.benchmark, replace(job.options, extraction=(), beside=Beside())),
         lambda: built_benchmark(job),
@@ -267,13 +267,13 @@ def _benchmark_of(job: Job, kept: Kept) -> Any:
 
 
 def _named(groups: Sequence[Sequence[Cell]]) -> str:
-    """Cells by the name of the first."""
+    """The first of the cells, and the number of the others."""
     n = sum(map(len, groups))
     return " on ".join(groups[0][0].names) + (f" and {n - 1} more" if n > 1 else "")
 
 
 def _facts(model: Any) -> dict[str, Any]:
-    """What is known of a model beside its name and digest."""
+    """Properties of a model in addition to its name and digest."""
     facts: dict[str, Any] = {}
     with suppress(Exception):  # a model of a plugin may lack any of these
         facts["visual_degrees"] = float(model.visual_degrees())
@@ -286,10 +286,10 @@ def _facts(model: Any) -> dict[str, Any]:
 
 
 def _requires(job: Job) -> dict[str, Any]:
-    """The packages that the plugin of a model requires, without the paths and addresses of one machine."""
+    """The packages that a model's plugin requires, without paths and addresses of this machine."""
     if not isinstance(job.model, str):
         return {}
-    with suppress(KeyError, OSError, ValueError):  # of an isolated pair, the error is told already
+    with suppress(KeyError, OSError, ValueError):  # isolated jobs have reported these errors
         plugin = model_registry.plugin_of(job.model)
         required = [parsed(line) for line in requirements_of(plugin)] if plugin else []
         named = [each.name if each.url else str(each) for each in required if each is not None]

@@ -21,22 +21,22 @@ from bsjax.scoring.cells import standing
 from bsjax.scoring.job import Outcome
 from bsjax.scoring.planning import Cell
 
-# How long a cell belongs to a process that says nothing more, and how often it says that it is still at it, in seconds.
+# Duration of a lease on a cell, and interval at which it is renewed, in seconds.
 _LEASE, _RENEWED = 60.0, 15.0
 
 
 @dataclass(frozen=True)
 class Made:
-    """What was computed of a cell, as it is kept.
+    """The result of computing a cell, as it is stored.
 
     Attributes:
-        came: the score, or the error instead.
-        key: digest of all that decides the score; None where it is not known.
-        facts: what is known of the model.
-        opened: what was read for it.
-        log: what was said meanwhile.
-        memory: the most bytes that the process held.
-        started: when it was begun, ISO 8601.
+        came: the score or the error.
+        key: digest of everything that determines the score; None if it is not known.
+        facts: properties of the model.
+        opened: files that were read for the score.
+        log: warnings that were issued.
+        memory: peak memory of the process in bytes.
+        started: start time, ISO 8601.
         seconds: wall time.
     """
 
@@ -50,37 +50,37 @@ class Made:
     seconds: float = 0.0
 
     def outcome(self, cell: Cell, error: Exception | None, key: str | None = None) -> Outcome:
-        """What came of it."""
+        """The outcome of the cell."""
         score = self.came if error is None else None
         return Outcome(*cell.names, score, error, self.seconds, "scored" if error is None else "failed", key)
 
 
 class Sink(Protocol):
-    """What a runner asks before it computes a cell, and tells afterwards."""
+    """Interface between a runner and the place where scores go."""
 
     def claimed(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Those of the cells that nobody else is at; they are this process's now."""
+        """Claim cells for this process; returns those that no other process is computing."""
         ...
 
     def found(self, cell: Cell, key: str | None) -> Outcome | None:
-        """What came of a cell, whose digest this is, if its score is there already."""
+        """The outcome of a cell with this digest, if its score already exists."""
         ...
 
     def keep(self, cell: Cell, made: Made) -> Outcome:
-        """Keep what came of a cell, which is nobody's then."""
+        """Store the result of a cell, and release the cell."""
         ...
 
     def let_go(self, cells: Sequence[Cell]) -> None:
-        """Give cells back of which nothing is to be kept."""
+        """Release cells without storing anything."""
         ...
 
     def is_over(self) -> bool:
-        """Whether no further cell is to be begun."""
+        """Whether no further cell should start."""
         ...
 
 
 class Nowhere:
-    """Keeps nothing: outcomes have the scores."""
+    """A sink that stores nothing; outcomes carry the scores."""
 
     def claimed(self, cells: Sequence[Cell]) -> list[Cell]:
         return list(cells)
@@ -100,13 +100,13 @@ class Nowhere:
 
 @dataclass(eq=False)
 class IntoStore:
-    """Puts what comes of cells into a store of results.
+    """A sink that writes results into a store.
 
     Attributes:
         place: URL of the store.
         run: name of the run in the store.
-        again: whether to compute what the store has.
-        whole: whether outcomes have the scores, too, and not their keys alone.
+        again: whether to recompute scores that the store has.
+        whole: whether outcomes carry the full scores, in addition to their keys.
     """
 
     place: str
@@ -117,7 +117,7 @@ class IntoStore:
     _held: dict[str, None] = field(default_factory=dict, repr=False, init=False)
     _lost: set[str] = field(default_factory=set, repr=False, init=False)
 
-    def __getstate__(self) -> dict[str, Any]:  # to another process, which opens the store itself
+    def __getstate__(self) -> dict[str, Any]:  # another process opens the store itself
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -125,20 +125,20 @@ class IntoStore:
 
     @property
     def store(self) -> ResultStore:
-        """The store, opened when it is first needed."""
+        """The store, opened on first use."""
         if self._store is None:
             self._store = ResultStore(self.place)
         return self._store
 
     def claimed(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Those of the cells that no other run is at, by leases that are renewed as long as this process lives."""
+        """Lease the cells that no other run is computing; leases are renewed as long as this process lives."""
         mine = claim(self.store, [cell.task for cell in cells], self.run, _LEASE)
         self._held |= dict.fromkeys(mine)
         _renewed_from_now(self)
         return [cell for cell in cells if cell.task in mine]
 
     def found(self, cell: Cell, key: str | None) -> Outcome | None:
-        """What came of a cell whose score was made from files that are as they are now."""
+        """The stored outcome of a cell, if the files its score was made from are unchanged."""
         if self.again or key is None:
             return None
         there = standing(cell.job, self.store.scored([key]).get(key, ()))
@@ -148,11 +148,11 @@ class IntoStore:
         return Outcome(*cell.names, score, state="found", key=there)
 
     def keep(self, cell: Cell, made: Made) -> Outcome:
-        """Keep the score; or the failure, also of a score that cannot be written."""
+        """Store the score, or the failure; a score that cannot be written is a failure too."""
         names, task = cell.names, Task(self.run, cell.task, made.key or cell.key)
         try:
             if cell.task in self._lost and (there := self.found(cell, made.key)) is not None:
-                return replace(there, seconds=made.seconds)  # another run has taken it over meanwhile
+                return replace(there, seconds=made.seconds)  # another run has taken over the lease
             error = error_of(cell, made.came)
             if error is None:
                 try:
@@ -167,7 +167,7 @@ class IntoStore:
                     )
                     outcome = made.outcome(cell, None, key)
                     return outcome if self.whole else replace(outcome, score=None)
-                except Exception as raised:  # of a store that cannot be written, what follows says so
+                except Exception as raised:  # if the store is not writable, add_failure raises
                     error = raised
             log = "".join(traceback.format_exception(error)) + made.log
             told = {"log": log, "task": task, "started": made.started, "seconds": made.seconds}
@@ -176,28 +176,28 @@ class IntoStore:
             self._held.pop(cell.task, None)
 
     def let_go(self, cells: Sequence[Cell]) -> None:
-        """Give their leases back."""
+        """Release the leases of cells."""
         mine = [cell.task for cell in cells if self._held.pop(cell.task, self) is None]
         release(self.store, mine, self.run)
 
     def is_over(self) -> bool:
-        """Whether the run was ended elsewhere."""
+        """Whether the run was ended, possibly by another process."""
         return self.store.has_ended(self.run)
 
     def renew(self) -> None:
-        """Say that this process is still at what it holds; what another run has taken over is known then."""
+        """Renew the leases that this process holds, and note those that another run has taken over."""
         held = list(self._held)
         self._lost |= set(held) - renew(self.store, held, self.run, _LEASE)
 
 
-# Of this process; they are renewed by one thread.
+# The sinks of this process; one thread renews their leases.
 _sinks: weakref.WeakSet[IntoStore] = weakref.WeakSet()
 _renewer: dict[int, threading.Thread] = {}
 
 
 def _renewed_from_now(sink: IntoStore) -> None:
     _sinks.add(sink)
-    if os.getpid() not in _renewer:  # also in a process that was forked
+    if os.getpid() not in _renewer:  # a forked process needs its own thread
         thread = _renewer[os.getpid()] = threading.Thread(target=_renew, name="bsjax leases", daemon=True)
         thread.start()
 
@@ -206,12 +206,12 @@ def _renew() -> None:
     while True:
         time.sleep(_RENEWED)
         for sink in [*_sinks]:
-            with suppress(Exception):  # the next time may do; what is computed goes on
+            with suppress(Exception):  # retry at the next interval; computation continues
                 sink.renew()
 
 
 def error_of(cell: Cell, came: Any) -> Exception | None:
-    """What is wrong with what came of a cell; None of a score."""
+    """The error of a result; None for a score."""
     if isinstance(came, Exception):
         return came
     if isinstance(came, Score):

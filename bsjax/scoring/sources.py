@@ -1,4 +1,4 @@
-"""``score_sources``: many layers, or models, against one target."""
+"""``score_sources``: many layers or models against one target."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ def score_sources(
 ) -> dict[str, Score]:
     """Score many sources, such as the layers of a model, against one target.
 
-    Every score is that of the source by itself. What the target needs, as its splits, is made once. Sources of one
-    shape share one compiled program; those of similar width do too, by columns of zeros that no score depends on
-    (regressions and CKA).
+    Every score equals that of the source scored alone. Splits and other quantities of the target are computed once.
+    Sources of one shape share one compiled program. For regressions and CKA, sources of similar width share it too,
+    padded by columns of zeros that do not affect the score.
 
-    Sources in memory of the host are scored one after the other, in the order given, as the arrays of one fill the
-    machine already: the memory needed is that of one. Those on a device (JAX arrays, as activations on an accelerator
-    are) stay there, and layers of one shape, of one model or of many, go through one call of the program together; in
-    a block of ``bsjax.engine.sharding.use_devices`` each device takes a share of them.
+    Sources in host memory are scored one after the other, in the order given, so that only one is in memory at a time.
+    Sources on a device (JAX arrays, such as activations on an accelerator) stay there, and those of one shape, from
+    one model or several, are scored in one call. In a block of ``bsjax.engine.sharding.use_devices`` they are divided
+    among the devices.
 
     Args:
         metric: ``metric(source, target) -> Score``, or a name of :func:`bsjax.list_metrics`.
-        sources: name -> (presentation, neuroid) with ``stimulus_id``, or a function without arguments that loads it
+        sources: name -> (presentation, neuroid) with ``stimulus_id``; or a function without arguments that loads it
             when its turn comes, so that one is in memory at a time.
         target: (presentation, neuroid) with ``stimulus_id``.
-        memory: the most bytes that a comparison may take, also as ``"2GB"``; by default what is free. Larger sources
-            are read in blocks where the metric allows it, and else refused (``bsjax.memory_limit``).
-        progress: True shows how far it is, False does not; by default it is shown on a terminal and in notebooks.
+        memory: limit in bytes for one comparison, also as ``"2GB"``; by default the free memory. Larger sources are
+            read in blocks if the metric allows it, and otherwise refused (``bsjax.memory_limit``).
+        progress: True shows progress, False hides it. By default it is shown on a terminal and in notebooks.
 
     Returns:
         Name -> score, in the order of ``sources``.
 
     Raises:
-        KeyError: an unknown metric.
-        ValueError: what the metric raises, with the name of the source.
+        KeyError: the metric is unknown.
+        ValueError: raised by the metric, with the name of the source.
 
     Example:
         >>> import numpy as np, xarray as xr
@@ -81,7 +81,7 @@ def score_sources(
                 continue
             scores |= _scores(shared, together)
             together = {}
-            # Nothing here holds on to a source, so that it goes before the next is loaded.
+            # Hold no reference to a source, so that it is freed before the next is loaded.
             scores |= _scores(shared, {name: source if isinstance(source, xr.DataArray) else source()})
         return scores | _scores(shared, together)
 

@@ -65,6 +65,13 @@ def service(
 
     Raises:
         OSError: ``$BSJAX_HOME`` cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from bsjax.results import ResultStore
+        >>> with tempfile.TemporaryDirectory() as folder, ResultStore(f"{folder}/results.db") as store:
+        ...     type(service(store, benchmarks=["Simulated.*"])).__name__
+        'FastAPI'
     """
     limits = limits or Limits()
     url, is_encrypted = public_url.rstrip("/"), public_url.startswith("https://")

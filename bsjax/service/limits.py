@@ -20,6 +20,10 @@ class Limits:
         pause: longest pause within an upload, in seconds.
         uploads: uploads of an account per hour; overridden by ``"uploads"`` in the account's ``limits``.
         wrong_tokens: wrong tokens from an address in ten minutes, after which all its tokens are refused.
+
+    Example:
+        >>> Limits(uploads=10).uploads, Limits().n_bytes == 2**30
+        (10, True)
     """
 
     n_bytes: int = 1 << 30

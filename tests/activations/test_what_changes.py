@@ -4,7 +4,6 @@ import importlib
 import sys
 
 import h5py
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -23,10 +22,6 @@ class Settings:
 SETTINGS = Settings()
 
 
-class Shared(Settings):
-    pass
-
-
 def by_a_global(images):
     return images * GAIN
 
@@ -41,10 +36,6 @@ def by_an_array(images):
 
 def by_an_attribute(images):
     return images * SETTINGS.gain
-
-
-def by_a_class(images):
-    return images * Shared.gain
 
 
 def by_another_function(images):
@@ -202,22 +193,6 @@ def test_a_file_that_preprocessing_reads(read, tmp_path, stimuli):
     place.parent.mkdir()
     write(place, 6)
     np.testing.assert_allclose(model()(stimuli([0, 1]), "output").values, 3 * before, rtol=1e-6)
-
-
-def test_the_stride_of_a_layer(stimuli, cache):
-    torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Conv2d(3, 2, 3))
-    model = from_torch(net, "net", unit_preprocessing(6, "NCHW"), cache=cache)
-    assert model(stimuli([0]), "0").shape == (1, 2 * 4 * 4)
-    net[0].stride = (2, 2)
-    assert model(stimuli([0]), "0").shape == (1, 2 * 2 * 2)
-
-
-def test_a_function_of_a_library_that_was_replaced(stimuli, cache, monkeypatch):
-    model = from_jax(lambda images: jnp.sin(images), "net", SIX, cache=cache)
-    before = model(stimuli([0]), "output").values
-    monkeypatch.setattr(jnp, "sin", lambda x: 2 * jnp.cos(x - np.pi / 2))
-    np.testing.assert_allclose(model(stimuli([0]), "output").values, 2 * before, rtol=1e-4)
 
 
 def test_what_nobody_can_tell_is_not_kept_unless_somebody_vouches_for_it(stimuli, tmp_path):

@@ -159,11 +159,6 @@ def test_an_undefined_score_without_a_normalisation():
     )
 
 
-def test_a_normalisation_must_be_known():
-    with pytest.raises(KeyError, match="unknown normalisation 'half'; there are explained_variance"):
-        BenchmarkBase("x", lambda: Score(1.0), normalisation="half")
-
-
 class Told(BenchmarkBase):
     """Compares to what it is told."""
 
@@ -176,16 +171,6 @@ class Told(BenchmarkBase):
 
     def compare(self, observed):
         return self.compared
-
-
-@pytest.mark.parametrize("compared", [0.5, np.float32(0.5), Score(0.5)])
-@pytest.mark.parametrize("ceiling", [1, 1.0, np.float64(1), Score(1.0)])
-def test_a_plain_number_is_a_score(compared, ceiling):
-    for normalisation, expected in (("ceil_score", 0.5), ("explained_variance", 0.25), ("", 0.5)):
-        score = bsjax.score("pixels", Told(compared, ceiling, normalisation))
-        assert type(score) is Score and float(score) == expected and score.provenance["benchmark"] == "Mine-told"
-    assert type(Told(0.5, ceiling).ceiling) is Score
-    assert float(bsjax.labelled.normalise.ceil_score(compared, ceiling)) == 0.5
 
 
 @pytest.mark.parametrize(("given", "what"), [((None, 1), "score"), ((0.5, None), "ceiling"), (("x", 1), "score")])

@@ -72,12 +72,6 @@ def test_other_data_settings_or_version_are_other_ceilings(lines):
     assert len(list((cache_dir() / "ceilings").iterdir())) == 5
 
 
-def test_precision_is_part_of_the_key():
-    for dtype in ("float64", "float32"):
-        Ceiling(load_ceiling("internal_consistency", dtype=dtype), recording())()
-    assert len(list((cache_dir() / "ceilings").iterdir())) == 2
-
-
 def test_a_damaged_file_is_computed_again_with_a_warning(lines):
     Ceiling(Counted(lines), recording())()
     [path] = (cache_dir() / "ceilings").iterdir()

@@ -82,16 +82,6 @@ def test_the_command(trials, tmp_path):
     assert figure.stat().st_size > 1000
 
 
-def test_wrong_use_is_said_before_the_work(tmp_path):
-    assert stored_models(None) == stored_models([]) == []
-    with pytest.raises(FileNotFoundError, match="no CSV file in the folder"):
-        stored_models([tmp_path])
-    done = CliRunner().invoke(app, ["score", "--behaviour", str(tmp_path), "--figure", str(tmp_path)])
-    assert "--figure needs a file" in str(done.exception)
-    done = CliRunner().invoke(app, ["score", "--data", str(tmp_path)])
-    assert "--data needs --benchmark" in str(done.exception)
-
-
 def test_several_folders_and_files_of_another_kind(trials, tmp_path):
     """All models of all folders are scored, and what is no table of choices is named on stderr."""
     other = tmp_path / "other" / "edge"

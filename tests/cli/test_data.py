@@ -1,6 +1,5 @@
 """``bsjax data``, as processes of its own: an experiment from a folder to a bucket and back, and what goes wrong."""
 
-import json
 import os
 import re
 import shutil
@@ -8,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
@@ -16,7 +14,7 @@ from PIL import Image
 from bsjax.cli import main
 from bsjax.data import write_netcdf
 from tests.support import lab
-from tests.support.forked import run_command, run_on_terminal
+from tests.support.forked import run_command
 from tests.support.paths import REPOSITORY
 from tests.support.s3_server import s3_client, s3_server
 
@@ -132,44 +130,6 @@ def test_an_experiment_from_a_folder_to_a_bucket_and_back(data, experiment, addr
 
 
 @pytest.mark.slow
-def test_failing_checks_are_printed_with_what_to_do(data, experiment):
-    (experiment / "images" / "picture 3.png").write_bytes(b"no image")
-    write_netcdf(lab.recordings().drop_vars("repetition").isel(neuroid=[0]), experiment / "responses.nc")
-    done = data("validate", experiment, "--identifier", "doe", "--allow", "name")
-    assert refused(done) == "bsjax: 3 of 15 checks fail"
-    lines = done.stdout.splitlines()
-    states = [line.split()[:2] for line in lines if re.match(r"  (ok|FAILED|allowed) ", line)]
-    assert [name for state, name in states if state == "FAILED"] == ["files", "coordinates", "repetition"]
-    assert [state for state, name in states if name == "name"] == ["allowed", "allowed"]
-    assert any("picture 3.png" in line and "replace it" in line for line in lines)
-    assert any("number the presentations" in line for line in lines)
-    assert "\x1b" not in done.stdout
-
-    message = refused(data("package", experiment, "--identifier", "Doe2024", "--to", "packages"))
-    assert "the stimulus set 'Doe2024', 1 problem: files: " in message
-    assert "the assembly 'Doe2024', 2 problems: coordinates: " in message
-    allowed = ["--allow", "repetition", "--allow", "coordinates"]
-    done = data("package", experiment / "responses.nc", "--identifier", "Doe2024", *allowed)
-    assert done.returncode == 0, done.stderr
-    assert "home/Downloads/brainscore_packages/assy_Doe2024.nc" in done.stdout
-
-
-@pytest.mark.slow
-def test_another_object_is_not_overwritten(data, experiment, address, tmp_path):
-    s3 = s3_client(address)
-    s3.create_bucket(Bucket="taken")
-    s3.put_object(Bucket="taken", Key="assy_Doe2024.nc", Body=b"another")
-    packaged = data("package", experiment / "responses.nc", "--identifier", "Doe2024", "--to", "p")
-    assert packaged.returncode == 0, packaged.stderr
-    note = json.loads((tmp_path / "p" / "Doe2024.package.json").read_text())
-    assert note["assembly"]["stimulus_set_identifier"] is None
-    assert "s3://taken/assy_Doe2024.nc is there already" in refused(data("upload", "p", "--bucket", "taken"))
-    done = data("upload", "p", "--bucket", "taken", "--overwrite")
-    assert done.returncode == 0
-    assert s3.head_object(Bucket="taken", Key="assy_Doe2024.nc")["ContentLength"] > 100
-
-
-@pytest.mark.slow
 def test_show_of_files(data, experiment, shared_data, tmp_path):
     done = data("show", experiment / "stimuli.csv", "--thumbnails", "a/sheet.png")
     assert done.returncode == 0, done.stderr
@@ -184,24 +144,6 @@ def test_show_of_files(data, experiment, shared_data, tmp_path):
     assert "not estimated: assembly holds the same repetition more than once" in done.stdout
     assert "ceiling" not in data("show", real / "assy_test_TestMe.nc", "--no-ceiling").stdout
     assert "there are no stimuli" in data("show", real / "assy_test_TestMe.nc", "--thumbnails", "b.png").stderr
-
-
-@pytest.mark.slow
-def test_show_of_recordings_in_time(data, tmp_path):
-    bins = np.stack([lab.recordings().values, lab.recordings(noise=3.0).values], axis=-1)
-    assembly = lab.recordings().expand_dims(time_bin=2, axis=-1).copy(data=bins)
-    bounds = {"time_bin_start": ("time_bin", [0, 70]), "time_bin_end": ("time_bin", [70, 170])}
-    write_netcdf(assembly.assign_coords(bounds), tmp_path / "a.nc")
-    done = data("show", "a.nc")
-    assert re.search(r"^  all: -?\d\.\d{3} to 0\.\d{3} over 2 time bins$", done.stdout, re.MULTILINE)
-
-
-@pytest.mark.slow
-def test_show_of_data_in_a_folder_of_recordings(data, shared_data):
-    done = data("show", "Cowley2026.V4", "--data", shared_data / "macaque_v4", "--thumbnails", "sheet.png")
-    assert done.returncode == 0, done.stderr
-    assert "4,840 presentation × 50 neuroid" in done.stdout
-    assert re.search(r"  0\.7\d\d ± 0\.\d{3} \(median of 50 neuroids\)", done.stdout)
 
 
 def test_import_from_a_folder(data, shared_data, tmp_path):
@@ -231,18 +173,7 @@ def here(tmp_path, monkeypatch):
     ("arguments", "message"),
     [
         (["validate", "nowhere"], "bsjax: there is no nowhere"),
-        (["validate", "."], "bsjax: . holds no table (.csv) and no assembly (.nc)"),
-        (["validate", ".", "--allow", "all"], "bsjax: no check is called 'all'; there are: "),
-        (["package", "a.nc", "--identifier", "../a"], "bsjax: there is no a.nc"),
-        (["upload", ".", "--bucket", "b"], "bsjax: . holds no package (*.package.json): "),
         (["fetch", "MajajHong"], "bsjax: unknown data set 'MajajHong'; nearest: "),
-        (["import", "Geirhos2022"], "bsjax: no data 'Geirhos2022' to import; nearest: Geirhos2021"),
-        (
-            ["import", "trials.csv"],
-            "bsjax: no data 'trials.csv' to import; there are: Algonauts2019, Cowley2026, Geirhos2021, "
-            "Kriegeskorte2008. Files of your own are packaged: `bsjax data package` takes an assembly (.nc) and a "
-            "table of stimuli (.csv, with the columns stimulus_id and filename); ",
-        ),
         (["import", "Geirhos2021", "--from", "nowhere"], "bsjax: nowhere lacks "),
     ],
 )
@@ -251,16 +182,6 @@ def test_an_error_is_one_line_and_exit_code_1(here, capfd, arguments, message):
     said = capfd.readouterr()
     [line] = said.err.splitlines()
     assert line.startswith(message) and said.out == ""
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [["valdate"], ["validate"], ["package", "."], ["upload", "."], ["upload", ".", "--bucket", "b", "--for", "nobody"]],
-)
-def test_wrong_usage_is_exit_code_2(here, capfd, arguments):
-    assert here(*arguments) == 2
-    said = capfd.readouterr()
-    assert "Traceback" not in said.err and said.err and said.out == ""
 
 
 @pytest.mark.parametrize("name", ["nowhere.nc", "MajajHong"])
@@ -281,17 +202,3 @@ def test_what_cannot_be_fetched_does_not_keep_others_from_it(data):
     first, second = done.stderr.splitlines()
     assert "unknown data set 'nothing'" in first
     assert "MajajHong2015.public" in second and "no bucket" in second
-
-
-@pytest.mark.slow
-def test_on_a_terminal_checks_are_coloured_and_transfers_have_bars(home, experiment, address, tmp_path):
-    s3_client(address).create_bucket(Bucket="bars")
-
-    def on_terminal(*arguments):
-        return run_on_terminal("data", *arguments, columns=100, env=home, cwd=tmp_path)
-
-    assert "\x1b[32mok" in on_terminal("validate", str(experiment))
-    on_terminal("package", str(experiment), "--identifier", "Doe2024", "--to", "packages")
-    said = on_terminal("upload", "packages", "--bucket", "bars")
-    assert "stimulus_Doe2024.zip" in said and "━" in said
-    assert "data_registry[" in said

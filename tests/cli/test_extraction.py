@@ -1,7 +1,6 @@
 """Options of the extraction on the command line."""
 
 import os
-import re
 
 import numpy as np
 import pytest
@@ -34,23 +33,6 @@ def test_activations_are_kept_reduced_or_not(tmp_path):
     assert raw_score(score("--reducer", "subsampling:40", home=tmp_path)) != pytest.approx(whole, abs=1e-3)
     [reduced] = [entry for entry in ActivationCache(tmp_path / "activations").entries() if entry not in kept][:1]
     assert reduced.shape == (480, 40)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--reducer", "pac"], "unknown reducer 'pac'; nearest: pca; there are pca"),
-        (["--reducer", "pca:10"], "reducer 'pca': missing a required argument: 'stimuli'"),
-        (["--reducer-images", "."], "--reducer-images needs a --reducer"),
-        (["--reducer", "pca", "--reducer-images", "nowhere"], "no folder of images at nowhere"),
-        (["--isolated", "--reducer", "pca"], "--isolated and --reducer exclude each other"),
-        (["--memory", "lots"], "expected a size in bytes such as '2GB', '500 MB' or '1GiB', got 'lots'"),
-    ],
-)
-def test_what_is_wrong_is_one_line(arguments, message, tmp_path):
-    done = score(*arguments, home=tmp_path)
-    assert done.returncode == 1 and done.stdout == ""
-    assert re.match(f"bsjax: {re.escape(message)}", done.stderr) and len(done.stderr.splitlines()) == 1
 
 
 def test_a_folder_of_images_for_pca(tmp_path):

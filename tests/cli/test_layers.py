@@ -41,23 +41,3 @@ def test_a_single_layer_is_noted():
     assert done.exit_code == 0
     assert "bsjax: V1: there was one layer to choose from" in done.stderr
     assert done.stdout.splitlines()[-1].split()[4:8] == ["-", "-", "-", "-"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["gabr-v1", "-b", "V1=Simulated.V1-cka"], "unknown model 'gabr-v1'; nearest: gabor-v1"),
-        (["gabor-v1", "-b", ""], "--benchmark takes REGION=ID, e.g. V1=Simulated.V1-pls, got nothing"),
-        (["gabor-v1", "-b", "Simulated.V1-cka"], "REGION=ID, e.g. V1=Simulated.V1-pls, got 'Simulated.V1-cka'"),
-        (["gabor-v1", "-b", "V1=Simulated.V1-cka,V1=Simulated.V1-rdm"], "gives two benchmarks for V1"),
-        (["gabor-v1", "-b", "V1=Simulated.V1-*"], "one benchmark a region, got the pattern 'Simulated.V1-[*]'"),
-        (["gabor-v1", "-l", "simpel", "-b", "V1=Simulated.V1-cka"], "no layer 'simpel'; nearest: simple; its layers"),
-        (["gabor-v1", "-b", "V1=Simulated.V1-none"], "unknown benchmark 'Simulated.V1-none'; nearest: Simulated.V1"),
-        (["gabor-v1", "--plot", "profile.doc"], "ends in .png, .pdf or .svg"),
-        (["gabor-v1", "--save", "."], "--save needs a file that can be written: . is a folder"),
-    ],
-)
-def test_wrong_options_are_one_clear_error(arguments, message):
-    done = layers(*arguments)
-    with pytest.raises((KeyError, ValueError), match=message):
-        raise done.exception

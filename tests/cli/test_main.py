@@ -13,7 +13,6 @@ from bsjax import Score, list_benchmarks, list_metrics, list_models
 from bsjax.benchmarks import benchmark_rows, builtin_benchmarks
 from bsjax.cli import app
 from bsjax.cli.listing import described
-from bsjax.models.sources.published import published_models
 from tests.support.forked import run_command, run_on_terminal
 
 COMMAND = [sys.executable, "-m", "bsjax"]
@@ -88,32 +87,6 @@ def test_what_matches_patterns_is_listed_within_the_terminal():
         assert " ".join(" ".join(lines).split()) == " ".join(" ".join(f"{k} {v}" for k, v in said.items()).split())
 
 
-def test_help_begins_with_score_and_is_whole():
-    text = bsjax("--help", COLUMNS="80").stdout
-    commands = text[text.index("Commands:") :].splitlines()[1:]
-    assert commands[0].split()[0] == "score" and "..." not in "".join(commands) and "bsjax score -m" in text
-
-
-def test_data_sets_are_listed():
-    header, *lines = bsjax("list", "data").stdout.splitlines()
-    assert header.split() == ["identifier", "kind", "region", "access", "cached", "size", "about"]
-    assert len(lines) == 144 + 5 + 155 + 1
-    cells = {tuple(re.split(" {2,}", line)[:2]): re.split(" {2,}", line) for line in lines}
-    assert cells["Cowley2026.V4", "assembly"][2:5] == ["V4", "public", "no"]
-    assert cells["hvm-public", "stimulus set"][2:5] == ["-", "public", "no"]
-
-
-def test_published_models_are_listed_apart():
-    header, *lines = bsjax("list", "models", "--published").stdout.splitlines()
-    assert header.split() == ["identifier", "hub", "network", "weights", "degrees", "regions"]
-    cells = {line.split()[0]: re.split(" {2,}", line) for line in lines}
-    assert list(cells) == list(published_models())
-    assert cells["alexnet_fov12"] == [
-        *("alexnet_fov12", "torchvision", "alexnet", "IMAGENET1K_V1", "12", "V1 V2 V4 IT")
-    ]
-    assert cells["mobilevit_small"][1:] == ["huggingface", "apple/mobilevit-small", "default", "8", "-"]
-
-
 def test_help_and_version():
     assert "score" in bsjax("--help").stdout and "list" in bsjax("--help").stdout
     assert re.fullmatch(r"bsjax \d+\.\d+\.\d+\n", bsjax("--version").stdout)
@@ -125,11 +98,7 @@ def test_help_and_version():
     "arguments",
     [
         ["list", "modles"],
-        ["list"],
-        ["list", "data", "--published"],
         ["score", "--modle", "pixels"],
-        ["scroe"],
-        ["score", "--data"],
     ],
 )
 def test_wrong_usage_is_exit_code_2(arguments):
@@ -142,8 +111,6 @@ def test_wrong_usage_is_exit_code_2(arguments):
     ("arguments", "message"),
     [
         (["--model", "gabr-v1"], "bsjax: unknown model 'gabr-v1'; nearest: gabor-v1; see `bsjax list models`"),
-        (["--benchmark", "Cowly*"], "bsjax: no benchmark matches 'Cowly*'; "),
-        (["--model", "pixels", "--benchmark", "Simulated.V1-rdm", "--data", "."], "bsjax: no benchmark takes the"),
         (["--json", "."], "bsjax: --json needs a file that can be written: . is a folder"),
     ],
 )

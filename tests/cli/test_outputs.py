@@ -88,10 +88,7 @@ def test_json_to_stdout_is_followed_by_the_table(here):
     [
         (["--json", "no/such/" + "x" * 300], "--json needs a file that can be written: no/such/xxx"),
         (["--json", "plugins"], "--json needs a file that can be written: plugins is a folder"),
-        (["--json", ""], "--json needs a file that can be written: . is a folder"),
         (["--json", "file/a.json"], "--json needs a file that can be written: file/a.json cannot be written: Not a"),
-        (["--json", "/proc/a.json"], "--json needs a file that can be written: /proc/a.json cannot be written: "),
-        (["--figure", "file/a.png"], "--figure needs a file that can be written: file/a.png cannot be written: Not a"),
         (["--json", "a.png", "--figure", "./a.png"], "--json and --figure both name a.png: give each a file of its"),
     ],
 )
@@ -103,16 +100,8 @@ def test_what_cannot_be_written_is_said_before_the_work(here, options, message):
     assert sorted(os.listdir(here)) == ["file", "plugins"] and (here / "file").read_text() == "old"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "layers pixels -b V1=Simulated.V1-ridge --save plugins",
-        "layers pixels -b V1=Simulated.V1-ridge --plot plugins",
-        "data show hvm-public --thumbnails plugins",
-    ],
-)
-def test_so_do_other_commands(here, command):
-    done = CliRunner().invoke(app, command.split())
+def test_so_do_other_commands(here):
+    done = CliRunner().invoke(app, "layers pixels -b V1=Simulated.V1-ridge --save plugins".split())
     assert done.exit_code == 1
     assert str(done.exception).endswith("needs a file that can be written: plugins is a folder")
 
@@ -136,8 +125,6 @@ def test_files_are_written_where_stdout_is_closed(here):
     ("command", "redirection", "reason"),
     [
         ("list models", ">&-", "Bad file descriptor"),
-        ("--help", "> full", "No space left on"),
-        ("--version", ">&-", "Bad file descriptor"),
         ("cache size", "> full", "No space left on"),
     ],
 )
@@ -189,11 +176,7 @@ def test_warnings_are_lines(here):
     [
         ["--plugins", "LONG", "list", "models"],
         ["new", "model", "Doe", "--to", "afile"],
-        ["new", "model", "LONG"],
-        ["score", "--behaviour", "LONG"],
         ["data", "show", "LONG"],
-        ["data", "validate", "LONG"],
-        ["check", "LONG"],
     ],
 )
 def test_errors_of_the_system_are_names_and_words(here, arguments):

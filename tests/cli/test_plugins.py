@@ -96,16 +96,6 @@ def test_show_a_benchmark_that_does_not_describe_itself(plugin, bsjax):
     ]
 
 
-def test_show_a_benchmark_of_bsjax(bsjax):
-    done = bsjax("show", "MajajHong2015public.IT-pls")
-    assert done.exit_code == 0, done.exception
-    assert done.stdout.startswith("MajajHong2015public.IT-pls, version ") and "\n@article{" in done.stdout
-    assert {"shown", "recorded", "compared", "normalised"} <= {line.split(" ")[0] for line in done.stdout.splitlines()}
-    assert "nearest: Simulated.V1-pls" in str(bsjax("show", "Simulated.V1-pl").exception)
-    assert "takes one name, got the pattern 'Simulated*'" in str(bsjax("show", "Simulated*").exception)
-    assert "no benchmark takes the argument 'data'" in str(bsjax("show", "Simulated.V1-pls", "--data", "x").exception)
-
-
 def test_show_a_metric_a_model_and_a_data_set(bsjax):
     metric = bsjax("show", "cka").stdout.splitlines()
     assert metric[0] == "cka, a metric" and metric[2].startswith("summary     centred kernel alignment")
@@ -119,12 +109,6 @@ def test_show_a_metric_a_model_and_a_data_set(bsjax):
     assert bsjax("show", "MajajHong2015.public").stdout.startswith("MajajHong2015.public, a data set\n")
     assert bsjax("show", "hvm-public").stdout.startswith("hvm-public, a stimulus set\n")
     assert "no benchmark, metric, model or data set 'nopls'; nearest: pls" in str(bsjax("show", "nopls").exception)
-
-
-def test_show_says_who_was_measured_and_who_may_read_the_data(bsjax):
-    lines = bsjax("show", "MajajHong2015public.IT-pls").stdout.splitlines()
-    assert "measured    macaque, electrophysiology" in lines and "data        MajajHong2015.public (public)" in lines
-    assert "measured    nothing: no human or animal data" in bsjax("show", "ImageNet-top1").stdout
 
 
 def test_features_are_recorded_for_tests(plugin, bsjax):

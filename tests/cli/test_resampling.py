@@ -68,18 +68,3 @@ def test_chance_and_baselines_stand_in_the_table(run):
         assert numbers[-1] == f"{best} {baselines[best]:.3f}"
     assert [row[0] for row in rows] == ["pixels", "gabor-v1"] and float(rows[1][-2]) == 0.05
     assert "calibrated  " in printed and "best baseline  " in printed
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ("images", "over must be one or two different ones of stimuli, neuroids, subjects, got ('images',)"),
-        ("stimuli:many", "the number of draws must stand after the colon, as in stimuli:500, got 'stimuli:many'"),
-        ("stimuli:1", "draws must be"),
-        ("", "over must be one or two different ones of"),
-    ],
-)
-def test_what_cannot_be_drawn_is_said_in_a_line(run, wrong, message):
-    with pytest.raises(ValueError, match=re.escape(message)) as caught:
-        run("--resample", wrong)
-    assert "\n" not in str(caught.value)

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from bsjax import Score
 from bsjax.cli.results import app
-from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore
 from bsjax.results.leases import claim
@@ -147,33 +146,6 @@ def test_show(store):
     assert Score.from_dict(json.loads(run("show", key, "--json").stdout)).to_dict() == score.to_dict()
 
 
-def test_show_has_the_settings_of_the_metric_and_of_the_ceiling(store):
-    settings = {"alphas": tuple(np.arange(1.0, 99.0)), "crossvalidation_kwargs": {"splits": 5, "train_size": 0.9}}
-    origin = Provenance(metric="ridgecv", settings=settings, seeds={"random_state": 3}, model="pixels", benchmark="B")
-    of_ceiling = Provenance(metric="internal_consistency", settings={"splits": 7}, seeds={"random_state": 1})
-    key = store.add(Score(0.5, provenance=origin, ceiling=Score(0.8, provenance=of_ceiling)))
-    fields = dict(re.split(" {2,}", line, maxsplit=1) for line in run("show", key).stdout.splitlines()[2:])
-    assert fields["settings"] == (
-        "alphas = 1, 2, 3, ... (98 in all), crossvalidation_kwargs = (splits = 5, train_size = 0.9)"
-    )
-    assert fields["seeds"] == "random_state = 3" and fields["metric"] == "ridgecv"
-    assert fields["ceiling by"] == "internal_consistency (splits = 7, random_state = 1)"
-    again = Score.from_dict(json.loads(run("show", key, "--json").stdout))
-    assert len(again.provenance["alphas"]) == 98
-
-
-@pytest.mark.parametrize("raw_values", [True, False])
-def test_show_has_the_interval_whether_its_draws_are_kept_or_not(store, raw_values):
-    draws = xr.DataArray(np.linspace(0, 1, 41), dims=["draw"])
-    known = Uncertainty(("stimuli", "subjects"), 0.3, "41 draws", draws=draws, kind="percentile")
-    key = store.add(made(0.5, uncertainty=known), raw_values=raw_values)
-    lines = run("show", key).stdout.splitlines()
-    assert lines[0].endswith(": Score(0.5000 ± 0.0100, r²/c)")
-    fields = dict(re.split(" {2,}", line, maxsplit=1) for line in lines[2:])
-    assert fields["95 % interval"] == "0.0250..0.9750, percentile over stimuli and subjects"
-    assert "95 % interval" not in run("show", store.add(made(0.5))).stdout
-
-
 def test_show_a_failure_with_its_log(store):
     try:
         raise RuntimeError("it \x1b[31mfailed")
@@ -189,21 +161,8 @@ def test_show_a_failure_with_its_log(store):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["show"], "say what to show: a key, as `bsjax results ls` has it, or --model and --benchmark"),
-        (["show", "--model", "pixels"], "say what to show"),
-        (["show", "ab", "--model", "pixels"], "say what to show"),
         (["show", "zz"], "no score or failure has a key that begins with 'zz' in sqlite:.*results.db"),
-        (["show", "-m", "pixels", "-b", "Roe"], "expected one score of 'pixels' on 'Roe', but there is none; see"),
-        (["show", "-m", "*", "-b", "*"], r"but these are 2: (hmax|pixels) on Doe2026.V4-pls, (hmax|pixels) on"),
-        (["ls", "--run", "zz"], "no run has a key that begins with 'zz'"),
-        (["ls", "--results", "/nowhere/results.db"], "no store of results at /nowhere/results.db"),
-        (["diff"], "say what to compare: another store, --runs RUN RUN, or --since TIME"),
         (["diff", "--since", "yesterday"], "expected a time such as .* got 'yesterday'"),
-        (["diff", "/nowhere/results.db"], "no store of results at /nowhere/results.db"),
-        (["export", "/tmp/scores.xlsx"], "scores are written as csv, json, parquet; the ending of '/tmp/scores.xlsx'"),
-        (["export", "/"], "FILE needs a file that can be written: / is a folder"),
-        (["import", "/nowhere/scores.json"], "nothing at /nowhere/scores.json: expected a store of results, a file"),
-        (["merge", "/nowhere/results.db"], "no store of results at /nowhere/results.db"),
     ],
 )
 def test_what_is_wrong_is_said(store, arguments, message):

@@ -26,7 +26,6 @@ from bsjax.compat.data import (
     load_assembly_from_s3,
     load_stimulus_set_from_s3,
     resolve_assembly_class,
-    resolve_stimulus_set_class,
     sha1_hash,
     unzip,
     verify_sha1,
@@ -102,14 +101,6 @@ def test_the_folder_of_data(monkeypatch, tmp_path):
 )
 def test_classes_by_name(name):
     assert resolve_assembly_class(name) is getattr(assemblies, name)
-
-
-def test_classes_that_there_are_not():
-    with pytest.raises(ValueError, match="NoAssembly"):
-        resolve_assembly_class("NoAssembly")
-    assert resolve_stimulus_set_class(None) is resolve_stimulus_set_class("StimulusSet") is StimulusSet
-    with pytest.raises(ValueError, match="the class of stimulus sets is 'StimulusSet', got 'Videos'"):
-        resolve_stimulus_set_class("Videos")
 
 
 def test_files_of_a_stimulus_set_and_back(stimuli, tmp_path):
@@ -213,10 +204,3 @@ def test_data_by_their_identifiers(serve):
         np.testing.assert_array_equal(found.values.ravel(), values.ravel())
     for name in ("hvm-public", "dicarlo.hvm-public"):
         assert get_stimulus_set(name)["stimulus_id"].tolist() == stimuli["stimulus_id"].tolist()
-
-
-@pytest.mark.parametrize("load", [get_assembly, get_stimulus_set])
-def test_data_that_nobody_has(load):
-    with pytest.raises(KeyError) as failed:
-        load("dicarlo.NoSuchData2024")
-    assert "'dicarlo.NoSuchData2024'" in str(failed.value)

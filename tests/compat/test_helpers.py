@@ -9,17 +9,10 @@ import numpy as np
 import pytest
 
 from bsjax.compat.helpers import (
-    change_dict,
     combine_fields,
     download_weight_file,
     flatten,
-    fullname,
-    is_iterable,
-    iterable_to_list,
-    lstrip_local,
-    make_list,
     map_fields,
-    recursive_dict_merge,
 )
 
 
@@ -68,22 +61,6 @@ def test_weights_are_fetched_once_and_whole(tmp_path, monkeypatch):
     assert (tmp_path / "models" / "net" / "weights.pth").read_bytes() == b"weights"
 
 
-def test_what_counts_as_several():
-    assert [is_iterable(x) for x in ([1], (1,), {1}, np.ones(2), iter("a"))] == [True] * 5
-    assert [is_iterable(x) for x in ("ab", 3, None)] == [False] * 3
-    layers = ["conv1", "conv2"]
-    assert make_list(layers) is layers and make_list("conv1") == ["conv1"] and make_list(b"a") == [b"a"]
-    assert make_list(3) == [3] and make_list(None) == [None]
-
-
-def test_nested_lists():
-    bins = np.empty(2, object)
-    bins[:] = [(0, 1), (2, (3, 4))]
-    assert iterable_to_list(bins) == [[0, 1], [2, [3, 4]]]
-    assert iterable_to_list(([1, "ab"], np.array([[1.5, 2]]), {"a": 1})) == [[1, "ab"], [[1.5, 2]], {"a": 1}]
-    assert iterable_to_list("ab") == "ab" and iterable_to_list(np.array(3)) == 3
-
-
 class Fields:
     def __init__(self, one, two):
         self.one, self.two = one, two
@@ -100,26 +77,6 @@ def test_fields_of_objects():
         combine_fields([fields, type("Other", (), {"one": 3})()], sum)
 
 
-def test_dicts_in_dicts_are_merged():
-    one, two = {"a": {"b": [1], "c": 2}, "d": {"e": 3}, "f": 4}, {"a": {"c": 5}, "d": 6, "f": {"g": 7}}
-    merged = recursive_dict_merge(one, two)
-    assert merged == {"a": {"b": [1], "c": 5}, "d": 6, "f": {"g": 7}}
-    merged["a"]["b"].append(8)
-    assert one["a"] == {"b": [1], "c": 2} and two["a"] == {"c": 5}
-
-
-@pytest.mark.parametrize("multithread", [False, True])
-def test_values_of_a_dict_are_changed_in_order(multithread):
-    layers = {f"layer{n}": n for n in (3, 1, 2)}
-    assert list(change_dict(layers, lambda n: 2 * n, multithread=multithread).items()) == [
-        ("layer3", 6),
-        ("layer1", 2),
-        ("layer2", 4),
-    ]
-    named = change_dict(layers, lambda name, n: f"{name}={n}", keep_name=True, multithread=multithread)
-    assert list(named.values()) == ["layer3=3", "layer1=1", "layer2=2"]
-
-
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4), (2, 2, 3, 4)])
 def test_units_and_their_places(shape):
     output = np.random.default_rng(0).normal(size=shape)
@@ -127,15 +84,6 @@ def test_units_and_their_places(shape):
     assert flat.shape == (2, np.prod(shape[1:])) and flatten(output).tolist() == flat.tolist()
     for unit, place in enumerate(places):
         assert output[(1, *place)] == flat[1, unit]
-
-
-def test_paths_from_the_folder_of_data_on():
-    assert lstrip_local("/home/me/.brainio/image_a/1.png") == ".brainio/image_a/1.png"
-    assert lstrip_local("/home/me/images/1.png") == "/home/me/images/1.png"
-
-
-def test_names_of_functions_and_objects():
-    assert fullname(make_list) == "bsjax.compat.helpers.make_list" and fullname(Fields(1, 2)) == f"{__name__}.Fields"
 
 
 def test_the_home_of_weights(monkeypatch, tmp_path):

@@ -64,12 +64,6 @@ def test_to_bsjax_and_back(splits):
     assert labelled.Score.from_dict(own.to_dict()) == own
 
 
-def test_the_old_form_with_centre_and_error():
-    score = Score([0.4, 0.05], coords={"aggregation": ["center", "error"]}, dims=["aggregation"])
-    own = score_for_bsjax(score)
-    assert own.value == 0.4 and own.error == 0.05 and score.sel(aggregation="center") == 0.4
-
-
 def test_normalisation():
     raw, ceiling = Score(-0.6), Score(0.9)
     raw.attrs["error"] = 0.05

@@ -32,7 +32,7 @@ class Row:
         padded: the same data among entries that do not count (masked out, or beyond the folds): an equal result.
         invariances: changes of the inputs that leave the result as it is, by name.
         identity: inputs that compare something with itself, where that has a known value (``identity_value``).
-        smooth: whether gradients with respect to the floats exist that are not zero everywhere.
+        smooth: whether gradients with respect to the floats exist that are not zero everywhere, or those that have one.
         atol: agreement of float64 results.
     """
 
@@ -51,7 +51,7 @@ class Row:
     ceiling: str | None = None
     identity: Change | None = None
     identity_value: float = 1.0
-    smooth: bool = True
+    smooth: bool | tuple[str, ...] = True
     times_input: float = 4.0
     atol: float = 1e-9
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from functools import partial
 import jax
 import numpy as np
 import pytest
+from jax.extend.core import jaxprs_in_params
 
 from benchmarks_perf.ahead.programs import programs, shapes_of
 from bsjax.engine.programs.fallbacks import without_fallbacks
@@ -14,6 +15,7 @@ from bsjax.metrics.tuning.gratings import phase_components
 from bsjax.metrics.tuning.orientation import circular_variance, half_bandwidth, preferred_orientation
 from bsjax.metrics.tuning.receptive_fields import receptive_field_centres
 from bsjax.metrics.tuning.spatial_frequency import peak_spatial_frequency, spatial_frequency_bandwidth
+from bsjax.testing.kernels import cast
 from tests.contract.table import TABLE
 from tests.support.lowered import lowered
 
@@ -57,6 +59,28 @@ def test_needs_no_host_no_float64_and_loses_no_digits(row, platform):
     check(program, row.name, platform)
     if platform == "tpu" and row.name not in FLOAT64_OF_OPTAX:
         assert not program.in_float64
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pls", "ridge", "ridgecv", "cka", "gsn_rsa_ceiling"])
+def test_products_of_a_gradient_have_all_digits_whatever_the_caller_has_set(name):
+    arrays = cast(TABLE[name].arrays(np.random.default_rng(0)), "float32")
+    numbers = {k: v for k, v in arrays.items() if v.dtype.kind == "f"}
+    with jax.default_matmul_precision("bfloat16"):
+        traced = jax.make_jaxpr(jax.grad(partial(total, TABLE[name], arrays)))(numbers)
+    assert set(product_precisions(traced.jaxpr)) == {jax.lax.Precision.HIGHEST}
+
+
+def total(row, arrays, numbers):
+    return row(**arrays | numbers).sum()
+
+
+def product_precisions(jaxpr):
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in ("dot_general", "conv_general_dilated"):
+            yield from equation.params["precision"] or [None]
+        for inner in jaxprs_in_params(equation.params):
+            yield from product_precisions(inner)
 
 
 ANGLES, OCTAVES = tuple(np.arange(0.0, 180.0, 22.5)), tuple(2.0 ** np.arange(-1.0, 4.0))

@@ -3,18 +3,12 @@
 import os
 import signal
 
-import numpy as np
 import pytest
 from PIL import Image
 
-from bsjax.adapters import from_stored
-from bsjax.benchmarks.families.geirhos2021.reader import load_people
-from bsjax.benchmarks.families.geirhos2021.trials import trial_stimuli
 from bsjax.benchmarks.families.imagenet.image_folders import image_names, validation_images
 from bsjax.benchmarks.kinds.subject_matrices import images_in
 from bsjax.cli.extraction import extraction_options
-from bsjax.data import read_stimulus_set
-from bsjax.data.publishing.drafts import find_files
 from bsjax.submission.checks.check_data import check_registrations
 from bsjax.submission.checks.run_tests import check_tests
 from tests.support.readers import READERS
@@ -64,39 +58,6 @@ def test_a_folder_of_classes_with_a_table(tmp_path, pipe):
     (tmp_path / "classes.csv").write_text("filename,synset\n1.png,n01440764\n")
     with pytest.warns(UserWarning, match="1 images of 1 classes"):
         assert len(validation_images(tmp_path)) == 1
-
-
-def test_the_table_of_a_stimulus_set(tmp_path, pipe):
-    (tmp_path / "set.csv").write_text("stimulus_id,filename\na,a.png\n")
-    pipe("a.png")
-    with pytest.raises(FileNotFoundError, match=r"1 of 1 files of .*set.csv are not in .*: a.png"):
-        read_stimulus_set(tmp_path / "set.csv", tmp_path)
-
-
-def test_data_to_check(tmp_path, pipe):
-    pipe("assy.nc")
-    (tmp_path / "set.csv").write_text("stimulus_id,filename\n")
-    assert find_files([tmp_path]) == ([tmp_path / "set.csv"], [])
-    with pytest.raises(ValueError, match="neither a table of stimuli"):
-        find_files([tmp_path / "assy.nc"])
-
-
-def test_model_vs_human(tmp_path, pipe):
-    header = "subj,session,trial,rt,object_response,category,condition,imagename\n"
-    (tmp_path / "edge").mkdir()
-    (tmp_path / "edge" / "edge_subject-01_session_1.csv").write_text(header + "subject-01,1,1,0,cat,cat,0,cat1.png\n")
-    pipe("edge/edge_subject-00_session_1.csv")
-    people = load_people(tmp_path, "edge")
-    assert people.sizes["presentation"] == 1
-    pipe("datasets/edge/cat1.png")
-    assert trial_stimuli(people, "edge", tmp_path).stimulus_paths == {}
-
-
-def test_stored_activations(tmp_path, pipe):
-    np.save(tmp_path / "conv.npy", np.ones((2, 3), np.float32))
-    pipe("other.npy")
-    model = from_stored(tmp_path, "mine", stimulus_ids=["a", "b"])
-    assert list(model.layers()) == ["conv"]
 
 
 def test_the_checklist(tmp_path, pipe):

@@ -37,24 +37,28 @@ KINDS = {
 }
 
 
-def leave(folder, kind):
-    """Leave such a file beside, or for, each file of a folder, and each member of an archive."""
+def leave(folder, *kinds):
+    """Leave such files beside, or for, each file of a folder, and each member of an archive."""
     for path in [path for path in folder.rglob("*") if path.is_file()]:
-        left = KINDS[kind](path)
-        left.parent.mkdir(exist_ok=True)
-        left.write_bytes(NOISE)
+        members = []
         if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path, "a") as archive:
+            with zipfile.ZipFile(path) as archive:
                 members = [zipfile.Path(archive, name) for name in archive.namelist()]
-                names = dict.fromkeys(str(KINDS[kind](folder / member.at).relative_to(folder)) for member in members)
-                for name in names:
-                    archive.writestr(name, NOISE)
+        for kind in kinds or KINDS:
+            left = KINDS[kind](path)
+            left.parent.mkdir(exist_ok=True)
+            left.write_bytes(NOISE)
+            names = dict.fromkeys(str(KINDS[kind](folder / member.at).relative_to(folder)) for member in members)
+            if names:
+                with zipfile.ZipFile(path, "a") as archive:
+                    for name in names:
+                        archive.writestr(name, NOISE)
 
 
-@pytest.fixture(params=KINDS)
-def left(request, tmp_path):
-    """Leaves what an operating system leaves in the folder of the test."""
-    return lambda folder=tmp_path: leave(folder, request.param)
+@pytest.fixture
+def left(tmp_path):
+    """Leaves what operating systems leave in the folder of the test."""
+    return lambda folder=tmp_path: leave(folder)
 
 
 @pytest.mark.parametrize("name", OF_FOLDERS)

@@ -72,9 +72,7 @@ def test_a_budget_makes_batches_small_and_puts_results_on_disk(shown):
     squeezed = tight(shown, "wide")
     assert isinstance(squeezed.variable._data, np.memmap) or isinstance(squeezed.values.base, np.memmap)
     np.testing.assert_allclose(squeezed.values, whole.values, rtol=1e-6)
-    with pytest.raises(
-        ValueError, match=r"'net' takes .* for batches of one image, .* 'wide' with shape \(64, 40, 40, 3"
-    ):
+    with pytest.raises(ValueError, match="'wide' with shape"):
         model.with_options(memory="100kB")(shown, ["one", "wide"])
 
 
@@ -112,14 +110,14 @@ def test_the_estimate_is_right_to_a_fifth(tmp_path):
     for n in range(256):
         Image.fromarray(rng.integers(0, 256, (64, 64, 3), np.uint8)).save(tmp_path / f"{n}.png")
 
-    def measured(what):
+    def measured(what, runs):
         # In processes of their own: memory that an estimate has freed is there to be used again, and would not count.
-        # Several, as it depends on the moment how far ahead batches are decoded.
         command = [sys.executable, "-c", _MEASURED, str(tmp_path), what]
-        runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(3)]
-        return median(int(run.stdout) for run in runs)
+        said = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(runs)]
+        return median(int(run.stdout) for run in said)
 
-    assert measured("estimate") == pytest.approx(measured("peak"), rel=0.2)
+    # The peak several times, as it depends on the moment how far ahead batches are decoded.
+    assert measured("estimate", 1) == pytest.approx(measured("peak", 3), rel=0.2)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured by what Linux tells of a process")

@@ -21,8 +21,3 @@ def test_groups_that_overlap():
     for pair in ((0, 6), (0, 7), (1, 6), (1, 7), (2, 7), (3, 7), (4, 7)):
         differ[pair] = differ[pair[::-1]] = True
     assert compact_letters(differ) == ["a", "a", "ab", "ab", "ab", "abc", "bc", "c"]
-
-
-def test_more_groups_than_letters():
-    letters = compact_letters(~np.eye(54, dtype=bool))
-    assert letters[0] == "a" and letters[51:] == ["Z", "(53)", "(54)"] and len(set(letters)) == 54

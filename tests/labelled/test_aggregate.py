@@ -44,11 +44,6 @@ def test_what_is_undefined_is_left_out_and_counted(values, kind, ddof):
         assert score.error_kind == f"{kind} over {of} subjects, ddof {ddof}"
 
 
-def test_infinite_values_count_as_undefined():
-    score = mean_score(along([0.2, math.inf, 0.4]), "subject")
-    assert float(score) == pytest.approx(0.3) and score.n_undefined == 1
-
-
 def test_the_bootstrap_of_a_median():
     values = np.random.default_rng(1).normal(size=9)
     score = mean_score(along([*values, math.nan], "neuroid"), "neuroid", center="median", kind="bootstrap")

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
@@ -119,21 +118,6 @@ def test_coordinates_keep_what_a_metric_sees():
     assert mirrored.shape == (N, N + 1) and not mirrored[3].any()
     assert np.isnan(float(load_metric("rdm")(assembly(values), TARGET)))
     assert np.isnan(float(load_metric("rdm")(assembly(mirrored), TARGET)))
-
-
-def test_features_on_an_accelerator_will_do():
-    source = features(500)
-    there = source.copy(data=jnp.asarray(source.values))
-    for depends_on in ("inner products", "correlations"):
-        a, b = (in_stimulus_coordinates(side, depends_on).values for side in (source, there))
-        np.testing.assert_allclose(a @ a.T, b @ b.T, atol=1e-9 * np.linalg.norm(a) ** 2)
-
-
-def test_values_that_are_not_finite_are_refused_with_their_place():
-    source = features(200)
-    source[4, 7] = np.nan
-    with pytest.raises(ValueError, match="1 NaN or infinite values .* stimulus s4, neuroid x7"):
-        in_stimulus_coordinates(source, "inner products")
 
 
 @pytest.mark.parametrize("metric", ["ridge", "cka"])

@@ -9,13 +9,11 @@ import pytest
 import xarray as xr
 
 import bsjax
-from bsjax import KernelMetric, Metric, Resampling, Score, load_metric
+from bsjax import KernelMetric, Resampling, Score, load_metric
 from bsjax.engine.programs.compilation import traces
 from bsjax.labelled.align import aligned_values
-from bsjax.labelled.layers import SharedTarget
 from bsjax.labelled.metric import CallableMetric, CeilingOf, WithCeiling, as_metric, redrawn, scored
 from bsjax.labelled.resampling.draws import drawn_of, in_draws
-from bsjax.labelled.resampling.permutations import in_permutations
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics import pearson
 
@@ -78,14 +76,6 @@ def test_groups_are_drawn_and_split_as_wholes():
     assert drawn_splits and not any(set(train) & set(test) for train, test in drawn_splits)
 
 
-def test_it_is_refused_before_it_takes_too_much_memory():
-    wide = responses(0, 100_000)
-    with bsjax.memory_limit("100MB"), pytest.raises(ValueError, match="nearest of arrays of 40 x 100,000, .* takes"):
-        Nearest()(wide, responses(1, 3))
-    with bsjax.memory_limit("100MB"), in_draws(Resampling("stimuli", draws=3)):
-        assert np.isfinite(scored(Nearest(), responses(0, 5), responses(1, 3)).error)
-
-
 def test_it_computes_in_its_precision_and_equal_ones_share_a_program():
     @dataclass(frozen=True)
     class InSingle(Nearest):
@@ -122,13 +112,6 @@ def test_draws_by_weights_are_those_by_rows():
     np.testing.assert_allclose(Slope().drawn_values(drawn, x, y)["values"], by_rows, rtol=1e-12)
 
 
-def test_permutations_call_it_again():
-    x = responses(0, 5)
-    with in_permutations(19):
-        score = scored(Nearest(), x, x)
-    assert score.provenance["p_value"] == 0.05
-
-
 def test_it_is_scored_where_metrics_are():
     x = responses(0, 5)
     near, far = x + 0.01 * responses(2, 5).values, responses(3, 5)
@@ -139,35 +122,12 @@ def test_it_is_scored_where_metrics_are():
         bsjax.score_arrays(near.values, x.values, metric=Nearest(), power=3.0)
 
 
-def test_a_registered_one_is_taken_by_name():
-    bsjax.metric_registry.register("nearest", Nearest)
-    try:
-        x = responses(0, 5)
-        assert bsjax.score_arrays(x.values, x.values, metric="nearest", power=1.0) > 0.2
-    finally:
-        del bsjax.metric_registry["nearest"]
-
-
-def test_layers_are_chosen_by_it():
-    x = responses(0, 5)
-    shared = SharedTarget(Nearest(), x)
-    assert shared(x + 0.01 * responses(2, 5).values).score > 0.2 > shared(responses(3, 5)).score
-
-
 def test_one_without_a_kernel_cannot_be_defined():
     with pytest.raises(TypeError, match="must define kernel, summary"):
 
         class Kernelless(KernelMetric):
             def arrays(self, source, target):
                 return aligned_values(source, target)
-
-
-def test_one_that_cannot_be_called_cannot_be_made():
-    class Uncallable(Metric):
-        identifier = "uncallable"
-
-    with pytest.raises(TypeError, match="abstract"):
-        Uncallable()
 
 
 def test_whatever_is_called_is_a_metric():

@@ -68,15 +68,6 @@ def test_a_score_does_not_see_the_padding(name, width, monkeypatch):
     assert_equal(got, metric(*assemblies))
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the .* penalty")
-@pytest.mark.parametrize("width", [57, 44])
-def test_training_and_test_stimuli_are_padded_alike(width):
-    """By themselves fewer test stimuli than features would be padded further than more training stimuli."""
-    metric, x, y = load_metric("ridge_split"), assembly(width), assembly(41, "y")
-    assert np.isfinite(float(metric(x[:TRAIN], x[TRAIN:], y[:TRAIN], y[TRAIN:])))
-
-
 def test_layers_and_subjects_of_similar_size_share_programs():
     """Twelve layers of six widths by four subjects of different sizes: two buckets by two."""
     metric = load_metric("cka_biased")
@@ -100,12 +91,3 @@ def test_pairs_of_subjects_share_programs():
         score = InterSubjectSimilarity(metric)(everyone)
     assert counted["cka_biased"] <= 1
     np.testing.assert_allclose(score.raw, expected, atol=1e-12)
-
-
-def test_messages_are_those_of_the_data():
-    x, y = assembly(33), assembly(35, "y")
-    y[3, 34] = np.nan
-    with pytest.raises(ValueError, match="target has 1 NaN .* stimulus s3, neuroid y34"):
-        load_metric("ridge", **SPLITS)(x, y)
-    with pytest.raises(ValueError, match="there are 33 features"):
-        load_metric("pls", n_components=34, **SPLITS)(x, assembly(5, "y"))

@@ -68,12 +68,8 @@ def test_enumerations_of_text_and_numbers_are_what_they_stand_for():
     ("value", "message"),
     [
         ({"layers": [1, Path("a")]}, r"value\['layers'\]\[1\] is a P\w+Path, which cannot be written as JSON"),
-        ({"x": {1, 2}}, r"value\['x'\] is a set"),
-        (b"a", "value is a bytes"),
         (1j, "value is a complex"),
-        (np.array([1j]), "value has the type ndarray and the dtype complex128"),
         (np.ma.masked_array([1.0], [True]), "value has the type MaskedArray"),
-        (pd.Timestamp("2024-01-02"), "value is a Timestamp"),
         (np.longdouble("0.1"), "the type ndarray and the dtype float128, which cannot be written"),
         (np.array([len], object), r"value\[0\] is a builtin_function_or_method"),
     ],

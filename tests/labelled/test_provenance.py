@@ -110,17 +110,10 @@ def test_it_is_frozen_and_copied():
     ("given", "message"),
     [
         ({"metric": 3}, "provenance.metric is the int 3: Expected `str"),
-        ({"benchmark_version": "2"}, "provenance.benchmark_version is the str '2': Expected `int"),
-        ({"benchmark_version": True}, "is the bool True: Expected `int"),
         ({"seconds": "1"}, "provenance.seconds is the str '1': Expected `float"),
-        ({"layers": ["conv1"]}, "provenance.layers is the list .*: Expected `object"),
         ({"layers": {"V1": "conv1"}}, r"provenance.layers is the dict {'V1': 'conv1'}: Expected `array`, got `str`"),
-        ({"versions": {"jax": 1}}, "provenance.versions is the dict {'jax': 1}: Expected `str`"),
-        ({"details": None}, "provenance.details is the NoneType None: Expected `object"),
-        ({"details": {1: 2}}, "provenance.details is the dict {1: 2}: Expected `str"),
         ({"details": {"by": len}}, r"provenance\['by'\] is a builtin.* cannot be written as JSON"),
         ({"metric": "pls", "details": {"metric": "cka"}}, "provenance.details has what is said elsewhere: 'metric'"),
-        ({"seeds": {"seed": 1}, "details": {"seed": 2}}, "provenance.details has what is said elsewhere: 'seed'"),
         ({"schema": 2}, "the schema of a provenance must be 1, got 2: another bsjax wrote it"),
     ],
 )

@@ -10,7 +10,6 @@ from scipy.spatial.distance import pdist, squareform
 from bsjax import BehavioralAssembly, load_ceiling, load_metric
 from bsjax.adapters.stored.model import from_stored
 from bsjax.benchmarks.uncertainty import with_error_over_stimuli
-from bsjax.labelled.align import two_dimensional
 from bsjax.labelled.ceilings.stored_reliability import MedianReliability
 from bsjax.labelled.splits import CrossValidation
 
@@ -125,11 +124,6 @@ def test_dissimilarities_are_no_responses(metric, side):
         load_metric(metric, **({} if metric != "ridge" else {"crossvalidation_kwargs": UNSTRATIFIED}))(*given.values())
 
 
-@pytest.mark.parametrize("values", [np.zeros((9, 9)), np.eye(9), np.arange(81.0).reshape(9, 9)], ids=str)
-def test_square_responses_are_responses(values):
-    assert two_dimensional(assembly(9, 9).copy(data=values), "source").shape == (9, 9)
-
-
 @pytest.mark.parametrize("missing", [float("nan"), None])
 def test_missing_ids(missing):
     ids = np.array(["a", missing, "b", "c", "d"], dtype=object)
@@ -139,13 +133,6 @@ def test_missing_ids(missing):
             load_metric("cka")(*sides)
     with pytest.raises(ValueError, match=r"'net' have no stimulus id in rows 1$"):
         from_stored({"layer": np.zeros((5, 2))}, "net", stimulus_ids=ids)
-
-
-def test_masked_values_are_not_stored():
-    with pytest.raises(ValueError, match="layer has 1 masked of 4 values"):
-        from_stored({"layer": np.ma.masked_equal([[0.0, 1.0], [2.0, 3.0]], 2)}, "net", stimulus_ids=["a", "b"])
-    with pytest.raises(ValueError, match="source has 1 masked of 2 values"):
-        load_metric("accuracy")(np.ma.masked_equal([0, 1], 0), np.array([0, 1]))
 
 
 @pytest.mark.parametrize("metric", ["ridge", "pls", "neuron_to_neuron"])

@@ -10,7 +10,7 @@ import xarray as xr
 from bsjax import load_metric
 from bsjax.activations.cache import ActivationCache
 from bsjax.activations.cache.recipe import Recipe
-from bsjax.engine.memory_limit import features_in_memory, memory_limit
+from bsjax.engine.memory_limit import memory_limit
 from bsjax.engine.streaming import must_stream
 from bsjax.labelled.streaming import compress, gram_of
 
@@ -144,31 +144,12 @@ def test_training_and_test_stimuli_share_their_coordinates(name, chunks):
     np.testing.assert_allclose(np.asarray(score.raw, float), np.asarray(wanted.raw, float), atol=1e-9)
 
 
-def test_a_value_that_is_not_finite_is_named():
-    values = VALUES.copy()
-    values[7, 321] = np.nan
-    with (
-        memory_limit(LIMIT),
-        pytest.raises(ValueError, match=r"source \(neuroids .*1 NaN .*stimulus s7, neuroid u321"),
-    ):
-        load_metric("cka")(assembly(values), TARGET)
-
-
 def test_other_stimuli_are_refused_before_anything_is_read():
     counted, source = by_blocks(VALUES, (N, 50))
     source["stimulus_id"] = "presentation", [f"other {i}" for i in range(N)]
     with memory_limit(LIMIT), pytest.raises(ValueError, match="different stimuli"):
         load_metric("ridge", **SPLITS)(source, TARGET)
     assert not sum(part.size for part in counted.reads)  # dask looks at a part without values
-
-
-def test_the_limit_holds_within_its_block():
-    with memory_limit("1kB"):
-        with memory_limit("2kB"):
-            assert features_in_memory() == 2000
-        assert features_in_memory() == 1000
-    with pytest.raises(ValueError, match="expected a size"), memory_limit("much"):
-        pass
 
 
 LARGE = """

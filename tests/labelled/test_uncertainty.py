@@ -150,12 +150,3 @@ def test_what_is_known_is_written_and_read_without_a_loss():
         Score.from_dict({"value": 0.5, "uncertainty": {"over": ["stimuli"]}})
     with pytest.raises(ValueError, match="must be a Uncertainty"):
         Score(0.5, uncertainty="large")
-
-
-def test_a_score_shows_its_interval():
-    known = Uncertainty(("subjects",), 0.1, "standard error over 9 subjects", dof=8)
-    score = Score(0.5, error=0.1, formula="r", uncertainty=known)
-    assert repr(score) == "Score(0.5000 ± 0.1000 [0.2694, 0.7306], r)"
-    assert "95 % t over subjects" in score._repr_html_()
-    score = Score(score, error=0.3)  # of which nothing else is known
-    assert score.uncertainty.over == () and repr(score) == "Score(0.5000 ± 0.3000, r)"

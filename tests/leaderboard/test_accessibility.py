@@ -42,6 +42,7 @@ def test_no_rule_is_broken(page, site, address, colours):
     page.show(site / path, view)
     page.wait(PAGES[address])
     assert violations(page) == []
+    assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
     assert page.messages() == []
 
 

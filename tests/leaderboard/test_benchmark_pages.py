@@ -31,11 +31,6 @@ def test_the_paradigm_is_what_the_benchmark_says_of_itself(ordinary_site, benchm
     assert "0.800 ± 0.010" in plain
 
 
-def test_benchmarks_of_others_say_what_the_store_knows(ordinary_site):
-    plain = text_of(ordinary_site, "Doe2026-odd")
-    assert "has no benchmark of this name" in plain and "No publication is stated" in plain
-
-
 def test_a_plugins_publication_is_read_and_its_paradigm_is_its_own(tmp_path, monkeypatch):
     """Nothing of the plugin is run, and what bsjax has of the same identifier is another benchmark."""
     folder = tmp_path / "plugins" / "benchmarks" / "majajhong2015"
@@ -85,15 +80,6 @@ def test_models_stand_by_their_scores_as_in_the_store(ordinary_site, ordinary_st
     )
     np.testing.assert_array_equal(drawn[0], scored["score"])
     np.testing.assert_array_equal(drawn[1], scored["high"] - scored["score"])
-
-
-def test_ties_share_a_rank(ordinary_site, page):
-    page.show(ordinary_site / "benchmarks" / f"{slug('Doe2026-odd')}.html")
-    page.wait("document.querySelector('#content table')")
-    ranks = page.execute_script(
-        "return [...document.querySelectorAll('#content tbody tr')].map((row) => row.cells[1].textContent)"
-    )
-    assert ranks == ["1"] * 5
 
 
 def test_bibtex_is_copied(ordinary_site, page):

@@ -106,22 +106,6 @@ def test_models_are_chosen_and_the_address_keeps_the_view(page, site):
     ) == ["pixels"]
 
 
-def test_chart_follows_the_colours(page, site):
-    page.show(site / "compare.html", VIEW)
-    shown_rows(page)
-    paper = "document.querySelector('#chart .chart').layout.paper_bgcolor"
-    assert page.execute_script(f"return {paper}") == "#ffffff"
-    page.prefer("dark")
-    page.wait(f"{paper} === '#14171a'")
-
-
-def test_on_a_phone_nothing_is_wider_than_the_page(page, site):
-    page.resize(390)
-    page.show(site / "compare.html", VIEW)
-    shown_rows(page)
-    assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-
-
 def test_hostile_names_are_text(page, hostile_site):
     page.show(hostile_site / "compare.html")
     for name in HOSTILE[:2]:

@@ -81,18 +81,6 @@ def test_versions_are_apart_and_the_best_so_far_never_falls(page, site, store):
     assert best[0] == of_four["score"].iloc[0] < series[0][2][0]
 
 
-def test_a_line_leads_from_score_to_score_of_each_model(page, site, store):
-    page.show(site / "history.html", f"benchmark={DRAWN}")
-    rows(page)
-    [line] = page.execute_script(
-        "const { data } = document.querySelector('#chart .chart');"
-        "return data.filter((one) => one.name === 'each model').map((one) => one.y)"
-    )
-    stored = store.frame(benchmarks=DRAWN, latest=False).sort_values("started")
-    expected = [[*of["score"], None] for _, of in stored.groupby("model", sort=False)]
-    assert line == [score for scores in expected for score in scores]
-
-
 def test_an_average_at_the_end_of_each_day(page, tmp_path):
     store = ResultStore(tmp_path / "results.db")
     scores = [
@@ -114,12 +102,6 @@ def test_an_average_at_the_end_of_each_day(page, tmp_path):
         ["07", "pixels", shown(0.4), "new version of a benchmark", "no"],
         ["08", "pixels", shown(0.5), f"Doe2026.V1-a: {versioned}", "yes"],
     ]
-
-
-def test_a_model_on_all_its_benchmarks(page, site, store):
-    page.show(site / "history.html", f"model={PROFILED}")
-    found = [row[:5] + row[6:] for row in rows(page)]
-    assert sorted(found) == sorted(expected(store.frame(PROFILED, latest=False), set(store.frame()["key"])))
 
 
 def test_choice_and_the_address(page, site):
@@ -147,14 +129,6 @@ def test_choice_and_the_address(page, site):
     assert (
         page.execute_script("return document.getElementById('status').textContent") == "Choose a benchmark or a model."
     )
-
-
-def test_on_a_phone_nothing_is_wider_than_the_page(page, site):
-    page.resize(390)
-    page.show(site / "history.html")
-    rows(page)
-    assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-    assert page.messages() == []
 
 
 def test_hostile_names_are_text(page, hostile_site):

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from scipy import stats
 from selenium.webdriver import ActionChains, Keys
 
@@ -87,16 +86,6 @@ def test_points_by_keyboard(page, ordinary_site):
     page.wait("document.querySelector('#chart .hoverlayer text')")
     ActionChains(page).send_keys(Keys.HOME).perform()
     assert page.execute_script("return document.querySelector('#chart [role=status]').textContent").startswith(order[0])
-
-
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_on_a_phone_nothing_is_wider_than_the_page(page, ordinary_site, colours):
-    page.resize(390)
-    page.prefer(colours)
-    page.show(ordinary_site / "scatter.html", f"x={X}&y={Y}")
-    cells(page, "numbers")
-    assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-    assert page.messages() == []
 
 
 def test_hostile_names_are_text(page, hostile_site):

@@ -17,7 +17,6 @@ from bsjax.leaderboard.table_page import leaf_scores
 from bsjax.results import ResultStore
 from bsjax.results.aggregation import aggregate
 from tests.leaderboard.conftest import HOSTILE, MODELS, scored
-from tests.support.accessibility import violations
 
 READY = "document.getElementById('table').dataset.ready !== undefined"
 IT, V4 = "MajajHong2015public.IT-pls", "MajajHong2015public.V4-pls"
@@ -106,17 +105,6 @@ def test_the_table_is_there_with_averages_and_ranks(table, ordinary_site, ordina
         assert row[1] == f"{rank}{'≈' * tied} ({best}–{worst})"
         assert row[2].startswith(f"{read.averages['score'][0, number]:.3f}")
     assert "5 of 5 models, 7 of 7 benchmarks" in table.find_element(By.ID, "said").text
-
-
-def test_models_without_any_score_are_shown_when_asked_for(page, tmp_path):
-    store = ResultStore(tmp_path / "results.db")
-    store.add(scored("pixels", "Doe2026-odd", 0.5))
-    store.add_failure("broken", "Doe2026-odd", "no data")
-    site = build(store, tmp_path / "site").folder
-    show(page, site)
-    assert [row[0] for row in cells(page)[1:]] == ["pixels"]
-    page.find_element(By.ID, "failed").click()
-    assert [row[0] for row in cells(page)[1:]] == ["pixels", "broken"]
 
 
 def test_the_table_of_a_past_day(page, tmp_path):
@@ -417,24 +405,6 @@ def test_light_and_dark_follow_the_system_and_the_switch_and_can_be_read(table, 
     assert table.execute_script(f"return {ground}") == seen["light"]
     show(table, ordinary_site)
     assert table.execute_script(f"return {ground}") == seen["light"]
-
-
-def test_a_better_score_has_more_colour(table):
-    rows = table.execute_script(
-        "return [...document.querySelectorAll('#table .rows [aria-colindex=\"3\"]')]"
-        ".map((cell) => [parseFloat(cell.innerText), Number(cell.className.match(/heat(\\d+)/)[1])])"
-    )
-    values, steps = np.array(rows).T
-    # Of what is shown to three decimals, on one scale for all columns.
-    assert np.abs(steps - 10 * values).max() <= 0.6
-
-
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_axe_finds_nothing(table, ordinary_site, colours):
-    table.prefer(colours)
-    show(table, ordinary_site, "open=neural_vision&open=V1&open=V4&cells=interval")
-    open_own(table)
-    assert violations(table) == []
 
 
 def test_hostile_names_are_text(page, hostile_site):

@@ -1,7 +1,6 @@
 """A model whose answers are stored."""
 
 import numpy as np
-import pytest
 
 from bsjax import BehavioralAssembly, BrainModel, NeuroidAssembly, StimulusSet
 from bsjax.data import write_netcdf
@@ -42,15 +41,3 @@ def test_choices_are_answered_too(tmp_path):
     model.start_task("probabilities", None, number_of_trials=2)
     answers = model.look_at(["b", "a"])
     assert answers.values.tolist() == ["dog", "cat"] and isinstance(answers, BehavioralAssembly)
-
-
-def test_what_is_missing_is_named(tmp_path):
-    model = PrecomputedFeatures(FEATURES, visual_degrees=8)
-    with pytest.raises(ValueError, match="no stored answer to 2 of 3 stimuli: d, e"):
-        model.look_at(["a", "d", "e"])
-    with pytest.raises(FileNotFoundError):
-        PrecomputedFeatures(tmp_path / "none.nc", visual_degrees=8)
-    with pytest.raises(ValueError, match="several answers to the same stimulus: a"):
-        PrecomputedFeatures(FEATURES.isel(presentation=[0, 0]), visual_degrees=8)
-    with pytest.raises(ValueError, match="features need stimulus_id on presentation; they have neuroid_id"):
-        PrecomputedFeatures(FEATURES.drop_vars("stimulus_id"), visual_degrees=8)

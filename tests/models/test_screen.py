@@ -180,13 +180,3 @@ def test_degrees_come_from_one_place_and_are_positive(stimulus_set):
     for target, source in [(0, 8), (8, -1), (8, float("nan")), (float("inf"), 8)]:
         with pytest.raises(ValueError, match="degrees of visual angle must be positive"):
             place_on_screen(stimuli, target, source)
-
-
-def test_files_that_cannot_be_read_are_named(stimulus_set, tmp_path):
-    stimuli = stimulus_set([noise(4, 4)])
-    stimuli.stimulus_paths["image0"] = tmp_path / "broken.png"
-    with pytest.raises(FileNotFoundError, match="broken.png"):
-        place_on_screen(stimuli, 8, 4)
-    (tmp_path / "broken.png").write_text("no image")
-    with pytest.raises(ValueError, match="broken.png"):
-        place_on_screen(stimuli, 8, 4)

@@ -1,6 +1,8 @@
 """The reference's answers to seeded inputs, and how a case is scored with bsjax."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +39,25 @@ def assemblies(case: Case) -> dict[str, Any]:
 
 def score(case: Case, **settings: Any) -> Any:
     """bsjax's answer to a case; ``settings`` are passed to the metric beside those of the case."""
+    metric, inputs = call(case, **settings)
+    return metric(*inputs)
+
+
+def call(case: Case, **settings: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """What a case calls, and with which assemblies."""
     identifier, _, ceiling = case["metric"].partition(".")
     make = _UNREGISTERED.get(identifier, lambda **kwargs: bsjax.load_metric(identifier, **kwargs))
     metric: Any = make(**case["kwargs"], **settings)
     more: dict[str, Any] = dict(_CALLS.get(case.get("note", ""), {}))
     inputs = assemblies(case)
     if ceiling:
-        return metric.ceiling(inputs["target"], **more)
+        return partial(metric.ceiling, **more), (inputs["target"],)
     if "assembly" in inputs:
-        return metric(inputs["assembly"])
+        return metric, (inputs["assembly"],)
     if set(inputs) == {"source"} or set(inputs) == {"source", "target"}:
-        return metric(*inputs.values(), *[more.pop("target")] if "target" in more else [], **more)
-    return metric(**inputs)
+        target = [more.pop("target")] if "target" in more else []
+        return partial(metric, **more), (*inputs.values(), *target)
+    return lambda *given: metric(**dict(zip(inputs, given, strict=True))), tuple(inputs.values())
 
 
 def numbers(values: Any) -> np.ndarray:

@@ -72,13 +72,6 @@ def test_what_is_shown_is_named(tmp_path, name):
     assert WRITTEN[name] <= set(texts(tmp_path / "figure.svg"))
 
 
-@pytest.mark.parametrize("name", DRAW)
-def test_equal_choices_make_equal_files(tmp_path, name):
-    for which in ("one", "two"):
-        DRAW[name](tmp_path / f"{which}.png")
-    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
-
-
 def test_the_share_of_right_answers_stands_above_the_confusions(tmp_path):
     DRAW["confusions"](tmp_path / "figure.svg")
     assert f"mine: {np.mean(MODEL.values == OBJECTS):.1%} correct" in texts(tmp_path / "figure.svg")
@@ -94,19 +87,3 @@ def test_images_are_shown_where_there_are_files_and_named_elsewhere(tmp_path):
     assert drawn.count("<image") == 4 and not any(text in paths for text in texts(tmp_path / "figure.svg"))
     DRAW["divergent"](tmp_path / "names.svg")
     assert sum(text in paths for text in texts(tmp_path / "names.svg")) >= 4
-
-
-def test_what_cannot_be_drawn_is_refused(tmp_path):
-    people, models = by_experiment(tmp_path)
-    with pytest.raises(ValueError, match="ends in .png, .pdf or .svg"):
-        plot_confusions(MODEL, PEOPLE, tmp_path / "figure.txt")
-    with pytest.raises(ValueError, match="no choices of people"):
-        plot_model_vs_human(models, {}, tmp_path / "figure.png")
-    with pytest.raises(ValueError, match=r"'mine' and people differ in their experiments: 1 of them \(contrast\)"):
-        plot_condition_curves(models, {"sketch": people["sketch"]}, tmp_path / "figure.png")
-    with pytest.raises(ValueError, match="nothing to draw"):
-        alike = MODEL.copy(data=OBJECTS)
-        plot_divergent_images(alike, alike, tmp_path / "figure.png")
-    with pytest.raises(ValueError, match="most must be at least 1"):
-        plot_divergent_images(MODEL, PEOPLE, tmp_path / "figure.png", most=0)
-    assert list(tmp_path.iterdir()) == []

@@ -41,15 +41,6 @@ def test_cells_hold_their_scores_and_say_why_there_is_none():
     assert mesh.get_clim() == (0.0, 1.0)
 
 
-def test_errors_are_written_where_they_are_known():
-    assert list(cells(plot_heat_map(table(), errors=True)).values())[:2] == [".25\n±.01", "-.50"]
-
-
-def test_a_row_without_a_state_and_a_number_is_undefined():
-    axes = plot_heat_map(table().drop(columns=["state", "error"]))
-    assert list(cells(axes).values()).count("?") == 2
-
-
 def test_the_table_of_a_store_is_drawn_as_it_is(tmp_path):
     with ResultStore(tmp_path / "results.db") as store:
         store.add_failure("pixels", "Doe2026-pls", "no data")
@@ -60,21 +51,3 @@ def test_the_table_of_a_store_is_drawn_as_it_is(tmp_path):
 def test_numbers_are_left_out_where_there_is_no_room_but_marks_are_not():
     rows = [(f"m{m}", f"b{b}", np.nan if m == b else 0.5, 0.1, "scored") for m in range(3) for b in range(60)]
     assert list(cells(plot_heat_map(table(rows))).values()) == ["?"] * 3
-
-
-def test_dark_cells_have_light_numbers():
-    axes = plot_heat_map(table([("a", "b", 0.0, 0.1, "scored"), ("a", "c", 1.0, 0.1, "scored")]))
-    assert [text.get_color() for text in axes.texts] == ["#111111", "white"]
-
-
-def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match="missing: score"):
-        plot_heat_map(table().drop(columns="score"))
-    with pytest.raises(ValueError, match="missing: error"):
-        plot_heat_map(table().drop(columns="error"), errors=True)
-    with pytest.raises(ValueError, match="the table has no row"):
-        plot_heat_map(table([]))
-    with pytest.raises(ValueError, match="several scores of a on V1"):
-        plot_heat_map(table([*ROWS, ROWS[0]]))
-    with pytest.raises(ValueError, match="limits must be two numbers"):
-        plot_heat_map(table(), limits=(1.0, 1.0))

@@ -2,7 +2,6 @@
 
 import html
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -46,13 +45,6 @@ def test_it_is_as_wide_as_a_column_and_all_of_it_is_on_the_page(significance):
     assert drawn.x0 > -0.02 and drawn.x1 < page.x1 + 0.02 and drawn.y0 > -0.02 and drawn.y1 < page.y1 + 0.02
 
 
-@pytest.mark.parametrize("significance", WAYS)
-def test_equal_results_make_equal_files(tmp_path, significance):
-    for name in ("one", "two"):
-        plot_model_comparison(comparison(), path=tmp_path / f"{name}.png", significance=significance)
-    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
-
-
 def test_axes_that_are_given_are_drawn_into_in_their_colours():
     figure = matplotlib.figure.Figure(facecolor="black")
     axes = figure.subplots()
@@ -70,22 +62,3 @@ def test_there_is_an_arrow_for_each_model_that_is_above_all_from_some_on():
     differ = found.differs.to_numpy()
     reaching = [row for row in range(6) if differ[row, -1]]
     assert len(arrows) == len(reaching) > 0
-
-
-def test_models_without_a_score_have_a_row():
-    undefined = {"undefined": Score(float("nan"))}
-    axes = plot_model_comparison(comparison(more=undefined), significance="arrows")
-    assert [text.get_text() for text in axes.get_yticklabels()][-1] == "undefined"
-
-
-def test_what_cannot_be_drawn_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="significance must be one of 'letters', 'arrows', 'lines', got 'stars'"):
-        plot_model_comparison(comparison(), significance="stars")
-    with pytest.raises(ValueError, match="ends in .png, .pdf or .svg"):
-        plot_model_comparison(comparison(), path=tmp_path / "figure.doc")
-
-
-def test_drawing_leaves_matplotlib_as_it_was():
-    before = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
-    plot_model_comparison(comparison())
-    assert (dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules) == before

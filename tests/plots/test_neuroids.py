@@ -34,11 +34,6 @@ def test_each_neuroid_is_counted_by_its_own_ceiling():
     assert {line.get_xdata()[0] for line in axes.lines} == {1.0, 0.5}
 
 
-def test_a_reliability_allows_its_square_root():
-    axes = plot_neuroid_ceilings(score([0.4], [0.64], formula="r²/c"))
-    assert axes.texts[0].get_text().startswith("median 0.50") and axes.get_xlabel().endswith("r/√c")
-
-
 def test_they_are_matched_by_identifier_and_averaged_over_splits():
     axes = plot_neuroid_ceilings(score([[0.1, 0.8], [0.3, np.nan]], [0.8, 0.4], names=["n1", "n0"]))
     assert axes.texts[0].get_text().startswith("median 0.75")  # 0.2 / 0.4 and 0.8 / 0.8
@@ -53,14 +48,10 @@ def test_what_has_no_place_is_said():
 def test_scores_without_neuroids_are_refused():
     with pytest.raises(ValueError, match="the score has no values of neuroids"):
         plot_neuroid_ceilings(Score(0.5))
-    with pytest.raises(ValueError, match="the ceiling of the score has no values of neuroids"):
-        plot_neuroid_ceilings(Score(0.5, raw=by_neuroid([0.5])))
     with pytest.raises(ValueError, match="other neuroids: 2 on one side"):
         plot_neuroid_ceilings(score([0.5], [0.5], names=["other"]))
     with pytest.raises(ValueError, match="none of 1 neuroids has a value and a ceiling"):
         plot_neuroid_ceilings(score([0.5], [0.0]))
-    with pytest.raises(ValueError, match="got 'made up'"):
-        plot_neuroid_ceilings(score([0.5], [0.5], formula="made up"))
 
 
 def responses(values, stimuli="abcd"):
@@ -82,24 +73,3 @@ def test_assemblies_are_matched_by_stimulus_and_neuroid():
     assert axes.texts[0].get_text() == "r = 1.00, 4 stimuli" and axes.get_title("left") == "x"
     constant = plot_prediction(predicted, MEASURED, neuroid="y")
     assert constant.texts[0].get_text() == "r undefined, 4 stimuli"
-
-
-def test_missing_values_are_left_out_and_counted():
-    axes = plot_prediction([1.0, np.nan, 3.0, 2.0], [1.0, 2.0, 2.5, np.nan])
-    assert points(axes) == [[1.0, 1.0], [3.0, 2.5]] and axes.texts[0].get_text() == "r = 1.00, 2 stimuli; 2 left out"
-    assert axes.get_xlim() == axes.get_ylim()
-
-
-def test_what_cannot_be_matched_is_refused():
-    with pytest.raises(ValueError, match="predicted has 2 neuroids: name the one to draw"):
-        plot_prediction(MEASURED, MEASURED)
-    with pytest.raises(ValueError, match="predicted has 0 neuroids with the neuroid_id 'z'; there are: 2 neuroid_id"):
-        plot_prediction(MEASURED, MEASURED, neuroid="z")
-    with pytest.raises(ValueError, match="both be assemblies, or both arrays"):
-        plot_prediction([1.0, 2.0], MEASURED)
-    with pytest.raises(ValueError, match=r"got the shapes \(2,\) and \(3,\)"):
-        plot_prediction([1.0, 2.0], [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="none of 2 stimuli has a value on both sides"):
-        plot_prediction([1.0, np.nan], [np.nan, 1.0])
-    with pytest.raises(ValueError):
-        plot_prediction(responses(MEASURED.values, "abce"), MEASURED, neuroid="x")

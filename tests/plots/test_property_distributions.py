@@ -3,12 +3,10 @@
 import html
 import re
 
-import numpy as np
 import pytest
 
 from bsjax.labelled import Score
 from bsjax.plots import plot_property_distributions
-from bsjax.plots.property_distributions import is_geometric
 
 pytest.importorskip("matplotlib")
 
@@ -67,15 +65,3 @@ def test_scores_from_json_make_the_same_file(tmp_path, ending):
     for name, given in (("a", scores), ("b", again)):
         plot_property_distributions(given, tmp_path / f"{name}.{ending}")
     assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
-
-
-def test_other_formats_and_other_scores_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="ends in .png, .pdf or .svg"):
-        plot_property_distributions([score("one", "max_dc")], tmp_path / "figure.doc")
-    with pytest.raises(ValueError, match="nothing to draw: no score has the distribution of a property"):
-        plot_property_distributions([Score(0.3), None], tmp_path / "figure.png")
-
-
-def test_which_axes_are_logarithmic():
-    assert is_geometric(np.array([0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.2, 16.0, 22.4]))
-    assert not is_geometric(np.linspace(0, 90, 18)) and not is_geometric(np.array([5.0, 6.0, 7.0, 9.0]))

@@ -48,12 +48,6 @@ def test_an_undefined_bin_leaves_a_gap_and_a_cross():
     assert len(alone) == 2
 
 
-def test_several_curves_have_a_legend_and_colours_of_their_own():
-    axes = plot_score_by_time({"one": in_time([0.1, 0.2]), "two": in_time([0.3, 0.4])})
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "two"]
-    assert len({line.get_color() for line in curves(axes)}) == 2
-
-
 def test_the_ceiling_of_each_bin_is_drawn_before_normalisation_and_one_after():
     unceiled, ceiling = in_time([0.3, 0.4]), in_time([0.25, 0.64])
     score = Score(unceiled.value**2 / ceiling.value, unceiled=unceiled, ceiling=ceiling, formula="r²/c")
@@ -71,19 +65,3 @@ def test_numbers_are_sorted_and_far_apart_ones_on_a_logarithmic_axis():
     near = plot_score_by_number({"one": {0: Score(0.3), 5: Score(np.nan)}, "two": {3: Score(0.1)}})
     assert near.get_xscale() == "linear" and near.get_xticks().tolist() == [0, 3, 5]
     assert [line.get_xdata().tolist() for line in near.lines if line.get_marker() == "x"] == [[5.0]]
-
-
-def test_what_cannot_be_drawn_is_refused():
-    for draw in (plot_score_by_time, plot_score_by_number):
-        with pytest.raises(ValueError, match="there is no score"):
-            draw({})
-    with pytest.raises(ValueError, match="must be resolved in time.*plot_scores draws"):
-        plot_score_by_time(Score(0.2))
-    with pytest.raises(ValueError, match="score of mine has no coordinate time_bin_start and time_bin_end"):
-        plot_score_by_time({"mine": Score(xr.DataArray([0.2, 0.3], dims=["time_bin"]))})
-    with pytest.raises(ValueError, match="by number, got the keys 'few'"):
-        plot_score_by_number({"few": Score(0.2)})
-    with pytest.raises(ValueError, match="score of 3 has time bins"):
-        plot_score_by_number({3: in_time([0.2])})
-    with pytest.raises(ValueError, match="curve of mine must be number -> score"):
-        plot_score_by_number({"mine": {}, "other": {1: Score(0.2)}})

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
-from bsjax import Score, score_arrays
+from bsjax import Score
 from bsjax.plots import plot_heat_map, plot_scores
 from bsjax.scoring import Scores
 
@@ -59,26 +58,3 @@ def test_the_ceiling_is_one_of_a_normalised_score_and_what_the_formula_allows_be
     assert [line.get_xdata().tolist() for line in axes.lines if line.get_marker() == "None"] == [[0.8, 0.8]]
     band = axes.collections[0].get_paths()[0].vertices[:, 0]
     assert [band.min(), band.max()] == pytest.approx(np.sqrt(normalised().ceiling.interval()[:2]))
-
-
-def test_a_single_score_is_named_by_its_provenance():
-    axes = plot_scores(Score(0.2, provenance={"model": "pixels", "benchmark": "V1-pls"}))
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["pixels\nV1-pls"]
-
-
-def test_scores_of_arrays_are_named_by_their_metrics():
-    x = np.random.default_rng(0).normal(size=(20, 3))
-    axes = plot_scores([score_arrays(x, x**2, metric) for metric in ("cka", "rdm", "cka")])
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["cka", "rdm", "cka 2"]
-    assert [tick.get_text() for tick in plot_scores([Score(0.1), Score(0.2)]).get_yticklabels()] == ["score", "score 2"]
-
-
-def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match="scores to draw, got none"):
-        plot_scores({})
-    with pytest.raises(ValueError, match="score of mine has 2 time_bin: draw it with bsjax.plots.plot_score_by_time"):
-        plot_scores({"mine": Score(xr.DataArray([0.1, 0.2], dims=["time_bin"]))})
-    with pytest.raises(ValueError, match="is not normalised by a ceiling"):
-        plot_scores(Score(0.2), normalised=False)
-    with pytest.raises(ValueError, match="formula of the score is one of r/c, .*got 'made up'"):
-        plot_scores(normalised(formula="made up"), normalised=False)

@@ -6,7 +6,7 @@ import matplotlib.style
 import numpy as np
 import pytest
 
-from bsjax.plots.style import finish, look_of, nice_step, panel_for, runs, shortened, styles
+from bsjax.plots.style import look_of, nice_step, panel_for, runs, shortened
 
 
 def test_new_axes_are_as_wide_as_a_column_of_89_mm():
@@ -27,23 +27,6 @@ def test_colours_are_those_of_the_axes():
     light = look_of(panel_for(None, None, 2.0))
     assert (dark.ink, dark.paper[:3]) == ("white", (0.0, 0.0, 0.0))
     assert (light.ink, light.paper[:3]) == ("black", (1.0, 1.0, 1.0))
-
-
-def test_text_grows_with_the_width_of_the_axes_to_a_limit():
-    sizes = [look_of(matplotlib.figure.Figure(figsize=(width, 3)).subplots()).text for width in (2, 3.5, 4.5, 30)]
-    assert sizes[0] == sizes[1] == 7.0 < sizes[2] < sizes[3] == pytest.approx(9.8)
-
-
-def test_only_the_sides_that_carry_a_scale_have_a_line():
-    panel = panel_for(None, None, 2.0)
-    finish(panel, title="a heading", spines=("bottom",))
-    assert [side for side, spine in panel.spines.items() if spine.get_visible()] == ["bottom"]
-    assert panel.get_title("left") == "a heading"
-
-
-def test_many_names_have_looks_of_their_own():
-    looks = styles([str(n) for n in range(36)])
-    assert len({(look["color"], look["marker"]) for look in looks.values()}) == 36
 
 
 def test_groups_steps_and_long_names():

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import shutil
 import sqlite3
 import tempfile
 from contextlib import closing
@@ -21,9 +20,7 @@ from tests.support.forked import CONTEXT
 from tests.support.large_store import ceiled_score
 from tests.support.score_writers import (
     hold_a_lock,
-    numbered_score,
     use_without_rights,
-    write_until_the_disk_is_full,
 )
 
 SCORE = Score(0.5, provenance={"model": "m", "benchmark": "b"})
@@ -170,12 +167,6 @@ def test_a_folder_is_no_store(tmp_path):
             ResultStore(tmp_path, read_only=read_only)
 
 
-def test_a_place_below_a_file_is_none(path):
-    with refused(OSError, f"{path}/new/results.db cannot be made or opened (", "set BSJAX_RESULTS to another place"):
-        ResultStore(path / "new" / "results.db")
-    assert scores_in(path) == [0.5]
-
-
 def test_a_store_that_is_not_there_cannot_be_read(tmp_path):
     path = tmp_path / "new" / "results.db"
     with refused(FileNotFoundError, f"no store of results at {path}"):
@@ -219,22 +210,6 @@ def test_a_store_on_a_disk_that_can_only_be_read_is_read(sealed_disk):
         ResultStore(sealed_disk / "new" / "results.db")
     with refused(PermissionError, f"the store of results at {sealed_disk}/new.db cannot be"):
         ResultStore(sealed_disk / "new.db")
-
-
-def test_a_file_that_can_only_be_read_is_read_and_not_written(path, monkeypatch):
-    """What happens to who is not root: the file is opened as SQLite opens one that may not be written."""
-    real = database.create_engine
-
-    def unwritable(url, **more):
-        return real(
-            sa.engine.URL.create("sqlite", database=f"file:{path}", query={"mode": "ro", "uri": "true"}), **more
-        )
-
-    monkeypatch.setattr(database, "create_engine", unwritable)
-    with ResultStore(path) as store:
-        assert store.frame()["score"].tolist() == [0.5]
-        with refused(PermissionError, f"at {path} cannot be written: make it and its folder writable, or ask"):
-            store.add(SCORE)
 
 
 @pytest.fixture
@@ -298,22 +273,6 @@ def test_on_a_full_disk_nothing_is_lost(small_disk):
     with ResultStore(path) as store:
         assert set(store.frame(latest=False)["key"]) == set(keys)
         assert store.score(keys[-1]).to_dict() == ceiled_score("m", "b", 1000).to_dict()
-
-
-def test_where_no_file_may_grow_nothing_is_lost(path, tmp_path):
-    log = tmp_path / "log"
-    process = CONTEXT.Process(target=write_until_the_disk_is_full, args=(str(path), 300_000, log))
-    process.start()
-    process.join()
-    *kept, said = log.read_text().splitlines()
-    assert said.startswith("OSError: the store of results at ") and len(kept) > 3
-    with ResultStore(path) as store:
-        keys = {line.split()[0] for line in kept}
-        assert keys < set(store.frame(latest=False)["key"])
-        for line in kept[-3:]:
-            key, by, number = line.split()
-            assert store.score(key).to_dict() == numbered_score(int(by), int(number)).to_dict()
-        store.add(SCORE)
 
 
 def test_a_database_that_may_not_grow_says_that_the_disk_is_full(path):
@@ -435,17 +394,6 @@ def test_on_a_disk_of_another_machine_nothing_is_written_ahead(tmp_path, monkeyp
     assert journal(there) == "wal" and scores_in(there) == [0.5]
 
 
-@pytest.mark.parametrize("said", ["SQLITE_PROTOCOL", "SQLITE_BUSY", "SQLITE_IOERR_LOCK"])
-def test_a_file_system_without_locks_is_an_error_that_names_it(path, said):
-    error = sqlite3.OperationalError("locking protocol")
-    error.sqlite_errorname = said
-    with refused(
-        TimeoutError, "(locking protocol): another process holds it, or its file system has no locks, as some of"
-    ):
-        with database.explaining(url_of(path)):
-            raise sa.exc.OperationalError("BEGIN", {}, error)
-
-
 # Servers.
 
 
@@ -515,19 +463,7 @@ def test_a_server_that_stops_in_the_middle_and_starts_again_is_used_again(postgr
             assert connection.execute(sa.select(tables.models.c.identifier)).scalars().all() == ["m"]
 
 
-def test_a_connection_that_was_cut_off_is_made_again(postgres, new_database):
-    with ResultStore(new_database()) as store:
-        store.add(SCORE)
-        postgres.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
-        assert len(store.frame()) == 1
-
-
 def test_without_its_driver_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
     with refused(ImportError, "psycopg is not installed; run: pip install 'bsjax[postgresql]'"):
         ResultStore("postgresql://lab@host/scores")
-
-
-def test_a_copy_of_a_closed_store_is_whole(path, tmp_path):
-    shutil.copy(path, tmp_path / "copy.db")
-    assert scores_in(tmp_path / "copy.db") == [0.5]

@@ -15,7 +15,6 @@ from bsjax import Score
 from bsjax.core.files import as_json
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results.documents import document_of, packed, score_of
-from tests.labelled.test_mutated_scores import SCORES
 from tests.labelled.test_plain_values import assert_same_score, scores
 from tests.support.large_store import ceiled_score
 
@@ -135,19 +134,6 @@ def test_uncertainties_come_back(score):
     assert alone.uncertainty is None or alone.interval().kind == "t"
 
 
-def test_draws_are_bytes_beside_the_score_and_those_of_a_ceiling_are_shared():
-    def made(seed):
-        ceiling = Score(0.8, uncertainty=drawn(n_draws=1000))
-        return document_of(
-            replace(ceiled_score(f"m{seed}", "b"), uncertainty=drawn(seed=seed, n_draws=1000), ceiling=ceiling)
-        )
-
-    one, other = made(1), made(2)
-    assert len(one.content) < 1000
-    draws = [part for part in one.raw.values() if len(part) == 32 + 8 * 1000]
-    assert len(draws) == 2 and len(one.raw.keys() - other.raw.keys()) == 1  # the own draws
-
-
 @given(scores())
 @NEIGHBOURS
 def test_raw_values_can_be_left_out(score):
@@ -171,24 +157,6 @@ def test_raw_values_of_every_kind_come_back(score):
     assert again.raw.dtype == score.raw.dtype and all(
         again.raw[name].dtype == coord.dtype for name, coord in score.raw.coords.items()
     )
-
-
-@pytest.mark.parametrize("number", range(len(SCORES)))
-def test_scores_of_many_parts_come_back(number):
-    assert written_and_read(SCORES[number]).to_dict() == SCORES[number].to_dict()
-
-
-def test_a_ceiling_of_a_ceiling_and_what_comes_before_each_come_back():
-    def part(name, **parts):
-        array = xr.DataArray(np.full(2, float(len(name))), dims=["split"])
-        return Score(0.5, raw=array, formula=name, provenance={"metric": name, "seconds": 0.5}, **parts)
-
-    score = part(
-        "whole",
-        unceiled=part("r", unceiled=part("earlier"), ceiling=part("of r")),
-        ceiling=part("ceiling", unceiled=part("halves"), ceiling=part("of ceiling", ceiling=part("last"))),
-    )
-    assert written_and_read(score).to_dict() == score.to_dict()
 
 
 SMALL_CHANGES = {
@@ -286,21 +254,6 @@ def test_a_damaged_document_is_an_error_that_says_so(how):
     }[how]
     with pytest.raises(ValueError):
         score_of(content)
-
-
-def test_every_flipped_bit_of_a_document_is_noticed_or_means_nothing():
-    made = document_of(score := ceiled_score("model", "benchmark"))
-    score, unnoticed = score_of(made.content), []
-    for place in range(len(made.content)):
-        for bit in range(8):
-            content = bytearray(made.content)
-            content[place] ^= 1 << bit
-            try:
-                unnoticed.append(score_of(bytes(content)))
-            except (ValueError, KeyError):
-                continue
-    # Some bits between the parts of a compressed file have no meaning.
-    assert len(unnoticed) <= 8 and all(each.to_dict() == score.to_dict() for each in unnoticed)
 
 
 def test_a_score_that_is_nested_too_deeply_is_refused_in_words():

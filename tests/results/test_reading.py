@@ -48,13 +48,6 @@ def test_more_keys_than_are_asked_for_at_once(store, keys, monkeypatch):
     assert (dict(read_scores(store, wanted)), sorted(having_values(store, wanted))) == few
 
 
-def test_keys_that_are_no_scores_are_left_out(store):
-    failure = store.add_failure("pixels", "Doe2026-pls", "no data")
-    unknown = [failure, "0" * 32]
-    assert list(read_documents(store, unknown)) == list(read_scores(store, unknown)) == []
-    assert having_values(store, unknown) == []
-
-
 @pytest.mark.parametrize("read", [read_documents, read_scores, having_values])
 def test_the_damaged_score_is_named(tmp_path, read):
     with ResultStore(tmp_path / "results.db") as store:

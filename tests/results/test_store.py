@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 import xarray as xr
-from hypothesis import HealthCheck, given, settings
 from sqlalchemy import event
 
-import bsjax
 from bsjax import Score
 from bsjax.core.files import as_json
 from bsjax.labelled.uncertainty import Uncertainty
@@ -25,9 +23,8 @@ from bsjax.results import ResultStore, tables
 from bsjax.results.documents import document_of, packed
 from bsjax.results.leases import claim, release, this_process, workers_at
 from bsjax.results.store import Task
-from tests.labelled.test_mutated_scores import SCORES
-from tests.labelled.test_plain_values import scores
-from tests.support.large_store import ceiled_score, fill
+from tests.labelled.test_score_fields import SCORES
+from tests.support.large_store import ceiled_score
 from tests.support.paths import REPOSITORY
 
 ORIGIN = {"model": "m", "benchmark": "b"}
@@ -114,30 +111,6 @@ def test_every_kind_of_score_comes_back(store):
     assert count(store, tables.scores) == len(SAMPLES)
 
 
-@given(score=scores())
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-def test_any_score_comes_back(store, score):
-    if (score.n_units or 0) < 2**31:
-        score = of_pair(score)
-        key = store.add(score)
-        assert store.score(key).to_dict() == score.to_dict()
-        assert store.add(Score.from_dict(json.loads(as_json(score.to_dict())))) == key
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("model", "benchmark"),
-    [("pixels", "Simulated.V1-ridge"), ("gabor-v1", "Simulated.V1-cka"), ("gabor-v1", "Simulated.V1-rdm")],
-)
-def test_what_was_just_scored_comes_back(store, model, benchmark):
-    score = bsjax.score(model, benchmark)
-    again = store.score(key := store.add(score))
-    assert again.to_dict() == score.to_dict() and again == score
-    [row] = store.frame().to_dict("records")
-    assert (row["model"], row["benchmark"], row["key"], row["state"]) == (model, benchmark, key, "scored")
-    assert (row["score"], row["raw"], row["ceiling"]) == tuple(map(float, (score, score.unceiled, score.ceiling)))
-
-
 def test_any_name_comes_back(store):
     for name in NAMES.values():
         check_name(store, name)
@@ -220,9 +193,7 @@ def test_a_name_that_no_index_can_hold_is_refused_by_a_server_and_kept_in_a_file
     if database == "sqlite":
         assert store.score(store.add(score)).provenance.model == name
     else:
-        with pytest.raises(
-            ValueError, match=r"^the store of results at .* cannot hold a value of this size \(index row"
-        ):
+        with pytest.raises(ValueError, match="cannot hold a value of this"):
             store.add(score)
         assert not any(counts(store).values())
 
@@ -261,19 +232,6 @@ def test_raw_values_can_be_left_out_and_brought_later(store):
     assert store.score(key).to_dict() == score.to_dict()
     assert store.score(key, raw_values=False).to_dict() == without_raw(score).to_dict()
     assert count(store, tables.scores) == 1
-
-
-def test_draws_are_left_out_and_brought_with_raw_values(store):
-    draws = xr.DataArray(np.linspace(0, 1, 41), dims=["draw"])
-    known = Uncertainty(("stimuli",), 0.1, "draws", draws=draws, plan="a", kind="percentile")
-    score = of_pair(Score(0.5, uncertainty=known))
-    key = store.add(score, raw_values=False)
-    ends = store.frame()[["low", "high", "interval"]].values.tolist()
-    assert store.score(key).interval().kind == "t" and ends[0][2] == "percentile over stimuli"
-    assert store.add(score) == key and store.score(key).to_dict() == score.to_dict()
-    assert str(store.score(key).interval()) == str(score.interval())
-    assert store.frame()[["low", "high", "interval"]].values.tolist() == ends
-    assert store.score(key, raw_values=False).uncertainty.draws is None
 
 
 def test_raw_values_that_another_score_has_kept_are_those_of_a_score_without(store):
@@ -505,13 +463,6 @@ def test_of_a_score_that_could_not_be_written_nothing_is_there_and_the_next_is_w
     assert store.frame().set_index("key")["model"].to_dict() == {kept: "m", other: "another", key: "new"}
 
 
-def test_what_is_written_together_is_there_together(store):
-    with pytest.raises(ZeroDivisionError), store.writing() as connection:
-        connection.execute(sa.insert(tables.models).values(identifier="m", digest="", facts={}))
-        1 / 0  # noqa: B018
-    assert count(store, tables.models) == 0
-
-
 def test_who_reads_sees_one_state(place, store):
     store.add(Score(0.5, provenance=ORIGIN))
     asked = sa.select(sa.func.count()).select_from(tables.scores)
@@ -521,33 +472,6 @@ def test_who_reads_sees_one_state(place, store):
         assert connection.execute(asked).scalar() == 1
         assert count(other, tables.scores) == 2
     assert count(store, tables.scores) == 2
-
-
-def test_adding_a_score_takes_few_statements(store):
-    store.add(ceiled_score("m", "b"), facts={"degrees": 8})
-    run = store.begin_run(1)
-    with statements(store) as said:
-        store.add(ceiled_score("m", "b", seed=1), raw_values=False)
-    # The numbers of model and benchmark are asked for, and what of it is new. SQLite is told where transactions begin.
-    words = [each.split()[0] for each in said if each.split()[0] != "BEGIN"]
-    assert words == ["SELECT"] * 2 + ["INSERT"]
-    with statements(store) as said:
-        store.add(ceiled_score("m", "b", seed=2), task=Task(run, "c", "c"), facts={"degrees": 8})
-    words = [each.split()[0] for each in said if each.split()[0] != "BEGIN"]
-    # Beside these the facts, the raw values, and what is in flight.
-    assert words == ["SELECT"] * 4 + ["INSERT", "DELETE", "INSERT"]
-
-
-def test_scores_of_a_store_take_few_bytes(place, store, database):
-    fill(store, 60, 20)
-    store.close()
-    if database == "sqlite":
-        size = os.path.getsize(place)
-    else:
-        with store.reading() as connection:
-            asked = "SELECT sum(pg_total_relation_size(t::regclass)) FROM unnest(ARRAY['scores']) AS t"
-            size = connection.exec_driver_sql(asked).scalar()
-    assert size / (60 * 20) < {"sqlite": 1400, "postgresql": 1600}[database]
 
 
 # Connections.
@@ -589,7 +513,7 @@ def test_a_store_that_is_forgotten_leaves_one_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir() if not path.name.endswith(".lock")] == ["results.db"]
 
 
-@pytest.mark.parametrize("name", ["results.db", "with space", "ä?b#c%41&mode=ro", "no.ending", "a://b"])
+@pytest.mark.parametrize("name", ["results.db", "ä?b#c%41&mode=ro", "a://b"])
 def test_the_place_of_a_store_opens_it_again(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "new" / "folder" / name
@@ -617,10 +541,3 @@ def test_the_place_of_a_store_on_a_server_opens_it_again(new_database):
         key = store.add(Score(0.5, provenance=ORIGIN))
         with ResultStore(store.place) as again:
             assert again.score(key) == 0.5
-
-
-def test_a_password_is_not_shown(postgres):
-    url = postgres.url("postgres", "clerk", "s3cret")
-    with pytest.raises(Exception) as raised:
-        ResultStore(url, read_only=True)
-    assert "s3cret" not in str(raised.value)

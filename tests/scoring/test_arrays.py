@@ -54,12 +54,6 @@ def test_it_is_the_labelled_metric(metric):
     assert score_arrays(x, y, metric=metric).value == pytest.approx(expected, rel=1e-13)
 
 
-def test_pls_is_the_default():
-    x, y = data(n=80, p=30)
-    assert score_arrays(x, y).value == score_arrays(x, y, metric="pls").value
-    assert score_arrays(x, y).provenance["metric"] == "pls"
-
-
 @settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_order_of_units_does_not_matter(seed):
@@ -67,12 +61,6 @@ def test_the_order_of_units_does_not_matter(seed):
     rng = np.random.default_rng(seed)
     mixed = score_arrays(x[:, rng.permutation(8)], y[:, rng.permutation(3)], metric="ridge")
     assert mixed.value == pytest.approx(score_arrays(x, y, metric="ridge").value, abs=1e-9)
-
-
-def test_rows_belong_together():
-    x, y = data(noise=0.0)
-    assert score_arrays(x, y, metric="ridge") > 0.99
-    assert abs(score_arrays(x[::-1], y, metric="ridge").value) < 0.6
 
 
 def test_numpy_jax_torch_and_lists_give_the_same():
@@ -86,11 +74,6 @@ def test_numpy_jax_torch_and_lists_give_the_same():
         (x.tolist(), y.tolist()),
     ]:
         assert score_arrays(given_x, given_y, metric="ridge").value == pytest.approx(expected, abs=1e-12)
-
-
-def test_integers_are_numbers():
-    x, y = (np.round(10 * values).astype(int) for values in data())
-    assert score_arrays(x, y, metric="ridge").value == score_arrays(x * 1.0, y * 1.0, metric="ridge").value
 
 
 def test_splits_can_be_chosen():
@@ -108,15 +91,11 @@ X, Y = data()
     ("x", "y", "message"),
     [
         (X, Y[:-1], r"same stimuli in their rows: X has shape \(60, 8\), Y has shape \(59, 3\)"),
-        (X, Y[:, 0], r"Y must have the shape \(stimuli, units\), it has \(60,\); one neuroid is a column: Y\[:, N"),
         (X[None], Y, r"X must have the shape \(stimuli, units\), it has \(1, 60, 8\)$"),
         (X.astype(str), Y, "X must hold real numbers, it holds <U"),
-        (X + 0j, Y, "X must hold real numbers, it holds complex128"),
         ([[1.0, 2.0], [3.0]], Y, "X is not an array of numbers: "),
         (np.where(X > 2, np.nan, X), Y, "NaN"),
         (np.ma.masked_greater(X, 2), Y, r"^X has \d+ masked of 480 values: fill them"),
-        (X, np.ma.masked_greater(Y, 2), r"^Y has \d+ masked of 180 values: fill them"),
-        (X[:, :0], Y, r"X has no units: its shape is \(60, 0\)"),
     ],
 )
 def test_bad_arrays_are_one_clear_error(x, y, message):
@@ -129,14 +108,8 @@ def test_bad_settings_are_one_clear_error():
         score_arrays(X, Y, metric="rigde")
     with pytest.raises(ValueError, match="metric 'ridge' takes no argument alhpa; it takes: .*alpha"):
         score_arrays(X, Y, metric="ridge", alhpa=2)
-    with pytest.raises(ValueError, match="metric 'cka' takes no argument crossvalidation_kwargs"):
-        score_arrays(X, Y, metric="cka", crossvalidation_kwargs={"splits": 2})
     with pytest.raises(ValueError, match=r"use bsjax.load_metric\('ridge_split'\)"):
         score_arrays(X, Y, metric="ridge_split")
-    with pytest.raises(ValueError, match=r"use bsjax.load_metric\('internal_consistency'\)"):
-        score_arrays(X, Y, metric="internal_consistency")
-    with pytest.raises(ValueError, match="largest possible"):
-        score_arrays(X, Y, metric="pls")  # 25 components of 8 features
 
 
 @pytest.mark.slow
@@ -194,12 +167,6 @@ def test_labels_that_differ_or_repeat_are_one_clear_error(kind):
         score_arrays(made(X, IDS), made(Y, ["s1", *IDS[1:]]), metric="ridge")
     with pytest.raises(ValueError, match="differ in type, int in source and str in target: convert those of one"):
         score_arrays(made(X, range(60)), made(Y, [*map(str, range(60))]), metric="cka")
-
-
-def test_a_table_of_several_index_levels_is_one_clear_error():
-    index = pd.MultiIndex.from_arrays([IDS, IDS])
-    with pytest.raises(ValueError, match="index must have one level to match stimuli by, it has 2"):
-        score_arrays(pd.DataFrame(X, index=index), pd.DataFrame(Y, index=index), metric="ridge")
 
 
 @pytest.mark.parametrize("metric", ["rdm", "rdm_cv"])

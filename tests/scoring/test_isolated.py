@@ -270,7 +270,6 @@ def test_a_dependency_that_bsjax_cannot_run_with_is_not_installed(doe, home):
     ("line", "message"),
     [
         ("numpy<2", r"requirements.txt requires numpy<2, but bsjax needs numpy>=2.0: no version is both"),
-        ("NumPy==1.26.*; python_version > '3'", r"requires NumPy==1.26.*, but bsjax needs numpy>=2.0"),
         ("bsjax==0.0.1", rf"requires bsjax==0.0.1, but this is bsjax {bsjax.__version__}"),
     ],
 )
@@ -324,13 +323,10 @@ def test_the_lines_of_requirements(tmp_path):
     ("own", "pin", "both"),
     [
         (">=2.0", "", True),
-        (">=2.0", ">2.0,<3", True),
         (">=2.0", "!=2.0.*", True),
         (">=2.0", "!=2.0,<2.1", True),
         (">=2.0", "~=1.26", False),
-        (">=2.0", "==2.0.0", True),
         (">=2.0", "<2.0", False),
-        (">=2.0", "===any", True),
         (">=3.0", "==3.0.0rc1", False),
     ],
 )

@@ -1,7 +1,6 @@
 """What a score is by chance, asked for with one argument: of benchmarks of every kind, and in jobs."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,12 +14,9 @@ from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
 from bsjax.benchmarks.kinds.multi_subject import MultiSubjectNeuralBenchmark
 from bsjax.benchmarks.kinds.rsa import RSABenchmark
 from bsjax.data import BehavioralAssembly, StimulusSet
-from bsjax.inference.calibration import calibrated_maximum
 from bsjax.labelled.resampling.calibration import null_of
 from bsjax.models import PrecomputedFeatures
-from bsjax.scoring import Job, Options
 from bsjax.scoring.beside import Beside
-from bsjax.scoring.cells import cell_of
 from bsjax.scoring.isolation import child
 
 STIMULI = procedural_stimuli("thirty", 5, 8, visual_degrees=8, seed=5)
@@ -141,21 +137,6 @@ def test_a_call_of_ones_own_is_refused(good):
 
     with pytest.raises(ValueError, match="'Mine-own' does not say what its score is by chance"):
         bsjax.score(good, Called(None), null=PLAN)
-
-
-def test_several_models(good):
-    found = bsjax.score([good, stored("bad", noise=3.0)], small(), null=9)
-    assert {score.provenance["null_draws"] for score in found.values()} == {9}
-    assert len({null_of(score).key for score in found.values()}) == 1
-    assert calibrated_maximum({name: score for (name, _), score in found.items()}).best == "good"
-
-
-def test_a_job_with_permutations_is_another():
-    with_null, without = (
-        Job("pixels", "Simulated.V1-cka", Options.of(beside=Beside.of(null=null))) for null in (PLAN, None)
-    )
-    assert with_null != without and len({with_null, without, replace(with_null)}) == 2
-    assert cell_of(with_null, "0") != cell_of(without, "0")
 
 
 @pytest.mark.slow

@@ -104,15 +104,6 @@ def test_a_model_is_let_go_when_its_pairs_are_done(small):
     assert living[0]() is None
 
 
-def test_an_error_without_words_is_named_by_its_type(good, small):
-    class Speechless(Small):
-        def __call__(self, candidate):
-            raise MemoryError
-
-    [outcome] = run(jobs_of(good, Speechless("Speechless.V1-ridge")))
-    assert outcome.error_line == "MemoryError"
-
-
 @pytest.fixture
 def registered():
     """Registers benchmarks that count how often they are built, and forgets them afterwards."""
@@ -175,10 +166,6 @@ def test_identifiers_and_objects_give_the_same_score():
     assert by_name.value == by_object.value
     assert by_name.provenance == by_object.provenance
     assert by_name.provenance["model"] == "pixels"
-
-
-def test_objects_need_no_registration(good, small):
-    assert bsjax.score(good, small) > 0.9
 
 
 def test_a_list_or_a_glob_gives_a_dict_of_pairs(good, bad, small):

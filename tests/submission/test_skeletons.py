@@ -89,16 +89,6 @@ def test_a_benchmark_takes_data_that_are_there(tmp_path, search):
     assert benchmark.target.sizes["presentation"] == 96
 
 
-@pytest.mark.parametrize("variant", VARIANTS["benchmark"])
-def test_only_what_is_there_is_registered(variant, tmp_path, search):
-    write_skeleton("data", "Doe2026", tmp_path / "data")
-    search(tmp_path / "data")
-    folder = write_skeleton("benchmark", "Doe2026", tmp_path, variant)
-    text = (folder / "__init__.py").read_text()
-    assert "data" not in text.partition("\n")[2] and "stimulus_set" not in text
-    assert f'benchmark_registry["Doe2026{VARIANTS["benchmark"][variant]}"] = ' in text
-
-
 def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "doe2026").mkdir()
     with pytest.raises(FileExistsError, match="left as it is"):
@@ -112,9 +102,7 @@ def test_nothing_is_overwritten(tmp_path):
         ("figure", "Doe2026", "", "no skeleton of a 'figure'; there are: benchmark, model, metric, data"),
         ("model", "../doe", "", "cannot be a name"),
         ("model", "pixels", "", "model 'pixels' comes with bsjax: choose another name"),
-        ("data", "MajajHong2015.public", "", "data set 'MajajHong2015.public' comes with bsjax"),
         ("model", "doe", "fmri", "no model of the kind 'fmri'; there are: jax, torch, flax, activations"),
-        ("metric", "doe", "torch", "no metric of the kind 'torch'; there are: none"),
     ],
 )
 def test_what_cannot_be_written(kind, name, variant, message, tmp_path):

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -18,7 +17,6 @@ from bsjax import (
     load_dataset,
     load_model,
 )
-from bsjax.adapters import from_jax, unit_preprocessing
 from bsjax.labelled.similarity.subject_rdms import square
 
 TUTORIALS = Path(__file__).with_name("tutorials")
@@ -81,27 +79,6 @@ def test_they_are_listed_without_running_them():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "6 set() []\n", done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("identifier", ["YourBenchmark.IT-pls", "MyExperiment2024.IT-pls"])
-def test_the_minimal_template_and_ones_own(identifier, data):
-    if identifier.startswith("Your"):  # which does not select a region
-        data("YourDataset", load_dataset("YourDataset").sel(region="IT"))
-    benchmark = bsjax.load_benchmark(identifier)
-    assert benchmark.identifier == identifier and benchmark.parent == "IT"
-    assert 0.8 < benchmark.ceiling < 1
-    score = benchmark(load_model("pixels"))
-    assert 0.5 < score < 1.1
-    assert score.provenance["region"] == "IT" and score.provenance["n_stimuli"] == 60
-
-
-def test_majajhong2015(data):
-    data("MajajHong2015", load_dataset("YourDataset"))
-    benchmark = bsjax.load_benchmark("tutorial.MajajHong2015.IT-pls")
-    assert (benchmark.identifier, benchmark.version, benchmark.parent) == ("MajajHong2015.IT-pls", 3, "IT")
-    same = bsjax.load_benchmark("MyExperiment2024.IT-pls")(load_model("pixels"))
-    assert float(benchmark(load_model("pixels"))) == pytest.approx(float(same))
 
 
 def test_kar2019(data):
@@ -184,18 +161,6 @@ def surround(data):
 def test_marques2020_is_built_and_has_a_ceiling(surround):
     assert surround.parent == "V1-surround_modulation"
     assert 0.9 < surround.ceiling < 1
-
-
-@pytest.mark.slow
-def test_marques2020_scores(surround):
-    def contrast(images):
-        grey = images.mean(-1)
-        return jnp.abs(grey[:, 1:-1, 1:-1] - grey[:, :-2, 1:-1])
-
-    fine = from_jax(contrast, "fine", preprocess=unit_preprocessing(64))
-    score = surround(ModelCommitment("fine", fine, region_layer_map={"V1": "output"}))
-    assert 0 <= score <= 1 and score.formula == "r/c"
-    assert score.provenance["units_in_field"] > 0
 
 
 def test_names_that_bsjax_has_are_not_taken_over(plugin):

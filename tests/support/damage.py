@@ -1,6 +1,7 @@
 """A dozen kinds of damage to files, and what comes of each: run in a process of its own, which may hang or crash.
 
-    python -m tests.support.damage FOLDER READER...    what came of each damaged file, a line of JSON each
+    python -m tests.support.damage FOLDER READER...          what came of each damaged file, a line of JSON each
+    python -m tests.support.damage --some FOLDER READER...   of a third of the kinds for each reader, as in the tests
 
 A damaged file may be refused by a clear error, or read as what it was; where bsjax has not written it, it may also read
 as something else. All else is a defect of its reader.
@@ -89,8 +90,8 @@ def _parts(value: Any) -> Iterator[Any]:
         yield value
 
 
-def defects(name: str, folder: Path) -> Iterator[tuple[str, str]]:
-    """Damage to the files of a reader that it does not refuse as it should, and what it says."""
+def defects(name: str, folder: Path, every: int = 1) -> Iterator[tuple[str, str]]:
+    """Damage to the files of a reader that it does not refuse as it should, and what it says; of every n-th kind."""
     from tests.support.readers import READERS
 
     reader, original, here = READERS[name], folder / name / "original", folder / name / "read"
@@ -99,7 +100,7 @@ def defects(name: str, folder: Path) -> Iterator[tuple[str, str]]:
     shutil.copytree(original, here)
     whole = fingerprint(reader.read(here))
     files = sorted(path.relative_to(original) for path in original.rglob(reader.files) if path.is_file())
-    for kind, damage in KINDS.items():
+    for kind, damage in list(KINDS.items())[list(READERS).index(name) % every :: every]:
         print(f"{name}: {kind}", file=sys.stderr, flush=True)  # the last thing said before a crash
         file = random.Random(f"{name} {kind}").choice(files)
         shutil.rmtree(here)
@@ -116,7 +117,7 @@ def defects(name: str, folder: Path) -> Iterator[tuple[str, str]]:
                 yield f"{kind} in {file}", "it reads as something else"
 
 
-def main(folder: Path, names: list[str]) -> None:
+def main(folder: Path, names: list[str], every: int) -> None:
     """Print the defects of some readers."""
     import resource
 
@@ -125,9 +126,11 @@ def main(folder: Path, names: list[str]) -> None:
     warnings.simplefilter("error")
     os.environ["BSJAX_HOME"] = str(folder / "home")
     for name in names:
-        for kind, said in defects(name, folder):
+        for kind, said in defects(name, folder, every):
             print(json.dumps([name, kind, said]))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    some = sys.argv[1] == "--some"
+    place, *asked = sys.argv[1 + some :]
+    main(Path(place), asked, 3 if some else 1)

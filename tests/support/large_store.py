@@ -1,15 +1,7 @@
-"""A store of results as large as that of a public leaderboard, written at once.
-
-    python -m tests.support.large_store PLACE [MODELS BENCHMARKS]
-
-writes one, and says what it takes to read and to write it.
-"""
+"""A store of results as large as that of a public leaderboard, written at once."""
 
 import hashlib
 import json
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import xarray as xr
@@ -19,7 +11,6 @@ from bsjax.labelled import Provenance, Score
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore, tables
 from bsjax.results.documents import digest_of_json, document_of, packed, said_in
-from bsjax.results.store import Task
 
 
 def ceiled_score(model: str, benchmark: str, seed: int = 0, **origin) -> Score:
@@ -135,48 +126,3 @@ def fill(store: ResultStore, n_models: int, n_benchmarks: int) -> None:
                 )
             connection.execute(insert(tables.scores), rows)
     store.end_run(run)
-
-
-def _times(what, n: int) -> list[float]:
-    spent = []
-    for turn in range(n):
-        start = time.perf_counter()
-        what(turn)
-        spent.append(time.perf_counter() - start)
-    return spent
-
-
-def main(place: str, n_models: str = "1000", n_benchmarks: str = "300") -> None:
-    with ResultStore(place) as store:
-        if not len(store.frame("resnet0_some_variant", "Lab2020.IT-0")):
-            [spent] = _times(lambda turn: fill(store, int(n_models), int(n_benchmarks)), 1)
-            print(f"written in {spent:.0f} s")
-    if "://" not in place:
-        size = Path(place).stat().st_size
-        print(f"{size / 1e6:.1f} MB, {size / int(n_models) / int(n_benchmarks):.0f} bytes a score")
-    store, shown = ResultStore(place), ["model", "benchmark", "score", "error", "ceiling", "state"]
-    for what, call in {
-        "frame()": lambda turn: store.frame(),
-        "frame() of a model": lambda turn: store.frame("resnet7_some_variant"),
-        "frame() of a benchmark": lambda turn: store.frame(benchmarks="Lab2020.IT-7"),
-        "frame() of few columns": lambda turn: store.frame(columns=shown),
-        "leaderboard": lambda turn: store.frame(columns=shown).pivot(
-            index="model", columns="benchmark", values="score"
-        ),
-    }.items():
-        spent = _times(call, 5)
-        print(f"{what}: best {min(spent):.3f} s, median {np.median(spent):.3f} s")
-    for raw_values in (False, True):
-        _time_adding(store, raw_values)
-
-
-def _time_adding(store: ResultStore, raw_values: bool, n: int = 150) -> None:
-    scores = [ceiled_score("resnet1_some_variant", "Lab2020.IT-1", time.time_ns() + turn) for turn in range(n)]
-    run = store.begin_run(n)
-    spent = _times(lambda turn: store.add(scores[turn], task=Task(run, f"{turn}", f"{turn}"), raw_values=raw_values), n)
-    usual, most = np.median(spent) * 1e3, np.quantile(spent, 0.95) * 1e3
-    print(f"add(raw_values={raw_values}): median {usual:.2f} ms, 95 % within {most:.2f} ms")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -374,9 +374,8 @@ def read_layer_map(folder: Path) -> Any:
 def package(folder: Path) -> None:
     from bsjax.data.publishing.drafts import package_drafts
 
-    package_drafts(
-        None, recording(), "Doe2024", None, folder, allow=["coordinates", "region", "repetition", "class", "time"]
-    )
+    waived = ["coordinates", "region", "repetition", "class", "time"]
+    package_drafts(None, recording(), "Doe2024", None, folder, allow=waived)
 
 
 def read_package(folder: Path) -> Any:

@@ -2,7 +2,6 @@
 
 import os
 import random
-import signal
 from pathlib import Path
 
 import alembic.command  # noqa: F401 (what a new store takes)
@@ -83,23 +82,6 @@ def hold_a_lock(place: str, ready, released) -> None:
             connection.exec_driver_sql("LOCK TABLE scores")
         ready.set()
         released.wait()
-
-
-def write_until_the_disk_is_full(place: str, most: int, log: Path) -> None:
-    """Write scores with no file larger than so many bytes, and say which are kept, and what was said at the end."""
-    import resource
-
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    with ResultStore(place) as store, open(log, "ab", buffering=0) as file:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
-        for number in range(10_000):
-            try:
-                key = store.add(numbered_score(1, number))
-            except OSError as error:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-                file.write(f"{type(error).__name__}: {error}\n".encode())
-                return
-            file.write(f"{key} 1 {number}\n".encode())
 
 
 def use_without_rights(path: str, log: Path) -> None:

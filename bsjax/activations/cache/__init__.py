@@ -1,8 +1,8 @@
-"""Activations on disk: computed once, found again by the content of all that they are made of.
+"""Cache of activations on disk, addressed by the content of everything that determines them.
 
-A cache is a folder. Each entry is one layer's activations for a sequence of stimuli, and has a folder of its own, named
-by the digest of its recipe: ``values.npy``, which any program can read, and ``entry.json``, which says what it is. What
-is being computed lies in ``.unfinished`` and appears in its place when it is whole.
+A cache is a folder. Each entry holds one layer's activations for a sequence of stimuli, in a subfolder named by the
+digest of its recipe: ``values.npy``, which any program can read, and ``entry.json``, which describes it. Entries that
+are being computed are in ``.unfinished`` and are moved to their place when complete.
 """
 
 from bsjax.activations.cache.cache import ActivationCache

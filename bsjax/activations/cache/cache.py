@@ -1,4 +1,4 @@
-"""The cache: a folder of activations, bounded in size, for any number of processes and threads at once."""
+"""The activation cache: a folder of limited size, shared by any number of processes and threads."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ _SIZE_VARIABLE, _DEFAULT_SIZE = "BSJAX_CACHE_SIZE", "50GB"
 
 
 class ActivationCache:
-    """Activations on disk, by the recipe of what they are made of.
+    """Activations on disk, addressed by their recipe.
 
-    When it is full, the entries that were not used for longest go. An entry appears whole or not at all, one process
-    writes it at a time, and whoever has mapped it keeps it when it goes.
+    When the cache is full, the least recently used entries are evicted. An entry appears complete or not at all, and
+    one process writes it at a time. A process that has mapped an entry keeps it after eviction.
 
-    The recipe holds all that can be known of a model before it runs: weights, code, and the values that it reads.
-    Files, folders and variables of the environment that were read while the model was used are noted beside its
-    activations, with their digests, and looked at again before these are taken. Some changes cannot be noticed, and old
-    activations are found in spite of them:
+    The recipe covers everything about a model that is known before it runs: weights, code, and the values that the
+    code reads. Files, folders and environment variables that are read while the model runs are recorded with the
+    activations, with their digests, and checked before the activations are reused. Some changes cannot be detected,
+    and stale activations are then returned:
 
-    - changes of what an installed library reads by itself, of its own variables, and of files that a library in C
-      opens without Python, other than HDF5 and safetensors;
-    - the user's code in the place of a function of the standard library, if only a library calls it;
-    - changes of random numbers, of the time, of what comes over a network or from another process, and of what the code
-      finds by ``getattr``, ``eval`` or ``import`` with a name that it makes when it runs;
+    - changes of what an installed library reads by itself, of its own variables, and of files that a C library opens
+      without Python, other than HDF5 and safetensors;
+    - user code that replaces a function of the standard library, if only a library calls it;
+    - changes of random numbers, the time, data from a network or another process, and objects that the code looks up
+      by ``getattr``, ``eval`` or ``import`` with a name built at run time;
     - changes of a weight or a setting while an extraction runs.
 
-    ``cache=None`` computes activations of such a model anew each time.
+    With ``cache=None``, activations of such a model are computed every time.
 
     Args:
-        root: the folder; by default ``activations`` in ``$BSJAX_HOME``. It is made when something is written.
-        max_bytes: bound of the size of all entries, also as ``"10GB"``; by default ``$BSJAX_CACHE_SIZE``, or 50 GB.
+        root: the folder; by default ``activations`` in ``$BSJAX_HOME``. It is created on the first write.
+        max_bytes: limit on the total size of entries, also as ``"10GB"``; by default ``$BSJAX_CACHE_SIZE``, or 50 GB.
 
     Raises:
         ValueError: ``max_bytes`` is not a size.
@@ -77,11 +77,11 @@ class ActivationCache:
         return f"{type(self).__name__}({str(self.root)!r}, {in_words(self.max_bytes)!r})"
 
     def read(self, recipe: Recipe) -> np.ndarray | None:
-        """The activations of a recipe, mapped from the disk, read-only, rows first; None if they are not there.
+        """The activations of a recipe, memory-mapped and read-only, rows first; None if they are not cached.
 
-        They count as not there, too, where something that was read to make them has changed since. Shape, size and
-        dtype are checked, and the digest of the values if the file's time has changed since it was written. A damaged
-        entry is removed, with a warning, and counts as not there; so does one that may not be read.
+        Returns None also if a file that was read to make them has changed. Shape, size and dtype are checked, as is
+        the digest of the values if the file's modification time has changed. A damaged entry is removed with a
+        warning, and None is returned, as for an entry without read permission.
         """
         folder = self._folder(recipe.key())
         try:
@@ -98,11 +98,11 @@ class ActivationCache:
             return None
         try:
             values = mapped(folder, note) if unchanged(note["opened"]) else None
-        except FileNotFoundError:  # it has gone meanwhile
+        except FileNotFoundError:  # evicted in the meantime
             return None
         try:
             os.utime(folder / NOTE)
-        except OSError:  # it has gone meanwhile, or is on a disk that cannot be written
+        except OSError:  # evicted in the meantime, or on a read-only disk
             pass
         return values
 
@@ -115,21 +115,20 @@ class ActivationCache:
         dtype: DTypeLike,
         opened: Callable[[], Notes] = dict,
     ) -> Iterator[Writer | None]:
-        """A writer of the activations of a recipe; None at once if another process or thread writes them, or they have
-        been written.
+        """A writer for the activations of a recipe; None if another process or thread is writing them, or they exist.
 
-        Without ``commit`` the rows stay, and the next writer continues behind them. The room for all rows is taken at
-        the start, and entries that were not used for longest go for it.
+        Without ``commit``, the written rows are kept, and the next writer continues after them. Disk space for all
+        rows is reserved at the start, for which the least recently used entries are evicted.
 
         Args:
-            recipe: what they are made of.
-            identifier: the model's name, for people.
+            recipe: what determines the activations.
+            identifier: the model's name, for display.
             shape: of all rows.
             dtype: of the values.
-            opened: gives what was read until then to make them.
+            opened: returns the files that have been read so far to make them.
 
         Raises:
-            EntryTooLarge: they are larger than the cache may be.
+            EntryTooLarge: they exceed the limit of the cache.
             ValueError: there are no rows, or NumPy has no such dtype.
             Unwritable: the disk is full, or the folder cannot be written; nothing is left behind. It is an OSError.
         """
@@ -161,31 +160,32 @@ class ActivationCache:
                 writer.close()
 
     def wait(self, recipe: Recipe) -> None:
-        """Return when nobody writes the activations of a recipe: they are there, or their writer has ended."""
+        """Wait until nobody is writing the activations of a recipe: they are complete, or their writer has ended."""
         wait(self.root, recipe.key())
 
     def entries(self) -> list[Entry]:
-        """What is in the cache, the last used first, with unfinished work."""
+        """The entries of the cache, most recently used first, including unfinished ones."""
         return [entry_at(place) for place in places(self.root)]
 
     def size(self) -> int:
-        """Bytes of all entries, with the room that is taken for unfinished ones."""
+        """Total size in bytes, including the space reserved for unfinished entries."""
         return sum(place.n_bytes for place in places(self.root))
 
     def prune(
         self, max_bytes: int | str | None = None, unused_for: timedelta | None = None, model: str | None = None
     ) -> list[Entry]:
-        """Remove entries; never one that is being written.
+        """Remove entries, except those that are being written.
+
+        Without ``max_bytes``, all entries that match the other arguments are removed. Without any arguments, the cache
+        is reduced to its own limit.
 
         Args:
-            max_bytes: remove those that were not used for longest until the whole cache is no larger than this.
-            unused_for: only those not used for so long.
-            model: only those of this model; may be a glob.
-
-        Without ``max_bytes``, all that the others name go; without any, what the bound of the cache asks for.
+            max_bytes: remove the least recently used entries until the whole cache is at most this large.
+            unused_for: only entries not used for this long.
+            model: only entries of this model; may be a glob.
 
         Returns:
-            What was removed.
+            The removed entries.
 
         Example:
             >>> ActivationCache("no/such/folder").prune(unused_for=timedelta(days=30))
@@ -210,20 +210,20 @@ class ActivationCache:
         return removed
 
     def verify(self) -> list[Problem]:
-        """Read every finished entry, and say which are damaged."""
+        """Read every finished entry, and return those that are damaged."""
         problems = []
         for place in places(self.root):
             if place.complete:
                 try:
                     checked_note(place.folder, reread=True)
-                except FileNotFoundError:  # it has gone meanwhile
+                except FileNotFoundError:  # evicted in the meantime
                     continue
                 except (Damaged, OSError) as error:
                     problems.append(Problem(place.key, place.folder, str(error)))
         return problems
 
     def remove(self, key: str) -> bool:
-        """Remove a finished entry, also a damaged one; False if it is not there.
+        """Remove a finished entry, even if damaged; False if it does not exist.
 
         Example:
             >>> ActivationCache("no/such/folder").remove("0" * 32)
@@ -246,7 +246,7 @@ class ActivationCache:
         return False
 
     def _evict(self, room: int, keep: str) -> None:
-        """Removes what was not used for longest until there is room for so many bytes beside all others."""
+        """Evict the least recently used entries until there is room for this many more bytes."""
         found = [place for place in places(self.root) if place.key != keep or place.complete]
         total = room + sum(place.n_bytes for place in found)
         for place in reversed(found):

@@ -1,4 +1,4 @@
-"""Claims on entries: one writer at a time, over all processes and threads."""
+"""Locks on cache entries: one writer at a time across processes and threads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +11,10 @@ _LOCKS = ".locks"
 
 @contextmanager
 def claimed(root: Path, key: str) -> Iterator[bool]:
-    """Whether, for the time of a ``with`` block, this is the only one to write an entry; told at once.
+    """Whether this is the only writer of an entry for the duration of the block; does not wait.
 
-    The lock is the operating system's, and goes with the process. Its file stays: whoever removed it could not know
-    that nobody has just opened it.
+    The operating system releases the lock when the process ends. The lock file is never removed, because another
+    process might just have opened it.
 
     Raises:
         Unwritable: the folder cannot be written.
@@ -38,7 +38,7 @@ def claimed(root: Path, key: str) -> Iterator[bool]:
 
 
 def wait(root: Path, key: str) -> None:
-    """Return when nobody has claimed an entry."""
+    """Wait until nobody holds the lock of an entry."""
     from filelock import FileLock
 
     if _lock(root, key).exists():

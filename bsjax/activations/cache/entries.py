@@ -1,4 +1,4 @@
-"""Entries of a cache."""
+"""Entries of an activation cache: listing, description and removal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNFINISHED, _TRASH = ".unfinished", ".trash"
 
 
 class Place(NamedTuple):
-    """Where an entry lies; the size of its file on disk, and when it was last used, in seconds since 1970."""
+    """Location of an entry, the size of its file on disk, and its last use in seconds since 1970."""
 
     key: str
     folder: Path
@@ -33,16 +33,16 @@ class Entry:
     """One layer's activations for a sequence of stimuli.
 
     Attributes:
-        key: digest of all that it is made of.
+        key: digest of its recipe.
         identifier: name of the model when it was written.
         layer: name of the layer.
         shape: rows first.
         dtype: of the values.
         n_bytes: size of its file.
-        rows_done: rows that are there; fewer than all while it is unfinished.
+        rows_done: number of rows written; fewer than all while it is unfinished.
         complete: whether it can be read.
         last_used: when it was written or last read.
-        folder: where it lies.
+        folder: its location.
     """
 
     key: str
@@ -58,20 +58,20 @@ class Entry:
 
 
 def places(root: Path) -> list[Place]:
-    """All entries, the last used first, from the names, sizes and times of files alone."""
+    """All entries, most recently used first, from names, sizes and times of files alone."""
     found = []
     for folder, complete in _folders(root):
         try:
             values, used = os.stat(folder / VALUES), os.stat(folder / (NOTE if complete else JOURNAL))
             found.append(Place(folder.name, folder, complete, values.st_size, used.st_mtime))
-        except FileNotFoundError:  # it goes, or was damaged
+        except FileNotFoundError:  # being removed, or damaged
             if folder.is_dir():
                 found.append(Place(folder.name, folder, complete, _size(folder / VALUES), 0.0))
     return sorted(found, key=lambda place: (-place.last_used, place.key))
 
 
 def entry_at(place: Place) -> Entry:
-    """What lies there; with the name "?" if nobody can tell."""
+    """The description of an entry; names are "?" if it is unreadable."""
     try:
         note = read_note(place.folder)
         done = note["shape"][0] if place.complete else _rows_logged(place.folder / JOURNAL)
@@ -92,9 +92,9 @@ def entry_at(place: Place) -> Entry:
 
 
 def discard(root: Path, folder: Path) -> bool:
-    """Removes an entry: it is gone at once, as a whole. False if another process was faster, or it cannot be removed.
+    """Remove an entry in one step; False if another process was faster, or it cannot be removed.
 
-    A process that has mapped its values keeps them until it lets them go.
+    A process that has mapped its values can still use them.
     """
     moved = root / _TRASH / secrets.token_hex(8)
     try:
@@ -107,7 +107,7 @@ def discard(root: Path, folder: Path) -> bool:
 
 
 def empty_trash(root: Path) -> None:
-    """Removes what a process that was killed had begun to remove."""
+    """Remove entries whose removal was interrupted."""
     for left in _inside(root / _TRASH):
         shutil.rmtree(left, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""The files of one entry: how they are laid out, checked and opened."""
+"""Files of a cache entry: their layout, validation and mapping."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALUES, NOTE, JOURNAL = "values.npy", "entry.json", "journal"
 
 
 class Problem(NamedTuple):
-    """An entry that is damaged: its key, its folder, and what is wrong."""
+    """A damaged entry: its key, its folder, and what is wrong."""
 
     key: str
     folder: Path
@@ -27,18 +27,18 @@ class Problem(NamedTuple):
 
 
 class Damaged(Exception):
-    """An entry is not what its note says."""
+    """An entry does not match its description."""
 
 
 class Unwritable(OSError):
-    """A cache in which nothing can be kept: its disk is full, or its folder may not be written."""
+    """The cache cannot be written: the disk is full, or permission is missing."""
 
 
 def npy_header(shape: tuple[int, ...], dtype: np.dtype) -> bytes:
-    """The beginning of an ``.npy`` file, up to the values.
+    """The header of an ``.npy`` file, up to the values.
 
     Raises:
-        ValueError: NumPy's format has no such dtype, without Python objects.
+        ValueError: the dtype is not a numeric NumPy dtype.
 
     Example:
         >>> len(npy_header((2, 3), np.dtype(np.float32)))
@@ -58,11 +58,11 @@ def file_size(shape: tuple[int, ...], dtype: np.dtype) -> int:
 
 
 def read_note(folder: Path) -> dict[str, Any]:
-    """What an entry is.
+    """The description of an entry.
 
     Raises:
         FileNotFoundError: there is no such entry.
-        Damaged: the note is not readable.
+        Damaged: the description is not readable.
     """
     try:
         note = json.loads((folder / NOTE).read_bytes())
@@ -81,20 +81,20 @@ def read_note(folder: Path) -> dict[str, Any]:
 
 
 def _damaged_without(file: Path) -> None:
-    """Refuses an entry that lacks a file, which is not one that was put there, whole, since the file was looked for."""
+    """Raise if an existing entry lacks a file, unless the file has appeared in the meantime."""
     if file.parent.is_dir() and not file.exists():
         raise Damaged(f"it has no {file.name}") from None
 
 
 def checked_note(folder: Path, reread: bool = False) -> dict[str, Any]:
-    """The note of a whole entry whose values are what was written.
+    """The description of a complete entry, after checking its values.
 
-    Their digest is compared when the file's time is not that at which it was written or last compared, or if ``reread``
-    is set.
+    The digest of the values is compared if the file's modification time differs from that of the last check, or if
+    ``reread`` is set.
 
     Raises:
         FileNotFoundError: there is no such entry.
-        Damaged: it is something else.
+        Damaged: the values do not match the description.
     """
     note, values = read_note(folder), folder / VALUES
     try:
@@ -122,9 +122,9 @@ def checked_note(folder: Path, reread: bool = False) -> dict[str, Any]:
 
 
 def mapped(folder: Path, note: dict[str, Any]) -> np.ndarray:
-    """The values of an entry, mapped and read-only."""
+    """The values of an entry, memory-mapped and read-only."""
     shape, dtype = note["shape"], note["dtype"]
-    if 0 in shape:  # nothing can be mapped
+    if 0 in shape:  # an empty file cannot be mapped
         empty = np.empty(shape, dtype)
         empty.setflags(write=False)
         return empty
@@ -133,14 +133,14 @@ def mapped(folder: Path, note: dict[str, Any]) -> np.ndarray:
 
 
 def sync_folder(folder: Path) -> None:
-    """Waits until names in a folder are on the disk, where the system knows how to."""
+    """Flush the names in a folder to disk, on systems that support it."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
         return
     try:
         os.fsync(descriptor)
-    except OSError:  # some file systems have nothing to wait for
+    except OSError:  # not supported by some file systems
         pass
     finally:
         os.close(descriptor)
@@ -148,10 +148,10 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def writing(root: Path) -> Iterator[None]:
-    """A block that writes in a cache, and says what to do where that fails.
+    """Turn write errors in a block into errors with advice.
 
     Raises:
-        Unwritable: it cannot; with the ``errno`` of the error.
+        Unwritable: writing failed; has the ``errno`` of the original error.
     """
     try:
         yield

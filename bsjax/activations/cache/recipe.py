@@ -1,4 +1,4 @@
-"""The recipe of stored activations."""
+"""The recipe of cached activations."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _FORMAT = "bsjax activations 2"
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that one layer's activations depend on. Digests are those of :mod:`bsjax.core.identity`.
+    """Everything that determines one layer's activations. Digests are those of :mod:`bsjax.core.identity`.
 
     Attributes:
         layer: its name.
         model: digest of weights and code.
-        preprocessing: digest of what makes batches of images.
-        reducer: digest of what makes fewer units of a layer; "" for none.
-        items: digest of each thing shown, in the order of the rows.
-        versions: names and versions of what else the numbers depend on.
+        preprocessing: digest of the preprocessing.
+        reducer: digest of the reducer; "" for none.
+        items: digest of each item shown, in the order of the rows.
+        versions: names and versions of libraries that affect the values.
     """
 
     layer: str
@@ -31,7 +31,7 @@ class Recipe:
     versions: tuple[tuple[str, str], ...]
 
     def key(self) -> str:
-        """Digest of the recipe, 32 hexadecimal digits: the name of the entry.
+        """Digest of the recipe, 32 hexadecimal digits, which names the entry.
 
         Example:
             >>> recipe = Recipe("conv1", "m", "p", "", ("a", "b"), (("bsjax", "0.1"),))
@@ -42,7 +42,7 @@ class Recipe:
         return _digest(parts)
 
     def note(self) -> dict[str, Any]:
-        """The recipe in short, for ``entry.json``."""
+        """A short form of the recipe for ``entry.json``."""
         return {
             "layer": self.layer,
             "model": self.model,

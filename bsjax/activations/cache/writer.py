@@ -1,4 +1,4 @@
-"""The writer of an entry, row after row, which can be continued after any end of the process."""
+"""Writer of a cache entry, row by row, which resumes after an interruption."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _BLOCK = 1 << 22
 
 
 class EntryTooLarge(ValueError):
-    """Activations that take more than a cache may hold in all."""
+    """Activations exceed the size limit of the cache."""
 
 
 class Writer:
-    """Rows of one entry, from :meth:`ActivationCache.write`.
+    """Writes the rows of one entry; from :meth:`ActivationCache.write`.
 
-    The room on the disk is taken at the start. After each :meth:`write` the journal says how many rows there are, and
-    the digest of all bytes up to there. What an earlier process has left is read again, and as many rows are kept as
-    agree with its journal: neither a killed process nor a power cut makes rows of what was not written.
+    Disk space is reserved at the start. After each :meth:`write`, the journal records the number of rows and the
+    digest of all bytes so far. A resumed writer reads the rows of the earlier process again, and keeps those that
+    agree with the journal. So neither a killed process nor a power cut can leave rows that were not written.
 
     Attributes:
-        rows_done: rows that are there; the next one to write.
+        rows_done: number of rows written, which is the index of the next one.
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class Writer:
         """Write rows.
 
         Args:
-            start: the first one's number; it must be ``rows_done``.
+            start: index of the first row; must be ``rows_done``.
             values: ``(rows, ...)``, in the shape and dtype of the entry.
 
         Raises:
-            ValueError: they are not the next rows, or of another shape or dtype.
-            Unwritable: the disk is full; what was written is removed. Or it cannot be written.
+            ValueError: they are not the next rows, or have another shape or dtype.
+            Unwritable: the disk is full, in which case the written rows are removed; or it cannot be written.
         """
         values = np.asarray(values)
         stop = start + len(values)
@@ -112,7 +112,7 @@ class Writer:
         self.rows_done = stop
 
     def commit(self) -> None:
-        """Put the entry in its place: all rows are there and on the disk. Then entries that were not used for long go.
+        """Flush all rows to disk, move the entry to its place, and evict old entries if necessary.
 
         Raises:
             ValueError: rows are missing.
@@ -136,12 +136,12 @@ class Writer:
             self._committed()
 
     def finish(self) -> np.ndarray:
-        """Commit, and the values, mapped and read-only."""
+        """Commit, and return the values, memory-mapped and read-only."""
         self.commit()
         return mapped(self._target, {"shape": self._shape, "dtype": self._dtype})
 
     def close(self) -> None:
-        """Stop. Rows that are there stay for the next process, unless the disk is full."""
+        """Stop writing. Written rows are kept for the next process, unless the disk is full."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -149,10 +149,10 @@ class Writer:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _left(self) -> tuple[int, Any] | None:
-        """What an earlier process has left, as far as it is what its journal says: rows, and the digest up to there."""
+        """The rows of an earlier process that agree with its journal, and the digest up to there."""
         try:
             note = read_note(self._folder)
-            lines = (self._folder / JOURNAL).read_text().split("\n")[:-1]  # after the last line end: cut off
+            lines = (self._folder / JOURNAL).read_text().split("\n")[:-1]  # drop an incomplete last line
             if (note["shape"], note["dtype"]) != (self._shape, self._dtype) or not unchanged(note["opened"]):
                 return None
             self._note["opened"] = note["opened"]
@@ -188,7 +188,7 @@ class Writer:
     def _continue(self) -> None:
         self._file = os.open(self._folder / VALUES, os.O_RDWR)
         _reserve(self._file, file_size(self._shape, self._dtype))
-        # One line for all rows; a line that was cut off must not have others after it.
+        # Replace the journal by one line for all rows, so that no incomplete line precedes others.
         line = f"{self.rows_done} {self._running.hexdigest()}\n".encode()
         write_atomically(self._folder / JOURNAL, line)
 
@@ -197,7 +197,7 @@ class Writer:
             journal.write(f"{rows} {self._running.hexdigest()}\n".encode())
 
     def _note_opened(self) -> None:
-        """Before rows are there that were made of something, it is noted."""
+        """Record the files that were read, before writing rows that depend on them."""
         opened = {**self._note["opened"], **self._opened()}
         if opened != self._note["opened"]:
             self._note["opened"] = opened
@@ -215,7 +215,7 @@ def _write_at(file: int, content: memoryview, offset: int) -> None:
 
 
 def _reserve(file: int, size: int) -> None:
-    """Takes the room for the whole file, so that a full disk is known at the start."""
+    """Reserve space for the whole file, so that a full disk is detected at the start."""
     if hasattr(os, "posix_fallocate"):
         try:
             os.posix_fallocate(file, 0, size)

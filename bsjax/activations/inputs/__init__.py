@@ -1,1 +1,1 @@
-"""Inputs of a network: images, shifted images and clips, decoded and preprocessed in batches."""
+"""Inputs of a network: images, shifted images and video clips, decoded and preprocessed in batches."""

@@ -1,4 +1,4 @@
-"""Batches of one size, decoded and preprocessed while the network runs."""
+"""Batches of fixed size, decoded and preprocessed while the network runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bsjax.activations.inputs.video import load_item
 from bsjax.activations.network import Batch
 
 AHEAD = 2
-"""Batches that are made before they are asked for."""
+"""Number of batches that are prepared in advance."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Filled:
     """A batch of full size.
 
     Attributes:
-        start: number of its first item.
-        n: how many of its rows are items; the others repeat the last one.
-        batch: what the network takes.
+        start: index of its first item.
+        n: number of rows that are items; the others repeat the last one.
+        batch: the network's input.
     """
 
     start: int
@@ -38,7 +38,7 @@ class Filled:
 
 
 def batch_size_for(n_items: int, largest: int) -> int:
-    """The size of all batches: the largest, or the smallest power of two that holds everything.
+    """The size of all batches: the largest, or the smallest power of two that holds all items.
 
     Example:
         >>> batch_size_for(5, 64), batch_size_for(100, 64)
@@ -50,14 +50,14 @@ def batch_size_for(n_items: int, largest: int) -> int:
 def filled_batches(
     identifier: str, items: Sequence[Item], size: int, preprocess: Preprocessing, first: int = 0
 ) -> Generator[Filled]:
-    """The items from ``first`` on, in batches of ``size``; some are made ahead, in other threads.
+    """The items from ``first`` on, in batches of ``size``; some are prepared in advance in other threads.
 
     Raises:
-        FileNotFoundError, ValueError: an image that is not there or cannot be read, or a preprocessing that does not
-            keep the images apart.
+        FileNotFoundError, ValueError: an image is missing or cannot be read, or the first axis of the preprocessing's
+            output is not the image.
     """
     starts = range(first, len(items), size)
-    # Decoding and resizing let other threads run, the forward pass too.
+    # Decoding and resizing release the GIL, so they overlap with the forward pass.
     decoders = ThreadPoolExecutor(max_workers=min(8, _cores()))
     assembler = ThreadPoolExecutor(max_workers=1)
 
@@ -80,17 +80,17 @@ def filled_batches(
 
 
 def loader_of(preprocess: Preprocessing) -> Callable[[Item], Any]:
-    """What makes of an item what a preprocessing takes: what it has for that, else the decoded image or clip."""
+    """The function that loads an item for a preprocessing: its own ``load``, else decoding of the image or clip."""
     return getattr(preprocess, "load", load_item)
 
 
 def full_batch(
     identifier: str, images: Sequence[Any], items: Sequence[Item], size: int, preprocess: Preprocessing
 ) -> Batch:
-    """Decoded images, preprocessed, shifted, and filled up to ``size`` with the last of them.
+    """Preprocess and shift decoded images, and pad them to ``size`` with copies of the last.
 
     Raises:
-        ValueError: the first axis of what the preprocessing makes is not the image.
+        ValueError: the first axis of the preprocessing's output is not the image.
     """
     batch = jax.tree.map(np.asarray, preprocess(images))
     for array in jax.tree.leaves(batch):
@@ -106,7 +106,7 @@ def full_batch(
 
 
 def batch_shapes(batch: Batch) -> Any:
-    """What two batches must share for a network to treat them alike: the shape and dtype of everything for one image.
+    """Shape and dtype of all arrays for one image; equal for batches that a network treats alike.
 
     Example:
         >>> batch_shapes({"pixels": np.zeros((2, 3), np.float32)})

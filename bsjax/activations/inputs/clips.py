@@ -1,4 +1,4 @@
-"""Clips of one length from images and videos of any length."""
+"""Clips of fixed length from images and videos of any length."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from bsjax.activations.inputs.video import is_video, video_duration
 
 @dataclass(frozen=True)
 class Clip:
-    """What a network of videos sees at once.
+    """The input of a video network.
 
     Attributes:
-        n_frames: of a clip.
-        fps: frames per second, at which videos are sampled whatever their own rate.
-        context: how a video that is longer than a clip is shown. ``"blocks"``: in clips that follow each other, the
-            last one filled up with its last frame. ``"causal"``: for each time bin in a clip of its own that ends with
-            the bin, of whose answer the last bin counts, so that it depends on nothing later; before the video begins
-            there is its first frame.
-        img_duration: how long an image is shown, in ms; it is a still video.
+        n_frames: number of frames per clip.
+        fps: frames per second at which videos are sampled, independent of their own rate.
+        context: how a video longer than a clip is shown. ``"blocks"``: in consecutive clips, the last one padded with
+            its last frame. ``"causal"``: one clip for each time bin, which ends with the bin, and of whose output only
+            the last bin is used, so that it depends on nothing later; before the video begins, its first frame is
+            shown.
+        img_duration: duration for which an image is shown as a still video, in ms.
 
     Raises:
         ValueError: a number is not positive, or the context is unknown.
@@ -53,11 +53,11 @@ class Clip:
 
 @dataclass(frozen=True)
 class Showing:
-    """The clips in which stimuli are shown, for layers that answer a clip in a number of time bins.
+    """The clips in which stimuli are shown, for layers with a number of time bins per clip.
 
     Attributes:
-        clip: what is seen at once.
-        bins_a_clip: how many bins the answer to a clip has.
+        clip: the input of the network.
+        bins_a_clip: number of time bins in the output for a clip.
         paths: the file of each stimulus.
         bins_of: file -> number of bins until its end.
     """
@@ -69,12 +69,12 @@ class Showing:
 
     @property
     def edges(self) -> np.ndarray:
-        """Start of each bin, and the end of the last, in ms, to the end of the longest stimulus."""
+        """Start of each bin, and end of the last, in ms, until the end of the longest stimulus."""
         return np.arange(max(self.bins_of.values()) + 1) * self.clip.duration / self.bins_a_clip
 
     @property
     def ends(self) -> list[tuple[int, int]]:
-        """Of each clip, the stimulus and the bin with which it ends, counted from 1."""
+        """For each clip, the stimulus and the bin with which it ends, counted from 1."""
         k = self.bins_a_clip
         if self.clip.context == "causal":
             return [(row, end) for row, path in enumerate(self.paths) for end in range(1, self.bins_of[path] + 1)]
@@ -86,19 +86,19 @@ class Showing:
         items = []
         for row, end in self.ends:
             path = self.paths[row]
-            # All clips of an image are the same one.
+            # All clips of an image are identical.
             first = round(end * n / self.bins_a_clip) - n if is_video(path) else 0
             items.append(Item(path, window=(first, n, fps)))
         return items
 
     def joined(self, answers: np.ndarray) -> np.ndarray:
-        """What the clips of each stimulus were answered with, one after the other.
+        """Concatenate the outputs for the clips of each stimulus.
 
         Args:
             answers: in the order of ``ends``, ``(clips, units, bins_a_clip)``.
 
         Returns:
-            ``(stimuli, units, bins)``; NaN from the first bin on that begins after the end of the stimulus.
+            ``(stimuli, units, bins)``; NaN from the first bin that begins after the end of the stimulus.
         """
         n_bins = len(self.edges) - 1
         joined = np.full((len(self.paths), answers.shape[1], n_bins), np.nan, answers.dtype)
@@ -110,7 +110,7 @@ class Showing:
 
 
 def showing(paths: Sequence[Path], clip: Clip, bins_a_clip: int) -> Showing:
-    """How to show images and videos.
+    """Divide images and videos into clips.
 
     Raises:
         FileNotFoundError: a video has no file.

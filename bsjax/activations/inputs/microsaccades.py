@@ -1,4 +1,4 @@
-"""Fixational eye movements: small shifts that make one image look different on every trial."""
+"""Fixational eye movements: small shifts that make responses to an image vary over trials."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from bsjax.activations.inputs.shown_items import Item
 
 @dataclass(frozen=True)
 class Microsaccades:
-    """Trials that differ by where the eye looks: a spiral of shifts about the centre, the first of them none.
+    """Trials that differ in gaze position, on a spiral of shifts around the centre; the first trial is not shifted.
 
-    Of n trials, trial i is shifted by the radius ``r = sqrt(i / n) * extent`` at the angle ``2 pi sqrt(i / n)``, so
-    that shifts are spread evenly over the disc, and more trials fill the same disc. Images are moved after their
-    preprocessing, with bilinear interpolation; what comes in from beyond the edge repeats the edge.
+    Of n trials, trial i is shifted by the radius ``r = sqrt(i / n) * extent`` at the angle ``2 pi sqrt(i / n)``.
+    Shifts are thus spread evenly over a disc of fixed size. Images are shifted after preprocessing, with bilinear
+    interpolation; beyond the border, the edge pixels are repeated.
 
     Attributes:
-        number_of_trials: how often each image is shown.
+        number_of_trials: number of presentations of each image.
         visual_degrees: width of the model's visual field.
         extent: radius of the disc in degrees of visual angle.
 
     Raises:
-        ValueError: fewer than one trial, or degrees that are not positive.
+        ValueError: there is less than one trial, or degrees are not positive.
 
     Example:
         >>> x, y = zip(*Microsaccades(number_of_trials=10, visual_degrees=8).shifts)
@@ -45,7 +45,7 @@ class Microsaccades:
 
     @property
     def shifts(self) -> list[tuple[float, float]]:
-        """Of each trial the shift to the right and down, as shares of the image's height."""
+        """The shift of each trial to the right and down, as fractions of the image's height."""
         root = np.sqrt(np.arange(self.number_of_trials) / self.number_of_trials)
         radius, angle = root * self.extent / self.visual_degrees, 2 * np.pi * root
         return list(zip((radius * np.cos(angle)).tolist(), (radius * np.sin(angle)).tolist(), strict=True))
@@ -55,7 +55,7 @@ class Microsaccades:
         return [replace(item, shift=shift) for shift in self.shifts]
 
     def coords(self, n_stimuli: int, height: int) -> dict[str, np.ndarray]:
-        """The shift of each presentation, trials of a stimulus one after the other.
+        """The shift of each presentation; trials of a stimulus are consecutive.
 
         Args:
             n_stimuli: number of stimuli.
@@ -74,10 +74,10 @@ class Microsaccades:
 
 
 def spatial_axes(array: np.ndarray) -> tuple[int, int]:
-    """The axes of rows and columns in a batch of preprocessed images: the two beside that of one or three channels.
+    """The row and column axes of a batch of preprocessed images, next to an axis of one or three channels.
 
     Raises:
-        ValueError: it cannot be told which they are.
+        ValueError: the axes cannot be identified.
 
     Example:
         >>> spatial_axes(np.zeros((2, 3, 8, 8))), spatial_axes(np.zeros((2, 8, 8, 3)))
@@ -95,10 +95,10 @@ def spatial_axes(array: np.ndarray) -> tuple[int, int]:
 
 
 def image_height(batch: Any) -> int:
-    """Rows of the preprocessed images of a batch.
+    """Number of rows of the preprocessed images in a batch.
 
     Raises:
-        ValueError: it is not one array of images.
+        ValueError: the batch is not a single array of images.
     """
     if not isinstance(batch, np.ndarray):
         made = type(batch).__name__
@@ -107,11 +107,11 @@ def image_height(batch: Any) -> int:
 
 
 def shifted(batch: Any, shifts: list[tuple[float, float]]) -> Any:
-    """The images of a batch, each moved by its own shift.
+    """Shift each image of a batch.
 
     Args:
         batch: preprocessed images, ``(images, ...)``.
-        shifts: of each, to the right and down, as shares of the height.
+        shifts: of each, to the right and down, as fractions of the height.
 
     Example:
         >>> image = np.arange(4.0).reshape(1, 1, 1, 4) * np.ones((1, 1, 4, 1))

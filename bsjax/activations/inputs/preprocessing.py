@@ -1,9 +1,9 @@
-"""Preprocessing of decoded images into the array that a network takes.
+"""Preprocessing of decoded images into the input of a network.
 
-A preprocessing is any callable that takes a list of images, each uint8 ``(height, width, 3)``, and returns
-one array whose first axis is the image, or a tuple or dict of such arrays for a network of several
-inputs. Those here resize as Brain-Score does: PIL's bilinear filter,
-straight to the square that the network sees, whatever the image's own proportions.
+A preprocessing is any callable that takes a list of images, each uint8 ``(height, width, 3)``, and returns one array
+with images on the first axis, or a tuple or dict of such arrays for a network with several inputs. As in Brain-Score,
+the functions here resize with PIL's bilinear filter straight to the square input of the network, without preserving
+the aspect ratio.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,17 +16,17 @@ from PIL import Image
 from bsjax.activations.network import Batch
 
 Preprocessing = Callable[[Sequence[Any]], Batch]
-"""A list of uint8 ``(height, width, 3)`` images -> a batch: images along the first axis of each of its arrays.
+"""A list of uint8 ``(height, width, 3)`` images -> a batch, with images on the first axis of each array.
 
-One that reads files itself has a method ``load(item)``, which gives what it takes in the place of a decoded image, and
-such a thing as its attribute ``probe``. One whose code a digest cannot be taken of has a method ``digest()``.
+A preprocessing that reads files itself has a method ``load(item)``, whose result replaces the decoded image, and an
+example of such a result as its attribute ``probe``. One whose code cannot be identified has a method ``digest()``.
 """
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 """Mean of the red, green and blue channel over ImageNet's training images, for values in [0, 1]."""
 
 IMAGENET_STD = (0.229, 0.224, 0.225)
-"""Their standard deviation."""
+"""Standard deviation of the same values."""
 
 _FILTERS = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
 
@@ -48,15 +48,15 @@ def preprocess_images(
         mean: subtracted from each channel, in units of [0, 1].
         std: each channel is divided by it, in units of [0, 1].
         layout: ``"NCHW"`` as torch expects, or ``"NHWC"`` as JAX and flax do.
-        shorter_side: where it is given, that of the image is resized to so many pixels, and the square is cut out of
-            the centre; else the image is resized straight to the square, and loses its proportions.
+        shorter_side: if given, the image's shorter side is resized to this many pixels, and the square is cropped from
+            the centre. Otherwise the image is resized straight to the square, without preserving the aspect ratio.
         resample: PIL's filter for resizing.
 
     Returns:
         float32, ``(images, 3, size, size)`` or ``(images, size, size, 3)``.
 
     Raises:
-        ValueError: ``layout`` or ``resample`` is neither of the two, or the square does not fit into the shorter side.
+        ValueError: ``layout`` or ``resample`` is unknown, or the square does not fit into the shorter side.
 
     Example:
         >>> import numpy as np
@@ -84,7 +84,7 @@ def _square(image: np.ndarray, size: int, shorter_side: int | None, resample: Im
         return _resized(image, size, size, resample)
     height, width = image.shape[:2]
     short = min(height, width)
-    # Rounded as torchvision does: the longer side down, the place of the square half to even.
+    # Rounded as in torchvision: the longer side down, the position of the square half to even.
     height, width = int(shorter_side * height / short), int(shorter_side * width / short)
     top, left = round((height - size) / 2), round((width - size) / 2)
     return _resized(image, height, width, resample)[top : top + size, left : left + size]
@@ -97,8 +97,7 @@ def _resized(image: np.ndarray, height: int, width: int, resample: Image.Resampl
 
 
 def imagenet_preprocessing(size: int = 224, layout: Literal["NCHW", "NHWC"] = "NCHW") -> Preprocessing:
-    """The preprocessing of networks trained on ImageNet: square of ``size`` pixels, ImageNet's mean and
-    deviation.
+    """The standard preprocessing for ImageNet: a square of ``size`` pixels, standardised by mean and deviation.
 
     Example:
         >>> import numpy as np
@@ -109,7 +108,7 @@ def imagenet_preprocessing(size: int = 224, layout: Literal["NCHW", "NHWC"] = "N
 
 
 def unit_preprocessing(size: int = 224, layout: Literal["NCHW", "NHWC"] = "NHWC") -> Preprocessing:
-    """A square of ``size`` pixels, values in [0, 1], nothing else.
+    """Preprocessing to a square of ``size`` pixels with values in [0, 1].
 
     Example:
         >>> import numpy as np

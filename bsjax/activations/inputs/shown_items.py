@@ -1,4 +1,4 @@
-"""Shown items, one a row: an image, a shifted image, or a window of a video."""
+"""Shown items, one per row: an image, a shifted image, or a window of a video."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bsjax.data import StimulusSet
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that is shown.
+    """One shown item.
 
     Attributes:
         path: the file.
-        shift: how far the image is moved to the right and down, as shares of its height, once it is preprocessed.
-        window: of a video, the first frame, the number of frames, and frames per second; None for an image.
+        shift: shift of the preprocessed image to the right and down, as fractions of its height.
+        window: for a video, the first frame, the number of frames, and frames per second; None for an image.
     """
 
     path: Path
@@ -48,10 +48,10 @@ def items_of(stimuli: StimulusSet) -> list[Item]:
 
 
 def unique_items(items: Sequence[Item]) -> tuple[np.ndarray, list[int]]:
-    """For each item the number of its content, and where each content comes first; equal contents are one.
+    """The index of each item's content, and the first item of each content.
 
     Raises:
-        FileNotFoundError: a file is not there.
+        FileNotFoundError: a file does not exist.
 
     Example:
         >>> import tempfile
@@ -61,7 +61,7 @@ def unique_items(items: Sequence[Item]) -> tuple[np.ndarray, list[int]]:
         ...     unique_items([Item(Path(folder) / "a"), Item(Path(folder) / "b")])
         (array([0, 0]), [0])
     """
-    # Not each path again, where rows share one.
+    # Compute the digest once for rows that share an item.
     digests = {item: item.digest() for item in dict.fromkeys(items)}
     number, _ = pd.factorize(np.array([digests[item] for item in items], dtype=object))
     _, first = np.unique(number, return_index=True)

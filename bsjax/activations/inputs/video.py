@@ -1,4 +1,4 @@
-"""Videos in files, and the clips that a network sees of them."""
+"""Video files, and clips of them for a network."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from bsjax.core.file_reading import reading_as
 from bsjax.data.files.images import load_image
 
 _SUFFIXES = {".avi", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".ogv", ".webm", ".wmv"}
-# A frame that begins this much of a frame after the time that is asked for is the one shown then: time stamps are
-# rounded to the clock of the file.
+# Tolerance, as a fraction of a frame, for a frame that begins after the requested time, because time stamps are rounded
+# to the clock of the file.
 _EARLY = 0.01
 _LAYOUTS = {"NTHWC": (0, 1, 2, 3, 4), "NTCHW": (0, 1, 4, 2, 3), "NCTHW": (0, 4, 1, 2, 3)}
 
@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 
 def is_video(path: str | Path) -> bool:
-    """Whether a file's name says that it is a video.
+    """Whether a file is a video, according to its extension.
 
     Example:
         >>> is_video("film.MP4"), is_video("dog.png")
@@ -36,11 +36,11 @@ def is_video(path: str | Path) -> bool:
 
 
 def video_duration(path: str | Path) -> float:
-    """How long a video is, in ms, as its file says.
+    """Duration of a video in ms, according to its file.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no video that can be read, or does not say how long it is.
+        ValueError: the video cannot be read, or has no duration.
         ImportError: PyAV is not installed.
     """
 
@@ -58,20 +58,20 @@ def video_duration(path: str | Path) -> float:
 
 
 def load_video(path: str | Path, fps: float, window: tuple[int, int]) -> np.ndarray:
-    """Frames of a video at a frame rate of one's own: frame i is what the video shows at ``i / fps`` seconds.
+    """Sample a video at a given frame rate: frame i is the one shown at ``i / fps`` seconds.
 
     Args:
         path: a video in any format that PyAV (FFmpeg) reads.
-        fps: frames per second of the result, whatever those of the file.
-        window: the first frame and the number of frames, at ``fps``. Before the video begins there is its first frame,
-            after its end its last.
+        fps: frames per second of the result, independent of the file's rate.
+        window: the first frame and the number of frames, at ``fps``. The first frame is repeated before the beginning,
+            and the last frame after the end.
 
     Returns:
         uint8, ``(frames, height, width, 3)``.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no video that can be read; the message names the path.
+        ValueError: the video cannot be read; the message names the path.
         ImportError: PyAV is not installed.
 
     Example:
@@ -86,13 +86,13 @@ def load_video(path: str | Path, fps: float, window: tuple[int, int]) -> np.ndar
 
 
 def load_item(item: Item) -> np.ndarray:
-    """What an item shows, uint8: an image, ``(height, width, 3)``, or with a window a clip, frames first.
+    """Load an item as uint8: an image, ``(height, width, 3)``, or with a window a clip, frames first.
 
-    The clip of an image is that image, still: a view that repeats it.
+    The clip of an image is a view that repeats the image.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it cannot be read, or is a video where an image is to be shown.
+        ValueError: it cannot be read, or is a video without a window.
     """
     if item.window is None:
         if is_video(item.path):
@@ -115,17 +115,17 @@ def clip_preprocessing(
     std: Sequence[float] | None = None,
     layout: Layout = "NTHWC",
 ) -> Preprocessing:
-    """The preprocessing of networks that see clips: each frame as an image is, and frames stacked.
+    """The preprocessing for video networks: each frame is preprocessed as an image, and frames are stacked.
 
     Args:
-        n_frames: of each clip. A single image is shown still, for all of them.
+        n_frames: number of frames per clip. A single image is repeated for all of them.
         size: side of the square in pixels.
         mean: subtracted from each channel, in units of [0, 1].
         std: each channel is divided by it, in units of [0, 1].
         layout: of the batch: N clips, T frames, H, W rows and columns, C channels.
 
     Raises:
-        ValueError: an unknown layout; when called, a clip of another number of frames.
+        ValueError: the layout is unknown; when called, a clip has another number of frames.
 
     Example:
         >>> clip_preprocessing(4, size=8, layout="NCTHW")([np.zeros((20, 30, 3), np.uint8)]).shape
@@ -149,16 +149,16 @@ def _preprocess_clips(
         clip = np.broadcast_to(clip, (n_frames, *clip.shape)) if clip.ndim == 3 else clip
         if len(clip) != n_frames:
             raise ValueError(f"expected clips of {n_frames} frames, got one of {len(clip)}")
-        still = clip.strides[0] == 0  # one image repeated: once is enough
+        still = clip.strides[0] == 0  # one image repeated: preprocess it once
         batch[number] = preprocess_images(list(clip[:1] if still else clip), size, mean, std, layout="NHWC")
     return np.ascontiguousarray(batch.transpose(_LAYOUTS[layout]))
 
 
 def _frames_at(container: Any, stream: Any, wanted: np.ndarray) -> np.ndarray:
-    """The frames that are on at some times, in seconds, in order."""
+    """The frames that are shown at the given times, in seconds, in order."""
     base, begin = stream.time_base, stream.start_time or 0
     if wanted[0] > 0:
-        # To the last picture before it that can be decoded by itself.
+        # Seek to the last key frame before it.
         container.seek(int(wanted[0] / base) + begin, backward=True, stream=stream)
     found: list[np.ndarray] = []
     last = None

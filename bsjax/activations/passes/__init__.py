@@ -1,1 +1,1 @@
-"""Passes over stimuli: their plan, their runs, and what is kept of them."""
+"""Passes over stimuli: planning, running, and storage of results."""

@@ -1,4 +1,4 @@
-"""Outputs of a layer, batch by batch: checked, reduced, and passed on."""
+"""Handling of a layer's outputs, batch by batch: validation, reduction and storage."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from bsjax.activations.reducers import Reduction
 
 @dataclass
 class Sink:
-    """Where one layer goes.
+    """Destination of one layer's outputs.
 
     Attributes:
-        runner: the network, which names what is wrong.
+        runner: the network, which validates outputs.
         layer: the layer's name.
         shape: of its output for one item.
-        reduction: what makes it smaller, if anything.
-        result: keeps it on the host; None if it stays on the accelerator alone.
+        reduction: reduces the output; None for no reduction.
+        result: stores it on the host; None if it stays on the accelerator only.
         on_device: keeps it on the accelerator; None if it does not stay there.
     """
 
@@ -32,7 +32,7 @@ class Sink:
     on_device: OnDevice | None
 
     def take(self, start: int, output: Any, ids: Sequence[object]) -> None:
-        """The output for the items from ``start`` on; ``ids`` name them in messages.
+        """Store the output for the items from ``start`` on; ``ids`` name them in messages.
 
         Raises:
             ValueError: the shape has changed, or values are not finite.
@@ -50,6 +50,6 @@ class Sink:
         self.result.write(start + done, values[done:])
 
     def finish(self) -> Any:
-        """All rows: on the accelerator if they stay there."""
+        """All rows, on the accelerator if they stay there."""
         kept = None if self.result is None else self.result.finish()
         return kept if self.on_device is None else self.on_device.finish()

@@ -1,4 +1,4 @@
-"""The plan of an extraction: the memory that it takes, and how it is made to fit."""
+"""Planning of an extraction: memory estimates, and batch sizes that fit a budget."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from bsjax.activations.passes.runner import Runner
 from bsjax.core.memory import MemoryEstimate, available_memory, peak_during
 from bsjax.core.messages import in_words
 
-# Without a budget, results take no more than this share of the memory that is free.
+# Without a budget, results take at most this share of the free memory.
 _SHARE = 0.5
-# What later batches may take beside the first ones: memory that was freed is not all used again.
+# Allowance for later batches, because not all freed memory is reused.
 _LATER = 1.15
 
 
 def estimated(runner: Runner, items: Sequence[Item], layers: Sequence[str], options: Options) -> MemoryEstimate:
-    """What the extraction of these layers will take, measured on its first batches.
+    """Estimate the memory for extracting these layers, measured on the first batches.
 
     Raises:
         ValueError: a layer does not exist, or the budget is too small for batches of one image.
@@ -31,7 +31,7 @@ def estimated(runner: Runner, items: Sequence[Item], layers: Sequence[str], opti
         size, room = fitted_to_memory(runner, items, layers, options)
         batches = _of_batches(runner, items, layers, size)
     else:
-        # As it was measured to make it fit: another measurement may come out larger than the budget.
+        # Reuse the measurement that fitted the budget; a second one might exceed it.
         size, batches = _fitting(runner, items, layers, options, options.memory)
         room = _room(options.memory, batches, reducer)
     on_disk = options.the_cache is not None or (room is not None and results > room)
@@ -41,9 +41,9 @@ def estimated(runner: Runner, items: Sequence[Item], layers: Sequence[str], opti
 def fitted_to_memory(
     runner: Runner, items: Sequence[Item], layers: Sequence[str], options: Options
 ) -> tuple[int, int | None]:
-    """The size of batches that fits the budget, and how much results may take in memory, None for all.
+    """The batch size that fits the budget, and the bytes of memory left for results, None for no limit.
 
-    Without a budget nothing is measured, and results may take half of the memory that is free.
+    Without a budget nothing is measured, and results may take half of the free memory.
 
     Raises:
         ValueError: the budget is too small for batches of one image.
@@ -58,7 +58,7 @@ def fitted_to_memory(
 def _fitting(
     runner: Runner, items: Sequence[Item], layers: Sequence[str], options: Options, budget: int
 ) -> tuple[int, int]:
-    """The largest size of batches found to fit the budget, and the bytes that they took."""
+    """The largest tested batch size that fits the budget, and the bytes that its batches take."""
     _, reducer = _sizes(runner, len(items), layers, options)
     size = batch_size_for(len(items), options.batch_size)
     while True:
@@ -72,17 +72,17 @@ def _fitting(
                 f"budget is {in_words(budget)}; its largest layer here is {largest!r} with shape "
                 f"{runner.shapes()[largest]}: give more memory, or extract fewer layers at once"
             )
-        # Most of it is proportional to the size of the batch.
+        # Memory is roughly proportional to the batch size.
         size = max(1, min(size // 2, int(size * (budget - reducer) / max(batches, 1))))
 
 
 def _room(budget: int, batches: int, reducer: int) -> int:
-    """What a budget leaves for results."""
+    """The part of a budget that is left for results."""
     return budget - int(_LATER * batches) - reducer
 
 
 def _sizes(runner: Runner, n: int, layers: Sequence[str], options: Options) -> tuple[int, int]:
-    """Bytes of the results of all items, and of what the reducer holds."""
+    """Bytes of the results for all items, and of the reducer."""
     known = runner.shapes_of(layers)
     if options.reducer is None:
         return 4 * n * sum(int(np.prod(known[layer])) for layer in layers), 0
@@ -93,7 +93,7 @@ def _sizes(runner: Runner, n: int, layers: Sequence[str], options: Options) -> t
 
 
 def _of_batches(runner: Runner, items: Sequence[Item], layers: Sequence[str], size: int) -> int:
-    """Bytes that batches take at their peak: one that runs, those made meanwhile, and what the last one left."""
+    """Peak bytes of batches: the running one, those prepared meanwhile, and leftovers of the last one."""
     some = items[: (AHEAD + 1) * size]
 
     def first_batches() -> None:
@@ -104,9 +104,9 @@ def _of_batches(runner: Runner, items: Sequence[Item], layers: Sequence[str], si
 
     peak = peak_during(first_batches)
     kept = sum(int(np.prod(runner.shapes()[layer])) for layer in layers)
-    if peak is None:  # not told by this system: two layers at a time, what is kept of the batch, and the batches ahead
+    if peak is None:  # unknown on this system: assume two layers at a time, outputs, and batches ahead
         sizes = sorted((int(np.prod(shape)) for shape in runner.shapes().values()), reverse=True)
         one = sum(array[:1].nbytes for array in jax.tree.leaves(runner.probe))
         return size * (4 * (sum(sizes[:2]) + 2 * kept) + (AHEAD + 2) * one)
-    # A process that has freed memory before may seem to take none: what is kept is taken in any case.
+    # Reuse of freed memory can hide the peak; outputs are the minimum.
     return max(peak, size * 4 * kept)

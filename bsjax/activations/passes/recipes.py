@@ -1,4 +1,4 @@
-"""Recipes of layers: what their activations are made of, whose digest is their key in the cache."""
+"""Recipes of layers, which determine their keys in the cache."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from bsjax.activations.passes.runner import Runner
 from bsjax.core.digests.arrays import Undigestible
 from bsjax.core.identity.source import OF_ACTIVATIONS, own_source
 
-# What decodes and resizes images, beside bsjax itself.
+# Libraries that decode and resize images.
 _LIBRARIES = ("numpy", "pillow")
 
 
 def recipes(runner: Runner, items: Sequence[Item], layers: Sequence[str], options: Options) -> dict[str, Recipe] | None:
-    """The recipe of each layer; None, with a warning, where the content of the model or its preprocessing is not known.
+    """The recipe of each layer; None, with a warning, if the model or its preprocessing cannot be identified.
 
     Raises:
-        FileNotFoundError: an image is not there.
+        FileNotFoundError: an image does not exist.
     """
     try:
         model, preprocessing = runner.digests(options.version)

@@ -1,4 +1,4 @@
-"""Recording passes for the layers that are not in the cache yet: each is computed once."""
+"""Recording of layers that are not in the cache yet, each computed once."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Recorded(NamedTuple):
     """One layer's activations.
 
     Attributes:
-        values: ``(items, units)``, perhaps mapped from a file or on an accelerator.
-        units: what the columns are.
+        values: ``(items, units)``, possibly memory-mapped or on an accelerator.
+        units: description of the columns.
     """
 
     values: Any
@@ -43,7 +43,7 @@ class Recorded(NamedTuple):
 
 
 class Recorder:
-    """Computes activations, or finds them in the cache.
+    """Reads activations from the cache, or computes them.
 
     Args:
         runner: the network.
@@ -56,16 +56,16 @@ class Recorder:
         self._cache = options.the_cache
 
     def record(self, items: Sequence[Item], ids: Sequence[object], layers: Sequence[str]) -> dict[str, Recorded]:
-        """Activations of some layers for all items.
+        """Activations of layers for all items.
 
-        Layers that are neither in the cache nor being computed by another process go through the network together, in
-        one pass. A layer that another process computes is waited for. Where the cache cannot be written, that is a
-        warning, and what it would have kept is computed in memory.
+        Layers that are neither cached nor being computed by another process are computed in one pass through the
+        network. For a layer that another process is computing, this process waits. If the cache cannot be written, a
+        warning is issued and activations are computed in memory.
 
         Args:
-            items: each of another content.
-            ids: a stimulus that shows each, for messages.
-            layers: which.
+            items: with distinct content.
+            ids: a stimulus for each item, for messages.
+            layers: names of layers.
         """
         below = () if self._cache is None else (self._cache.root,)
         with following(self._runner.followed, apart=[item.path for item in items], below=below):
@@ -78,7 +78,7 @@ class Recorder:
             self._runner.look_again()
         if self._cache is None or made is None:
             size, room = fitted_to_memory(self._runner, items, layers, self._options)
-            # The first batch tells the shapes: nothing has to be known before.
+            # Shapes are taken from the first batch.
             return self._run(items, ids, layers, size, lambda shapes: self._unstored(len(items), shapes, room))
         found: dict[str, Recorded] = {}
         missing = list(layers)
@@ -113,13 +113,13 @@ class Recorder:
             except ValueError:
                 if not along:
                     raise
-                ahead = []  # one of them may be what fails
+                ahead = []  # one of them may be the cause
                 continue
             if not results:
                 self._cache.wait(made[missing[0]])
 
     def _there(self, items: Sequence[Item], layers: Sequence[str]) -> list[str]:
-        """Those of the layers that the network has: who asks for another is told so when that is needed."""
+        """The layers that the network has; for others, the error is raised when they are requested."""
         found = []
         for layer in layers:
             with suppress(ValueError):
@@ -128,7 +128,7 @@ class Recorder:
         return found
 
     def _shapes(self, items: Sequence[Item], layers: Sequence[str]) -> Shapes:
-        """Of each layer the shape for one item, the first of them."""
+        """The shape of each layer for one item, from the first item."""
         return self._runner.shapes_of(layers, self._runner.batch_like(items[0]))
 
     def _reduced(self, shapes: Shapes) -> Shapes:
@@ -144,7 +144,7 @@ class Recorder:
     def _claimed(
         self, cache: ActivationCache, claims: ExitStack, made: dict[str, Recipe], n: int, shapes: Shapes
     ) -> tuple[dict[str, Result], Shapes]:
-        """A writer for each layer that nobody else writes or has written; and the layers that no cache can hold."""
+        """Writers for layers that are neither being written nor complete; and the layers too large for the cache."""
         results: dict[str, Result] = {}
         too_large: Shapes = {}
         for layer, shape in shapes.items():
@@ -174,11 +174,11 @@ class Recorder:
         Args:
             items, ids, layers: as in ``record``.
             size: of batches.
-            open_results: given the shape of each layer, where its activations go.
-            rows_done: rows that all results have already.
+            open_results: layer shapes -> destination of each layer's activations.
+            rows_done: number of rows that all results already have.
         """
-        # From the start of a batch, so that the network sees the batches of an uninterrupted run; and at least one, as
-        # only a pass finishes what a writer that was killed at its end has left.
+        # Start at a batch boundary, so that the network gets the same batches as in an uninterrupted run. Run at least
+        # one batch, since only a pass completes an entry whose writer was killed at its end.
         first = 0 if self._stays_on_device() else min(rows_done, len(items) - 1) // size * size
         begun = time.perf_counter()
         shapes: Shapes = {}
@@ -249,14 +249,14 @@ class Recorder:
 
 
 def repeated(values: Any, row_of: np.ndarray) -> Any:
-    """Rows as often as they are wanted; the very same array, without a copy, if that is once each."""
+    """Rows repeated by index; the same array without a copy if each is used once."""
     if len(values) == len(row_of):
         return values
     return values[jax.device_put(row_of)] if isinstance(values, jax.Array) else values[row_of]
 
 
 def _rows(output: Any, n: int) -> Any:
-    """The first rows of a batch, without those that fill it up."""
+    """The first rows of a batch, without padding."""
     if len(output) == n:
         return output
     return jax.lax.slice_in_dim(output, 0, n) if isinstance(output, jax.Array) else output[:n]

@@ -1,4 +1,4 @@
-"""Results of a pass, as batches arrive: in memory, in a file, in the cache, or on the accelerator alone."""
+"""Storage of results during a pass: in memory, in a temporary file, or on the accelerator."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Result(Protocol):
     """The activations of one layer, written in order."""
 
     rows_done: int
-    """Rows that are there already."""
+    """Number of rows already written."""
 
     def write(self, start: int, values: Any) -> None:
-        """Rows from ``start`` on, all dimensions after the first."""
+        """Write rows from ``start`` on, with all dimensions after the first."""
         ...
 
     def finish(self) -> Any:
-        """All rows."""
+        """Return all rows."""
         ...
 
 
 class InMemory:
-    """Rows of an array; several layers may be columns of one array, so that nothing is copied to join them."""
+    """Rows in an array; several layers may be columns of one array, so that concatenation needs no copy."""
 
     rows_done = 0
 
@@ -47,7 +47,7 @@ class InMemory:
 
 
 class OnDisk:
-    """Rows of a file that has no name any more: it goes when nobody maps it."""
+    """Rows in an unnamed temporary file, which the system deletes when it is no longer mapped."""
 
     rows_done = 0
 
@@ -65,7 +65,7 @@ class OnDisk:
             )
 
     def write(self, start: int, values: Any) -> None:
-        # Not through the map: pages written there would count as memory of this process.
+        # Written through the file, since pages written through a map count as memory of this process.
         with explaining(*self._doing):
             self._file.seek(4 * start * self._shape[1])
             self._file.write(np.ascontiguousarray(values, np.float32).data.cast("B"))
@@ -79,7 +79,7 @@ class OnDisk:
 
 
 class OnDevice:
-    """Rows that stay on the accelerator where the network left them."""
+    """Rows that stay on the accelerator."""
 
     rows_done = 0
 
@@ -94,7 +94,7 @@ class OnDevice:
 
 
 def in_memory(n_rows: int, shapes: Sequence[tuple[int, ...]]) -> list[InMemory]:
-    """Results for the layers of these shapes, which fill the columns of one array, side by side."""
+    """Results for layers of these shapes, as adjacent columns of one array."""
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
     joined = np.empty((n_rows, int(ends[-1])), np.float32)
     columns = np.split(joined, ends[:-1], axis=1)
@@ -102,7 +102,7 @@ def in_memory(n_rows: int, shapes: Sequence[tuple[int, ...]]) -> list[InMemory]:
 
 
 def side_by_side(parts: Sequence[Any]) -> Any:
-    """Layers as one array; without a copy where they are the columns of one already.
+    """Concatenate layers; without a copy if they are adjacent columns of one array.
 
     Example:
         >>> parts = [result.finish() for result in in_memory(2, [(3,), (1, 2)])]
@@ -123,7 +123,7 @@ def side_by_side(parts: Sequence[Any]) -> Any:
 
 
 def concatenated(parts: Sequence[Any], axis: int) -> Any:
-    """Arrays as one: on the device where all of them are, else on the host."""
+    """Concatenate arrays, on the device if all of them are there, else on the host."""
     if all(isinstance(part, jax.Array) for part in parts):
         return jnp.concatenate(parts, axis=axis)
     return np.concatenate([np.asarray(part) for part in parts], axis=axis)

@@ -1,4 +1,4 @@
-"""A network with its preprocessing: the shapes of its layers, and checked outputs of batches."""
+"""A network with its preprocessing: the shapes of its layers, and validated outputs of batches."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from bsjax.core.identity.values import identity_of
 
 _PROBE = np.full((256, 256, 3), 128, np.uint8)
 _NOWHERE = Path()
-# A first axis of two tells images from any other axis of length one.
+# Batches of two distinguish the image axis from other axes of length one.
 _OF_TWO = 2
-# By how much of a layer's largest value the order in which a device sums may change any.
+# Tolerance for the order of summation on a device, relative to a layer's largest value.
 _OF_SUMS = 1e-3
 
 
@@ -33,12 +33,12 @@ class Runner:
 
     Args:
         identifier: the model's, for messages.
-        network: one framework's.
+        network: of one framework.
         preprocess: images -> batch.
-        probe: an image, or the frames of a video, like those that will be shown; gray if not given.
+        probe: an example image, or the frames of a video; gray by default.
 
     Attributes:
-        followed: what was read while it ran.
+        followed: files that were read while it ran.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Runner:
 
     @property
     def digest(self) -> str | None:
-        """Of the network's weights and code as they were last taken for the cache; None before, or where unknown."""
+        """Digest of the network's weights and code when last taken for the cache; None before, or if unknown."""
         return None if self._identity is None else self._identity[0]
 
     @cached_property
@@ -65,13 +65,13 @@ class Runner:
         return full_batch(self.identifier, [self._probe], [Item(_NOWHERE)], _OF_TWO, self.preprocess)
 
     def digests(self, version: str | None = None) -> tuple[str, str]:
-        """Identities of all that decides the outputs: of the network, and of its preprocessing.
+        """Identities of everything that determines the outputs: of the network and of its preprocessing.
 
         Args:
-            version: by which somebody vouches for the code of both.
+            version: vouches for the code of both.
 
         Raises:
-            Undigestible: nothing can vouch for a part of them.
+            Undigestible: a part of them cannot be identified.
         """
         before, self._identity = self._identity, None
         try:
@@ -86,24 +86,23 @@ class Runner:
                 self._shapes, self._alike = {}, {}
 
     def look_again(self) -> None:
-        """Forget what was found of the network, which may have changed."""
+        """Forget cached properties of the network, which may have changed."""
         self.network.look_again()
         self._shapes, self._alike = {}, {}
 
     def batch_like(self, item: Item) -> Batch:
-        """A batch of two with an item of those that will be shown."""
+        """A batch of two copies of an item."""
         load = loader_of(self.preprocess)
         return full_batch(self.identifier, [load(item)], [item], _OF_TWO, self.preprocess)
 
     def shapes(self, like: Batch | None = None) -> dict[str, tuple[int, ...]]:
-        """Names of the layers -> shape of the output for one image, for images that are preprocessed to the same shape
-        as those in ``like``."""
+        """Names of the layers -> shape of the output for one image, for images of the same shape as in ``like``."""
         like = self.probe if like is None else like
         n = _length(like)
         return {name: tuple(shape[1:]) for name, shape in self._all_shapes(like).items() if shape[:1] == (n,)}
 
     def shapes_of(self, layers: Sequence[str], like: Batch | None = None) -> dict[str, tuple[int, ...]]:
-        """The same of some layers.
+        """The shapes of some layers.
 
         Raises:
             ValueError: a layer does not exist, or its first axis is not the image.
@@ -118,9 +117,9 @@ class Runner:
         return {layer: tuple(found[layer][1:]) for layer in layers}
 
     def answers_alike(self, layers: Sequence[str], item: Item) -> bool:
-        """Whether the network gives layers twice alike for an item, up to what the order of sums on a device changes.
+        """Whether two runs of the network on an item agree, up to rounding by the order of summation.
 
-        A network that draws anew each time has no activations to keep.
+        Activations of a stochastic network are not cached.
         """
         if self.network.is_pure:
             return True
@@ -146,7 +145,7 @@ class Runner:
             )
 
     def outputs(self, batch: Batch, layers: Sequence[str], ids: Sequence[object]) -> dict[str, Any]:
-        """Outputs in the order of ``layers``, an image a row; ``ids`` name what is shown in messages.
+        """Outputs in the order of ``layers``, one row per image; ``ids`` name the stimuli in messages.
 
         Raises:
             ValueError: a layer does not exist, or not for every batch, or its first axis is not the image.
@@ -168,22 +167,22 @@ class Runner:
         return {layer: outputs[layer] for layer in layers}
 
     def checked(self, layer: str, output: Any, shape: tuple[int, ...], ids: Sequence[object]) -> np.ndarray:
-        """Float32 outputs of the images of a batch, on the host.
+        """Float32 outputs for the images of a batch, on the host.
 
         Raises:
-            ValueError: the shape is another one, or values are masked or not finite.
+            ValueError: the shape differs, or values are masked or not finite.
         """
         self._check_shape(layer, output, shape, ids)
         values = np.asarray(unmasked(output, f"layer {layer!r} of model {self.identifier!r}"))
         return checked_values(self.identifier, layer, values, ids)
 
     def kept_on_device(self, layer: str, output: jax.Array, shape: tuple[int, ...], ids: Sequence[object]) -> jax.Array:
-        """Float32 outputs of the images of a batch, where the network left them.
+        """Float32 outputs for the images of a batch, on the network's device.
 
-        Whether they are finite is not known yet: to ask would stop the device at every batch.
+        Finite values are not checked here, because this would stall the device at every batch.
 
         Raises:
-            ValueError: the shape is another one, or values are no real numbers.
+            ValueError: the shape differs, or values are not real numbers.
         """
         self._check_shape(layer, output, shape, ids)
         if not jnp.issubdtype(output.dtype, jnp.floating):
@@ -191,11 +190,11 @@ class Runner:
         return output.astype(jnp.float32)
 
     def check_finite(self, kept: Mapping[str, jax.Array], ids: Sequence[object]) -> None:
-        """Refuses layers with values that are not finite; a single number of each layer comes to the host.
+        """Check that layers have finite values; only one flag per layer is copied to the host.
 
         Args:
-            kept: layer -> its activations for all that was shown.
-            ids: what was shown.
+            kept: layer -> its activations for all stimuli.
+            ids: of the stimuli.
 
         Raises:
             ValueError: values of a layer are NaN or infinite.

@@ -1,7 +1,7 @@
-"""Fewer units a layer: reducers that are applied to each batch as it arrives.
+"""Reducers, which reduce the number of units of a layer, batch by batch.
 
-Chosen by name with :func:`make_reducer`, or made: :class:`PCA`, :class:`SparseRandomProjection`,
-:class:`SpatialPooling`, :class:`Subsampling`. They go to an adapter (``from_torch(..., reducer=PCA(100, stimuli))``)
+Choose one by name with :func:`make_reducer`, or create it: :class:`PCA`, :class:`SparseRandomProjection`,
+:class:`SpatialPooling`, :class:`Subsampling`. Pass it to an adapter (``from_torch(..., reducer=PCA(100, stimuli))``)
 or to ``activations.with_options(reducer=...)``.
 """
 
@@ -29,19 +29,19 @@ REDUCERS: dict[str, Callable[..., Reducer]] = {
 
 
 def make_reducer(name: str, **settings: Any) -> Reducer | None:
-    """A reducer by name.
+    """Create a reducer by name.
 
     Args:
-        name: ``"pca"``, ``"sparse_random_projection"``, ``"spatial_pooling"``, ``"subsampling"``, or ``"none"``; also
-            with a number that stands for its first setting: ``"pca:100"``.
-        settings: what it takes, e.g. ``stimuli=`` of PCA.
+        name: ``"pca"``, ``"sparse_random_projection"``, ``"spatial_pooling"``, ``"subsampling"``, or ``"none"``;
+            optionally with a number for its first setting: ``"pca:100"``.
+        settings: its arguments, e.g. ``stimuli=`` for PCA.
 
     Returns:
         The reducer, None for ``"none"``.
 
     Raises:
         KeyError: no such reducer.
-        ValueError: a setting that it does not take, lacks, or that is out of range.
+        ValueError: a setting is unknown, missing or out of range.
 
     Example:
         >>> make_reducer("sparse_random_projection:500", seed=1)

@@ -1,4 +1,4 @@
-"""Principal components, from inner products between images: any number of features will do."""
+"""Principal component analysis through inner products between images, for any number of features."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from scipy import linalg
 from bsjax.activations.inputs.shown_items import items_of
 from bsjax.data import StimulusSet
 
-# Features are taken in blocks of this many bytes in double precision.
+# Size in bytes of blocks of features in double precision.
 _BLOCK = 64 << 20
-# Below this share of the largest, an eigenvalue is rounding: float32 features carry 1e-7 of noise, squared.
+# Relative to the largest, smaller eigenvalues are rounding errors: float32 features have errors of 1e-7, squared here.
 _RANK = 1e-12
-# Components take no more memory than this; beyond it the fitted images themselves stand for them, on disk.
+# Limit in bytes for components in memory; beyond it they are represented by the fitted images on disk.
 _IN_MEMORY = 256 << 20
 
 
@@ -22,15 +22,14 @@ _IN_MEMORY = 256 << 20
 class PCA:
     """Scores on the principal components of a layer's activations for given images.
 
-    The components come from the Gram matrix of the n centred images, n x n whatever the number of features, summed
-    over blocks of features in double precision: there is no matrix of features x features, and no LAPACK call on one
-    with more than 2³¹ entries. The sign of a component is such that, of the scores of the fitted images, the one
-    furthest from zero is positive. A layer that has no more features than ``n_components`` is left as it is, as in
-    Brain-Score. n images give at most n - 1 components, and a component in whose direction they do not vary is 0 for
-    every image.
+    The components are computed from the n x n Gram matrix of the centred images, summed over blocks of features in
+    double precision. This avoids a matrix of features x features, and LAPACK calls on more than 2³¹ entries. The sign
+    of a component is chosen such that the score furthest from zero among the fitted images is positive. As in
+    Brain-Score, a layer with no more features than ``n_components`` is unchanged. n images give at most n - 1
+    components; a component without variance is 0 for every image.
 
     Args:
-        n_components: how many to keep.
+        n_components: number of components to keep.
         stimuli: the images to fit on. Brain-Score uses 1000 from ImageNet's validation set.
 
     Raises:
@@ -60,21 +59,21 @@ class PCA:
             raise ValueError("PCA needs stimuli= to fit on, a StimulusSet of at least two images")
 
     def digest(self) -> str:
-        """The number of components, and the content of the images in their order."""
+        """The number of components, and the content of the images in order."""
         return f"pca {self.n_components} " + " ".join(item.digest() for item in items_of(self.stimuli))
 
     def reduced_shape(self, shape: tuple[int, ...], channels_last: bool) -> tuple[int, ...]:
-        """The components, at most; the layer's own shape if it is no larger."""
+        """The largest number of components; the layer's own shape if it is no larger."""
         if int(np.prod(shape)) <= self.n_components:
             return shape
         return (min(self.n_components, len(self.stimuli) - 1),)
 
     def units(self, shape: tuple[int, ...]) -> np.ndarray | None:
-        """None: components are new units."""
+        """None, because components are new units."""
         return None
 
     def held_bytes(self, shape: tuple[int, ...], channels_last: bool) -> int:
-        """Components or what stands for them, the mean, and two blocks of features."""
+        """Bytes of the components or their representation, the mean, and two blocks of features."""
         features, images = int(np.prod(shape)), len(self.stimuli)
         if features <= self.n_components:
             return 0
@@ -85,7 +84,7 @@ class PCA:
     def reduction(
         self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None
     ) -> _Components | _AsItIs:
-        """Fitted to a layer."""
+        """Fit the components to a layer."""
         if fitting is None or int(np.prod(shape)) <= self.n_components:
             return _AsItIs(shape)
         mean, gram = _centred_gram(fitting)
@@ -111,7 +110,7 @@ class _AsItIs:
 
 
 class _Components:
-    """Scores (x - mean) W with W = Xc' V: components in memory, or the images and V where those are smaller."""
+    """Scores (x - mean) W with W = Xc' V, from components in memory, or from images and V if those are smaller."""
 
     def __init__(self, mean: np.ndarray, fitting: np.ndarray, vectors: np.ndarray) -> None:
         self.shape = (vectors.shape[1],)

@@ -12,16 +12,16 @@ import numpy as np
 class SpatialPooling:
     """Mean or maximum of each channel over the cells of a ``size`` x ``size`` grid.
 
-    Cell i of an axis of length n reaches from position ⌊i n / size⌋ to ⌈(i + 1) n / size⌉, as in the adaptive pooling
-    of torch. Tokens of a transformer, ``(tokens, features)``, are pooled into one; a layer without space, or no larger
-    than the grid, is left as it is.
+    Cell i of an axis of length n covers positions ⌊i n / size⌋ to ⌈(i + 1) n / size⌉, as in torch's adaptive pooling.
+    Tokens of a transformer, ``(tokens, features)``, are pooled into one. A layer without spatial axes, or no larger
+    than the grid, is unchanged.
 
     Args:
         size: cells along each side of the image.
         kind: ``"mean"`` or ``"max"``.
 
     Raises:
-        ValueError: another kind, or a size below 1.
+        ValueError: the kind is unknown, or the size is below 1.
 
     Example:
         >>> pooled = SpatialPooling(1).reduction((2, 4, 4), channels_last=False, fitting=None)
@@ -46,7 +46,7 @@ class SpatialPooling:
         return repr(self)
 
     def reduced_shape(self, shape: tuple[int, ...], channels_last: bool) -> tuple[int, ...]:
-        """The layer's shape with smaller axes of space.
+        """The layer's shape with smaller spatial axes.
 
         Raises:
             ValueError: tokens with a grid of more than one cell.
@@ -55,11 +55,11 @@ class SpatialPooling:
         return tuple(min(self.size, length) if axis in axes else length for axis, length in enumerate(shape))
 
     def units(self, shape: tuple[int, ...]) -> np.ndarray | None:
-        """None: cells are new units."""
+        """None, because cells are new units."""
         return None
 
     def held_bytes(self, shape: tuple[int, ...], channels_last: bool) -> int:
-        """Nothing."""
+        """Zero; pooling stores nothing."""
         return 0
 
     def reduction(self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None) -> _Pooled:
@@ -86,7 +86,7 @@ class _Pooled:
 
     def __call__(self, outputs: np.ndarray) -> np.ndarray:
         for axis in self._axes:
-            # One axis after the other: cells are rectangles of the product of their sides.
+            # Axes can be pooled one after the other, because cells are rectangles.
             n, size = outputs.shape[axis + 1], self.shape[axis]
             cells = [range(i * n // size, -(-(i + 1) * n // size)) for i in range(size)]
             outputs = np.stack([self._pool(outputs.take(cell, axis + 1), axis=axis + 1) for cell in cells], axis + 1)

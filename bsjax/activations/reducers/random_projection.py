@@ -1,4 +1,4 @@
-"""Sparse random projections: distances kept within a few per cent, nothing to fit."""
+"""Sparse random projection, which preserves distances within a few per cent without fitting."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 class SparseRandomProjection:
     """Random sums and differences of a few units each.
 
-    Of a layer of p units, each component takes a share 1/√p of them with weights ±√(√p / n_components) (Li, Hastie &
-    Church 2006), scikit-learn's. By the lemma of Johnson & Lindenstrauss (1984), squared distances between n images
-    stay within a factor 1 ± ε for ``n_components`` of at least 4 log(n) / (ε²/2 - ε³/3): 6 % of the distance itself
-    for 2,560 images and 4,000 components. A layer with no more units is left as it is.
+    For a layer of p units, each component sums a share 1/√p of them with weights ±√(√p / n_components) (Li, Hastie &
+    Church 2006), as in scikit-learn. By the lemma of Johnson & Lindenstrauss (1984), squared distances between n
+    images change by at most a factor 1 ± ε for ``n_components`` of at least 4 log(n) / (ε²/2 - ε³/3): for 2,560 images
+    and 4,000 components, distances change by at most 6 %. A layer with no more units is unchanged.
 
     Args:
-        n_components: how many to make.
-        seed: of the weights.
+        n_components: number of components.
+        seed: for the weights.
 
     Raises:
         ValueError: fewer than one component.
@@ -45,20 +45,20 @@ class SparseRandomProjection:
         return repr(self)
 
     def reduced_shape(self, shape: tuple[int, ...], channels_last: bool) -> tuple[int, ...]:
-        """The components; the layer's own shape if it is no larger."""
+        """The number of components; the layer's own shape if it is no larger."""
         return shape if int(np.prod(shape)) <= self.n_components else (self.n_components,)
 
     def units(self, shape: tuple[int, ...]) -> np.ndarray | None:
-        """None: components are new units."""
+        """None, because components are new units."""
         return None
 
     def held_bytes(self, shape: tuple[int, ...], channels_last: bool) -> int:
-        """The weights that are not zero, and where they stand."""
+        """Bytes of the non-zero weights and their indices."""
         n_units = int(np.prod(shape))
         return 0 if n_units <= self.n_components else int(8 * self.n_components * np.sqrt(n_units))
 
     def reduction(self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None) -> _Projection:
-        """The weights for one layer."""
+        """Draw the weights for one layer."""
         return _Projection(self, shape, self.reduced_shape(shape, channels_last))
 
 
@@ -67,12 +67,12 @@ class _Projection:
         self.shape = reduced
         self._weights = None
         if reduced != shape:
-            # Typed by its default, "auto", alone.
+            # The argument is typed by its default, "auto".
             n_components: Any = settings.n_components
             from sklearn.random_projection import SparseRandomProjection as SklearnProjection
 
             projection = SklearnProjection(n_components, random_state=settings.seed)
-            # It looks at the shape alone; a row that takes no memory will do.
+            # Fitting uses only the shape, so a row without memory suffices.
             row = np.broadcast_to(np.float32(0), (1, int(np.prod(shape))))
             self._weights = projection.fit(row).components_.astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""The protocol of reducers."""
+"""The protocols of reducers and of their reductions of single layers."""
 
 from __future__ import annotations
 
@@ -10,54 +10,54 @@ from bsjax.data import StimulusSet
 
 
 class Reduction(Protocol):
-    """A reducer made ready for one layer."""
+    """A reducer prepared for one layer."""
 
     shape: tuple[int, ...]
-    """Of what is left of the output for one image."""
+    """Shape of the reduced output for one image."""
 
     def __call__(self, outputs: np.ndarray) -> np.ndarray:
-        """Float32 outputs of a batch, ``(images, *shape of the layer)``, reduced to ``(images, *self.shape)``."""
+        """Reduce float32 outputs of a batch from ``(images, *shape of the layer)`` to ``(images, *self.shape)``."""
         ...
 
 
 class Reducer(Protocol):
-    """How a layer is made smaller. An instance holds settings only."""
+    """Settings by which layers are reduced."""
 
     @property
     def stimuli(self) -> StimulusSet | None:
-        """What it is fitted on; None if it needs nothing."""
+        """The stimuli on which it is fitted; None if it needs no fitting."""
         ...
 
     keeps_units: bool
-    """Whether what is left are units of the layer, with their positions."""
+    """Whether the reduced units are units of the layer, with their positions."""
 
     def digest(self) -> str:
-        """A digest of all that decides what it does."""
+        """A digest of everything that determines the result."""
         ...
 
     def reduced_shape(self, shape: tuple[int, ...], channels_last: bool) -> tuple[int, ...]:
-        """The shape that is left of a layer's; where that depends on the fit, the largest that it can be.
+        """The reduced shape of a layer; an upper bound if it depends on the fit.
 
         Raises:
-            ValueError: it cannot reduce a layer of this shape.
+            ValueError: a layer of this shape cannot be reduced.
         """
         ...
 
     def units(self, shape: tuple[int, ...]) -> np.ndarray | None:
-        """Which units of the layer are kept, as positions in C order; None for all, or if they are made anew."""
+        """The units of the layer that are kept, as positions in C order; None for all, or for new units."""
         ...
 
     def held_bytes(self, shape: tuple[int, ...], channels_last: bool) -> int:
-        """Memory that its reduction of such a layer takes."""
+        """Bytes of memory that the reduction of such a layer takes."""
         ...
 
     def reduction(self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None) -> Reduction:
-        """The reducer for one layer.
+        """Prepare the reducer for one layer.
 
         Args:
             shape: of the layer's output for one image.
-            channels_last: whether the last axis of an image-like output is the channel; else the first is.
-            fitting: the layer's activations for ``stimuli``, ``(stimuli, units)``, perhaps mapped from a file; None
-                if ``stimuli`` is.
+            channels_last: whether the last axis of an image-like output is the channel; otherwise the first is.
+            fitting: the layer's activations for ``stimuli``, ``(stimuli, units)``, possibly memory-mapped; None if
+                ``stimuli`` is None.
         """
         ...

@@ -1,4 +1,4 @@
-"""Subsampling: some of the units, as they are."""
+"""Subsampling of units."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Subsampling:
     """A random choice of units, the same for all images, in the order of the layer. They keep their coordinates.
 
     Args:
-        n_units: how many; a layer with no more is left as it is.
-        seed: of the choice.
+        n_units: number of units; a layer with no more is unchanged.
+        seed: for the choice.
 
     Raises:
         ValueError: fewer than one unit.
@@ -43,18 +43,18 @@ class Subsampling:
         return shape if int(np.prod(shape)) <= self.n_units else (self.n_units,)
 
     def units(self, shape: tuple[int, ...]) -> np.ndarray | None:
-        """Which units are kept; None if all are."""
+        """Positions of the units that are kept; None if all are."""
         n_units = int(np.prod(shape))
         if n_units <= self.n_units:
             return None
         return np.sort(np.random.default_rng(self.seed).choice(n_units, self.n_units, replace=False))
 
     def held_bytes(self, shape: tuple[int, ...], channels_last: bool) -> int:
-        """The positions of the units that are kept."""
+        """Bytes of the positions of the units that are kept."""
         return 8 * self.n_units if int(np.prod(shape)) > self.n_units else 0
 
     def reduction(self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None) -> _Chosen:
-        """The choice for one layer."""
+        """Choose the units of one layer."""
         return _Chosen(self.reduced_shape(shape, channels_last), self.units(shape))
 
 

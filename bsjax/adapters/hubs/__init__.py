@@ -1,1 +1,1 @@
-"""Networks of timm, torchvision and Hugging Face by their names there."""
+"""Pretrained networks of timm, torchvision and Hugging Face by name."""

@@ -1,4 +1,4 @@
-"""Vision models of Hugging Face transformers as activations models, with their own image processors."""
+"""Adapter of vision models of Hugging Face transformers, with their own image processors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import torch
 
-_SIZE = 224  # pixels, where the configuration names no size
+_SIZE = 224  # pixels, if the configuration has no size
 _MOST_LISTED = 5
 _CHECK = "Check its name and the network, or give a folder, such as ./folder"
 
@@ -39,32 +39,32 @@ def from_huggingface(
     preprocess: Preprocessing | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> ExtractedActivations:
-    """Make an activations model of a vision model of Hugging Face ``transformers``.
+    """Make an activations model from a vision model of Hugging Face ``transformers``.
 
-    Layers are its submodules and outputs, as of any torch module: ``"output"`` is the first of its outputs (the
-    logits of a classifier), ``"output.pooler_output"`` and so on the others. Of a model with a part for text, such as
-    CLIP, a name loads the part that sees.
+    Layers are its submodules and outputs, as for any torch module: ``"output"`` is the first of its outputs (the
+    logits of a classifier), ``"output.pooler_output"`` and so on the others. For a model that also processes text,
+    such as CLIP, a name loads the vision part.
 
     Args:
-        model: a ``transformers`` model, or the name or folder of one, which is loaded with the class that its
-            configuration names, by ``from_pretrained``.
-        identifier: name of the model; by default the name it was loaded by, or the kind of its architecture.
-        processor: its image processor; by default the one that was saved with the model, with the backend that needs
-            no torchvision, or else one of the kind that the architecture comes with, for the image size of its
+        model: a ``transformers`` model, or the name or folder of one, which is loaded by ``from_pretrained`` with the
+            class in its configuration.
+        identifier: name of the model; by default the name by which it was loaded, or its model type.
+        processor: its image processor; by default the one saved with the model, with the backend that needs no
+            torchvision. If none was saved, the one that belongs to the architecture is used, for the image size in its
             configuration, or 224 pixels.
-        weights: of a name or folder, the saved ones if not given, None for random ones.
-        seed: of random weights.
+        weights: for a name or folder, the saved weights by default, None for random ones.
+        seed: for random weights.
         device: where to run, see :func:`~bsjax.adapters.from_torch`.
-        arguments: keyword arguments of the call beside the images, e.g. ``{"output_hidden_states": True}``.
-        resize: side in pixels of a square that images are resized to before the processor sees them.
-        preprocess: list of uint8 ``(height, width, 3)`` images -> batch, in the place of a processor.
+        arguments: keyword arguments of the call in addition to the images, e.g. ``{"output_hidden_states": True}``.
+        resize: side in pixels of a square to which images are resized before the processor.
+        preprocess: list of uint8 ``(height, width, 3)`` images -> batch; replaces the processor.
         **options: of the extraction, see :class:`~bsjax.activations.ExtractedActivations`.
 
     Raises:
         ImportError: transformers or torch is not installed.
-        FileNotFoundError: there is no such folder, or the model is neither here nor can be fetched.
-        ValueError: ``model`` is no transformers model, the saved weights lack some of the model's, or its architecture
-            has no image processor.
+        FileNotFoundError: the folder does not exist, or the model is not stored locally and cannot be downloaded.
+        ValueError: ``model`` is not a transformers model, the saved weights are incomplete, or its architecture has no
+            image processor.
 
     Example:
         >>> from_huggingface("./no/such/folder")
@@ -97,15 +97,15 @@ def from_huggingface(
 
 
 def process_images(images: Sequence[np.ndarray], processor: Any, resize: int | None = None) -> Any:
-    """A batch as an image processor of ``transformers`` makes it.
+    """Preprocess images with an image processor of ``transformers``.
 
     Args:
         images: uint8 RGB, each ``(height, width, 3)``.
         processor: the image processor.
-        resize: side in pixels of a square that they are first resized to, by PIL's bicubic filter.
+        resize: side in pixels of a square to which they are resized first, by PIL's bicubic filter.
 
     Returns:
-        The pixel values, or a dict with all that the processor makes, where there is more.
+        The pixel values, or a dict of all outputs if the processor has several.
     """
     shown = [Image.fromarray(image) for image in images]
     if resize is not None:
@@ -119,7 +119,7 @@ def _source(name: str | os.PathLike[str]) -> str | Path:
     """The path of a folder, or the name of a model on the hub.
 
     Raises:
-        FileNotFoundError: a path where no model was saved.
+        FileNotFoundError: no model was saved at the path.
     """
     path = Path(name).expanduser()
     is_path = not isinstance(name, str) or name.startswith((".", "/", "~")) or path.is_dir()
@@ -154,7 +154,7 @@ def _loaded(transformers: Any, source: str | Path, seed: int | None) -> Any:
 
 
 def _architecture(transformers: Any, config: Any) -> tuple[Any, Any]:
-    """The class of a model, and its configuration: of one that sees and reads, those of the part that sees."""
+    """The class and configuration of a model; for a model of images and text, those of the vision part."""
     vision = getattr(config, "vision_config", None)
     if vision is not None:
         return transformers.MODEL_MAPPING[type(vision)], vision
@@ -175,7 +175,7 @@ def _saved_processor(transformers: Any, source: str | Path) -> Any:
 
 
 def _processor_of_family(transformers: Any, config: Any) -> Any:
-    """A processor of the kind that comes with the architecture, for the size of images in the configuration."""
+    """The processor of an architecture, for the image size in the configuration."""
     names = import_extra("transformers.models.auto.image_processing_auto", "huggingface").IMAGE_PROCESSOR_MAPPING_NAMES
     name = (names.get(config.model_type) or names.get(config.model_type.removesuffix("_vision_model")) or {}).get("pil")
     if name is None:
@@ -191,7 +191,7 @@ def _processor_of_family(transformers: Any, config: Any) -> Any:
 
 
 def _places(source: str | Path) -> str:
-    """Where transformers looks for a model, in words."""
+    """The locations where transformers looks for a model, in words."""
     if isinstance(source, Path):
         return f"in the folder {source}"
     constants = import_extra("huggingface_hub.constants", "huggingface")

@@ -1,4 +1,4 @@
-"""Common ground of the hubs of pretrained torch networks: PIL transforms, random weights, missing weights."""
+"""Shared helpers for hubs of pretrained torch networks: transforms, random weights, and missing weights."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from PIL import Image
 from bsjax.core.extras import import_extra
 
 RANDOM = "Random weights need no file: weights=None, by name ?weights=none"
-"""What to do where weights lack."""
+"""Advice for missing weights."""
 
 
 def transform_images(images: Sequence[np.ndarray], transform: Callable[[Image.Image], Any]) -> np.ndarray:
-    """A batch of images, each of which went through a library's own transform.
+    """Apply a library's transform to each image, and stack the results.
 
     Args:
         images: uint8 RGB, each ``(height, width, 3)``.
         transform: PIL image -> tensor ``(channels, height, width)``.
 
     Raises:
-        ValueError: the transform makes tensors of different shapes.
+        ValueError: the transformed images have different shapes.
 
     Example:
         >>> image = np.zeros((4, 6, 3), np.uint8)
@@ -41,7 +41,7 @@ def transform_images(images: Sequence[np.ndarray], transform: Callable[[Image.Im
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """In every such block of one seed, torch draws the same random numbers; outside of it, as if there was none."""
+    """Seed torch's random numbers within a block, and restore its state afterwards."""
     torch = import_extra("torch", "torch")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -49,12 +49,12 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 def not_found(what: str, places: str, error: BaseException, advice: str = RANDOM) -> FileNotFoundError:
-    """The error for what is neither here nor can be fetched, in one line.
+    """The one-line error for something that is not stored locally and cannot be downloaded.
 
     Args:
-        what: that was looked for.
-        places: where.
-        error: what the library raised.
+        what: the missing thing.
+        places: where it was looked for.
+        error: raised by the library.
         advice: what to do.
 
     Example:

@@ -1,4 +1,4 @@
-"""timm's networks as activations models."""
+"""Adapter of timm's networks."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def from_timm(
     preprocess: Preprocessing | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> ExtractedActivations:
-    """Make an activations model of a network of timm, with the preprocessing that timm evaluates it with.
+    """Make an activations model from a timm network, with its evaluation preprocessing.
 
     Args:
         name: as in ``timm.create_model``, e.g. ``"resnet18"`` or, for other weights, ``"resnet18.tv_in1k"``.
         identifier: name of the model; by default ``name``.
-        weights: those that the name stands for, or None for random ones. The library keeps what it downloads in the
-            cache of Hugging Face.
-        seed: of random weights.
+        weights: "default" for those that belong to the name, None for random ones. Downloads are stored in the Hugging
+            Face cache.
+        seed: for random weights.
         device: where to run, see :func:`~bsjax.adapters.from_torch`.
         preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default that of timm.
         **options: of the extraction, see :class:`~bsjax.activations.ExtractedActivations`.
@@ -42,7 +42,7 @@ def from_timm(
         ImportError: timm is not installed.
         KeyError: no such network.
         ValueError: ``weights`` are named.
-        FileNotFoundError: the weights are neither here nor can be fetched.
+        FileNotFoundError: the weights are not stored locally and cannot be downloaded.
 
     Example:
         ``from_timm("resnet18")``; on the command line ``bsjax score --model timm:resnet18@layer3``.
@@ -70,7 +70,7 @@ def from_timm(
 
 
 def _check_name(timm: Any, name: str) -> None:
-    if ":" in name:  # elsewhere than in timm's own list, e.g. hf-hub:owner/name
+    if ":" in name:  # not in timm's own list, e.g. hf-hub:owner/name
         return
     architecture, _, tag = name.partition(".")
     if not timm.is_model(architecture):
@@ -84,7 +84,7 @@ def _check_name(timm: Any, name: str) -> None:
 
 
 def _places(timm: Any, name: str) -> str:
-    """Where timm looks for weights, in words."""
+    """The locations where timm looks for weights, in words."""
     constants = import_extra("huggingface_hub.constants", "timm")
     found = None if ":" in name else timm.models.get_pretrained_cfg(name)
     hub = name.partition(":")[2] if found is None else found.hf_hub_id

@@ -1,4 +1,4 @@
-"""torchvision's classification networks as activations models."""
+"""Adapter of torchvision's classification networks."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def from_torchvision(
     preprocess: Preprocessing | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> ExtractedActivations:
-    """Make an activations model of a network of torchvision, with the preprocessing of its weights.
+    """Make an activations model from a torchvision network, with the preprocessing of its weights.
 
     Args:
         name: as in ``torchvision.models.get_model``, e.g. ``"resnet50"``.
         identifier: name of the model; by default ``name``.
-        weights: as torchvision calls them, e.g. ``"IMAGENET1K_V1"``, its best if not given; None for random ones. The
-            library keeps what it downloads in ``torch.hub.get_dir()``. Random weights see the images as the best do.
-        seed: of random weights.
+        weights: their name in torchvision, e.g. ``"IMAGENET1K_V1"``, by default its best; None for random ones.
+            Downloads are stored in ``torch.hub.get_dir()``. Random weights use the preprocessing of the best ones.
+        seed: for random weights.
         device: where to run, see :func:`~bsjax.adapters.from_torch`.
         preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default that of the weights.
         **options: of the extraction, see :class:`~bsjax.activations.ExtractedActivations`.
 
     Raises:
         ImportError: torchvision is not installed.
-        KeyError: no such network, or no such weights of it.
-        FileNotFoundError: the weights are neither here nor can be fetched.
+        KeyError: no such network, or it has no such weights.
+        FileNotFoundError: the weights are not stored locally and cannot be downloaded.
 
     Example:
         ``from_torchvision("resnet50")``; on the command line ``bsjax score --model torchvision:resnet50@layer4``.

@@ -1,1 +1,1 @@
-"""JAX functions, flax modules and Keras models as activations models."""
+"""Adapters of JAX functions, flax modules and Keras models."""

@@ -1,4 +1,4 @@
-"""flax modules as activations models: nnx, and linen with its variables."""
+"""Adapter of flax modules: nnx, and linen with its variables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ROOT = "output"
 _RECORDED = "bsjax_recorded_output"
 _LAYER = "bsjax_layer"
-# Layers in the order in which their calls end, for the trace that is being made.
+# Layers in the order in which their calls end, for the current trace.
 _finished: contextvars.ContextVar[list[str]] = contextvars.ContextVar("finished")
 
 
@@ -35,32 +35,30 @@ def from_flax(
     arguments: Mapping[str, Any] | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> ExtractedActivations:
-    """Make an activations model of any flax module.
+    """Make an activations model from any flax module.
 
-    Layers are the submodules, by their dotted paths (``blocks.0.conv``), and ``"output"``, the output of the
-    whole module (unless a submodule has that name). Where one returns several arrays, in a tuple, list, mapping or
-    dataclass, the first has the submodule's name and each further one its own below it: ``head.1``,
-    ``output.pooled``. Of a submodule that is called several times, the last call counts. A submodule that is not
-    called is not a layer.
+    Layers are the submodules, by their dotted paths (``blocks.0.conv``), and ``"output"``, the output of the whole
+    module (unless a submodule has that name). If one returns several arrays, in a tuple, list, mapping or dataclass,
+    the first has the submodule's name and each further one a name below it: ``head.1``, ``output.pooled``. If a
+    submodule is called several times, the last call counts. A submodule that is not called is not a layer.
 
-    An nnx module runs in evaluation mode (``deterministic``, ``use_running_average``) on a copy: the module
-    itself is not changed. Its weights are read when it runs: training it further changes the activations.
+    An nnx module runs in evaluation mode (``deterministic``, ``use_running_average``) on a copy, so the module itself
+    is not changed. Its weights are read at every run: further training changes the activations.
 
     Args:
         module: takes a batch of images.
         identifier: name of the model.
-        variables: of a linen module, what ``module.init`` returned.
-        preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default 224 pixels, ImageNet mean
-            and deviation, ``(images, 224, 224, 3)``. A module with several inputs gets them from a tuple (by
+        variables: for a linen module, the result of ``module.init``.
+        preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default 224 pixels, ImageNet mean and
+            standard deviation, ``(images, 224, 224, 3)``. For a module with several inputs, return a tuple (by
             position) or a dict (by keyword) of arrays.
-        arguments: keyword arguments of the call beside the images, e.g. ``{"train": False}``.
+        arguments: keyword arguments of the call in addition to the images, e.g. ``{"train": False}``.
         **options: of the extraction, see :class:`~bsjax.activations.ExtractedActivations`; the module is compiled once
             for each batch shape.
 
     Raises:
         ImportError: flax is not installed.
-        ValueError: ``module`` is not a flax module, a linen module has no ``variables``, or an nnx module has
-            some.
+        ValueError: ``module`` is not a flax module, a linen module has no ``variables``, or an nnx module has some.
 
     Example:
         >>> from flax import nnx
@@ -97,14 +95,14 @@ def _nnx_forward(arguments: dict[str, Any]) -> Forward:
     nnx = import_extra("flax.nnx", "flax")
 
     def forward(structure: Any, state: Any, batch: Any, layers: Collection[str] | None) -> dict[str, jax.Array]:
-        # The merged copy belongs to this trace alone, so its modules can be given a class that records.
+        # The merged copy belongs to this trace alone, so its modules can get a recording class.
         module = nnx.merge(structure, state)
         module.eval()
         named = {".".join(map(str, path)): part for path, part in nnx.iter_modules(module)}
         named = {_ROOT: named.pop(""), **named}
         for name, part in named.items():
             if callable(part) and may_give(name, layers):
-                setattr(part, _LAYER, name)  # goes along into the copies that nnx.remat and the like make
+                setattr(part, _LAYER, name)  # is kept in copies by nnx.remat and similar transforms
                 object.__setattr__(part, "__class__", _recording_class(type(part)))
         inputs, keywords = spread(batch, arguments)
         finished: list[Any] = []
@@ -122,7 +120,7 @@ def _nnx_forward(arguments: dict[str, Any]) -> Forward:
 
 @cache
 def _recording_class(cls: type) -> type:
-    """A subclass whose call also keeps what it returns."""
+    """A subclass whose call also records its output."""
     nnx = import_extra("flax.nnx", "flax")
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -162,13 +160,13 @@ def _collect_calls(tree: Mapping[str, Any], path: tuple[str, ...], outputs: dict
         layer = ".".join(path) or _ROOT
         arrays = named_layers(layer, tree["__call__"][-1], _is_array)
         if arrays:
-            outputs.setdefault(layer, arrays)  # a submodule named "output" comes first
+            outputs.setdefault(layer, arrays)  # a submodule named "output" takes precedence
 
 
 def _flat(
     outputs: Mapping[str, Mapping[str, jax.Array]], modules: Collection[str], layers: Collection[str] | None
 ) -> dict[str, jax.Array]:
-    """The wanted layers; a further output does not take the name of a submodule."""
+    """The requested layers; further outputs do not override submodules of the same name."""
     return {
         name: array
         for module, arrays in outputs.items()

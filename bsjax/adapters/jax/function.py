@@ -1,4 +1,4 @@
-"""JAX functions as activations models."""
+"""Adapter of JAX functions."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ def from_jax(
     parameters: Any = None,
     **options: Unpack[ExtractionOptions],
 ) -> ExtractedActivations:
-    """Make an activations model of any traceable JAX function.
+    """Make an activations model from any traceable JAX function.
 
     Args:
-        function: ``function(images)``, or ``function(parameters, images)`` if ``parameters`` are given. It
-            returns an array (the layer ``"output"``) or a mapping of arrays, whose keys are the layers;
-            nested mappings give dotted names. The first axis of every array is the image. What a requested
-            layer does not need is not computed.
+        function: ``function(images)``, or ``function(parameters, images)`` if ``parameters`` are given. It returns an
+            array (the layer ``"output"``) or a mapping of arrays, whose keys are the layers; nested mappings give
+            dotted names. The first axis of every array is the image. Only what a requested layer needs is computed.
         identifier: name of the model.
-        preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default 224 pixels with values in
-            [0, 1], ``(images, 224, 224, 3)``. A tuple or dict of arrays goes to the function as it is.
-        parameters: a pytree of arrays. Large arrays belong here rather than in the function's closure, where
-            they would become constants of the compiled program.
+        preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default 224 pixels with values in [0, 1],
+            ``(images, 224, 224, 3)``. A tuple or dict of arrays is passed to the function unchanged.
+        parameters: a pytree of arrays. Pass large arrays here rather than in the function's closure, where they would
+            become constants of the compiled program.
         **options: of the extraction, see :class:`~bsjax.activations.ExtractedActivations`; the function is compiled
             once for each batch shape.
 

@@ -1,4 +1,4 @@
-"""Keras models as activations models, through Keras's JAX backend."""
+"""Adapter of Keras models, through Keras's JAX backend."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def from_keras(
     preprocess: Preprocessing | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> ExtractedActivations:
-    """Make an activations model of a Keras model that was built layer by layer, Sequential or Functional.
+    """Make an activations model from a Sequential or functional Keras model.
 
-    Layers are the model's layers, by their names, and ``"output"``, that of the whole model. Of a layer that returns
-    several arrays, the first has the layer's name and each further one its own below it, ``layer.1``; of a layer that
-    is called several times, the first call counts. A model that is itself a layer is not taken apart.
+    Layers are the model's layers, by name, and ``"output"``, the output of the whole model. If a layer returns several
+    arrays, the first has the layer's name and each further one a name below it, ``layer.1``. If a layer is called
+    several times, the first call counts. Layers inside a nested model are not available.
 
-    The model runs in inference mode, compiled. Its weights are read when it runs.
+    The model runs compiled, in inference mode. Its weights are read at every run.
 
     Args:
-        model: a ``keras.Sequential`` or functional ``keras.Model``, with the environment's ``KERAS_BACKEND=jax``.
+        model: a ``keras.Sequential`` or functional ``keras.Model``, with ``KERAS_BACKEND=jax`` in the environment.
         identifier: name of the model.
         preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default the size of the model's input and
             values in [0, 1], ``(images, height, width, 3)``.

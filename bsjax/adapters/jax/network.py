@@ -1,4 +1,4 @@
-"""Compiled JAX networks: the common part of functions, nnx and linen modules."""
+"""Compiled JAX networks, shared by the adapters of functions, flax modules and Keras models."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from bsjax.core.digests.arrays import Undigestible
 from bsjax.core.identity.values import identity_of
 
 Forward = Callable[[Any, Any, Any, Collection[str] | None], Mapping[str, jax.Array]]
-"""(structure, parameters, batch, layers) -> outputs of those of ``layers`` that exist; of all if ``None``."""
+"""(structure, parameters, batch, layers) -> outputs of the existing ``layers``; of all layers if ``None``."""
 
 
 class JaxNetwork:
     """Runs a traceable function, compiled once for each batch shape and choice of layers.
 
-    What the user's code reads when it is traced, such as a global, may change: then it is compiled anew.
+    It is compiled again if something that the user's code reads during tracing, such as a global, has changed.
 
     Args:
-        forward: pure function; its first and last argument are static.
-        current: the network's structure (hashable) and its parameters (a pytree), read whenever it runs.
+        forward: pure function; its first and last arguments are static.
+        current: returns the network's structure (hashable) and its parameters (a pytree); called at every run.
         name: for display.
-        made_of: gives what tells the user's code, read whenever it is looked at.
+        made_of: returns objects that identify the user's code; called at every check for changes.
     """
 
     channels_last = True
@@ -50,24 +50,24 @@ class JaxNetwork:
 
     @property
     def n_parameters(self) -> int:
-        """How many numbers the function is given beside the batch."""
+        """Number of parameters of the function."""
         return sum(int(jax.numpy.size(leaf)) for leaf in jax.tree.leaves(self._current()[1]))
 
     def shapes(self, batch: Batch) -> dict[str, tuple[int, ...]]:
-        """Shapes of all layers for this batch; nothing is computed."""
+        """Shapes of all layers for this batch, without computing them."""
         structure, parameters = self._current()
         names: list[str] = []
 
         def all_outputs(parameters: Any, batch: Any) -> list[jax.Array]:
             outputs = self._forward(structure, parameters, batch, None)
-            names.extend(outputs)  # a dict would come back with its keys sorted
+            names.extend(outputs)  # JAX would return a dict with sorted keys
             return list(outputs.values())
 
         arrays = jax.eval_shape(all_outputs, parameters, batch)
         return {name: tuple(array.shape) for name, array in zip(names, arrays, strict=True)}
 
     def run(self, batch: Batch, layers: Sequence[str]) -> Mapping[str, jax.Array]:
-        """Outputs of those of ``layers`` that exist, where JAX computes."""
+        """Outputs of the existing ``layers``, on JAX's device."""
         structure, parameters = self._current()
         return self._compiled(structure, parameters, jax.device_put(batch), tuple(layers))
 
@@ -75,11 +75,11 @@ class JaxNetwork:
         """The identity of the code and of the parameters.
 
         Args:
-            batch: a batch like those that will be shown.
-            version: by which somebody vouches for the code.
+            batch: an example batch.
+            version: vouches for the code.
 
         Raises:
-            Undigestible: nothing can vouch for a part of the code.
+            Undigestible: a part of the code cannot be identified.
         """
         problem = self._look()
         if problem is not None and version is None:
@@ -91,11 +91,11 @@ class JaxNetwork:
         return identity_of((version or self._compiled_of, parameters, settings))
 
     def look_again(self) -> None:
-        """Compile anew if what the code reads has changed."""
+        """Compile again if what the code reads has changed."""
         self._look()
 
     def _look(self) -> Undigestible | None:
-        """The same; gives why nobody can tell whether it has, then it may have."""
+        """Compile again if the code may have changed; returns the error if that cannot be determined."""
         try:
             now, problem = identity_of(self._made_of(), _in_words), None
         except Undigestible as error:
@@ -107,10 +107,10 @@ class JaxNetwork:
 
     def _compile(self) -> None:
         forward = self._forward
-        # JAX knows what it has traced by the function: another one is another trace.
+        # JAX caches traces by function, so a new function is traced again.
         self._compiled = jax.jit(lambda *arguments: forward(*arguments), static_argnums=(0, 3))
 
 
 def _in_words(value: Any) -> Any:
-    """What JAX keeps in C, by its text."""
+    """The text of a JAX object that has no Python source."""
     return str(value) if isinstance(value, jax.tree_util.PyTreeDef) else value

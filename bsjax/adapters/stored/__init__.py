@@ -1,1 +1,1 @@
-"""Stored activations as activations models."""
+"""Adapter of stored activations."""

@@ -1,4 +1,4 @@
-"""Stored activations in files, read row by row when they are needed."""
+"""Files of stored activations, read row by row on demand."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from bsjax.core.left_behind import files_in, is_left_behind
 from bsjax.data import NeuroidAssembly, read_assembly
 
 IDS = "stimulus_ids"
-"""The array, or attribute of a zarr group, with the id of each row."""
+"""Name of the array, or attribute of a zarr group, with the id of each row."""
 
-_AT_ONCE = 1 << 22  # bytes of a compressed array that are unpacked at a time
+_AT_ONCE = 1 << 22  # bytes of a compressed array that are decompressed at a time
 _ROWS_AT_ONCE = 64
 _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype]]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -29,7 +29,7 @@ _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], boo
 
 
 class Rows(Protocol):
-    """An array, or something on the disk that is read like one."""
+    """An array in memory or on disk, read by rows."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -38,21 +38,21 @@ class Rows(Protocol):
     def dtype(self) -> Any: ...
 
     def __getitem__(self, rows: np.ndarray, /) -> Any:
-        """Some rows, by their numbers in ascending order."""
+        """The rows with these indices, which are in ascending order."""
         ...
 
 
 def read_stored(path: Path) -> NeuroidAssembly | dict[str, Rows]:
-    """What a file or a folder of activations holds, read as far as it takes to know its shapes.
+    """The content of a file or folder of activations, read only as far as needed for the shapes.
 
     Args:
         path: ``.npz``; ``.nc``, an assembly; a zarr group; or a folder of ``.npy`` files.
 
     Returns:
-        An assembly, or arrays by their names, :data:`IDS` among them if it is there.
+        An assembly, or arrays by name, including :data:`IDS` if present.
 
     Raises:
-        FileNotFoundError: nothing is there.
+        FileNotFoundError: the path does not exist.
         ValueError: it is none of these, cannot be read, or holds pickled objects.
         ImportError: zarr is not installed.
     """
@@ -64,7 +64,7 @@ def read_stored(path: Path) -> NeuroidAssembly | dict[str, Rows]:
     if path.suffix == ".npz":
         return _npz(path)
     if path.suffix == ".nc":
-        # Without dask, which reads by need, all at once.
+        # Lazily with dask, otherwise all at once.
         by_need = importlib.util.find_spec("dask") is not None
         return read_assembly(path, NeuroidAssembly, chunks={"presentation": _ROWS_AT_ONCE} if by_need else None)
     raise ValueError(f"stored activations are .npz, .nc, a zarr group, or a folder of .npy files, got {path}")
@@ -72,7 +72,7 @@ def read_stored(path: Path) -> NeuroidAssembly | dict[str, Rows]:
 
 @dataclass(frozen=True)
 class _Npy:
-    """What stands before the values of an array in a file."""
+    """Header of an array in a file."""
 
     shape: tuple[int, ...]
     in_fortran_order: bool
@@ -80,10 +80,10 @@ class _Npy:
 
     @classmethod
     def of(cls, file: IO[bytes], where: str) -> _Npy:
-        """Read it; the file then stands at the first value.
+        """Read the header, and leave the file at the first value.
 
         Raises:
-            ValueError: it is no such file, or its values are pickled.
+            ValueError: it is not such a file, or its values are pickled.
         """
         with reading_as("an array", where, ""):
             version = np.lib.format.read_magic(file)
@@ -96,7 +96,7 @@ class _Npy:
         return header
 
     def mapped(self, path: Path, offset: int) -> np.ndarray:
-        """The values, where they lie in the file."""
+        """The values, memory-mapped from the file."""
         if 0 in self.shape:
             return np.empty(self.shape, self.dtype)
         order = "F" if self.in_fortran_order else "C"
@@ -122,7 +122,7 @@ def _npz(path: Path) -> dict[str, Rows]:
             if is_left_behind(member.filename):
                 continue
             where = f"{member.filename.removesuffix('.npy')!r} of {path}"
-            with archive.open(member) as packed:  # also finds the start of the member
+            with archive.open(member) as packed:  # also seeks to the member
                 header = _Npy.of(packed, where)
                 before = packed.tell()
             if member.compress_type == zipfile.ZIP_STORED:
@@ -134,14 +134,14 @@ def _npz(path: Path) -> dict[str, Rows]:
 
 
 def _start(file: IO[bytes], member: zipfile.ZipInfo) -> int:
-    """Where the content of an uncompressed member begins: after a header of 30 bytes, its name, and extra fields."""
+    """Offset of the content of an uncompressed member: after a header of 30 bytes, its name, and extra fields."""
     file.seek(member.header_offset + 26)
     lengths = file.read(4)
     return member.header_offset + 30 + int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
 
 
 class _Packed:
-    """A compressed array: it is unpacked from the start for every look at it, and only the rows asked for are kept."""
+    """A compressed array, decompressed from the start for every read, of which only the requested rows are kept."""
 
     def __init__(self, path: Path, member: str, header: _Npy) -> None:
         self._path, self._member, self._header = path, member, header
@@ -187,7 +187,7 @@ def _ids_in(attributes: Mapping[str, Any]) -> np.ndarray | None:
 
 
 class _ZarrRows:
-    """An array of zarr, of which the blocks are read that hold the rows."""
+    """A zarr array, of which only the chunks with the requested rows are read."""
 
     def __init__(self, path: Path, array: Any) -> None:
         self._path, self._array = path, array

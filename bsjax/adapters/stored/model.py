@@ -33,24 +33,24 @@ def from_stored(
     identifier: str | None = None,
     stimulus_ids: Sequence[object] | None = None,
 ) -> StoredActivations:
-    """Make an activations model of activations that were computed before; no image is read.
+    """Make an activations model from precomputed activations; no image is read.
 
-    Of a file, the rows of the stimuli that are shown are read when they are shown. Only a compressed ``.npz`` is
-    unpacked for that from its start, and a ``.nc`` without ``bsjax[dask]`` read as a whole.
+    From a file, only the rows of the presented stimuli are read. Exceptions are a compressed ``.npz``, which is
+    decompressed from its start, and a ``.nc`` without ``bsjax[dask]``, which is read as a whole.
 
     Args:
-        activations: layer -> array, first axis the stimuli; or an assembly, dims ``(presentation, neuroid)`` with
-            ``stimulus_id``, whose neuroids are grouped by their coordinate ``layer``, and without one are the layer
-            ``"activations"``; or the path of a file: ``.npz``, a zarr group or a folder of ``.npy`` files, each with
-            one array a layer, or ``.nc``, an assembly in Brain-Score's format.
-        identifier: name of the model; of a file, its name without the ending if not given.
-        stimulus_ids: of arrays, the id of each row; if not given, the array ``stimulus_ids`` beside them, or of a zarr
-            group its attribute of that name.
+        activations: layer -> array, stimuli on the first axis; or an assembly, dims ``(presentation, neuroid)`` with
+            ``stimulus_id``, whose neuroids are grouped by their coordinate ``layer``, or form the layer
+            ``"activations"`` without it; or the path of a file: ``.npz``, a zarr group or a folder of ``.npy`` files,
+            each with one array per layer, or ``.nc``, an assembly in Brain-Score's format.
+        identifier: name of the model; for a file by default its name without extension.
+        stimulus_ids: for arrays, the id of each row; by default the array ``stimulus_ids`` among them, or the
+            attribute of that name of a zarr group.
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: values are masked; ids are missing, repeated, or not as many as an array has rows; an array has no
-            axis; an assembly has other dimensions; or a file cannot be read, or holds pickled objects.
+        ValueError: values are masked; ids are missing, repeated, or differ in number from an array's rows; an array
+            has no axis; an assembly has other dimensions; or a file cannot be read, or holds pickled objects.
 
     Example:
         >>> import numpy as np
@@ -91,7 +91,15 @@ def _model_of(
 
 
 class StoredActivations:
-    """An activations model that looks stimuli up by id. Made by :func:`from_stored`."""
+    """An activations model that looks stimuli up by id. Created by :func:`from_stored`.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.adapters import from_stored
+        >>> model = from_stored({"late": np.eye(2)}, "doe-net", stimulus_ids=["a", "b"])
+        >>> type(model).__name__, model.layers()
+        ('StoredActivations', {'late': (2,)})
+    """
 
     looks_at_images = False
 
@@ -106,7 +114,9 @@ class StoredActivations:
         self.identifier = identifier
         self._where = where
         index = pd.Index(np.asarray(stimulus_ids))
-        missing = np.flatnonzero(pd.Series(list(stimulus_ids), dtype=object).isna()).tolist()  # before they are strings
+        missing = np.flatnonzero(
+            pd.Series(list(stimulus_ids), dtype=object).isna()
+        ).tolist()  # before conversion to strings
         if missing:
             raise ValueError(f"stored activations of {identifier!r} have no stimulus id in rows {_some(missing)}")
         if index.has_duplicates:
@@ -134,7 +144,7 @@ class StoredActivations:
         """Activations of ``layers`` for every row of ``stimuli``, found by ``stimulus_id``.
 
         Raises:
-            ValueError: a layer or a stimulus is not among those stored, or values are NaN or infinite.
+            ValueError: a layer or a stimulus is not stored, or values are NaN or infinite.
         """
         layers = checked_layers(layers)
         checked_stimuli(stimuli)
@@ -154,7 +164,7 @@ class StoredActivations:
         return label(flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1), self._coords_of(layers), stimuli)
 
     def _read(self, layer: str, rows: np.ndarray) -> np.ndarray:
-        """Rows of a layer, checked, float32 ``(rows, units)``; each is read once, in the order in which they lie."""
+        """Rows of a layer, validated, float32 ``(rows, units)``; each is read once, in the order of the file."""
         ascending, row_of = np.unique(rows, return_inverse=True)
         with reading_as(f"layer {layer!r}", self._where, ""):
             read = np.asarray(self._arrays[layer][ascending])
@@ -163,7 +173,7 @@ class StoredActivations:
 
     def _coords_of(self, layers: list[str]) -> Mapping[str, Any]:
         units = [Units(layer, tuple(self._arrays[layer].shape[1:])) for layer in layers]
-        if not self._coords:  # then they can be left until they are looked at
+        if not self._coords:  # they can then be computed on access
             return neuroid_coords(self.identifier, units)
         made = [{n: c.values for n, c in neuroid_coords(self.identifier, [each]).items()} for each in units]
         return _joined([{**coords, **self._coords.get(layer, {})} for layer, coords in zip(layers, made, strict=True)])
@@ -178,7 +188,7 @@ def _parts_of(
             "stored activations need dims (presentation, neuroid) and a coordinate stimulus_id; "
             f"got dims {tuple(assembly.dims)} and coordinates {', '.join(map(str, assembly.coords))}"
         )
-    values = assembly.transpose("presentation", "neuroid").data  # perhaps still on the disk
+    values = assembly.transpose("presentation", "neuroid").data  # possibly still on disk
     n = values.shape[1]
     coords = {str(name): coord.values for name, coord in assembly.coords.items() if coord.dims == ("neuroid",)}
     layer_of = coords["layer"].astype(str) if "layer" in coords else np.full(n, _ONLY)
@@ -191,7 +201,7 @@ def _parts_of(
 
 
 def _joined(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The coordinates of several layers; what a layer lacks is NaN there."""
+    """The coordinates of several layers; those that a layer lacks are NaN."""
     sizes = [len(part["neuroid_num"]) for part in parts]
     return {
         name: np.concatenate([part.get(name, np.full(size, np.nan)) for part, size in zip(parts, sizes, strict=True)])

@@ -1,1 +1,1 @@
-"""torch modules as activations models."""
+"""Adapter of torch modules."""

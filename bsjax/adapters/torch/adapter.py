@@ -1,4 +1,4 @@
-"""The adapter of torch modules."""
+"""``from_torch``: torch modules as activations models."""
 
 from __future__ import annotations
 
@@ -23,35 +23,33 @@ def from_torch(
     arguments: Mapping[str, Any] | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> ExtractedActivations:
-    """Make an activations model of any ``torch.nn.Module``.
+    """Make an activations model from any ``torch.nn.Module``.
 
-    Layers are the module's submodules, by their dotted names, and ``"output"``, the output of the whole
-    module (unless a submodule has that name). Where one returns several tensors, in a tuple, list, mapping or
-    dataclass (such as a Hugging Face ``ModelOutput``), the first has the submodule's name and each further one
-    its own below it: ``head.1``, ``output.pooler_output``. Of a submodule that is called several times, the
-    last call counts. The activation is what the submodule
-    returned: a later in-place operation does not change it. A submodule that is not called is not a layer.
+    Layers are the module's submodules, by their dotted names, and ``"output"``, the output of the whole module (unless
+    a submodule has that name). If one returns several tensors, in a tuple, list, mapping or dataclass (such as a
+    Hugging Face ``ModelOutput``), the first has the submodule's name and each further one a name below it: ``head.1``,
+    ``output.pooler_output``. If a submodule is called several times, the last call counts. The activation is what the
+    submodule returned: a later in-place operation does not change it. A submodule that is not called is not a layer.
 
-    The module runs in evaluation mode without gradients; each part returns to the mode it was in. Its weights
-    are read when it runs: training it further changes the activations. A module from ``torch.compile`` has the
-    layers of the original and runs as that, uncompiled, since compiled code may skip what records the layers.
+    The module runs in evaluation mode without gradients; each submodule then returns to its previous mode. Its weights
+    are read at every run: further training changes the activations. A module from ``torch.compile`` has the layers of
+    the original and runs uncompiled, because compiled code may skip the recording hooks.
 
-    Several threads may use one module, or modules that share a part, through this: they run it in turns. A submodule
-    that ``forward`` calls in a thread of its own is not a layer. Nobody must train a module or change its mode by other
-    means while it runs here.
+    Several threads may use one module, or modules that share submodules: they run it in turns. A submodule that
+    ``forward`` calls in a separate thread is not a layer. Do not train a module or change its mode by other means
+    while it runs here.
 
-    Activations are float32, whatever the module computes in. Where torch and JAX use the same GPU, they stay on it.
+    Activations are float32, independent of the module's dtype. If torch and JAX use the same GPU, they stay on it.
 
     Args:
         module: takes a batch of images.
         identifier: name of the model.
-        preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default 224 pixels, ImageNet mean
-            and deviation, ``(images, 3, 224, 224)``. A module with several inputs gets them from a tuple (by
-            position) or a dict (by keyword) of arrays. Floating-point and uint8 arrays are cast to the dtype of
-            the module's first floating-point parameter.
-        device: where to run; by default CUDA if there is one, else where the module is. The module is moved
-            there.
-        arguments: keyword arguments of the call beside the batch, e.g. ``{"output_hidden_states": True}``.
+        preprocess: list of uint8 ``(height, width, 3)`` images -> batch; by default 224 pixels, ImageNet mean and
+            standard deviation, ``(images, 3, 224, 224)``. For a module with several inputs, return a tuple (by
+            position) or a dict (by keyword) of arrays. Floating-point and uint8 arrays are cast to the dtype of the
+            module's first floating-point parameter.
+        device: where to run; by default CUDA if available, else where the module is. The module is moved there.
+        arguments: keyword arguments of the call in addition to the batch, e.g. ``{"output_hidden_states": True}``.
         **options: of the extraction, see :class:`~bsjax.activations.ExtractedActivations`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What decides the answers of a torch module, as plain values: weights, structure, settings and code."""
+"""Identity of a torch module: everything that determines its outputs, as plain values."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
     import torch
 
 _DEVICE = re.compile(r"(cpu|cuda|mps|xpu)(:\d+)?")
-# Marks that torch.compile leaves on a module.
+# Attributes that torch.compile sets on a module.
 _COMPILED = ("_compiled_call_impl", "_is_torch_compile")
-# Names of parts and attributes that a pass writes, of modules that were seen to run.
+# Module -> (submodule, attribute) names that a forward pass writes.
 _scratch: WeakKeyDictionary[Any, frozenset[tuple[str, str]]] = WeakKeyDictionary()
 
 
 def torch_identity(module: torch.nn.Module, run: Callable[[], object] | None = None, version: str | None = None) -> str:
-    """The identity of all that decides what a module makes of an input in evaluation mode.
+    """The identity of everything that determines a module's output in evaluation mode.
 
-    That is all parameters and buffers (name, dtype, shape, bytes), the names and classes of the submodules and their
-    order, their attributes and forward hooks, and the code of their classes. Own code that was put into torch counts,
-    and so do hooks on all modules.
+    It covers all parameters and buffers (name, dtype, shape, bytes), the names, classes and order of submodules, their
+    attributes and forward hooks, and the code of their classes. It also covers user code that replaces functions of
+    torch, and global hooks.
 
-    Neither the mode nor the device of the module matters, nor compilation, nor attributes that a pass sets anew, such
-    as the last input or a counter of calls.
+    It does not depend on the module's mode or device, on compilation, or on attributes that every forward pass sets,
+    such as the last input or a counter of calls.
 
     Args:
-        module: any module, also one of ``torch.compile``, whose identity is that of the original.
-        run: a pass, by which those attributes are found, once for each module.
-        version: by which somebody vouches for all but the weights.
+        module: any module; for one from ``torch.compile``, the identity is that of the original.
+        run: a forward pass, from which those attributes are found, once for each module.
+        version: vouches for everything except the weights.
 
     Returns:
         32 hexadecimal digits.
 
     Raises:
-        Undigestible: nothing vouches for a part of it, which the message names, or it is a TorchScript module.
+        Undigestible: a part of it, which the message names, cannot be identified, or it is a TorchScript module.
 
     Example:
         >>> import torch
@@ -80,16 +80,16 @@ def torch_identity(module: torch.nn.Module, run: Callable[[], object] | None = N
 
 
 def _written(module: Any, run: Callable[[], object]) -> frozenset[tuple[str, str]]:
-    """Attributes that are other objects after a pass."""
+    """Attributes whose objects change during a forward pass."""
 
     def attributes() -> dict[tuple[str, str], Any]:
         return {(name, each): value for name, part in module.named_modules() for each, value in vars(part).items()}
 
     before, after = attributes(), {}
-    # At the end of the pass, before anybody puts back what it has changed.
+    # Read at the end of the pass, before the changes are undone.
     handle = module.register_forward_hook(RecordingHook(lambda output: after.update(attributes())))
     try:
-        with suppress(Exception):  # what does not run here has nothing to keep either
+        with suppress(Exception):  # a module that fails here gives no activations
             run()
     finally:
         handle.remove()
@@ -100,9 +100,9 @@ def _written(module: Any, run: Callable[[], object]) -> frozenset[tuple[str, str
 
 
 def _exchanged_operations() -> list[tuple[str, str, str]]:
-    """Functions that torch's own layers call and that have another name of their own, as when one replaces another.
+    """Functions of torch under another name than their own, which indicates that one was replaced by another.
 
-    Own code in their place is found with all that is put into a distribution.
+    User code in their place is detected with all replacements in installed packages.
     """
     return sorted(
         (module, name, value.__name__)
@@ -121,7 +121,7 @@ def _content(module: Any, apart: set[str]) -> Any:
             f"the attributes of a TorchScript module ({module.original_name}) cannot be seen; use the module it was "
             "made from"
         )
-    if isinstance(module, torch.fx.GraphModule):  # each has a class of its own, made of the code
+    if isinstance(module, torch.fx.GraphModule):  # each has its own class, generated from the code
         nodes = [(node.op, node.name, node.target) for node in module.graph.nodes]
         content = {"class": torch.fx.GraphModule, "nodes": nodes, "graph code": module.code}
         apart = {*vars(module)}
@@ -130,7 +130,7 @@ def _content(module: Any, apart: set[str]) -> Any:
         "parameters": module._parameters,
         "buffers": module._buffers,
         "submodules": module._modules,
-        "hooks": [hook for hook in hooks if not isinstance(hook, RecordingHook)],  # another thread records
+        "hooks": [hook for hook in hooks if not isinstance(hook, RecordingHook)],  # hooks of other threads
         "attributes": {
             name: "device" if isinstance(value, str) and _DEVICE.fullmatch(value) else value
             for name, value in sorted(vars(module).items())

@@ -1,4 +1,4 @@
-"""The dtype of tensors that name none, which torch has one of for the whole process."""
+"""Temporary change of torch's default dtype, which is global to the process."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def default_dtype(dtype: torch.dtype) -> Iterator[None]:
-    """Inside, tensors that name no dtype have this one.
+    """Set the dtype of new tensors within a block.
 
     Args:
-        dtype: a floating-point one.
+        dtype: a floating-point dtype.
     """
     torch = import_extra("torch", "torch")
     before = torch.get_default_dtype()

@@ -1,4 +1,4 @@
-"""Arrays of torch in JAX without a copy, by DLPack."""
+"""Conversion of torch tensors to JAX arrays without a copy, through DLPack."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 def to_jax(tensor: torch.Tensor) -> jax.Array:
-    """A JAX array of a tensor's values, on the tensor's device, by DLPack.
+    """Convert a tensor to a JAX array on the same device, through DLPack.
 
-    The memory is shared, so the tensor must not be changed any more. On the CPU that needs memory that begins at a
-    multiple of 64 bytes, as torch allocates it; the values of any other, such as a slice, are copied.
+    The memory is shared, so the tensor must not be changed afterwards. On the CPU, sharing requires memory aligned to
+    64 bytes, as torch allocates it; other values, such as those of a slice, are copied.
 
     Args:
         tensor: of any shape.
 
     Raises:
-        ValueError: 64-bit values, while JAX is set to 32 bits and would round them.
+        ValueError: the tensor has 64-bit values, but JAX is set to 32 bits and would round them.
 
     Example:
         >>> import torch

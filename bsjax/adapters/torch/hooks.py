@@ -1,4 +1,4 @@
-"""Attachments to a torch module while it runs: recording hooks, its mode, and the stance of torch's compiler."""
+"""Temporary state of a torch module while it runs: recording hooks, evaluation mode, and compilation."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _stance: Any = None
 
 
 class RecordingHook:
-    """A forward hook that hands on what a submodule returns, of the thread that has made the hook alone.
+    """A forward hook that passes on the outputs of a submodule, only in the thread that created the hook.
 
-    Somebody else may call the same module meanwhile, from another thread.
+    Other threads may call the same module at the same time.
 
     Args:
-        record: is called with each output.
+        record: called with each output.
     """
 
     def __init__(self, record: Callable[[Any], None]) -> None:
@@ -38,10 +38,10 @@ class RecordingHook:
 
 @contextmanager
 def own_state(module: torch.nn.Module) -> Iterator[None]:
-    """The tensors that a module and its parts hold beside their weights are as they were, as of networks that spike.
+    """Restore the tensors that a module holds in addition to its weights, such as the state of a spiking network.
 
-    Each batch finds the state that the network was made with, whatever was shown before. A tensor that is changed in
-    place, rather than replaced, stays changed.
+    Every batch thus starts from the network's initial state. A tensor that is changed in place, rather than replaced,
+    stays changed.
 
     Example:
         >>> import torch
@@ -66,7 +66,7 @@ def own_state(module: torch.nn.Module) -> Iterator[None]:
     try:
         yield
     finally:
-        for value, content in zip(inner, contents, strict=True):  # in place, as parts may share it
+        for value, content in zip(inner, contents, strict=True):  # in place, because submodules may share it
             if any(map(torch.is_tensor, value.values() if isinstance(value, dict) else value)):
                 value.clear()
                 value.update(content) if isinstance(value, dict) else value.extend(content)
@@ -80,7 +80,7 @@ def own_state(module: torch.nn.Module) -> Iterator[None]:
 
 @contextmanager
 def evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
-    """Evaluation mode for the time of a ``with`` block; each submodule returns to the mode that it was in.
+    """Evaluation mode for the duration of a block; each submodule then returns to its previous mode.
 
     Example:
         >>> import torch
@@ -97,19 +97,19 @@ def evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
         with own_state(module):
             yield
     finally:
-        for part, training in modes:  # from the outside in
+        for part, training in modes:  # parents before children
             if part.training != training:
-                part.train(training)  # which may undo more than the flag, such as weights that eval() has merged
+                part.train(training)  # may also undo other effects of eval(), such as merged weights
         for part, training in modes:
             part.training = training
 
 
 @contextmanager
 def as_written() -> Iterator[None]:
-    """No code that torch has compiled runs in a ``with`` block, as such code may skip hooks.
+    """Run torch modules uncompiled within a block, because compiled code may skip hooks.
 
-    The stance of torch's compiler is one for all threads: the first block that begins sets it, and the last one that
-    ends returns it to what it was.
+    The stance of torch's compiler is shared by all threads: the first active block sets it, and the last one restores
+    it.
     """
     global _n_blocks, _stance
     torch = import_extra("torch", "torch")

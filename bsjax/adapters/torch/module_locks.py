@@ -1,4 +1,4 @@
-"""Locks for threads that would disturb each other in a module."""
+"""Locks for threads that share torch modules."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 _changed = threading.Condition()
-_thread_of: dict[int, int] = {}  # id of an object -> the thread whose turn it is
+_thread_of: dict[int, int] = {}  # id of an object -> the thread that holds its lock
 
 
 @contextmanager
 def turn(objects: Iterable[object]) -> Iterator[None]:
-    """Waits until no other thread has a turn with any of these objects, and keeps others away in a ``with`` block.
+    """Lock objects against other threads for the duration of a block, waiting until all are free.
 
-    All are taken at once, so that two threads that want some of the same objects never wait for each other. A thread
-    may take what it has already.
+    All locks are acquired at once, so that threads with overlapping objects cannot deadlock. A thread may acquire a
+    lock again.
 
     Args:
-        objects: which live for as long as the block.
+        objects: must live as long as the block.
 
     Example:
         >>> with turn([first := object(), second := object()]), turn([first]):

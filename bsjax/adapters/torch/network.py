@@ -1,4 +1,4 @@
-"""A torch module as a network: what its submodules return is recorded while it runs."""
+"""A torch module as a network, whose submodules are recorded while it runs."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     import torch
 
 _ROOT = "output"
-_COMPILED = "_orig_mod"  # what torch.compile calls the module that it wraps
-_AS_JAX = {"cuda": "gpu", "cpu": "cpu"}  # what torch and JAX call a device whose memory they can share
+_COMPILED = "_orig_mod"  # the attribute in which torch.compile stores the original module
+_AS_JAX = {"cuda": "gpu", "cpu": "cpu"}  # torch and JAX names of devices whose memory they can share
 
 
 class TorchNetwork:
     """A module in evaluation mode, without gradients.
 
-    Compiled code may skip hooks that are added later, so modules that went through ``torch.compile`` run as they were
-    written. Of several threads, one at a time runs a module, also where two modules share a part. It runs with torch's
-    default dtype of when this was made.
+    Modules from ``torch.compile`` run uncompiled, because compiled code may skip hooks that are added later. Only one
+    thread at a time runs a module, or modules that share submodules. The module runs with torch's default dtype at the
+    time of construction.
 
     Args:
-        module: any.
+        module: any torch module.
         identifier: of the model, for messages.
-        device: where to run; where there is CUDA, that by default, else where the module is.
-        arguments: keyword arguments of the call beside the batch.
+        device: where to run; by default CUDA if available, else where the module is.
+        arguments: keyword arguments of the call in addition to the batch.
     """
 
     channels_last = False
@@ -64,12 +64,12 @@ class TorchNetwork:
 
     @property
     def on_device(self) -> bool:
-        """Whether outputs come as JAX arrays without a copy, as torch computes where JAX does."""
+        """Whether outputs are JAX arrays without a copy, because torch and JAX use the same kind of device."""
         return _AS_JAX.get(self._place()[0].type) == jax.default_backend()
 
     @property
     def n_parameters(self) -> int:
-        """How many numbers are learned; those that two parts share count once."""
+        """Number of parameters; shared ones count once."""
         return sum(parameter.numel() for parameter in self._module.parameters())
 
     def shapes(self, batch: Batch) -> dict[str, tuple[int, ...]]:
@@ -77,21 +77,21 @@ class TorchNetwork:
         return self._forward(batch, None, lambda tensor: tuple(tensor.shape))
 
     def run(self, batch: Batch, layers: Sequence[str]) -> dict[str, Any]:
-        """Outputs of those of ``layers`` that exist, float32: JAX arrays where torch computes where JAX does."""
+        """Float32 outputs of the existing ``layers``, as JAX arrays if torch and JAX share a device."""
         if not self.on_device:
             return self._forward(batch, layers, lambda tensor: self._copy(tensor, "cpu").numpy())
         kept = self._forward(batch, layers, lambda tensor: self._copy(tensor, tensor.device))
         return {layer: to_jax(tensor) for layer, tensor in kept.items()}
 
     def digest(self, batch: Batch, version: str | None = None) -> str:
-        """The identity of the weights and the code, and of all else that decides the outputs.
+        """The identity of weights, code, and settings that determine the outputs.
 
         Args:
-            batch: a batch like those that will be shown.
-            version: by which somebody vouches for the code.
+            batch: an example batch.
+            version: vouches for the code.
 
         Raises:
-            Undigestible: nothing can vouch for a part of the module.
+            Undigestible: a part of the module cannot be identified.
         """
         from bsjax.adapters.torch.content import torch_identity
 
@@ -102,22 +102,22 @@ class TorchNetwork:
         return identity_of((content, self._arguments, settings))
 
     def look_again(self) -> None:
-        """Nothing is kept of an earlier look."""
+        """Has no effect, because nothing is cached."""
 
     def _settings(self, device: str) -> tuple[Any, ...]:
-        """What torch is set to that changes numbers, for this thread or for all."""
+        """Settings of torch that affect numerical results, for this thread or globally."""
         torch = self._torch
         mixed = str(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else ""
         precision = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
         return str(torch.__version__), *precision, mixed, str(self._default_dtype)
 
     def _copy(self, tensor: torch.Tensor, device: Any) -> torch.Tensor:
-        # A copy, also where it is: an in-place ReLU after this layer would change what is recorded.
+        # Always a copy, because an in-place ReLU after this layer would change the recorded values.
         dtype = None if tensor.is_complex() else self._torch.float32
         return tensor.detach().to(device=device, dtype=dtype, copy=True, memory_format=self._torch.contiguous_format)
 
     def _named(self) -> dict[str, torch.nn.Module]:
-        # A module that is reached by two names is a layer under both.
+        # A module with two names is a layer under both.
         parts = {
             ".".join(part for part in name.split(".") if part != _COMPILED): getattr(module, _COMPILED, module)
             for name, module in self._module.named_modules(remove_duplicate=False)
@@ -126,7 +126,7 @@ class TorchNetwork:
         return {_ROOT: root, **parts}
 
     def _forward(self, batch: Batch, layers: Collection[str] | None, keep: Callable[[Any], Any]) -> dict[str, Any]:
-        """What is kept of each layer, in the order of their last calls."""
+        """Values kept for each layer, in the order of the last calls."""
         kept: dict[str, dict[str, Any]] = {}
         named = self._named()
 
@@ -176,7 +176,7 @@ class TorchNetwork:
             ) from error
 
     def _tensor(self, array: np.ndarray) -> torch.Tensor:
-        # A copy, as a module may change its input in place.
+        # A copy, because a module may change its input in place.
         tensor = self._torch.tensor(np.ascontiguousarray(array))
         device, dtype = self._place()
         pixels = tensor.is_floating_point() or tensor.dtype == self._torch.uint8
@@ -190,7 +190,7 @@ class TorchNetwork:
         return self._device or there, dtype
 
     def _as_written(self) -> Any:
-        """A context in which modules that are compiled inside of this one run without their compiled code."""
+        """A context in which compiled submodules run uncompiled."""
         compiled = any(
             hasattr(part, _COMPILED) or part._compiled_call_impl is not None for part in self._module.modules()
         )

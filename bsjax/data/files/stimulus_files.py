@@ -141,6 +141,15 @@ def write_stimulus_csv(stimulus_set: StimulusSet, path: str | Path) -> str:
 
     Raises:
         FileNotFoundError, ValueError: as ``stimulus_filenames``, or a column cannot be written to a table.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "a.png")
+        ...     _ = file.write_bytes(b"pixels")
+        ...     stimuli = StimulusSet({"stimulus_id": ["a"]}, identifier="Doe2026", stimulus_paths={"a": file})
+        ...     len(write_stimulus_csv(stimuli, Path(folder, "stimuli.csv")))
+        40
     """
     names = stimulus_filenames(stimulus_set)
     table = pd.DataFrame(stimulus_set).drop(columns=list(_PACKAGING), errors="ignore")
@@ -167,6 +176,15 @@ def write_stimulus_zip(stimulus_set: StimulusSet, path: str | Path) -> str:
     Raises:
         FileNotFoundError, ValueError: as ``stimulus_filenames``.
         OSError: the file cannot be written; an existing one is unchanged.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "a.png")
+        ...     _ = file.write_bytes(b"pixels")
+        ...     stimuli = StimulusSet({"stimulus_id": ["a"]}, identifier="Doe2026", stimulus_paths={"a": file})
+        ...     len(write_stimulus_zip(stimuli, Path(folder, "stimuli.zip")))
+        40
     """
     names = stimulus_filenames(stimulus_set)
     paths = map(stimulus_set.get_stimulus, stimulus_set["stimulus_id"])

@@ -52,6 +52,13 @@ def package_stimulus_set(
     Raises:
         ValueError: checks fail; one message lists every problem.
         FileExistsError, PermissionError, ConnectionError, FileNotFoundError, OSError: as ``upload_to_s3``.
+
+    Example:
+        >>> from bsjax.data import StimulusSet
+        >>> package_stimulus_set(None, StimulusSet({"stimulus_id": ["a", "a"]}), "Doe2026")
+        Traceback (most recent call last):
+        ...
+        ValueError: ...
     """
     folder = brainio_home() / Path(_file_name(stimulus_set_identifier, "csv")).stem
     requested = bucket_name.partition("/")[0] == _REQUESTED
@@ -91,6 +98,14 @@ def package_data_assembly(
     Raises:
         ValueError: checks fail; one message lists every problem.
         FileExistsError, PermissionError, ConnectionError, FileNotFoundError, OSError: as ``upload_to_s3``.
+
+    Example:
+        >>> import xarray as xr
+        >>> nothing = xr.DataArray([[float("nan")]], dims=["presentation", "neuroid"])
+        >>> package_data_assembly(None, nothing, "Doe2026", None)
+        Traceback (most recent call last):
+        ...
+        ValueError: ...
     """
     folder = brainio_home() / Path(_file_name(assembly_identifier, "nc")).stem
     packaged = package_data_assembly_locally(

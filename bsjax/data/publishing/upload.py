@@ -78,6 +78,21 @@ def upload_stimulus_set(
 
     Raises:
         ValueError: a file has changed since it was packaged; further errors as ``upload_to_s3``.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> from bsjax.data import StimulusSet, package_stimulus_set_locally
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "a.png")
+        ...     Image.new("RGB", (4, 4)).save(file)
+        ...     stimuli = StimulusSet({"stimulus_id": ["a"]}, identifier="Doe2026", stimulus_paths={"a": file})
+        ...     packaged = package_stimulus_set_locally(stimuli, "Doe2026", downloads_path=folder)
+        ...     _ = Path(packaged["csv_path"]).write_text("changed")
+        ...     upload_stimulus_set(packaged, "my-bucket/my-folder")
+        Traceback (most recent call last):
+        ...
+        ValueError: ...
     """
     files = _packaged_files(packaged, bucket, "csv_", "zip_")
     there = [properties.get("VersionId") for properties in _upload(files, overwrite, progress).values()]
@@ -101,6 +116,23 @@ def upload_assembly(
 
     Raises:
         ValueError: the file has changed since it was packaged; further errors as ``upload_to_s3``.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from bsjax import NeuroidAssembly
+        >>> from bsjax.data import package_data_assembly_locally
+        >>> assembly = NeuroidAssembly(np.ones((2, 1)), dims=["presentation", "neuroid"], coords={
+        ...     "stimulus_id": ("presentation", ["a", "b"]), "repetition": ("presentation", [0, 0]),
+        ...     "neuroid_id": ("neuroid", ["n"]), "region": ("neuroid", ["V4"]),
+        ...     "time_bin_start": 70, "time_bin_end": 170})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     packaged = package_data_assembly_locally(assembly, "Doe2026", None, downloads_path=folder)
+        ...     _ = Path(packaged["path"]).write_bytes(b"changed")
+        ...     upload_assembly(packaged, "my-bucket/my-folder")
+        Traceback (most recent call last):
+        ...
+        ValueError: ...
     """
     files = _packaged_files(packaged, bucket, "")
     [there] = _upload(files, overwrite, progress).values()

@@ -40,7 +40,7 @@ def load_stimulus_set_from_s3(
         zip_sha1: digest of the archive of stimuli.
         csv_version_id: version of the table; "null" is a valid version, see ``RemoteFile``.
         zip_version_id: version of the archive.
-        filename_prefix: prefix of the file names in the bucket, if not "stimulus_".
+        filename_prefix: prefix of the file names in the bucket, if not ``"stimulus_"``.
         csv_sha256: SHA-256 of the table, if known.
         zip_sha256: SHA-256 of the archive, if known.
         exact: as for ``read_stimulus_set``.

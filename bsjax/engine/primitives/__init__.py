@@ -1,1 +1,1 @@
-"""Computations that devices do in different ways, each behind a name that says what is computed."""
+"""Operations with platform-specific implementations: ranks, sorting, matrix products, decompositions."""

@@ -1,4 +1,4 @@
-"""Pairs that two vectors order alike, and the opposite way: by sorting, and on a CPU by SciPy."""
+"""Concordant and discordant pairs of two vectors (Kendall's tau), by sorting, and on a CPU by SciPy."""
 
 import math
 from typing import Any, NamedTuple
@@ -29,22 +29,22 @@ def net_concordance(
     where: Bool[Array, " m"] | None = None,
     errors: tuple[Float[Array, " n"], Float[Array, " n"]] | None = None,
 ) -> Float[Array, ""]:
-    r"""Concordant minus discordant pairs of elements.
+    r"""Number of concordant minus number of discordant pairs of elements.
 
     .. math:: \sum_{i<j} \mathrm{sgn}(a_i - a_j)\,\mathrm{sgn}(b_i - b_j)
 
-    Of all pairs, those that are tied are neither, and the discordant ones are out of order in ``b`` once ``a`` is
-    sorted. Piecewise constant: its gradient is zero.
+    Tied pairs are neither. Discordant pairs are those that are out of order in ``b`` after sorting by ``a``. The result
+    is piecewise constant, with a zero gradient.
 
     Args:
-        a, b: vectors of one length, without NaN.
+        a, b: vectors of the same length, without NaN.
         where: True where an element counts; all if None.
-        errors: of the rows whose pairs the elements are, as for ``ranks``.
+        errors: rounding errors of the rows whose pairs the elements are, as for ``ranks``.
 
     Returns:
-        In the dtype of ``a``: with the rounding of a sum of so many pairs.
+        A scalar in the dtype of ``a``, rounded to its precision.
 
-    Source: Knight 1966, on sorting.
+    Source: Knight 1966 (by sorting).
 
     Example:
         >>> print(net_concordance(jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 3.0, 2.0])))
@@ -59,14 +59,14 @@ def net_concordance(
         differs = changes(keys)
 
         def tied(new: Bool[Array, " n"]) -> Float[Array, ""]:
-            # What does not count comes last.
+            # Elements that do not count come last.
             beside = jnp.where(places < count, places - runs(new)[0], 0)
             return jnp.sum(beside.astype(a.dtype))
 
         return places.astype(keys.dtype), _Sorted(others, tied(differs), tied(differs | changes(others)))
 
     by_a, by_b = (sortable(jax.lax.stop_gradient(side), where) for side in (a, b))
-    # By a; by b, beside which stand the places in the order of a then; by these.
+    # Sorts by a, then by b (with the positions in the order of a), then by these positions.
     places_by_b, _, steps = sort_in_turn(by_a, by_b, of_sorted, 3, by_both=True)
     size = count.astype(a.dtype)
     untied = size * (size - 1.0) / 2.0 - steps.tied[0] - steps.tied[1] + steps.tied_in_both[0]
@@ -75,14 +75,12 @@ def net_concordance(
 
 @at_full_precision
 def _inversions(places: Int[Array, " n"], inverse: Int[Array, " n"], dtype: Any) -> Float[Array, ""]:
-    """How many pairs of a permutation are out of order, by sqrt(n) blocks of sqrt(n) places and values.
-
-    Pairs in one block of places or of values are compared, those in different ones are counted from how many of each
-    block of places are in each block of values.
-    """
+    """Number of inversions of a permutation, by sqrt(n) blocks of sqrt(n) places and values."""
+    # Pairs within a block of places or of values are compared directly. Other pairs are counted from the number of
+    # elements in each combination of a block of places and a block of values.
     n = places.shape[0]
     size = math.isqrt(max(n - 1, 0)) + 1
-    rest = jnp.arange(n, size * size, dtype=places.dtype)  # behind all, where they belong
+    rest = jnp.arange(n, size * size, dtype=places.dtype)  # padding in its final place, at the end
     by_place, by_value = (jnp.concatenate([order, rest]).reshape(size, size) for order in (places, inverse))
     earlier = jnp.arange(size)[:, None] < jnp.arange(size)[None, :]
     blocks = jnp.arange(size, dtype=places.dtype)
@@ -115,22 +113,22 @@ def _net_concordance_by_scipy(
 
 
 def _halves(*operands: np.ndarray) -> np.ndarray:
-    """Concordant minus discordant pairs of every two vectors, as (high, low 31 bits), both of the number's own sign."""
+    """Concordant minus discordant pairs of every two vectors, as (high, low 31 bits), both signed as the count."""
     ranked = double_ranks(*operands)
     net = np.array([_by_scipy(*(p[p > 0] for p in pair)) for pair in ranked.reshape(-1, 2, ranked.shape[-1])], np.int64)
-    # Else a small negative number would be the difference of two large ones, which float32 does not tell apart.
+    # Otherwise a small negative count would be the difference of two large numbers, which float32 cannot resolve.
     halves = np.sign(net)[:, None] * np.stack([abs(net) >> 31, abs(net) & (2**31 - 1)], axis=-1)
     return halves.astype(np.int32).reshape(*ranked.shape[:-2], 2)
 
 
 def _by_scipy(a: np.ndarray, b: np.ndarray) -> int:
-    """The same of two vectors of twice their ranks."""
-    from scipy.stats import kendalltau  # when it is needed: it takes as long to import as all of the kernels
+    """Concordant minus discordant pairs of two vectors of doubled ranks."""
+    from scipy.stats import kendalltau  # imported here because it takes as long to import as all kernels
 
-    if len(a) < 3:  # of which SciPy has no statistics
+    if len(a) < 3:  # SciPy has no statistic for these
         return int(np.sign(a[1] - a[0]) * np.sign(b[1] - b[0])) if len(a) == 2 else 0
     untied = np.sqrt(float(_untied(a))) * np.sqrt(float(_untied(b)))
-    # SciPy gives tau-b, which divides by the pairs that are untied; where all are tied, nothing is concordant.
+    # SciPy returns tau-b, which is divided by the number of untied pairs; if all are tied, none is concordant.
     result: Any = kendalltau(a, b, method="asymptotic") if untied > 0 else None
     return 0 if result is None else round(result.statistic * untied)
 

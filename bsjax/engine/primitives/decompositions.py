@@ -1,4 +1,4 @@
-"""Eigenvectors, singular vectors and orthonormal bases, by what each device has for them."""
+"""Eigendecompositions, singular value decompositions and orthonormal bases, implemented per device."""
 
 import jax
 import jax.numpy as jnp
@@ -11,20 +11,19 @@ from bsjax.engine.programs.platforms import primitive
 from bsjax.engine.row_blocks import in_row_blocks
 from bsjax.engine.tolerances import DEPENDENT, rounding
 
-# Columns that are made orthogonal to the others at a time.
+# Columns that are orthogonalised at a time.
 _BLOCK = 128
 
 
 def eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
-    """Eigenvalues, ascending, and eigenvectors as columns of a symmetric matrix; NaN where it is not finite.
+    """Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix; NaN for a matrix that is not finite.
 
-    Eigenvectors of equal eigenvalues have no derivative: it is NaN for what depends on them. So it is for what is a
-    smooth function of the matrix there, such as its root: its derivative follows from how what it takes of eigenvectors
-    changes with their eigenvalues, which what comes back through them does not tell. It needs a derivative of its own
-    (``bsjax.metrics.linalg.semidefinite``).
+    Eigenvectors of equal eigenvalues have no derivative: gradients through them are NaN. This includes smooth functions
+    of the matrix that are computed from eigenvectors, such as its square root; these need a derivative of their own
+    (see ``bsjax.metrics.linalg.semidefinite``).
 
     Args:
-        matrix: symmetric; only its lower triangle is read.
+        matrix: symmetric matrix; only its lower triangle is read.
 
     Example:
         >>> values, vectors = eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]]))
@@ -32,7 +31,7 @@ def eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, 
         [1. 2.]
     """
     fixed = jax.lax.stop_gradient(matrix)
-    finite = jnp.all(jnp.isfinite(fixed))  # LAPACK may not return from NaN
+    finite = jnp.all(jnp.isfinite(fixed))  # LAPACK may not terminate with NaN
     values, vectors = _eigh(jnp.where(finite, fixed, 0.0))
     return as_eigenpairs(matrix, jnp.where(finite, values, jnp.nan), jnp.where(finite, vectors, jnp.nan))
 
@@ -41,7 +40,7 @@ def eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, 
 def as_eigenpairs(
     matrix: Float[Array, "n n"], values: Float[Array, " n"], vectors: Float[Array, "n n"]
 ) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
-    """Eigenvalues and eigenvectors that were found in any way, with their derivatives in the matrix, see ``eigh``."""
+    """Attaches the derivatives of ``eigh`` with respect to the matrix to known eigenvalues and eigenvectors."""
     return values, vectors
 
 
@@ -75,8 +74,8 @@ def _eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array,
 @_eigh.on("tpu")
 @jax.custom_batching.sequential_vmap
 def _by_jacobi(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
-    # Above 256 rows XLA would divide and conquer by polar decompositions, which take minutes to compile. Of a batch one
-    # after the other: together they do not fit into the memory on the chip.
+    # Above 256 rows, XLA's default is divide and conquer by polar decompositions, which takes minutes to compile. The
+    # matrices of a batch are decomposed one after the other: together they do not fit into on-chip memory.
     vectors, values = jax.lax.linalg.eigh(
         matrix, symmetrize_input=False, implementation=jax.lax.linalg.EighImplementation.JACOBI
     )
@@ -85,15 +84,18 @@ def _by_jacobi(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[A
 
 @primitive
 def svd(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Float[Array, " d"], Float[Array, "d d"]]:
-    """Left singular vectors as columns, singular values, descending, and right singular vectors as columns.
+    """Left singular vectors (columns), singular values (descending) and right singular vectors (columns).
 
-    To all digits of ``x``, of which ``x.T @ x`` loses half. Its derivative is refused.
+    The result has the full precision of ``x``, of which ``x.T @ x`` would lose half. It is not differentiable.
 
     Args:
-        x: with no more columns than rows.
+        x: a matrix with no more columns than rows.
 
     Returns:
-        Left vectors of singular values that are rounding may be any.
+        ``(left, values, right)``. Left vectors of singular values at rounding level are arbitrary.
+
+    Raises:
+        NotImplementedError: a derivative is requested.
 
     Example:
         >>> left, values, right = svd(jnp.array([[0.0, 2.0], [1.0, 0.0]]))
@@ -108,11 +110,9 @@ def svd(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Float[Array, " d"]
 def _by_two_eigendecompositions(
     x: Float[Array, "n d"],
 ) -> tuple[Float[Array, "n d"], Float[Array, " d"], Float[Array, "d d"]]:
-    """Accelerators decompose symmetric matrices sooner, in programs that compile sooner.
-
-    The eigenvectors of the product that are strong are known to enough digits. Those that are weak are found once more,
-    from the product of the features along them, in which nothing strong is left to hide them.
-    """
+    """Singular value decomposition by two eigendecompositions, which accelerators compile and run faster."""
+    # In the first, of x.T @ x, eigenvectors of large eigenvalues are accurate. The others are recomputed from the
+    # features projected onto them, without the strong components that hide them.
     x = without_derivative(x)
     d = x.shape[1]
     least = rounding(x, power=0.5)
@@ -121,14 +121,14 @@ def _by_two_eigendecompositions(
         axes, strong = state
         along = product(x, axes)
         gram = matmul_t(along, along)
-        # What the weak axes still have of the strong ones, to first order, and the axes orthonormal again.
+        # Removes the overlap of weak axes with strong ones, to first order, and makes the axes orthonormal again.
         coupled = strong[:, None] & ~strong[None]
         shares = jnp.where(coupled, gram / jnp.where(strong, jnp.diagonal(gram), 1.0)[:, None], 0.0)
         axes = axes - product(axes, shares - shares.T)
         axes = 1.5 * axes - 0.5 * product(axes, matmul_t(axes, axes))
         along = jnp.where(strong[None], 0.0, product(x, axes))
         gram = matmul_t(along, along)
-        # In the place of what is strong stand numbers above all others, each its own, so that its axes stay.
+        # Strong components are replaced by distinct numbers above all others, so that their axes stay fixed.
         total = jnp.trace(gram)
         total = jnp.where(total > 0, total, 1.0)
         above = total * jnp.linspace(2.0, 3.0, d, dtype=x.dtype)
@@ -144,7 +144,7 @@ def _by_two_eigendecompositions(
     left = along[:, order]
 
     def without_stronger(_: Array, left: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        # What a weak axis is off turns its image towards strong ones, by much of its length; theirs is not turned.
+        # Small errors of a weak axis turn its image towards strong ones; the images of strong axes are hardly affected.
         squares = jnp.sum(left**2, axis=0)
         left = left / jnp.sqrt(jnp.where(squares > 0, squares, 1.0))[None]
         return left - product(left, jnp.triu(matmul_t(left, left), 1))
@@ -154,7 +154,7 @@ def _by_two_eigendecompositions(
 
 @primitive
 def principal_axes(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
-    """Singular values, descending, and right singular vectors as columns: ``svd`` without the left ones.
+    """Singular values (descending) and right singular vectors (columns): ``svd`` without the left vectors.
 
     Example:
         >>> lengths, axes = principal_axes(jnp.array([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]]))
@@ -166,7 +166,7 @@ def principal_axes(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Ar
 
 @principal_axes.on("cpu")
 def _of_a_triangle(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
-    """Features have the lengths and axes of their triangle, which takes as little memory as may be."""
+    """Decomposes the triangular factor of a QR decomposition by blocks of rows, which needs little memory."""
     x = without_derivative(x)
 
     def with_rows(triangle: Float[Array, "d d"], rows: Float[Array, "b d"]) -> tuple[Float[Array, "d d"], None]:
@@ -180,10 +180,10 @@ def _of_a_triangle(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Ar
 
 @primitive
 def qr(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float[Array, "d n"]]:
-    """A basis of the columns, orthonormal, and the coordinates of the columns in it: ``basis @ coordinates == x``.
+    """An orthonormal basis of the columns, and their coordinates in it: ``basis @ coordinates == x``.
 
-    As many columns as ``x`` has columns or rows, whichever are fewer; those that the basis does not need may be zero.
-    Their derivative is refused.
+    The basis has as many columns as ``x`` has columns or rows, whichever are fewer; superfluous ones may be zero. The
+    result is not differentiable: requesting a derivative raises ``NotImplementedError``.
 
     Example:
         >>> basis, coordinates = qr(jnp.array([[3.0], [4.0]]))
@@ -196,17 +196,16 @@ def qr(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float[Array, "d n"]
 
 @primitive
 def qr_coordinates(x: Float[Array, "p n"]) -> Float[Array, "d n"]:
-    """The second of ``qr``, for less."""
+    """The coordinates of ``qr`` without the basis, at lower cost."""
     return jnp.linalg.qr(without_derivative(x), mode="r")
 
 
 @qr.on("tpu")
 def _by_gram_schmidt(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float[Array, "d n"]]:
-    """XLA's reflections of one column after the other are unrolled: a program for 1,000 columns has 40 MB.
-
-    Here blocks of columns lose what earlier blocks span, and then each column what earlier ones of its block span; all
-    of it twice, as once leaves rounding of what was large in what is small. What is no more than rounding is zero.
-    """
+    """QR decomposition by block Gram-Schmidt; columns within rounding error of the span of earlier ones become zero."""
+    # XLA unrolls Householder reflections column by column: a program for 1,000 columns has 40 MB. Here each block of
+    # columns is orthogonalised against earlier blocks, then each column against earlier ones of its block. All of it is
+    # done twice, because one pass leaves rounding errors of large components in small ones.
     x = without_derivative(x)
     p, n = x.shape
     padded = jnp.pad(x, ((0, 0), (0, -n % _BLOCK)))
@@ -235,7 +234,7 @@ def _by_gram_schmidt(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float
         return jax.lax.dynamic_update_slice_in_dim(basis, block, start, axis=1)
 
     basis = jax.lax.fori_loop(0, padded.shape[1] // _BLOCK, add, jnp.zeros_like(padded))[:, :n]
-    if p < n:  # what is not zero, in as many columns as there can be
+    if p < n:  # the nonzero columns, of which there are at most p
         basis = basis[:, jnp.argsort(jnp.max(jnp.abs(basis), axis=0) == 0, stable=True)[:p]]
     return basis, matmul_t(basis, x)
 

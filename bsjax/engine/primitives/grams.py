@@ -1,4 +1,4 @@
-"""Sums of products of the Gram matrices of two sets of rows, which are nowhere formed as a whole on a CPU."""
+"""Sums of products of the Gram matrices of two sets of rows; on a CPU, large ones are never formed as a whole."""
 
 import jax
 import jax.numpy as jnp
@@ -12,11 +12,11 @@ Sums = tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]
 
 @primitive
 def sums_of_gram_products(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Sums:
-    r"""Sums over all pairs of rows of the products of their inner products, for ``(x, y)``, ``(x, x)`` and ``(y, y)``.
+    r"""Frobenius inner products of the Gram matrices of ``(x, y)``, ``(x, x)`` and ``(y, y)``.
 
     .. math:: \sum_{ij} K_{ij} L_{ij} = \lVert X^T Y \rVert^2, \quad K = X X^T,\ L = Y Y^T
 
-    By the smaller of the two ways.
+    The side of this equation with the smaller matrices is computed.
 
     Example:
         >>> x = jnp.array([[1.0], [2.0], [3.0]])
@@ -34,7 +34,7 @@ def sums_of_gram_products(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Sum
 
 
 def row_sums_of_gram_products(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Float[Array, "3 n"]:
-    """What each row adds to ``sums_of_gram_products``: the products of its inner products with all rows.
+    """Contribution of each row to ``sums_of_gram_products``: the products of its inner products with all rows.
 
     Example:
         >>> x = jnp.array([[1.0], [2.0], [3.0]])
@@ -56,13 +56,13 @@ def row_sums_of_gram_products(x: Float[Array, "n p"], y: Float[Array, "n q"]) ->
 def _of_columns_by_blocks(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Sums:
     if x.shape[1] + y.shape[1] > x.shape[0]:
         return sums_of_gram_products.plain(x, y)
-    # Arrays of their own: products of transposed operands are up to 1.8 times slower.
+    # Transposed copies: products of transposed operands are up to 1.8 times slower.
     x, y = (jax.lax.optimization_barrier(side.T) for side in (x, y))
     return jnp.sum((x @ y.T) ** 2), _sum_of_squares(x), _sum_of_squares(y)
 
 
 def _sum_of_squares(by_column: Float[Array, "p n"]) -> Float[Array, ""]:
-    """Of the inner products of all pairs of columns, each pair once."""
+    """Sum of the squared inner products of all pairs of columns, with each unordered pair computed about once."""
     total = jnp.zeros((), by_column.dtype)
     for rows, columns in row_blocks(len(by_column)):
         total = total + _both_halves((by_column[rows] @ by_column[columns].T) ** 2)
@@ -70,7 +70,7 @@ def _sum_of_squares(by_column: Float[Array, "p n"]) -> Float[Array, ""]:
 
 
 def _squares_by_row(by_column: Float[Array, "p n"]) -> Float[Array, " n"]:
-    """What each row adds to ``_sum_of_squares``."""
+    """Contribution of each row of the original matrix to ``_sum_of_squares``."""
     total = jnp.zeros(by_column.shape[1], by_column.dtype)
     for rows, columns in row_blocks(len(by_column)):
         some, rest = by_column[rows], by_column[columns]
@@ -81,5 +81,5 @@ def _squares_by_row(by_column: Float[Array, "p n"]) -> Float[Array, " n"]:
 
 
 def _both_halves(block: Float[Array, "r c"]) -> Float[Array, ""]:
-    """The sum of a block of rows of a symmetric matrix from its diagonal on, and of what lies below them."""
+    """Sum of a block of rows of a symmetric matrix, from the diagonal on, and of its mirror image."""
     return 2 * jnp.sum(block) - jnp.sum(block[:, : block.shape[0]])

@@ -1,4 +1,4 @@
-"""The leading eigenvector of many small symmetric matrices at once."""
+"""Leading eigenvalue and eigenvector of many small symmetric matrices at once."""
 
 from functools import partial
 from typing import NamedTuple
@@ -12,15 +12,15 @@ from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.programs.platforms import primitive
 from bsjax.engine.tolerances import EIGENPAIR_POWER, rounding
 
-# Twelve steps are mostly enough for a component that stands out. One amid noise takes some 45 without a restart, and
-# few more with restarts that keep five Ritz vectors, where restarts from a single one double them.
+# Twelve Lanczos steps are mostly enough for a dominant component. A component within noise takes about 45 steps without
+# restarts, and few more with restarts that keep five Ritz vectors; restarts from a single vector double the number.
 _STEPS = 12
 _KEPT = 5
 _MAX_CYCLES = 60
 
 
 class Leading(NamedTuple):
-    """Leading eigenvalues and unit eigenvectors, and where to start after a deflation."""
+    """Leading eigenvalues, unit eigenvectors, and starting vectors for the time after a deflation."""
 
     value: Float[Array, " folds"]
     vector: Float[Array, "folds m"]
@@ -29,18 +29,17 @@ class Leading(NamedTuple):
 
 @primitive
 def leading_eigenpair(matrices: Float[Array, "folds m m"], start: Float[Array, "folds m"]) -> Leading:
-    r"""Leading eigenpair of each symmetric positive semi-definite matrix, to a small residual.
+    r"""Leading eigenpair of each symmetric positive semi-definite matrix, with a small residual.
 
-    By squaring them, so many times that even eigenvalues next to the largest leave no residual above the tolerance: of
-    all shares x of the largest eigenvalue, :math:`x^N (1 - x)` is at most :math:`1 / (e N)`. All matrices take the same
-    few steps, whatever their eigenvalues.
+    Matrices are squared until even eigenvalues close to the largest leave no residual above the tolerance: for an
+    eigenvalue that is x times the largest, :math:`x^N (1 - x)` is at most :math:`1 / (e N)` after the power N. The
+    number of steps does not depend on the eigenvalues.
 
-    Should one not get there, all are solved by a full eigendecomposition instead: an answer is never half-converged.
-    Not differentiable.
+    If a matrix does not converge, all are solved by a full eigendecomposition. The result is not differentiable.
 
     Args:
-        matrices: symmetric positive semi-definite, their eigenvalues within 1e-18 to 1e18 in float32.
-        start: where to begin, of a length about 1 (1e-18 to 1e18 in float32); need not be close.
+        matrices: symmetric positive semi-definite matrices, with eigenvalues within 1e-18 to 1e18 in float32.
+        start: starting vectors of a length of about 1 (1e-18 to 1e18 in float32); they need not be close.
 
     Example:
         >>> found = leading_eigenpair(jnp.diag(jnp.array([1.0, 3.0, 2.0]))[None], jnp.ones((1, 3)))
@@ -56,12 +55,12 @@ def leading_eigenpair(matrices: Float[Array, "folds m m"], start: Float[Array, "
         return powers / jnp.where(trace > 0, trace, 1.0)
 
     def eighth_power(_: Array, powers: Float[Array, "folds m m"]) -> Float[Array, "folds m m"]:
-        for _square in range(3):  # after so many the trace is at least m^-7, which float32 holds
+        for _square in range(3):  # after three, the trace is at least m^-7, within the range of float32
             powers = powers @ powers
         return of_trace_1(powers)
 
     powers = jax.lax.fori_loop(0, int(np.ceil(squarings / 3)), eighth_power, of_trace_1(matrices))
-    # Each column is a multiple of the eigenvector; the largest diagonal is that of the longest.
+    # Each column is a multiple of the eigenvector; the longest has the largest diagonal entry.
     largest = jnp.argmax(jnp.diagonal(powers, axis1=1, axis2=2), axis=1)
     vector = jnp.take_along_axis(powers, largest[:, None, None], axis=2)[:, :, 0]
     vector = vector / _nonzero(_norm(vector))
@@ -74,7 +73,7 @@ def leading_eigenpair(matrices: Float[Array, "folds m m"], start: Float[Array, "
 
 @leading_eigenpair.on("cpu")
 def _by_restarted_lanczos(matrices: Float[Array, "folds m m"], start: Float[Array, "folds m"]) -> Leading:
-    """Fewer operations in more steps: Lanczos in cycles that begin with the leading Ritz vectors of the one before.
+    """Lanczos iteration with thick restarts, each from the leading Ritz vectors: fewer operations, in more steps.
 
     Source: Wu & Simon 2000 (thick restart).
     """
@@ -82,7 +81,7 @@ def _by_restarted_lanczos(matrices: Float[Array, "folds m m"], start: Float[Arra
     steps = min(_STEPS, m)
     kept = np.arange(steps)[None, :, None] < _KEPT
     eye = np.eye(steps, dtype=matrices.dtype)[None]
-    # A little of something generic: a start orthogonal to the answer would converge elsewhere without a sign of it.
+    # Adds a small generic vector: a start orthogonal to the solution would converge to a wrong vector unnoticed.
     generic = np.cos(np.arange(1, m + 1) * 1.6180339887)[None]
     generic = (0.01 * generic / np.linalg.norm(generic)).astype(matrices.dtype)
 
@@ -97,7 +96,7 @@ def _by_restarted_lanczos(matrices: Float[Array, "folds m m"], start: Float[Arra
         values, coordinates = jnp.linalg.eigh(projected, symmetrize_input=False)
         residual = _norm(new) * jnp.abs(coordinates[:, -1, :1])
         tolerance = rounding(matrices, power=EIGENPAIR_POWER) * jnp.abs(values[:, :1])
-        # The leading Ritz vectors go on: with them the next steps converge as if no others had been left behind.
+        # The leading Ritz vectors are kept: the next steps then converge as if none had been dropped.
         basis = jnp.where(kept, jnp.einsum("fsk,fsm->fkm", coordinates, basis), 0.0)
         projected = jnp.where(kept, eye * values[:, None], 0.0)
         return count + 1, jnp.all(residual <= tolerance), _Krylov(basis, projected, new)
@@ -110,7 +109,7 @@ def _by_restarted_lanczos(matrices: Float[Array, "folds m m"], start: Float[Arra
 
 
 class _Krylov(NamedTuple):
-    """Orthonormal rows, the matrices projected on them (lower triangle, sign changed), and the next row, unscaled."""
+    """Orthonormal rows, the negated projections of the matrices (lower triangle), and the next row, not normalised."""
 
     basis: Float[Array, "folds s m"]
     projected: Float[Array, "folds s s"]
@@ -123,10 +122,10 @@ def _lanczos_step(matrices: Float[Array, "folds m m"], i: Array, krylov: _Krylov
     basis = jax.lax.dynamic_update_slice_in_dim(krylov.basis, row[:, None], i, axis=1)
     image = jnp.einsum("fij,fj->fi", matrices, row)
     along = jnp.einsum("fkm,fm->fk", basis, image)
-    # With the sign changed, `eigh` gives the largest eigenvalue first.
+    # Negated, so that `eigh` returns the largest eigenvalue first.
     projected = jax.lax.dynamic_update_slice_in_dim(krylov.projected, -along[:, None], i, axis=1)
     image = image - jnp.einsum("fk,fkm->fm", along, basis)
-    # Twice: after one pass enough of the old directions is left to stop the restarts at a wrong vector.
+    # Orthogonalised twice: after one pass, enough of the old directions remains to converge to a wrong vector.
     image = image - jnp.einsum("fk,fkm->fm", jnp.einsum("fkm,fm->fk", basis, image), basis)
     return _Krylov(basis, projected, image)
 

@@ -1,4 +1,4 @@
-"""Keys that sort like numbers, pairs of vectors sorted by either of them, and runs of equal values."""
+"""Sorting: integer keys that sort like floats, pairs of vectors sorted by either, and runs of equal values."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,14 +10,14 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.programs.fallbacks import in_any_of_a_batch
 from bsjax.engine.programs.platforms import primitive
 
-# From so many numbers on a GPU sorts vectors sooner one after the other.
+# From this length on, a GPU sorts several vectors faster one after the other.
 _MANY = 1 << 17
 
 
 def sortable(x: Float[Array, "*batch n"], where: Bool[Array, "*batch n"] | None) -> Int[Array, "*batch n"]:
-    """Integers in the order of the numbers: equal for equal numbers, NaN last, and after it what does not count.
+    """Integer keys in the order of the numbers: equal for equal numbers, NaN last, then numbers outside ``where``.
 
-    XLA compiles a sort of integers in half the time that one of floating-point numbers takes.
+    XLA compiles a sort of integers in half the time of a sort of floats.
 
     Example:
         >>> order = sortable(jnp.array([jnp.nan, -0.0, jnp.inf, 0.0, -2.0]), None)
@@ -40,18 +40,18 @@ def sort_in_turn(
     *,
     by_both: bool = False,
 ) -> tuple[Array, Array, Any]:
-    """Sorts pairs by one of their two numbers, replaces it, and goes on with the other.
+    """Sorts pairs by one of their two numbers, replaces this number, then sorts by the other, repeatedly.
 
-    One sort in a loop: XLA takes up to ten seconds to compile a sort of millions for a TPU.
+    A single sort in a loop, because XLA takes up to ten seconds to compile a sort of millions for a TPU.
 
     Args:
-        keys, others: the two numbers of each pair; the pairs are sorted by the first.
-        of_sorted: ``(keys, others)``, sorted, to what replaces the keys, and to what is kept of it.
-        times: how often.
-        by_both: whether those with equal keys are sorted by the other number.
+        keys, others: the two numbers of each pair; the pairs are first sorted by ``keys``.
+        of_sorted: function of the sorted ``(keys, others)``; returns the replacement of the keys, and a result to keep.
+        times: number of sorts.
+        by_both: whether pairs with equal keys are sorted by the other number.
 
     Returns:
-        The two numbers of each pair in the last order, the one that would be the next key first, and all that was kept.
+        The two numbers of each pair in the last order, with the next key first, and all results kept.
 
     Example:
         >>> places = jnp.arange(3, dtype=jnp.int32)
@@ -73,7 +73,7 @@ def sort_in_turn(
 def sort_by_key(
     keys: Int[Array, "*batch n"], others: Int[Array, "*batch n"]
 ) -> tuple[Int[Array, "*batch n"], Int[Array, "*batch n"]]:
-    """Pairs of numbers along the last axis in the order of the first.
+    """Pairs of numbers along the last axis, sorted by the first.
 
     Example:
         >>> print(*sort_by_key(jnp.array([3, 1, 2]), jnp.array([30, 10, 20])))
@@ -87,8 +87,8 @@ def sort_by_key(
 def _one_vector_after_the_other(
     keys: Int[Array, "*batch n"], others: Int[Array, "*batch n"]
 ) -> tuple[Int[Array, "*batch n"], Int[Array, "*batch n"]]:
-    # XLA leaves a long vector to a library that sorts by digits, in few passes over the memory. Of several at once it
-    # does so only if they are many, and else merges them in some hundred passes.
+    # XLA calls a library's radix sort for a long vector, with few passes over the memory. For several vectors at once
+    # it does so only if they are many; otherwise it uses a merge sort with some hundred passes.
     if keys.shape[-1] < _MANY:
         return sort_by_key.plain(keys, others)
     alone = jax.custom_batching.sequential_vmap(sort_by_key.plain)
@@ -96,9 +96,9 @@ def _one_vector_after_the_other(
 
 
 def runs(new: Bool[Array, "*batch n"]) -> tuple[Int[Array, "*batch n"], Int[Array, "*batch n"]]:
-    """Where the run of each element begins and ends, given which elements begin one; the first one does.
+    """First and last index of the run of each element, given the elements that begin a run (the first one must).
 
-    Each step looks twice as far, until the longest run is covered.
+    Each step doubles the distance covered, until the longest run is covered.
 
     Example:
         >>> print(*runs(jnp.array([True, False, False, True])))
@@ -120,7 +120,7 @@ def runs(new: Bool[Array, "*batch n"]) -> tuple[Int[Array, "*batch n"], Int[Arra
 
 
 def changes(ordered: Int[Array, "*batch n"]) -> Bool[Array, "*batch n"]:
-    """Which of ordered values differ from the one before; the first does.
+    """Mask of sorted values that differ from the one before; True for the first.
 
     Example:
         >>> print(changes(jnp.array([1, 1, 4])))
@@ -133,12 +133,15 @@ def changes(ordered: Int[Array, "*batch n"]) -> Bool[Array, "*batch n"]:
 def changes_beyond(
     ordered: Float[Array, "*batch n"], errors: Float[Array, "*batch n"], new: Bool[Array, "*batch n"]
 ) -> Bool[Array, "*batch n"]:
-    """Which of ordered numbers are not the one before, where each may be off by an error.
+    """Mask of sorted numbers that differ from the one before by more than their errors.
+
+    Neighbours within their errors are joined to runs. If the ends of a run differ by more than their errors, its
+    members count as different numbers.
 
     Args:
-        ordered: the numbers, in order.
-        errors: how far each may be off.
-        new: which differ from the one before at all.
+        ordered: the numbers, sorted.
+        errors: largest error of each number.
+        new: True for numbers that differ from the one before at all.
 
     Example:
         >>> ordered = jnp.array([1.0, 1.1, 2.0, 2.2, 2.4, 2.6])
@@ -153,5 +156,5 @@ def changes_beyond(
     together = new.at[..., 1:].set(new[..., 1:] & ~near)
     first, last = runs(together)
     ends = (jnp.take_along_axis(side, place, axis=-1) for side in (ordered, errors) for place in (last, first))
-    # What is wider than one number can be off is several numbers.
+    # A run that is wider than the errors of its ends is split into its numbers.
     return jnp.where(within(*ends), together, new)

@@ -1,4 +1,4 @@
-"""Matrix products whose operands a CPU reads faster in another layout."""
+"""Matrix products in layouts and blocks that suit the device."""
 
 import jax
 import jax.numpy as jnp
@@ -7,20 +7,20 @@ from jaxtyping import Array, Float
 from bsjax.engine.programs.platforms import primitive
 from bsjax.engine.row_blocks import in_row_blocks
 
-# Columns that a product is filled up to.
+# Multiple to which the columns of a product are padded.
 _FILLED = 16
-# From so many times as many rows as columns on, a product reads a transposed operand where it lies as fast as a copy.
+# With more than this many times as many rows as columns, a product with a transposed operand is as fast as with a copy.
 _MUCH_LONGER = 16
-# Rows of a product on a TPU.
+# Rows per block of a product on a TPU.
 _ROWS = 512
 
 
 @primitive
 def transposed(a: Float[Array, "n p"]) -> Float[Array, "p n"]:
-    """``a.T``, for a product or a triangular solve to read.
+    """``a.T``, as an operand of a product or a triangular solve.
 
-    On a CPU it is an array of its own: products of a transposed operand take up to 1.8 times as long. Not of one much
-    longer than wide, which is read where it lies as fast.
+    On a CPU it is a copy, because products with a transposed view take up to 1.8 times as long. Matrices that are much
+    longer than wide are not copied: their transposed views are as fast.
 
     Example:
         >>> print(transposed(jnp.array([[1.0, 2.0]])))
@@ -42,7 +42,7 @@ def matmul_t(a: Float[Array, "n p"], b: Float[Array, "n q"]) -> Float[Array, "p 
 
 @primitive
 def cross_products(a: Float[Array, "n p"], *others: Float[Array, "n _"]) -> tuple[Float[Array, "p _"], ...]:
-    """``a.T @ b`` for each of the others.
+    """``a.T @ b`` for each ``b`` of the others.
 
     Example:
         >>> print(*cross_products(jnp.ones((2, 1)), jnp.array([[1.0], [2.0]]), jnp.array([[3.0], [4.0]])))
@@ -54,7 +54,7 @@ def cross_products(a: Float[Array, "n p"], *others: Float[Array, "n _"]) -> tupl
 
 @cross_products.on("tpu")
 def _summed_over_rows(a: Float[Array, "n p"], *others: Float[Array, "n _"]) -> tuple[Float[Array, "p _"], ...]:
-    # XLA unrolls a product of many rows, and takes seconds to compile what it unrolls.
+    # XLA unrolls a product over many rows, which takes seconds to compile.
     if len(a) <= _ROWS:
         return tuple(a.T @ b for b in others)
     blocks = [in_row_blocks(array, _ROWS) for array in (a, *others)]
@@ -89,7 +89,7 @@ def _row_by_row(a: Float[Array, "n p"], b: Float[Array, "p q"]) -> Float[Array, 
 def skinny_product(rows: Float[Array, "k p"], x: Float[Array, "n p"]) -> Float[Array, "k n"]:
     """``rows @ x.T`` for few rows.
 
-    XLA's product on a CPU is fastest at a multiple of sixteen columns, even where some are zero.
+    On a CPU, rows are padded to a multiple of 16, for which XLA's product is fastest even with the additional zeros.
 
     Example:
         >>> print(skinny_product(jnp.ones((1, 2)), jnp.array([[1.0, 2.0], [3.0, 4.0]])))

@@ -1,4 +1,4 @@
-"""Ranks of numbers, which may be off by rounding: by two sorts, and on a CPU by NumPy."""
+"""Ranks of numbers with rounding errors, by two sorts, and on a CPU by NumPy."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -14,9 +14,10 @@ from bsjax.engine.primitives.ordering import changes, changes_beyond, runs, sort
 from bsjax.engine.primitives.row_pairs import pairs_of_matrix, rows_of_pairs
 from bsjax.engine.programs.platforms import primitive
 
-# From here on the order of numbers is found by counting, see ``_order``: fewer are sorted sooner than counted.
+# From this number on, a counting sort is used (see ``_order``); fewer numbers are faster to sort directly.
 _MANY = 1 << 17
-# More than twice as many are ranked in parts of about so many, and every so many-th number says where parts end.
+# Vectors at least twice as long as _PART are ranked in parts of about this length; every _SAMPLED-th number is used to
+# choose where parts end.
 _PART, _SAMPLED = 1 << 19, 997
 
 
@@ -26,16 +27,17 @@ def ranks(
     where: Bool[Array, "*batch m"] | None = None,
     errors: Float[Array, "*batch n"] | None = None,
 ) -> Float[Array, "*batch m"]:
-    """Ranks along the last axis, from 1, ties sharing their average rank; NaN sorts last, as one tie.
+    """Ranks along the last axis, from 1; ties share their average rank, and NaN values share the last ranks.
 
-    Ranks are piecewise constant: their gradient is zero.
+    Ranks are piecewise constant, with a zero gradient.
 
     Args:
         x: the numbers.
-        where: True where a number counts; all if None. What does not has rank 0, and moves no rank that counts.
-        errors: of the rows whose pairs (``pairs_of_rows``) the numbers are, or one for all. A number may be off by the
-            sum of those of its two rows, and numbers tie that may be one. Neighbours that are nearer than both
-            may be off are taken together, unless the ends of what comes together are further apart: several numbers.
+        where: True where a number counts; all if None. Other numbers have the rank 0 and do not affect the ranks.
+        errors: rounding errors of the rows whose pairs (``pairs_of_rows``) the numbers are, or a single error for all.
+            The error of a number is the sum of those of its two rows. Numbers that are equal within their errors are
+            tied: neighbours that differ by at most the sum of their errors are joined, unless the first and the last of
+            the joined numbers differ by more than the sum of theirs.
 
     Example:
         >>> print(ranks(jnp.array([0.5, 2.0, 0.5])))
@@ -54,9 +56,10 @@ def ranks_of_pairs(
     where: Bool[Array, "*batch m"] | None = None,
     errors: tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]] | None = None,
 ) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m"]]:
-    """``ranks`` of both numbers of each pair, for what does not depend on the order of the pairs, which may be any.
+    """``ranks`` of both numbers of each pair, with the pairs in any order.
 
-    Two sorts do, where ``ranks`` of either takes two: the order of ``y`` is the one in which ranks are given.
+    Without errors, this takes two sorts instead of the four of two calls of ``ranks``, because ranks are returned in
+    the order of ``y``. Use it only for computations that do not depend on the order of pairs.
 
     Example:
         >>> import numpy as np
@@ -75,14 +78,14 @@ def ranks_of_pairs(
         twice = jnp.take_along_axis(of_x, places, axis=-1), double(keys, places)[0]
     found = [0.5 * side.astype(x.dtype) for side in twice]
     if where is not None:
-        # What does not count is last now.
+        # Numbers that do not count are last now.
         counts = jnp.arange(x.shape[-1]) < jnp.sum(where, axis=-1, keepdims=True)
         found = [jnp.where(counts, side, 0.0) for side in found]
     return found[0], found[1]
 
 
 def _to_rank(x: Array, where: Array | None, errors: Array | None) -> tuple[Array, Array, Callable[..., Any]]:
-    """Keys to sort by, the place of each, and what gives twice the ranks of both in order."""
+    """Sorting keys, their places, and a function from both, sorted, to doubled ranks."""
     x = jax.lax.stop_gradient(x)
     keys = sortable(x, where)
     places = jnp.broadcast_to(jnp.arange(x.shape[-1], dtype=keys.dtype), x.shape)
@@ -129,9 +132,9 @@ def _ranks_of_pairs_by_numpy(
 
 
 def _by_numpy(sides: list[Array], where: Array | None, errors: Sequence[Array | None]) -> list[Array]:
-    """The ranks of each side, by one host call for all: XLA's sort takes ten times as long on a CPU."""
+    """Ranks of each side by a single host call; XLA's sort takes ten times as long on a CPU."""
     shape, dtype = sides[0].shape, sides[0].dtype
-    # Twice a rank is a whole number, which 32 bits hold.
+    # Doubled ranks are whole numbers, which fit in 32 bits.
     twice = host_call(
         double_ranks, *host_operands(sides, where, errors), shape=(*shape[:-1], len(sides), shape[-1]), dtype=np.int32
     )
@@ -139,20 +142,20 @@ def _by_numpy(sides: list[Array], where: Array | None, errors: Sequence[Array | 
 
 
 def host_operands(sides: Sequence[Array], where: Array | None, errors: Sequence[Array | None]) -> list[Array]:
-    """What ``double_ranks`` takes; what is None has no elements."""
+    """Operands of ``double_ranks``; None becomes an empty array."""
     nothing = jnp.zeros((*sides[0].shape[:-1], 0), sides[0].dtype)
     arrays = [array for pair in zip(sides, errors, strict=True) for array in pair]
-    # stop_gradient and not a custom rule: a host call has no derivative, and a constant tangent never reaches it.
+    # stop_gradient instead of a custom rule: the host call has no derivative, and a zero tangent never reaches it.
     arrays = [nothing if array is None else jax.lax.stop_gradient(array) for array in arrays]
     return [nothing.astype(bool) if where is None else where, *arrays]
 
 
 def double_ranks(where: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
-    """Twice the ranks of every row of each side, ``(..., sides, m)``; 0 of what does not count.
+    """Doubled ranks of every row of each side, ``(..., sides, m)``; 0 for numbers that do not count.
 
     Args:
-        where: what counts; without elements, all.
-        arrays: by turns the numbers of a side and the errors of the rows that they are pairs of, or no errors.
+        where: True where a number counts; empty if all do.
+        arrays: for each side, the numbers, then the errors of the rows whose pairs they are (may be empty).
     """
     numbers, errors = arrays[::2], arrays[1::2]
     *batch, m = numbers[0].shape
@@ -160,7 +163,7 @@ def double_ranks(where: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
     rows = result.reshape(math.prod(batch), len(numbers), m)
     masks = where.reshape(len(rows), where.shape[-1])
     for side, (x, off) in enumerate(zip(numbers, errors, strict=True)):
-        # Views: the leading axes are merged without a copy, and then the sides are picked.
+        # Views: leading axes are merged without a copy.
         offs = off.reshape(len(rows), off.shape[-1])
         for row, own, counts, out in zip(x.reshape(len(rows), m), offs, masks, rows[:, side], strict=True):
             kept = np.flatnonzero(counts) if len(counts) else None
@@ -175,12 +178,12 @@ def double_ranks(where: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
 
 
 class _Errors:
-    """How far numbers may be off that are pairs of rows, by where they are; ``reach``: how far two of them at most."""
+    """Rounding errors of numbers that are pairs of rows, by place; ``reach`` bounds the error of a difference."""
 
     def __init__(self, of_rows: np.ndarray, kept: np.ndarray | None) -> None:
         self._of_rows, self._kept = of_rows, kept
         self.reach = 4.0 * float(of_rows.max()) if len(of_rows) else 0.0
-        # Bounds within a factor of four are one bound.
+        # Errors within a factor of four are replaced by a common bound.
         self._alike = self.reach <= 16.0 * float(of_rows.min(initial=np.inf))
 
     def __call__(self, places: np.ndarray) -> np.ndarray:
@@ -206,7 +209,7 @@ def _rank_row(row: np.ndarray, errors: _Errors, out: np.ndarray) -> None:
 
 
 def _beyond_errors(x: np.ndarray, order: np.ndarray, new: np.ndarray, errors: _Errors) -> np.ndarray:
-    """Where in the order a number begins that is not the one before it, see ``ranks``."""
+    """Mask of sorted numbers that differ from the one before by more than their errors, see ``ranks``."""
     if not errors.reach > 0.0:
         return new
     ordered = x[order]
@@ -227,7 +230,7 @@ def _beyond_errors(x: np.ndarray, order: np.ndarray, new: np.ndarray, errors: _E
 
 
 def _double_ranks_in_order(new: np.ndarray) -> np.ndarray:
-    """Twice the ranks of ordered numbers, given where a new value begins."""
+    """Doubled ranks of sorted numbers, given where a new value begins."""
     if new.all():
         return np.arange(2, 2 * len(new) + 2, 2, dtype=np.int32)
     starts = np.flatnonzero(new)
@@ -236,17 +239,15 @@ def _double_ranks_in_order(new: np.ndarray) -> np.ndarray:
 
 
 def _parts(x: np.ndarray, reach: float) -> Iterator[np.ndarray]:
-    """Where the numbers of each part are, from the smallest part to the largest; numbers that may tie are in one part.
-
-    What ranks take besides themselves is then in proportion to a part.
-    """
+    """Places of the numbers of each part, in ascending order of their values; numbers that may tie share a part."""
+    # Ranking part by part limits the temporary memory to the size of a part.
     parts = len(x) // _PART
-    # No interpolation: between infinities there is nothing.
+    # No interpolation, which is undefined between infinities.
     edges = np.quantile(x[::_SAMPLED], np.arange(1, parts) / parts, method="lower")
     edges = np.unique(edges[~np.isnan(edges)])
     above = np.ones(len(x), bool)
     for edge in edges:
-        if reach > 0.0:  # at the last gap before it that no two numbers reach across
+        if reach > 0.0:  # moved to the last gap below that is wider than any error
             before = np.append(np.sort(x[(x >= edge - 4.0 * reach) & (x < edge)]), edge)
             gaps = np.flatnonzero(np.diff(before) > reach)
             edge = before[gaps[-1] + 1] if len(gaps) else before[0]
@@ -257,12 +258,10 @@ def _parts(x: np.ndarray, reach: float) -> Iterator[np.ndarray]:
 
 
 def _order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``np.argsort(x)``, and where in that order a new value begins. Counts where there is much to sort.
-
-    The numbers are cut into 2^32 steps between the smallest and the largest, and two counting sorts by 16 bits each
-    bring them into the order of the steps. Numbers that share a step are then sorted, by a sort that takes what is in
-    order already in its stride. So the order is exact, and where the steps are too coarse it only takes longer.
-    """
+    """``np.argsort(x)``, and a mask of where in that order a new value begins; long vectors use a counting sort."""
+    # The range of the numbers is divided into 2^32 steps, and two counting sorts of 16 bits each sort by step. Numbers
+    # that share a step are then sorted by a method that is fast on nearly sorted data. The order is exact; steps that
+    # are too coarse only take longer.
     steps = _steps(x) if len(x) >= _MANY else None
     if steps is None:
         order = np.argsort(x)
@@ -283,9 +282,9 @@ def _order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _steps(x: np.ndarray) -> np.ndarray | None:
-    """The step of each number, from 0 to 2^32 - 1; None where numbers cannot be cut into steps."""
+    """The step of each number, from 0 to 2^32 - 1; None where the range cannot be divided into steps."""
     low, high = float(x.min()), float(x.max())
-    if high == np.inf:  # what a mask has put behind everything shares the last step
+    if high == np.inf:  # masked pairs, which are infinite, share the last step
         high = float(np.max(x, where=x < np.inf, initial=x.dtype.type(low)))
     width = high - low
     if not 0.0 < width < np.inf:
@@ -296,18 +295,16 @@ def _steps(x: np.ndarray) -> np.ndarray | None:
 
 
 def _counting_sort(keys: np.ndarray, digit: int) -> np.ndarray:
-    """``keys`` in the order of one of their four digits of 16 bits, counted from the lowest.
-
-    SciPy groups the entries of a sparse matrix by their columns in that way.
-    """
-    from scipy.sparse import csr_array  # when it is needed: it takes long to import
+    """``keys`` sorted (stably) by one of their four digits of 16 bits, counted from the lowest."""
+    # SciPy's conversion of a sparse matrix groups its entries by column, which is a counting sort.
+    from scipy.sparse import csr_array  # imported here because the import is slow
 
     digits = keys.astype("<u8", copy=False).view("<u2")[digit::4].astype(np.int32)
     return csr_array((keys, digits, [0, len(keys)]), shape=(1, 1 << 16)).tocsc().data
 
 
 def _changes(ordered: np.ndarray) -> np.ndarray:
-    """Where a value differs from the one before it."""
+    """Mask of sorted values that differ from the one before; NaN values are equal."""
     new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     if len(ordered) and ordered[-1] != ordered[-1]:

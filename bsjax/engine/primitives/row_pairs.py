@@ -1,6 +1,6 @@
-"""A function of every two rows, each unordered pair once: of a matrix that is nowhere formed where it is large.
+"""Symmetric functions of all unordered pairs of rows, without forming the whole matrix if it is large.
 
-The order of the pairs is that of the platform, and the same in all functions here.
+The order of the pairs depends on the platform, and is the same in all functions here.
 """
 
 from collections.abc import Callable
@@ -17,11 +17,11 @@ from bsjax.engine.row_blocks import rows_at_a_time
 
 @primitive
 def pairs_of_rows(rows: Float[Array, "n p"], *, function: Callable[[Array, Array], Array]) -> Float[Array, " m"]:
-    """``pairs_of_matrix(function(rows, rows))``.
+    """A symmetric function of every pair of rows: ``pairs_of_matrix(function(rows, rows))``.
 
     Args:
-        rows: all of them.
-        function: symmetric; of some rows ``(r, p)`` and others ``(c, p)``, every one with every other, ``(r, c)``.
+        rows: the rows.
+        function: symmetric function of rows ``(r, p)`` and rows ``(c, p)``; returns the values of all pairs ``(r, c)``.
 
     Example:
         >>> print(pairs_of_rows(jnp.array([[1.0], [2.0], [4.0]]), function=lambda a, b: a @ b.T).sum())
@@ -44,10 +44,10 @@ def pairs_of_rows(rows: Float[Array, "n p"], *, function: Callable[[Array, Array
 
 @primitive
 def pairs_of_matrix(matrix: Shaped[Array, "n n"]) -> Shaped[Array, " m"]:
-    """Every unordered pair of different rows of a symmetric matrix once, as a vector.
+    """The entries of a symmetric matrix for every unordered pair of different rows, as a vector.
 
-    What is below the diagonal in the first half of the columns, and in place of what is above it, the last columns in
-    the opposite direction: a rectangle, which needs no gather.
+    The entries form a rectangle, which needs no gather: the first half of the columns below the diagonal, and in place
+    of the entries above the diagonal, the last columns in reverse order.
 
     Example:
         >>> print(pairs_of_matrix(jnp.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]])).sum())
@@ -73,7 +73,7 @@ def _with_the_middle(folded: Array, middle: Array) -> Array:
 def _rows_of_half_the_matrix(
     rows: Float[Array, "n p"], *, function: Callable[[Array, Array], Array]
 ) -> Float[Array, " m"]:
-    """Of each row and the half of the others that follow it, in blocks: half of the products, and of the memory."""
+    """Pairs of each row with the half of the others that follow it, in blocks: half of the products and memory."""
     n = rows.shape[0]
     once, most = (n - 1) // 2, n // 2
     height = rows_at_a_time(n)
@@ -86,9 +86,9 @@ def _rows_of_half_the_matrix(
         vector = jax.lax.dynamic_update_slice(found[0], beside[:, :once].reshape(-1), (start * once,))
         return (vector, jax.lax.dynamic_update_slice(found[1], beside[:, -1], (start,))), None
 
-    # The last rows begin before those that are left where these are fewer.
+    # The last block overlaps the one before if fewer rows are left.
     starts = jnp.minimum(jnp.arange(0, n, height), n - height)
-    zero = 0.0 * rows[0, 0]  # this matrix's own: XLA copies zeros that two loops share
+    zero = 0.0 * rows[0, 0]  # specific to this matrix: XLA would copy constant zeros shared by two loops
     nothing = jnp.full(n * (n - 1) // 2, zero), jnp.full(n, zero)
     (vector, opposite), _ = jax.lax.scan(of_block, nothing, starts)
     return vector if n % 2 else vector.at[n * once :].set(opposite[:most])
@@ -96,15 +96,15 @@ def _rows_of_half_the_matrix(
 
 @pairs_of_matrix.on("cpu")
 def _right_of_all_diagonal(matrix: Shaped[Array, "n n"]) -> Shaped[Array, " m"]:
-    """In the order of ``(i, i + d mod n)`` for ``d`` from 1 up to half of ``n``: rows of the matrix beside itself."""
+    """Pairs ``(i, (i + d) mod n)`` for ``d`` from 1 to ``n / 2``, as slices of the matrix concatenated with itself."""
     n = matrix.shape[0]
     pairs = _right_of_diagonal(jnp.concatenate([matrix, matrix], axis=1), (n - 1) // 2).reshape(-1)
-    # Where there are pairs exactly opposite, each once.
+    # For even n, pairs at the distance n / 2 are added once.
     return pairs if n % 2 else jnp.concatenate([pairs, jnp.diagonal(matrix, n // 2)])
 
 
 def numbers_of_pairs(n: int) -> tuple[Int[Array, " m"], Int[Array, " m"]]:
-    """The two rows of each pair.
+    """Indices of the two rows of each pair.
 
     Example:
         >>> left, right = numbers_of_pairs(4)
@@ -116,7 +116,7 @@ def numbers_of_pairs(n: int) -> tuple[Int[Array, " m"], Int[Array, " m"]]:
 
 
 def rows_of_pairs(places: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The two rows of the pairs at some places, in the order of a CPU: ``numbers_of_pairs(n)[...][places]``."""
+    """Indices of the two rows of the pairs at ``places``, in the CPU order: ``numbers_of_pairs(n)[...][places]``."""
     once = max((n - 1) // 2, 1)
     left = places // once
     right = (left + 1 + places - left * once) % n
@@ -126,7 +126,7 @@ def rows_of_pairs(places: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _right_of_diagonal(rows: Shaped[Array, "r c"], count: int) -> Shaped[Array, "r count"]:
-    """So many entries of each row from the one after its diagonal on."""
+    """The ``count`` entries of each row that follow its diagonal entry."""
     height, width = rows.shape
     one_longer = jnp.concatenate([rows.reshape(-1), jnp.zeros(height, rows.dtype)]).reshape(height, width + 1)
     return one_longer[:, 1 : count + 1]

@@ -1,4 +1,4 @@
-"""Sums of all rows up to each."""
+"""Cumulative sums over rows."""
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ from bsjax.engine.programs.platforms import primitive
 
 @primitive
 def running_sums(rows: Shaped[Array, "n d"]) -> Shaped[Array, "n d"]:
-    """The sum of each row and all before it, in the dtype of the rows.
+    """Cumulative sums over rows, in the dtype of the rows.
 
     Example:
         >>> print(running_sums(jnp.array([[1, 2], [3, 4], [5, 6]])))
@@ -22,7 +22,7 @@ def running_sums(rows: Shaped[Array, "n d"]) -> Shaped[Array, "n d"]:
 
 @running_sums.on("cpu")
 def _row_after_row(rows: Shaped[Array, "n d"]) -> Shaped[Array, "n d"]:
-    # XLA sums columns in passes, each over twice as far as the one before.
+    # XLA's cumulative sum takes several passes, each covering twice the distance of the one before.
     def add(total: Array, row: Array) -> tuple[Array, Array]:
         total = total + row
         return total, total

@@ -1,4 +1,4 @@
-"""Cholesky factors, and solutions of triangular systems."""
+"""Cholesky factors and solutions of triangular systems."""
 
 from functools import partial
 
@@ -9,14 +9,14 @@ from jaxtyping import Array, Float
 
 from bsjax.engine.programs.platforms import primitive
 
-# Rows of a block on a TPU, whose matrix unit has as many; XLA's own loops over blocks are unrolled, so that beyond two
-# of them the programs take minutes to compile.
+# Rows per block on a TPU, the size of its matrix unit. XLA's own block loops are unrolled; with more than two blocks,
+# programs would take minutes to compile.
 _BLOCK = 128
 
 
 @jax.custom_jvp
 def without_derivative(x: Array) -> Array:
-    """``x``, for what has no derivative here: to ask for one is an error, and not a gradient of zero."""
+    """``x``, with an error if a derivative is requested, instead of a silent zero gradient."""
     return x
 
 
@@ -30,7 +30,7 @@ def _refused(*_: tuple[Array]) -> tuple[Array, Array]:
 
 @primitive
 def cholesky(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    """The lower Cholesky factor; NaN of what is not positive definite. Its derivative is refused.
+    """The lower Cholesky factor; NaN for a matrix that is not positive definite. It is not differentiable.
 
     Example:
         >>> print(cholesky(jnp.array([[4.0, 2.0], [2.0, 2.0]])))
@@ -63,7 +63,7 @@ def _cholesky_in_blocks(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
 def solve_lower(
     factor: Float[Array, "d d"], right: Float[Array, "d q"], *, transposed: bool = False
 ) -> Float[Array, "d q"]:
-    """``factor^-1 @ right``, or that of its transpose, for a lower triangular factor.
+    """``factor^-1 @ right`` for a lower triangular factor, or the same with its transpose.
 
     Example:
         >>> print(solve_lower(jnp.array([[2.0, 0.0], [1.0, 1.0]]), jnp.array([[2.0], [3.0]])))
@@ -83,7 +83,7 @@ def _solve_in_blocks(
 
 
 def solve_with_cholesky(factor: Float[Array, "d d"], right: Float[Array, "d q"]) -> Float[Array, "d q"]:
-    """The solution of the system that this is the lower Cholesky factor of."""
+    """Solves a linear system, given the lower Cholesky factor of its matrix."""
     return solve_lower(factor, solve_lower(factor, right), transposed=True)
 
 
@@ -111,7 +111,7 @@ def _in_blocks(factor: Float[Array, "d d"], right: Float[Array, "d q"], *, trans
         else:
             rows = jax.lax.dynamic_slice(factor, (start, 0), (_BLOCK, len(factor)))
         inverse = _inverse(jax.lax.dynamic_slice(factor, (start, start), (_BLOCK, _BLOCK)))
-        # What is not solved yet is zero.
+        # Rows not solved yet are zero.
         rest = jax.lax.dynamic_slice_in_dim(right, start, _BLOCK) - rows @ solved
         part = (inverse.T if transposed else inverse) @ rest
         return jax.lax.dynamic_update_slice_in_dim(solved, part, start, axis=0), None
@@ -125,7 +125,7 @@ def _inverse(corner: Float[Array, "b b"]) -> Float[Array, "b b"]:
 
 
 def _filled_up(matrix: Float[Array, "d d"]) -> Float[Array, "n n"]:
-    """With ones on the diagonal up to whole blocks."""
+    """The matrix padded to whole blocks, with ones on the diagonal."""
     d = len(matrix)
     more = -d % _BLOCK
     return jnp.pad(matrix, ((0, more), (0, more))) + jnp.diag(

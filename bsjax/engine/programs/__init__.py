@@ -1,1 +1,1 @@
-"""Compiled programs, their cache, and what they are compiled for."""
+"""Compiled programs, their cache on disk, fallbacks and platforms."""

@@ -1,4 +1,4 @@
-"""Compiled kernels: each is traced once for each shape, dtype and setting, and reused. The compiler's settings."""
+"""Compiled kernels, traced once for each shape, dtype and static setting, and the compiler options."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from bsjax.engine.programs.fallbacks import without_fallbacks
 from bsjax.engine.programs.forks import refuse_after_fork
 from bsjax.engine.programs.platforms import LOWERED_AS, Platform, platform, traced_for
 
-# On a CPU the older of XLA's two ways to write fused loops, optimised less, compiles these programs in half the time
-# that the newer takes. They run no slower: most of what they do is in matrix products, which are compiled already.
-# Cut in 32 parts to be compiled side by side, as by default, programs of some hundred loops take a sixth longer.
-# What is in memory at a time is as little as XLA knows to make it; the order that it prefers lets more run side by
-# side, which products on all cores gain nothing from.
-# On a TPU a lesser effort compiles large products of all digits in a quarter of the time. By the compiler's own count
-# CKA takes a fifth longer then, and PLS a third.
+# On a CPU, the older of XLA's two emitters of fused loops, at a lower optimisation level, compiles these programs in
+# half the time. They run no slower, because most of their work is in precompiled matrix products.
+# The default of 32 parts for parallel compilation makes programs of some hundred loops compile a sixth slower than 8.
+# The memory-optimised scheduler minimises peak memory; the default order increases concurrency, from which products on
+# all cores do not benefit.
+# On a TPU, a lower effort compiles large full-precision products in a quarter of the time. By the compiler's estimate,
+# CKA then runs a fifth longer, and PLS a third.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "cpu": {
         "xla_cpu_use_fusion_emitters": False,
@@ -41,35 +41,34 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 _NOT_AN_OPTION = "No such compile option"
 
-# Measured on CPUs: what XLA's libraries for sums and products hold beside what XLA plans, which is up to two more
-# arrays of the size of the arguments and a quarter of the temporary ones. NumPy within a program takes up to three
-# times as much as it is given and gives back, besides that.
+# Measured on CPUs: XLA's libraries for sums and products need up to twice the size of the arguments and a quarter of
+# the temporary arrays in addition to XLA's plan. NumPy calls within a program need up to three times the size of their
+# inputs and outputs in addition to these.
 _ARGUMENTS, _TEMPORARY, _IN_NUMPY = 3, 1.25, 4
 _HOST_CALL = "host_call"
 
-# Each takes some 10 MB, and up to 400 memory maps of the 65,530 that Linux allows a process by default.
+# Each program takes about 10 MB, and up to 400 of the 65,530 memory maps that Linux allows a process by default.
 _MOST_KEPT = 40
 MOST_KEPT = "BSJAX_COMPILED_PROGRAMS"
-"""Variable of how many compiled programs a process keeps."""
+"""Environment variable for the number of compiled programs that a process keeps."""
 
 _programs: WeakSet[Program] = WeakSet()
 _counters: list[Counter[str]] = []
 _calls = count()
 _unchecked: list[str] = []
-"""Kernels traced since the programs were counted."""
+"""Kernels traced since the last check of the number of programs."""
 
 
 def compiled(kernel: Callable[..., Any], **settings: Any) -> Program:
-    """``kernel`` with its ``settings`` fixed, compiled; the same object for the same kernel and settings.
+    """Compiles ``kernel`` with fixed ``settings``; returns the same object for the same kernel and settings.
 
-    A process keeps 40 compiled programs, one for each shape, or as many as ``$BSJAX_COMPILED_PROGRAMS`` says. Beyond
-    that the kernels that were called least recently lose theirs, which are compiled again when they are needed.
+    A process keeps 40 compiled programs, one per shape, or as many as ``$BSJAX_COMPILED_PROGRAMS`` says. If there are
+    more, the programs of the least recently called kernels are dropped, and compiled again when needed.
 
     Args:
         kernel: a pure function of arrays.
-        settings: keyword arguments that are not arrays, e.g. ``mapping=Ridge()``; hashable. The leaves of those that
-            are registered dataclasses, such as a penalty, are given to the program when it is called: other numbers
-            take no other program.
+        settings: hashable keyword arguments that are not arrays, e.g. ``mapping=Ridge()``. The leaves of registered
+            dataclasses, such as a penalty, are passed to the program at each call, so other values need no new program.
 
     Example:
         >>> import jax.numpy as jnp
@@ -95,13 +94,13 @@ def compiled(kernel: Callable[..., Any], **settings: Any) -> Program:
 
 @contextmanager
 def traces() -> Iterator[Counter[str]]:
-    """Counts how often each kernel is traced within a block, which is how often it is compiled.
+    """Context manager that counts how often each kernel is traced, and therefore compiled, within the block.
 
-    A kernel is traced for shapes, dtypes and settings that are new to the process. Where the count stays at zero on a
-    second call, the first one's program was used again.
+    A kernel is traced for shapes, dtypes and settings that are new to the process. A count of zero on a second call
+    means that the program of the first call was reused.
 
-    Returns:
-        Name of the kernel -> number of traces; it counts on until the end of the block.
+    Yields:
+        Name of the kernel -> number of traces, updated until the end of the block.
 
     Example:
         >>> import jax.numpy as jnp
@@ -121,7 +120,7 @@ def traces() -> Iterator[Counter[str]]:
 
 
 def _evict() -> None:
-    """Lets the programs of the kernels that were called least recently go, while there are too many."""
+    """Drops the programs of the least recently called kernels while there are too many."""
     most, kept = int(os.environ.get(MOST_KEPT, _MOST_KEPT)), sum(program.shapes for program in _programs)
     if kept <= most:
         return
@@ -141,7 +140,7 @@ def _of_settings(kernel: Callable[..., Any], **settings: Any) -> Program:
     return program.with_leaves(leaves) if leaves else program
 
 
-# As many as a sweep may have; programs themselves are never forgotten here.
+# Enough for a parameter sweep; evicting an entry here drops no compiled program.
 _known = lru_cache(1024)(_of_settings)
 
 
@@ -150,7 +149,7 @@ def _jitted(kernel: Callable[..., Any], structure: Any, **fixed: Any) -> Program
     name = getattr(kernel, "__name__", type(kernel).__name__)
 
     def call(leaves: list[Any], *arrays: Any) -> Any:
-        # Python runs this once for each program: while JAX traces it.
+        # Python runs this once per program, while JAX traces it.
         _unchecked.append(name)
         for counted in _counters:
             counted[name] += 1
@@ -160,7 +159,7 @@ def _jitted(kernel: Callable[..., Any], structure: Any, **fixed: Any) -> Program
         return call([], *arrays)
 
     function = call if structure.num_leaves else call_without_leaves
-    function.__name__ = name  # what profiles and messages of JAX say
+    function.__name__ = name  # shown in JAX's profiles and messages
     return Program(function)
 
 
@@ -169,10 +168,11 @@ def _has_leaves(setting: Any) -> bool:
 
 
 class Program:
-    """``jax.jit(function)``, compiled in less time; called while JAX traces something else, it becomes part of that.
+    """``jax.jit(function)`` with faster compilation; if called during the tracing of another program, a part of that.
 
-    On an accelerator one with fallbacks (see ``engine.fallbacks``) is compiled without them, and with them once they
-    are needed: after each call a truth value is read from the device, which says so.
+    On an accelerator, a program with fallbacks (see ``engine.programs.fallbacks``) is first compiled without them. A
+    flag read from the device after each call tells whether a fallback was needed; only then is the program compiled
+    with fallbacks and run again.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -186,16 +186,16 @@ class Program:
 
     @property
     def shapes(self) -> int:
-        """For how many shapes it is compiled."""
+        """Number of shapes it is compiled for."""
         return self._use_of.shapes
 
     @property
     def last_call(self) -> int:
-        """The number of its last call among those of all programs."""
+        """Sequence number of its last call, among the calls of all programs."""
         return self._use_of.last_call
 
     def with_leaves(self, leaves: Any) -> Program:
-        """The same program, whose function gets this before the arrays of each call."""
+        """The same program, with ``leaves`` passed to its function before the arrays of each call."""
         bound = copy.copy(self)
         bound._leaves = (leaves,)
         return bound
@@ -203,7 +203,7 @@ class Program:
     def __call__(self, *arrays: Any) -> Any:
         """``function(*arrays)``."""
         if _is_traced():
-            return self._within(*self._leaves, *arrays)  # JAX takes options from the outermost program alone
+            return self._within(*self._leaves, *arrays)  # JAX uses only the options of the outermost program
         if (on := platform()) != "cpu":
             error, result = self._use(operator.call, on, arrays, fallbacks=False)
             if error is None or jax.device_get(error).get() is None:
@@ -211,12 +211,12 @@ class Program:
         return self._use(operator.call, on, arrays)
 
     def bytes_needed(self, *arrays: Any) -> int:
-        """Bytes of memory that a call takes at most, beside the arrays that it is given.
+        """Upper bound of the bytes of memory that a call needs, in addition to the arrays passed to it.
 
-        Nothing is computed, but the program is compiled; a call after it finds it so.
+        The program is compiled, but not run; a later call reuses it.
 
         Args:
-            arrays: as for a call, or ``jax.ShapeDtypeStruct`` in the place of any.
+            arrays: as for a call; any of them may be a ``jax.ShapeDtypeStruct``.
 
         Example:
             >>> Program(lambda x: x @ x.T).bytes_needed(jax.ShapeDtypeStruct((1_000_000, 2), "float32")) > 4 * 10**12
@@ -230,31 +230,28 @@ class Program:
         return self._needed[key]
 
     def clear_cache(self) -> None:
-        """Lets its programs go."""
+        """Drops its compiled programs."""
         self._use_of.shapes = 0
         for program in (self._within, *self._alone.values()):
             program.clear_cache()
 
     def lower(self, *arrays: Any) -> Any:
-        """As that of ``jax.jit``, for what the program needs of memory and operations."""
+        """As ``jax.jit(...).lower``, to inspect the memory and operations that the program needs."""
         return self._use(_lowered, platform(), arrays)
 
     def lower_for(self, name: Platform, *arrays: Any, fallbacks: bool = False) -> Any:
-        """``lower`` for a platform that need not be here.
+        """``lower`` for a platform that need not be available.
 
         Args:
-            name: what it is to run on.
-            arrays: as for a call, or ``jax.ShapeDtypeStruct`` in the place of any.
-            fallbacks: the program with its fallbacks, which an accelerator runs where the one without has failed.
+            name: the platform.
+            arrays: as for a call; any of them may be a ``jax.ShapeDtypeStruct``.
+            fallbacks: True for the program with fallbacks, which an accelerator runs if the one without has failed.
         """
         return self._use(partial(_lowered, name=name), name, arrays, fallbacks=fallbacks)
 
     def _use(self, use: Callable[..., Any], on: Platform, arrays: Sequence[Any], *, fallbacks: bool = True) -> Any:
-        """What ``use`` makes of the program for this platform; without fallbacks that gives an error and the result.
-
-        What it is given from the host, such as labels and settings, is meant to go to the device, whatever the user's
-        guard against transfers says.
-        """
+        """Applies ``use`` to the program for a platform; one without fallbacks returns an error and a result."""
+        # Arguments on the host, such as labels and settings, are transferred under any transfer guard of the user.
         key = on, fallbacks
         self._use_of.last_call = next(_calls)
         if key not in self._alone:
@@ -265,7 +262,7 @@ class Program:
             except jax.errors.JaxRuntimeError as error:
                 if _NOT_AN_OPTION not in str(error):
                     raise
-            self._alone[key] = self._compiled_with(None, fallbacks)  # this release of XLA has one way only
+            self._alone[key] = self._compiled_with(None, fallbacks)  # this release of XLA lacks the options
             return use(self._alone[key], *self._leaves, *arrays)
 
     def _compiled_with(self, options: dict[str, Any] | None, fallbacks: bool) -> Any:
@@ -281,23 +278,23 @@ class Program:
 
 @dataclass
 class _Use:
-    """What a program and those that are bound of it share: for how many shapes it is compiled, and its last call."""
+    """Usage shared by a program and its copies with leaves: number of shapes compiled, and the last call."""
 
     shapes: int = 0
     last_call: int = 0
 
 
 def _is_traced() -> bool:
-    """Whether JAX traces something now, so that what is called becomes part of it, on concrete arrays too."""
+    """Whether JAX is tracing, so that a called program becomes part of the trace, even with concrete arrays."""
     return get_opaque_trace_state(convention="nnx") != _NOTHING_IS_TRACED
 
 
-with jax.ensure_compile_time_eval():  # this module may be imported while something is traced
+with jax.ensure_compile_time_eval():  # this module may be imported during tracing
     _NOTHING_IS_TRACED = get_opaque_trace_state(convention="nnx")
 
 
 def options(platform: Platform) -> dict[str, Any] | None:
-    """The compiler's settings for a platform, less those that the user has set by ``XLA_FLAGS``."""
+    """Compiler options for a platform, without those that the user has set by ``XLA_FLAGS``; None if there are none."""
     flags = os.environ.get("XLA_FLAGS", "")
     return {name: value for name, value in _OPTIONS.get(platform, {}).items() if f"--{name}=" not in flags} or None
 
@@ -318,7 +315,7 @@ def _needed(program: Any, *arguments: Any) -> int:
 
 
 def _exchanged(jaxpr: Any) -> Iterator[int]:
-    """Bytes that each call of NumPy within the program is given and gives back."""
+    """Bytes of the inputs and outputs of each NumPy call within a program."""
     for equation in jaxpr.eqns:
         if equation.primitive.name == _HOST_CALL:
             yield sum(v.aval.size * v.aval.dtype.itemsize for v in (*equation.invars, *equation.outvars))

@@ -1,8 +1,8 @@
-"""Branches for what few data need, at no cost for the others, in a batch and on an accelerator too.
+"""Branches that few inputs need, at no cost for the others, also in batches and on accelerators.
 
-``jax.lax.cond`` of a batch computes both branches for all its elements: the price of a decomposition that a single one
-would need, or none. Here a batch in which no element needs the fallback does without it. And a decomposition that takes
-minutes to compile on an accelerator is part of a second program there, which is compiled when it is needed.
+Under ``vmap``, ``jax.lax.cond`` computes both branches for all elements, even if none needs the expensive one. The
+functions here skip the fallback if no element of a batch needs it. On an accelerator, a fallback that takes minutes to
+compile, such as a decomposition, is part of a second program that is compiled only when needed.
 """
 
 from collections.abc import Callable
@@ -20,12 +20,12 @@ _left_out: Any = jax.make_user_context(default_value=False)
 
 
 def with_fallback(failed: Bool[Array, ""], usual: Callable[[], Result], fallback: Callable[[], Result], /) -> Result:
-    """``fallback()`` where this has failed, else ``usual()``, for a fallback that few data need.
+    """``fallback()`` if ``failed``, else ``usual()``, for a fallback that is rarely needed.
 
     Args:
         failed: a scalar.
-        usual: computed in any case, so that it and its derivative have to be finite also where it has failed.
-        fallback: gives the same shapes and dtypes.
+        usual: may be computed in any case, so its result and derivative must be finite even where it has failed.
+        fallback: returns the same shapes and dtypes.
 
     Example:
         >>> def root(x):
@@ -40,13 +40,13 @@ def with_fallback(failed: Bool[Array, ""], usual: Callable[[], Result], fallback
 
 
 def cond(chosen: Bool[Array, ""], one: Callable[[], Result], other: Callable[[], Result], /) -> Result:
-    """``one()`` where this is chosen, else ``other()``, of which a single one is computed.
+    """``one()`` if ``chosen``, else ``other()``; only one of them is computed.
 
-    Under ``vmap`` both are computed for all elements if one of them chooses ``one``, and else only ``other``.
+    Under ``vmap``, both are computed for all elements if any element chooses ``one``; otherwise only ``other``.
 
     Args:
         chosen: a scalar.
-        one, other: give the same shapes and dtypes, and finite numbers and derivatives for any element of a batch.
+        one, other: return the same shapes and dtypes, with finite values and derivatives for all elements of a batch.
     """
 
     def of_each() -> Result:
@@ -57,7 +57,7 @@ def cond(chosen: Bool[Array, ""], one: Callable[[], Result], other: Callable[[],
 
 
 def in_any_of_a_batch(chosen: Bool[Array, ""]) -> Bool[Array, ""]:
-    """Whether this is so; under ``vmap`` for any of the batch, as one value, on which a branch stays a branch.
+    """``chosen``; under ``vmap``, whether it is True for any element, as an unbatched value that allows real branches.
 
     Example:
         >>> print(jax.vmap(in_any_of_a_batch, out_axes=None)(jnp.array([False, True])))
@@ -67,10 +67,10 @@ def in_any_of_a_batch(chosen: Bool[Array, ""]) -> Bool[Array, ""]:
 
 
 def without_fallbacks(function: Callable[..., Result]) -> Callable[..., tuple[checkify.Error | None, Result]]:
-    """``function`` without its fallbacks, and as ``error`` whether one was needed: then ``error.get()`` is not None.
+    """``function`` without its fallbacks; it returns an error and the result.
 
-    Of a function that has none, or has them beside what JAX cannot check (a batch of loops that each end by
-    themselves), the error is None and the result that of the function.
+    ``error.get()`` is not None if a fallback was needed. The error itself is None, and the result that of the original
+    function, if the function has no fallbacks, or if JAX cannot check it (batched loops with separate ends).
 
     Example:
         >>> def root(x):
@@ -86,7 +86,7 @@ def without_fallbacks(function: Callable[..., Result]) -> Callable[..., tuple[ch
             if _has_checks(jax.make_jaxpr(function)(*arguments).jaxpr):
                 try:
                     return checked(*arguments)
-                except ValueError:  # not to be checked; what the function itself raises, it raises again
+                except ValueError:  # JAX cannot check it; errors of the function itself are raised again below
                     pass
         return None, function(*arguments)
 
@@ -103,7 +103,7 @@ def _has_checks(jaxpr: Any) -> bool:
 def _primitive(
     name: str, alone: Callable[[Array], Array], batched: Callable[[Array, int], tuple[Array, int | None]]
 ) -> Any:
-    """Of a truth value, which is another thing alone than in a batch."""
+    """A JAX primitive of a truth value with separate definitions for single values and batches."""
     made = Primitive(name)
     made.def_impl(alone)
     made.def_abstract_eval(lambda chosen: ShapedArray((), chosen.dtype))
@@ -115,5 +115,5 @@ def _primitive(
 _in_any = _primitive(
     "in_any_of_a_batch", lambda chosen: chosen, lambda batch, axis: (in_any_of_a_batch(jnp.any(batch, axis)), None)
 )
-# Asked for where one of a batch is chosen: alone that is this one, so that XLA leaves the other out.
+# Evaluated only if an element of the batch is chosen. Without a batch, it is True, so XLA removes the other branch.
 _in_this_one = _primitive("in_this_one", jnp.ones_like, lambda batch, axis: (batch, axis))

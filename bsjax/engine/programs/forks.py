@@ -1,16 +1,17 @@
-"""Refusal to compute where JAX would wait for ever: in a fork of a process that has computed."""
+"""Error instead of a deadlock of JAX in a fork of a process that has computed."""
 
 import os
 
 _computes: list[int] = []
-"""The process that has computed, if any has."""
+"""Id of the process that has computed, if any."""
 
 
 def refuse_after_fork() -> None:
-    """Note that this process computes; called before it does.
+    """Records that this process computes; call it before each computation.
 
     Raises:
-        RuntimeError: it was forked from one that did. JAX's threads stay behind in that, and the fork waits for them.
+        RuntimeError: the process was forked from one that has computed. JAX's threads do not exist in the fork, which
+            would wait for them forever.
 
     Example:
         >>> refuse_after_fork()

@@ -1,4 +1,4 @@
-"""Implementations by platform: a computation that a kind of device does better in a way of its own."""
+"""Functions with separate implementations for CPU, GPU and TPU, and the platform of the current program."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -13,21 +13,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 PRIMITIVES: "dict[str, Primitive[..., Any]]" = {}
-"""All that have implementations of their own for a platform, by name."""
+"""All functions declared with ``primitive``, by name."""
 
 Platform = Literal["cpu", "gpu", "tpu"]
 
-# What JAX's lowering calls each.
+# Names of the platforms in JAX's lowering.
 LOWERED_AS: dict[Platform, tuple[str, ...]] = {"cpu": ("cpu",), "gpu": ("cuda", "rocm"), "tpu": ("tpu",)}
 
 _config: Any = jax.config
 
-# Programs are traced anew where this changes.
+# A change of this value makes JAX trace programs again.
 _platform: Any = jax.make_user_context(default_value=None)
 
 
 class Primitive(Generic[P, R]):
-    """A function of arrays with other implementations on some platforms; see ``primitive``."""
+    """A function of arrays with platform-specific implementations; see ``primitive``."""
 
     def __init__(self, plain: Callable[P, R]) -> None:
         self.plain = plain
@@ -35,7 +35,7 @@ class Primitive(Generic[P, R]):
         update_wrapper(self, plain)
 
     def on(self, *platforms: Platform) -> Callable[[Callable[P, R]], Callable[P, R]]:
-        """Registers what is decorated for these platforms."""
+        """Decorator that registers an implementation for these platforms."""
 
         def register(implementation: Callable[P, R]) -> Callable[P, R]:
             self.own.update(dict.fromkeys(platforms, implementation))
@@ -57,12 +57,12 @@ class Primitive(Generic[P, R]):
 
 
 def primitive(plain: Callable[P, R]) -> Primitive[P, R]:
-    """A function of arrays for which a platform may have an implementation of its own.
+    """Decorator for a function of arrays that may have platform-specific implementations.
 
-    What is decorated is the formula, which serves where there is none. Each other one gives the same.
+    The decorated function is the default for all other platforms. All implementations must compute the same result.
 
     Args:
-        plain: takes arrays by position, and by name what is no array and decides the program.
+        plain: takes arrays as positional arguments, and static settings as keyword arguments.
 
     Example:
         >>> @primitive
@@ -79,17 +79,17 @@ def primitive(plain: Callable[P, R]) -> Primitive[P, R]:
 
 
 def traced_for(platform: Platform) -> AbstractContextManager[Any]:
-    """A block whose programs are traced for one platform alone, which takes less time than for any."""
+    """Context manager in which programs are traced for a single platform, which is faster than for all."""
     return _platform(platform)
 
 
 def platform() -> Platform:
-    """The platform that is traced for: that of the block, else that of the default device."""
+    """The platform that is traced for: that of ``traced_for``, else that of the default device."""
     return _platform.value or default_platform()
 
 
 def default_platform() -> Platform:
-    """The platform of JAX's default device, which ``jax.default_device`` may have set.
+    """The platform of JAX's default device, including one set by ``jax.default_device``.
 
     Example:
         >>> with jax.default_device("cpu"):

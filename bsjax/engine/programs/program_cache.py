@@ -1,4 +1,4 @@
-"""The cache of compiled programs on disk, JAX's own: no process need compile what an earlier one has."""
+"""JAX's cache of compiled programs on disk, shared between processes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from filelock import FileLock
 from bsjax.core.disk_errors import explaining, warn_once
 from bsjax.core.files import cache_dir, write_atomically
 
-_MOST_BYTES = 1 << 30  # some two thousand programs
-_LEAST_ROOM = 1 << 20  # two
+_MOST_BYTES = 1 << 30  # about two thousand programs
+_LEAST_ROOM = 1 << 20  # two programs
 _FOLDER, _MOST, _LEAST_TIME = (
     "jax_compilation_cache_dir",
     "jax_compilation_cache_max_size",
@@ -21,29 +21,29 @@ _FOLDER, _MOST, _LEAST_TIME = (
 
 
 def programs_dir() -> Path:
-    """The folder of compiled programs by default: ``jax`` in the folder of everything that bsjax stores."""
+    """Default folder of compiled programs: ``jax`` in the folder of all files that bsjax stores."""
     return cache_dir() / "jax"
 
 
 def enable_compilation_cache(path: str | Path | None = None) -> Path | None:
-    """Keep compiled programs on disk, so that the first calls of later processes need not compile them.
+    """Stores compiled programs on disk, so that later processes need not compile them again.
 
-    The command line does so by itself; call this at the start of a script or notebook. A program serves one version of
-    JAX, one kind of device and one shape. They take at most 1 GB, of which those go first that were used least
-    recently; a file that cannot be read is a warning, and its program is compiled anew. Programs that call back into
-    Python, as RDMs on a CPU do, are not kept: JAX cannot store them. Where nothing can be kept, because the folder
-    cannot be written or the disk is full, that is one warning, and programs are compiled as without this call.
+    The command line does this by default; in a script or notebook, call it at the start. A program is valid for one
+    version of JAX, one kind of device and one shape. The cache takes at most 1 GB; least recently used programs are
+    evicted. An unreadable file causes a warning, and its program is compiled again. Programs that call Python, as RDMs
+    on a CPU do, are not stored, because JAX does not support it. If the folder is not writable or the disk is full, a
+    single warning is issued, and programs are compiled as without this call.
 
-    A folder that JAX was given otherwise, as by ``JAX_COMPILATION_CACHE_DIR``, stays in use as it is, unless ``path``
-    says another. Limits that were set, as by ``JAX_COMPILATION_CACHE_MAX_SIZE`` (bytes, -1 for none) and
-    ``JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS``, stay too; all else of JAX's configuration is left alone.
+    A folder that was set in JAX before, for example by ``JAX_COMPILATION_CACHE_DIR``, is used unless ``path`` is given.
+    Limits that were set, for example by ``JAX_COMPILATION_CACHE_MAX_SIZE`` (bytes, -1 for none) and
+    ``JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS``, are kept. The rest of JAX's configuration is not changed.
 
     Args:
-        path: the folder; by default ``$BSJAX_HOME/jax``, or ``~/.bsjax/jax``. Whoever may write there can make this
-            process run their code.
+        path: the folder; by default ``$BSJAX_HOME/jax``, or ``~/.bsjax/jax``. Anyone with write access to it can make
+            this process run their code.
 
     Returns:
-        The folder that is used; None if there is none.
+        The folder in use; None if there is none.
 
     Example:
         >>> import jax
@@ -64,7 +64,7 @@ def enable_compilation_cache(path: str | Path | None = None) -> Path | None:
         warn_once(str(error))
         return None if in_use is None else Path(in_use)
     if in_use is not None:
-        compilation_cache.reset_cache()  # or it would stay at the folder that it has opened
+        compilation_cache.reset_cache()  # otherwise JAX would keep using the folder it has opened
     for name, value in settings.items():
         if name == _FOLDER or (name.upper() not in os.environ and jax.config.values[name] == _JAX_DEFAULTS[name]):
             jax.config.update(name, value)
@@ -75,17 +75,17 @@ _JAX_DEFAULTS = {_MOST: -1, _LEAST_TIME: 1.0}
 
 
 def keep_programs_in(folder: Path, variable: str = "BSJAX_HOME") -> dict[str, str | int | float]:
-    """The settings of JAX with which it keeps programs in a folder, which is made fit for them.
+    """Prepares a folder for compiled programs, and returns the settings of JAX to use it.
 
-    JAX notes beside each program when it was used, and fails to store any other if a note is missing, as where a
-    process was killed between the two. Programs without one are removed.
+    JAX stores the time of last use of each program in a separate file. If such a file is missing, because a process was
+    killed before writing it, JAX fails to store any other program. Programs without this file are therefore removed.
 
     Args:
-        folder: where.
-        variable: what names the folder, for messages.
+        folder: the folder.
+        variable: name of the setting that determines the folder, for messages.
 
     Raises:
-        OSError: the folder cannot be written, or there is no room.
+        OSError: the folder is not writable, or the disk is full.
     """
     with explaining("keep compiled programs, which are now compiled anew each time,", folder, variable):
         folder.mkdir(parents=True, exist_ok=True)
@@ -94,8 +94,8 @@ def keep_programs_in(folder: Path, variable: str = "BSJAX_HOME") -> dict[str, st
                 note = program.with_name(program.name.removesuffix("-cache") + "-atime")
                 if not note.exists() or note.stat().st_size == 0:
                     program.unlink()
-            # JAX finds out with each program, and warns each time: below, what it says if the disk fills up later.
+            # Checked once here, because JAX would warn for each program. The filter below silences these warnings.
             write_atomically(folder / ".room", bytes(_LEAST_ROOM), sync=False).unlink()
     warnings.filterwarnings("ignore", "Error writing persistent compilation cache entry")
-    # Even small programs take longer to compile than to read.
+    # Even small programs are faster to read than to compile.
     return {_FOLDER: str(folder), _MOST: _MOST_BYTES, _LEAST_TIME: 0}

@@ -1,1 +1,1 @@
-"""Choices of observers, their agreement, thresholds, and read-outs of choices from responses."""
+"""Behavioural choices: agreement of observers, thresholds, and linear read-outs of choices from responses."""

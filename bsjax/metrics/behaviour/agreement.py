@@ -1,9 +1,9 @@
-"""Trial-by-trial agreement of two observers: how often they are right and wrong on the same trials.
+"""Trial-by-trial agreement of observers: accuracies, and correct and wrong answers on the same trials.
 
-Arrays are ``(conditions, observers, trials)`` with any leading axes: a trial is right (1) or wrong (0), or has a
-probability of being right. A mask marks the trials that an observer has answered; every pair of observers is compared
-on the trials that both have, by matrix products over the trials for all pairs at once. A trial may have a weight, such
-as how often a bootstrap draw holds its stimulus: every sum over trials is a weighted one.
+Arrays are ``(conditions, observers, trials)`` with any leading axes. A trial is right (1) or wrong (0), or has a
+probability of being right. A mask marks the trials that an observer has answered; each pair of observers is compared
+on the trials that both have answered. Matrix products over the trials compare all pairs at once. Trials may be
+weighted, for example by how often a bootstrap draw contains their stimulus.
 """
 
 from collections.abc import Callable
@@ -17,17 +17,17 @@ from bsjax.metrics.numerics import divide_or_nan, masked_mean
 
 
 class Agreement(NamedTuple):
-    """What two observers have in common, for every pair of a source and a target: ``(..., sources, targets)``.
+    """Agreement of every pair of a source and a target observer: ``(..., sources, targets)``.
 
-    All are NaN for a pair without a common trial.
+    All values are NaN for a pair without a common trial.
 
     Attributes:
-        source_accuracy, target_accuracy: share of the common trials that each answers right.
+        source_accuracy, target_accuracy: share of the common trials that each observer answers right.
         observed_consistency: share of the common trials on which both are right or both are wrong.
-        error_consistency: that share beyond what independent observers of the same accuracies would reach, as Cohen's
-            kappa; NaN too where independent observers agree on every trial.
-        accuracy_distance: how near the accuracy of the source is to that of the target.
-        squared_difference: the square of the difference between the two accuracies.
+        error_consistency: Cohen's kappa, the observed consistency beyond that of independent observers of the same
+            accuracies; also NaN where independent observers would agree on every trial.
+        accuracy_distance: similarity of the accuracy of the source to that of the target.
+        squared_difference: squared difference of the two accuracies.
     """
 
     source_accuracy: Float[Array, "*batch s t"]
@@ -46,13 +46,13 @@ def agreement(
     target_present: Bool[Array, "*batch t n"],
     weights: Float[Array, "*batch n"] | None = None,
 ) -> Agreement:
-    """All comparisons of two groups of observers by which trials they answer right.
+    """Compares every observer of one group with every observer of another, trial by trial.
 
     Args:
-        source, target: 1 where an observer is right and 0 where wrong, or the probability of being right; what is not
-            present may hold anything.
+        source, target: 1 where an observer is right and 0 where wrong, or the probability of being right. Values of
+            trials that are not present are ignored.
         source_present, target_present: True where an observer has answered a trial.
-        weights: how often each trial counts, from 0 up; once if None. A whole number is as good as so many copies.
+        weights: non-negative weight of each trial; 1 if None. A whole number k is equivalent to k copies of the trial.
 
     Example:
         >>> import jax.numpy as jnp
@@ -65,12 +65,11 @@ def agreement(
         for right, mask in ((source, source_present), (target, target_present))
     )
     shown_a, shown_b = source_present.astype(source.dtype), target_present.astype(target.dtype)
-    if weights is not None:  # of one side alone, as every sum below is one of products of both
+    if weights is not None:  # one side suffices: every sum below is over products of both sides
         a, shown_a = a * weights[..., None, :], shown_a * weights[..., None, :]
     n = _over_trials(shown_a, shown_b)
     none = n == 0
-    # Sums of zeros and ones, and of whole weights, are exact, so that observers who are always right are found by
-    # comparing with zero below.
+    # Sums of zeros, ones and whole weights are exact: comparing with zero below finds observers who are always right.
     count = jnp.where(none, jnp.ones_like(n), n)
     p, q = _over_trials(a, shown_b) / count, _over_trials(shown_a, b) / count
     both_right = _over_trials(a, b) / count
@@ -90,18 +89,18 @@ def error_consistency(
     target_present: Bool[Array, "*batch t n"],
     weights: Float[Array, "*batch n"] | None = None,
 ) -> Float[Array, "*batch s t"]:
-    r"""Cohen's kappa of being right on the same trials, for every pair of a source and a target.
+    r"""Error consistency: Cohen's kappa of correct and wrong answers, for every pair of a source and a target.
 
     .. math:: \kappa = \frac{o - e}{1 - e}, \qquad e = p q + (1 - p)(1 - q)
 
-    with the share ``o`` of trials on which both are right or both wrong, and the accuracies ``p`` and ``q``.
+    where ``o`` is the share of trials on which both are right or both wrong, and ``p`` and ``q`` are the accuracies.
 
     Args:
         source, target, source_present, target_present, weights: as in ``agreement``.
 
     Returns:
-        In [-1, 1]: 1 for the same errors, 0 for independent ones. NaN where it is undefined: for two observers who are
-        always right or both always wrong, and for a pair without a common trial.
+        In [-1, 1]: 1 for the same errors, 0 for independent ones. NaN for two observers who are both always right or
+        both always wrong, and for a pair without a common trial.
 
     Source: Cohen 1960; Geirhos, Meding & Wichmann 2020.
 
@@ -124,13 +123,12 @@ def of_pairs(
     *,
     compare: Callable[..., Float[Array, "c s t"]],
 ) -> Float[Array, "c pairs"]:
-    """A comparison of the pairs of a source and a target that are asked for: that of an observer with themselves, which
-    may be undefined, need not be one.
+    """Compares selected pairs of a source and a target, for example all but an observer with themselves.
 
     Args:
         source, target, source_present, target_present: as in ``agreement``.
-        pairs: places of the sources and of the targets.
-        compare: e.g. ``error_consistency``.
+        pairs: indices of the sources (first row) and of the targets (second row).
+        compare: the comparison, e.g. ``error_consistency``.
 
     Example:
         >>> import jax.numpy as jnp
@@ -149,7 +147,7 @@ def accuracy_distance(
     target_present: Bool[Array, "*batch t n"],
     weights: Float[Array, "*batch n"] | None = None,
 ) -> Float[Array, "*batch s t"]:
-    r"""How near the accuracy ``p`` of a source is to the accuracy ``q`` of a target, for every pair.
+    r"""Similarity of the accuracy ``p`` of a source to the accuracy ``q`` of a target, for every pair.
 
     .. math:: 1 - \frac{|p - q|}{\max(q, 1 - q)}
 
@@ -157,7 +155,7 @@ def accuracy_distance(
         source, target, source_present, target_present, weights: as in ``agreement``.
 
     Returns:
-        In [0, 1]: 1 for the same accuracy, 0 for the one farthest from the target's. NaN without a common trial.
+        In [0, 1]: 1 for equal accuracies, 0 for the accuracy farthest from the target's. NaN without a common trial.
 
     Source: Brain-Score's ``accuracy_distance`` (Schrimpf et al. 2020).
 
@@ -174,12 +172,12 @@ def accuracy_distance(
 def accuracy(
     right: Float[Array, "*batch n"], present: Bool[Array, "*batch n"], weights: Float[Array, "*batch n"] | None = None
 ) -> Float[Array, "*batch"]:
-    """Share of the trials that are right; NaN without a trial.
+    """Share of the trials that are answered right; NaN without a trial.
 
     Args:
         right: 1 where a trial is right and 0 where wrong, or the probability of being right.
         present: True where a trial counts.
-        weights: how often it does, from 0 up; once if None.
+        weights: non-negative weight of each trial; 1 if None.
 
     Example:
         >>> import jax.numpy as jnp
@@ -193,11 +191,11 @@ def accuracy(
 def value_delta(
     source: Float[Array, "*shape"], target: Float[Array, "*shape"], *, scale: float = 1.0
 ) -> Float[Array, "*shape"]:
-    r"""Nearness of two numbers, :math:`e^{-s |a - b|}`: 1 where they are equal, falling to 0; NaN where one is NaN.
+    r"""Similarity of two numbers, :math:`e^{-s |a - b|}`: 1 where they are equal, falling to 0; NaN where one is NaN.
 
     Args:
         source, target: numbers, in the same units.
-        scale: how steeply it falls, per unit; not negative.
+        scale: rate :math:`s` of the decay, per unit; not negative.
 
     Example:
         >>> import jax.numpy as jnp

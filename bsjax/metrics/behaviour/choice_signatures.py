@@ -12,18 +12,22 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.numerics import divide_or_nan, masked_mean
 
-# d' beyond this is what a few trials without an error, or with nothing else, would give.
+# A few trials without an error, or with errors only, would give an unbounded d'.
 _CAP = 5.0
 
 
 @dataclass(frozen=True)
 class Signature:
-    """Which of the signatures of Rajalingham et al. 2018 (I1, I2, O1, O2; ``normalise`` makes I1n, I2n).
+    """One of the signatures of Rajalingham et al. 2018 (I1, I2, O1, O2; with ``normalise`` I1n, I2n).
 
     Attributes:
         of: d' of each ``"image"``, or of each ``"object"``.
-        per_distractor: one value for each distractor object, in place of their mean.
-        normalise: take the mean over the images of the same object off, distractor by distractor.
+        per_distractor: one value per distractor object instead of their mean.
+        normalise: subtract the mean over the images of the same object, separately for each distractor.
+
+    Example:
+        >>> Signature(of="object", per_distractor=True).of  # O2
+        'object'
     """
 
     of: Literal["image", "object"] = "image"
@@ -38,7 +42,8 @@ class Signature:
 class Rates(NamedTuple):
     """Shares of the choices between an image's object and a distractor, ``(images, objects)``.
 
-    Both shares are kept, though they sum to 1: the smaller one has the digits. NaN where there was no such choice.
+    The two shares sum to 1; both are kept because the smaller one is the more precise. NaN where there was no such
+    choice.
     """
 
     distractor: Float[Array, "*cells"]
@@ -46,10 +51,10 @@ class Rates(NamedTuple):
 
 
 class Consistency(NamedTuple):
-    """How two sides agree: ``r`` of each half, and what was left out.
+    """Correlation ``r`` of two sides in each half of the trials, and how many cells were compared.
 
-    ``compared`` counts the cells that were compared in every half, ``lost`` those of each half that the second side
-    has and the first has not; cells of an image without weight are neither, and those of any other count once.
+    ``compared`` counts the cells that were compared in every half. ``lost`` counts, for each half, the cells that the
+    second side defines and the first does not. Images of weight zero are not counted; all other images count once.
     """
 
     r: Float[Array, " halves"]
@@ -58,11 +63,11 @@ class Consistency(NamedTuple):
 
 
 def rates_of_probabilities(probabilities: Float[Array, "n c"], truth: Int[Array, " n"]) -> Rates:
-    """Shares of two-way choices that choice probabilities imply: ``P(distractor) / (P(distractor) + P(object))``.
+    """Shares of two-way choices implied by choice probabilities: ``P(distractor) / (P(distractor) + P(object))``.
 
     Args:
-        probabilities: of each object (column) for each image (row); rows need not sum to 1.
-        truth: the object of each image, as a column.
+        probabilities: probability of each object (column) for each image (row); rows need not sum to 1.
+        truth: the object of each image, as a column index.
 
     Returns:
         NaN at the image's own object, and where both probabilities are zero or one of them is NaN.
@@ -76,17 +81,17 @@ def rates_of_probabilities(probabilities: Float[Array, "n c"], truth: Int[Array,
 def rates_of_trials(
     truth: Int[Array, " n"], trials: tuple[Int[Array, " t"], ...], weights: Float[Array, "halves t"], *, n_objects: int
 ) -> Rates:
-    """Shares of two-way choices in trials: how often an object was chosen out of how often it was on offer.
+    """Shares of two-way choices in trials: how often an object was chosen, out of how often it was offered.
 
     Args:
         truth: the object of each image.
-        trials: the image of each trial, the object that was chosen in it, and the two that were on offer: that of the
-            image and the distractor.
-        weights: how much each trial counts in each half, mostly 0 or 1.
-        n_objects: how many objects there are.
+        trials: for each trial the image, the chosen object, and the two objects offered: the image's own and the
+            distractor.
+        weights: weight of each trial in each half, mostly 0 or 1.
+        n_objects: number of objects.
 
     Returns:
-        ``(halves, images, objects)``, NaN at the image's own object and where a distractor was never on offer.
+        ``(halves, images, objects)``, NaN at the image's own object and where a distractor was never offered.
 
     Example:
         >>> import jax.numpy as jnp
@@ -115,19 +120,19 @@ def signature(
 ) -> Float[Array, "..."]:
     """A behavioural signature: d' in units of the standard normal, from -5 to 5.
 
-    An image's d' against a distractor is ``z(hit rate) - z(false-alarm rate)``, where a hit is the choice of its object
-    and a false alarm the choice of its object for images of the distractor (their mean). An object's d' takes the mean
-    hit rate of its images in place of one image's.
+    The d' of an image against a distractor is ``z(hit rate) - z(false-alarm rate)``. A hit is the choice of the image's
+    object; a false alarm is the choice of that object for an image of the distractor, averaged over such images. The
+    d' of an object uses the mean hit rate of its images.
 
     Args:
         rates: shares of two-way choices ``(images, objects)``.
         truth: the object of each image.
-        image_weights: how often each image counts in means over images, from 0 up; once if None.
+        image_weights: non-negative weight of each image in means over images; 1 if None.
         kind: which signature.
 
     Returns:
-        ``(images,)`` or ``(objects,)``, and a further axis of distractors with ``kind.per_distractor``. NaN where a
-        rate is missing or where a rate of 0 meets one of 1, whose d' is ``inf - inf``; means leave such cells out.
+        ``(images,)`` or ``(objects,)``, with a further axis of distractors for ``kind.per_distractor``. NaN where a
+        rate is missing, and where d' would be ``inf - inf``. Means omit such cells.
 
     Source: Rajalingham et al. 2018.
 
@@ -162,13 +167,26 @@ def choice_consistency(
     *,
     kind: Signature,
 ) -> Consistency:
-    """Pearson correlation of a model's signature with that of each half of the trials, over what both define.
-
+    """Pearson correlation of a model's signature with that of each half of the trials, over cells defined in both.
     Args:
         probabilities: the model's choice probabilities ``(images, objects)``.
         truth, stimulus, choice, sample, distractor, weights: as in ``rates_of_trials``.
         image_weights: as in ``consistency_of_rates``.
         kind: which signature.
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> truth = jnp.arange(12) % 3
+        >>> shown = jnp.tile(jnp.arange(12), 40)
+        >>> sample = truth[shown]
+        >>> distractor = (sample + 1 + jnp.asarray(rng.integers(0, 2, 480))) % 3
+        >>> choice = jnp.where(jnp.asarray(rng.random(480)) < 0.8, sample, distractor)
+        >>> probabilities = jnp.asarray(rng.dirichlet(np.ones(3), 12))
+        >>> halves = jnp.asarray(rng.integers(0, 2, (2, 480)), float)
+        >>> given = (probabilities, truth, shown, choice, sample, distractor, halves)
+        >>> choice_consistency(*given, kind=Signature()).r.shape
+        (2,)
     """
     trials = stimulus, choice, sample, distractor
     people = rates_of_trials(truth, trials, weights, n_objects=probabilities.shape[1])
@@ -190,13 +208,26 @@ def choice_reliability(
     kind: Signature,
     n_objects: int,
 ) -> Consistency:
-    """Pearson correlation of the signatures of two halves of the trials, over what both define.
+    """Pearson correlation of the signatures of two halves of the trials, over cells defined in both.
 
     Args:
         truth, stimulus, choice, sample, distractor, n_objects: as in ``rates_of_trials``.
-        weights, others: how much each trial counts in the first and in the second half of each division.
+        weights, others: weight of each trial in the first and in the second half of each split.
         image_weights: as in ``consistency_of_rates``.
         kind: which signature.
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> truth = jnp.arange(12) % 3
+        >>> shown = jnp.tile(jnp.arange(12), 40)
+        >>> sample = truth[shown]
+        >>> distractor = (sample + 1 + jnp.asarray(rng.integers(0, 2, 480))) % 3
+        >>> choice = jnp.where(jnp.asarray(rng.random(480)) < 0.8, sample, distractor)
+        >>> first = jnp.asarray(rng.integers(0, 2, (2, 480)), float)
+        >>> given = (truth, shown, choice, sample, distractor, first, 1 - first)
+        >>> choice_reliability(*given, n_objects=3, kind=Signature()).r.shape
+        (2,)
     """
     trials = stimulus, choice, sample, distractor
     first, second = (rates_of_trials(truth, trials, part, n_objects=n_objects) for part in (weights, others))
@@ -212,14 +243,14 @@ def consistency_of_rates(
     *,
     kind: Signature,
 ) -> Consistency:
-    """Pearson correlation of the signatures that two sides' shares of choices make, over what both define.
+    """Pearson correlation of the signatures of two sides, from their shares of choices, over cells defined in both.
 
     Args:
         first: ``(images, objects)`` of a model, or ``(halves, images, objects)``.
         second: ``(halves, images, objects)``.
         truth: the object of each image.
-        image_weights: how often each image counts in means over images, and in the correlation of signatures of
-            images, from 0 up; once if None. A whole number is as good as so many copies of the image with its trials.
+        image_weights: non-negative weight of each image in means over images and in correlations of image signatures;
+            1 if None. A whole number k is equivalent to k copies of the image with its trials.
         kind: which signature.
     """
 
@@ -244,7 +275,7 @@ def _own(truth: Int[Array, " n"], n_objects: int) -> Bool[Array, "n c"]:
 
 
 def _d_prime(miss: Rates, false_alarm: Rates) -> Float[Array, "*cells"]:
-    """``z(1 - miss) - z(false_alarm)`` within the cap; NaN for ``inf - inf`` and where a rate is."""
+    """``z(1 - miss) - z(false_alarm)``, clipped to the cap; NaN for ``inf - inf`` and for NaN rates."""
     (z_miss, end_miss), (z_false, end_false) = _z(miss), _z(false_alarm)
     end = -jnp.sign(end_miss + end_false)
     d = jnp.where(end == 0, jnp.clip(-(z_miss + z_false), -_CAP, _CAP), end * _CAP)
@@ -253,12 +284,12 @@ def _d_prime(miss: Rates, false_alarm: Rates) -> Float[Array, "*cells"]:
 
 
 def _z(rates: Rates) -> tuple[Float[Array, "*cells"], Float[Array, "*cells"]]:
-    """Normal quantile of the distractor's share, and the sign of the infinity that it is at a share of 0 or 1."""
+    """Normal quantile of the distractor's share, and its sign (else 0) where it is infinite."""
     smallest = jnp.finfo(rates.distractor.dtype).tiny
     zero, one = rates.distractor < smallest, rates.object < smallest
     low = rates.distractor < rates.object
     tail = jnp.where(low, rates.distractor, rates.object)
-    # The quantile has an infinite slope at the ends: it is taken elsewhere where the value is not finite.
+    # The quantile has an infinite slope at 0 and 1: there it is evaluated at 0.5, to keep gradients finite.
     inside = jnp.isfinite(tail) & ~zero & ~one
     z = ndtri(jnp.where(inside, tail, jnp.full_like(tail, 0.5)))
     return jnp.where(low, z, -z), one.astype(z.dtype) - zero.astype(z.dtype)
@@ -267,7 +298,7 @@ def _z(rates: Rates) -> tuple[Float[Array, "*cells"], Float[Array, "*cells"]]:
 def _mean_of_images(
     values: Float[Array, "n c"], truth: Int[Array, " n"], weights: Float[Array, " n"] | None
 ) -> Float[Array, "c c"]:
-    """Mean over the images of each object (rows of the result) of what is defined."""
+    """Mean of the finite values over the images of each object (rows of the result)."""
     images = _own(truth, values.shape[1]).T.astype(values.dtype)
     images = images if weights is None else images * weights[None]
     defined = jnp.isfinite(values)

@@ -1,4 +1,4 @@
-"""Patterns of choices that two groups of observers share: confusions, accuracies of tasks, and drops in accuracy."""
+"""Patterns of choices shared by two groups of observers: confusions, task accuracies, and drops in accuracy."""
 
 import jax
 import jax.numpy as jnp
@@ -13,13 +13,13 @@ from bsjax.metrics.numerics import divide_or_nan
 def grouped_sums(
     values: Float[Array, " n"], group: Int[Array, " n"], present: Bool[Array, " n"], *, groups: int
 ) -> tuple[Float[Array, " groups"], Float[Array, " groups"]]:
-    """Sum of the values of every group, and how many there are.
+    """Sum and number of the values in each group.
 
     Args:
         values: one per trial.
         group: the group of each trial, from 0.
         present: True where a trial counts.
-        groups: how many groups there are.
+        groups: number of groups.
     """
     weight = present.astype(values.dtype)
     values = jnp.where(present, values, jnp.zeros_like(values))
@@ -30,7 +30,7 @@ def grouped_sums(
 def grouped_mean(
     values: Float[Array, " n"], group: Int[Array, " n"], present: Bool[Array, " n"], *, groups: int
 ) -> Float[Array, " groups"]:
-    """Mean of the values of every group; NaN for an empty one.
+    """Mean of the values in each group; NaN for an empty group.
 
     Args:
         values, group, present, groups: as in ``grouped_sums``.
@@ -48,12 +48,12 @@ def grouped_mean(
 def confusion_counts(
     truth: Int[Array, " n"], choice: Int[Array, " n"], weight: Float[Array, " n"], *, choices: int
 ) -> Float[Array, "k k"]:
-    """How often each choice was made for each truth: ``(truths, choices)``.
+    """Confusion matrix ``(truths, choices)``: how often each category was chosen for each true category.
 
     Args:
-        truth, choice: codes from 0 of what was shown and of what was answered.
-        weight: of each trial; 1 to count it, 0 to leave it out.
-        choices: how many codes there are.
+        truth, choice: codes from 0 of the category shown and the category chosen.
+        weight: weight of each trial; 1 to count it, 0 to omit it.
+        choices: number of categories.
 
     Example:
         >>> import jax.numpy as jnp
@@ -75,15 +75,15 @@ def confusion_similarity(
     *,
     choices: int,
 ) -> Float[Array, ""]:
-    """Pearson correlation of two groups' confusions: counts of every wrong choice for every truth.
+    """Pearson correlation of two groups' confusions: the off-diagonal counts of their confusion matrices.
 
     Args:
         source_truth, source_choice, source_weight: trials of one group, as in ``confusion_counts``.
-        target_truth, target_choice, target_weight: trials of the other, in any number.
-        choices: how many codes there are.
+        target_truth, target_choice, target_weight: trials of the other group; their number may differ.
+        choices: number of categories.
 
     Returns:
-        A scalar in [-1, 1]; NaN where a group makes every error equally often, for instance none at all.
+        A scalar in [-1, 1]; NaN where a group makes every error equally often, for instance no error at all.
 
     Source: Maniquet, Op de Beeck & Costantino 2024.
 
@@ -110,13 +110,13 @@ def confusion_halves_correlation(
     """Pearson correlation of the pooled confusions of two halves of the observers, for every split.
 
     Args:
-        observer: who answered each trial, from 0.
+        observer: index of the observer of each trial, from 0.
         truth, choice, weight: as in ``confusion_counts``.
-        first: which observers form the first half in each split; the others form the second.
-        choices: how many codes there are.
+        first: observers of the first half in each split; the others form the second half.
+        choices: number of categories.
 
     Returns:
-        One correlation a split, of half the data; NaN where a half makes every error equally often.
+        One correlation per split, of half the data; NaN where a half makes every error equally often.
     """
     cell = (observer * choices + truth) * choices + choice
     observers = first.shape[1]
@@ -128,7 +128,7 @@ def confusion_halves_correlation(
 def correlation_of_tasks(
     source: tuple[Array, ...], target: tuple[Array, ...], source_task_of: Int[Array, " tasks"], *, source_tasks: int
 ) -> tuple[Float[Array, ""], Float[Array, "2 tasks"]]:
-    """``tasks_consistency`` of the trials of both sides, and the accuracies of the source and of the target."""
+    """``tasks_consistency``, and the accuracies per task of the source and of the target."""
     ours = grouped_mean(*source, groups=source_tasks)[source_task_of]
     theirs = grouped_mean(*target, groups=source_task_of.shape[0])
     defined = jnp.isfinite(ours) & jnp.isfinite(theirs)
@@ -147,14 +147,14 @@ def tasks_consistency(
     *,
     source_tasks: int,
 ) -> Float[Array, ""]:
-    """Pearson correlation over tasks of two groups' accuracies.
+    """Pearson correlation of two groups' accuracies over tasks.
 
     Args:
         source_right, source_task, source_present: trials of one group: right (1) or wrong (0), the task, and whether
             the trial counts.
-        target_right, target_task, target_present: trials of the other, whose tasks are those of the comparison.
-        source_task_of: the source's task that stands for each of the target's; one may stand for several.
-        source_tasks: how many tasks the source has.
+        target_right, target_task, target_present: trials of the other group, which defines the tasks compared.
+        source_task_of: for each task of the target, the matching task of the source; one may match several.
+        source_tasks: number of tasks of the source.
 
     Returns:
         A scalar in [-1, 1]; NaN where a task has no trial, or a group is equally accurate in all tasks.
@@ -183,13 +183,13 @@ def task_halves_correlation(
     """Pearson correlation over tasks of the accuracies of two halves of the observers, for every split.
 
     Args:
-        observer: who answered each trial, from 0.
+        observer: index of the observer of each trial, from 0.
         right, task, present: as in ``tasks_consistency``.
-        first: which observers form the first half in each split; the others form the second.
-        tasks: how many tasks there are.
+        first: observers of the first half in each split; the others form the second half.
+        tasks: number of tasks.
 
     Returns:
-        One correlation a split, of half the data, over the tasks that both halves have done; NaN where a half is
+        One correlation per split, of half the data, over the tasks that both halves have done; NaN where a half is
         equally accurate in all of them.
     """
     observers = first.shape[1]
@@ -205,7 +205,7 @@ def task_halves_correlation(
 def condition_similarity(
     x: Float[Array, "observers conditions"], y: Float[Array, "observers conditions"], where: Bool[Array, "..."]
 ) -> Float[Array, " observers"]:
-    """Pearson correlation over conditions of each observer's accuracies on two sides, where both have any."""
+    """Pearson correlation over conditions of each observer's accuracies on two sides, where both are present."""
     return pearson(x, y, axis=1, where=where)
 
 
@@ -216,17 +216,17 @@ def delta_similarity(
     present: Bool[Array, " observers"],
     first: Bool[Array, "splits observers"],
 ) -> Float[Array, " splits"]:
-    """How near one drop in accuracy is to the mean drop of each of many halves of the observers.
+    """Similarity of the source's drop in accuracy to the mean drop of each of many halves of the observers.
 
     Args:
         source: the drop of the source.
-        target: the drop of every observer.
+        target: the drop of each observer.
         present: True for the observers whose drop is known.
         first: the observers of each half.
 
     Returns:
-        ``relative_similarity`` to every half: 0 to one of a mean drop of 0, however little the other drops. NaN where a
-        half has nobody, both drop by 0, or no half drops at all.
+        ``relative_similarity`` to every half; 0 for a half whose mean drop is 0, however small the drop of the source.
+        NaN where a half has no observer, where both drops are 0, or where the mean drop of every half is 0.
 
     Source: Baker & Elder 2022.
     """
@@ -238,21 +238,22 @@ def delta_similarity(
 def delta_reliability(
     target: Float[Array, " observers"], present: Bool[Array, " observers"], first: Bool[Array, "splits observers"]
 ) -> Float[Array, " splits"]:
-    """How near the mean drop of one half of the observers is to that of the other, for every split.
+    """Similarity of the mean drops in accuracy of two halves of the observers, for every split.
 
     Args:
         target, present: as in ``delta_similarity``.
-        first: the observers of the first half; the others form the second, whose drop is the reference.
+        first: observers of the first half; the others form the second half, whose drop is the reference.
 
     Returns:
-        ``relative_similarity`` of the first half to the second, corrected by Spearman-Brown.
+        ``relative_similarity`` of the first half to the second, with the Spearman-Brown correction.
     """
     one, two = _mean_of(target, present, first), _mean_of(target, present, ~first)
     return spearman_brown(_nearness_of_drops(one, two))
 
 
 def _nearness_of_drops(one: Float[Array, " splits"], two: Float[Array, " splits"]) -> Float[Array, " splits"]:
-    """Nearness to drops, of which some may be 0: there it is 0, as near 0. Left out, bad splits alone would be."""
+    """Relative similarity of drops; 0 where the reference ``two`` is 0 and ``one`` is not."""
+    # The limit of a reference that goes to 0. With NaN instead, means would omit the poor splits only.
     far = (two == 0) & (jnp.abs(one) > 0) & jnp.any(jnp.abs(two) > 0)
     return jnp.where(far, 0.0, relative_similarity(jnp.where(two < 0, -one, one), jnp.abs(two)))
 

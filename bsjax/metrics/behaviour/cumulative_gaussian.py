@@ -1,4 +1,4 @@
-"""The likeliest cumulative Gaussian with a chance level and lapses: all starts of the fit descend at once."""
+"""Maximum-likelihood fit of a cumulative Gaussian with chance level and lapse rate, from many starts in parallel."""
 
 import math
 from typing import NamedTuple
@@ -15,7 +15,8 @@ from bsjax.metrics.numerics import deviations
 CHANCE = 0.5
 _LEAST_LAPSE, _GREATEST_LAPSE = 0.03, 0.5
 _SLOPES = 50
-# Shares that jump from one level to the next fit any steep slope alike: this chooses the least steep of them.
+# Shares that jump between neighbouring levels are fitted equally well by any steep slope: the ridge selects the
+# shallowest.
 _RIDGE = 1e-7
 _STEPS = 50
 _FIRST_DAMPING, _NEARLY_UNDAMPED, _GIVE_UP = 1e-2, 1e-4, 1e6
@@ -28,19 +29,19 @@ def fit_cumulative_gaussian(
 ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
     r"""Slope, midpoint and lapse rate of :math:`p = 0.5 + (0.5 - \lambda)\, \Phi(\alpha (x - \beta))`.
 
-    They minimise :math:`-\sum_i y_i \log p_i + (1 - y_i) \log(1 - p_i)` with :math:`0.03 \le \lambda \le 0.5`, by
-    damped Newton steps from 50 slopes between 0.001 and 10 with a midpoint at every level. A ridge of 1e-7 on the
-    squared slope (per standard deviation of the levels) makes the optimum unique where shares jump from one level to
-    the next.
+    The fit minimises :math:`-\sum_i y_i \log p_i + (1 - y_i) \log(1 - p_i)` with :math:`0.03 \le \lambda \le 0.5`.
+    Damped Newton descents start from 50 slopes between 0.001 and 10, each with a midpoint at every level. A ridge of
+    1e-7 on the squared slope (per standard deviation of the levels) makes the optimum unique where shares jump from
+    one level to the next.
 
     Args:
         x: levels, in any unit and order.
         y: share of correct answers at each level.
-        kept: which levels count; the others must be finite.
+        kept: True for the levels to fit; the others must be finite.
 
     Returns:
-        Three scalars, with the gradients of the optimum (implicit function theorem). Where nothing depends on the
-        level the slope is zero and the midpoint the mean level.
+        Three scalars, with the gradients of the optimum (implicit function theorem). Where the shares do not depend on
+        the level, the slope is zero and the midpoint is the mean level.
 
     Source: Wichmann & Hill 2001.
 
@@ -53,7 +54,7 @@ def fit_cumulative_gaussian(
         >>> print(f"{alpha:.2f} {beta:.2f} {lapse:.2f}")
         0.80 4.00 0.05
     """
-    # On standardised levels the steps need no knowledge of their unit.
+    # Standardised levels make the steps independent of the unit.
     at = jax.lax.stop_gradient(x)
     _, squares, mean, count, constant = deviations(at, kept, 0)
     varied = ~constant & (count > 0)
@@ -91,10 +92,8 @@ class _Point(NamedTuple):
 
 
 def _evaluate(at: Float[Array, "3"], z: Float[Array, " n"], y: Float[Array, " n"], kept: Bool[Array, " n"]) -> _Point:
-    """Negative log likelihood of ``p``, which the bounds of the lapse rate keep off 0 and 1, and its derivatives.
-
-    They are written out because the program is a third of what automatic differentiation makes of it.
-    """
+    """Negative log likelihood and its first two derivatives; the bounds of the lapse rate keep ``p`` off 0 and 1."""
+    # Derivatives are written out: the compiled program is a third of the size with automatic differentiation.
     intercept, slope, lapse = at
     height = 1.0 - CHANCE - lapse
     t = jnp.clip(intercept + slope * z, -_FARTHEST, _FARTHEST)
@@ -119,14 +118,14 @@ def _evaluate(at: Float[Array, "3"], z: Float[Array, " n"], y: Float[Array, " n"
 def _fit(
     z: Float[Array, " n"], y: Float[Array, " n"], kept: Bool[Array, " n"], starts: Float[Array, "starts 3"]
 ) -> Float[Array, "3"]:
-    """The least loss that the starts lead to. Only its last step is differentiable, which makes the gradient exact."""
+    """Parameters of the lowest loss reached. Only the last step is differentiated, which makes the gradient exact."""
     fixed_z, fixed_y, starts = jax.lax.stop_gradient((z, y, starts))
     ends = jax.vmap(lambda start: _descend(start, fixed_z, fixed_y, kept))(starts)
     from_kept = jnp.repeat(kept, _SLOPES)
     best = jnp.argmin(jnp.where(from_kept, ends.loss, jnp.full_like(ends.loss, jnp.inf)))
     end = jax.tree.map(lambda values: values[best], ends)
 
-    # At an optimum a Newton step is zero, but its derivative is that of the optimum.
+    # At an optimum the Newton step is zero, but its derivative is the derivative of the optimum.
     gradient = _evaluate(end.at, z, y, kept).gradient
     step, strict = _newton_step(end._replace(gradient=gradient), jnp.zeros_like(end.loss))
     polished = _bounded(end.at + step)
@@ -135,7 +134,7 @@ def _fit(
 
 
 def _descend(start: Float[Array, "3"], z: Float[Array, " n"], y: Float[Array, " n"], kept: Bool[Array, " n"]) -> _Point:
-    """Newton steps from one start, damped until each lowers the loss, within the bounds of the lapse rate."""
+    """Newton descent from one start, damped so that each step lowers the loss, within the bounds of the lapse rate."""
     first = _evaluate(start, z, y, kept)
 
     def going_on(state):
@@ -147,7 +146,7 @@ def _descend(start: Float[Array, "3"], z: Float[Array, " n"], y: Float[Array, " 
         move, convex = _newton_step(here, damping)
         moved = _evaluate(_bounded(here.at + move), z, y, kept)
         better = convex & (moved.loss < here.loss)
-        # Only what a nearly undamped step gains tells how far the optimum is.
+        # Only the gain of a nearly undamped step estimates the distance to the optimum.
         gain = -0.5 * jnp.dot(here.gradient, move)
         settled = convex & (damping <= _NEARLY_UNDAMPED) & (gain <= rounding(z) * here.loss)
         damping = jnp.where(settled, jnp.full_like(damping, jnp.inf), jnp.where(better, 0.1 * damping, 10.0 * damping))
@@ -161,7 +160,7 @@ def _bounded(at: Float[Array, "3"]) -> Float[Array, "3"]:
 
 
 def _newton_step(here: _Point, damping: Float[Array, ""]) -> tuple[Float[Array, "3"], Bool[Array, ""]]:
-    """The damped step, and whether it leads downhill; a lapse rate that pushes against its bound stays."""
+    """The damped Newton step, and whether the damped curvature is positive definite; an active bound is held."""
     lapse, pull = here.at[2], jax.lax.stop_gradient(here.gradient[2])
     held = ((lapse <= _LEAST_LAPSE) & (pull >= 0)) | ((lapse >= _GREATEST_LAPSE) & (pull <= 0))
     (a, b, c), (_, d, e), (_, _, f) = here.curvature

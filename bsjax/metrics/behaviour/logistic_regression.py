@@ -1,8 +1,9 @@
-r"""Multinomial logistic regression on standardised features, solved in as few coordinates as the data need.
+r"""Multinomial logistic regression on standardised features, solved along their principal axes.
 
-The penalty on the weights does not change when features are rotated, and weights never leave the span of the training
-stimuli. So the fit runs along the principal axes of the standardised features, of which there are no more than stimuli,
-each scaled by the curvature that the objective has there: a few dozen steps, however many features there are.
+The penalty on the weights is invariant to rotations of the features, and the optimal weights lie in the span of the
+training stimuli. The fit therefore runs along the principal axes of the standardised features, whose number is at most
+that of the stimuli. Each axis is scaled by the curvature of the objective, so a few dozen steps suffice for any number
+of features.
 """
 
 from typing import Any
@@ -18,7 +19,7 @@ from bsjax.metrics.behaviour.softmax_decoder import DecoderParams
 from bsjax.metrics.numerics import deviations, inverse_root
 from bsjax.metrics.optimisation.lbfgs import minimise
 
-# The score of a class that no training stimulus has: its probability is zero in every dtype.
+# The score of a class without training stimuli: its probability is zero in every dtype.
 _ABSENT = -1e30
 _MOST_CONJUGATE_STEPS = 200
 
@@ -34,23 +35,23 @@ def fit_logistic(
     classes: int,
     c: float = 1e-3,
 ) -> DecoderParams:
-    r"""Fits the probabilities of classes, which ``decode`` gives.
+    r"""Fits a multinomial logistic regression; ``decode`` computes the class probabilities.
 
-    Features are standardised over the training stimuli (one that is constant there becomes 0). With weights :math:`W`
-    and intercepts :math:`b`, it minimises
+    Features are standardised over the training stimuli; a feature that is constant there becomes 0. With weights
+    :math:`W` and intercepts :math:`b`, the objective is
 
     .. math:: C \sum_i -\log \mathrm{softmax}(z_i W + b)_{y_i} + \tfrac{1}{2} \|W\|^2
 
-    which is what scikit-learn's ``LogisticRegression`` minimises for three classes and more. For two, that has a
-    single weight vector, and the same probabilities at ``2 * C``.
+    This is the objective of scikit-learn's ``LogisticRegression`` for three or more classes. For two classes
+    scikit-learn fits a single weight vector, which gives the same probabilities at ``2 * C``.
 
     Derivatives with respect to the features are those of the minimum (implicit differentiation), not of the steps.
 
     Args:
         x: features of all stimuli, float32 or float64; the dtype is kept.
-        labels: the class of each, 0 to ``classes - 1``.
-        train: which stimuli train. A class that none of them has gets probability 0.
-        classes: how many there are.
+        labels: the class of each stimulus, 0 to ``classes - 1``.
+        train: True for the training stimuli. A class without any has probability 0.
+        classes: number of classes.
         c: inverse strength of the penalty, scikit-learn's ``C``.
 
     Source: the decoder of Rajalingham et al. 2018, as in Brain-Score.
@@ -71,20 +72,20 @@ def fit_logistic(
 def _standardised(
     x: Float[Array, "n p"], train: Bool[Array, " n"]
 ) -> tuple[Float[Array, " p"], Float[Array, " p"], Float[Array, "n p"]]:
-    """Mean and deviation over the training stimuli, and all stimuli by these; rows that do not train are 0."""
+    """Mean and standard deviation over the training stimuli, and their z-scores; other rows are 0."""
     centred, squares, mean, count, constant = deviations(x, train[:, None], axis=0)
     scale = jnp.where(constant, 1.0, jnp.sqrt(jnp.where(constant, 1.0, squares / count)))
     return mean[0], scale[0], centred / scale
 
 
 def _principal(z: Float[Array, "n p"]) -> tuple[Float[Array, "n d"], Float[Array, "p d"]]:
-    """The stimuli along their principal axes, and the axes, at most as many as there are stimuli or features."""
+    """Coordinates of the stimuli along their principal axes, and the axes: at most ``min(n, p)``."""
     n, p = z.shape
     if p <= n:
         _, axes = jnp.linalg.eigh(matmul_t(z, z))
         return z @ axes, axes
     values, vectors = jnp.linalg.eigh(z @ z.T)
-    # Axes that only rounding errors span have no direction to be found: left out.
+    # Axes spanned by rounding errors alone have no defined direction: they are omitted.
     inverse = inverse_root(values, values > rounding(z, n) * values[-1])[None]
     return vectors * (values[None] * inverse), matmul_t(z, vectors * inverse)
 
@@ -94,7 +95,7 @@ def _present(chosen: Float[Array, "n c"]) -> Bool[Array, " c"]:
 
 
 def _objective(parameters: Parameters, z: Float[Array, "n p"], chosen: Float[Array, "n c"]) -> Float[Array, ""]:
-    """What is minimised; ``chosen`` has C for the class of a training stimulus, and 0 elsewhere."""
+    """The objective; ``chosen`` holds C for the class of a training stimulus, and 0 elsewhere."""
     weights, intercept = parameters
     scores = jnp.where(_present(chosen)[None], z @ weights + intercept[None], _ABSENT)
     return jnp.sum(weights**2) / 2 - jnp.sum(jnp.where(chosen > 0, chosen * jax.nn.log_softmax(scores), 0.0))
@@ -105,7 +106,7 @@ def _minimum(z: Float[Array, "n p"], chosen: Float[Array, "n c"]) -> Parameters:
     """The weights and intercepts with the smallest objective."""
     classes = chosen.shape[1]
     rotated, back = _principal(z)
-    # About the curvature along each axis, and in the intercept, where all classes are as likely.
+    # The approximate curvature along each axis and in the intercept, where all classes are equally likely.
     across = jnp.sum(rotated**2, axis=0) * jnp.max(chosen) / classes
     shrink = 1 / jnp.sqrt(1 + across)
     spread = jnp.sqrt(classes / jnp.sum(chosen))
@@ -126,14 +127,14 @@ def _minimum_forward(z: Float[Array, "n p"], chosen: Float[Array, "n c"]) -> tup
 
 @at_full_precision
 def _minimum_backward(kept: tuple[Any, ...], cotangents: Parameters) -> tuple[Array, Array]:
-    """By the implicit function theorem: at the minimum the gradient stays zero."""
+    """Gradient by the implicit function theorem: the gradient of the objective stays zero at the minimum."""
     found, z, chosen = kept
     slope = jax.grad(_objective)
 
     def hessian(direction: Parameters) -> Parameters:
         return jax.jvp(lambda parameters: slope(parameters, z, chosen), (found,), (direction,))[1]
 
-    # Adding a number to all intercepts changes nothing: the system is singular there, but consistent.
+    # Adding a constant to all intercepts changes nothing: the system is singular in this direction, but consistent.
     solved = jax.scipy.sparse.linalg.cg(hessian, cotangents, maxiter=_MOST_CONJUGATE_STEPS)[0]
     _, pull = jax.vjp(lambda z: slope(found, z, chosen), z)
     return -pull(solved)[0], jnp.zeros_like(chosen)

@@ -1,4 +1,4 @@
-"""Object solution times: when a population's recordings come to say which object an image shows."""
+"""Object solution times: when the object of an image becomes decodable from a population's responses."""
 
 import jax
 import jax.numpy as jnp
@@ -22,20 +22,20 @@ def decoded_d_primes(
     *,
     decoder: SoftmaxDecoder,
 ) -> Float[Array, "splits bins n"]:
-    """d' of each test image (I1) that a decoder of each time bin reaches, fitted on the training images of each split.
+    """d' of each test image (I1) for a decoder per time bin and split, fitted on the training images.
 
-    The splits of a time bin are fitted side by side, the time bins one after the other on a CPU.
+    The splits of a time bin are fitted in parallel; on a CPU, the time bins follow one another.
 
     Args:
         x: recordings ``(time bins, images, units)``.
-        labels: the object of each image, as a column of ``start``.
-        train, test: which images train and test in each split.
+        labels: the object of each image, as a column index of ``start``.
+        train, test: training and test images of each split.
         orders: an order of all images for each epoch, the same in all fits.
         start: initial weights ``(units, objects)``, the same in all fits.
         decoder: settings of the fits.
 
     Returns:
-        NaN for images that do not test, and where d' is undefined.
+        ``(splits, time bins, images)``; NaN for images outside the test set, and where d' is undefined.
     """
 
     def one_bin(recordings: Float[Array, "n p"]) -> Float[Array, "splits n"]:
@@ -52,15 +52,15 @@ def decoded_d_primes(
 def crossing_times(
     values: Float[Array, "bins n"], thresholds: Float[Array, " n"], times: Float[Array, " bins"]
 ) -> Float[Array, " n"]:
-    """When each image's value first reaches its threshold, by linear interpolation.
+    """Time at which the value of each image first reaches its threshold, by linear interpolation.
 
-    The line goes through the first time bin at or above the threshold and the highest earlier one below it (the first
-    of those); where there is none below it, the time is that of the bin itself.
+    The line goes through the first time bin at or above the threshold and the highest earlier bin below it (the first
+    one if several are equal). Without an earlier bin below the threshold, the result is the time of that first bin.
 
     Args:
-        values: one value per time bin and image; NaN reaches nothing.
-        thresholds: of each image.
-        times: of each bin, ascending.
+        values: one value per time bin and image; NaN never reaches a threshold.
+        thresholds: threshold of each image.
+        times: time of each bin, ascending.
 
     Returns:
         NaN where the threshold is never reached.
@@ -105,14 +105,30 @@ def ost_correlation(
 
     Args:
         x, labels, train, test, orders, start, decoder: as in ``decoded_d_primes``.
-        times: of the time bins, ascending.
+        times: time of each bin, ascending.
         thresholds: the d' at which each image counts as solved.
         target: measured object solution times; NaN where an image was never solved.
 
     Returns:
-        NaN where fewer than two test images have both times, or all have the same.
+        ``(splits,)``; NaN where fewer than two test images have both times, or all times of a side are equal.
 
     Source: Kar et al. 2019; Kubilius & Schrimpf et al. 2019.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import SoftmaxDecoder
+        >>> rng = np.random.default_rng(0)
+        >>> labels, ease = jnp.arange(60) % 3, jnp.asarray(rng.uniform(0.2, 2, 60))
+        >>> signal = jnp.arange(4.0)[:, None, None] * ease[None, :, None] * jax.nn.one_hot(labels, 3)[None]
+        >>> x = signal + 0.3 * jnp.asarray(rng.normal(size=(4, 60, 3)))
+        >>> train = jnp.asarray(rng.permutation(60) < 40)[None]
+        >>> orders = jnp.asarray([rng.permutation(60) for _ in range(20)])
+        >>> times, thresholds = jnp.asarray([70.0, 80.0, 90.0, 100.0]), jnp.full(60, 1.0)
+        >>> decoder = SoftmaxDecoder(epochs=20, learning_rate=0.1)
+        >>> found = ost_correlation(x, labels, train, ~train, orders, jnp.zeros((3, 3)), times, thresholds, 1 / ease,
+        ...     decoder=decoder)
+        >>> found.shape
+        (1,)
     """
     values = decoded_d_primes(x, labels, train, test, orders, start, decoder=decoder)
 

@@ -19,13 +19,13 @@ class PsychometricFit(NamedTuple):
     """A fitted psychometric function; every entry is a scalar.
 
     Attributes:
-        threshold: where the function reaches ``level``; NaN where the fit is rejected.
-        level: the share of correct answers at the threshold.
+        threshold: the level at which the function reaches ``level``; NaN where the fit is rejected.
+        level: the share of correct answers that defines the threshold.
         alpha, beta, lapse: slope, midpoint and lapse rate.
-        r_squared: of the fit, on the levels that it was made on; NaN where their shares are all the same.
+        r_squared: :math:`R^2` of the fit on the fitted levels; NaN where all their shares are equal.
         correct: share of correct answers in all trials.
-        kept: share of the levels that the fit was made on.
-        greatest: the greatest of these levels.
+        kept: share of the levels that were fitted.
+        greatest: the greatest fitted level.
     """
 
     threshold: Float[Array, ""]
@@ -70,7 +70,7 @@ def inverse_psychometric_cum_gauss(
     lambda_: Float[Array, "*shape"],
     gamma: float = CHANCE,
 ) -> Float[Array, "*shape"]:
-    """Where ``psychometric_cum_gauss`` reaches ``y``; NaN where it never does.
+    """Level at which ``psychometric_cum_gauss`` reaches ``y``; NaN where it never does.
 
     Example:
         >>> import jax.numpy as jnp
@@ -79,7 +79,7 @@ def inverse_psychometric_cum_gauss(
     """
     height = 1.0 - gamma - lambda_
     share = divide_or_nan(y - gamma, height, height == 0)
-    # `~(... & ...)`: what is NaN is out of reach as well.
+    # Negated comparisons, so that NaN counts as never reached.
     never = ~((share > 0) & (share < 1) & (alpha != 0))
     z = ndtri(jnp.where(never, jnp.full_like(share, 0.5), share))
     return beta + divide_or_nan(z, alpha, never)
@@ -94,25 +94,26 @@ def psychometric_threshold(
     *,
     required_accuracy: float = 0.6,
 ) -> PsychometricFit:
-    r"""Fits a psychometric function to the share of correct answers per level, and reads off a threshold.
+    r"""Fits a psychometric function to the share of correct answers per level, and computes its threshold.
 
     The share :math:`y_i` of correct answers at level :math:`x_i` is modelled as
-    :math:`p_i = 0.5 + (0.5 - \lambda)\, \Phi(\alpha (x_i - \beta))`, with a lapse rate between 0.03 and 0.5, by the
-    least :math:`-\sum_i y_i \log p_i + (1 - y_i) \log(1 - p_i)`: levels count alike, whatever their number of trials.
-    All starts, 50 slopes from 0.001 to 10 with a midpoint at every level, descend at once; the best end is the fit.
-    Shares that jump from one level to the next are fitted equally well by any steep slope: a ridge of 1e-7 on the
-    squared slope (per standard deviation of the levels) chooses the least steep one. Where the data determine the
-    slope it moves the threshold by about 1e-6 of itself, and by 1e-4 where they barely do.
+    :math:`p_i = 0.5 + (0.5 - \lambda)\, \Phi(\alpha (x_i - \beta))`, with a lapse rate between 0.03 and 0.5. The fit
+    minimises :math:`-\sum_i y_i \log p_i + (1 - y_i) \log(1 - p_i)`, which weighs all levels equally, whatever their
+    number of trials. Descents start from 50 slopes between 0.001 and 10, each with a midpoint at every level; the one
+    with the lowest loss is the fit. Shares that jump from one level to the next are fitted equally well by any steep
+    slope; a ridge of 1e-7 on the squared slope (per standard deviation of the levels) selects the shallowest. The ridge
+    changes the threshold by a fraction of about 1e-6 where the data determine the slope, and of 1e-4 where they barely
+    do.
 
-    Levels beyond which performance falls are left out first: all above the last one that lies less than a standard
-    deviation (of all shares) below the best.
+    Before the fit, levels at which performance falls again are dropped: all levels above the last one whose share is
+    less than a standard deviation (of all shares) below the best.
 
     Args:
-        x: levels of the independent variable, each once, in any order.
-        correct: how many trials of each level were answered correctly.
-        trials: how many trials each level has; a level with none does not count, and may hold anything.
+        x: levels of the independent variable, without repeats, in any order.
+        correct: number of correct trials at each level.
+        trials: number of trials at each level; levels without trials are ignored.
         level: the share of correct answers that defines the threshold; if None, halfway between the values of the
-            fitted function at the least and at the greatest level.
+            fitted function at the lowest and at the highest level.
         required_accuracy: the least share of correct answers in all trials.
 
     Returns:
@@ -162,7 +163,7 @@ def psychometric_threshold(
 def _before_the_fall(
     x: Float[Array, " n"], y: Float[Array, " n"], measured: Bool[Array, " n"]
 ) -> tuple[Bool[Array, " n"], Float[Array, ""]]:
-    """Which levels lie before performance falls for good, and the greatest of them."""
+    """The levels before performance falls for good (as a mask), and the greatest of them."""
     lowest = jnp.full_like(x, -jnp.inf)
     mean, _ = masked_mean(y, measured, 0)
     sd = jnp.sqrt(masked_mean((y - mean) ** 2, measured, 0)[0])

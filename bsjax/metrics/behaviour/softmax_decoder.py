@@ -1,4 +1,4 @@
-"""A linear softmax read-out of object identity, fitted by minibatches on the training stimuli of every split."""
+"""A linear softmax read-out of object identity, fitted by minibatches on the training stimuli of each split."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,7 @@ from bsjax.metrics.optimisation.minibatches import descend, training_batches
 
 
 class DecoderParams(NamedTuple):
-    """Weights on standardised features and the bias, and what standardises: moments of the training stimuli."""
+    """Weights and biases for standardised features, with the mean and scale of the training stimuli."""
 
     weights: Float[Array, "p c"]
     bias: Float[Array, " c"]
@@ -29,17 +29,21 @@ class DecoderParams(NamedTuple):
 )
 @dataclass(frozen=True)
 class SoftmaxDecoder:
-    """Multinomial logistic regression on standardised features, by Adam.
+    """Multinomial logistic regression on standardised features, fitted with Adam.
 
-    Minimises the mean cross-entropy of a batch plus ``weight_decay / 2`` times the sum of squares of weights and bias.
-    The settings are those of the decoder of Kubilius & Schrimpf et al. 2019.
+    The objective is the mean cross-entropy of a batch plus ``weight_decay / 2`` times the sum of squares of weights and
+    biases. The default settings are those of the decoder of Kubilius & Schrimpf et al. 2019.
 
     Attributes:
         weight_decay: strength of the penalty.
-        learning_rate: of Adam.
-        epochs: how many times the training stimuli are gone through.
-        batch_size: stimuli in a step.
-        tolerance: stop after an epoch whose last batch has a smaller cross-entropy.
+        learning_rate: learning rate of Adam.
+        epochs: number of passes over the training stimuli.
+        batch_size: stimuli per step.
+        tolerance: the fit stops after an epoch whose last batch has a smaller cross-entropy.
+
+    Example:
+        >>> SoftmaxDecoder(epochs=10).epochs
+        10
     """
 
     weight_decay: float | Float[Array, ""] = 0.463
@@ -56,12 +60,12 @@ class SoftmaxDecoder:
         orders: Int[Array, "epochs n"],
         start: Float[Array, "p c"],
     ) -> DecoderParams:
-        """Fits one split.
+        """Fits the decoder to the training stimuli of one split.
 
         Args:
             x: features of all stimuli.
-            labels: the object of each, as a column of ``start``.
-            train: which stimuli train.
+            labels: the object of each stimulus, as a column index of ``start``.
+            train: True for the training stimuli.
             orders: an order of all stimuli for each epoch (``epoch_orders``).
             start: initial weights (``initial_weights``); biases start at 1.
         """
@@ -88,7 +92,7 @@ class SoftmaxDecoder:
 
 
 def initial_weights(key: Key[Array, ""], features: int, classes: int) -> Float[Array, "features classes"]:
-    """Random weights of unit fan-in variance, from a normal distribution cut at two standard deviations, in float32."""
+    """Random float32 weights of unit fan-in variance, from a normal distribution cut at two standard deviations."""
     draw = jax.nn.initializers.variance_scaling(1.0, "fan_in", "truncated_normal")
     return draw(key, (features, classes), jnp.float32)
 
@@ -107,14 +111,14 @@ def decode(params: DecoderParams, x: Float[Array, "m p"]) -> Float[Array, "m c"]
         >>> print(decode(params, x).argmax(axis=1))
         [1 1 0 0]
     """
-    # The scale goes into the weights, which are mostly fewer than the features of all stimuli.
+    # The weights are scaled instead of the features: there are mostly fewer of them.
     weights = params.weights / params.scale[:, None]
     return jax.nn.softmax(x @ weights + (params.bias - params.mean @ weights)[None])
 
 
 def _moments(x: Float[Array, "n p"], train: Bool[Array, " n"]) -> tuple[Float[Array, " p"], Float[Array, " p"]]:
-    """Mean and standard deviation of the training stimuli; 1 for a feature that is constant over them."""
-    # About the mean of all stimuli, so that products with the mask do: no copy of the features for every split.
+    """Mean and standard deviation over the training stimuli; the deviation of a constant feature is 1."""
+    # Moments about the mean of all stimuli are products with the mask: no copy of the features per split.
     centre = jnp.mean(x, axis=0)
     around = x - centre[None]
     share = train.astype(x.dtype) / jnp.sum(train).astype(x.dtype)

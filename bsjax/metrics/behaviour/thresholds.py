@@ -1,4 +1,4 @@
-"""Perceptual thresholds of a model against those of several subjects."""
+"""Perceptual thresholds of a model compared with those of several subjects."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -32,14 +32,14 @@ def relative_similarity(source: Float[Array, "*#shape"], target: Float[Array, "*
 
 @at_full_precision
 def leave_one_out_similarity(thresholds: Float[Array, " n"], left_out: Int[Array, " m"]) -> Float[Array, " m"]:
-    """Mean ``relative_similarity`` of a subject's threshold to those of all others, for each subject left out.
+    """Mean ``relative_similarity`` of the threshold of each left-out subject to those of all others.
 
     Args:
-        thresholds: one per subject; NaN for a subject without one, who is left out of all means.
-        left_out: which subject stands in for the model, each time.
+        thresholds: one per subject; NaN for a subject without one, who is omitted from all means.
+        left_out: index of the subject that takes the place of the model, for each result.
 
     Returns:
-        NaN where the subject left out has no threshold, or nobody else has.
+        One similarity per left-out subject; NaN where this subject, or all others, have no threshold.
 
     Example:
         >>> import jax.numpy as jnp
@@ -53,7 +53,7 @@ def leave_one_out_similarity(thresholds: Float[Array, " n"], left_out: Int[Array
 
 @at_full_precision
 def threshold_elevation(test: Float[Array, "*shape"], baseline: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """How many times the baseline's threshold the test condition's is; NaN where that threshold is NaN or zero.
+    """Ratio of the test condition's threshold to the baseline's; NaN where either is not finite or the baseline is 0.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Linear read-outs of categories, and how often they tell an image's category from another one."""
+"""Linear read-outs of categories, and their accuracy in choices between two alternatives."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from bsjax.metrics.regression.ridge_cv import RidgeCV
 
 
 class ReadoutSplits(NamedTuple):
-    """Rows that each split trains on, and those it tests in each group; padded places are False in the mask."""
+    """Training rows of each split, and test rows of each split and group; False in the mask where padded."""
 
     train: Int[Array, "splits t"] | np.ndarray
     test: Int[Array, "splits groups m"] | np.ndarray
@@ -23,11 +23,11 @@ class ReadoutSplits(NamedTuple):
 
 
 def two_afc(decision: Float[Array, "*batch c"], label: Int[Array, "*batch"]) -> Float[Array, "*batch"]:
-    """Share of the other categories to which the own one is preferred: accuracy of choices between two alternatives.
+    """Accuracy in choices between two alternatives: the share of the other categories that score below the true one.
 
     Args:
-        decision: how much speaks for each category.
-        label: the own category of each row, as a column of ``decision``.
+        decision: decision value of each category, ``(..., categories)``.
+        label: the true category of each row, as a column index of ``decision``.
 
     Returns:
         Values in [0, 1], 0.5 by chance; a tie is an error.
@@ -52,18 +52,18 @@ def ridge_two_afc(
 ) -> Float[Array, "splits groups"]:
     """Two-alternative accuracy of ridge classifiers, each fitted on the training rows of a split.
 
-    Features are brought to mean 0 and standard deviation 1 over the training rows. The classifier regresses +1 for the
-    own category and -1 for the others on them, with the penalty of the smallest leave-one-out error.
+    Features are standardised to mean 0 and standard deviation 1 over the training rows. The classifier is a ridge
+    regression to +1 for the true category and -1 for the others, with the penalty of the least leave-one-out error.
 
     Args:
         x: features.
         label: category of each row, from 0.
-        splits: rows to train and to test.
-        categories: how many there are.
+        splits: training and test rows.
+        categories: number of categories.
         alphas: the penalties to choose from.
 
     Returns:
-        The mean of ``two_afc`` over the test rows of each split and group; NaN where a group has none.
+        Mean of ``two_afc`` over the test rows of each split and group; NaN for a group without test rows.
 
     Source: scikit-learn's ``StandardScaler`` and ``RidgeClassifierCV``.
 

@@ -1,1 +1,1 @@
-"""Noise ceilings, from repeated or several recordings that predict one another."""
+"""Noise ceilings, from the agreement of repeated recordings or of several subjects."""

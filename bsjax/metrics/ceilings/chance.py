@@ -1,4 +1,4 @@
-"""The agreement of subjects' dissimilarity matrices (RDMs) against that of shuffled stimuli."""
+"""Chance level of the agreement of subjects' dissimilarity matrices (RDMs), by shuffled stimuli."""
 
 import jax
 import jax.numpy as jnp
@@ -18,30 +18,31 @@ from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named
 def shuffled_agreement(
     rdms: Float[Array, "s n n"], permutations: Int[Array, "draws s n"], *, method: str | Comparison = "spearman"
 ) -> Float[Array, " draws"]:
-    r"""How well each subject's RDM agrees with those of the others, when each one's stimuli are in another order.
+    r"""Agreement of each subject's RDM with those of the others, after permuting the stimuli of each subject.
 
-    In every draw the stimuli of each subject are permuted, which is what they would look like if subjects had nothing
-    in common but how their dissimilarities are distributed. The agreement is the mean over subjects of
+    In every draw the stimuli of each subject are permuted separately. This is the null hypothesis that subjects share
+    nothing but the distributions of their dissimilarities. The agreement is the mean over subjects of
 
     .. math:: z_s^T \bar z_{-s} / |\bar z_{-s}|
 
-    with :math:`z_s` the vectors that the comparison is an inner product of and :math:`\bar z_{-s}` their mean over the
-    others: the lower bound of ``rdm_noise_ceiling(pooling="matched")`` for corr and cosine, and for ranks that of the
-    mean ranks, which are not ranked again. All that takes is the inner products of subjects, with each RDM ranked once
-    for all draws. For tau-a, which has no such vectors, it is the lower bound itself, and takes hundreds of times as
-    long: rho-a is for the same purpose.
+    where :math:`z_s` are the vectors whose inner product is the comparison, and :math:`\bar z_{-s}` is their mean over
+    the other subjects. For corr and cosine, this is the lower bound of ``rdm_noise_ceiling(pooling="matched")``. For
+    rank correlations, the mean ranks are not ranked again, so that each RDM is ranked only once for all draws. tau-a
+    has no such vectors: the lower bound itself is computed, which takes hundreds of times as long. rho-a serves the
+    same purpose.
 
-    A test that subjects agree at all: :math:`p = (1 + \#\{\text{draws} \geq \text{observed}\}) / (1 + \#\text{draws})`,
-    where what is observed is the draw in which no stimulus moves.
+    To test whether subjects agree at all, compute
+    :math:`p = (1 + \#\{\text{draws} \geq \text{observed}\}) / (1 + \#\text{draws})`, where the observed agreement is
+    that of a draw with all stimuli in place.
 
     Args:
-        rdms: dissimilarities ``(subjects, stimuli, stimuli)``, symmetric. A subject with NaN off the diagonal is left
-            out.
-        permutations: of each draw and subject, the stimulus that comes to each place.
+        rdms: dissimilarities ``(subjects, stimuli, stimuli)``, symmetric. A subject with NaN off the diagonal is
+            omitted.
+        permutations: for each draw and subject, the index of the stimulus at each position.
         method: how two RDMs are compared, see ``compare_rdm_vectors``.
 
     Returns:
-        ``(draws,)`` in the dtype of ``rdms``; NaN where less than two subjects are defined.
+        ``(draws,)`` in the dtype of ``rdms``; NaN where fewer than two subjects are defined.
 
     Source: Phipson & Smyth 2010 on p; Nili et al. 2014.
 
@@ -73,6 +74,6 @@ def shuffled_agreement(
 
 
 def _with_the_mean_of_others(products: Float[Array, "s s"]) -> Float[Array, " s"]:
-    """The cosine-like agreement of every subject from the inner products of all, 0 where the others cancel."""
+    """Agreement of each subject with the mean of the others, from inner products; 0 where that mean is zero."""
     with_others, _, squares = products_with_the_others(products)
     return with_others * inverse_root(squares, squares > rounding(products, CANCELLED) ** 2)

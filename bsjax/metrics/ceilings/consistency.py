@@ -1,4 +1,4 @@
-"""Split-half internal consistency of repeated recordings, which predict themselves, and of draws of them."""
+"""Split-half internal consistency of repeated recordings, and of bootstrap draws of their stimuli."""
 
 from collections.abc import Callable
 
@@ -12,13 +12,13 @@ from bsjax.metrics.correlation import pearson, spearman_brown, weighted_pearson
 from bsjax.metrics.numerics import deviations, inverse_root, is_constant, masked_mean
 
 FEWEST_STIMULI = 4
-"""That halves are correlated over: of two the correlation is 1 or -1, of three Fisher's z has no finite variance."""
+"""Least number of stimuli to correlate halves: of two, r is 1 or -1; of three, Fisher's z has no finite variance."""
 
 
 def reliability_of_halves(r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """``spearman_brown`` for means and medians, in which a correlation of -1 counts as the next number above it.
+    """``spearman_brown`` for use in means and medians: a correlation of -1 is replaced by the next number above it.
 
-    Left out, as what has no correction, it would make the mean or the median of the others too high.
+    The correction of -1 is undefined. Omitting it would bias the mean or the median of the other values upwards.
 
     Example:
         >>> import jax.numpy as jnp
@@ -31,23 +31,23 @@ def reliability_of_halves(r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 def spearman_brown_bias(
     r: Float[Array, "*shape"], n: int | float | Num[Array, "..."], *, factor: float = 2.0
 ) -> Float[Array, "*shape"]:
-    r"""How much ``spearman_brown`` of a correlation over ``n`` stimuli is off on average, to first order in 1/n.
+    r"""Bias of ``spearman_brown`` of a correlation over ``n`` stimuli, to first order in 1/n.
 
-    With :math:`f(r) = k r / (1 + (k - 1) r)`, and of a correlation of normal responses
+    With :math:`f(r) = k r / (1 + (k - 1) r)`, and for a correlation of normal responses
     :math:`\operatorname{var} \hat r \approx (1 - r^2)^2 / (n - 1)` and
-    :math:`\operatorname{bias} \hat r \approx -r (1 - r^2) / (2 n)`:
+    :math:`\operatorname{bias} \hat r \approx -r (1 - r^2) / (2 n)`, the bias is
 
     .. math:: \tfrac12 f''(r) \operatorname{var} \hat r + f'(r) \operatorname{bias} \hat r
 
-    For positive r it is negative: the corrected reliability is too low, most where halves agree little.
+    It is negative for positive r: the corrected reliability is too low, most of all where halves agree little.
 
     Args:
-        r: the correlation of the halves that there would be with any number of stimuli.
-        n: how many stimuli each is over.
-        factor: as of ``spearman_brown``.
+        r: the correlation of the halves in the limit of many stimuli.
+        n: number of stimuli of each correlation.
+        factor: as for ``spearman_brown``.
 
     Returns:
-        The shape of ``r``; NaN where ``spearman_brown`` is, and for fewer than two stimuli.
+        The shape of ``r``; NaN where ``spearman_brown`` is NaN, and for fewer than two stimuli.
 
     Source: Hotelling 1953 on the moments of a correlation; the delta method.
 
@@ -68,19 +68,19 @@ def spearman_brown_bias(
 def half_means(
     trials: Float[Array, "r n u"], present: Bool[Array, "r n u"], first: Bool[Array, "r n"]
 ) -> tuple[Float[Array, "n u"], Float[Array, "n u"]]:
-    """Means over the two halves of the repetitions; NaN where a half of a cell has no trial.
+    """Means over the two halves of the repetitions; NaN for a stimulus and unit without a trial in a half.
 
     Args:
-        trials: single trials ``(repetitions, stimuli, units)``; what is not present may hold anything.
+        trials: single trials ``(repetitions, stimuli, units)``; values that are not present are ignored.
         present: True where a trial exists.
-        first: True where a repetition of a stimulus belongs to the first half, else to the second.
+        first: True where a repetition of a stimulus belongs to the first half, False for the second.
     """
     one, two = (masked_mean(trials, present & half[:, :, None], 0)[0][0] for half in (first, ~first))
     return one, two
 
 
 def pearson_of_halves(a: Float[Array, "n u"], b: Float[Array, "n u"]) -> Float[Array, " u"]:
-    """Pearson correlation of two halves per unit, over the stimuli that both halves have; NaN if those are too few."""
+    """Pearson correlation of two halves per unit, over the stimuli in both halves; NaN if these are too few."""
     mask = jnp.isfinite(a) & jnp.isfinite(b)
     return jnp.where(jnp.sum(mask, axis=0) < FEWEST_STIMULI, jnp.nan, pearson(a, b, axis=0, where=mask))
 
@@ -93,21 +93,21 @@ def split_half_consistency(
     *,
     compare: Callable[[Float[Array, "n u"], Float[Array, "n u"]], Float[Array, "..."]] = pearson_of_halves,
 ) -> Float[Array, "splits ..."]:
-    """Internal consistency: halves of the repetitions are averaged, compared, and corrected to the whole data.
+    """Internal consistency: the similarity of two halves of the repetitions, with the Spearman-Brown correction.
 
-    ``spearman_brown(compare(mean of first half, mean of second half))`` for every split, on a CPU one in memory at a
-    time.
+    Computes ``spearman_brown(compare(mean of first half, mean of second half))`` for every split. On a CPU, only one
+    split is in memory at a time.
 
     Args:
-        trials: single trials ``(repetitions, stimuli, units)``; what is not present may hold anything.
-        present: True where a trial exists: repetitions may be ragged over stimuli and cells may be missing.
-        first: which repetitions of each stimulus form the first half in each split; the others form the second.
-        compare: how two halves are compared; per unit by Pearson correlation, or a representational similarity.
+        trials: single trials ``(repetitions, stimuli, units)``; values that are not present are ignored.
+        present: True where a trial exists. Stimuli may have different numbers of trials, or none.
+        first: repetitions of each stimulus in the first half of each split; the others form the second half.
+        compare: how two halves are compared; Pearson correlation per unit, or a representational similarity.
 
     Returns:
-        ``(splits, units)``, or ``(splits,)`` where ``compare`` gives one number. NaN where that is undefined: for a
-        unit that is constant, or has less than ``FEWEST_STIMULI``. See ``reliability_of_halves`` for halves that
-        correlate by -1.
+        ``(splits, units)``, or ``(splits,)`` where ``compare`` returns one number. NaN where the comparison is
+        undefined: for a constant unit, or one with fewer than ``FEWEST_STIMULI`` stimuli. See
+        ``reliability_of_halves`` for halves that correlate by -1.
 
     Example:
         >>> import jax.numpy as jnp
@@ -127,13 +127,13 @@ def split_half_bootstraps(
     first: Bool[Array, "splits r n"],
     counts: Int[Array, "draws n"],
 ) -> Float[Array, "draws splits u"]:
-    """``split_half_consistency`` of every draw of the stimuli, on a CPU one split in memory at a time.
+    """``split_half_consistency`` of every draw of the stimuli. On a CPU, only one split is in memory at a time.
 
-    A split halves the repetitions of a stimulus alike in all draws, and in all of its copies.
+    A split divides the repetitions of a stimulus in the same way in all draws, and in all copies of the stimulus.
 
     Args:
-        trials, present, first: as of ``split_half_consistency``.
-        counts: how often each draw holds each stimulus.
+        trials, present, first: as in ``split_half_consistency``.
+        counts: how often each draw contains each stimulus.
 
     Returns:
         Reliability ``(draws, splits, units)``; NaN where it is undefined, as in draws with too few different stimuli.
@@ -164,12 +164,12 @@ def split_half_similarity_bootstraps(
     *,
     bootstraps: Callable[..., Float[Array, " _"]],
 ) -> Float[Array, "draws splits"]:
-    """The same where halves are compared as a whole, over the stimuli that both halves have.
+    """``split_half_bootstraps`` for similarities of whole responses, over the stimuli in both halves.
 
     Args:
-        trials, present, first, counts: as of :func:`split_half_bootstraps`.
-        units: the units that each draw holds, all if None; -1 beyond the end of a short draw, a unit of zeros.
-        bootstraps: of two sets of responses and counts, e.g. ``cka_bootstraps``.
+        trials, present, first, counts: as in :func:`split_half_bootstraps`.
+        units: indices of the units in each draw; all units if None. -1 pads a short draw with a unit of zeros.
+        bootstraps: similarity of two sets of responses in every draw, e.g. ``cka_bootstraps``.
 
     Returns:
         Reliability ``(draws, splits)``; NaN where it is undefined.
@@ -197,20 +197,20 @@ def split_half_similarity_bootstraps(
 def complete_split_half_consistency(
     trials: Float[Array, "r n u"], first: Bool[Array, "splits r"]
 ) -> Float[Array, "splits u"]:
-    r"""``split_half_consistency`` where no trial is missing and a half is the same repetitions of all stimuli.
+    r"""``split_half_consistency`` of complete data, where a half has the same repetitions of all stimuli.
 
-    The mean of a half is a weighted sum of repetitions, so that the correlation of two halves with weights :math:`v`
-    and :math:`w` follows from the covariance :math:`C` of the repetitions of a unit, formed once for all splits:
+    The mean of a half is a weighted sum of repetitions. The correlation of two halves with weights :math:`v` and
+    :math:`w` therefore follows from the covariance :math:`C` of a unit's repetitions, computed once for all splits:
 
     .. math:: r = \frac{v^T C w}{\sqrt{v^T C v \; w^T C w}}
 
     Args:
-        trials: ``(repetitions, stimuli, units)``, all of them numbers.
-        first: which repetitions form the first half in each split; the others form the second.
+        trials: ``(repetitions, stimuli, units)``, without NaN.
+        first: repetitions of the first half in each split; the others form the second half.
 
     Returns:
-        ``(splits, units)``; NaN for a unit that is constant, where a half has no repetition, and for fewer than
-        ``FEWEST_STIMULI``.
+        ``(splits, units)``; NaN for a constant unit, where a half has no repetition, and for fewer than
+        ``FEWEST_STIMULI`` stimuli.
 
     Example:
         >>> import jax.numpy as jnp
@@ -220,7 +220,7 @@ def complete_split_half_consistency(
     """
     n = jnp.asarray(trials.shape[1], trials.dtype)
     centred, _, mean, *_ = deviations(trials, None, axis=1)
-    # An array of its own: else either side of the product gets one.
+    # The barrier makes one transposed array; without it, each side of the product gets its own.
     centred = jax.lax.optimization_barrier(jnp.transpose(centred, (2, 1, 0)))
     covariance = jnp.swapaxes(centred, 1, 2) @ centred / n
     halves = jnp.stack([first, ~first]).astype(trials.dtype)

@@ -1,4 +1,4 @@
-"""Agreement of subjects in what a metric compares: pair by pair, and of each with all others."""
+"""Agreement between subjects: of every pair of subjects, and of each subject with all others."""
 
 import math
 from typing import Literal, NamedTuple
@@ -15,13 +15,13 @@ How = Literal["pairwise", "leave_one_out"]
 
 
 class PairMean(NamedTuple):
-    """The mean over pairs of subjects and how sure it is.
+    """The mean over pairs of subjects, with its standard error.
 
     Attributes:
-        mean: over all ordered pairs of different subjects that have a value.
-        pseudo_values: of the jackknife, ``(subjects,)``: S times the mean, less S - 1 times the mean without the
-            subject. Their mean is the mean over pairs, where all pairs have a value.
-        standard_error: of the mean, that of the mean of the pseudo-values.
+        mean: mean over all ordered pairs of different subjects that have a value.
+        pseudo_values: jackknife pseudo-values ``(subjects,)``: S times the mean, minus S - 1 times the mean without
+            the subject. Where all pairs have a value, the mean of the pseudo-values is the mean over pairs.
+        standard_error: standard error of the mean of the pseudo-values.
     """
 
     mean: Float[Array, ""]
@@ -30,20 +30,21 @@ class PairMean(NamedTuple):
 
 
 def mean_over_pairs(similarity: Float[Array, "s s"]) -> PairMean:
-    r"""Mean over pairs of subjects, with the standard error over subjects by the jackknife.
+    r"""Mean over pairs of subjects, with a jackknife standard error over subjects.
 
-    Pairs that share a subject are no independent draws: the standard error of a mean over pairs as if they were is too
-    small, by a factor of :math:`\sqrt{S - 1}` where a subject agrees much or little with all others alike. The
-    jackknife leaves out a subject with all of its pairs:
+    Pairs that share a subject are not independent. A standard error that treats them as independent is too small, by
+    a factor of up to about :math:`\sqrt{S - 1}` where some subjects agree well, or badly, with all others. The
+    jackknife leaves out each subject with all its pairs; the squared standard error is
 
     .. math:: \frac{S - 1}{S} \sum_s \bigl(U_{-s} - \overline{U_{-s}}\bigr)^2
 
     Args:
-        similarity: of every two subjects, both ways; the diagonal does not count. NaN: the pair has no value.
+        similarity: similarity of each pair of subjects in both directions; the diagonal is ignored. NaN: the pair has
+            no value.
 
     Returns:
-        In the dtype of the input. A subject of whom no pair has a value is NaN in the pseudo-values and counts nowhere.
-        The standard error takes three subjects, without any one of whom a pair is left; else it is NaN.
+        Values in the dtype of the input. A subject without any valid pair has a NaN pseudo-value and is not counted.
+        The standard error needs at least three subjects, and a valid pair without each of them; else it is NaN.
 
     Source: Arvesen 1969, "Jackknifing U-statistics".
 
@@ -74,15 +75,15 @@ def mean_over_pairs(similarity: Float[Array, "s s"]) -> PairMean:
 def rdms_between_subjects(
     rdms: Float[Array, "s m"], *, method: str | Comparison = "spearman", itself: float = math.nan
 ) -> Float[Array, "s s"]:
-    """Every comparison of two subjects' RDMs; ``rdm_noise_ceiling`` has those of each with the mean of the others.
+    """Compares the RDMs of every two subjects; ``rdm_noise_ceiling`` compares each with the mean of the others.
 
     Args:
-        rdms: dissimilarities ``(subjects, pairs)``, as ``rdm_pairs`` gives them.
+        rdms: dissimilarities ``(subjects, pairs)``, as returned by ``rdm_pairs``.
         method: how two RDMs are compared, see ``compare_rdm_vectors``.
-        itself: what stands on the diagonal.
+        itself: value on the diagonal.
 
     Returns:
-        ``(subjects, subjects)``, NaN where ``compare_rdm_vectors`` is.
+        ``(subjects, subjects)``, NaN where ``compare_rdm_vectors`` is NaN.
 
     Source: Nili et al. 2014.
 
@@ -104,10 +105,10 @@ def cka_between_subjects(
     unbiased: bool = True,
     itself: float = math.nan,
 ) -> Float[Array, "..."]:
-    r"""CKA of every two subjects, or of each with all units of the others side by side.
+    r"""CKA of every two subjects, or of each subject with the pooled units of all others.
 
-    HSIC is bilinear in the Gram matrices, and that of units side by side is the sum of theirs. So the matrix
-    :math:`H_{st} = \mathrm{HSIC}(K_s, K_t)`, one product of matrices, has both:
+    HSIC is bilinear in the Gram matrices, and the Gram matrix of pooled units is the sum of those of the subjects. Both
+    results therefore follow from the matrix :math:`H_{st} = \mathrm{HSIC}(K_s, K_t)`, a single matrix product:
 
     .. math:: \frac{H_{st}}{\sqrt{H_{ss} H_{tt}}} \qquad
         \frac{\sum_{t \neq s} H_{st}}{\sqrt{H_{ss} \sum_{t, u \neq s} H_{tu}}}
@@ -117,10 +118,10 @@ def cka_between_subjects(
         units: False where padded; all if None.
         how: ``"pairwise"`` or ``"leave_one_out"``.
         unbiased: which estimator of HSIC, see ``cka``.
-        itself: what stands on the diagonal of pairs.
+        itself: value on the diagonal of pairs.
 
     Returns:
-        ``(subjects, subjects)`` or ``(subjects,)``; NaN where ``cka`` is.
+        ``(subjects, subjects)`` or ``(subjects,)``; NaN where ``cka`` is NaN.
 
     Source: Kornblith et al. 2019; Song et al. 2012.
 
@@ -135,7 +136,7 @@ def cka_between_subjects(
     if units is not None:
         responses = jnp.where(units[:, None, :], responses, 0.0)
     centred = deviations(responses, None, axis=1).values
-    # Pairs do not depend on a subject's scale; what is side by side does on how large subjects are to one another.
+    # CKA of a pair does not depend on the scale of a subject; CKA with pooled units depends on relative scales.
     axes = (1, 2) if how == "pairwise" else None
     variance = jnp.mean(centred**2, axis=axes, keepdims=True)
     centred = centred / jnp.sqrt(variance + jnp.finfo(centred.dtype).tiny)
@@ -151,16 +152,16 @@ def cka_between_subjects(
 
 
 def _both_ways(products: Float[Array, "s s"]) -> Float[Array, "3 s s"]:
-    """Products of each with each, of the first with itself, and of the second."""
+    """Products of each pair, of its first subject with itself, and of its second with itself."""
     own = jnp.broadcast_to(jnp.diagonal(products)[None], products.shape)
     return jnp.stack([products, own.T, own])
 
 
 def products_with_the_others(products: Float[Array, "s s"]) -> Float[Array, "3 s"]:
-    """Products of each with the sum of the others, with itself, and of that sum with itself."""
+    """Products of each subject with the sum of the others, with itself, and of that sum with itself."""
     apart = 1.0 - jnp.eye(products.shape[0], dtype=products.dtype)
     between = jnp.sum(products * apart, axis=1)
-    # A sum over what is left, not a difference: nothing cancels.
+    # A sum over the other subjects, not a difference: nothing cancels.
     of_others = jnp.einsum("st,su,tu->s", apart, apart, products)
     return jnp.stack([between, jnp.diagonal(products), of_others])
 

@@ -1,4 +1,4 @@
-"""Noise ceilings of representational similarity, from subjects' dissimilarity matrices compared with one another."""
+"""Noise ceilings of representational similarity, from the agreement of subjects' dissimilarity matrices (RDMs)."""
 
 from collections.abc import Callable
 from typing import Any, Literal, get_args
@@ -18,7 +18,7 @@ from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_scaled, 
 Pooling = Literal["raw", "matched", "bound"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
-# Dissimilarities that a median is of, about.
+# Approximate number of dissimilarities in a median.
 _LOOKED_AT = 128
 
 
@@ -31,31 +31,31 @@ def rdm_noise_ceiling(
     pooling: Pooling = "raw",
     weights: Float[Array, " s"] | None = None,
 ) -> Float[Array, "2 s"]:
-    """Each subject's RDM compared with the pooled RDM of the others, and with that of all: a lower and an upper bound.
+    """Lower and upper bound of the noise ceiling of RSA.
 
-    The similarity that the true model would have to the subjects' RDMs, on average over subjects, is expected between
-    the means of the two: the RDM of the other subjects is a noisy estimate of the truth, and that of all subjects,
-    which includes the subject, is fitted to the data.
+    The lower bound compares the RDM of each subject with the pooled RDM of the other subjects, a noisy estimate of the
+    truth. The upper bound compares it with the pooled RDM of all subjects, which includes the subject and so overfits
+    the data. The mean similarity of the true model to the subjects' RDMs is expected between the means of the two.
 
     Args:
-        rdms: dissimilarities ``(subjects, pairs)``, as ``rdm_pairs`` gives them.
-        where: True where a subject has the pair; all if None. A pair is pooled over the subjects that have it, and an
-            RDM with missing pairs is brought to scale over those it has.
+        rdms: dissimilarities ``(subjects, pairs)``, as returned by ``rdm_pairs``.
+        where: True where a subject has the pair; all if None. Each pair is pooled over the subjects that have it, and
+            an RDM with missing pairs is scaled over the pairs that it has.
         method: how two RDMs are compared, see ``compare_rdm_vectors``.
-        pooling: ``"raw"`` pools the dissimilarities as they are, as Brain-Score does. ``"matched"`` brings each RDM to
-            the scale that the comparison sees (standardised, of unit length, ranked) first, as rsatoolbox does. Some
-            RDM may still be more similar to all than the pool of all: for any comparison with ``"raw"``, for spearman
-            and tau-a with ``"matched"``, and where pairs are missing. ``"bound"`` has the lower values of
-            ``"matched"``, and as upper ones those of ``highest_similarity``, whose mean no RDM exceeds.
-        weights: how often each subject counts in a pool, as in a draw of subjects; once if None. A subject is compared
-            with the others without its copies. Not for ``"bound"``.
+        pooling: ``"raw"`` pools the dissimilarities as they are, as Brain-Score does. ``"matched"`` first scales each
+            RDM as the comparison does (standardised, of unit length, or ranked), as rsatoolbox does. An RDM more
+            similar to all subjects than the pool may still exist: for any comparison with ``"raw"``, for spearman and
+            tau-a with ``"matched"``, and where pairs are missing. ``"bound"`` returns the lower values of
+            ``"matched"``, and the upper values of ``highest_similarity``, whose mean no RDM exceeds.
+        weights: weight of each subject in a pool, as in a bootstrap draw of subjects; 1 if None. A subject is compared
+            with the other subjects, without its own copies. Not for ``"bound"``.
 
     Returns:
-        ``(2, subjects)``, lower then upper, in the dtype of the inputs. NaN for a subject whose RDM holds NaN where it
-        counts, who then is in no pool, or is constant; NaN for the lower bound of a single subject.
+        ``(2, subjects)``, lower then upper, in the dtype of the inputs. A subject whose RDM is constant, or has NaN in
+        a pair that counts, is NaN and in no pool. The lower bound of a single subject is NaN.
 
     Raises:
-        ValueError: another pooling, or as ``highest_similarity``.
+        ValueError: an unknown pooling, weights with ``"bound"``, or as ``highest_similarity``.
 
     Source: Nili et al. 2014.
 
@@ -75,7 +75,7 @@ def rdm_noise_ceiling(
     mask = jnp.ones_like(missing) if where is None else where
     own = _scaled(values, where, method)
     defined = ~jnp.any((missing | jnp.isnan(own)) & mask, axis=1)
-    # A subject that is undefined, as zeros: it adds nothing to a pool, and its own values become NaN at the end.
+    # Zeros for undefined subjects add nothing to a pool; their own values become NaN at the end.
     own = jnp.where(defined[:, None], own, 0.0)
     counted = mask & defined[:, None]
     pooled_from = jnp.where(counted, values if pooling == "raw" else _per_pair(own, where, method), 0.0)
@@ -86,7 +86,7 @@ def rdm_noise_ceiling(
         empty = count == 0
         pool = jnp.where(empty, 0.0, divide_or_nan(members @ pooled_from, count, empty))
         ours, shared = own, None
-        if where is not None:  # over the pairs that both have
+        if where is not None:  # over the common pairs
             shared = mask & ~empty
             ours, pool = _scaled(values, shared, method), jnp.broadcast_to(pool, own.shape)
         pool = jnp.broadcast_to(_scaled(pool, shared, method), own.shape)
@@ -105,7 +105,7 @@ def rdm_noise_ceiling(
 def _scaled(
     rdms: Float[Array, "k m"], where: Bool[Array, "k m"] | None, method: str | Comparison
 ) -> Float[Array, "k m"]:
-    """RDMs on the scale of a comparison; ranks with rounding errors of most dissimilarities, as few may be longer."""
+    """RDMs on the scale of a comparison; ranks tie dissimilarities within the rounding error of a typical one."""
     if not comparison_named(method).ranked:
         return scaled(rdms, where, method)
     some = jnp.abs(jax.lax.stop_gradient(rdms[:, :: max(1, rdms.shape[1] // _LOOKED_AT)]))
@@ -113,12 +113,12 @@ def _scaled(
 
 
 def _per_pair(own: Array, where: Array | None, method: str | Comparison) -> Array:
-    """RDMs on the scale of a comparison, made independent of how many pairs each has where these numbers differ."""
+    """Scaled RDMs, made independent of the number of pairs of each subject where these numbers differ."""
     if where is None:
         return own
     count = jnp.sum(where, axis=1, keepdims=True).astype(own.dtype)
     share = jnp.maximum(count, 1.0) / jnp.maximum(jnp.max(count), 1.0)
-    # Where all have as many, the share is 1 and ranks stay half-integers, whose sums and ties are exact.
+    # With equal numbers of pairs the share is 1 and ranks stay half-integers, whose sums and ties are exact.
     return (own - 0.5) / share if comparison_named(method).ranked else own * jnp.sqrt(share)
 
 
@@ -129,18 +129,18 @@ def noise_ceiling_bootstraps(
     subjects: Float[Array, "draws s"] | None = None,
     **settings: Any,
 ) -> Float[Array, "draws 2 s"]:
-    """``rdm_noise_ceiling`` of every draw of the stimuli and the subjects, on a CPU one in memory at a time.
+    """``rdm_noise_ceiling`` of every draw of stimuli and subjects. On a CPU, only one draw is in memory at a time.
 
-    A stimulus makes no pair with its copies, and a subject is compared with others without its copies.
+    Copies of a stimulus form no pair, and a subject is not compared with its own copies.
 
     Args:
-        rdms: symmetric, of each subject.
-        stimuli: those that each draw holds.
-        subjects: how often each draw holds each subject; once if None.
-        settings: of ``rdm_noise_ceiling``: ``method`` and ``pooling``.
+        rdms: symmetric RDM of each subject, ``(subjects, stimuli, stimuli)``.
+        stimuli: indices of the stimuli in each draw.
+        subjects: how often each draw contains each subject; once if None.
+        settings: ``method`` and ``pooling`` of ``rdm_noise_ceiling``.
 
     Returns:
-        Lower and upper value of each subject; NaN where they are undefined.
+        ``(draws, 2, subjects)``, lower then upper value of each subject; NaN where they are undefined.
 
     Example:
         >>> one = jnp.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
@@ -177,7 +177,7 @@ def rsa_noise_ceiling(
         units: False where padded; all if None.
         seen: True where a subject has responses to a stimulus; all if None.
         method, pooling: see ``rdm_noise_ceiling``.
-        dissimilarity: from responses ``(stimuli, units)`` and ``where=``, which units count, to an RDM.
+        dissimilarity: function from responses ``(stimuli, units)`` and a mask of units, ``where=``, to an RDM.
 
     Returns:
         ``(2, subjects)``, lower then upper; NaN for a subject with a stimulus whose pattern is constant.

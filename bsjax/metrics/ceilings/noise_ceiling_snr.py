@@ -1,4 +1,4 @@
-"""Noise-ceiling SNR: the part of a unit's response that repeats, from the variances over stimuli and over trials."""
+"""Noise-ceiling SNR: signal and noise variance of each unit, from the variances over stimuli and over trials."""
 
 from typing import NamedTuple
 
@@ -10,13 +10,13 @@ from bsjax.metrics.numerics import deviations, divide_or_nan, safe_sqrt
 
 
 class TrialMoments(NamedTuple):
-    """Averages of the trials of each stimulus and the variance of single trials about them.
+    """Mean over the trials of each stimulus, and the variance of single trials about it.
 
     Attributes:
         means: ``(stimuli, units)``; 0 where a unit has no trial of a stimulus.
-        seen: True where it has one.
-        inverse: 1 over the number of trials, the share of the noise variance that an average keeps; 0 where not seen.
-        noise: ``(units,)`` pooled variance of single trials about the mean of their stimulus, unbiased; NaN where no
+        seen: True where a unit has a trial of a stimulus.
+        inverse: 1 over the number of trials, the share of the noise variance left in the average; 0 where not seen.
+        noise: ``(units,)``, unbiased pooled variance of single trials about the mean of their stimulus; NaN where no
             stimulus is repeated.
     """
 
@@ -30,10 +30,10 @@ class Variances(NamedTuple):
     """Variances of signal and noise of each unit.
 
     Attributes:
-        signal: over stimuli, of the response without noise; unbiased, and so negative where chance has it.
-        noise: over trials of one stimulus.
-        left: share of the noise variance that is left in the averages, the mean over stimuli of 1 / trials.
-        stimuli: how many stimuli the unit has.
+        signal: variance over stimuli of the noise-free response; unbiased, and therefore sometimes negative.
+        noise: variance over trials of one stimulus.
+        left: share of the noise variance left in the averages, the mean over stimuli of 1 / trials.
+        stimuli: number of stimuli of the unit.
     """
 
     signal: Float[Array, " u"]
@@ -43,11 +43,11 @@ class Variances(NamedTuple):
 
 
 def trial_moments(trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]) -> TrialMoments:
-    """Averages over the trials of each stimulus, and the noise about them.
+    """Mean over the trials of each stimulus, and the noise variance about it.
 
     Args:
-        trials: single trials ``(repetitions, stimuli, units)``; what is not present may hold anything.
-        present: True where a trial exists; stimuli may have different numbers of them.
+        trials: single trials ``(repetitions, stimuli, units)``; values that are not present are ignored.
+        present: True where a trial exists; stimuli may have different numbers of trials.
     """
     within = deviations(jnp.where(present, trials, 0.0), present, axis=0)
     counts = within.n[0]
@@ -60,19 +60,19 @@ def trial_moments(trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]) 
 
 @at_full_precision
 def signal_and_noise_variances(trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]) -> Variances:
-    r"""Unbiased variances of signal and noise, from trials that need not be equally many for all stimuli.
+    r"""Unbiased variances of signal and noise; stimuli may have different numbers of trials.
 
-    The noise variance :math:`\sigma^2` pools the squared deviations of trials from their stimulus's mean over
-    :math:`\sum_i (n_i - 1)` degrees of freedom. The variance over stimuli of the means, with ``ddof`` 1, is expected to
-    be that of the signal plus :math:`\sigma^2` times the mean of :math:`1 / n_i`, which is taken off.
+    The noise variance :math:`\sigma^2` pools the squared deviations of trials from the mean of their stimulus over
+    :math:`\sum_i (n_i - 1)` degrees of freedom. The expected variance of the means over stimuli, with ``ddof`` 1, is
+    the signal variance plus :math:`\sigma^2` times the mean of :math:`1 / n_i`; this noise term is subtracted.
 
     Args:
-        trials: single trials ``(repetitions, stimuli, units)``; what is not present may hold anything.
+        trials: single trials ``(repetitions, stimuli, units)``; values that are not present are ignored.
         present: True where a trial exists.
 
     Returns:
-        Variances in the squared unit of the trials. The signal's is NaN where no stimulus is repeated, or fewer than
-        two stimuli are there.
+        Variances in the squared unit of the trials. The signal variance is NaN where no stimulus is repeated, or with
+        fewer than two stimuli.
 
     Example:
         >>> import jax.numpy as jnp
@@ -93,18 +93,19 @@ def signal_and_noise_variances(trials: Float[Array, "r n u"], present: Bool[Arra
 def noise_ceiling_snr(trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]) -> Float[Array, " u"]:
     r"""Noise-ceiling SNR of each unit: standard deviation of the signal over that of the noise of a single trial.
 
-    :math:`\sqrt{\max(s^2, 0) / \sigma^2}` of ``signal_and_noise_variances``. The clipping at zero makes it too large on
-    average for units that hardly respond; it is otherwise independent of how many trials there are.
+    It is :math:`\sqrt{\max(s^2, 0) / \sigma^2}`, with the signal variance :math:`s^2` and the noise variance
+    :math:`\sigma^2` of ``signal_and_noise_variances``. Clipping at zero biases it upwards for units that hardly
+    respond; otherwise its expectation does not depend on the number of trials.
 
     Args:
         trials, present: as for ``signal_and_noise_variances``.
 
     Returns:
-        ``(units,)``; infinite for a unit that repeats exactly, NaN for one that is constant, of which nothing is
-        repeated, or that has fewer than two stimuli.
+        ``(units,)``; infinite for a unit whose responses repeat exactly. NaN for a constant unit, without repeated
+        stimuli, and with fewer than two stimuli.
 
-    Source: Allen et al. 2022 ("ncsnr"). There the signal variance is the total of z-scored trials less the noise, which
-    has the same expectation with many stimuli.
+    Source: Allen et al. 2022 ("ncsnr"). Their signal variance is the total variance of z-scored trials minus the noise
+    variance, which has the same expectation with many stimuli.
 
     Example:
         >>> import jax.numpy as jnp
@@ -124,20 +125,20 @@ def noise_ceiling(snr: Float[Array, "*shape"], left: Float[Array, "*shape"]) -> 
 
     Args:
         snr: noise-ceiling SNR.
-        left: 1 over the number of trials that are averaged; where stimuli have different numbers, the mean of that.
+        left: 1 over the number of trials averaged; its mean over stimuli if stimuli have different numbers.
 
     Returns:
-        In [0, 1]: the highest squared correlation that a model without noise can have with the averages, and the
-        correlation that two such averages have with one another.
+        In [0, 1]: the highest squared correlation of a noise-free model with the averages, and the expected
+        correlation of two such averages.
 
-    Source: Allen et al. 2022, who give it in per cent.
+    Source: Allen et al. 2022, in per cent there.
 
     Example:
         >>> import jax.numpy as jnp
         >>> print(f"{noise_ceiling(jnp.array(0.26), jnp.array(1 / 3)):.3f}")
         0.169
     """
-    # Of the inverse, which is finite where the SNR is not.
+    # Computed from the inverse, which is finite for an infinite SNR.
     silent = snr == 0
     ceiling = 1.0 / (1.0 + left / jnp.where(silent, 1.0, snr) ** 2)
     return jnp.where(silent, 0.0, ceiling)
@@ -149,16 +150,17 @@ def reliability_of_averages(
 ) -> Float[Array, " u"]:
     r"""Reliability of each unit's average over trials, by analysis of variance: :math:`s^2 / (s^2 + \sigma^2 / n)`.
 
-    ``noise_ceiling`` of ``noise_ceiling_snr``. It estimates what split halves with the Spearman-Brown correction do,
-    from all pairs of trials at once and without random halves; it takes ragged trials as they are.
+    It equals ``noise_ceiling`` of ``noise_ceiling_snr``. It estimates the same quantity as split halves with the
+    Spearman-Brown correction, but uses all trials at once, without random halves. Stimuli may have different numbers of
+    trials.
 
     Args:
         trials, present: as for ``signal_and_noise_variances``.
-        trials_averaged: of an average of so many trials; None for those that there are, where :math:`1/n` is the mean
+        trials_averaged: number of trials n of the average. If None, the trials present: :math:`1/n` is then the mean
             over stimuli.
 
     Returns:
-        ``(units,)`` in [0, 1]; 0 where the variance over stimuli is no larger than noise explains, NaN as
+        ``(units,)`` in [0, 1]; 0 where noise alone explains the variance over stimuli, NaN as for
         ``noise_ceiling_snr``.
 
     Source: Allen et al. 2022.
@@ -175,7 +177,7 @@ def reliability_of_averages(
 def share_of_signal(
     variances: Variances, trials_averaged: float | None = None, bounded: bool = True
 ) -> Float[Array, " u"]:
-    """``reliability_of_averages`` from the variances; below 0 where that of the signal is, if it is not bounded."""
+    """``reliability_of_averages`` from the variances; unless bounded, negative for a negative signal variance."""
     left = variances.left if trials_averaged is None else jnp.full_like(variances.left, 1.0 / trials_averaged)
     signal = jnp.maximum(variances.signal, 0.0) if bounded else variances.signal
     total = signal + variances.noise * left

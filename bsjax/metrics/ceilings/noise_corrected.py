@@ -1,4 +1,4 @@
-"""The share of a unit's tuning that a prediction explains, with the noise of the trials taken off."""
+"""Noise-corrected explained variance: the share of a unit's tuning that a prediction explains."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -13,29 +13,30 @@ from bsjax.metrics.numerics import deviations, divide_or_nan, inverse_root
 def noise_corrected_r2(
     prediction: Float[Array, "n u"], trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]
 ) -> Float[Array, " u"]:
-    r"""Squared correlation of a prediction with a unit's expected responses, from noisy trials of them.
+    r"""Squared correlation of a prediction with a unit's expected responses, estimated from noisy trials.
 
-    Both sides of :math:`r^2` between the centred prediction x and the centred averages y are larger than those without
-    noise, by what is known. For m stimuli, :math:`n_i` trials of each, and the pooled variance :math:`\sigma^2` of
-    single trials about their stimulus's mean:
+    Noise increases both the numerator and the denominator of :math:`r^2` between the centred prediction x and the
+    centred averages y, by known amounts that are subtracted. For m stimuli, :math:`n_i` trials of each, and the pooled
+    variance :math:`\sigma^2` of single trials about the mean of their stimulus:
 
     .. math::
         \hat r^2 = \frac{(\sum_i x_i y_i)^2 - \sigma^2 \sum_i x_i^2 / n_i}
                         {\sum_i x_i^2 \, \bigl(\sum_i y_i^2 - (m - 1) \, \sigma^2 \, \overline{1 / n}\bigr)}
 
-    Either is unbiased, their ratio nearly so: unlike :math:`r^2 / c` with a split-half reliability c, it is right for
-    few trials and few stimuli too. It takes the variance to be the same for all stimuli (spike counts: take the square
-    root first), and the prediction to be made without these trials. Nothing is clipped: by chance a perfect prediction
-    is above 1 half of the time, and one that explains nothing below 0.
+    Numerator and denominator are unbiased, and their ratio nearly so. Unlike :math:`r^2 / c` with a split-half
+    reliability c, it is also accurate for few trials and few stimuli. It assumes that the noise variance is the same
+    for all stimuli (take the square root of spike counts first) and that the prediction does not depend on these
+    trials. Values are not clipped: about half of the time, a perfect prediction exceeds 1, and one that explains
+    nothing is below 0.
 
     Args:
         prediction: ``(stimuli, units)``, finite.
-        trials: single trials ``(repetitions, stimuli, units)``; what is not present may hold anything.
-        present: True where a trial exists. A stimulus without a trial of a unit is left out for it.
+        trials: single trials ``(repetitions, stimuli, units)``; values that are not present are ignored.
+        present: True where a trial exists. A stimulus without a trial is omitted for that unit.
 
     Returns:
-        ``(units,)``. NaN where the prediction is constant, no stimulus is repeated, or the averages vary no more than
-        noise explains.
+        ``(units,)``. NaN where the prediction is constant, no stimulus is repeated, or noise alone explains the
+        variance of the averages.
 
     Source: Pospisil & Bair 2021, "The unbiased estimation of the fraction of variance explained by a model",
     generalised to different numbers of trials.
@@ -53,7 +54,7 @@ def noise_corrected_r2(
     constant = x.constant[0] | (stimuli < 2)
     unknown = jnp.isnan(moments.noise)
     noise = jnp.where(unknown, 0.0, moments.noise)
-    # Of unit length before anything is squared, or float32 would overflow.
+    # Scaled to unit length before squaring, or float32 would overflow.
     direction = x.values * inverse_root(x.squares[0], ~constant)[None]
     explained = jnp.sum(direction * y.values, axis=0) ** 2
     explained = explained - noise * jnp.sum(direction**2 * moments.inverse, axis=0)

@@ -1,4 +1,4 @@
-"""Generative modelling of signal and noise (GSN): their covariances over units, and what RSA can reach with them."""
+"""Generative modelling of signal and noise (GSN): their covariances between units, and simulated RSA ceilings."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,21 +17,21 @@ from bsjax.metrics.similarity.dissimilarities import Dissimilarity
 from bsjax.metrics.similarity.rdm import rdm_similarity
 
 SHRINKAGE_LEVELS = tuple(level / 50 for level in range(51))
-"""Factors of the covariances between units that are tried."""
+"""Shrinkage factors of the covariances between units to try."""
 
 _MOST_STEPS = 200
-# Each step leaves at most a fifth of the error where all stimuli are repeated, two thirds where one in three is.
+# Each step reduces the error to a fifth or less where all stimuli are repeated, to two thirds where one in three is.
 _STEPS_OF_DERIVATIVE = 30
 
 
 class SignalAndNoise(NamedTuple):
-    """Multivariate normal distributions of signal and noise, whose sum the trials are.
+    """Multivariate normal distributions of signal and noise; trials are modelled as their sum.
 
     Attributes:
-        mean: ``(units,)`` of the signal; that of the noise is zero.
-        signal: ``(units, units)`` covariance over stimuli of the responses without noise, positive semi-definite.
-        noise: covariance of single trials of one stimulus, positive semi-definite.
-        left: share of the noise covariance that the averages over trials keep, the mean over stimuli of 1 / trials.
+        mean: ``(units,)``, mean of the signal; the mean of the noise is zero.
+        signal: ``(units, units)``, covariance over stimuli of the noise-free responses, positive semi-definite.
+        noise: covariance over single trials of one stimulus, positive semi-definite.
+        left: share of the noise covariance left in the averages over trials, the mean over stimuli of 1 / trials.
     """
 
     mean: Float[Array, " u"]
@@ -41,7 +41,7 @@ class SignalAndNoise(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Trials less the mean of their stimulus, and those means less the mean of all; exactly zero where constant."""
+    """Deviations of trials from their stimulus mean, and of stimulus means from the grand mean; zero where constant."""
 
     noise: Float[Array, "r n u"]
     data: Float[Array, "n u"]
@@ -50,10 +50,7 @@ class _Rows(NamedTuple):
 
 
 class _Covariances(NamedTuple):
-    """Of the averages over trials and of the noise, both unbiased, and over how many degrees of freedom; zero if none.
-
-    ``centre`` is the mean of the averages, less that of all stimuli.
-    """
+    """Unbiased covariances of averages and noise, degrees of freedom of each, and the centre of the averages."""
 
     data: Float[Array, "u u"]
     noise: Float[Array, "u u"]
@@ -68,31 +65,31 @@ def signal_and_noise(
     *,
     levels: tuple[float, ...] = SHRINKAGE_LEVELS,
 ) -> SignalAndNoise:
-    r"""Distributions of signal and noise that generate single trials: their means and covariances over units.
+    r"""Estimates the distributions of signal and noise that generate single trials: means and covariances over units.
 
-    1. The covariance :math:`C_N` of the noise pools the deviations of trials from their stimulus's mean; that of the
-       averages over trials is :math:`C_D`. Both are shrunk towards their diagonal, each by the factor of the
-       covariances between units that gives held-out stimuli the highest likelihood (``shrinkage_levels``).
-    2. The covariance of the signal is :math:`C_S = C_D - h\, C_N`, with h the mean over stimuli of 1 / trials. As an
-       estimate it may have negative eigenvalues. Of all pairs of positive semi-definite matrices the one is returned
-       that minimises :math:`w_N \lVert N - C_N \rVert^2 + w_D \lVert S + h N - C_D \rVert^2`, weighed by degrees of
-       freedom: a convex problem, whose solution alternates between the nearest S and the nearest N.
+    1. The noise covariance :math:`C_N` pools the deviations of trials from the mean of their stimulus; :math:`C_D` is
+       the covariance of the averages over trials. Both are shrunk towards their diagonal: the covariances between units
+       are multiplied by the factor that maximises the likelihood of held-out stimuli (``shrinkage_levels``).
+    2. The signal covariance is :math:`C_S = C_D - h\, C_N`, with h the mean over stimuli of 1 / trials. This estimate
+       may have negative eigenvalues. The function returns the positive semi-definite matrices S and N that minimise
+       :math:`w_N \lVert N - C_N \rVert^2 + w_D \lVert S + h N - C_D \rVert^2`, with degrees of freedom as weights. The
+       problem is convex and solved by alternating between the nearest S and the nearest N.
 
-    Where all stimuli have as many trials, that is the published method up to three points. All stimuli are held out in
-    turn, not a fifth of them once. The likelihood counts a stimulus of n trials as n - 1 independent deviations, not n,
-    without which two trials are hardly shrunk. And the alternation runs until nothing changes, not until matrices
-    correlate by 0.999. Where trials are ragged, all of them count: the published method leaves all but as many as the
-    fewest out of the averages, at random.
+    With the same number of trials for all stimuli, the method differs from the published one in three points. All
+    stimuli are held out in turn, instead of a fifth of them once. The likelihood counts a stimulus of n trials as n - 1
+    independent deviations instead of n; otherwise two trials are hardly shrunk. The alternation runs to convergence,
+    instead of until matrices correlate by 0.999. With different numbers of trials, all trials are used; the published
+    method randomly drops trials from the averages until all stimuli have as many as the one with the fewest.
 
     Args:
-        trials: single trials ``(repetitions, stimuli, units)``; what is not present may hold anything.
-        present: True where a trial exists, of all units.
-        held_out: True where a fold leaves a stimulus out to test the shrinkage with it.
-        levels: factors of the covariances between units that are tried, in [0, 1].
+        trials: single trials ``(repetitions, stimuli, units)``; values that are not present are ignored.
+        present: True where a trial exists, for all units.
+        held_out: True for the stimuli that each fold holds out to test the shrinkage.
+        levels: shrinkage factors of the covariances between units to try, in [0, 1].
 
     Returns:
-        The distributions. NaN throughout where no stimulus is repeated, or fewer than two are there. The covariances of
-        a unit that is constant are zero. Gradients take the levels as chosen.
+        The distributions. All NaN where no stimulus is repeated, and with fewer than two stimuli. The covariances of a
+        constant unit are zero. Gradients treat the chosen levels as constants.
 
     Source: Kay et al. 2025, "Disentangling signal and noise in neural responses through generative modeling".
 
@@ -112,7 +109,7 @@ def signal_and_noise(
 def signal_and_noise_at(
     trials: Float[Array, "r n u"], present: Bool[Array, "r n"], shrinkage: Float[Array, "2"]
 ) -> SignalAndNoise:
-    """``signal_and_noise`` with factors of the covariances between units that are known, of data and of noise.
+    """``signal_and_noise`` with known shrinkage factors of the covariances between units, of data and of noise.
 
     Example:
         >>> import jax.numpy as jnp
@@ -142,7 +139,7 @@ def shrinkage_levels(
     *,
     levels: tuple[float, ...] = SHRINKAGE_LEVELS,
 ) -> Float[Array, "2"]:
-    """The factors of the covariances between units, of data and of noise, under which held-out stimuli are likeliest.
+    """Shrinkage factors, of data and of noise covariances, that maximise the likelihood of held-out stimuli.
 
     Args:
         trials, present, held_out, levels: as for ``signal_and_noise``.
@@ -157,7 +154,7 @@ def shrinkage_levels(
     """
     rows = jax.tree.map(jax.lax.stop_gradient, _rows(trials, present))
     tried = jnp.asarray(levels, rows.data.dtype)
-    # Deviations from a mean of n trials are as many as n - 1 independent ones.
+    # Deviations from a mean of n trials are worth n - 1 independent ones.
     independent = jnp.maximum(rows.counts - 1.0, 0.0)
 
     def of_fold(test: Bool[Array, " n"]) -> Float[Array, "2 levels"]:
@@ -169,7 +166,7 @@ def shrinkage_levels(
         one = test.astype(tried.dtype)
         of_both = (train.data, data, jnp.sum(one)), (train.noise, noise, jnp.sum(one * independent))
         likelihoods = jnp.stack([shrunk_log_likelihoods(*each, tried) for each in of_both])
-        # A fold that trains on nothing says nothing.
+        # A fold without training data does not count.
         return jnp.where(train.free[:, None] > 0, likelihoods, 0.0)
 
     return tried[jnp.argmax(jnp.sum(batched_map(of_fold, held_out), axis=0), axis=1)]
@@ -181,22 +178,22 @@ def shrunk_log_likelihoods(
 ) -> Float[Array, " levels"]:
     r"""Log-likelihood of rows under normal distributions whose covariances between units are shrunk by each level.
 
-    With :math:`D` the diagonal of the covariance, whose eigenvectors once it is scaled to correlations serve all
-    levels :math:`a`:
-
+    With the covariance :math:`C`, its diagonal :math:`D` and a level :math:`a`, it is
     .. math:: -\tfrac12 \bigl(k \log \lvert 2 \pi \, (a C + (1 - a) D) \rvert
               + \sum_i x_i^T (a C + (1 - a) D)^{-1} x_i \bigr)
 
+    One eigendecomposition, of the correlation matrix, serves all levels.
+
     Args:
-        covariance: before it is shrunk. A unit of variance zero is left out.
+        covariance: the covariance before shrinkage. Units of variance zero are omitted.
         rows: deviations from the mean of the distribution.
-        count: k, how many independent ones they are worth.
-        levels: factors of the covariances between units.
+        count: k, the number of independent deviations that the rows are worth.
+        levels: shrinkage factors of the covariances between units.
 
     Returns:
         ``(levels,)``; minus infinity for a level at which the covariance is singular.
 
-    Source: Kay et al. 2025, who take the mean over rows.
+    Source: Kay et al. 2025, who average over rows.
 
     Example:
         >>> import jax.numpy as jnp
@@ -228,22 +225,22 @@ def simulated_rsa_ceiling(
     method: str = "spearman",
     dissimilarity: str | Dissimilarity = "correlation",
 ) -> Float[Array, " draws"]:
-    """How similar the RDM of averages over trials is to that of the signal, in simulated recordings of the same units.
+    """Similarity of the RDM of averages over trials to the RDM of the signal, in simulated recordings.
 
-    In each draw, signals of new stimuli and the noise of their averages come from the model's distributions. That
-    is what the true model would score in RSA, were its units those recorded: noise that is correlated between units
-    distorts the RDM of averages in a way that no number of stimuli takes off.
+    Each draw samples the signals of new stimuli, and the noise of their averages, from the model's distributions. The
+    similarity is the RSA score of the true model if its units were those recorded: noise that is correlated between
+    units distorts the RDM of averages, and more stimuli do not remove the distortion.
 
     Args:
-        model: as ``signal_and_noise`` estimates it.
-        normals: independent standard normal numbers, of signal and noise, for k stimuli in each draw. The similarity
+        model: distributions estimated by ``signal_and_noise``.
+        normals: independent standard normal numbers for signal and noise of k stimuli in each draw. The similarity
             hardly depends on k.
-        trials_averaged: in the recordings; None for as many as the model was estimated from.
+        trials_averaged: number of trials averaged in the recordings; None for as many as in the data of the model.
         method: how the two RDMs are compared, see ``compare_rdm_vectors``.
         dissimilarity: as for ``rdm``.
 
     Returns:
-        ``(draws,)``, whose median is the ceiling of Kay et al.; NaN where the model is, or has no signal.
+        ``(draws,)``, whose median is the ceiling of Kay et al.; NaN where the model is NaN or has no signal.
 
     Source: Kay et al. 2025; Lage-Castellanos et al. 2019 (ceilings by simulation).
 
@@ -276,11 +273,11 @@ def simulated_rsa_ceilings(
     normals: Float[Array, "draws 2 k u"],
     **settings: Any,
 ) -> Float[Array, "sets draws"]:
-    """``simulated_rsa_ceiling`` of ``signal_and_noise_at`` for sets of the stimuli, all with the same draws.
+    """``simulated_rsa_ceiling`` of ``signal_and_noise_at`` for several sets of stimuli, with the same random numbers.
 
     Args:
         trials, present, shrinkage: as for ``signal_and_noise_at``.
-        chosen: True where a set has a stimulus; all of them, and all but a group, make a jackknife.
+        chosen: True for the stimuli in each set. For a jackknife: all stimuli, then all but one group each.
         normals, settings: as for ``simulated_rsa_ceiling``.
 
     Example:
@@ -309,7 +306,7 @@ def _rows(trials: Float[Array, "r n u"], present: Bool[Array, "r n"]) -> _Rows:
 
 
 def _covariances(rows: _Rows, chosen: Bool[Array, " n"]) -> _Covariances:
-    """Over the chosen stimuli."""
+    """Covariances over the chosen stimuli."""
     count = jnp.sum(chosen.astype(rows.data.dtype))
     data = jnp.where(chosen[:, None], rows.data, 0.0)
     centre = jnp.sum(data, axis=0) / jnp.maximum(count, 1.0)
@@ -329,10 +326,8 @@ def _shrunk(covariance: Float[Array, "u u"], level: Float[Array, ""]) -> Float[A
 def _nearest_pair(
     data: Float[Array, "u u"], noise: Float[Array, "u u"], left: Float[Array, ""], gain: Float[Array, ""]
 ) -> tuple[Float[Array, "u u"], Float[Array, "u u"]]:
-    """Positive semi-definite S and N, S + left N nearest to the data and N to the noise, by alternation.
-
-    ``gain`` is how much of what S leaves of the data moves N. Both are numbers of trials, without a derivative.
-    """
+    """Positive semi-definite S and N with S + left N nearest to the data and N nearest to the noise, by alternation."""
+    # `gain` is the weight of the residual data - S in N. `left` and `gain` depend on trial counts: no derivative.
     tolerance = rounding(data, power=CONVERGED_POWER)
 
     def unfinished(state: tuple[Array, ...]) -> Bool[Array, ""]:
@@ -355,7 +350,7 @@ def _nearest_pair(
 @_nearest_pair.defjvp
 @at_full_precision
 def _nearest_pair_jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
-    """At the solution the steps map changes of S and N to themselves: those are found by the same alternation."""
+    """Changes of S and N at the solution: a fixed point of the linearised steps, found by the same alternation."""
     data, noise, left, gain = primals
     by_data, by_noise = tangents[:2]
     signal, final = _nearest_pair(*primals)

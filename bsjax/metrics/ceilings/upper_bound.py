@@ -1,4 +1,4 @@
-"""The similarity to several dissimilarity matrices (RDMs) that none exceeds, whatever its dissimilarities."""
+"""Upper bound of the mean similarity of any dissimilarity matrix (RDM) to those of several subjects."""
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.numerics import divide_or_nan, inverse_root
 from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named
 
-# 448 stimuli. The comparison of all pairs with all pairs takes a minute per ten subjects then.
+# 448 stimuli, for which comparing all pairs with all pairs takes a minute per ten subjects.
 _MOST_PAIRS = 100_000
 
 
@@ -22,37 +22,38 @@ def highest_similarity(
     *,
     method: str | Comparison = "spearman",
 ) -> Float[Array, " s"]:
-    r"""What each subject has of the greatest similarity that an RDM can have to all subjects, on average.
+    r"""Upper bound of the similarity of one RDM to the RDMs of all subjects, with the contribution of each subject.
 
-    The mean over subjects of the comparison with one RDM never exceeds the mean of what is given here.
+    No RDM has a mean similarity to the subjects above the mean of the values returned.
 
     ============== ================================================================================================
-    corr, cosine,  With :math:`z_s` the vector of unit length that subject s is compared by, and :math:`A` their mean,
-    spearman       :math:`\frac1S \sum_s z_s^T b / |b| \le |A|` for any b (Cauchy-Schwarz). Subject s has
-                   :math:`z_s^T A / |A|`. For corr and cosine :math:`b = A` attains it. The ranks of an RDM are no such
-                   b: the best of them stays below by up to :math:`1 - \sqrt{3 / \pi}` = 2.3 % of the bound where mean
-                   ranks are normal, as they become with many subjects who agree little.
-    rho-a          The order of the mean ranks, which attains it: a tie counts like the mean of its orders.
-    tau-a          Each two dissimilarities ordered as by most subjects. That may be no order of all of them, whose best
-                   one takes exponential time to find (Kemeny's), so that the bound need not be attained.
+    corr, cosine,  Let :math:`z_s` be the unit-length vector of subject s in the comparison, and :math:`A` their mean.
+    spearman       By Cauchy-Schwarz, :math:`\frac1S \sum_s z_s^T b / |b| \le |A|` for any b. The value of subject s is
+                   :math:`z_s^T A / |A|`. For corr and cosine, :math:`b = A` attains the bound. For spearman, b must be
+                   a vector of ranks; the best one stays below the bound by up to :math:`1 - \sqrt{3 / \pi}` = 2.3 %
+                   where mean ranks are normally distributed, as with many subjects who agree little.
+    rho-a          The value of the order of the mean ranks, which attains the bound; a tie counts as the mean of its
+                   orders.
+    tau-a          Every two dissimilarities in the order of most subjects. These orders may contradict one another, so
+                   the bound may not be attained. The best overall order (Kemeny's) takes exponential time to find.
     ============== ================================================================================================
 
-    Where subjects lack pairs, an RDM is compared with each over other pairs. Subjects with the same pairs are bounded
-    together, the others apart, and a subject whose pairs nobody else has by 1, which is a bound still, but a loose one.
-    For tau-a the majority is over those subjects who have both pairs.
+    Where pairs are missing, an RDM is compared with different subjects over different pairs. Subjects with the same
+    pairs are bounded together, apart from others. A subject whose set of pairs no other subject has is bounded by 1,
+    which is valid but loose. For tau-a, the majority is over the subjects who have both pairs.
 
     Args:
         own: RDMs ``(subjects, pairs)`` on the scale of the comparison, see ``scaled``.
         where: True where a subject has the pair; all if None.
-        defined: False for a subject that is left out.
+        defined: False for subjects to omit.
         method: which comparison.
 
     Returns:
-        ``(subjects,)`` in the dtype of the inputs; NaN for those that are left out.
+        ``(subjects,)`` in the dtype of the inputs; NaN for omitted subjects.
 
     Raises:
         ValueError: no bound is known for the comparison, or more than 100,000 pairs (448 stimuli) for tau-a, which
-            compares all pairs with all pairs: a minute per ten subjects on one core.
+            compares all pairs with all pairs and takes a minute per ten subjects on one core.
 
     Source: Nili et al. 2014 on the bound; Schütt et al. 2023 on rho-a; Kemeny 1959 on the best order.
 
@@ -78,7 +79,7 @@ def highest_similarity(
     weights = together.astype(own.dtype)
     weights = weights / jnp.maximum(jnp.sum(weights, axis=1, keepdims=True), 1.0)
     if comparison.best == "pool":
-        # Not of the vectors: sums of ranks are exact, and with them their ties.
+        # Sums of ranks, not of vectors: they and their ties are exact.
         pooled = together.astype(own.dtype) @ jnp.where(defined[:, None], own, 0.0)
         best = comparison.factor(comparison.scaled(jnp.broadcast_to(pooled, own.shape), where), where)
     else:
@@ -88,16 +89,14 @@ def highest_similarity(
 
 
 def _of_unit_length(mean: Float[Array, "pools m"]) -> Float[Array, "pools m"]:
-    """Means of vectors of unit length, made that long; zero where they cancel."""
+    """Means of unit vectors, scaled to unit length; zero where the vectors cancel."""
     squares = jnp.sum(mean**2, axis=1, keepdims=True)
     return mean * inverse_root(squares, squares > rounding(mean, CANCELLED) ** 2)
 
 
 def _agreement_with_majorities(own: Float[Array, "s m"], mask: Bool[Array, "s m"]) -> Float[Array, " s"]:
-    """Of each subject, the mean over pairs of its entries of 1 where most order them alike, and -1 where oppositely.
-
-    A subject counts by one over how many pairs of entries it has, as in the mean over subjects.
-    """
+    """Mean over pairs of entries: 1 where a subject orders them as most subjects do, -1 where oppositely."""
+    # In the vote, a subject has the weight 1 / (number of its pairs), as in the mean over subjects.
     subjects, entries = own.shape
     if entries > _MOST_PAIRS:
         raise ValueError(
@@ -106,7 +105,7 @@ def _agreement_with_majorities(own: Float[Array, "s m"], mask: Bool[Array, "s m"
         )
     count = jnp.sum(mask, axis=1).astype(own.dtype)
     pairs = count * (count - 1.0) / 2.0
-    # Where all have as many, the share is 1 and a majority is counted exactly.
+    # With equal numbers of pairs the share is 1 and a majority is counted exactly.
     share = jnp.max(pairs) / jnp.maximum(pairs, 1.0)
     own = jax.lax.stop_gradient(own).T
 

@@ -1,1 +1,1 @@
-"""Statements about models from arrays: intervals, tests, and corrections for many of them."""
+"""Confidence intervals, paired tests and simulated experiments, as functions of arrays."""

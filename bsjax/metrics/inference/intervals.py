@@ -1,4 +1,4 @@
-"""Confidence intervals from draws: of percentiles, corrected for bias and skewness (BCa), and studentised."""
+"""Bootstrap confidence intervals: percentile, bias-corrected and accelerated (BCa), and studentised."""
 
 import jax
 import jax.numpy as jnp
@@ -9,13 +9,13 @@ from bsjax.metrics.numerics import divide_or_nan
 
 
 def percentile_interval(draws: Float[Array, "draws ..."], *, level: float = 0.95) -> Float[Array, "2 ..."]:
-    """The quantiles of a statistic over draws that leave as much out below as above.
+    """Percentile interval: equal-tailed quantiles of a statistic over bootstrap draws.
 
-    It is as skewed as the draws are, and as biased: where draws are lower than the statistic, it lies too low.
+    The interval has the skewness and the bias of the draws: where draws are lower than the statistic, it is too low.
 
     Args:
-        draws: the statistic in each draw; NaN is left out.
-        level: the share of draws within.
+        draws: the statistic in each draw; NaN is ignored.
+        level: share of the draws inside the interval.
 
     Returns:
         Lower and upper end, in the dtype of the draws; NaN where no draw is defined.
@@ -36,19 +36,19 @@ def bca_interval(
     *,
     level: float = 0.95,
 ) -> Float[Array, "2 ..."]:
-    r"""Percentiles that are corrected for the bias of the draws and for how their spread changes with the value (BCa).
+    r"""BCa interval: percentiles corrected for the bias of the draws and for a spread that depends on the value.
 
     With :math:`z_0` the normal quantile of the share of draws below the value, and :math:`a` the acceleration, the
     quantile :math:`\alpha` is replaced by :math:`\Phi\bigl(z_0 + (z_0 + z_\alpha) / (1 - a (z_0 + z_\alpha))\bigr)`.
 
     Args:
         value: the statistic.
-        draws: it in each draw; NaN is left out.
+        draws: the statistic in each draw; NaN is ignored.
         acceleration: see :func:`acceleration`.
-        level: of the interval.
+        level: confidence level.
 
     Returns:
-        Lower and upper end; NaN where the value is not within the draws, so that there is no correction.
+        Lower and upper end; NaN where the value is outside the range of the draws, so that the correction is undefined.
 
     Source: Efron 1987, "Better bootstrap confidence intervals".
 
@@ -79,15 +79,16 @@ def studentised_interval(
     *,
     level: float = 0.95,
 ) -> Float[Array, "2 ..."]:
-    r"""The bootstrap of the statistic over its standard error: :math:`\hat\theta - q_{1 - \alpha/2}\,\hat\sigma` to
-    :math:`\hat\theta - q_{\alpha/2}\,\hat\sigma`, with quantiles of :math:`(\theta_b - \hat\theta) / \sigma_b`.
+    r"""Studentised (bootstrap-t) interval.
 
-    Its coverage is right to second order, also where draws are biased.
+    It reaches from :math:`\hat\theta - q_{1 - \alpha/2}\,\hat\sigma` to :math:`\hat\theta - q_{\alpha/2}\,\hat\sigma`,
+    with quantiles q of :math:`(\theta_b - \hat\theta) / \sigma_b`. Its coverage is second-order accurate, even where
+    draws are biased.
 
     Args:
         value, error: the statistic and its standard error.
-        draws, errors: the same in each draw; draws without an error are left out.
-        level: of the interval.
+        draws, errors: both in each draw; draws without a positive standard error are ignored.
+        level: confidence level.
 
     Returns:
         Lower and upper end.
@@ -106,13 +107,16 @@ def studentised_interval(
 
 
 def acceleration(influence: Float[Array, "units ..."]) -> Float[Array, "*rest"]:
-    r"""How fast the standard error of a statistic changes with its value: :math:`\sum U^3 / 6 (\sum U^2)^{3/2}`.
+    r"""Acceleration of a BCa interval: :math:`\sum U^3 / 6 (\sum U^2)^{3/2}`.
+
+    It is the rate at which the standard error of a statistic changes with its value.
 
     Args:
-        influence: what each unit adds to the statistic, by a jackknife or by derivatives, up to one factor for all.
+        influence: influence U of each sampling unit on the statistic, by a jackknife or by derivatives, up to a
+            common factor.
 
     Returns:
-        The acceleration of BCa; 0 where no unit has an influence.
+        The acceleration; 0 where all influences are zero.
 
     Source: Efron 1987.
 
@@ -131,6 +135,6 @@ def _tails(draws: Array, level: float) -> Array:
 
 
 def _quantiles(draws: Float[Array, "draws ..."], levels: Float[Array, "2 ..."]) -> Float[Array, "2 ..."]:
-    """Quantiles at levels of their own along the first axis."""
+    """Quantiles along the first axis, at separate levels for each element."""
     of_each = jax.vmap(jnp.nanquantile, (1, 1), 1)
     return of_each(draws.reshape(len(draws), -1), levels.reshape(2, -1)).reshape(levels.shape)

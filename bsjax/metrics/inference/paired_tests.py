@@ -1,6 +1,6 @@
-r"""Tests of differences that were measured on the same stimuli, neuroids or subjects.
+r"""Tests of paired differences, measured on the same stimuli, neuroids or subjects.
 
-They are of any number of differences at a time. Against a value other than zero, that value is taken off first.
+Each function tests any number of differences at once, against zero. To test against another value, subtract it first.
 """
 
 from typing import Literal
@@ -19,16 +19,19 @@ Alternative = Literal["two-sided", "greater", "less"]
 def bootstrap_test(
     draws: Float[Array, " draws *shape"], *, alternative: Alternative = "two-sided"
 ) -> Float[Array, "*shape"]:
-    r"""p values of differences from their values in draws: how many of B draws are on the other side of zero.
+    r"""Bootstrap test of differences: p values from the number of draws on the other side of zero.
+
+    For B draws :math:`d_b`:
 
     .. math:: p_> = \frac{1 + \#\{d_b \le 0\}}{1 + B}, \qquad p = 2 \min(p_>, p_<)
 
-    Draws of few units spread too little, and have the tails of a normal distribution: of 8 units, this test rejects
-    12 % at 0.05. ``bsjax.inference.bootstrap.bootstrap_p`` corrects for that.
+    With few units the test is too liberal, because draws spread too little and have the tails of a normal
+    distribution: with 8 units, it rejects 12 % of true null hypotheses at 0.05.
+    ``bsjax.inference.bootstrap.bootstrap_p`` corrects for this.
 
     Args:
-        draws: the difference of both scores in each draw; NaN is left out.
-        alternative: what the difference is if it is not zero.
+        draws: the difference of the two scores in each draw; NaN is ignored.
+        alternative: the alternative hypothesis.
 
     Returns:
         p values of at least 1 / (B + 1); NaN where no draw is defined.
@@ -52,19 +55,19 @@ def sign_flip_test(
     exact: bool,
     alternative: Alternative = "two-sided",
 ) -> Float[Array, "*shape"]:
-    """p values of mean differences, from those whose units have their signs flipped: one model taken for the other.
+    """Sign-flip test of mean differences: each flip exchanges the two models in some units.
 
-    They are exact where the differences are symmetric about zero, whatever their distribution. The mean orders the
-    flips as its t value does.
+    The p values are exact where the differences are symmetric about zero, whatever their distribution. A test of the
+    t value would give the same p values, because it orders the flips as the mean does.
 
     Args:
-        differences: of each unit.
+        differences: differences of each unit, ``(units, ...)``.
         signs: 1 and -1 for each unit in each flip, see :func:`sign_flips`.
-        exact: whether ``signs`` holds every flip once, that of no unit among them. Else it is counted in.
-        alternative: what the mean is if it is not zero.
+        exact: True if ``signs`` holds every flip exactly once, including the identity. Otherwise the identity is added.
+        alternative: the alternative hypothesis.
 
     Returns:
-        p values; NaN where a difference is.
+        p values; NaN where a difference is NaN.
 
     Source: Fisher 1935, "The Design of Experiments".
 
@@ -76,7 +79,7 @@ def sign_flip_test(
     units = differences.reshape(differences.shape[0], -1)
     total = jnp.sum(units, axis=0)[None]
     flipped = signs @ units
-    # Sums of the same numbers in another order are the same.
+    # Sums that differ only by rounding count as equal.
     least = rounding(units, CONSTANT) * jnp.sum(jnp.abs(units), axis=0)[None]
     if alternative == "two-sided":
         flipped, total = jnp.abs(flipped), jnp.abs(total)
@@ -88,10 +91,10 @@ def sign_flip_test(
 
 
 def sign_flips(units: int, flips: int = 10_000, seed: int = 0) -> tuple[np.ndarray, bool]:
-    """Signs for :func:`sign_flip_test`: every flip if there are no more than asked for, else so many random ones.
+    """Signs for :func:`sign_flip_test`: all flips if there are at most ``flips`` of them, else random ones.
 
     Returns:
-        1 and -1, ``(flips, units)`` of dtype int8; whether every flip is there.
+        Signs 1 and -1, ``(flips, units)`` of dtype int8, and whether they are all possible flips.
 
     Example:
         >>> signs, exact = sign_flips(3)
@@ -107,10 +110,10 @@ def sign_flips(units: int, flips: int = 10_000, seed: int = 0) -> tuple[np.ndarr
 def difference_variances(covariance: Float[Array, "*shape m m"]) -> Float[Array, "*shape m m"]:
     """Variances of the differences between all pairs of scores: V_i + V_j - 2 C_ij.
 
-    What is left of equal scores is rounding, and is set to zero.
+    Variances within rounding error of zero, as between equal scores, are set to zero.
 
     Args:
-        covariance: of the scores over draws, which holds what pairing takes off.
+        covariance: covariance of the scores over draws, ``(..., scores, scores)``.
 
     Example:
         >>> print(difference_variances(jnp.array([[2.0, 1.0], [1.0, 4.0]])))

@@ -1,4 +1,4 @@
-"""Experiments that are simulated from a recording's own signal and noise, with two models that differ by so much."""
+"""Simulated experiments: recordings with known signal and noise, and two models of given agreement with the signal."""
 
 from collections.abc import Callable
 
@@ -26,23 +26,24 @@ def simulated_differences(
     stimuli: int,
     similarity: Weighted,
 ) -> Float[Array, "simulations 3"]:
-    r"""Two models' similarities to simulated recordings: both, and the standard error of their difference.
+    r"""Similarities of two models to simulated recordings, and the standard error of their difference.
 
     The recordings are :math:`y = s + \varepsilon / \sqrt r`, with signal and noise from normal distributions. A model
-    with agreement :math:`\rho` answers :math:`\rho s + \sqrt{1 - \rho^2}\, s'`, with :math:`s'` like the signal and
-    independent of it: its correlation with the signal is :math:`\rho` in each neuroid, its linear CKA :math:`\rho^2`.
+    with agreement :math:`\rho` responds with :math:`\rho s + \sqrt{1 - \rho^2}\, s'`, where :math:`s'` is independent
+    of the signal and has the same distribution. Its expected correlation with the signal is :math:`\rho` in each
+    neuroid, its linear CKA :math:`\rho^2`.
 
     Args:
-        keys: one for each simulated experiment.
-        signal, noise: matrices whose :math:`A^T A` are the covariances over units, of the signal and of single trials.
-        agreements: of the two models, from 0 to 1.
-        repetitions: how many trials are averaged.
-        shared: the correlation of what the two models have besides the signal.
-        stimuli: how many there are.
-        similarity: of the model's responses and the recordings, with weights of the stimuli, e.g. ``cka_bootstraps``.
+        keys: one random key per simulated experiment.
+        signal, noise: matrices A with :math:`A^T A` the covariance over units, of the signal and of single trials.
+        agreements: agreement :math:`\rho` of each model, from 0 to 1.
+        repetitions: number r of trials averaged.
+        shared: the correlation between the :math:`s'` of the two models.
+        stimuli: number of stimuli.
+        similarity: similarity of responses and recordings with weighted stimuli, e.g. ``cka_bootstraps``.
 
     Returns:
-        ``(simulations, 3)``: the similarity of either model, and the standard error over stimuli of their difference.
+        ``(simulations, 3)``: the similarity of each model, and the standard error over stimuli of their difference.
 
     Source: Kay et al. 2025 on the distributions; Schütt et al. 2023 on such simulations.
 
@@ -81,7 +82,7 @@ def simulated_differences(
 def mean_correlations(
     x: Float[Array, "n u"], y: Float[Array, "n u"], weights: Real[Array, "draws n"]
 ) -> Float[Array, " draws"]:
-    """The correlation of prediction and measurement over stimuli with weights, the mean over neuroids.
+    """Correlation of predictions and recordings over weighted stimuli, averaged over neuroids.
 
     Example:
         >>> x = jnp.array([[1.0], [2.0], [4.0]])

@@ -1,1 +1,1 @@
-"""Decompositions and systems of symmetric matrices, for many of them at once."""
+"""Linear algebra of the metrics: eigenvectors, factors and roots of Gram matrices, with their derivatives."""

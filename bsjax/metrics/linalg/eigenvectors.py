@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float
 from bsjax.engine.primitives.leading_eigenpair import Leading, leading_eigenpair
 from bsjax.metrics.numerics import unit_length
 
-# The power iteration of NIPALS as scikit-learn's PLSRegression, and with it Brain-Score, stops it.
+# The stopping rule of scikit-learn's PLSRegression, which Brain-Score uses.
 _NIPALS_TOLERANCE = 1e-6
 _NIPALS_MAX_ITERATIONS = 500
 
@@ -32,7 +32,7 @@ def _leading_jvp(primals: tuple, tangents: tuple) -> tuple[Leading, Leading]:
     value, vector, _ = leading
     change = jnp.einsum("fij,fj->fi", tangents[0], vector)
     value_change = jnp.sum(change * vector, axis=1)
-    # (value - A) is singular along the eigenvector alone; what is added there does not reach the solution.
+    # (value - A) is singular along the eigenvector only; the term added there does not affect the solution.
     eye = jnp.eye(matrices.shape[-1], dtype=matrices.dtype)[None]
     empty = (value <= 0)[:, None, None]
     along = vector[:, :, None] * vector[:, None, :]
@@ -47,8 +47,8 @@ def power_iteration(
 ) -> tuple[Float[Array, "folds p"], Float[Array, " folds"]]:
     """Right singular vectors by the power iteration of NIPALS, with scikit-learn's stopping rule.
 
-    Starts at ``start @ cross`` and stops a fold when its weights move by less than 1e-6 in squared length, after 500
-    iterations at the latest, or at once where there is a single target.
+    The iteration starts at ``start @ cross``. It stops for a fold when its weights change by less than 1e-6 in squared
+    length, after 500 iterations at the latest, and immediately for a single target.
 
     Returns:
         Unit weights, and the length of ``cross`` times the last target weights.

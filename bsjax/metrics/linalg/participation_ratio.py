@@ -1,4 +1,4 @@
-"""The number of dimensions that a Gram matrix fills."""
+"""Participation ratio: the effective dimensionality of a Gram matrix."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -7,12 +7,11 @@ from bsjax.metrics.numerics import divide_or_nan, nonzero
 
 
 def participation_ratio(gram: Float[Array, "d d"]) -> Float[Array, ""]:
-    r"""How many equal eigenvalues are as spread out as those of a matrix of inner products.
-
+    r"""Participation ratio of a Gram matrix: its effective number of equally large eigenvalues.
     .. math:: D = \frac{(\sum_i \lambda_i)^2}{\sum_i \lambda_i^2} = \frac{(\mathrm{tr} K)^2}{\|K\|_F^2}
 
     Returns:
-        From 1 to the rank, in the dtype of the matrix; NaN of a matrix of zeros.
+        From 1 to the rank, in the dtype of the matrix; NaN for a matrix of zeros.
 
     Source: Gao et al. 2017.
 

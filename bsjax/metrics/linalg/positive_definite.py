@@ -1,4 +1,4 @@
-"""Solving with Gram matrices that may turn out to be rank-deficient, with gradients that stay finite when they do."""
+"""Factors of Gram matrices that may be rank-deficient, with finite gradients."""
 
 import jax
 import jax.numpy as jnp
@@ -13,11 +13,11 @@ from bsjax.metrics.numerics import inverse_root
 
 @jax.custom_jvp
 def cholesky_if_well_posed(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d d"], Bool[Array, ""]]:
-    """Lower Cholesky factor and True, or the identity and False where the matrix is not safely positive definite.
+    """Lower Cholesky factor and True; the identity and False if the matrix is not numerically positive definite.
 
-    The pivots tell: one that is NaN, or so small beside the largest that rounding errors of that would show in the
-    solution, means a matrix as good as rank-deficient. The identity in place of a failed factor keeps NaN out of what
-    is computed beside it and not used.
+    The matrix counts as numerically rank-deficient if a pivot is NaN, or so small relative to the largest pivot that
+    rounding errors would affect the solution. The identity replaces a failed factor so that branches that are computed
+    but not used contain no NaN.
     """
     factor = cholesky(matrix)
     pivots = jnp.diagonal(factor) ** 2
@@ -39,14 +39,14 @@ def _cholesky_jvp(primals: tuple, tangents: tuple) -> tuple:
 def inverse_factor(x: Float[Array, "n d"], axes: Float[Array, "d k"], alpha: Float[Array, ""]) -> Float[Array, "d k"]:
     """``F`` with ``F @ F.T`` the inverse of ``x.T @ x + alpha`` within the range of ``x``.
 
-    The axes serve to find the range, and need not be exact: along each of them features are measured once more, and
-    what is left of their inner products is factorised. Left out are those along which features reach no farther from
-    the range of longer ones than rounding takes them, by the rounding that a singular value decomposition has.
+    The axes only serve to find the range and need not be exact: features are projected onto them, and the inner
+    products of the projections are factorised. An axis is dropped if the projection onto it is, up to the rounding
+    error of a singular value decomposition, a combination of the projections onto axes of larger variance.
 
     Args:
         x: centred features.
-        axes: orthonormal columns, close to the eigenvectors of ``x.T @ x``, or zero. Constants to a derivative: others
-            of the same range give the same inverse.
+        axes: orthonormal columns close to the eigenvectors of ``x.T @ x``, or zero columns. They have no gradient:
+            other axes with the same range give the same inverse.
         alpha: the penalty, 0 for none.
     """
     axes = jax.lax.stop_gradient(axes)
@@ -65,7 +65,7 @@ def inverse_factor(x: Float[Array, "n d"], axes: Float[Array, "d k"], alpha: Flo
     scale = inverse_root(total, kept)
     scaled = axes * scale[None]
     system, penalty = gram * scale[:, None] * scale[None], jnp.where(kept, alpha / total, 1.0)
-    # Enough for the factorisation to get past one that lies in the range of longer ones.
+    # A small addition lets the factorisation continue past an axis that depends on longer ones.
     lengthened = system + jnp.diag(penalty + rounding(x, len(squares)))
     from_longer = jax.lax.stop_gradient(jnp.diagonal(jnp.linalg.cholesky(lengthened))) ** 2 * squares
     kept = (kept & (from_longer > least)).astype(x.dtype)

@@ -1,4 +1,4 @@
-"""Positive semi-definite matrices: the nearest one and the square root, with derivatives where eigenvalues repeat."""
+"""Nearest positive semi-definite matrix and matrix square root, differentiable also for repeated eigenvalues."""
 
 import jax
 import jax.numpy as jnp
@@ -15,15 +15,15 @@ Matrix = Float[Array, "d d"]
 @jax.custom_jvp
 @at_full_precision
 def nearest_semidefinite(matrix: Matrix) -> Matrix:
-    """The symmetric positive semi-definite matrix that is nearest to a symmetric one in the Frobenius norm.
+    """The positive semi-definite matrix nearest to a symmetric matrix in the Frobenius norm.
 
-    Eigenvalues below zero become zero; up to rounding, so that those of the result are none below zero either.
+    Negative eigenvalues are raised to the rounding error of zero, so that none of the result is negative.
 
     Args:
-        matrix: square; its symmetric part is taken.
+        matrix: square matrix; its symmetric part is used.
 
     Returns:
-        Exactly symmetric; the matrix as it is where it is positive definite.
+        An exactly symmetric matrix; the symmetric part itself if it is positive definite.
 
     Source: Higham 1988.
 
@@ -48,8 +48,7 @@ def _nearest_jvp(primals: tuple[Matrix], tangents: tuple[Matrix]) -> tuple[Matri
 
 
 def change_of_nearest(values: Eigenvalues, vectors: Matrix, change: Matrix) -> Matrix:
-    """How ``nearest_semidefinite`` of a matrix with these eigenvalues and eigenvectors changes with the matrix.
-
+    """Derivative of ``nearest_semidefinite`` along ``change``, from the eigenvalues and eigenvectors of the matrix.
     Source: Daleckii & Krein 1965 (the derivative of a function of a matrix, by divided differences of eigenvalues).
     """
     positive = values > _rounding(values)
@@ -64,9 +63,9 @@ def change_of_nearest(values: Eigenvalues, vectors: Matrix, change: Matrix) -> M
 @jax.custom_jvp
 @at_full_precision
 def semidefinite_root(matrix: Matrix) -> Matrix:
-    """The symmetric square root of a positive semi-definite matrix; eigenvalues below zero count as zero.
+    """The symmetric square root of a positive semi-definite matrix; negative eigenvalues count as zero.
 
-    Directions in which the matrix and its change are both zero have a zero derivative.
+    The derivative is zero within the null space of the matrix.
 
     Example:
         >>> print(semidefinite_root(jnp.array([[4.0, 0.0], [0.0, 0.0]])))
@@ -95,5 +94,5 @@ def _in_eigenvectors(slopes: Matrix, vectors: Matrix, change: Matrix) -> Matrix:
 
 
 def _rounding(values: Eigenvalues) -> Float[Array, ""]:
-    """What eigenvalues are zero up to."""
+    """Rounding error of eigenvalues, below which they count as zero."""
     return rounding(values, len(values)) * jnp.max(jnp.abs(values))

@@ -1,4 +1,4 @@
-"""Coordinates of wide responses: as many as stimuli, with all digits of the features."""
+"""Coordinates of responses with more features than stimuli, at the full precision of the features."""
 
 import jax
 import jax.numpy as jnp
@@ -11,26 +11,26 @@ from bsjax.engine.tolerances import DEPENDENT, rounding
 
 
 def takes_axes(x: Float[Array, "n p"]) -> bool:
-    """Whether stimuli are to be told by their coordinates, where they are too few to be told by their features.
+    """Whether to represent stimuli by their coordinates along axes (float32) instead of by inner products (float64).
 
-    In float64 they are told by inner products, which are cheaper. Those square what the features differ by, so that in
-    float32 they hide what is weaker than the strongest by a hundredth.
+    Inner products are cheaper, but they square differences between features. In float32 this loses components weaker
+    than about a hundredth of the strongest.
     """
     return x.dtype.itemsize == 4
 
 
 @jax.custom_jvp
 def stimulus_axes(x: Float[Array, "n p"]) -> tuple[Float[Array, "p d"], Float[Array, "n d"]]:
-    """Orthonormal axes that span the features of all stimuli, and what each stimulus comes to along them.
+    """Orthonormal axes that span the features of all stimuli, and the coordinates of each stimulus along them.
 
-    Derivatives are those of functions of inner products, of these stimuli and of new ones: how axes turn among
-    themselves makes no difference to them.
+    Derivatives are valid for functions of inner products, of these and of new stimuli, which do not depend on
+    rotations of the axes within their span.
 
     Args:
-        x: centred, with at least as many features as stimuli, or nearly so.
+        x: centred features, at least, or nearly, as many as stimuli.
 
     Returns:
-        As many axes as stimuli or features, whichever are fewer; those that the stimuli do not need may be zero.
+        ``min(stimuli, features)`` axes, of which superfluous ones may be zero, and the coordinates.
 
     Example:
         >>> axes, along = stimulus_axes(jnp.array([[3.0, 0.0, 4.0]]))
@@ -45,7 +45,7 @@ def stimulus_axes(x: Float[Array, "n p"]) -> tuple[Float[Array, "p d"], Float[Ar
 def _stimulus_axes_jvp(primals: tuple[Array], changes: tuple[Array]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     axes, along = stimulus_axes(*primals)
     along_change = changes[0] @ axes
-    # What leaves the span turns the axes, by as much as they carry: x = along @ axes.T, where along is triangular.
+    # Changes outside the span rotate the axes: x = along @ axes.T, where along is triangular.
     d = axes.shape[1]
     square = along[:d]
     weak = jnp.abs(jnp.diagonal(square)) <= rounding(along, DEPENDENT) * jnp.max(jnp.abs(along))

@@ -1,8 +1,9 @@
-r"""A factor of the inner products between stimuli, as wide as there are stimuli, by orthogonal transformations.
+r"""A square factor of the inner products between stimuli, by orthogonal transformations.
 
 For features :math:`X`, stimuli x features, :math:`X^T = Q R` gives :math:`F = R^T` with :math:`F F^T = X X^T`. Features
-are taken as many at a time as there are stimuli, each with the :math:`R` of those before, so that one small program
-serves any number of them. No product of features is formed, which would square their condition: float32 will do.
+are processed in blocks as wide as there are stimuli, each together with the :math:`R` of the blocks before, so one
+small program serves any number of features. Products of features, which would square their condition number, are never
+formed; float32 is therefore sufficient.
 """
 
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from bsjax.metrics.numerics import deviations, rotated_to_few_columns
 
 
 class Patterns(NamedTuple):
-    """Of each stimulus the mean and the length of its centred responses over all features, and which do not vary."""
+    """Mean over all features of each stimulus, length of its centred responses, and whether they are constant."""
 
     mean: Float[Array, "n 1"]
     length: Float[Array, "n 1"]
@@ -25,7 +26,7 @@ class Patterns(NamedTuple):
 
 
 def patterns(x: Shaped[Array, "n p"], *, dtype: np.dtype) -> Patterns:
-    """What makes correlations of inner products."""
+    """Means and lengths of stimulus patterns, which turn inner products into correlations."""
     found = deviations(x.astype(dtype), None, axis=1)
     return Patterns(found.mean, jnp.sqrt(found.squares), found.constant)
 
@@ -33,14 +34,14 @@ def patterns(x: Shaped[Array, "n p"], *, dtype: np.dtype) -> Patterns:
 def block_of_features(
     x: Shaped[Array, "n p"], start: Int[Array | np.integer, ""], of: Patterns | None = None, *, dtype: np.dtype
 ) -> Float[Array, "n n"]:
-    """The features from ``start`` on, as many as there are stimuli, or zeros where there are no more.
+    """A block of as many features as there are stimuli, from ``start`` on; zeros beyond the last feature.
 
     Args:
-        x: at least as many features as stimuli.
-        start: of the first feature.
-        of: the patterns of all features, for correlations: of mean zero and length one, or zero where they do not vary.
-            Else features have no mean over stimuli.
-        dtype: of the result.
+        x: responses with at least as many features as stimuli.
+        start: index of the first feature.
+        of: the patterns over all features, for correlations: each stimulus is scaled to mean zero and length one, or to
+            zero if it is constant. If None, features are centred over stimuli.
+        dtype: dtype of the result.
 
     Example:
         >>> x = jnp.array([[1.0, 2.0, 3.0], [3.0, 2.0, 5.0]])
@@ -61,11 +62,11 @@ def block_of_features(
 
 @at_full_precision
 def with_block(factor: Float[Array, "n n"], block: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """The factor of the inner products of some features and of a block of further ones.
+    """Updates a factor of inner products by a block of further features.
 
     Args:
-        factor: that of the features before, or as many features themselves.
-        block: the stimuli's values of the further features.
+        factor: factor of the features so far, or the first block of features itself.
+        block: values of the further features for all stimuli.
 
     Example:
         >>> x = jnp.array([[1.0, 2.0, 3.0, 0.0], [3.0, 1.0, 5.0, 2.0]])
@@ -77,10 +78,10 @@ def with_block(factor: Float[Array, "n n"], block: Float[Array, "n n"]) -> Float
 
 
 def with_zero_means(rows: Float[Array, "n n"]) -> Float[Array, "n m"]:
-    """Rows with the same inner products and one more column, whose means are zero.
+    """Rows of mean zero with the same inner products, in one more column.
 
-    What turns the new last axis into the direction of equal coordinates turns what is orthogonal to one into what is
-    orthogonal to the other.
+    A reflection maps the new last axis to the direction of equal coordinates. Rows are orthogonal to the first, so
+    their images are orthogonal to the second, which means that their means are zero.
     """
     equal = 1.0 / jnp.sqrt(jnp.asarray(rows.shape[1] + 1, rows.dtype))
     sums = jnp.sum(rows, axis=1, keepdims=True) * equal / (1.0 - equal)

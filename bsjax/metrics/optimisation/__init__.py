@@ -1,1 +1,1 @@
-"""Minimisation of smooth functions, in forms that compile and batch."""
+"""Minimisation of smooth functions, as compilable programs that can be batched."""

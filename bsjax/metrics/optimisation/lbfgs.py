@@ -1,4 +1,4 @@
-"""Minimisation of smooth functions by limited-memory BFGS (that of optax), in a form that compiles and batches."""
+"""Minimisation of smooth functions by optax's L-BFGS, in a single compiled loop that can be batched."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,19 +10,20 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.tolerances import rounding
 
-_TOLERANCE = 1e-9  # of the largest entry of the gradient, against that at the start
+_TOLERANCE = 1e-9  # largest entry of the gradient, relative to that at the start
 _STEPS, _HALVINGS = 500, 30
-# Of the value, in rounding errors: what a step may seem to lose near the minimum.
+# Apparent increase of the value, in rounding errors, that a step near the minimum may have.
 _VALUE_ROUNDING = 10.0
 
 
 def minimise(
     objective: Callable[[Float[Array, " d"]], Float[Array, ""]], start: Float[Array, " d"]
 ) -> Float[Array, " d"]:
-    """The minimum of a smooth function of a vector, found from its gradients, in the dtype of ``start``.
+    """Minimises a smooth function of a vector by L-BFGS; returns the minimiser in the dtype of ``start``.
 
-    A step is halved until the value falls enough (Armijo). It ends when the largest entry of the gradient is 1e-9 of
-    that at the start (or of 1, if that was smaller), when no step changes the vector any more, or after 500 steps.
+    Each step is halved until it satisfies the Armijo condition. The search ends when the largest entry of the gradient
+    is at most 1e-9 (or 30 rounding errors, in float32) times its value at the start or 1, whichever is larger; when a
+    step no longer changes the vector; or after 500 steps.
 
     Source: Liu & Nocedal 1989.
 

@@ -1,4 +1,4 @@
-"""Gradient fits by minibatches in one compiled program: Adam over epochs and batches, with early stopping."""
+"""Minibatch gradient descent in one compiled program: Adam over epochs and batches, with early stopping."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, Key
 
-# Keeps the slope of the square root in Adam finite where a gradient is zero; below Adam's own epsilon, squared.
+# Keeps the derivative of Adam's square root finite for zero gradients; at most the square of Adam's own epsilon.
 _EPS_ROOT = 1e-16
 
 
@@ -21,16 +21,16 @@ def epoch_orders(key: Key[Array, ""], n: int, epochs: int) -> Int[Array, "epochs
 def training_batches(
     orders: Int[Array, "epochs n"], train: Bool[Array, " n"], size: int
 ) -> tuple[Int[Array, "epochs steps size"], Bool[Array, "epochs steps size"]]:
-    """The training stimuli of one fold, in the order of every epoch, cut into batches.
+    """Divides the training stimuli of one fold into batches, in the order of each epoch.
 
     Args:
         orders: an order of all stimuli for every epoch.
-        train: which of them train.
-        size: of a batch; the last one holds what is left.
+        train: True for the training stimuli.
+        size: stimuli per batch; the last batch holds the remainder.
 
     Returns:
-        Stimuli and whether each place is taken. There are as many batches as all stimuli would need, whatever the
-        fold, so that folds of unequal size run in one program; the last ones are empty.
+        Indices of stimuli, and a mask that is False where padded. The number of batches is that of all stimuli, so that
+        folds of unequal size run in one program; the last batches are empty.
 
     Example:
         >>> import jax.numpy as jnp
@@ -58,22 +58,25 @@ def descend(
     rates: Float[Array, " epochs"],
     tolerance: float | Float[Array, ""],
 ) -> Any:
-    """Parameters after Adam has gone through all batches of all epochs.
+    """Fits parameters with Adam over all batches of all epochs.
 
     Args:
-        loss: takes parameters, the rows of a batch and which of them are there; gives what is minimised, and the error
-            that is watched.
+        loss: function of parameters, the rows of a batch and their mask; returns the loss to minimise and the error
+            to monitor.
         start: initial parameters.
-        rows, present: from ``training_batches``.
-        rates: learning rate of every epoch.
-        tolerance: after an epoch whose last batch had a smaller error (before its step), nothing changes any more.
+        rows, present: batches from ``training_batches``.
+        rates: learning rate of each epoch.
+        tolerance: parameters stay fixed after an epoch whose last batch had a smaller error (before its step).
+
+    Returns:
+        The fitted parameters, in the structure of ``start``.
 
     Source: Kingma & Ba 2015.
     """
     optimiser = optax.scale_by_adam(eps_root=_EPS_ROOT)
     slopes = jax.value_and_grad(loss, has_aux=True)
 
-    # Kept for a gradient through the fit are the parameters after each epoch alone; the rest is computed again.
+    # A gradient through the fit stores only the parameters after each epoch; the rest is recomputed.
     @jax.checkpoint
     def epoch(carry: Any, batches: Any) -> Any:
         parameters, state, running = carry
@@ -85,7 +88,7 @@ def descend(
             with jax.numpy_dtype_promotion("standard"):  # optax raises a number to the power of an integer count
                 direction, state = optimiser.update(gradient, state)
             moved = jax.tree.map(lambda p, d: p - rate * d, parameters, direction)
-            # An empty batch is no step at all: Adam would move on its momentum.
+            # An empty batch must not be a step: Adam would move by its momentum.
             taken = running & jnp.any(batch[1])
             return jax.tree.map(lambda new, old: jnp.where(taken, new, old), (moved, state, error), carry), None
 

@@ -1,4 +1,4 @@
-"""Centred features and targets, as a whole and fold by fold: the start of every mapping."""
+"""Centred features and targets, and their moments for each fold: the first step of every mapping."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from bsjax.metrics.numerics import is_constant
 
 
 class Centred(NamedTuple):
-    """Features and targets without their means over all stimuli, and those means."""
+    """Features and targets centred over all stimuli, and their means."""
 
     x: Float[Array, "n p"]
     y: Float[Array, "n q"]
@@ -20,7 +20,7 @@ class Centred(NamedTuple):
 
 
 class FoldMoments(NamedTuple):
-    """Moments of each fold's training stimuli, about the means of all stimuli or (``cross``) about their own."""
+    """Training moments of each fold: means relative to those of all stimuli, and centred cross-products."""
 
     n_train: Float[Array, " folds"]
     x_mean: Float[Array, "folds p"]
@@ -29,13 +29,13 @@ class FoldMoments(NamedTuple):
 
 
 def centre(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Centred:
-    """Takes the means over all stimuli off, before any product is formed."""
+    """Subtracts the means over all stimuli, before any product is formed."""
     x_mean, y_mean = jnp.mean(x, axis=0, keepdims=True), jnp.mean(y, axis=0, keepdims=True)
     return Centred(x - x_mean, y - y_mean, x_mean, y_mean)
 
 
 def without_constants(centred: Centred) -> Centred:
-    """Features that do not vary set to zero: what centring leaves of them is rounding."""
+    """Sets constant features to exactly zero: centring leaves rounding errors of them."""
     squares = jnp.sum(centred.x**2, axis=0, keepdims=True)
     constant = is_constant(squares, centred.x_mean, jnp.full_like(squares, centred.x.shape[0]))
     return centred._replace(x=jnp.where(constant, jnp.zeros_like(centred.x), centred.x))
@@ -52,10 +52,10 @@ def held_out_rows(
 def training_mask(
     n: int, held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"], dtype: jnp.dtype
 ) -> Float[Array, "folds n"]:
-    """1 where a stimulus trains a fold, 0 where it is held out of it."""
+    """1 for the training stimuli of each fold, 0 for held-out ones."""
     folds = jnp.arange(held_out.shape[0])[:, None]
     weights = jnp.ones((held_out.shape[0], n), dtype)
-    # Padded places point at stimulus 0: subtract nothing there.
+    # Padded entries point to stimulus 0: nothing is subtracted for them.
     return weights.at[folds, held_out].add(-mask.astype(dtype))
 
 
@@ -65,7 +65,7 @@ def fold_moments(
     held_out: Int[Array, "folds h"],
     mask: Bool[Array, "folds h"],
 ) -> FoldMoments:
-    """Training means and centred cross-products of every fold, by taking its held-out rows off those of all stimuli."""
+    """Training moments of every fold, by subtracting its held-out rows from the moments of all stimuli."""
     y_out = held_out_rows(centred.y, held_out, mask)
     n_train = centred.x.shape[0] - jnp.sum(mask, axis=1).astype(cross.dtype)
     train = training_mask(centred.x.shape[0], held_out, mask, cross.dtype)
@@ -79,5 +79,5 @@ def fold_moments(
 
 
 def cross_product(centred: Centred) -> Float[Array, "q p"]:
-    """``y.T @ x`` over all stimuli: targets first, as they are mostly fewer and cheaper to transpose."""
+    """``y.T @ x`` over all stimuli; targets are mostly fewer than features and so cheaper to transpose."""
     return matmul_t(centred.y, centred.x)

@@ -1,4 +1,4 @@
-"""The one cross-validation kernel and the one train/test kernel, for any mapping."""
+"""Cross-validation and train/test kernels, for any mapping."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from bsjax.metrics.regression.folds import Folds, no_folds
 from bsjax.metrics.regression.mapping import Mapping
 
 Report = dict[str, Array]
-# What is reported of the features, beside what traits say is reported of the fit.
+# Reported in addition to the parameters that the mapping's traits name.
 EFFECTIVE_DIMENSIONALITY = "effective_dimensionality"
 
 
@@ -27,13 +27,13 @@ def cross_validate(
     Args:
         x: features ``(stimuli, features)``.
         y: targets ``(stimuli, targets)``, rows in the order of ``x``.
-        folds: which stimuli each fold leaves out and is tested on (``make_folds``).
+        folds: the held-out and test stimuli of each fold (``make_folds``).
         mapping: the regression, e.g. ``Ridge(alpha=1.0)``.
 
     Returns:
-        Pearson r ``(folds, targets)``, in the dtype of the inputs; NaN where a target or its prediction is constant
-        over the test stimuli, and where training decides nothing: of a target that is constant over a fold's training
-        stimuli, and of test stimuli that differ only in features that are.
+        Pearson r ``(folds, targets)``, in the dtype of the inputs. NaN where a target or its prediction is constant
+        over the test stimuli. NaN also where training does not determine the prediction: for a target that is constant
+        over the training stimuli of a fold, and for test stimuli that differ only in features that are constant there.
 
     Example:
         >>> import jax.numpy as jnp, numpy as np
@@ -50,10 +50,10 @@ def cross_validate(
 def cross_validate_and_report(
     x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, *, mapping: Mapping
 ) -> tuple[Float[Array, "folds q"], Report]:
-    """``cross_validate``, and what there is to report.
+    """``cross_validate``, with a report.
 
-    That is what each fold has chosen (what the mapping's traits say is ``reported``), and the effective dimensionality
-    of the features where the mapping's preparation has their Gram matrix.
+    The report has the parameters that the mapping's traits name as ``reported``, for each fold. If the mapping prepares
+    a Gram matrix, the report also has the effective dimensionality of the features.
     """
     predicted, report = predictions(x, y, folds, mapping)
     test, mask = _tested(folds)
@@ -65,18 +65,18 @@ def cross_validate_and_report(
 def cross_validate_over_time(
     x: Float[Array, "n p t"], y: Float[Array, "n q t"], folds: Folds, *, mapping: Mapping
 ) -> Float[Array, "folds t q"]:
-    """Cross-validated predictivity with one set of weights for all time bins, correlated in each bin by itself.
+    """Cross-validated predictivity with one set of weights for all time bins, correlated in each bin separately.
 
-    All bins of a stimulus are samples of one regression, so that weights and means are shared over time.
+    All bins of all stimuli are samples of a single regression, so weights and means are shared over time.
 
     Args:
         x: features ``(stimuli, features, time bins)``.
         y: targets ``(stimuli, targets, time bins)``.
-        folds: over stimuli.
+        folds: folds over stimuli.
         mapping: the regression.
 
     Returns:
-        Pearson r ``(folds, time bins, targets)`` over each fold's test stimuli.
+        Pearson r ``(folds, time bins, targets)`` over the test stimuli of each fold; NaN as in ``cross_validate``.
 
     Example:
         >>> import jax.numpy as jnp, numpy as np
@@ -103,7 +103,7 @@ def cross_validate_over_time(
         r = pearson(guess, jnp.swapaxes(y[rows], 1, 2), axis=0, where=tested[:, None, None])
         return jnp.where(told, r, jnp.nan)
 
-    # One after the other: a correlation takes several arrays as large as what it compares.
+    # One fold after the other: a correlation needs several arrays as large as its inputs.
     return batched_map(of_fold, (by_bin, test, mask, told))
 
 
@@ -124,7 +124,16 @@ def train_test(
 
     Returns:
         Pearson r ``(targets,)``; NaN where a target or its prediction is constant over the test stimuli, and where
-        training decides nothing, as in ``cross_validate``.
+        training does not determine the prediction, as in ``cross_validate``.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import Ridge
+        >>> rng = np.random.default_rng(0)
+        >>> x = jnp.asarray(rng.normal(size=(60, 5)))
+        >>> y = x @ jnp.asarray(rng.normal(size=(5, 2)))
+        >>> train_test(x[:40], x[40:], y[:40], y[40:], mapping=Ridge(0.01)).round(3).tolist()
+        [1.0, 1.0]
     """
     return train_test_and_report(x_train, x_test, y_train, y_test, mapping=mapping)[0]
 
@@ -138,7 +147,7 @@ def train_test_and_report(
     *,
     mapping: Mapping,
 ) -> tuple[Float[Array, " q"], Report]:
-    """``train_test``, and what there is to report, as ``cross_validate_and_report`` does."""
+    """``train_test``, with a report as in ``cross_validate_and_report``."""
     prepared = mapping.prepare(x_train, y_train)
     folds = no_folds()
     params = mapping.fit(prepared, jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask))
@@ -151,7 +160,7 @@ def train_test_and_report(
 def predictions(
     x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, mapping: Mapping
 ) -> tuple[Float[Array, "folds m q"], Report]:
-    """What every fold predicts for its test stimuli, and what the mapping reports of itself."""
+    """Predictions of each fold for its test stimuli, and the mapping's report."""
     prepared = mapping.prepare(x, y)
     held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
     reported = mapping.traits.reported
@@ -163,7 +172,7 @@ def predictions(
 
 
 def _of_features(prepared: Any, folds: int) -> Report:
-    """The effective dimensionality of the features for each fold, where their Gram matrix is there anyway."""
+    """The effective dimensionality of the features, repeated for each fold, if ``prepared`` has their Gram matrix."""
     gram = getattr(prepared, "gram", None)
     return {} if gram is None else {EFFECTIVE_DIMENSIONALITY: jnp.full(folds, participation_ratio(gram))}
 
@@ -174,24 +183,24 @@ def _tested(folds: Folds) -> tuple[Int[Array, "folds m"], Bool[Array, "folds m"]
 
 
 def _members(folds: Folds, n: int) -> tuple[Bool[Array, "folds n"], Bool[Array, "folds n"]]:
-    """The stimuli that each fold is fitted to, and those that it is tested on."""
+    """Masks of the training and of the test stimuli of each fold."""
     held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
     trains = training_mask(n, held_out, mask, jnp.dtype("float32")) > 0
     return trains, training_mask(n, *_tested(folds), jnp.dtype("float32")) < 1
 
 
 def _bins_as_samples(values: Float[Array, "n u t"]) -> Float[Array, "nt u"]:
-    """Stimulus after stimulus, so that what a fold leaves out of one lies together."""
+    """Samples ordered by stimulus, then by time bin, so that the bins of a stimulus are contiguous."""
     return jnp.swapaxes(values, 1, 2).reshape(-1, values.shape[1])
 
 
 def _of_bins(samples: int, bins: int) -> Bool[Array, "t nt"]:
-    """Which samples are of each time bin, as ``_bins_as_samples`` lays them out."""
+    """Mask of the samples of each time bin, in the order of ``_bins_as_samples``."""
     return (jnp.arange(samples) % bins)[None] == jnp.arange(bins)[:, None]
 
 
 def _at_all_times(index: Any, mask: Any, bins: int) -> tuple[Int[Array, "folds mt"], Bool[Array, "folds mt"]]:
-    """Rows of stimuli in every time bin, as ``_bins_as_samples`` lays them out."""
+    """Rows of stimuli in all time bins, in the order of ``_bins_as_samples``."""
     rows = bins * jnp.asarray(index)[:, :, None] + jnp.arange(bins, dtype=jnp.int32)[None, None]
     mask = jnp.broadcast_to(jnp.asarray(mask)[:, :, None], rows.shape)
     return rows.reshape(len(rows), -1), mask.reshape(len(rows), -1)

@@ -1,4 +1,4 @@
-"""Cross-products of features and targets, less the components that were taken off them."""
+"""Cross-products of features and targets, deflated by PLS components."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from bsjax.engine.tolerances import SQUARE_POWER, SQUARE_POWER_32, rounding
 
 
 class DeflatedCrossProduct(NamedTuple):
-    r"""Of every fold :math:`S = B - \sum_k c_k p_k^T`, with the product :math:`B = Y^T X` of the data.
+    r"""Deflated cross-product of each fold, :math:`S = B - \sum_k c_k p_k^T`, with the product :math:`B = Y^T X`.
 
-    Taking each component off the base would pass over the whole array, so components wait in ``pending``. What products
-    take is :math:`S`, always; ``square`` is it times itself up to ``scale``, to the digits that are left since it was
-    last formed (see ``brought_up_to_date``).
+    Subtracting each component from the base would pass over the whole array; components are kept in ``pending``
+    instead. All products below are with :math:`S`. Rounding errors accumulate in ``square`` from one deflation to the
+    next, until ``brought_up_to_date`` recomputes it.
 
     Attributes:
-        base: B, or what is left of it after components that wait no longer.
+        base: B, less the components that were subtracted from it.
         x_loadings: p.
-        pending: c, target loadings times squared score lengths; zero once taken off the base.
-        square: :math:`S^T S` or :math:`S S^T`, whichever is smaller, over ``scale``; empty where nothing asks for it.
-        scale: what gave it a trace of 1 when it was last formed: float32 does not hold the squares of large data.
+        pending: c, target loadings times squared score lengths; zero once subtracted from the base.
+        square: :math:`S^T S` or :math:`S S^T`, whichever is smaller, divided by ``scale``; empty if not requested.
+        scale: factor that gave the square a trace of 1 when it was last computed, because squares of large data exceed
+            float32.
     """
 
     base: Float[Array, "folds s p"]
@@ -35,7 +36,7 @@ class DeflatedCrossProduct(NamedTuple):
 
     @property
     def on_features(self) -> bool:
-        """Whether the square is one of features, and not of targets."""
+        """Whether the square is features x features rather than targets x targets."""
         return self.base.shape[2] < self.base.shape[1]
 
     def times_targets(self, vector: Float[Array, "folds s"]) -> Float[Array, "folds p"]:
@@ -51,10 +52,10 @@ class DeflatedCrossProduct(NamedTuple):
     def less(
         self, k: Int[Array, ""], x_loading: Float[Array, "folds p"], taken_off: Float[Array, "folds s"]
     ) -> DeflatedCrossProduct:
-        r"""The cross-product less component ``k``, :math:`c p^T`, and its square to match.
+        r"""The cross-product deflated by component ``k``, :math:`c p^T`, with its square.
 
-        On features :math:`(S - c p^T)^T (S - c p^T) = S^T S - u p^T - p u^T` with
-        :math:`u = S^T c - \tfrac12 c^T c\, p`; on targets the same with c and p in each other's place.
+        On features, :math:`(S - c p^T)^T (S - c p^T) = S^T S - u p^T - p u^T` with
+        :math:`u = S^T c - \tfrac12 c^T c\, p`; on targets, c and p are exchanged.
         """
         square = self.square
         if square.size:
@@ -70,18 +71,18 @@ class DeflatedCrossProduct(NamedTuple):
         )
 
     def with_base_up_to_date(self) -> DeflatedCrossProduct:
-        """The same with all components taken off the base."""
+        """The same cross-product, with all components subtracted from the base."""
         return self._replace(base=self._deflated(), pending=jnp.zeros_like(self.pending))
 
     def brought_up_to_date(self) -> DeflatedCrossProduct:
-        """The same, its square formed anew when rounding errors of its old size would start to show in what is left."""
+        """The same cross-product, its square recomputed if deflation left too little of it above rounding errors."""
         double = self.base.dtype.itemsize == 8
         left = jnp.sum(jnp.diagonal(self.square, axis1=1, axis2=2), axis=1)
         lost = jnp.any(left < rounding(left, power=SQUARE_POWER if double else SQUARE_POWER_32))
 
         def anew() -> tuple[Array, ...]:
             base = self._deflated()
-            # Float64 has digits to spare: the base may stay, and is not copied through the branch at each component.
+            # float64 has enough precision to keep the base, which saves a copy through the branch per component.
             kept = () if double else (base, jnp.zeros_like(self.pending))
             return *scaled_square(base), *kept
 
@@ -99,7 +100,7 @@ class DeflatedCrossProduct(NamedTuple):
 def cross_product_to_deflate(
     cross: Float[Array, "folds s p"], n_components: int, *, with_square: bool
 ) -> DeflatedCrossProduct:
-    """A cross-product off which nothing was taken yet."""
+    """A cross-product before any deflation."""
     folds, s, p = cross.shape
     none, one = jnp.zeros((folds, 0, 0), cross.dtype), jnp.ones(folds, cross.dtype)
     x_loadings, pending = (jnp.zeros((folds, n_components, width), cross.dtype) for width in (p, s))
@@ -109,9 +110,9 @@ def cross_product_to_deflate(
 def scaled_square(
     cross: Float[Array, "folds s p"],
 ) -> tuple[Float[Array, "folds m m"], Float[Array, " folds"]]:
-    """The cross-product times itself, on its smaller side, at a trace of 1, and the scale that was taken off."""
+    """The square of the cross-product on its smaller side, scaled to a trace of 1, and the scale."""
     scale = jnp.sum(cross**2, axis=(1, 2))
-    # Where nothing is left, neither is there anything to scale; a subnormal scale would make infinities.
+    # A zero cross-product needs no scale; dividing by a subnormal scale would overflow.
     scale = jnp.where(scale > jnp.finfo(cross.dtype).tiny, scale, 1.0)
     cross = cross / jnp.sqrt(scale)[:, None, None]
     on_features = cross.shape[2] < cross.shape[1]

@@ -1,4 +1,4 @@
-"""A read-out factorised into where (a spatial mask) and what (channel weights), for every neuroid."""
+"""Factorised read-outs: a spatial mask ("where") and channel weights ("what") for each neuroid."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,7 @@ class PreparedReadout(NamedTuple):
 
 
 class ReadoutParams(NamedTuple):
-    """A mask over positions, weights over channels and a bias for each target, in every fold."""
+    """Mask over positions, weights over channels and bias of each target, for every fold."""
 
     where: Float[Array, "*folds q positions"]
     what: Float[Array, "*folds q channels"]
@@ -35,24 +35,24 @@ class ReadoutParams(NamedTuple):
 )
 @dataclass(frozen=True)
 class FactorisedReadout(Mapping):
-    r"""Factorised regression: :math:`\hat y_q = \sum_c d_{qc} \sum_{xy} s_{qxy} x_{cxy} + b_q`, fitted by gradients.
+    r"""Factorised regression: :math:`\hat y_q = \sum_c d_{qc} \sum_{xy} s_{qxy} x_{cxy} + b_q`, fitted with Adam.
 
-    Minimises over all targets at once, batch by batch,
+    For each batch, the loss over all targets is
     :math:`\|\hat y - y\|_F + \lambda_s \sum_q (\|s_q\|^2 + \|\nabla^2 s_q\|) + \lambda_d \sum_q \|d_q\|^2`
-    with :math:`\nabla^2` the 3 x 3 Laplacian with zeros around the mask. Masks and weights start at standard normal
-    draws, biases at zero; the optimiser is Adam. Initial values and the order of the stimuli come from ``seed`` and are
-    the same in every fold.
+    where :math:`\nabla^2` is the Laplacian (4 neighbours) with zeros around the mask. Masks and weights start at
+    standard normal values, biases at zero. Initial values and the order of the stimuli are determined by ``seed`` and
+    are the same in every fold.
 
     Attributes:
-        channels, height, width: the grid of the features, which come in C order of (channel, x, y).
+        channels, height, width: the grid of the features, in C order of (channel, x, y).
         spatial_penalty: :math:`\lambda_s`.
         channel_penalty: :math:`\lambda_d`.
-        learning_rate: of Adam; a tenth of it after each ``decay_every`` epochs (the first one not counted).
+        learning_rate: learning rate of Adam; divided by 10 every ``decay_every`` epochs (not counting the first epoch).
         decay_every: see ``learning_rate``.
-        epochs: how many times the training stimuli are gone through.
-        batch_size: stimuli in a step.
-        tolerance: stop after an epoch whose last batch has a smaller :math:`\|\hat y - y\|_F`.
-        seed: of initial values and orders.
+        epochs: number of passes over the training stimuli.
+        batch_size: stimuli per step.
+        tolerance: the fit stops after an epoch whose last batch has a smaller :math:`\|\hat y - y\|_F`.
+        seed: random seed of initial values and orders.
 
     Source: Klindt et al. 2017, "Neural system identification for large populations separating 'what' and 'where'".
 
@@ -75,7 +75,7 @@ class FactorisedReadout(Mapping):
     seed: int = 0
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedReadout:
-        """Nothing but the data: every fold is fitted from them."""
+        """Checks the number of features; folds are fitted from the data as they are."""
         if x.shape[1] != self.channels * self.height * self.width:
             raise ValueError(
                 f"expected {self.channels} x {self.height} x {self.width} features, there are {x.shape[1]}"
@@ -83,11 +83,11 @@ class FactorisedReadout(Mapping):
         return PreparedReadout(x, y)
 
     def embed(self, prepared: PreparedReadout, x: Float[Array, "m p"]) -> Float[Array, "m p"]:
-        """New stimuli as they are."""
+        """Features of new stimuli, unchanged."""
         return x
 
     def start(self, targets: int) -> ReadoutParams:
-        """Initial values, in float32 so that every dtype starts from the same."""
+        """Initial values, in float32 so that they are the same for every dtype."""
         where, what = jax.random.split(jax.random.key(self.seed), 3)[:2]
         return ReadoutParams(
             jax.random.normal(where, (targets, self.height * self.width), jnp.float32),
@@ -102,7 +102,7 @@ class FactorisedReadout(Mapping):
     def fit(
         self, prepared: PreparedReadout, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> ReadoutParams:
-        """Parameters of every fold, all folds side by side."""
+        """Parameters of every fold; all folds are fitted in parallel."""
         x, y = prepared
         n, dtype = y.shape[0], y.dtype
         images = x.reshape(n, self.channels, -1)
@@ -127,10 +127,10 @@ class FactorisedReadout(Mapping):
         return jax.vmap(one_fold)(training_mask(n, held_out, held_out_mask, dtype) > 0)
 
     def predict(self, params: ReadoutParams, embedded: Float[Array, "folds m p"]) -> Float[Array, "folds m q"]:
-        """The targets predicted for new stimuli."""
+        """Predicted targets of new stimuli."""
 
         def one_fold(fold: tuple[ReadoutParams, Float[Array, "m p"]]) -> Float[Array, "m q"]:
-            # Few stimuli would make this larger than what it saves, but it is there for one fold at a time.
+            # For few stimuli, the weights take more memory than they save, but only one fold's exist at a time.
             (where, what, bias), x = fold
             weights = (what[:, :, None] * where[:, None, :]).reshape(len(bias), -1)
             return x @ weights.T + bias[None]

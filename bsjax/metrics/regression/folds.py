@@ -8,12 +8,19 @@ from jaxtyping import Array, Bool, Int
 
 
 class Folds(NamedTuple):
-    """The folds of one cross-validation, padded to one shape so that all of them run in one program.
+    """The folds of a cross-validation, padded to one shape so that all of them run in one program.
 
-    ``held_out`` are the stimuli a fold is *not* fitted on, ``test`` those it is tested on: None where every fold is
-    tested on just what it leaves out, as it is where train and test cover all stimuli. Kernels start from the work that
-    all stimuli share and take the held-out rows off, since those are few. Padded places hold index 0 and are False in
-    the mask.
+    ``held_out`` are the stimuli that a fold is *not* fitted on, and ``test`` those that it is tested on; None if every
+    fold is tested on its held-out stimuli. Folds are given by their held-out rather than their training stimuli because
+    kernels compute moments of all stimuli once and subtract the few held-out rows. Padded entries have index 0 and are
+    False in the mask.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import make_folds
+        >>> folds = make_folds(10, [(np.arange(3, 10), np.arange(3)), (np.arange(6), np.arange(6, 10))])
+        >>> folds.held_out.shape, folds.held_out_mask.sum(axis=1).tolist()
+        ((2, 4), [3, 4])
     """
 
     held_out: Int[Array, "folds held_out"] | np.ndarray
@@ -23,7 +30,7 @@ class Folds(NamedTuple):
 
 
 def make_folds(n: int, splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> Folds:
-    """Folds from ``(train, test)`` index arrays over ``n`` stimuli, as scikit-learn's splitters yield them.
+    """Folds from ``(train, test)`` index arrays over ``n`` stimuli, as returned by scikit-learn's splitters.
 
     Example:
         >>> make_folds(4, [(np.array([0, 1, 2]), np.array([3])), (np.array([2, 3]), np.array([0, 1]))]).held_out

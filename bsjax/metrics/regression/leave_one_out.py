@@ -1,8 +1,8 @@
-r"""Leave-one-out errors of a ridge regression for every penalty, and which penalty has the smallest.
+r"""Leave-one-out errors of a ridge regression for every penalty, and the penalty of the smallest error.
 
-They follow from the whole fit: :math:`e_i = (y_i - \hat y_i) / (1 - 1/n - h_i)`, with the leverage :math:`h_i` of
-stimulus i. Of a choice for all targets, bounds from partial fractions narrow the penalties down, and those that they
-cannot tell apart are compared directly. So the choice is that of the direct comparison of all.
+The errors follow from the fit to all stimuli: :math:`e_i = (y_i - \hat y_i) / (1 - 1/n - h_i)`, with the leverage
+:math:`h_i` of stimulus i. To choose one penalty for all targets, bounds from partial fractions exclude most penalties;
+the remaining ones are compared directly. The choice is therefore the same as with direct errors of all penalties.
 """
 
 from typing import NamedTuple
@@ -17,15 +17,16 @@ from bsjax.metrics.linalg.partial_fractions import all_penalties
 from bsjax.metrics.numerics import inverse_root
 from bsjax.metrics.regression.ridge_system import Spectrum
 
-# Below this many operations, the direct errors of all penalties take no longer than an approximation's compilation.
+# Below this number of operations, direct errors of all penalties take no longer than compiling the approximation.
 _FEW = 1e9
 
 
 class LeaveOneOut(NamedTuple):
-    """``rest + basis @ (z * coordinates)`` are the residuals at a penalty, with ``z = alpha / (values + alpha)``.
+    """The parts of leave-one-out errors that all penalties share.
 
-    ``1 - 1/n - h`` is ``unexplained + basis**2 @ z - constant**2 alpha / (shift + alpha)``: sums without cancellation
-    also where there are more features than stimuli. ``rest`` is None where the basis is whole.
+    With ``z = alpha / (values + alpha)``, the residuals at a penalty are ``rest + basis @ (z * coordinates)``, and
+    ``1 - 1/n - h`` is ``unexplained + basis**2 @ z - constant**2 alpha / (shift + alpha)``. These sums do not cancel,
+    even with more features than stimuli. ``rest`` is None where the basis is complete.
     """
 
     basis: Float[Array, "n k"]
@@ -39,7 +40,7 @@ class LeaveOneOut(NamedTuple):
 
 
 def leave_one_out(of: Spectrum, y: Float[Array, "n q"], train: Float[Array, " n"]) -> LeaveOneOut:
-    """What the errors of every penalty are made of, for centred targets."""
+    """The parts of leave-one-out errors that all penalties share, for centred targets."""
     of, y = jax.lax.stop_gradient((of, y))
     values, none = of.values, jnp.zeros_like(train)
     if of.features is None:
@@ -51,10 +52,10 @@ def leave_one_out(of: Spectrum, y: Float[Array, "n q"], train: Float[Array, " n"
 
 
 def best_for_all(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[Array, ""]:
-    """The penalty of the smallest sum over targets, the first of equal ones.
+    """Index of the penalty with the smallest error summed over targets; the first one if several are equal.
 
-    The sum over targets needs their inner products alone, so that partial fractions give all penalties at the cost of a
-    few products of stimuli x stimuli.
+    The sum depends only on inner products of targets, so partial fractions compute all penalties at the cost of a few
+    products of stimuli x stimuli matrices.
     """
     k, q = parts.coordinates.shape
 
@@ -80,7 +81,7 @@ def best_for_all(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[
 
 
 class Bounds(NamedTuple):
-    """Numbers between which each penalty's error lies, as it is when it is computed directly."""
+    """Lower and upper bounds of the directly computed error of each penalty."""
 
     lower: Float[Array, " penalties"]
     upper: Float[Array, " penalties"]
@@ -89,9 +90,8 @@ class Bounds(NamedTuple):
 def total_errors(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Bounds:
     r"""Bounds of the errors of all penalties, squared and summed over stimuli and targets, by partial fractions.
 
-    A residual is a sum over eigenvectors, its square one over pairs of them. Each term of that is right to
-    :math:`\epsilon^{2/3}` of its size (see ``all_penalties``), and the sizes of all sum to what absolute numbers give
-    in the place of the numbers, by the same partial fractions.
+    A squared residual is a sum over pairs of eigenvectors. Each term is accurate to :math:`\epsilon^{2/3}` of its size
+    (see ``all_penalties``). The same partial fractions of absolute values give the sum of these sizes.
     """
     terms = _Terms(
         parts.basis.T,
@@ -105,7 +105,7 @@ def total_errors(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Boun
 
 
 class _Terms(NamedTuple):
-    """Inner products over targets that squared errors are made of: coordinates, coordinates by rest, rest."""
+    """Inner products over targets in squared errors: of coordinates, of coordinates and rest, and of rest."""
 
     columns: Float[Array, "k n"]
     gram: Float[Array, "k k"]
@@ -122,12 +122,12 @@ def _summed(parts: LeaveOneOut, alphas: Float[Array, " penalties"], terms: _Term
 
 
 def best_for_each(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[Array, " q"]:
-    """The penalty of the smallest error of each target, the first of equal ones."""
+    """Index of the penalty with the smallest error of each target; the first one if several are equal."""
     return jnp.argmin(batched_map(lambda alpha: _squared_errors(parts, alpha), alphas), axis=0)
 
 
 def _squared_errors(parts: LeaveOneOut, alpha: Float[Array, ""]) -> Float[Array, " q"]:
-    """The errors of each target, squared and summed."""
+    """Squared errors of each target, summed over stimuli."""
     residual = parts.basis @ (_shrinkage(parts, alpha[None])[0][:, None] * parts.coordinates)
     if parts.rest is not None:
         residual = residual + parts.rest
@@ -139,7 +139,7 @@ def _shrinkage(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Float[
 
 
 def _scale(parts: LeaveOneOut, alpha: Float[Array, ""]) -> Float[Array, " n"]:
-    """What a residual is multiplied by to be a leave-one-out error; 0 where a stimulus does not train."""
+    """Factor from a residual to a leave-one-out error; 0 for stimuli outside the training set."""
     own = parts.basis**2 @ _shrinkage(parts, alpha[None])[0]
     complement = parts.unexplained + own - parts.constant**2 * (alpha / (parts.shift + alpha))
     return parts.train / jnp.where(parts.train > 0, complement, jnp.ones_like(complement))

@@ -1,4 +1,4 @@
-"""Mappings from model features to neural targets, with the traits that say what may be done with one."""
+"""Base class of mappings from model features to neural targets, and the traits of a mapping."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,19 +14,19 @@ from bsjax.engine.streaming import DependsOn
 
 @dataclass(frozen=True)
 class Traits:
-    """What may be done with a mapping, as its attribute ``traits``; the defaults hold for any.
+    """Properties of a mapping that decide how it may be run; the defaults are safe for any mapping.
 
     Attributes:
-        depends_on: what its predictions depend on of the features. If only on inner products between stimuli (with a
-            free intercept), features that do not fit in memory are read in blocks.
-        fits_targets_alone: whether each target is predicted without a look at the others, so that devices may share
-            them out, and the neuroids of all subjects are fitted at once.
-        ignores_zero_features: whether a feature of zeros changes no prediction, so that widths may be padded.
-        ignores_zero_targets: whether a target of zeros changes no prediction of the others, and nothing reported.
-        least_features, least_training_stimuli: fewer are refused.
-        advice: what to do about fewer, from the numbers of features and training stimuli that there are.
-        reported: the parameters that the fit has chosen and a user wants to see beside the score.
-        warnings: what there is to say about the reported parameters, by name.
+        depends_on: what predictions depend on. If they depend only on inner products between stimuli (with a free
+            intercept), features that do not fit in memory are read in blocks.
+        fits_targets_alone: whether each target is predicted independently of the others, so that targets may be
+            distributed over devices and the neuroids of all subjects are fitted together.
+        ignores_zero_features: whether a feature of zeros changes no prediction, so that features may be padded.
+        ignores_zero_targets: whether a target of zeros changes no prediction of other targets, and no report.
+        least_features, least_training_stimuli: the smallest numbers allowed; fewer are an error.
+        advice: message of this error, from the numbers of features and training stimuli.
+        reported: names of the fitted parameters to report with the score.
+        warnings: function from the reported parameters, by name, to warnings about them.
 
     Example:
         >>> from bsjax.metrics import NeuronToNeuron
@@ -46,22 +46,27 @@ class Traits:
 
 
 class Mapping(ABC):
-    """A regression as pure functions. An instance holds only its settings, and is best a registered dataclass.
+    """A regression as pure functions. An instance holds only settings, preferably as a registered dataclass.
 
-    Numbers such as a penalty are then leaves, which may be traced, batched and differentiated, and of which a program
-    takes any; what decides shapes is static (``jax.tree_util.register_dataclass``). One that is not registered is
-    static as a whole, so that other settings take another program.
+    In a dataclass registered with ``jax.tree_util.register_dataclass``, numbers such as a penalty are leaves: they can
+    be traced, batched and differentiated without recompilation. Settings that determine shapes are static. A class that
+    is not registered is static as a whole, and every change of a setting compiles a new program.
 
-    ``prepare`` does the work that all folds share, ``fit`` makes the parameters of every fold from it (leading axis:
-    folds), ``predict`` applies them. A fold is fitted on embedded rows and applied to embedded rows: ``embed`` brings
-    new stimuli into the coordinates that ``prepare`` chose (features, or similarities to the stimuli where those are
-    fewer), and ``prepared.embedding`` holds those of the stimuli it was given, so that a cross-validation embeds
-    nothing twice. These four are what a mapping must define; all else has an answer that holds for any.
+    A mapping must define four methods. ``prepare`` does the work that all folds share. ``embed`` transforms new stimuli
+    to the coordinates chosen by ``prepare``: features, or similarities to the prepared stimuli where those are fewer.
+    ``fit`` computes the parameters of every fold (leading axis: folds) from the prepared data, and ``predict`` applies
+    them to embedded stimuli. ``prepared.embedding`` holds the coordinates of the prepared stimuli, so that a
+    cross-validation does not compute them again. All other methods have defaults.
+
+    Example:
+        >>> from bsjax.metrics import PLS, Ridge
+        >>> isinstance(Ridge(1.0), Mapping), isinstance(PLS(5), Mapping)
+        (True, True)
     """
 
     @abstractmethod
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Any:
-        """The work that all folds share; has an attribute ``embedding`` of shape ``(n, d)``."""
+        """Does the work that all folds share; the result has an attribute ``embedding`` of shape ``(n, d)``."""
 
     @abstractmethod
     def embed(self, prepared: Any, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
@@ -69,36 +74,36 @@ class Mapping(ABC):
 
     @abstractmethod
     def fit(self, prepared: Any, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]) -> Any:
-        """Parameters of every fold, each fitted on all stimuli but its held-out ones."""
+        """Parameters of every fold, fitted on all stimuli except its held-out ones."""
 
     @abstractmethod
     def predict(self, params: Any, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
-        """Predicted targets of the embedded stimuli of every fold, up to a constant of each fold and target.
+        """Predicted targets of the embedded stimuli of every fold, up to a constant per fold and target.
 
-        What is constant over stimuli does not count in a correlation, and what varies would lose digits beside it.
+        Correlations do not depend on the constant, and adding it would cost precision.
         """
 
     @property
     def traits(self) -> Traits:
-        """What may be done with it."""
+        """Properties that decide how the mapping may be run."""
         return Traits()
 
     def interpolates(self, features: int, stimuli: int) -> bool:
-        """Whether with so many features and training stimuli it reproduces any training targets exactly."""
+        """Whether it fits any training targets exactly, for these numbers of features and training stimuli."""
         return False
 
     def predict_held_out(
         self, prepared: Any, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> Float[Array, "folds h q"]:
-        """Predicted targets of the held-out stimuli of every fold, up to a constant; anything where padded.
+        """Predicted targets of the held-out stimuli of every fold, up to a constant; padded rows are undefined.
 
-        One that can tell them at less than the cost of fitting its folds, and forms no parameters, overrides this.
+        Override this if held-out predictions are cheaper than fitting the parameters of every fold.
         """
         return self.predict(self.fit(prepared, held_out, held_out_mask), prepared.embedding[held_out])
 
     @property
     def takes_weights(self) -> bool:
-        """Whether it has ``predict_weighted``."""
+        """Whether the mapping implements ``predict_weighted``."""
         return type(self).predict_weighted is not Mapping.predict_weighted
 
     def predict_weighted(
@@ -109,9 +114,9 @@ class Mapping(ABC):
         held_out: Int[Array, "folds h"],
         held_out_mask: Bool[Array, "folds h"],
     ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
-        """Predicted targets of the held-out stimuli of every fold, up to a constant, and whether they can be had.
+        """Predicted targets of held-out stimuli with weighted training stimuli, and whether they are accurate.
 
-        One that takes copies of a stimulus as one that counts so often, and so fits a draw in less time, has it, for
-        inner products between more features than stimuli. What it cannot tell well is asked of a fit to copies.
+        Optional. It fits a bootstrap draw faster than copies of stimuli do, from the inner products between stimuli
+        where features outnumber them. If the result is not accurate, the caller fits copies instead.
         """
         raise NotImplementedError(f"{type(self).__name__} fits copies of a stimulus as they are")

@@ -30,7 +30,7 @@ class PreparedMatch(NamedTuple):
 
 
 class MatchParams(NamedTuple):
-    """The chosen feature of each target in every fold, and whether there was one to choose."""
+    """The best feature of each target in every fold, and whether any feature varies."""
 
     feature: Int[Array, "folds q"]
     found: Bool[Array, "folds q"]
@@ -39,42 +39,49 @@ class MatchParams(NamedTuple):
 @partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=[])
 @dataclass(frozen=True)
 class NeuronToNeuron(Mapping):
-    """One-to-one mapping: the feature with the largest (signed) training correlation predicts the target as it is.
+    """One-to-one mapping: the prediction is the feature with the largest (signed) training correlation.
 
-    Features that are constant over a fold's training stimuli are passed over; where all are, the prediction is NaN.
+    Features that are constant over the training stimuli of a fold are ignored; if all are, the prediction is NaN.
 
     Source: Brain-Score's ``neuron_to_neuron`` (Schrimpf et al. 2020).
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> from bsjax.metrics import train_test
+        >>> x = jnp.asarray(np.random.default_rng(0).normal(size=(30, 4)))
+        >>> train_test(x[:20], x[20:], x[:20, :1], x[20:, :1], mapping=NeuronToNeuron()).round(3).tolist()
+        [1.0]
     """
 
     @property
     def traits(self) -> Traits:
-        """What may be done with it."""
+        """Targets are independent, and zero features and targets have no effect."""
         return Traits(fits_targets_alone=True, ignores_zero_features=True, ignores_zero_targets=True)
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedMatch:
-        """Centres, and forms the cross-products and sums of squares over all stimuli."""
+        """Centres the data and computes cross-products and sums of squares over all stimuli."""
         centred = without_constants(centre(x, y))
         return PreparedMatch(centred, centred.x, cross_product(centred), jnp.sum(centred.x**2, axis=0))
 
     def embed(self, prepared: PreparedMatch, x: Float[Array, "m p"]) -> Float[Array, "m p"]:
-        """New stimuli as centred features."""
+        """Centred features of new stimuli."""
         return x - prepared.centred.x_mean
 
     def fit(
         self, prepared: PreparedMatch, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> MatchParams:
-        """The best feature of every target in every fold, one fold in memory at a time."""
+        """The best feature of each target in every fold."""
         return batched_map(lambda fold: _best_features(prepared, *fold), (held_out, held_out_mask))
 
     def predict(self, params: MatchParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
-        """The chosen features themselves."""
+        """The values of the best features."""
         chosen = jnp.take_along_axis(embedded, params.feature[:, None, :], axis=2)
         return jnp.where(params.found[:, None, :], chosen, jnp.full_like(chosen, jnp.nan))
 
     def predict_held_out(
         self, prepared: PreparedMatch, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> Float[Array, "folds h q"]:
-        """The chosen features of the held-out stimuli, and of those no others."""
+        """The values of the best features for the held-out stimuli, without copying other features."""
         params = self.fit(prepared, held_out, held_out_mask)
         chosen = prepared.centred.x[held_out[:, :, None], params.feature[:, None, :]]
         return jnp.where(params.found[:, None, :], chosen, jnp.full_like(chosen, jnp.nan))
@@ -85,7 +92,7 @@ def _best_features(prepared: PreparedMatch, held_out: Int[Array, " h"], mask: Bo
     moments = fold_moments(prepared.centred, prepared.cross, *fold)
     removed = jnp.sum(held_out_rows(prepared.centred.x, *fold) ** 2, axis=1)
     squares = (prepared.squares[None] - removed - moments.n_train[:, None] * moments.x_mean**2)[0]
-    # What is left of the whole sum of squares after the subtraction may be rounding alone.
+    # The remainder of a sum of squares after the subtraction may be rounding error only.
     varies = squares > rounding(squares, LEFT_OF_SQUARES) * len(prepared.centred.x) * prepared.squares
     similarity = jnp.where(varies[None], moments.cross[0] * inverse_root(squares, varies)[None], -jnp.inf)
     found = jnp.broadcast_to(jnp.any(varies), similarity.shape[:1])

@@ -1,8 +1,8 @@
-"""Partial least squares with all folds in step, one component at a time.
+"""Partial least squares regression, with the components of all folds computed together.
 
-The components of all folds are columns of the same skinny products with the features, and what is iterated is small:
-the leading eigenvector of the square of the fold's cross-product :math:`S = X^T Y`, taken on its smaller side and
-deflated by rank-two updates (Dayal & MacGregor 1997, de Jong & ter Braak 1994).
+One product with the features computes the scores of a component in all folds. Iterations run on a small matrix: the
+square of each fold's cross-product :math:`S = X^T Y`, on its smaller side. Its leading eigenvector gives the feature
+weights, and rank-two updates deflate it (Dayal & MacGregor 1997, de Jong & ter Braak 1994).
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from bsjax.metrics.regression.pls_solvers import SOLVERS
 
 
 class PreparedPLS(NamedTuple):
-    """Centred data, their cross-product, and the targets rotated to at most as many columns as there are stimuli."""
+    """Centred data, their cross-product, and scaled targets, rotated to at most as many columns as stimuli."""
 
     centred: Centred
     embedding: Float[Array, "n p"]
@@ -40,7 +40,7 @@ class PLSParams(NamedTuple):
 
 
 class _State(NamedTuple):
-    """What one component hands to the next."""
+    """State passed from one component to the next."""
 
     cross: DeflatedCrossProduct
     start: Float[Array, "folds m"]
@@ -53,19 +53,28 @@ class _State(NamedTuple):
 class PLS(Mapping):
     r"""Partial least squares regression (PLS2; features and targets centred, not scaled).
 
-    Component by component, the feature weights :math:`w` are the leading left singular vector of the deflated
-    cross-product :math:`S = X^T Y`; with scores :math:`t = X r`, loadings :math:`p = X^T t / t^T t` and
-    :math:`q = Y^T t / t^T t`, it is deflated as :math:`S \leftarrow S - (t^T t)\, p q^T`. The prediction is
+    For each component, the feature weights :math:`w` are the leading left singular vector of the deflated
+    cross-product :math:`S = X^T Y`. With scores :math:`t = X r` and loadings :math:`p = X^T t / t^T t` and
+    :math:`q = Y^T t / t^T t`, the deflation is :math:`S \leftarrow S - (t^T t)\, p q^T`. The prediction is
     :math:`X R Q^T`.
 
     Args:
-        n_components: how many components, at most the number of features and of training stimuli. Where the data hold
-            fewer, the rest are empty.
-        solver: ``"converged"`` iterates each component to rounding level; ``"nipals"`` starts the power iteration at
-            the first target and stops it at scikit-learn's loose tolerance, as Brain-Score's numbers have it; its
-            result moves by some 1e-4 with the order of the targets.
+        n_components: number of components, at most the number of features, and fewer than training stimuli. If the data
+            have a lower rank, the remaining components are empty.
+        solver: ``"converged"`` iterates each component to rounding level. ``"nipals"`` starts the power iteration at
+            the first target and stops at scikit-learn's loose tolerance, as Brain-Score does; its result depends on the
+            order of the targets, by about 1e-4.
 
     Source: Wold 1975; Dayal & MacGregor 1997 (the recurrences); de Jong & ter Braak 1994.
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> from bsjax.metrics import train_test
+        >>> rng = np.random.default_rng(0)
+        >>> x = jnp.asarray(rng.normal(size=(60, 5)))
+        >>> y = x @ jnp.asarray(rng.normal(size=(5, 2)))
+        >>> train_test(x[:40], x[40:], y[:40], y[40:], mapping=PLS(n_components=5)).round(3).tolist()
+        [1.0, 1.0]
     """
 
     n_components: int = 25
@@ -73,7 +82,7 @@ class PLS(Mapping):
 
     @property
     def traits(self) -> Traits:
-        """It needs as many features as components, and one more training stimulus."""
+        """Predictions depend on inner products; components need as many features, and one more training stimulus."""
         return Traits(
             "inner products",
             ignores_zero_features=True,
@@ -84,13 +93,13 @@ class PLS(Mapping):
         )
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedPLS:
-        """Centres, and forms the cross-product of all stimuli."""
+        """Centres the data and computes their cross-product over all stimuli."""
         centred = centre(x, y)
         targets = SOLVERS[self.solver].targets(centred.y)
         return PreparedPLS(centred, centred.x, targets, cross_product(centred._replace(y=targets)))
 
     def embed(self, prepared: PreparedPLS, x: Float[Array, "m p"]) -> Float[Array, "m p"]:
-        """New stimuli as centred features."""
+        """Centred features of new stimuli."""
         return x - prepared.centred.x_mean
 
     def fit(
@@ -102,14 +111,14 @@ class PLS(Mapping):
     def predict_held_out(
         self, prepared: PreparedPLS, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> Float[Array, "folds h q"]:
-        """Predicted targets of the held-out stimuli of every fold, less their means."""
+        """Predicted targets of the held-out stimuli of every fold, without the intercept."""
         params, scores = self._components(prepared, held_out, held_out_mask)
         return jnp.einsum("kfh,fkq->fhq", jnp.take_along_axis(scores, held_out[None], axis=2), params.y_loadings)
 
     def _components(
         self, prepared: PreparedPLS, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> tuple[PLSParams, Float[Array, "k folds n"]]:
-        """The fit of every fold, and the scores of all stimuli in it."""
+        """Parameters of every fold, and the component scores of all stimuli."""
         x, y = prepared.centred.x, prepared.centred.y
         train = training_mask(x.shape[0], held_out, held_out_mask, x.dtype)
         moments = fold_moments(prepared.centred._replace(y=prepared.targets), prepared.cross, held_out, held_out_mask)
@@ -121,14 +130,14 @@ class PLS(Mapping):
             exhausted = ~(length > least_length)
             weights = jnp.where(exhausted[:, None], 0.0, weights)
             rotation = weights
-            for _ in range(2):  # once leaves rounding of large components in the scores of small ones
+            for _ in range(2):  # one pass leaves rounding errors of large components in the scores of small ones
                 along = jnp.einsum("fkp,fp->fk", cross.x_loadings, rotation)
                 rotation = rotation - jnp.einsum("fk,fkp->fp", along, state.rotations)
             scores = skinny_product(rotation, x) - jnp.sum(moments.x_mean * rotation, axis=1, keepdims=True)
             of_train = scores * train
             squared = jnp.sum(of_train**2, axis=1, keepdims=True)
             x_loading = of_train @ x / jnp.where(exhausted[:, None], 1.0, squared)
-            # The scores times the targets are the cross-product times the weights.
+            # Target loadings times squared score lengths are the cross-product times the weights.
             cross = cross.less(k, x_loading, cross.times_features(weights))
             rotations = jax.lax.dynamic_update_index_in_dim(state.rotations, rotation, k, axis=1)
             return _State(cross, start, rotations, jnp.where(exhausted, jnp.inf, least_length)), scores
@@ -142,7 +151,7 @@ class PLS(Mapping):
         return PLSParams(moments.x_mean, last.rotations, jnp.moveaxis(y_loadings, 0, 1)), scores
 
     def predict(self, params: PLSParams, embedded: Float[Array, "folds m p"]) -> Float[Array, "folds m q"]:
-        """The targets predicted for embedded stimuli, less their means; no weights of features x targets are formed."""
+        """Predicted targets without the intercept, computed from scores: no features x targets weights are formed."""
         offset = jnp.sum(params.rotations * params.x_mean[:, None], axis=2)
         scores = jnp.einsum("fmp,fkp->fmk", embedded, params.rotations) - offset[:, None]
         return jnp.einsum("fmk,fkq->fmq", scores, params.y_loadings)

@@ -13,20 +13,20 @@ from bsjax.metrics.numerics import nonzero, rotated_to_few_columns, safe_sqrt
 from bsjax.metrics.regression.deflated_cross_product import DeflatedCrossProduct, cross_product_to_deflate
 
 Weights = tuple[Float[Array, "folds p"], Float[Array, " folds"], Float[Array, "folds m"]]
-"""Unit weights, the length of the cross-product along them, and where to start for the next component."""
+"""Unit weights, the length of the cross-product along them, and the starting vector of the next component."""
 
 
 @dataclass(frozen=True)
 class Solver:
-    """A way to find the weights of one component after the other.
+    """A method of computing the feature weights of successive components.
 
     Attributes:
-        begin: from the cross-products of every fold, the number of components, the targets and which stimuli train each
-            fold, to what is deflated and where to start.
-        weights: from both to the next component.
-        targets: what it takes of the centred targets ``(stimuli, targets)``: at another scale, in fewer columns if that
-            makes no difference to it. The scores depend on the targets up to their scale, with which products of
-            products leave float32.
+        begin: function of the cross-products of every fold, the number of components, the targets and the training mask
+            of every fold; returns the cross-product to deflate and the starting vector.
+        weights: function of both; returns the cross-product and the weights of the next component.
+        targets: transforms the centred targets ``(stimuli, targets)``: scaled, and in fewer columns if the solver
+            allows. Scores do not depend on the scale of the targets, and repeated products of large values would
+            overflow in float32.
     """
 
     begin: Callable[[Array, int, Array, Array], tuple[DeflatedCrossProduct, Array]]
@@ -60,7 +60,7 @@ def _converged(cross: DeflatedCrossProduct, start: Float[Array, "folds m"]) -> t
 def _begin_nipals(
     cross: Float[Array, "folds s p"], n_components: int, targets: Float[Array, "n s"], train: Float[Array, "folds n"]
 ) -> tuple[DeflatedCrossProduct, Float[Array, "folds s"]]:
-    # A unit vector at the first target that is not constant over a fold's training stimuli.
+    # The unit vector of the first target that varies over the training stimuli of a fold.
     mean = (train @ targets) / jnp.sum(train, axis=1, keepdims=True)
     spread = jnp.max(jnp.abs(targets[None] - mean[:, None]) * train[:, :, None], axis=1)
     first = jnp.argmax(spread > rounding(targets, CONSTANT), axis=1)
@@ -78,4 +78,4 @@ SOLVERS = {
     "converged": Solver(_begin_converged, _converged, lambda y: rotated_to_few_columns(_of_size_1(y))),
     "nipals": Solver(_begin_nipals, _nipals, _of_size_1),
 }
-"""By name: to rounding level; as scikit-learn, and with it Brain-Score, stop."""
+"""Solvers by name: converged to rounding level, or stopped as in scikit-learn and Brain-Score."""

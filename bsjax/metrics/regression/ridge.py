@@ -1,9 +1,9 @@
-r"""Ridge and ordinary least squares: one factorisation of all stimuli serves every fold.
+r"""Ridge regression and ordinary least squares: a single factorisation of all stimuli serves every fold.
 
-Leaving stimuli out of a ridge fit changes it as if their targets were replaced by what the rest predicts for them. With
-the smoother :math:`H` of all stimuli, the held-out residuals of a fold solve the small system
-:math:`(I - H - 1/n)_{oo}\,c = (y - \hat y)_o`, and the fold predicts :math:`y_o - c` for them (Allen's PRESS for many
-rows). Least squares is alpha = 0, with its minimum-norm solution where the data leave a choice.
+Omitting stimuli from a ridge fit is equivalent to replacing their targets by the predictions from the other stimuli.
+With the smoother :math:`H` of all stimuli, the held-out residuals of a fold solve the small system
+:math:`(I - H - 1/n)_{oo}\,c = (y - \hat y)_o`, and the predictions of the fold are :math:`y_o - c` (Allen's PRESS for
+several rows). Ordinary least squares is alpha = 0, with the minimum-norm solution for rank-deficient data.
 """
 
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ from bsjax.metrics.regression.ridge_system import (
     without,
 )
 
-# The largest square of a feature (or stimulus) as a share of the penalty, below which residuals hide the fit.
+# Largest squared feature (or stimulus) relative to the penalty, below which rounding errors of residuals hide the fit.
 _LEAST_FIT = 0.01
 
 
 class RidgeParams(NamedTuple):
-    """Weights on the embedded stimuli and the intercept of every fold."""
+    """Weights of the embedding's coordinates, and intercept, of every fold."""
 
     weights: Float[Array, "folds d q"]
     intercept: Float[Array, "folds q"]
@@ -48,16 +48,15 @@ class Ridge(Mapping):
     r"""Ridge regression with an unpenalised intercept, one ``alpha`` for all targets.
 
     Minimises :math:`\|y - xw - b\|^2 + \alpha\|w\|^2` (scikit-learn's convention: ``alpha`` is not divided by the
-    number of stimuli). With ``alpha=0`` it is ordinary least squares, of minimum norm where the data are
-    rank-deficient.
+    number of stimuli). ``alpha=0`` is ordinary least squares, with the minimum-norm solution for rank-deficient data.
 
-    It is solved on the side of features or of stimuli, whichever are fewer; weights of features x targets are formed
-    only in the first case. Folds that prove to be rank-deficient are solved by an eigendecomposition, with the null
-    space left out.
+    The regression is solved in the space of features or of stimuli, whichever are fewer; weights of features x targets
+    are only computed in the first case. Rank-deficient folds are solved by an eigendecomposition without the null
+    space.
 
     Args:
-        alpha: the penalty, a number or a traced scalar: of many penalties under ``vmap`` there is one program, and the
-            score has a derivative in it.
+        alpha: the penalty, a number or a traced scalar. It may be batched with ``vmap`` in one program, and scores are
+            differentiable with respect to it.
 
     Source: Hoerl & Kennard 1970; held-out residuals: Allen 1974.
 
@@ -76,44 +75,44 @@ class Ridge(Mapping):
 
     @property
     def traits(self) -> Traits:
-        """What may be done with it."""
+        """Predictions depend on inner products; targets are independent."""
         return Traits("inner products", True, ignores_zero_features=True, ignores_zero_targets=True)
 
     def interpolates(self, features: int, stimuli: int) -> bool:
-        """Whether least squares goes through all training targets: centred stimuli have a rank of one less."""
+        """True for least squares with at least ``stimuli - 1`` features, the rank of centred stimuli."""
         return features >= stimuli - 1 and not float(self.alpha)
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
-        """Centres, and forms the smaller Gram matrix."""
+        """Centres the data and computes the smaller Gram matrix."""
         return prepared_for_ridge(x, y)
 
     def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
-        """New stimuli as centred features, or as similarities to the prepared stimuli."""
+        """New stimuli as centred features, or as inner products with the prepared stimuli."""
         return prepared.embed(x)
 
     def fit(
         self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> RidgeParams:
-        """Weights of every fold."""
+        """Weights and intercept of every fold."""
         return RidgeParams(*batched_map(lambda fold: self._fit(prepared, fold), Fold(held_out, held_out_mask)))
 
     def predict(self, params: RidgeParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
-        """The targets predicted for embedded stimuli, less the intercept."""
+        """Predicted targets of embedded stimuli, without the intercept."""
         return embedded @ params.weights
 
     def predict_held_out(
         self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> Float[Array, "folds h q"]:
-        """What every fold predicts for the stimuli that it leaves out, less a constant, by the smaller of two systems.
+        """Predicted targets of the held-out stimuli of every fold, up to a constant, by the smaller of two systems.
 
-        A fold that leaves out few stimuli solves for their residuals and forms no weights. One that leaves out more
-        than half as many as there are features takes them off the Gram matrix and factorises that.
+        A fold with few held-out stimuli solves for their residuals and computes no weights. If the held-out stimuli
+        outnumber half of the features, they are subtracted from the Gram matrix, which is then factorised.
         """
         folds, alpha, embedding = Fold(held_out, held_out_mask), self._alpha(prepared.gram), prepared.embedding
         if prepared.cross is not None and 2 * held_out.shape[1] > len(prepared.gram):
             return batched_map(lambda fold: embedding[fold.held_out] @ self._fit(prepared, fold)[0], folds)
-        # Of a fit that a large penalty makes small beside the targets, targets less residuals would leave their
-        # rounding; without a feature that varies nothing else.
+        # With a large penalty predictions are small relative to the targets, and targets minus residuals would be
+        # mostly rounding error; entirely so if no feature varies.
         largest = jnp.max(jnp.diagonal(prepared.gram))
         strong = (largest > _LEAST_FIT * alpha) & (largest > 0)
         residuals, well_posed = held_out_residuals(prepared, alpha, folds)
@@ -131,16 +130,16 @@ class Ridge(Mapping):
         held_out: Int[Array, "folds h"],
         held_out_mask: Bool[Array, "folds h"],
     ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
-        """What every fold predicts for what it leaves out, less a constant, with errors that count ``weights`` times.
+        """Predicted targets of the held-out stimuli of every fold, up to a constant, with weighted squared errors.
 
         Args:
-            gram: inner products between stimuli, of features centred or not.
+            gram: inner products between stimuli, of centred or uncentred features.
             y: targets.
-            weights: of stimuli; those of weight 0 are no part of it.
+            weights: weights of the stimuli; stimuli of weight 0 are omitted.
             held_out, held_out_mask: as in ``Folds``.
 
         Returns:
-            The predictions, and whether they are sure to be known to as many digits as by other ways.
+            The predictions, and whether they are as accurate as those of a fit to copies of the stimuli.
         """
         system, alpha, counted = weighted(gram, y, weights), self._alpha(gram), weights > 0
         folds = Fold(held_out, held_out_mask & counted[held_out])
@@ -154,10 +153,10 @@ class Ridge(Mapping):
         return jnp.asarray(self.alpha, gram.dtype)
 
     def _fit(self, prepared: PreparedRidge, fold: Fold) -> tuple[Float[Array, "d q"], Float[Array, " q"]]:
-        """Weights and intercept of one fold, by taking its held-out rows off the products of all stimuli."""
+        """Weights and intercept of one fold, by subtracting its held-out rows from the products of all stimuli."""
         system, alpha = without(prepared, fold), self._alpha(prepared.gram)
         cholesky, well_posed = cholesky_if_well_posed(system.penalised(alpha))
-        # What is left after the subtraction may be rounding alone.
+        # The remainder after the subtraction may be rounding error only.
         smallest, largest = jnp.min(jnp.diagonal(cholesky)) ** 2, jnp.max(jnp.diagonal(prepared.gram))
         above_rounding = smallest > len(cholesky) * rounding(cholesky) * largest
         weights = with_fallback(

@@ -1,4 +1,4 @@
-"""Ridge regression that chooses its penalty on the training stimuli, for all targets together or for each."""
+"""Ridge regression with a penalty chosen on the training stimuli, for all targets together or for each."""
 
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
@@ -22,7 +22,6 @@ from bsjax.metrics.regression.ridge_system import (
 )
 from bsjax.metrics.regression.validation_folds import validation_errors
 
-# Brain-Score's penalties: from 0.01 to 1e7, about evenly spread within each decade.
 ALPHAS = (
     *(0.01, 0.1, 0.5, 1.0, 10.0, 32.5, 55.0, 77.5),
     *(step * 50.0 for step in range(2, 20)),
@@ -31,10 +30,11 @@ ALPHAS = (
     *(step * 50_000.0 for step in range(2, 20)),
     *(step * 500_000.0 for step in range(2, 21)),
 )
+"""Brain-Score's penalties: from 0.01 to 1e7, about evenly spread within each decade."""
 
 
 class RidgeCVParams(NamedTuple):
-    """Weights on the embedded stimuli, the intercept, and the chosen penalty of every fold."""
+    """Weights of the embedding's coordinates, intercept, and chosen penalty, of every fold."""
 
     weights: Float[Array, "folds d q"]
     intercept: Float[Array, "folds q"]
@@ -43,22 +43,32 @@ class RidgeCVParams(NamedTuple):
 
 @dataclass(frozen=True)
 class RidgeCV(Mapping):
-    r"""Ridge regression with the penalty of the smallest error on training stimuli that it was not fitted to.
+    r"""Ridge regression with the penalty that has the smallest validation error within the training stimuli.
 
-    The error is the mean square over stimuli, and over targets unless ``alpha_per_target``; the first of equal ones
-    wins. As in scikit-learn's ``RidgeCV``, penalties are not divided by the number of stimuli. The choice is piecewise
-    constant in the data: gradients are those of the fit at the chosen penalty.
+    The error is the mean square over stimuli, and over targets unless ``alpha_per_target``. If several penalties have
+    the same error, the first is chosen. As in scikit-learn's ``RidgeCV``, penalties are not divided by the number of
+    stimuli. Gradients are those of the fit at the chosen penalty, because the choice is piecewise constant in the data.
 
     Args:
-        alphas: the penalties to choose from, all above 0: numbers, or an array.
-        alpha_per_target: choose for each target by itself.
-        cv: leave out one stimulus at a time (None), or one of so many runs of consecutive training stimuli, whose mean
-            squared errors are averaged. Where neighbours belong together, their runs test the fit to other objects.
+        alphas: the penalties to choose from, all positive; numbers or an array.
+        alpha_per_target: choose a penalty for each target separately.
+        cv: number of validation folds, each a run of consecutive training stimuli, whose mean squared errors are
+            averaged; None for leave-one-out. If consecutive stimuli are related (for example images of the same
+            object), runs test the generalisation to others.
 
     Raises:
-        ValueError: more runs than stimuli, or fewer than two.
+        ValueError: ``cv`` is below 2 or above the number of stimuli.
 
     Source: Golub, Heath & Wahba 1979; per target and by folds: Dupré la Tour et al. 2022 (himalaya).
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> from bsjax.metrics import train_test
+        >>> rng = np.random.default_rng(0)
+        >>> x = jnp.asarray(rng.normal(size=(60, 5)))
+        >>> y = x @ jnp.asarray(rng.normal(size=(5, 2)))
+        >>> train_test(x[:40], x[40:], y[:40], y[40:], mapping=RidgeCV((0.01, 1.0, 100.0))).round(3).tolist()
+        [1.0, 1.0]
     """
 
     alphas: tuple[float, ...] | Float[Array, " penalties"] = ALPHAS
@@ -67,7 +77,7 @@ class RidgeCV(Mapping):
 
     @property
     def traits(self) -> Traits:
-        """Targets of zeros would choose penalties too, and be counted among those at the edge."""
+        """With ``alpha_per_target``, targets of zeros matter: warnings about penalties would count theirs too."""
         return Traits(
             "inner products",
             fits_targets_alone=self.alpha_per_target,
@@ -78,19 +88,19 @@ class RidgeCV(Mapping):
         )
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
-        """Centres, and brings the stimuli into the coordinates that every fold is solved in."""
+        """Centres the data and computes the coordinates in which every fold is solved."""
         if self.cv is not None and not 2 <= self.cv <= x.shape[0]:
             raise ValueError(f"cv must be from 2 to the number of stimuli, {x.shape[0]}, or None; got {self.cv}")
         return prepared_for_ridge(x, y)
 
     def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
-        """New stimuli in the coordinates of the prepared ones."""
+        """New stimuli in the coordinates of the prepared stimuli."""
         return prepared.embed(x)
 
     def fit(
         self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> RidgeCVParams:
-        """Every fold's own penalty and weights, one fold in memory at a time."""
+        """Penalty and weights of every fold; on a CPU, only one fold is in memory at a time."""
         y = prepared.centred.y
         train = training_mask(len(y), held_out, held_out_mask, y.dtype)
 
@@ -104,11 +114,11 @@ class RidgeCV(Mapping):
         return RidgeCVParams(*batched_map(fit_one, train))
 
     def predict(self, params: RidgeCVParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
-        """The targets predicted for embedded stimuli, less the intercept."""
+        """Predicted targets of embedded stimuli, without the intercept."""
         return embedded @ params.weights
 
     def _choose(self, prepared: PreparedRidge, of: Spectrum, train: Float[Array, " n"]) -> Float[Array, "..."]:
-        """One penalty, or one of each target."""
+        """The chosen penalty: one for all targets, or one per target."""
         alphas = jnp.asarray(self.alphas, train.dtype)
         if len(alphas) == 1:
             return jnp.broadcast_to(alphas[0], prepared.centred.y.shape[1:] if self.alpha_per_target else ())
@@ -140,5 +150,5 @@ def _flattened(mapping: RidgeCV) -> tuple[tuple[Any], tuple[bool, int | None]]:
     )
 
 
-# Not a leaf for each penalty: a program takes them as one array.
+# All penalties are one array leaf, instead of a leaf each.
 jax.tree_util.register_pytree_node(RidgeCV, _flattened, lambda fixed, leaves: RidgeCV(leaves[0], *fixed))

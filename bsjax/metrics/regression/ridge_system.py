@@ -1,9 +1,9 @@
-r"""The linear system of a ridge regression, on its features, or on its stimuli where these are fewer.
+r"""Linear systems of a ridge regression, in the space of features or of stimuli, whichever are fewer.
 
-With :math:`K = X X^T` and :math:`C = X^T X`, the weights of features are :math:`(C + \alpha)^{-1} X^T Y`, those of
-stimuli :math:`(K + \alpha)^{-1} Y`, and both predict the same. What a penalty or a fold needs comes from the system of
-all stimuli: the system ``without`` some of them, one of stimuli that count ``weighted``, the ``held_out_residuals`` of
-its fit, and the ``Spectrum`` that serves every penalty.
+With :math:`K = X X^T` and :math:`C = X^T X`, the weights of features are :math:`(C + \alpha)^{-1} X^T Y` and those of
+stimuli :math:`(K + \alpha)^{-1} Y`; both give the same predictions. Folds and penalties are derived from the system of
+all stimuli: the system ``without`` held-out stimuli, the system of ``weighted`` stimuli, the ``held_out_residuals`` of
+folds, and the ``Spectrum``, an eigendecomposition for all penalties.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from bsjax.metrics.regression.centring import Centred, centre, held_out_rows, tr
 
 
 class Fold(NamedTuple):
-    """The stimuli that a fold leaves out, padded to one length."""
+    """The held-out stimuli of a fold, padded to one length."""
 
     held_out: Int[Array, " h"]
     mask: Bool[Array, " h"]
 
     def rows(self, values: Float[Array, "n p"]) -> Float[Array, "h p"]:
-        """Those of the held-out stimuli, zero where padded."""
+        """Rows of the held-out stimuli, zero where padded."""
         return held_out_rows(values, self.held_out[None], self.mask[None])[0]
 
     def train(self, values: Float[Array, "n p"]) -> Float[Array, " n"]:
-        """1 for the stimuli that it is fitted on, 0 for the others."""
+        """1 for training stimuli, 0 for the others."""
         return training_mask(len(values), self.held_out[None], self.mask[None], values.dtype)[0]
 
 
 class PreparedRidge(NamedTuple):
-    """Centred data with their ``gram`` matrix: of features, or of stimuli where these are fewer.
+    """Centred data with their ``gram`` matrix, of features or of stimuli, whichever are fewer.
 
-    ``cross`` are the products of features and targets, None on the side of stimuli. There new stimuli are embedded as
-    inner products with all stimuli; in float32 by what they come to along ``axes`` (see ``stimulus_axes``), which take
-    the place of the features.
+    ``cross`` are the products of features and targets; None in the space of stimuli, where stimuli are embedded as
+    inner products with all stimuli. In float32, coordinates along ``axes`` (see ``stimulus_axes``) replace the features
+    instead.
     """
 
     centred: Centred
@@ -58,11 +58,11 @@ class PreparedRidge(NamedTuple):
 
     @property
     def embedding(self) -> Float[Array, "n d"]:
-        """All stimuli in the coordinates that weights are of."""
+        """All stimuli in the coordinates of the weights."""
         return self.gram if self.cross is None else self.centred.x
 
     def embed(self, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
-        """New stimuli in those coordinates."""
+        """New stimuli in the coordinates of the weights."""
         centred = x - self.centred.x_mean
         if self.cross is None:
             return centred @ self.centred.x.T
@@ -70,10 +70,10 @@ class PreparedRidge(NamedTuple):
 
 
 def prepared_for_ridge(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
-    """The data on the smaller side.
+    """Prepares data in the space of features or of stimuli, whichever are fewer.
 
-    With one feature fewer than stimuli, residuals are all but zero: there the side of stimuli is the accurate one. In
-    float32 their inner products would hide what is weaker than the strongest by a hundredth.
+    With one feature fewer than stimuli, residuals are almost zero, and the space of stimuli is the more accurate one.
+    float32 uses axes there, because inner products would lose components weaker than a hundredth of the strongest.
     """
     centred, axes = without_constants(centre(x, y)), None
     if x.shape[1] >= x.shape[0] - 1:
@@ -86,9 +86,9 @@ def prepared_for_ridge(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Prepar
 
 
 class System(NamedTuple):
-    """``(matrix + alpha) @ weights = right``, which predicts ``(embedded - x_mean) @ weights + y_mean``.
+    """The system ``(matrix + alpha) @ weights = right``; predictions are ``(embedded - x_mean) @ weights + y_mean``.
 
-    ``null`` is added to the matrix so that it has a factor: weights along its directions are zero in any case.
+    ``null`` is added to the matrix to make it positive definite; weights along its directions are zero in any case.
     """
 
     matrix: Float[Array, "d d"]
@@ -98,12 +98,12 @@ class System(NamedTuple):
     y_mean: Float[Array, "1 q"]
 
     def penalised(self, alpha: Float[Array, ""]) -> Float[Array, "d d"]:
-        """What has a factor."""
+        """The matrix to factorise: with the penalty and ``null`` added."""
         return _penalised(self.matrix, self.null, alpha)
 
 
 def without(prepared: PreparedRidge, fold: Fold) -> System:
-    """The system of a fold's training stimuli; on their side, those that are left out have the weight zero."""
+    """The system of the training stimuli of a fold; in the space of stimuli, held-out ones have weight zero."""
     x, y = prepared.centred.x, prepared.centred.y
     if prepared.cross is None:
         return weighted(prepared.gram, y, fold.train(y))
@@ -117,9 +117,9 @@ def without(prepared: PreparedRidge, fold: Fold) -> System:
 
 
 def weighted(gram: Float[Array, "n n"], y: Float[Array, "n q"], weights: Float[Array, " n"]) -> System:
-    """The system of stimuli that count ``weights`` times: rows about their mean, times the roots of the weights."""
+    """The system of weighted stimuli: centred rows times the square roots of the weights."""
     matrix, x_mean, constant = _weighted_gram(gram, weights)
-    # Centring leaves the constant vector in the null space, and so do stimuli that do not count.
+    # The null space holds the constant vector, because of centring, and the stimuli of weight zero.
     null = mean_square(matrix) * (constant[:, None] * constant[None] + jnp.diag((weights == 0).astype(gram.dtype)))
     y_mean = (weights @ y)[None] / jnp.sum(weights)
     return System(matrix, null, (y - y_mean) * jnp.sqrt(weights)[:, None], x_mean, y_mean)
@@ -128,7 +128,7 @@ def weighted(gram: Float[Array, "n n"], y: Float[Array, "n q"], weights: Float[A
 def _weighted_gram(
     gram: Float[Array, "n n"], weights: Float[Array, " n"]
 ) -> tuple[Float[Array, "n n"], Float[Array, "1 n"], Float[Array, " n"]]:
-    """Inner products about the mean times the roots of the weights, that mean, and what is constant, of length one."""
+    """Centred inner products times root weights, the mean of the rows, and the weighted constant unit vector."""
     roots, shares = jnp.sqrt(weights), weights / jnp.sum(weights)
     mean = (shares @ gram)[None]
     centred = gram - mean - mean.T + (mean @ shares)[:, None]
@@ -138,10 +138,10 @@ def _weighted_gram(
 def held_out_residuals(
     prepared: PreparedRidge, alpha: Float[Array, ""], folds: Fold
 ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
-    r"""What the folds' predictions miss of their held-out targets, and whether all of their systems are well-posed.
+    r"""Residuals of the held-out targets of every fold, and whether all systems are well-posed.
 
-    With the smoother :math:`H` of all stimuli they solve :math:`(I - H - 1/n)_{oo}`, from the residuals of the fit to
-    all stimuli. :math:`H` are the inner products of whitened features.
+    The residuals solve systems with the matrix :math:`(I - H - 1/n)_{oo}`, where the right side are the residuals of
+    the fit to all stimuli and the smoother :math:`H` holds the inner products of whitened features.
     """
     x, y, gram = prepared.centred.x, prepared.centred.y, prepared.gram
     if prepared.cross is None:
@@ -149,19 +149,19 @@ def held_out_residuals(
         return residuals_of_stimuli(weighted(gram, y, everything), alpha, everything, folds)
     cholesky, well_posed = cholesky_if_well_posed(_penalised(gram, _of_unvarying(gram), alpha))
 
-    def within_range() -> tuple[Array, Array]:  # by the features' own axes where their Gram matrix has no factor
+    def within_range() -> tuple[Array, Array]:  # along the eigenvectors of a Gram matrix without a Cholesky factor
         rows = x @ inverse_factor(x, eigh(jax.lax.stop_gradient(gram))[1], alpha)
         return rows, jnp.all(jnp.isfinite(rows))
 
     rows, well_posed = with_fallback(~well_posed, lambda: (_right_solved(cholesky, x), well_posed), within_range)
-    targets = matmul_t(y, rows).T  # the smaller of the two is the one to transpose
+    targets = matmul_t(y, rows).T  # transposes the smaller array
 
     def equations(fold: Fold) -> tuple[Array, Array]:
         out, mask = fold.rows(rows), fold.mask.astype(y.dtype)
         mean = mask[:, None] * mask[None] / len(x)
         return jnp.eye(len(mask), dtype=y.dtype) - out @ out.T - mean, fold.rows(y) - out @ targets
 
-    # The identity less something has the rounding errors of the identity.
+    # A difference from the identity has the rounding errors of the identity.
     residuals, each = _solved(equations, folds, rounding(y, power=RESIDUAL_POWER))
     return residuals, well_posed & each
 
@@ -169,14 +169,15 @@ def held_out_residuals(
 def residuals_of_stimuli(
     system: System, alpha: Float[Array, ""], weights: Float[Array, " n"], folds: Fold
 ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
-    r"""The same of a ``weighted`` system, times the roots of the weights.
+    r"""``held_out_residuals`` of a ``weighted`` system, times the square roots of the weights.
 
-    Whitened stimuli have the inner products :math:`(K + \alpha)^{-1}`: :math:`I - H` over alpha, without cancellation.
+    Whitened stimuli have the inner products :math:`(K + \alpha)^{-1}`, which is :math:`I - H` divided by alpha, without
+    cancellation.
     """
     cholesky, well_posed = cholesky_if_well_posed(system.penalised(alpha))
     rows = _right_solved(cholesky, jnp.eye(len(weights), dtype=weights.dtype))
     targets = matmul_t(system.right, rows).T
-    # The constant vector, to which the centred targets are orthogonal, is no part of the inverse.
+    # The constant vector is excluded from the inverse: centred targets are orthogonal to it.
     constant = jnp.sqrt(weights / jnp.sum(weights))
     eigenvalue = alpha + mean_square(system.matrix)
 
@@ -192,7 +193,7 @@ def residuals_of_stimuli(
 def _solved(
     equations: Callable[[Fold], tuple[Array, Array]], folds: Fold, least_pivot: float
 ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
-    """The solution of each fold's equations, and whether all were well-posed, with pivots that are no rounding."""
+    """Solutions of the equations of every fold, and whether all are well-posed with pivots above ``least_pivot``."""
 
     def one(fold: Fold) -> tuple[Float[Array, "h q"], Bool[Array, ""]]:
         system, right = equations(fold)
@@ -205,14 +206,22 @@ def _solved(
 
 
 class Spectrum(NamedTuple):
-    """The eigenvectors of the ``matrix`` of some training stimuli: one decomposition serves every penalty.
+    """Eigendecomposition of the ``matrix`` of the training stimuli, which serves every penalty.
 
-    The matrix is one of ``features`` x features; or one of stimuli x stimuli, in which ``constant``, the constant unit
-    vector, has been made an eigenvector with the eigenvalue ``shift``. Stimuli are those of inner products, or of
-    coordinates along axes, the ``rows``. ``images`` are the eigenvectors in the coordinates that stimuli are embedded
-    in, ``rows.T @ vectors`` along axes. Features and rows are centred. What does not train is zero in them, in
-    ``constant``, and in the vectors of a matrix of stimuli; the mean is that of the training stimuli's embedding.
-    ``values`` are zero where they are rounding.
+    Attributes:
+        matrix: features x features, or stimuli x stimuli. In the latter, the constant unit vector has been made an
+            eigenvector.
+        values: eigenvalues; zero where they are within rounding error of zero.
+        vectors: eigenvectors.
+        images: the eigenvectors in the coordinates of embedded stimuli; ``rows.T @ vectors`` with axes.
+        features: centred features; None for a matrix of stimuli.
+        rows: centred coordinates of stimuli along axes; None without axes.
+        x_mean: mean embedding of the training stimuli.
+        constant: the constant unit vector; zero for a matrix of features.
+        shift: eigenvalue of the constant vector.
+
+    Stimuli outside the training set are zero in ``features``, ``rows``, ``constant`` and the vectors of a matrix of
+    stimuli.
     """
 
     matrix: Float[Array, "d d"]
@@ -226,22 +235,22 @@ class Spectrum(NamedTuple):
     shift: Float[Array, ""]
 
     def right_side(self, y: Float[Array, "n q"]) -> Float[Array, "d q"]:
-        """What the weights of centred targets are solved from."""
+        """Right side of the system for centred targets."""
         return y if self.features is None else matmul_t(self.features, y)
 
     def along(self, right: Float[Array, "d q"]) -> Float[Array, "d q"]:
-        """A right side in the eigenvectors, zero along those of a zero eigenvalue.
+        """Coordinates of a right side along the eigenvectors; zero along those with a zero eigenvalue.
 
-        There no stimulus predicts another: stimuli that do not train, and features or stimuli that others make up. What
-        rounding leaves of that would be divided by the penalty alone.
+        These span stimuli outside the training set and linearly dependent features or stimuli. Rounding errors along
+        them would be divided by the penalty alone.
         """
         along = self.vectors.T @ right
         return jnp.where(self.values[:, None] > 0, along, jnp.zeros_like(along))
 
     def solve(self, right: Float[Array, "d q"], alpha: Float[Array, " q"]) -> Float[Array, "e q"]:
-        """Weights of the embedded stimuli from a right side, at the penalty of each target; of minimum norm at 0.
+        """Weights of the embedded stimuli, at the penalty of each target; the minimum-norm solution at penalty 0.
 
-        The derivative is that of the linear system at a constant rank, not of its eigenvectors, which have none where
+        The derivative is that of the linear system at constant rank. Eigenvectors themselves have no derivative where
         eigenvalues repeat.
         """
         return _weights(self, right, alpha)
@@ -260,7 +269,7 @@ def _weights_jvp(primals: tuple[Spectrum, Array, Array], changes: tuple[Spectrum
     change = of.images @ _shrunk(of, residual, alpha)
     if of_change.rows is not None:
         return _weights(*primals), change + matmul_t(of_change.rows, solution)
-    # A rotation of the range turns the minimum-norm solution with it.
+    # The minimum-norm solution rotates with the range.
     turned = of_change.matrix @ (of.vectors @ _shrunk(of, solution, alpha))
     turned = jnp.where(alpha[None] == 0, turned - of.vectors @ of.along(turned), jnp.zeros_like(turned))
     return _weights(*primals), change + turned
@@ -271,19 +280,19 @@ def _shrunk(of: Spectrum, right: Float[Array, "d q"], alpha: Float[Array, " q"])
 
 
 def spectrum(prepared: PreparedRidge, train: Float[Array, " n"], rows: Int[Array, " m"] | None = None) -> Spectrum:
-    """That of the stimuli that ``train`` marks with 1.
+    """The spectrum of the training stimuli.
 
     Args:
         prepared: all stimuli.
-        train: 1 or 0 for each of the rows.
-        rows: of the stimuli to look at; all if None.
+        train: 1 for training stimuli, 0 for others, for each of the rows.
+        rows: indices of the stimuli to use; all if None.
     """
     embedding = prepared.embedding if rows is None else among(prepared, rows)[rows]
     if prepared.cross is not None and prepared.axes is None:
         return spectrum_of_features(embedding, train, by_svd=takes_axes(embedding))
-    # Centring puts the constant vector in the null space, from which an eigensolver would pick any basis. A known
-    # weight on it makes it an eigenvector of its own. Next to a small eigenvalue, the zeros of what does not train
-    # leave something of its rows in an eigenvector.
+    # Centring puts the constant vector in the null space, of which an eigensolver returns an arbitrary basis. The shift
+    # makes it an eigenvector of its own. Eigenvectors of small eigenvalues may mix with the zero rows of held-out
+    # stimuli, which are therefore set to zero in the vectors.
     if prepared.cross is None:
         x, (matrix, mean, constant) = None, _weighted_gram(embedding, train)
     else:
@@ -295,8 +304,8 @@ def spectrum(prepared: PreparedRidge, train: Float[Array, " n"], rows: Int[Array
         values, vectors = _eigenvectors(matrix)
         images = vectors = vectors * train[:, None]
     else:
-        # By a singular value decomposition: it has twice the digits of the matrix, and its own images those that the
-        # vectors lose beside strong ones.
+        # A singular value decomposition has twice the digits of one of the matrix, and its left vectors keep those
+        # that images computed from the eigenvectors would lose next to strong ones.
         with_constant = jnp.concatenate([x, jnp.sqrt(shift) * constant[:, None]], axis=1).T
         left, lengths, vectors = svd(jax.lax.stop_gradient(with_constant))
         values = _without_rounding(lengths) ** 2
@@ -305,7 +314,7 @@ def spectrum(prepared: PreparedRidge, train: Float[Array, " n"], rows: Int[Array
 
 
 def spectrum_of_features(embedding: Float[Array, "n d"], train: Float[Array, " n"], *, by_svd: bool) -> Spectrum:
-    """That of features x features, by a singular value decomposition or by one of their Gram matrix."""
+    """The spectrum of features x features, by a singular value decomposition or from their Gram matrix."""
     x, mean = centred_rows(embedding, train)
     matrix = matmul_t(x, x)
     if by_svd:
@@ -318,8 +327,9 @@ def spectrum_of_features(embedding: Float[Array, "n d"], train: Float[Array, " n
 
 
 def minimum_norm(prepared: PreparedRidge, alpha: Float[Array, ""], fold: Fold) -> Float[Array, "d q"]:
-    """Weights of a fold whose system has no factor, from its training features alone: nothing that is taken off
-    leaves its rounding.
+    """Weights of a rank-deficient fold, computed from its training features alone.
+
+    Subtracting held-out rows from the products of all stimuli would leave rounding errors.
     """
     train = fold.train(prepared.centred.y)
     y, _ = centred_rows(prepared.centred.y, train)
@@ -337,31 +347,31 @@ def _eigenvectors(matrix: Float[Array, "d d"]) -> tuple[Float[Array, " d"], Floa
 
 
 def _without_rounding(values: Float[Array, " d"]) -> Float[Array, " d"]:
-    """Zeros for what rounding makes of zero eigenvalues, which would pass for directions that a small penalty fits."""
+    """Eigenvalues, with zeros for those at rounding level, which a small penalty would fit like real directions."""
     least = rounding(values, EIGENVALUE) * len(values) ** 0.5 * jnp.max(values)
     return jnp.where(values > least, values, jnp.zeros_like(values))
 
 
 def among(prepared: PreparedRidge, rows: Int[Array, " m"]) -> Float[Array, "n d"]:
-    """The embedding of all stimuli, for a spectrum of these alone."""
+    """The embedding of all stimuli for a spectrum of ``rows`` only."""
     return prepared.gram[:, rows] if prepared.cross is None else prepared.embedding
 
 
 def centred_rows(
     values: Float[Array, "n d"], train: Float[Array, " n"]
 ) -> tuple[Float[Array, "n d"], Float[Array, "1 d"]]:
-    """Values without the mean of the training stimuli, zero in rows that do not train, and that mean."""
+    """Values centred on the training mean, zero in rows outside the training set, and the mean."""
     mean = (train @ values)[None] / jnp.sum(train)
     return (values - mean) * train[:, None], mean
 
 
 def mean_square(gram: Float[Array, "d d"]) -> Float[Array, ""]:
-    """The mean of the diagonal, 1 where that is zero."""
+    """The mean of the diagonal; 1 if it is zero."""
     return nonzero(jax.lax.stop_gradient(jnp.trace(gram)) / len(gram))
 
 
 def _of_unvarying(gram: Float[Array, "p p"]) -> Float[Array, "p p"]:
-    """A feature that never varies has zero weight, whatever stands on its diagonal."""
+    """Diagonal matrix that regularises constant features; their weights are zero for any diagonal entry."""
     return jnp.diag(jnp.where(jnp.diagonal(gram) > 0, 0.0, mean_square(gram)))
 
 
@@ -370,5 +380,5 @@ def _penalised(matrix: Float[Array, "d d"], null: Float[Array, "d d"], alpha: Fl
 
 
 def _right_solved(factor: Float[Array, "d d"], rows: Float[Array, "n d"]) -> Float[Array, "n d"]:
-    r""":math:`R L^{-T}`; in blocks, as a triangular solver copies what it is given, and its result once more."""
+    r""":math:`R L^{-T}`, in blocks because a triangular solver copies its input and its result."""
     return over_blocks(lambda block: solve_lower(factor, block.T).T, rows, axis=0)

@@ -13,10 +13,10 @@ from bsjax.metrics.regression.ridge_system import PreparedRidge, among, centred_
 def validation_errors(
     prepared: PreparedRidge, train: Float[Array, " n"], folds: int, alphas: Float[Array, " penalties"]
 ) -> Float[Array, "penalties q"]:
-    """Mean squared errors on each fold's stimuli of the fit to the others, averaged over folds.
+    """Mean squared validation errors, averaged over folds.
 
-    The folds are runs of consecutive training stimuli, the first ones longer by a stimulus where they do not come out
-    even, as in scikit-learn's ``KFold``.
+    The folds are runs of consecutive training stimuli; if they cannot be equal, the first ones have one stimulus more,
+    as in scikit-learn's ``KFold``.
 
     Source: Dupré la Tour et al. 2022 (himalaya).
     """
@@ -49,7 +49,7 @@ def _squared_errors(
 ) -> Float[Array, "penalties q"]:
     """Sums of squares of ``y - basis @ (coordinates / (values + alpha))``."""
     m, k = basis.shape
-    if len(alphas) * m <= k:  # fewer operations than the squares expanded
+    if len(alphas) * m <= k:  # fewer operations than expanding the squares
 
         def squared(alpha: Float[Array, ""]) -> Float[Array, " q"]:
             return jnp.sum((y - basis @ (coordinates / (values + alpha)[:, None])) ** 2, axis=0)
@@ -61,7 +61,7 @@ def _squared_errors(
 
 
 def _consecutive(train: Bool[Array, " n"], folds: int) -> Int[Array, " n"]:
-    """The fold of each training stimulus."""
+    """The fold index of each training stimulus."""
     place, n = jnp.cumsum(train) - 1, jnp.sum(train)
     size, longer = n // folds, n % folds
     in_longer = longer * (size + 1)
@@ -71,6 +71,6 @@ def _consecutive(train: Bool[Array, " n"], folds: int) -> Int[Array, " n"]:
 
 
 def _where(chosen: Bool[Array, " n"], at_most: int, dtype: jnp.dtype) -> tuple[Int[Array, " m"], Float[Array, " m"]]:
-    """Indices of the chosen with 1 for each, padded with 0."""
+    """Indices of the chosen stimuli and a mask of ones, both padded with zeros."""
     mask = jnp.arange(at_most) < jnp.sum(chosen)
     return jnp.nonzero(chosen, size=at_most, fill_value=0)[0], mask.astype(dtype)

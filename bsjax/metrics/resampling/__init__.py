@@ -1,1 +1,1 @@
-"""Similarities of many draws or subsets of the stimuli."""
+"""Bootstrap, jackknife and permutation: draws of stimuli, units and subjects, and the scores of each draw."""

@@ -1,4 +1,4 @@
-"""Accuracy, agreement and choice signatures in every draw of the stimuli and of the subjects."""
+"""Bootstraps of accuracy, agreement and choice signatures, over stimuli and subjects."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ from bsjax.metrics.behaviour.choice_signatures import (
 from bsjax.metrics.numerics import masked_mean
 
 Counts = Real[Array, "draws _"]
-"""How often each draw holds each stimulus, or each subject."""
+"""How often each draw contains each stimulus, or each subject."""
 
 
 @at_full_precision
@@ -28,15 +28,16 @@ def accuracy_bootstraps(
     counts: tuple[Counts, ...],
     codes: tuple[Int[Array, " n"], ...],
 ) -> Float[Array, " draws"]:
-    """``accuracy`` of every draw of what the trials have labels of, on a CPU one in memory at a time.
+    """``accuracy`` of every draw of stimuli, subjects or both. On a CPU, only one draw is in memory at a time.
 
     Args:
-        right, present: as of ``accuracy``.
-        counts: of what is drawn together, such as the stimuli and the subjects. A trial counts by their product.
-        codes: of which stimulus, or subject, each trial is.
+        right, present: as in ``accuracy``.
+        counts: for each resampled factor, such as stimuli and subjects, how often each draw contains each element. The
+            weight of a trial is the product of its counts.
+        codes: for each factor, the index of the element that each trial belongs to; -1 for none.
 
     Returns:
-        NaN for a draw without a trial that counts.
+        ``(draws,)``; NaN for a draw without a trial that counts.
 
     Example:
         >>> right, mask = jnp.array([1.0, 0.0, 0.0]), jnp.ones(3, bool)
@@ -68,24 +69,24 @@ def agreement_bootstraps(
     compare: Callable[..., Float[Array, "c s t"]],
     pairs: bool = False,
 ) -> Float[Array, " draws"]:
-    r"""Mean agreement in every draw of the stimuli and the subjects, on a CPU one in memory at a time.
+    r"""Mean agreement in every draw of stimuli and subjects. On a CPU, only one draw is in memory at a time.
 
-    The value of a pair of observers is the mean over the conditions in which it is defined. A draw's is the mean over
-    the targets, each as often as the draw holds it; or over all pairs of two different subjects, the first before the
-    second, each as often as the product of their counts: copies of one subject are never paired with each other.
+    The agreement of a pair of observers is the mean over the conditions in which it is defined. The agreement of a draw
+    is the mean over targets, weighted by their counts. With ``pairs``, it is the mean over all pairs of different
+    subjects, weighted by the products of their counts; copies of a subject are never paired with each other.
 
     Args:
-        source, target, source_present, target_present: as of ``agreement``, with one axis of conditions.
-        stimuli: how often each draw holds each stimulus; all once if None.
-        shown: which stimulus each trial shows, -1 for none.
-        subjects: how often each draw holds each subject; all once if None.
-        who: which subject each target is, -1 for none.
-        compare: observers with each other, e.g. ``error_consistency``.
-        pairs: whether source and target are the same subjects, to be compared with each other; else the source is one
-            model.
+        source, target, source_present, target_present: as in ``agreement``, with one axis of conditions.
+        stimuli: how often each draw contains each stimulus; all once if None.
+        shown: index of the stimulus of each trial, -1 for none.
+        subjects: how often each draw contains each subject; all once if None.
+        who: index of the subject of each target, -1 for none.
+        compare: comparison of observers, e.g. ``error_consistency``.
+        pairs: True if source and target are the same subjects, to be compared with each other; otherwise the source is
+            a single model.
 
     Returns:
-        NaN for a draw in which no pair has a value.
+        ``(draws,)``; NaN for a draw in which no pair has a value.
 
     Example:
         >>> from bsjax.metrics import error_consistency
@@ -103,7 +104,7 @@ def agreement_bootstraps(
         each = compare(source, target, source_present, target_present, weights)
         return masked_mean(each, jnp.isfinite(each), 0)[0][0]
 
-    # Of subjects alone, each draw has the same pairs.
+    # If only subjects are drawn, the agreements of pairs are the same in all draws.
     whole = of_pairs(None) if stimuli is None else None
 
     def of_draw(draw: tuple[Real[Array, " _"] | None, Real[Array, " _"] | None]) -> Float[Array, ""]:
@@ -112,7 +113,7 @@ def agreement_bootstraps(
         weights = jnp.ones_like(target[0, :, 0])
         weights = weights if subjects_held is None else _weights(subjects_held, who, target.dtype)
         of_each_pair = weights[:, None] * weights[None] * before if pairs else weights[None]
-        each = each if pairs else each[:1]  # what is beyond the one model is padding
+        each = each if pairs else each[:1]  # rows after the model are padding
         return masked_mean(each.ravel(), jnp.isfinite(each.ravel()), 0, of_each_pair.ravel())[0][0]
 
     return batched_map(of_draw, (stimuli, subjects))
@@ -132,24 +133,25 @@ def signature_bootstraps(
     n_objects: int,
     complete: bool = False,
 ) -> Float[Array, "draws halves"]:
-    """``choice_consistency`` or ``choice_reliability`` of every draw of the images and the subjects.
+    """``choice_consistency`` or ``choice_reliability`` of every draw of images and subjects.
 
-    All draws have the same halves of the trials. On a CPU one draw is in memory at a time.
+    All draws use the same halves of the trials. On a CPU, only one draw is in memory at a time.
 
     Args:
         truth: the object of each image.
         trials: ``stimulus``, ``choice``, ``sample`` and ``distractor`` of ``rates_of_trials``.
-        halves: how much each trial counts in the half that a model is compared with, or in each of two halves.
-        images: how often each draw holds each image, in the order of ``truth``; all once if None.
-        subjects: how often each draw holds each subject; all once if None.
-        who: whose each trial is, where subjects are drawn; -1 for nobody's.
-        probabilities: a model's, see ``choice_consistency``. If None, the two halves are compared with each other.
+        halves: weight of each trial in the half that a model is compared with, or in each of two halves.
+        images: how often each draw contains each image, in the order of ``truth``; all once if None.
+        subjects: how often each draw contains each subject; all once if None.
+        who: index of the subject of each trial, if subjects are drawn; -1 for none.
+        probabilities: choice probabilities of a model, see ``choice_consistency``. If None, the two halves are compared
+            with each other.
         kind: which signature.
-        n_objects: how many objects there are.
-        complete: whether a draw is undefined as a whole where a second half defines what the first does not.
+        n_objects: number of objects.
+        complete: True to make a draw NaN if the second side defines a cell that the first does not.
 
     Returns:
-        NaN where a draw leaves too little to correlate.
+        ``(draws, halves)``; NaN where a draw leaves too few cells to correlate.
 
     Example:
         >>> truth, probabilities = jnp.array([0, 0, 1]), jnp.array([[0.8, 0.2], [0.6, 0.4], [0.1, 0.9]])
@@ -179,6 +181,6 @@ def signature_bootstraps(
 
 
 def _weights(counts: Real[Array, " _"], codes: Int[Array, "*shape"], dtype: jnp.dtype) -> Float[Array, "*shape"]:
-    """The count of what each code stands for; 0 of -1."""
+    """The count of the element with each code; 0 for the code -1."""
     found = counts.astype(dtype)[jnp.maximum(codes, 0)]
     return jnp.where(codes < 0, jnp.zeros_like(found), found)

@@ -1,8 +1,8 @@
-"""CKA and RDM similarity of many bootstrap draws of the stimuli, from matrices that are formed once for all draws.
+"""Bootstraps of CKA and RDM similarity over stimuli, from matrices that are computed once for all draws.
 
-A draw with replacement holds copies of stimuli. The similarity of a stimulus with its copy is that with itself, which
-an unbiased CKA and an RDM leave out for a reason: with copies taken for different stimuli, unrelated responses of many
-units score near 1. So pairs (for CKA: quadruples) of the *same* stimulus are left out of a draw.
+A draw with replacement contains copies of stimuli. If copies counted as different stimuli, unrelated responses of many
+units would score near 1, because the similarity of a stimulus with its copy is that with itself. Pairs (for CKA:
+quadruples) with copies of the *same* stimulus are therefore omitted from a draw.
 """
 
 from collections.abc import Callable
@@ -28,26 +28,27 @@ def cka_bootstraps(
     *,
     unbiased: bool = True,
 ) -> Float[Array, " draws"]:
-    r"""CKA of every draw of the stimuli, given by how often it holds each of them.
+    r"""CKA of every draw of the stimuli.
 
-    A draw is a weight :math:`w_i` per stimulus, and a sum over its pairs, e.g.
-    :math:`\sum_{ij} w_i w_j K_{ij} L_{ij}`, is one entry of a product of matrices, so that all draws together cost
-    little more than one. Unbiased, HSIC is the U-statistic of Song et al. over quadruples of different stimuli:
+    A draw gives each stimulus a weight :math:`w_i`. Sums over pairs, such as
+    :math:`\sum_{ij} w_i w_j K_{ij} L_{ij}`, are entries of a matrix product, so all draws together cost little more
+    than a single one. The unbiased HSIC is the U-statistic of Song et al. over quadruples of different stimuli:
 
     .. math:: \sum_{i, j, q, r\ \text{different}} w_i w_j w_q w_r
         \bigl(K_{ij} L_{ij} + K_{ij} L_{qr} - 2 K_{ij} L_{iq}\bigr)
 
-    which for weights of 0 and 1 is that of ``cka`` on the subset.
+    For weights of 0 and 1, it equals that of ``cka`` on the subset.
 
     Args:
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
-        counts: how often each draw holds each stimulus, or any weights as floats, in which there are derivatives. What
-            no draw holds may be anything.
-        unbiased: which estimator of HSIC. The biased one has the pairs of a stimulus with itself, and has those of
-            copies as well: it equals ``cka_biased(x[draw], y[draw])``.
+        counts: how often each draw contains each stimulus, or float weights, with respect to which the result is
+            differentiable. Responses to stimuli in no draw are ignored.
+        unbiased: which estimator of HSIC. The biased one includes pairs of a stimulus with itself and with its copies:
+            it equals ``cka_biased(x[draw], y[draw])``.
 
     Returns:
-        ``(draws,)`` in the dtype of ``x``. NaN where ``cka`` is, and for draws of fewer than 4 different stimuli.
+        ``(draws,)`` in the dtype of ``x``. NaN where ``cka`` is NaN; if unbiased, also for draws of fewer than 4
+        different stimuli.
 
     Source: Song et al. 2012; Kornblith et al. 2019.
 
@@ -83,7 +84,7 @@ def cka_bootstraps(
         totals = [jnp.sum(weights * each, axis=0) for each in once]
         return jnp.stack(hsic), jnp.stack(terms), jnp.stack(totals)
 
-    # Twice the matrices of one comparison: both Gram matrices together with their products.
+    # Twice the memory of one comparison: both Gram matrices and their products.
     hsic, terms, totals = sum_over_row_blocks(of_rows, *sides, w, numbers, beside=2)
     a, b = of_sides(totals)
     if unbiased:
@@ -102,22 +103,23 @@ def rdm_bootstraps(
 ) -> Float[Array, " draws"]:
     """Similarity of the RDMs of every draw of the stimuli, by default their Spearman correlation.
 
-    A pair of stimuli counts as often as a draw holds it, the product of their counts; a stimulus makes no pair with its
-    copies. The pairs are put in order once for all draws, see ``compare_weighted_rdms``.
+    The weight of a pair of stimuli is the product of their counts; copies of a stimulus form no pair. Pairs are sorted
+    once for all draws, see ``compare_weighted_rdms``.
 
     Args:
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
-        counts: how often each draw holds each stimulus, or any weights as floats, in which there are derivatives.
+        counts: how often each draw contains each stimulus, or float weights, with respect to which the result is
+            differentiable.
         dissimilarity: as for ``rdm``.
         method: ``"spearman"``, ``"rho-a"``, ``"corr"`` or ``"cosine"``, see ``compare_rdm_vectors``.
 
     Returns:
-        ``(draws,)`` in the dtype of ``x``. NaN where the pattern of a stimulus that the draw holds is constant over
-        units, and where all its dissimilarities are equal, save as in ``compare_rdm_vectors``. Ranks have no gradient
-        in the responses: it is zero.
+        ``(draws,)`` in the dtype of ``x``. NaN where the pattern of a stimulus in the draw is constant over units, and
+        where all dissimilarities are equal, with the exceptions of ``compare_rdm_vectors``. For ranks, the gradient
+        with respect to the responses is zero.
 
     Raises:
-        ValueError: a comparison that takes no weights.
+        ValueError: the comparison does not support weights.
 
     Source: Nili et al. 2014; Schütt et al. 2023.
 
@@ -140,17 +142,17 @@ def rdm_statistic(
     dissimilarity: str | Dissimilarity = "correlation",
     method: str = "spearman",
 ) -> Callable[[Real[Array, "draws n"]], Float[Array, " draws"]]:
-    """``rdm_bootstraps`` as a function of the counts: the RDMs are formed, and their pairs put in order, here.
+    """Returns ``rdm_bootstraps`` as a function of the counts, with RDMs computed and their pairs sorted once.
 
     Args:
-        x, y, dissimilarity, method: as of ``rdm_bootstraps``.
-        held: the stimuli that any draw holds; all if None.
+        x, y, dissimilarity, method: as in ``rdm_bootstraps``.
+        held: True for stimuli that are in any draw; all if None.
     """
     left, right = numbers_of_pairs(x.shape[0])
     sides = []
     for side in (x, y):
         (vector, errors), lost = rdm_to_compare(side, dissimilarity, method, held)
-        if comparison_named(method).ranked:  # once for all draws: what ties keeps one rank
+        if comparison_named(method).ranked:  # once for all draws; tied values keep a common rank
             vector = scaled(vector, None, method, errors)
         sides.append(jnp.where(lost[left] | lost[right], jnp.nan, vector)[None])
     compared = weighted_comparison(*sides, method=method)

@@ -1,4 +1,4 @@
-"""Counts of elements in draws, of bootstraps and jackknifes, and permutations: drawn on the host from a seed."""
+"""Random draws for bootstrap, jackknife and permutations, generated on the host from a seed."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,22 +12,22 @@ Seed = int | Sequence[int]
 def bootstrap_counts(
     n: int, draws: int, seed: Seed, *, groups: Any | None = None, strata: Any | None = None
 ) -> Int[np.ndarray, "draws n"]:
-    """How often each of many draws with replacement holds each of ``n`` elements.
+    """Bootstrap draws: how often each draw with replacement contains each of ``n`` elements.
 
     Args:
-        n: how many elements there are.
-        draws: how many draws.
-        seed: the same numbers give the same draws.
-        groups: a label for each element: all elements of a label are drawn together, and as many labels are drawn as
-            there are, so that a draw may hold more or fewer elements than there are.
-        strata: a label for each element: within each label as many are drawn as have it.
+        n: number of elements.
+        draws: number of draws.
+        seed: the same seed gives the same draws.
+        groups: a label per element. Elements with the same label are drawn together. Each draw has as many labels as
+            there are, so its number of elements may vary.
+        strata: a label per element. Elements are drawn separately within each label, as many as have it.
 
     Returns:
         ``(draws, n)`` int32.
 
     Raises:
-        ValueError: there is nothing to draw from, labels are not one for each element, or the elements of a group are
-            of several strata.
+        ValueError: there are no elements or draws, the number of labels is not ``n``, or a group has elements of
+            several strata.
 
     Source: Efron 1979; Davison & Hinkley 1997 (groups, strata).
 
@@ -53,21 +53,21 @@ def bootstrap_counts(
 def leave_out_counts(
     n: int, n_groups: int | None, seed: Seed, *, clusters: Any | None = None
 ) -> Int[np.ndarray, "n_groups n"]:
-    """What is left of ``n`` elements without each of some groups in turn: the draws of a jackknife.
+    """Jackknife draws: each leaves out one group of ``n`` elements.
 
     Args:
-        n: how many elements there are.
-        n_groups: how many groups to part them into at random, as equal in size as can be. None for the jackknife that
-            leaves out one at a time, in order.
-        seed: the same numbers give the same groups.
-        clusters: a label for each element: all elements of a label are left out together.
+        n: number of elements.
+        n_groups: number of random groups, of sizes as equal as possible. None leaves out one element (or cluster) at a
+            time, in order.
+        seed: the same seed gives the same groups.
+        clusters: a label per element. Elements with the same label are left out together.
 
     Returns:
-        ``(n_groups, n)`` int32, 0 where an element is left out and 1 where not.
+        ``(n_groups, n)`` int32, 0 where an element is left out and 1 elsewhere.
 
     Raises:
-        ValueError: there are more groups than elements (or clusters), fewer than two of either, or labels are not one
-            for each element.
+        ValueError: there are more groups than elements (or clusters), fewer than two of either, or the number of labels
+            is not ``n``.
 
     Source: Quenouille 1949; Tukey 1958; Shao & Wu 1989 (more than one left out).
 
@@ -98,22 +98,22 @@ def leave_out_counts(
 def permutations(
     n: int, draws: int, seed: Seed, *, strata: Any | None = None, groups: Any | None = None
 ) -> Int[np.ndarray, "draws n"]:
-    """Random orders of ``n`` elements, for the distribution of a statistic under no relation.
+    """Random permutations of ``n`` elements, for the null distribution of a statistic.
 
     Args:
-        n: how many elements there are.
-        draws: how many orders.
-        seed: the same numbers give the same orders.
-        strata: a label for each element: elements change places within a label alone.
-        groups: a label for each element: labels change places as a whole, and elements of a label stay together in
-            their order, as for stimuli that are shown in sequences.
+        n: number of elements.
+        draws: number of permutations.
+        seed: the same seed gives the same permutations.
+        strata: a label per element. Elements are permuted only within their label.
+        groups: a label per element. Groups of elements with the same label are permuted as a whole and keep their
+            inner order, as for stimuli that are shown in sequences.
 
     Returns:
-        ``(draws, n)`` int32, each row a permutation of 0 to n - 1; the order as it is may be among them.
+        ``(draws, n)`` int32, each row a permutation of 0 to n - 1; the identity may be among them.
 
     Raises:
-        ValueError: there is nothing to draw from, labels are not one for each element, the elements of a group are of
-            several strata, or groups that change places differ in size.
+        ValueError: there are no elements or draws, the number of labels is not ``n``, a group has elements of several
+            strata, or groups to be exchanged differ in size.
 
     Source: Good 2005, "Permutation, Parametric and Bootstrap Tests of Hypotheses".
 
@@ -127,7 +127,7 @@ def permutations(
     _check(n, draws)
     group = label_codes(groups, n, "groups")
     sizes = np.bincount(group)
-    # The elements of each group beside each other, and where those of a group begin.
+    # Elements sorted by group, and the start of each group among them.
     elements = np.argsort(group, kind="stable").astype(np.int32)
     starts = np.cumsum(sizes) - sizes
     found = np.empty((draws, n), np.int32)
@@ -150,7 +150,7 @@ def permutations(
 
 
 def places_of(counts: Int[np.ndarray, "draws n"], width: int | None = None) -> Int[np.ndarray, "draws m"]:
-    """Which elements each draw holds, as often as it does; -1 beyond the end of a draw that is shorter than ``width``.
+    """Indices of the elements in each draw, repeated by their counts and padded with -1 to ``width``.
 
     Example:
         >>> places_of(np.array([[2, 0, 1], [0, 1, 0]]))
@@ -171,7 +171,7 @@ def _check(n: int, draws: int) -> None:
 
 
 def label_codes(labels: Any | None, n: int, name: str) -> Int[np.ndarray, " n"]:
-    """Labels as numbers from 0 in their order; without them, each element is a group, and all are one stratum."""
+    """Labels as integer codes in sorted order; without labels, each element is a group, and all are one stratum."""
     if labels is None:
         return np.zeros(n, np.int32) if name == "strata" else np.arange(n, dtype=np.int32)
     values = np.asarray(labels)
@@ -181,7 +181,7 @@ def label_codes(labels: Any | None, n: int, name: str) -> Int[np.ndarray, " n"]:
 
 
 def groups_of_strata(group: Int[np.ndarray, " n"], stratum: Int[np.ndarray, " n"]) -> Iterator[np.ndarray]:
-    """The groups of each stratum."""
+    """Yields the groups of each stratum."""
     of_group = np.empty(group.max() + 1, np.int32)
     of_group[group] = stratum
     split = np.unique(group[of_group[group] != stratum])

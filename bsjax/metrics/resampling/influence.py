@@ -1,4 +1,4 @@
-"""Influences of elements on a statistic, by its derivatives: the infinitesimal jackknife."""
+"""Influences of elements on a statistic: the infinitesimal jackknife, and jackknife standard errors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,26 +19,26 @@ Statistic = Callable[[Float[Array, "draws n"]], Float[Array, "draws ..."]]
 def influence(
     statistic: Statistic, weights: Float[Array, "draws n"], *, strata: Int[Array, " n"] | None = None
 ) -> Float[Array, "draws n *rest"]:
-    r"""How much each element adds to a statistic: its derivative in the element's weight, centred.
+    r"""Influence of each element on a statistic: the centred derivative with respect to the element's weight.
 
     .. math:: U_i = \frac{\partial T}{\partial w_i} - \frac{\sum_j w_j\, \partial T / \partial w_j}{\sum_j w_j}
 
-    A weight counts an element: as it is, each has 1, and a bootstrap draw has its counts, whose covariance is
-    :math:`\delta_{ij} - 1/n`. So the variance of :math:`T` over bootstrap draws is :math:`\sum_i U_i^2` to first order,
-    with no other factor. Draws of ``n`` elements vary less than samples of ``n`` from a population: for a mean,
-    :math:`n / (n - 1)` times that is without bias. Within a draw an element counts as often as it is drawn, so that
-    there :math:`\sum_i w_i U_i^2` is the variance (:func:`influence_error`).
+    Each element of the original sample has the weight 1. In a bootstrap draw, weights are counts, with covariance
+    :math:`\delta_{ij} - 1/n`. To first order, the variance of :math:`T` over bootstrap draws is therefore
+    :math:`\sum_i U_i^2`. Bootstrap draws of ``n`` elements vary less than samples of ``n`` from a population: for a
+    mean, the unbiased variance is :math:`n / (n - 1)` times this sum. Within a draw, where elements count as often as
+    drawn, the variance is :math:`\sum_i w_i U_i^2` (:func:`influence_error`).
 
-    All draws take one gradient, that of the sum over draws, as a draw depends on its own weights alone.
+    A draw depends only on its own weights, so a single gradient, of the sum over draws, serves all draws.
 
     Args:
-        statistic: a function of weights ``(draws, n)``, for each draw one value or an array of them, such as
-            ``lambda w: cka_bootstraps(x, y, w)``. To weigh groups of elements, ``w[:, group]`` in it.
-        weights: where the derivatives are taken: ones of shape ``(1, n)``, or the counts of draws as floats.
-        strata: the stratum of each element, if elements are drawn within strata: centred within each of them.
+        statistic: function of weights ``(draws, n)`` that returns a value or an array of values per draw, such as
+            ``lambda w: cka_bootstraps(x, y, w)``. To weight groups of elements, use ``w[:, group]`` in it.
+        weights: weights at which to differentiate: ones of shape ``(1, n)``, or the counts of draws as floats.
+        strata: stratum of each element, if elements are drawn within strata; influences are then centred within strata.
 
     Returns:
-        ``(draws, n, ...)`` in the dtype of ``weights``; NaN where the statistic is.
+        ``(draws, n, ...)`` in the dtype of ``weights``; NaN where the statistic is NaN.
 
     Source: Jaeckel 1972; Efron 1982, "The Jackknife, the Bootstrap and Other Resampling Plans".
 
@@ -49,7 +49,7 @@ def influence(
     """
     values, pullback = jax.vjp(statistic, weights)
     rest = values.shape[1:]
-    # One gradient for each value of a draw.
+    # One gradient for each value of the statistic.
     ones = jnp.eye(values[0].size, dtype=values.dtype).reshape(-1, *rest)
     gradients = batched_map(lambda one: pullback(jnp.broadcast_to(one[None], values.shape))[0], ones)
     weighted = weights[None] * gradients
@@ -66,14 +66,14 @@ def influence(
 def influence_error(
     influences: Float[Array, "draws n *rest"], weights: Float[Array, "draws n"]
 ) -> Float[Array, "draws ..."]:
-    r"""The standard error of a statistic within each draw, :math:`\sqrt{\sum_i w_i U_i^2}`, to studentise it by.
+    r"""Standard error of a statistic within each draw, :math:`\sqrt{\sum_i w_i U_i^2}`, for studentised intervals.
 
     Args:
-        influences: of :func:`influence`, at the same weights.
+        influences: result of :func:`influence` at the same weights.
         weights: the counts of the draws, as floats.
 
     Returns:
-        ``(draws, ...)``; 0, with a gradient of 0, where no element has an influence.
+        ``(draws, ...)``; 0, with a zero gradient, where all influences are zero.
 
     Example:
         >>> x, w = jnp.array([1.0, 2.0, 6.0]), jnp.array([[1.0, 1.0, 1.0], [3.0, 0.0, 0.0]])
@@ -92,12 +92,12 @@ def similarity_in_draws(
     *,
     statistic: Callable[..., Callable[..., Array]],
 ) -> tuple[Float[Array, ""], Float[Array, " draws"], Float[Array, " n"]]:
-    """A similarity of all stimuli, that of every draw of them, and what each of them adds, all of the same RDMs.
+    """Similarity over all stimuli and in every draw, and the influence of each stimulus, from the same RDMs.
 
     Args:
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
-        counts: how often each draw holds each stimulus.
-        statistic: ``statistic(x, y)`` is a function of weights of the stimuli, e.g. ``rdm_statistic``.
+        counts: how often each draw contains each stimulus.
+        statistic: ``statistic(x, y)`` returns a function of the weights of the stimuli, e.g. ``rdm_statistic``.
     """
     of_weights, whole = statistic(x, y), jnp.ones((1, x.shape[0]), x.dtype)
     return of_weights(whole)[0], of_weights(counts), influence(of_weights, whole)[0]
@@ -111,15 +111,15 @@ def studentised_similarity_bootstraps(
     *,
     bootstraps: Callable[..., Float[Array, " draws"]],
 ) -> tuple[Float[Array, " draws"], Float[Array, " draws"]]:
-    """A similarity of every draw of the stimuli, and its standard error within each.
+    """Similarity of every draw of the stimuli, with its standard error within the draw.
 
     Args:
-        x, y: as of ``similarity_in_draws``.
-        bootstraps: of responses and weights of the stimuli, e.g. ``cka_bootstraps``.
-        counts: how often each draw holds each stimulus.
+        x, y: as in ``similarity_in_draws``.
+        bootstraps: similarity as a function of responses and weights of the stimuli, e.g. ``cka_bootstraps``.
+        counts: how often each draw contains each stimulus.
 
     Returns:
-        Two of ``(draws,)``.
+        Similarities ``(draws,)`` and standard errors ``(draws,)``.
     """
     weights = counts.astype(x.dtype)
 
@@ -132,23 +132,24 @@ def studentised_similarity_bootstraps(
 def grouped_influence(
     influence: Float[np.ndarray, "n ..."], *, groups: Any | None = None, strata: Any | None = None
 ) -> tuple[Float[np.ndarray, "groups ..."], int]:
-    r"""Influences of what is drawn anew, so that their squares sum to the variance, and its degrees of freedom.
+    r"""Influences of groups, scaled so that their squares sum to the variance, and the degrees of freedom.
 
-    A group that is drawn as a whole adds what its elements add together. Within a stratum, of which as many are drawn
-    as there are, only the difference from the mean of the stratum varies; :math:`\frac{n}{n - 1}` of the squares is its
-    variance without bias.
+    The influence of a group is the sum over its elements. Within a stratum, whose size is the same in all draws, only
+    deviations from the mean of the stratum contribute; the factor :math:`\frac{n}{n - 1}` on the squares makes the
+    variance unbiased.
 
     Args:
-        influence: of each element, as of :func:`influence`.
-        groups: a label for each element: elements of a label are drawn together. None draws single elements.
-        strata: a label for each element: as many are drawn of each label as there are.
+        influence: influence of each element, from :func:`influence`.
+        groups: a label per element. Elements with the same label are drawn together; None for single elements.
+        strata: a label per element. Elements are drawn separately within each label.
 
     Returns:
-        The influences, by sorted label of the groups (single elements stay in their order), and the number of groups
-        less one for each stratum. NaN where no stratum has two groups; a stratum of one group adds nothing.
+        The influences, in the order of sorted group labels (single elements keep their order), and the degrees of
+        freedom: the number of groups minus one, summed over strata. All NaN if no stratum has two groups; a stratum
+        with one group contributes nothing.
 
     Raises:
-        ValueError: as of :func:`bsjax.metrics.resampling.draws.bootstrap_counts`.
+        ValueError: as for :func:`bsjax.metrics.resampling.draws.bootstrap_counts`.
 
     Source: Davison & Hinkley 1997, "Bootstrap Methods and their Application" (groups, strata).
 
@@ -170,7 +171,7 @@ def grouped_influence(
 
 
 def effective_number(influence: Float[np.ndarray, " n"]) -> float:
-    r"""How many equally large influences would vary as much: :math:`(\sum_i U_i^2)^2 / \sum_i U_i^4`.
+    r"""Effective number of elements with an influence: :math:`(\sum_i U_i^2)^2 / \sum_i U_i^4`.
 
     Example:
         >>> effective_number(np.array([2.0, -2.0, 2.0, -2.0])), effective_number(np.array([9.0, 0.0, 0.0]))
@@ -181,10 +182,11 @@ def effective_number(influence: Float[np.ndarray, " n"]) -> float:
 
 
 def left_out_influence(without: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    r"""Influences of elements from the values of a statistic without each of them: the jackknife.
+    r"""Jackknife influences, from the values of a statistic without each element.
 
-    It has the second order that derivatives lack. Its variance is on average not too small, where that of derivatives
-    is for U-statistics of few elements, or of elements few of which carry most of the variance.
+    They include the second-order terms that derivatives lack. The jackknife variance is not too small on average. The
+    variance from derivatives is too small for U-statistics of few elements, or where few elements carry most of the
+    variance.
 
     Example:
         >>> found = left_out_influence(np.array([4.0, 3.0, 2.0]))  # means of two of 1, 3 and 5, of variance 4

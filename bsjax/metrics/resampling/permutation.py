@@ -1,4 +1,4 @@
-"""Scores without a relation: stimuli of one side are permuted, so that no stimulus meets its own responses."""
+"""Permutation tests: null distributions of scores, with the stimuli of one side permuted."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from bsjax.metrics.similarity.dissimilarities import Dissimilarity
 from bsjax.metrics.similarity.rdm import pairs_in_order, rdm_pairs, rdm_to_compare
 from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named, scaled
 
-# Responses that a regression is fitted to at a time: of several permutations, which share all that is of the features.
+# Number of responses fitted together: those of several permutations share the computations on the features.
 _AT_A_TIME = 1 << 22
 
 
@@ -32,10 +32,10 @@ def rdm_permutations(
     method: str | Comparison = "spearman",
     dissimilarity: str | Dissimilarity = "correlation",
 ) -> Float[Array, " draws"]:
-    """``rdm_similarity(x, y[permutation])`` of every permutation of the stimuli.
+    """``rdm_similarity(x, y[permutation])`` for every permutation of the stimuli.
 
-    The RDMs are formed, ranked and scaled once: a permutation is a sum of products with the entries of a matrix whose
-    rows and columns it puts in another order. Kendall's tau-a is counted anew for each.
+    RDMs are computed, ranked and scaled once. Each permutation then reorders the rows and columns of one matrix and
+    sums products of entries. Only Kendall's tau-a is recounted for each permutation.
 
     Args:
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
@@ -44,7 +44,7 @@ def rdm_permutations(
         dissimilarity: as for ``rdm``.
 
     Returns:
-        ``(draws,)`` in the dtype of ``x``; NaN where ``rdm_similarity(x, y)`` is.
+        ``(draws,)`` in the dtype of ``x``; NaN where ``rdm_similarity(x, y)`` is NaN.
 
     Source: Kriegeskorte, Mur & Bandettini 2008 (randomised condition labels).
 
@@ -75,9 +75,9 @@ def rdm_permutations(
 def cka_permutations(
     x: Float[Array, "n p"], y: Float[Array, "n q"], permutations: Int[Array, "draws n"], *, unbiased: bool = True
 ) -> Float[Array, " draws"]:
-    """``cka(x, y[permutation])`` of every permutation of the stimuli.
+    """``cka(x, y[permutation])`` for every permutation of the stimuli.
 
-    Both Gram matrices, and the sums of their rows, are formed once.
+    Both Gram matrices, and the sums of their rows, are computed once.
 
     Args:
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
@@ -85,7 +85,7 @@ def cka_permutations(
         unbiased: which estimator of HSIC, see ``cka``.
 
     Returns:
-        ``(draws,)`` in the dtype of ``x``; NaN where ``cka(x, y)`` is.
+        ``(draws,)`` in the dtype of ``x``; NaN where ``cka(x, y)`` is NaN.
 
     Source: Gretton et al. 2008 (permutations for HSIC).
 
@@ -120,21 +120,21 @@ def cross_validation_permutations(
     *,
     mapping: Mapping,
 ) -> Float[Array, "draws folds q"]:
-    """``cross_validate(x, y[permutation], folds)`` of every permutation of the stimuli, fitted anew.
+    """``cross_validate(x, y[permutation], folds)`` for every permutation of the stimuli, with new fits.
 
-    Rows of ``y`` change places as a whole, so that targets keep their correlations. Where a mapping fits each target by
-    itself, those of several permutations are fitted side by side, and share all that is of the features alone; others
-    are fitted one permutation after the other on a CPU.
+    Rows of ``y`` are permuted as a whole, so targets keep their correlations. If a mapping fits each target
+    independently, the targets of several permutations are fitted together and share the computations on the features.
+    Other mappings are fitted for one permutation after the other on a CPU.
 
     Args:
         x: features ``(stimuli, features)``.
         y: targets ``(stimuli, targets)``, rows in the order of ``x``.
-        folds: which stimuli each fold leaves out and is tested on (``make_folds``).
+        folds: the held-out and test stimuli of each fold (``make_folds``).
         permutations: orders of the stimuli of ``y``.
         mapping: the regression, e.g. ``Ridge(alpha=1.0)``.
 
     Returns:
-        Pearson r ``(draws, folds, targets)``, in the dtype of the inputs; NaN where ``cross_validate`` is.
+        Pearson r ``(draws, folds, targets)``, in the dtype of the inputs; NaN where ``cross_validate`` is NaN.
 
     Example:
         >>> import numpy as np
@@ -169,12 +169,12 @@ def similarity_permutations(
     *,
     similarity: Callable[..., Float[Array, "..."]],
 ) -> Float[Array, "draws ..."]:
-    """``similarity(x, y[permutation])`` of every permutation of the stimuli, on a CPU one in memory at a time.
+    """``similarity(x, y[permutation])`` for every permutation of the stimuli, one after the other on a CPU.
 
     Args:
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
         permutations: orders of the stimuli of ``y``.
-        similarity: of two sets of responses; its result may be of any shape.
+        similarity: function of two sets of responses; its result may have any shape.
 
     Example:
         >>> from bsjax.metrics import pearson
@@ -188,20 +188,21 @@ def similarity_permutations(
 def permutation_p_value(
     value: Float[Array, "*rest"], null: Float[Array, "draws ..."], *, alternative: str = "greater"
 ) -> Float[Array, "*rest"]:
-    r"""The p value of a score among those of permutations, which the score itself is one of: :math:`(1 + b) / (1 + m)`.
+    r"""Permutation p value, :math:`(1 + b) / (1 + m)`, where b of m random permutations score as high or higher.
 
-    Of ``m`` random permutations, ``b`` score as high or higher. Without the 1 it may be 0, and rejects too often.
+    The score itself counts as one of the permutations. Without the added 1, p values could be 0 and the test would
+    reject too often.
 
     Args:
         value: the score.
-        null: the scores of permutations; NaN is left out.
-        alternative: whether the score is higher than without a relation, lower, or either: twice the smaller p value.
+        null: the scores of permutations; NaN is ignored.
+        alternative: ``"greater"``, ``"less"``, or ``"two-sided"``, which is twice the smaller of the two p values.
 
     Returns:
-        In the dtype of ``value``; NaN where it is NaN.
+        p values in the dtype of ``value``; NaN where ``value`` is NaN.
 
     Raises:
-        ValueError: another alternative.
+        ValueError: an unknown alternative.
 
     Source: Phipson & Smyth 2010, "Permutation p-values should never be zero".
 
@@ -223,17 +224,17 @@ def permutation_p_value(
 
 
 def null_threshold(null: Float[Array, "draws ..."], *, level: float = 0.05) -> Float[Array, "*rest"]:
-    r"""The score that a score without a relation exceeds in no more than ``level`` of cases.
+    r"""Significance threshold: under the null hypothesis, a score exceeds it with a probability of at most ``level``.
 
-    Of ``m`` permutations it is the :math:`\lceil (1 - \text{level}) (m + 1) \rceil`-th lowest score: to exceed it is to
-    have a ``permutation_p_value`` of at most ``level``.
+    It is the :math:`\lceil (1 - \text{level}) (m + 1) \rceil`-th lowest score of ``m`` permutations. A score above it
+    has a ``permutation_p_value`` of at most ``level``.
 
     Args:
-        null: the scores of permutations; NaN is left out.
-        level: of false positives.
+        null: the scores of permutations; NaN is ignored.
+        level: rate of false positives.
 
     Returns:
-        In the dtype of ``null``; NaN where too few permutations are defined.
+        Thresholds in the dtype of ``null``; NaN where too few permutations are defined.
 
     Raises:
         ValueError: there are too few permutations for the level.
@@ -259,20 +260,20 @@ def calibrated(
     level: float = 0.05,
     over: int | None = None,
 ) -> Float[Array, "..."]:
-    r"""A score on a scale from 0, what is reached without a relation, to 1: :math:`\max(0, (s - \tau) / (1 - \tau))`.
+    r"""Calibrates scores: 0 at or below the significance threshold, 1 stays 1.
 
-    :math:`\tau` is the ``null_threshold``, so that without a relation it is above 0 in no more than ``level`` of cases.
-    The best of several layers is compared with the best that each permutation has over the layers, which has not chosen
-    less.
+    The calibrated score is :math:`\max(0, (s - \tau) / (1 - \tau))`, where :math:`\tau` is the ``null_threshold``.
+    Under the null hypothesis, at most a share ``level`` of calibrated scores is above 0. The best of several layers is
+    compared with the best layer of each permutation, which corrects for the choice of the layer.
 
     Args:
-        value: scores whose best is 1.
-        null: the scores of permutations, the same in each draw for all layers.
-        level: of scores above 0 without a relation.
-        over: the axis of ``value`` whose best is taken, such as layers; None for each by itself.
+        value: scores with the maximum 1.
+        null: the scores of permutations; each draw uses the same permutation for all layers.
+        level: rate of scores above 0 under the null hypothesis.
+        over: axis of ``value`` over which to take the best score, such as layers; None to calibrate each separately.
 
     Returns:
-        The shape of ``value``, without ``over``; NaN where a value is (of ``over``, where all are).
+        The shape of ``value``, without the axis ``over``; NaN where a value is NaN (with ``over``: where all are).
 
     Raises:
         ValueError: there are too few permutations for the level.
@@ -288,7 +289,7 @@ def calibrated(
         axis = over % value.ndim
         value, null = jnp.nanmax(value, axis=axis), jnp.nanmax(null, axis=axis + 1)
     threshold = null_threshold(null, level=level)
-    least = threshold >= 1.0  # reached without a relation: nothing is above it
+    least = threshold >= 1.0  # the null distribution reaches 1: no score is above it
     scale = jnp.where(least, 1.0, 1.0 - threshold)
     return jnp.maximum(0.0, jnp.where(least, 0.0, value - threshold) / scale)
 
@@ -298,6 +299,6 @@ def _of_permuted_pairs(
     pairs: Float[Array, " m"],
     permutations: Int[Array, "draws n"],
 ) -> Float[Array, " draws"]:
-    """``function`` of the pairs of stimuli in every order of them; on a CPU one order in memory at a time."""
+    """``function`` of the pairs of stimuli in every permutation of the stimuli."""
     permuted = pairs_in_order(pairs)
     return batched_map(jax.checkpoint(lambda order: function(permuted(order))), permutations)

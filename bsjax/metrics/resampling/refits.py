@@ -1,8 +1,8 @@
-r"""Regressions that are fitted anew to every draw of the stimuli, and what costs less than that.
+r"""Bootstrap and jackknife of regressions, refitted to every draw of the stimuli, and cheaper alternatives.
 
-A draw holds each stimulus so many times: a bootstrap draws with replacement, a jackknife leaves some out. All copies of
-a stimulus are on the side of a split where the stimulus itself is. So a fold trains on the drawn copies of its training
-stimuli, is tested on the drawn copies of its test stimuli, and never meets a stimulus on both sides.
+A bootstrap draws stimuli with replacement; a jackknife leaves some out. All copies of a stimulus stay on the same side
+of a split: a fold is fitted to the drawn copies of its training stimuli and tested on the drawn copies of its test
+stimuli, so no stimulus is on both sides.
 """
 
 from typing import Any, NamedTuple
@@ -26,22 +26,23 @@ from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping
 from bsjax.metrics.resampling.draws import places_of
 
-# Places that the different stimuli of a draw are padded by at most: their number counts to the third power.
+# Largest padding of the different stimuli of a draw; the cost grows with the third power of their number.
 _STEP = 16
 
 
 class Places(NamedTuple):
-    """The stimuli of every draw, one to a place, and the places that its folds leave out and are tested on.
+    """The stimuli of every draw as a list of places, with the held-out and test places of each fold.
 
-    They are padded to one shape, so that all draws run in one program.
+    All arrays are padded, so that all draws run in one program.
 
     Attributes:
-        rows: the stimulus in each place.
-        weights: how often it counts, 0 beyond the end of a shorter draw: those places are held out of every fold.
-        held_out, held_out_mask: the places that a fold is not fitted on, as in ``Folds``.
-        test: the places that it is tested on; None where those are among ``held_out``.
-        test_mask: which of ``test``, or of ``held_out``, it is tested on; none where a fold has fewer than two
-            different stimuli to train on, or than three to be tested on: two correlate by 1 or -1, whatever they are.
+        rows: index of the stimulus in each place.
+        weights: weight of each place; 0 beyond the end of a shorter draw. Such places are held out of every fold.
+        held_out, held_out_mask: places that a fold is not fitted on, as in ``Folds``.
+        test: places that a fold is tested on; None if they are among ``held_out``.
+        test_mask: True for the entries of ``test``, or of ``held_out``, that a fold is tested on. All False for a fold
+            with fewer than two different training stimuli, or fewer than three different test stimuli: the correlation
+            over two stimuli is always 1 or -1.
     """
 
     rows: Int[Array, "draws m"] | np.ndarray
@@ -52,11 +53,11 @@ class Places(NamedTuple):
     test_mask: Bool[Array, "draws folds _"] | np.ndarray
 
     def held(self) -> tuple[Int[Array, "folds h"], Bool[Array, "folds h"]]:
-        """Places of a single draw that its folds are not fitted on, and a mask."""
+        """Held-out places of each fold of a single draw, and their mask."""
         return jnp.asarray(self.held_out), jnp.asarray(self.held_out_mask)
 
     def members(self, n: int) -> tuple[Bool[Array, "folds n"], Bool[Array, "folds n"]]:
-        """Of ``n`` stimuli, those of a single draw that its folds are fitted to, and those that they are tested on."""
+        """Masks over ``n`` stimuli of the training and of the test stimuli of each fold of a single draw."""
         rows, counted = jnp.asarray(self.rows), jnp.asarray(self.weights) > 0
         places = [training_mask(len(rows), *pair, jnp.dtype("float32")) for pair in (self.held(), self.tested())]
         trains, tests = ((chosen & counted[None]).astype(jnp.int32) for chosen in (places[0] > 0, places[1] < 1))
@@ -64,19 +65,27 @@ class Places(NamedTuple):
         return none.at[:, rows].max(trains) > 0, none.at[:, rows].max(tests) > 0
 
     def tested(self) -> tuple[Int[Array, "folds t"], Bool[Array, "folds t"]]:
-        """Places of a single draw, and which of them its folds are tested on."""
+        """Test places of each fold of a single draw, and their mask."""
         return jnp.asarray(self.held_out if self.test is None else self.test), jnp.asarray(self.test_mask)
 
 
 class DrawnFolds(NamedTuple):
-    """The folds of every draw: ``drawn_folds``.
+    """The folds of every draw, from ``drawn_folds``.
 
     Attributes:
-        copies: a place for each copy of a stimulus, where each counts once.
-        different: a place for each different stimulus, which counts as often as it has copies.
-        fitted: whether a fold has two different stimuli to train on, and three to be tested on if it is tested at
-            all. One that has not is fitted to all that are drawn; a draw that has no other fold is one of all stimuli.
-            So what is computed there, and not used, has finite derivatives.
+        copies: a place per copy of a stimulus, each with weight 1.
+        different: a place per different stimulus, with its number of copies as the weight.
+        fitted: True for a fold with at least two different training stimuli and, if it is tested, three different test
+            stimuli. Other folds are fitted to the whole draw, and a draw without any valid fold is replaced by all
+            stimuli. Their results are not used, but have finite derivatives.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import bootstrap_counts, drawn_folds, make_folds
+        >>> splits = [(np.arange(4, 12), np.arange(4)), (np.arange(8), np.arange(8, 12))]
+        >>> drawn = drawn_folds(bootstrap_counts(12, 5, seed=0), make_folds(12, splits))
+        >>> type(drawn).__name__, drawn.fitted.shape
+        ('DrawnFolds', (5, 2))
     """
 
     copies: Places
@@ -85,14 +94,14 @@ class DrawnFolds(NamedTuple):
 
 
 def drawn_folds(counts: Int[np.ndarray, "draws n"], folds: Folds) -> DrawnFolds:
-    """What each fold holds out and is tested on in each draw.
+    """Held-out and test stimuli of each fold in each draw.
 
     Args:
-        counts: how often each draw holds each stimulus. Draws may be of different sizes.
-        folds: which stimuli each fold leaves out and is tested on (``make_folds``).
+        counts: how often each draw contains each stimulus. Draws may have different sizes.
+        folds: the held-out and test stimuli of each fold (``make_folds``).
 
     Raises:
-        ValueError: a count below zero, a draw of no stimulus, or folds of more stimuli than ``counts`` has.
+        ValueError: a count is negative, a draw is empty, or folds have more stimuli than ``counts``.
 
     Example:
         >>> from bsjax.metrics import make_folds
@@ -110,7 +119,7 @@ def drawn_folds(counts: Int[np.ndarray, "draws n"], folds: Folds) -> DrawnFolds:
     held = (counts > 0).astype(np.int64)
     fitted = (held @ trains.T > 1) & ((held @ asked.T > 2) | ~asked.any(axis=1))
     counts = np.where(fitted.any(axis=1, keepdims=True), counts, 1)
-    # How many different stimuli a bootstrap has is chance: few widths, so that programs are shared.
+    # The number of different stimuli in a bootstrap draw is random: it is padded to few widths, to share programs.
     rows, once = _laid_out(np.minimum(counts, 1), None if (counts <= 1).all() else _STEP)
     weights = np.take_along_axis(counts, rows, axis=1) * once
     copies = _places(*_laid_out(counts, None), trains, tests, fitted)
@@ -121,22 +130,22 @@ def drawn_folds(counts: Int[np.ndarray, "draws n"], folds: Folds) -> DrawnFolds:
 def cross_validation_bootstraps(
     x: Float[Array, "n p"], y: Float[Array, "n q"], draws: DrawnFolds, *, mapping: Mapping
 ) -> Float[Array, "draws folds q"]:
-    """``cross_validate`` of every draw of the stimuli, fitted anew; on a CPU one draw in memory at a time.
+    """``cross_validate`` of every draw of the stimuli, with new fits. On a CPU, one draw is in memory at a time.
 
-    What all draws share is done once where the mapping depends on inner products alone: the features are brought into
-    as many columns as there are stimuli, or (``takes_weights``) copies of a stimulus are one that counts so often.
+    If the mapping depends only on inner products between stimuli, wide features are first rotated into as many columns
+    as there are stimuli. If it also supports weights (``takes_weights``), copies of a stimulus become a single weighted
+    one.
 
     Args:
         x: features ``(stimuli, features)``.
         y: targets ``(stimuli, targets)``, rows in the order of ``x``.
         draws: the folds of every draw (``drawn_folds``).
-        mapping: the regression, e.g. ``Ridge(alpha=1.0)``. What it chooses on training stimuli, such as the penalty of
-            ``RidgeCV``, it chooses as if copies were different stimuli: there a draw should hold none, as in a
-            jackknife.
+        mapping: the regression, e.g. ``Ridge(alpha=1.0)``. A mapping that chooses settings on the training stimuli,
+            such as ``RidgeCV``, treats copies as different stimuli; use draws without copies for it, as in a jackknife.
 
     Returns:
-        Pearson r ``(draws, folds, targets)`` in the dtype of the inputs. NaN where ``cross_validate`` is, and where a
-        fold has fewer than two different stimuli to train on or three to be tested on.
+        Pearson r ``(draws, folds, targets)`` in the dtype of the inputs. NaN where ``cross_validate`` is NaN, and for a
+        fold with fewer than two different training stimuli or fewer than three different test stimuli.
 
     Example:
         >>> from bsjax.metrics import Ridge, make_folds
@@ -160,7 +169,7 @@ def cross_validation_bootstraps(
 
     wide = x.shape[1] >= x.shape[0] and not takes_axes(x)
     if not (mapping.takes_weights and wide and draws.different.test is None):
-        # A derivative makes what it needs of a draw once more, or it would hold that of all draws.
+        # Checkpointing recomputes each draw for a derivative instead of storing intermediate results of all draws.
         return batched_map(jax.checkpoint(of_copies), draws.copies)
     centred = deviations(x, None, axis=0).values
     gram = centred @ centred.T
@@ -194,18 +203,30 @@ def train_test_bootstraps(
     *,
     mapping: Mapping,
 ) -> Float[Array, "draws q"]:
-    """``train_test`` of every draw of the training and the test stimuli, fitted anew.
+    """``train_test`` of every draw of the training and the test stimuli, with new fits.
 
     Args:
         x_train, x_test: features of the training and test stimuli.
         y_train, y_test: targets of the training and test stimuli.
-        draws: of the training stimuli, ``drawn_folds(counts, no_folds())``.
-        test_counts: how often each draw holds each test stimulus.
-        mapping: the regression; see ``cross_validation_bootstraps`` about what it chooses.
+        draws: draws of the training stimuli, ``drawn_folds(counts, no_folds())``.
+        test_counts: how often each draw contains each test stimulus.
+        mapping: the regression; see ``cross_validation_bootstraps`` for mappings that choose settings.
 
     Returns:
-        Pearson r ``(draws, targets)``. NaN where ``train_test`` is, and for draws of fewer than two different training
-        stimuli, or three test stimuli.
+        Pearson r ``(draws, targets)``. NaN where ``train_test`` is NaN, and for draws with fewer than two different
+        training stimuli or fewer than three different test stimuli.
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import Ridge, bootstrap_counts
+        >>> from bsjax.metrics.regression.folds import no_folds
+        >>> rng = np.random.default_rng(0)
+        >>> x = jnp.asarray(rng.normal(size=(60, 5)))
+        >>> y = x @ jnp.asarray(rng.normal(size=(5, 2)))
+        >>> draws = drawn_folds(bootstrap_counts(40, 3, seed=0), no_folds())
+        >>> test = jnp.asarray(bootstrap_counts(20, 3, seed=1))
+        >>> train_test_bootstraps(x[:40], x[40:], y[:40], y[40:], draws, test, mapping=Ridge(0.01)).shape
+        (3, 2)
     """
     told = determined(x_train, y_train, x_test)
     both = in_few_columns(jnp.concatenate([x_train, x_test]), mapping)
@@ -228,18 +249,18 @@ def train_test_bootstraps(
 def prediction_bootstraps(
     predicted: Float[Array, "n q"], y: Float[Array, "n q"], counts: Int[Array, "draws n"]
 ) -> Float[Array, "draws q"]:
-    r"""Correlation of predicted and measured targets on every draw of the test stimuli, of a fit that stays as it is.
+    r"""Correlation of predicted and measured targets in every draw of the test stimuli, without refitting.
 
-    With the counts as weights, the sums of all draws are products of matrices. The values are centred over all stimuli
-    first.
+    The counts are weights; matrix products compute the sums of all draws, of values centred over all stimuli.
 
     Args:
-        predicted: for the test stimuli, by a fit to others.
-        y: what was measured.
-        counts: how often each draw holds each test stimulus. What no draw holds may be anything.
+        predicted: predictions for the test stimuli, by a fit to other stimuli.
+        y: measured targets.
+        counts: how often each draw contains each test stimulus. Values of stimuli in no draw are ignored.
 
     Returns:
-        Pearson r ``(draws, targets)``. NaN where a side is constant over a draw, or it holds fewer than three stimuli.
+        Pearson r ``(draws, targets)``. NaN where a side is constant over a draw, and for draws of fewer than three
+        different stimuli.
 
     Example:
         >>> y = jnp.array([[1.0], [2.0], [4.0], [3.0]])
@@ -255,19 +276,19 @@ def prediction_bootstraps(
 def corrected_resampled_error(
     values: Float[Array, "..."], n_test_over_n_train: float | Float[Array, ""]
 ) -> Float[Array, "..."]:
-    r"""Standard error of the mean over random splits of the same stimuli, whose training sets overlap.
+    r"""Corrected standard error of the mean over random splits of the same stimuli, whose training sets overlap.
 
     .. math:: \sqrt{\left(\frac{1}{J} + \frac{n_{test}}{n_{train}}\right) \frac{1}{J - 1} \sum_j (v_j - \bar v)^2}
 
-    Without the second term it is the error of independent splits, which no number of them makes these. It goes with
-    a t distribution of :math:`J - 1` degrees of freedom.
+    The second term corrects for the dependence between splits, which does not decrease with their number J. Use a t
+    distribution with :math:`J - 1` degrees of freedom.
 
     Args:
-        values: one for each of J splits, NaN where there is none.
-        n_test_over_n_train: stimuli that a split is tested on for each that it is fitted to.
+        values: one value per split, along the first axis; NaN for a missing split.
+        n_test_over_n_train: ratio of the numbers of test and training stimuli of a split.
 
     Returns:
-        The shape of ``values`` without its first axis. NaN of fewer than two splits.
+        The shape of ``values`` without its first axis. NaN for fewer than two splits.
 
     Source: Nadeau & Bengio 2003.
 
@@ -289,14 +310,14 @@ def _of_one_draw(
 
 
 def in_few_columns(x: Float[Array, "n p"], mapping: Mapping) -> Float[Array, "n d"]:
-    """Features with the same inner products of differences between stimuli, if the mapping depends on these alone."""
+    """Features rotated into as many columns as stimuli, if the mapping depends only on inner products."""
     if mapping.traits.depends_on != "inner products" or x.shape[1] <= x.shape[0]:
         return x
     return rotated_to_few_columns(deviations(x, None, axis=0).values)
 
 
 def _members(index: Any, mask: Any, n: int) -> Bool[np.ndarray, "folds n"]:
-    """Which stimuli each fold lists."""
+    """Mask of the stimuli that each fold lists."""
     index, mask = np.asarray(index), np.asarray(mask)
     if index[mask].max(initial=-1) >= n:
         raise ValueError(f"the folds are of more stimuli than the counts: {index[mask].max() + 1} and {n}")
@@ -307,7 +328,7 @@ def _members(index: Any, mask: Any, n: int) -> Bool[np.ndarray, "folds n"]:
 
 
 def _laid_out(counts: Int[np.ndarray, "draws n"], step: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """The stimulus in each place of a draw, and 1 or 0 for places beyond its end, padded by at most ``step``."""
+    """The stimulus in each place of a draw, and 1 for filled or 0 for padded places; at most ``step`` are padded."""
     longest = int(counts.sum(axis=1).max())
     places = places_of(counts, longest if step is None else min(bucket(longest, step), counts.shape[1]))
     return np.maximum(places, 0), (places >= 0).astype(np.int32)
@@ -320,7 +341,7 @@ def _places(
     tests: Bool[np.ndarray, "folds n"] | None,
     fitted: Bool[np.ndarray, "draws folds"],
 ) -> Places:
-    """Those of stimuli laid out already, for the folds that train on and are tested on these stimuli."""
+    """``Places`` for given stimuli and weights per place, and masks of training and test stimuli per fold."""
     counted = (weights > 0)[:, None]
     train = trains.T[rows].swapaxes(1, 2)
     test = (~train if tests is None else tests.T[rows].swapaxes(1, 2)) & counted & fitted[:, :, None]
@@ -331,7 +352,7 @@ def _places(
 
 
 def _numbers(chosen: Bool[np.ndarray, "draws folds m"]) -> tuple[np.ndarray, np.ndarray]:
-    """The places that are chosen, padded to one length, and a mask; lengths are few, so that programs are shared."""
+    """Indices of the chosen places and a mask, padded to one of few lengths, to share programs."""
     sizes = chosen.sum(axis=2)
     width = min(bucket(int(sizes.max())), chosen.shape[2])
     mask = np.arange(width) < sizes[:, :, None]

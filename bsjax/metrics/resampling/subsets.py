@@ -1,4 +1,4 @@
-"""A similarity of two sets of responses on many subsets of the stimuli, and in draws of the units of one of them."""
+"""Similarities of responses on subsets of the stimuli, and in bootstrap draws of the units of one side."""
 
 from collections.abc import Callable
 
@@ -21,19 +21,19 @@ def similarity_on_subsets(
     similarity: Callable[..., Float[Array, ""]],
     rotation_invariant: bool = False,
 ) -> Float[Array, " subsets"]:
-    """``similarity(x[subset], y[subset])`` for every subset, on a CPU one in memory at a time.
+    """``similarity(x[subset], y[subset])`` for every subset. On a CPU, only one subset is in memory at a time.
 
     Args:
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
-        subsets: the stimuli of each subset, padded to one length.
+        subsets: indices of the stimuli of each subset, padded to one length.
         mask: False where padded.
-        similarity: takes two sets of responses and ``where=``, e.g. ``cka`` or ``rdm_similarity``.
-        rotation_invariant: whether the similarity depends on inner products between centred responses alone, as CKA
-            does: wide responses are then centred and rotated into as many columns as stimuli, once for all subsets.
+        similarity: function of two sets of responses and ``where=``, e.g. ``cka`` or ``rdm_similarity``.
+        rotation_invariant: True if the similarity depends only on inner products between centred responses, as CKA
+            does. Wide responses are then centred and rotated into as many columns as stimuli, once for all subsets.
 
     Returns:
-        One value per subset; NaN where ``similarity`` is, and if ``rotation_invariant`` where the responses of a side
-        are constant over the subset.
+        One value per subset; NaN where ``similarity`` is NaN, and, if ``rotation_invariant``, where the responses of a
+        side are constant over the subset.
 
     Example:
         >>> import jax.numpy as jnp
@@ -47,7 +47,7 @@ def similarity_on_subsets(
         return batched_map(lambda s: similarity(x[s[0]], y[s[0]], where=s[1]), (subsets, mask))
     centred = [deviations(side, None, axis=0).values for side in (x, y)]
     longest = [jnp.max(jnp.sum(side**2, axis=1)) for side in centred]
-    # What is narrow stays as it is: a centred copy would lie beside it for all subsets.
+    # Narrow responses are used as they are: a centred copy would take memory during all subsets.
     x, y = (
         side if side.shape[1] <= side.shape[0] else rotated_to_few_columns(without_mean)
         for side, without_mean in zip((x, y), centred, strict=True)
@@ -62,10 +62,8 @@ def similarity_on_subsets(
 
 
 def _constant(x: Float[Array, "m d"], where: Bool[Array, " m"], longest: Float[Array, ""]) -> Bool[Array, ""]:
-    """Whether all that is left of responses without their mean is rounding of what brought them into few columns.
-
-    ``longest`` is the greatest sum of squares of a centred response, also of those that do not count.
-    """
+    """Whether centred responses are within the rounding error of the rotation into few columns."""
+    # `longest` is the largest sum of squares of a centred response, over all stimuli.
     left = jnp.sum(deviations(x, where[:, None], axis=0).squares)
     return left <= rounding(x, CANCELLED) ** 2 * longest * jnp.sum(where).astype(x.dtype)
 
@@ -79,13 +77,14 @@ def unit_bootstraps(
     *,
     similarity: Callable[..., Float[Array, "..."]],
 ) -> Float[Array, " draws"]:
-    """``similarity(x, y[:, units])`` of every draw of the units of ``y``, on a CPU one in memory at a time.
+    """``similarity(x, y[:, units])`` for every draw of the units of ``y``. On a CPU, one draw is in memory at a time.
 
     Args:
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
-        units: the units that each draw holds; -1 beyond the end of a short draw, which is a unit of zeros.
-        counts: how often each draw holds each stimulus, where these are drawn together with the units.
-        similarity: of two sets of responses, e.g. ``cka``; with ``counts`` of these as well, e.g. ``cka_bootstraps``.
+        units: indices of the units in each draw; -1 pads a short draw with a unit of zeros.
+        counts: how often each draw contains each stimulus, if stimuli are drawn together with the units.
+        similarity: function of two sets of responses, e.g. ``cka``; with ``counts``, function of responses and counts,
+            e.g. ``cka_bootstraps``.
 
     Example:
         >>> from bsjax.metrics import cka, cka_bootstraps

@@ -1,4 +1,4 @@
-"""The variance of a score when two things are drawn anew, such as subjects and stimuli."""
+"""Bootstrap variance of a score over two factors, such as subjects and stimuli."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,26 +17,28 @@ def two_factor_variance(
     n_first: int | None = None,
     n_second: int | None = None,
 ) -> Float[Array, "*shape"]:
-    r"""The variance of a statistic over new elements of two factors, from its variances over bootstrap draws.
+    r"""Variance of a statistic over new samples of two factors, from its variances over bootstrap draws.
 
-    A draw of both factors holds the spread of each pair of elements three times, on the average. So what drawing both
-    gives is too much, and
+    The variance over draws of both factors is too large: on average, it contains the interaction variance of pairs of
+    elements three times. For many elements, the corrected variance is
 
     .. math:: V = 2 (V_1 + V_2) - V_{12}
 
-    is right for many elements. With their numbers known, and :math:`f_k = n_k / (n_k - 1)`,
+    For known numbers of elements, with :math:`f_k = n_k / (n_k - 1)`, it is
 
     .. math:: V = f_1 V_1 + f_2 V_2 - f_1 f_2 (V_{12} - V_1 - V_2)
 
-    Either is held between what drawing one factor gives (times :math:`f_k`) and what drawing both gives.
+    The result is limited to at least the variance over draws of either factor alone (times :math:`f_k` for known
+    numbers), and at most the variance over draws of both.
 
     Args:
         both: variances, or squared standard errors, over draws of both factors.
-        first, second: over draws of one factor, with the other as it is.
-        n_first, n_second: how many elements the factors have, at least two; without both, the formula for many.
+        first, second: variances over draws of one factor, with the other fixed.
+        n_first, n_second: numbers of elements of the factors, at least two. If either is None, the formula for many
+            elements is used.
 
     Returns:
-        In the shape and dtype of the inputs. NaN where one of them is.
+        Variances in the shape and dtype of the inputs; NaN where an input is NaN.
 
     Raises:
         ValueError: a factor of fewer than two elements.
@@ -68,21 +70,22 @@ def two_factor_bootstraps(
     *,
     method: str = "spearman",
 ) -> Float[Array, "3 draws k"]:
-    """Mean similarity of each model's RDM to those of the subjects, in draws of the subjects and of the stimuli.
+    """Mean similarity of each model's RDM to those of the subjects, in draws of subjects and stimuli.
 
-    The similarities to all subjects in draws of the stimuli are computed once (``compare_weighted_rdms``); draws of the
-    subjects are means over them.
+    The similarities to all subjects in draws of the stimuli are computed once (``compare_weighted_rdms``). Draws of the
+    subjects are weighted means of them.
 
     Args:
-        models: dissimilarities of all pairs of stimuli, as ``rdm_pairs`` gives them.
-        subjects: the same of each subject.
-        stimulus_counts: how often each draw holds each stimulus. A stimulus makes no pair with its copies.
-        subject_counts: how often each draw holds each subject.
+        models: RDMs of the models, ``(models, pairs)``, as returned by ``rdm_pairs``.
+        subjects: RDMs of the subjects, ``(subjects, pairs)``.
+        stimulus_counts: how often each draw contains each stimulus. Copies of a stimulus form no pair.
+        subject_counts: how often each draw contains each subject.
         method: ``"spearman"``, ``"rho-a"``, ``"corr"`` or ``"cosine"``, see ``compare_rdm_vectors``.
 
     Returns:
-        Where both are drawn, where subjects alone are, and where stimuli alone are, in the dtype of ``models``: what
-        :func:`two_factor_variance` takes the variances of. NaN where a similarity to a subject of the draw is.
+        ``(3, draws, models)`` in the dtype of ``models``: similarities in draws of both, of subjects only, and of
+        stimuli only; :func:`two_factor_variance` takes their variances. NaN where the similarity to a subject of the
+        draw is NaN.
 
     Raises:
         ValueError: as for ``compare_weighted_rdms``.
@@ -105,15 +108,15 @@ def two_factor_bootstraps(
 
 
 def crossed_dof(first: np.ndarray, second: np.ndarray, both: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:
-    r"""Degrees of freedom of the variance over new elements of two factors, such as subjects and stimuli.
+    r"""Degrees of freedom of the variance over new samples of two factors, such as subjects and stimuli.
 
-    The variance is A + B - E, of the means of either factor and of what is left of each pair of elements, and its
-    degrees of freedom are about :math:`(A + B - E)^2 / \bigl(A^2 / (n_1 - 1) + B^2 / (n_2 - 1) + E^2 / (n_1 - 1)(n_2 -
-    1)\bigr)`; at least those of the smaller factor.
+    The variance is A + B - E, with the variances A and B of the means of each factor and the variance E of the
+    interaction. Its approximate degrees of freedom are :math:`(A + B - E)^2 / \bigl(A^2 / (n_1 - 1) + B^2 / (n_2 - 1) +
+    E^2 / (n_1 - 1)(n_2 - 1)\bigr)`, and at least those of the smaller factor.
 
     Args:
-        first, second, both: variances over bootstrap draws of one factor, and of both.
-        sizes: how many elements the factors have.
+        first, second, both: variances over bootstrap draws of each factor, and of both.
+        sizes: numbers of elements of the factors.
 
     Source: Satterthwaite 1946; Clark 1973, "The language-as-fixed-effect fallacy".
 

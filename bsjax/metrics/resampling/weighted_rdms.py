@@ -1,4 +1,4 @@
-"""Comparisons of RDMs whose stimuli have weights, such as how often a draw holds each of them: of all draws at once."""
+"""Comparisons of RDMs with weighted stimuli, such as the counts of bootstrap draws, for many draws at once."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,13 +17,13 @@ from bsjax.metrics.numerics import divide_or_nan
 
 _OF_RANKS = ("spearman", "rho-a")
 METHODS = (*_OF_RANKS, "corr", "cosine")
-"""Comparisons that take weights, see ``compare_rdm_vectors``."""
+"""Comparisons that support weights, see ``compare_rdm_vectors``."""
 
 _Side = tuple[Array, ...]
 
-# Weights of pairs that are in memory at a time, for as many draws as that is.
+# Number of pair weights in memory at a time, and the largest number of draws in a block.
 _AT_A_TIME, _MOST_DRAWS = 1 << 18, 32
-# Of the squared length of ranks between -1/2 and 1/2, with a single pair of weight 1 that differs from all others.
+# Least squared length of ranks between -1/2 and 1/2 if a single pair of weight 1 differs from all others.
 _LEAST_SPREAD = 0.1
 
 
@@ -31,24 +31,25 @@ _LEAST_SPREAD = 0.1
 def compare_weighted_rdms(
     a: Float[Array, "k m"], b: Float[Array, "s m"], weights: Real[Array, "draws n"], *, method: str = "spearman"
 ) -> Float[Array, "draws k s"]:
-    r"""``compare_all_rdm_vectors`` of RDMs in which each stimulus counts as often as its weight says, for many weights.
+    r"""``compare_all_rdm_vectors`` with weighted stimuli, for many sets of weights.
 
-    A pair of stimuli has the product of their weights, and a stimulus makes no pair with its copies. Ranks are the
-    weight of the pairs that are less and half the weight of those that are equal. The pairs of an RDM are put in order
-    once: the ranks of all draws are then running sums of rows, with a draw to each column.
+    The weight of a pair is the product of the weights of its stimuli; copies of a stimulus form no pair. The rank of a
+    pair is the total weight of all smaller dissimilarities plus half the weight of equal ones. The pairs of an RDM are
+    sorted once; the ranks of all draws are then running sums over rows, with one column per draw.
 
     Args:
-        a, b: dissimilarities of all pairs of ``n`` stimuli, as ``rdm_pairs`` gives them.
-        weights: of the stimuli, in each draw; integers or floats. Float weights have derivatives, ranks included.
+        a, b: dissimilarities of all pairs of ``n`` stimuli, as returned by ``rdm_pairs``.
+        weights: weights of the stimuli in each draw, integers or floats. Results are differentiable with respect to
+            float weights, ranks included.
         method: ``"spearman"``, ``"rho-a"``, ``"corr"`` or ``"cosine"``; see ``compare_rdm_vectors``. Kendall's tau-a
-            has no such form.
+            is not supported.
 
     Returns:
-        In the dtype of ``a``, in [-1, 1]. NaN where a pair that counts is NaN, and where ``compare_rdm_vectors`` is.
-        Ranks have no gradient in the dissimilarities: it is zero.
+        Values in [-1, 1], in the dtype of ``a``. NaN where a pair that counts is NaN, and where ``compare_rdm_vectors``
+        is NaN. For ranks, the gradient with respect to the dissimilarities is zero.
 
     Raises:
-        ValueError: a comparison without weights, or RDMs of another number of stimuli than there are weights.
+        ValueError: the comparison does not support weights, or the number of weights is not that of the stimuli.
 
     Source: Schütt et al. 2023 (pairs of copies left out).
 
@@ -64,12 +65,12 @@ def compare_weighted_rdms(
 def weighted_comparison(
     a: Float[Array, "k m"], b: Float[Array, "s m"], *, method: str = "spearman"
 ) -> Callable[[Real[Array, "draws n"]], Float[Array, "draws k s"]]:
-    """``compare_weighted_rdms`` as a function of the weights, for which the pairs are in order already."""
+    """Returns ``compare_weighted_rdms`` as a function of the weights, with pairs sorted once."""
     if method not in METHODS:
         raise ValueError(
             f"no weights of stimuli for the comparison of RDMs {method!r}; there are: {', '.join(METHODS)}"
         )
-    if a.shape[0] > b.shape[0]:  # of the fewer, all are in memory
+    if a.shape[0] > b.shape[0]:  # all RDMs of the smaller set are in memory
         exchanged = weighted_comparison(b, a, method=method)
         return lambda weights: jnp.swapaxes(exchanged(weights), 1, 2)
     of_a, of_b = (
@@ -100,7 +101,7 @@ def weighted_comparison(
         most = max(1, min(_MOST_DRAWS, _AT_A_TIME // max(1, pairs)))
         at_a_time = -(-draws // -(-draws // most))  # in blocks of about the same size
         blocks = jnp.pad(weights, ((0, -draws % at_a_time), (0, 0))).reshape(-1, at_a_time, n)
-        # Recomputed for a gradient: what it would keep of all draws is what is to be spared.
+        # Recomputed for a gradient, which would otherwise store the blocks of all draws.
         found = batched_map(jax.checkpoint(of_draws), blocks)
         return found.reshape(-1, *found.shape[2:])[:draws]
 
@@ -108,7 +109,7 @@ def weighted_comparison(
 
 
 def _of_one_size(rdm: Float[Array, " m"], method: str) -> _Side:
-    """The dissimilarities, 0 for NaN, of which the largest is 1: without the mean of all for a correlation."""
+    """Dissimilarities scaled to a maximum of 1, centred for a correlation, with 0 for NaN."""
     missing = jnp.isnan(rdm)
     values = jnp.where(missing, 0.0, rdm)
     if method == "corr":
@@ -118,7 +119,7 @@ def _of_one_size(rdm: Float[Array, " m"], method: str) -> _Side:
 
 
 def _in_order(rdm: Float[Array, " m"]) -> _Side:
-    """The pairs in order, and how many are before those of the value of each and up to the last of them."""
+    """The sorting order of the pairs, and for each pair the numbers of smaller, and of smaller or equal, pairs."""
     places = jnp.arange(rdm.shape[0], dtype=jnp.int32)
     values = jax.lax.stop_gradient(jnp.where(jnp.isnan(rdm), 0.0, rdm))
     keys, order = sort_by_key(sortable(values, None), places)
@@ -129,7 +130,7 @@ def _in_order(rdm: Float[Array, " m"]) -> _Side:
 def _scaled(
     side: _Side, pairs: Shaped[Array, "m d"], dtype: jnp.dtype, method: str
 ) -> tuple[Float[Array, "m d"], Float[Array, "m d"], Float[Array, " d"], Bool[Array, " d"]]:
-    """An RDM on the scale of a comparison in each draw, by itself and times the weights; its length; if it has none."""
+    """An RDM on the scale of a comparison in each draw, the same times weights, its length, and if undefined."""
     weights = pairs.astype(dtype)
     total = jnp.sum(weights, axis=0)
     nothing = ~(total > 0)
@@ -151,7 +152,7 @@ def _scaled(
 
 
 def _centred_ranks(side: _Side, weights: Shaped[Array, "m d"]) -> Shaped[Array, "m d"]:
-    """Twice the difference of each rank from their mean: the weight of the pairs that are less, less that of more."""
+    """Twice the centred ranks: the total weight of smaller pairs minus that of larger pairs."""
     order, before, up_to = side
     sums = running_sums(weights[order])
     sums = jnp.concatenate([jnp.zeros_like(sums[:1]), sums])

@@ -1,8 +1,8 @@
-r"""Dimensions of a representation, the alignment of a target with them, and the error of ridge regression by both.
+r"""Spectrum of a representation, its alignment with targets, and the predicted error of ridge regression.
 
-With the centred features :math:`X`, the eigenvectors :math:`u_i` of :math:`X X^T` and eigenvalues :math:`n\lambda_i`,
-a target's variance has the share :math:`(u_i^T y)^2 / y^T y` along mode i. How fast a regression learns the target
-follows from these shares alone: strong modes are learned from few stimuli, weak ones from many.
+For centred features :math:`X`, let :math:`u_i` be the eigenvectors and :math:`n\lambda_i` the eigenvalues of
+:math:`X X^T`. Mode i has the share :math:`(u_i^T y)^2 / y^T y` of the variance of a target y. Eigenvalues and shares
+determine how fast a regression learns the target: strong modes are learned from few stimuli, weak modes from many.
 """
 
 from typing import Any, NamedTuple
@@ -18,17 +18,18 @@ from bsjax.engine.tolerances import CONSTANT, rounding
 from bsjax.metrics.linalg.participation_ratio import participation_ratio
 from bsjax.metrics.numerics import deviations, divide_or_nan
 
-# Bisections of what lies between a bound and its rounding, which float64 has no more digits for.
+# Bisection steps; more would be below the precision of float64.
 _BISECTIONS = 64
 
 
 class Spectrum(NamedTuple):
-    """Modes of a representation, in descending order, and what of each target lies along them.
+    """Modes of a representation in descending order of variance, and the share of each target along them.
 
     Attributes:
-        eigenvalues: variance of the features along each mode, zero where it is rounding.
-        shares: of each target's variance along each mode, zero along those without variance; what a target's lack to 1
-            is beyond the features. NaN for a constant target.
+        eigenvalues: variance of the features along each mode; zero where it is within rounding error.
+        shares: share of each target's variance along each mode; zero for modes without variance. If the shares of a
+            target sum to less than 1, the rest of its variance is outside the span of the features. NaN for a constant
+            target.
     """
 
     eigenvalues: Float[Array, " m"]
@@ -36,12 +37,12 @@ class Spectrum(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """What the theory of ridge regression says of so many training stimuli.
+    """Theoretical errors of ridge regression, for several numbers of training stimuli.
 
     Attributes:
-        learnability: of each mode, from 0 (nothing of it is predicted) to 1.
-        error: expected square of prediction less target for a new stimulus, as a share of the target's variance.
-        by_mode: what each mode contributes to it, on average over targets.
+        learnability: learned share of each mode, from 0 to 1.
+        error: expected squared prediction error for a new stimulus, relative to the variance of the target.
+        by_mode: contribution of each mode to the error, averaged over targets.
     """
 
     learnability: Float[Array, "t m"]
@@ -51,19 +52,19 @@ class Prediction(NamedTuple):
 
 @at_full_precision
 def effective_dimensionality(x: Float[Array, "n p"]) -> Float[Array, ""]:
-    r"""The participation ratio of the features' variances: how many dimensions they would fill if these were equal.
+    r"""Effective dimensionality of features: the participation ratio of their principal variances.
 
     .. math:: D = \frac{(\sum_i \lambda_i)^2}{\sum_i \lambda_i^2} = \frac{(\mathrm{tr} K)^2}{\mathrm{tr} K^2}
 
-    from the Gram matrix :math:`K` of stimuli or of features, whichever are fewer, without its eigenvalues.
+    It is computed from the Gram matrix :math:`K` of stimuli or of features, whichever are fewer, without eigenvalues.
 
     Args:
-        x: features ``(stimuli, features)``, centred here.
+        x: features ``(stimuli, features)``; they are centred first.
 
     Returns:
-        From 1 to the smaller of features and stimuli less 1; NaN where no feature varies.
+        From 1 to the smaller of the number of features and the number of stimuli minus 1; NaN where no feature varies.
 
-    Source: Gao et al. 2017; of networks and cortex: Elmoznino & Bonner 2024.
+    Source: Gao et al. 2017; for networks and cortex: Elmoznino & Bonner 2024.
 
     Example:
         >>> print(effective_dimensionality(jnp.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])))
@@ -81,9 +82,9 @@ def alignment_spectrum(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Spectr
         y: targets ``(stimuli, targets)``, rows in the order of ``x``.
 
     Returns:
-        The spectrum, with as many modes as there are features or stimuli, whichever are fewer. Where eigenvalues are
-        equal, shares have no gradient, and what depends on them has one of NaN, as predicted errors, though these are
-        smooth: shares do not tell how the features turn their modes (see ``eigh``).
+        The spectrum, with as many modes as features or stimuli, whichever are fewer. Where eigenvalues are equal, the
+        gradient of the shares is undefined, because eigenvectors are (see ``eigh``). Gradients of results computed from
+        shares, such as predicted errors, are then NaN, even if these are smooth.
 
     Source: Canatar, Feather, Wakhloo & Chung 2023, "A spectral theory of neural prediction and alignment".
 
@@ -106,26 +107,28 @@ def alignment_spectrum(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Spectr
 
 
 def predicted_errors(spectrum: Spectrum, n_train: Float[Array, " t"], alpha: Float[Array, ""]) -> Prediction:
-    r"""The expected error of ridge regression on new stimuli, from the spectrum alone, for numbers of training stimuli.
+    r"""Expected error of ridge regression on new stimuli, predicted from the spectrum, by number of training stimuli.
 
-    With P training stimuli (less one for the intercept), :math:`\kappa` solves :math:`P = \sum_i L_i + \alpha / \kappa`
-    where :math:`L_i = \lambda_i / (\lambda_i + \kappa)` is how much of mode i is learned. Then
+    Let P be the number of training stimuli minus one, for the intercept. :math:`\kappa` solves
+    :math:`P = \sum_i L_i + \alpha / \kappa`, where :math:`L_i = \lambda_i / (\lambda_i + \kappa)` is the learned share
+    of mode i. The error is
 
     .. math:: E = \frac{P + 1}{P} \frac{\sum_i (1 - L_i)^2 w_i + w_\perp}{1 - \sum_i L_i^2 / P}
 
-    for a target with the share :math:`w_i` of its variance along mode i and :math:`w_\perp` beyond all modes, noise
-    too; the first factor is the error of the intercept.
-    It holds for many stimuli that are drawn from a population with this spectrum. Of a sample's own spectrum, small
-    eigenvalues are too small and noise lies along all modes, so that few training stimuli, against those that the
-    spectrum is of, are predicted well.
+    for a target with the share :math:`w_i` of its variance along mode i and :math:`w_\perp` outside all modes,
+    including noise. The first factor is due to the error of the intercept.
+
+    The theory holds for many stimuli, drawn from a population with this spectrum. In the spectrum of a sample, small
+    eigenvalues are too small and noise lies along all modes. Predictions are therefore accurate only for training sets
+    that are small relative to this sample.
 
     Args:
-        spectrum: of :func:`alignment_spectrum`.
-        n_train: numbers of training stimuli, from 2.
-        alpha: penalty, not divided by their number; 0 for least squares of minimum norm.
+        spectrum: result of :func:`alignment_spectrum`.
+        n_train: numbers of training stimuli, at least 2.
+        alpha: penalty, not divided by the number of stimuli; 0 for minimum-norm least squares.
 
     Returns:
-        The prediction; its error is NaN where least squares has exactly as many stimuli as modes.
+        The prediction; its error is NaN where least squares has exactly as many stimuli (less one) as modes.
 
     Source: Canatar, Bordelon & Pehlevan 2021; Canatar et al. 2023.
 
@@ -151,7 +154,7 @@ def predicted_errors(spectrum: Spectrum, n_train: Float[Array, " t"], alpha: Flo
 
 
 def _kappa(eigenvalues: Float[Array, "1 m"], p: Float[Array, "t 1"], alpha: Float[Array, ""]) -> Float[Array, "t 1"]:
-    """Where learned modes and penalty come to the number of stimuli: bisected, then differentiable by Newton."""
+    """Solves the equation for kappa by bisection; a final Newton step makes the result differentiable."""
 
     def excess(kappa: Float[Array, "t 1"]) -> Float[Array, "t 1"]:
         return jnp.sum(eigenvalues / (eigenvalues + kappa), axis=1, keepdims=True) + alpha / kappa - p
@@ -168,18 +171,16 @@ def _kappa(eigenvalues: Float[Array, "1 m"], p: Float[Array, "t 1"], alpha: Floa
     low, high = jax.lax.fori_loop(0, _BISECTIONS, halve, jax.lax.stop_gradient((smallest, largest)))
     found = jnp.sqrt(low) * jnp.sqrt(high)
     slope = -jnp.sum(eigenvalues / (eigenvalues + found) ** 2, axis=1, keepdims=True) - alpha / found**2
-    # Least squares of more stimuli than modes has none: all is learned.
+    # Least squares with more stimuli than modes has no solution above 0: all modes are learned.
     better = found - excess(found) / jax.lax.stop_gradient(slope)
     return jnp.where(better > 0, better, found)
 
 
 def _modes(values: Float[Array, "n p"]) -> tuple[Float[Array, " d"], Float[Array, "d d"], Float[Array, ""]]:
-    """Eigenvalues of the smaller Gram matrix, descending, its eigenvectors, and what is rounding of an eigenvalue.
-
-    By singular vectors: the squares of a strong mode hide those of weak ones.
-    """
+    """Eigenvalues of the smaller Gram matrix, descending, its eigenvectors, and the rounding error of eigenvalues."""
+    # By a singular value decomposition: in a Gram matrix, squares of strong modes hide weak ones.
     fixed = jax.lax.stop_gradient(values)
-    finite = jnp.all(jnp.isfinite(fixed))  # LAPACK may not return from NaN
+    finite = jnp.all(jnp.isfinite(fixed))  # LAPACK may not terminate with NaN
     fixed = jnp.where(finite, fixed, 0.0)
     _, lengths, vectors = svd(fixed.T if values.shape[0] <= values.shape[1] else fixed)
     found = (jnp.where(finite, part, jnp.nan) for part in (lengths**2, vectors))

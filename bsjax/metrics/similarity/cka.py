@@ -13,10 +13,10 @@ from bsjax.engine.primitives.grams import row_sums_of_gram_products, sums_of_gra
 from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.numerics import around_most, deviations, divide_or_nan, safe_sqrt
 
-# Which of the two responses an HSIC is of: both, and each with itself.
+# Pairs of responses that CKA takes the HSIC of: both, and each with itself.
 SIDES = ((0, 1), (0, 0), (1, 1))
 
-# Of the longest stimuli.
+# Number of stimuli with the largest responses that are treated separately.
 _BY_THEMSELVES = 4
 
 
@@ -33,14 +33,14 @@ def cka(
     .. math:: \mathrm{CKA}(X, Y) = \frac{\mathrm{HSIC}(K, L)}{\sqrt{\mathrm{HSIC}(K, K)\,\mathrm{HSIC}(L, L)}},
         \quad K = X X^T,\ L = Y Y^T
 
-    Unbiased, HSIC is the estimator of Song et al.: with :math:`\tilde K` the Gram matrix with zeros on its diagonal,
+    The unbiased HSIC is the estimator of Song et al., where :math:`\tilde K` is the Gram matrix with a zero diagonal:
 
     .. math:: \mathrm{HSIC} = \frac{1}{n(n-3)} \Bigl[\sum_{ij} \tilde K_{ij} \tilde L_{ij}
         + \frac{1^T \tilde K 1\, 1^T \tilde L 1}{(n-1)(n-2)} - \frac{2}{n-2} 1^T \tilde K \tilde L 1 \Bigr]
 
-    whose value is 0 on average for unrelated responses, and may be negative. Biased, it is the sum of products of the
-    centred Gram matrices, which is large for unrelated responses of many units to few stimuli. Either is evaluated
-    through the feature cross-products or through the Gram matrices, whichever costs less.
+    It is 0 on average for unrelated responses, and may be negative. The biased HSIC is the sum of products of the
+    centred Gram matrices; it is large for unrelated responses of many units to few stimuli. Both are computed from the
+    feature cross-products or from the Gram matrices, whichever costs less.
 
     Args:
         x: responses ``(stimuli, units)``.
@@ -49,9 +49,9 @@ def cka(
         where: True where a stimulus counts; all if None.
 
     Returns:
-        A scalar in the dtype of the inputs, at most 1 if biased; NaN where a side has no (positive) HSIC with itself,
-        as for constant responses (if unbiased, also for responses to one stimulus alone), and for fewer than 4 stimuli
-        if unbiased.
+        A scalar in the dtype of the inputs, at most 1 if biased. NaN where the HSIC of a side with itself is not
+        positive, as for constant responses. If unbiased, NaN also for fewer than 4 stimuli, and where only one stimulus
+        differs from the others.
 
     Source: Kornblith et al. 2019; Song et al. 2012 (unbiased HSIC); Murphy et al. 2024.
 
@@ -74,22 +74,22 @@ def cka(
 def cka_and_influence(
     x: Float[Array, "n p"], y: Float[Array, "n q"], *, unbiased: bool = True
 ) -> tuple[Float[Array, ""], Float[Array, " n"]]:
-    r"""``cka``, and what each stimulus adds to it, both of the same Gram matrices.
+    r"""``cka`` and the influence of each stimulus on it, from the same Gram matrices.
 
     With :math:`p_i = \sum_j \tilde K_{ij} \tilde L_{ij}`, :math:`a = \tilde K 1` and :math:`b = \tilde L 1`, the
-    derivative of the unbiased HSIC in the weight of stimulus :math:`i` is, up to a number that all stimuli share and a
-    factor,
+    derivative of the unbiased HSIC with respect to the weight of stimulus :math:`i` is, up to a constant and a factor
+    common to all stimuli,
 
     .. math:: (n - 2)^2 p_i - (n - 2) (\tilde K b + \tilde L a)_i - n\, a_i b_i + a_i\, 1^T b + b_i\, 1^T a
 
-    and of the biased one :math:`p_i`, of the centred matrices with their diagonals.
+    For the biased HSIC it is :math:`p_i`, computed from the centred matrices with their diagonals.
 
     Args:
-        x, y, unbiased: as of ``cka``.
+        x, y, unbiased: as in ``cka``.
 
     Returns:
         CKA, and the influences ``(stimuli,)``, see :func:`bsjax.metrics.resampling.influence.influence`; NaN where CKA
-        is.
+        is NaN.
 
     Source: Song et al. 2012 (HSIC as a U-statistic); Jaeckel 1972 (the infinitesimal jackknife).
 
@@ -119,12 +119,12 @@ def cka_and_influence(
 
 
 def _times_gram(side: Float[Array, "n p"], vector: Float[Array, " n"]) -> Float[Array, " n"]:
-    """The Gram matrix without its diagonal times a vector."""
+    """Product of the Gram matrix without its diagonal and a vector."""
     return side @ (vector @ side) - jnp.sum(side**2, axis=1) * vector
 
 
 def cka_of_grams(one: Gram, other: Gram, *, unbiased: bool) -> float:
-    """``cka`` of the features that two Gram matrices are of, after ``centre``, on the devices that hold them."""
+    """``cka`` from two Gram matrices after ``centre``, computed on the devices that hold them."""
     n, sides = one.rows[-1].stop, (one, other)
     products = hsic = jnp.asarray([sides[a].inner(sides[b]) for a, b in SIDES])
     if unbiased:
@@ -133,7 +133,7 @@ def cka_of_grams(one: Gram, other: Gram, *, unbiased: bool) -> float:
 
 
 def of_sides(each: Sequence[Array] | Array) -> tuple[Array, Array]:
-    """What is known of either side, as the first and the second of each of the ``SIDES``."""
+    """Arranges one array per side into arrays of the first and of the second side of each of the ``SIDES``."""
     return jnp.stack([each[a] for a, _ in SIDES]), jnp.stack([each[b] for _, b in SIDES])
 
 
@@ -143,9 +143,9 @@ def unbiased_hsic(
     """The unbiased HSIC, times n (n - 3), from two Gram matrices without their diagonals.
 
     Args:
-        products: sums of the products of their entries.
-        of_a, of_b: the sums of their rows.
-        n: number of stimuli; of fewer than 4 the result is a number that means nothing.
+        products: sum of the products of their entries.
+        of_a, of_b: sums of their rows.
+        n: number of stimuli; with fewer than 4 the result is meaningless.
     """
     n = jnp.maximum(n, 4)
     totals = jnp.sum(of_a, axis=-1) * jnp.sum(of_b, axis=-1)
@@ -155,18 +155,16 @@ def unbiased_hsic(
 def centred_hsic(
     products: Float[Array, "..."], of_a: Float[Array, "... n"], of_b: Float[Array, "... n"], n: Any
 ) -> Float[Array, "..."]:
-    """``unbiased_hsic`` of centred Gram matrices with these diagonals, which take the rows to zero."""
+    """``unbiased_hsic`` from centred Gram matrices, whose rows sum to zero, and their diagonals."""
     return unbiased_hsic(products - jnp.vecdot(of_a, of_b), of_a, of_b, n)
 
 
 def _without_diagonals(
     gram_products: Callable[[Array, Array], Any], x: Float[Array, "n p"], y: Float[Array, "n q"]
 ) -> tuple[Float[Array, "3 ..."], Float[Array, "2 n"]]:
-    """Products of both Gram matrices without their diagonals, of the ``SIDES``, and the sums of their rows.
-
-    ``gram_products`` sums the products as a whole or by row. The few longest stimuli are taken by themselves: their
-    squares would hide what the products of others add to.
-    """
+    """Sums of products of Gram matrices without diagonals, for the ``SIDES``, and the sums of their rows."""
+    # `gram_products` sums products over all entries or by row. The few stimuli with the largest responses are treated
+    # separately: their squares would hide the contributions of the others.
     squares = [jnp.sum(side**2, axis=1) for side in (x, y)]
     longest = jnp.maximum(*(of_side / (jnp.sum(of_side) + jnp.finfo(x.dtype).tiny) for of_side in squares))
     places = jax.lax.top_k(jax.lax.stop_gradient(longest), min(_BY_THEMSELVES, len(x)))[1]
@@ -174,7 +172,7 @@ def _without_diagonals(
     others = jax.lax.optimization_barrier([side * rest[:, None] for side in (x, y)])
     itself = places[:, None] == jnp.arange(len(x), dtype=places.dtype)[None, :]
     of_longest = [jnp.where(itself, 0.0, side[places] @ side.T) for side in (x, y)]
-    # A pair of two of them is in the rows of both, a pair of one of them in its row alone.
+    # A pair of two such stimuli occurs in the rows of both; a pair with another stimulus in a single row.
     times = 1.0 + rest[None, :]
     sums, products = [], []
     for side, square, rows in zip((x, y), squares, of_longest, strict=True):
@@ -194,36 +192,44 @@ def _without_diagonals(
 def cka_biased(
     x: Float[Array, "n p"], y: Float[Array, "n q"], *, where: Bool[Array, " n"] | None = None
 ) -> Float[Array, ""]:
-    """``cka`` with the biased estimator of HSIC, as older published scores have it."""
+    """``cka`` with the biased estimator of HSIC, as in older published scores.
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> x, y = (jnp.asarray(rng.normal(size=(20, 50))) for _ in range(2))
+        >>> bool(cka_biased(x, y) > 0.5 > cka(x, y))
+        True
+    """
     return cka(x, y, unbiased=False, where=where)
 
 
 def standardised(
     values: Float[Array, "n p"], where: Bool[Array, " n"] | None, *, unbiased: bool = False
 ) -> Float[Array, "n p"]:
-    """Responses without the mean of the stimuli that count, of unit variance as a whole.
+    """Responses centred over the stimuli that count, and scaled to unit variance over all units.
 
-    Zero where a stimulus does not count, and where a unit is constant. The unbiased HSIC is the same from any centre,
-    and takes one that is near most stimuli.
+    Stimuli that do not count, and constant units, are zero. The unbiased HSIC does not depend on the centre; for
+    precision, a centre near most stimuli is used.
     """
     counts = None if where is None else where[:, None]
     centred = around_most(values, counts) if unbiased else deviations(values, counts, axis=0).values
-    # To unit variance, or the fourth powers of large responses overflow in float32.
+    # Without scaling, fourth powers of large responses would overflow in float32.
     return centred / jnp.sqrt(jnp.mean(centred**2) + jnp.finfo(centred.dtype).tiny)
 
 
 def cka_ratio(
     hsic: Float[Array, "3 ..."], terms: Float[Array, "3 ..."], bad: bool | Bool[Array, "..."]
 ) -> Float[Array, "..."]:
-    """CKA from the HSIC of both sides and of each with itself.
+    """CKA from the HSIC of both sides and of each side with itself.
 
     Args:
-        hsic: of the ``SIDES``.
-        terms: how large the largest of the terms is that each is a sum of.
-        bad: where it is NaN in any case.
+        hsic: HSIC of the ``SIDES``.
+        terms: size of the largest term in the sum of each HSIC.
+        bad: True where the result is NaN in any case.
 
     Returns:
-        NaN as well where the HSIC of a side with itself is no more than rounding of its terms.
+        CKA; also NaN where the HSIC of a side with itself is within the rounding error of its terms.
     """
     both, of_x, of_y = hsic
     least = rounding(hsic, CANCELLED) * terms

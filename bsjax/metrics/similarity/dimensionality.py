@@ -1,4 +1,4 @@
-"""Numbers of a representation's dimensions that code for each factor of the stimuli."""
+"""Numbers of dimensions of a representation that code for each factor of the stimuli."""
 
 import jax
 import jax.numpy as jnp
@@ -12,24 +12,24 @@ from bsjax.metrics.numerics import deviations
 def factor_shares(
     a: Float[Array, "n p"], b: Float[Array, "n p"], factor: Int[Array, " n"], *, factors: int
 ) -> Float[Array, " factors_and_residual"]:
-    r"""Share of the dimensions of a representation that code for each factor, and for none of them.
+    r"""Share of the dimensions of a representation that code for each factor, and for no factor (the residual).
 
-    Row ``i`` of ``a`` and of ``b`` are the responses to a pair of stimuli that agree in factor ``f`` and differ in all
-    others: what the representation keeps of ``f`` is common to both. Over the pairs of each factor,
+    Row ``i`` of ``a`` and ``b`` are the responses to a pair of stimuli that agree in factor ``f`` and differ in all
+    others. The information about ``f`` is common to both responses. Over the pairs of each factor,
 
     .. math:: s_f = \frac{\sum_u \mathrm{mean}_i\,(a_{iu} - m_{fu})(b_{iu} - m_{fu})}{\sum_u \mathrm{var}_u}
 
-    with the mean :math:`m_{fu}` of both sides of these pairs, and the variance of unit :math:`u` over all responses.
-    The shares are the softmax of all :math:`s_f` and a 1 for the residual.
+    where :math:`m_{fu}` is the mean over both sides of these pairs, and :math:`\mathrm{var}_u` is the variance of unit
+    :math:`u` over all responses. The shares are the softmax of all :math:`s_f` and of 1 for the residual.
 
     Args:
-        a, b: responses to the two sides of each pair.
-        factor: number of the factor that a pair shares, from 0; pairs with ``factors`` or more do not count.
-        factors: how many factors there are.
+        a, b: responses to the first and the second stimulus of each pair, ``(pairs, units)``.
+        factor: index of the factor that a pair shares, from 0; pairs with an index of ``factors`` or more are ignored.
+        factors: number of factors.
 
     Returns:
-        One share per factor, in order, and the residual's last; their sum is 1. A factor without pairs has the share
-        NaN and does not count; all are NaN where the responses are constant.
+        One share per factor, then that of the residual; they sum to 1. The share of a factor without pairs is NaN and
+        is not in the sum. All are NaN where the responses are constant.
 
     Source: Esser, Rombach & Ommer 2020, section 3.
 
@@ -40,7 +40,7 @@ def factor_shares(
         ['0.47', '0.06', '0.47']
     """
     counted = factor < factors
-    # A pair that does not count goes to a segment of its own, which is cut off.
+    # Ignored pairs go to an additional segment, which is dropped.
     segment = jnp.where(counted, factor, factors)
 
     def per_factor(rows: Float[Array, "n ..."]) -> Float[Array, "f ..."]:
@@ -64,9 +64,9 @@ def factor_shares(
 
 
 def whole_units(shares: Float[Array, " f"], *, units: int) -> Float[Array, " f"]:
-    """Shares as whole numbers of units, over ``units``: rounded down, and what is left goes to the last one.
+    """Rounds shares down to whole numbers of units, divided by ``units``; the last share gets the remainder.
 
-    Piecewise constant: its gradient is zero.
+    The result is piecewise constant, with a zero gradient.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Dissimilarities of the response patterns to two stimuli, by name: what the entries of an RDM are."""
+"""Dissimilarities between the response patterns of two stimuli, the entries of an RDM, by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,18 +16,20 @@ Patterns = Callable[[Array, Array | None], tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class Dissimilarity:
-    """A dissimilarity of two patterns; what is left out holds for any.
+    """A dissimilarity of two patterns; the defaults are valid for any.
 
     Attributes:
-        between: of two sets of patterns ``(r, units)`` and ``(c, units)``, all pairs ``(r, c)``.
-        patterns: from responses ``(stimuli, units)``, of zeros in units that do not count, and the units that do (all
-            if None) to what ``between`` takes, and of which stimuli there is none; those are given as zeros.
-        errors: from such responses and the patterns to what each stimulus adds to the rounding of what ``between``
-            gives: of two entries, those that may be one by the errors of their stimuli have the same rank.
-        finish: what is done to each entry in the end; it keeps their order, and is left out where they are ranked.
-        depends_on: what it depends on of the responses, see ``bsjax.metrics.similarity.similarity.Similarity``.
-        ignores_zero_units: whether a unit of zeros changes nothing.
-        varied_patterns: whether a stimulus with the same response in all units has no dissimilarity.
+        between: function of two sets of patterns ``(r, units)`` and ``(c, units)``; returns the dissimilarities of all
+            pairs ``(r, c)``.
+        patterns: function of responses ``(stimuli, units)``, zero in units that do not count, and of the mask of units
+            that do (all if None); returns the patterns for ``between``, and a mask of stimuli without a defined
+            pattern, whose patterns are zero.
+        errors: function of such responses and their patterns; returns the contribution of each stimulus to the rounding
+            errors of ``between``. Entries that differ by less than their errors get the same rank.
+        finish: final monotonic transformation of each entry; skipped where entries are ranked.
+        depends_on: properties of the responses it depends on, see ``bsjax.metrics.similarity.similarity.Similarity``.
+        ignores_zero_units: whether adding a unit of zeros changes nothing.
+        varied_patterns: whether a stimulus with the same response in all units has no defined dissimilarity.
     """
 
     between: Callable[[Array, Array], Array]
@@ -40,10 +42,10 @@ class Dissimilarity:
 
 
 def dissimilarity_named(name: str | Dissimilarity) -> Dissimilarity:
-    """An entry of ``DISSIMILARITIES``.
+    """Looks up a dissimilarity in ``DISSIMILARITIES``; a ``Dissimilarity`` is returned as it is.
 
     Raises:
-        ValueError: there is none of this name; those that there are.
+        ValueError: an unknown name; the message lists the known ones.
 
     Example:
         >>> dissimilarity_named("correlation").depends_on
@@ -57,14 +59,14 @@ def dissimilarity_named(name: str | Dissimilarity) -> Dissimilarity:
 
 
 def _rounding(x: Float[Array, "n p"]) -> float:
-    """What an inner product may be off by, of half its vectors' lengths: as a sum of so many terms of random signs."""
+    """Relative rounding error of an inner product over the units, taken as a random sum."""
     return rounding(x, CONSTANT + float(x.shape[1]) ** 0.5)
 
 
 def _unit_patterns(
     x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
 ) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
-    """Patterns without their mean and of unit length, and which of them are constant."""
+    """Centred patterns of unit length, and a mask of constant patterns."""
     centred = deviations(x, None if where is None else where[None, :], axis=1)
     return centred.values / jnp.sqrt(jnp.where(centred.constant, 1.0, centred.squares)), centred.constant[:, 0]
 
@@ -72,12 +74,12 @@ def _unit_patterns(
 def _directions(
     x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
 ) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
-    """Patterns of unit length, and which of them are zero."""
+    """Patterns of unit length, and a mask of zero patterns."""
     return unit_length(x), jnp.all(x == 0, axis=1)
 
 
 def _errors_of_directions(x: Array, patterns: Array) -> Array:
-    # Responses have the rounding of their own size, which their mean is part of.
+    # Rounding errors of responses are relative to their size including the mean.
     larger = jnp.sqrt(jnp.sum(x**2, axis=1)) / jnp.abs(jnp.sum(x * patterns, axis=1))
     return _rounding(x) * jnp.where(jnp.isfinite(larger), larger, 1.0)
 
@@ -85,14 +87,14 @@ def _errors_of_directions(x: Array, patterns: Array) -> Array:
 def _from_most(
     x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
 ) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
-    """Patterns less that of most stimuli, which changes no distance and takes digits; what is not finite is lost."""
+    """Patterns relative to a robust centre, which changes no distance, and a mask of patterns that are not finite."""
     lost = ~jnp.all(jnp.isfinite(x), axis=1)
     x = jnp.where(lost[:, None], 0.0, x)
     return around_most(x, ~lost[:, None]), lost
 
 
 def _errors_of_differences(x: Array, patterns: Array) -> Array:
-    # A square of a distance has the rounding of both squared lengths, and of the responses times the distance.
+    # A squared distance has the rounding errors of both squared lengths, and of the responses times the distance.
     length, of_responses = (jnp.sqrt(jnp.sum(side**2, axis=1)) for side in (patterns, x))
     found = _rounding(x) * length * (length + of_responses)
     return jnp.where(jnp.isfinite(found), found, 0.0)
@@ -105,7 +107,7 @@ def _one_less_products(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[
 def _squared_distances(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
     squares = jnp.sum(a**2, axis=1)[:, None] + jnp.sum(b**2, axis=1)[None, :]
     found = squares - 2.0 * a @ b.T
-    return jnp.where(found <= 2.0 * _rounding(a) * squares, 0.0, found)  # as of repeated patterns
+    return jnp.where(found <= 2.0 * _rounding(a) * squares, 0.0, found)  # e.g. repeated patterns
 
 
 _OF_DISTANCES: Any = {"depends_on": "inner products", "ignores_zero_units": True}
@@ -118,4 +120,4 @@ DISSIMILARITIES: dict[str, Dissimilarity] = {
     "euclidean": Dissimilarity(_squared_distances, _from_most, _errors_of_differences, safe_sqrt, **_OF_DISTANCES),
     "sqeuclidean": Dissimilarity(_squared_distances, _from_most, _errors_of_differences, **_OF_DISTANCES),
 }
-"""1 - Pearson correlation, 1 - cosine of the angle, and the Euclidean distance, as it is and squared."""
+"""By name: 1 - Pearson correlation, 1 - cosine of the angle, Euclidean distance, and squared Euclidean distance."""

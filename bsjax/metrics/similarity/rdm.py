@@ -1,4 +1,4 @@
-"""Representational dissimilarity matrices and their comparison."""
+"""Representational dissimilarity matrices (RDMs) and their comparison."""
 
 import math
 from collections.abc import Callable
@@ -39,9 +39,9 @@ def rdm(
         dissimilarity: an entry of ``bsjax.metrics.similarity.dissimilarities.DISSIMILARITIES``.
 
     Returns:
-        Symmetric ``(stimuli, stimuli)``, 0 on the diagonal, by default values in [0, 2]. Entries that differ by no more
-        than the rounding of forming them are equal. Rows and columns of a stimulus that has no dissimilarity, as one
-        whose pattern is constant over units, are NaN.
+        Symmetric ``(stimuli, stimuli)``, 0 on the diagonal, by default with values in [0, 2]. Entries that differ by no
+        more than their rounding errors are made equal. Rows and columns of a stimulus without a defined dissimilarity,
+        by default one whose pattern is constant over units, are NaN.
 
     Source: Kriegeskorte, Mur & Bandettini 2008.
 
@@ -64,7 +64,7 @@ def rdm(
 def _equal_as_one(
     entries: Float[Array, "n n"], none: Bool[Array, "n n"], errors: Float[Array, " n"]
 ) -> Float[Array, "n n"]:
-    """Entries that rounding alone tells apart as one number, whatever compares them later."""
+    """Makes entries equal that differ only by rounding errors."""
     left, right = numbers_of_pairs(len(errors))
     pairs = jax.lax.stop_gradient(jnp.where(none, jnp.nan, entries)[left, right])
     places = (2.0 * ranks(pairs, None, errors)).astype(jnp.int32)
@@ -88,8 +88,8 @@ def compare_rdms(
         method: the comparison, see ``compare_rdm_vectors``.
 
     Returns:
-        A scalar in [-1, 1]; NaN where a dissimilarity that counts is NaN or all are equal. Ranks are piecewise
-        constant: with them the gradient is zero.
+        A scalar in [-1, 1]; NaN where a dissimilarity that counts is NaN, and where all are equal (see
+        ``compare_rdm_vectors``). Ranks are piecewise constant, so their gradient is zero.
 
     Example:
         >>> import jax.numpy as jnp
@@ -137,22 +137,22 @@ def rdm_similarity_and_influence(
     method: str | Comparison = "spearman",
     dissimilarity: str | Dissimilarity = "correlation",
 ) -> tuple[Float[Array, ""], Float[Array, " n"]]:
-    r"""``rdm_similarity``, and what each stimulus adds to it, both of the same RDMs.
+    r"""``rdm_similarity`` and the influence of each stimulus on it, from the same RDMs.
 
-    A comparison is an inner product of vectors of unit length, :math:`T = \sum_k a_k b_k` over the pairs of stimuli.
-    Its derivative in the weight of a pair is :math:`a_k b_k - T (a_k^2 + b_k^2) / 2`. A rank is the weight of the pairs
-    that are less, less the weight of those that are more, so that a pair adds what it changes in the ranks of all pairs
-    as well. The influence of a stimulus is the sum over its pairs.
+    A comparison is an inner product of unit vectors, :math:`T = \sum_k a_k b_k`, over the pairs of stimuli. Its
+    derivative with respect to the weight of a pair is :math:`a_k b_k - T (a_k^2 + b_k^2) / 2`. Ranks depend on the
+    weights too: a centred rank is proportional to the total weight of smaller pairs minus that of larger pairs, so each
+    pair also contributes through the ranks of all others. The influence of a stimulus is the sum over its pairs.
 
     Args:
-        x, y, method, dissimilarity: as of ``rdm_similarity``; a comparison with ``factor``, so not ``"tau-a"``.
+        x, y, method, dissimilarity: as in ``rdm_similarity``; the comparison must have a ``factor`` (not ``"tau-a"``).
 
     Returns:
         The similarity, and the influences ``(stimuli,)``, see :func:`bsjax.metrics.resampling.influence.influence`; NaN
-        where the similarity is.
+        where the similarity is NaN.
 
     Raises:
-        ValueError: the comparison is no inner product.
+        ValueError: the comparison is not an inner product.
 
     Source: Jaeckel 1972 (the infinitesimal jackknife).
 
@@ -169,7 +169,7 @@ def rdm_similarity_and_influence(
     scales = [scaled(pairs, None, comparison, errors) for pairs, errors in sides]
     a, b = (comparison.factor(scale, None) for scale in scales)
     value = jnp.clip(jnp.sum(a * b), -1.0, 1.0)
-    # Of vectors whose lengths depend on the number of pairs alone, the lengths move alike with each weight.
+    # If lengths depend only on the number of pairs, every weight changes them equally.
     by_length = value if comparison.best == "length" else 0.0
     slopes = a * b - 0.5 * by_length * (a**2 + b**2)
     if comparison.ranked:
@@ -182,9 +182,9 @@ def rdm_similarity_and_influence(
 
 
 def _moved(ranked: Float[Array, " m"], unit: Float[Array, " m"], slopes: Float[Array, " m"]) -> Float[Array, " m"]:
-    """What each pair's weight adds through all ranks, of which ``unit`` is made; ``slopes`` are derivatives in that."""
+    """Derivatives in each pair's weight through the ranks of all pairs; ``slopes`` are derivatives in ``unit``."""
     twice = (2.0 * ranked).astype(jnp.int32)
-    # Of ranks from -m to m, over that of the vector.
+    # Length of the ranks on a scale from -m to m, relative to that of the vector.
     length = jnp.sqrt(jnp.sum((2.0 * ranked - (len(ranked) + 1.0)) ** 2) / jnp.sum(unit**2))
     at_ranks = jnp.zeros((2 * len(ranked) + 1, 1), unit.dtype).at[twice, 0].add(slopes)
     sums = running_sums(at_ranks)[:, 0]
@@ -197,10 +197,10 @@ def rdm_to_compare(
     method: str | Comparison,
     where: Bool[Array, " n"] | None = None,
 ) -> tuple[tuple[Float[Array, " m"], Float[Array, " n"]], Bool[Array, " n"]]:
-    """The pairs of an RDM and the rounding errors of its stimuli, see ``ranks``, and which stimuli have none.
+    """Pairs of an RDM, the rounding errors of its stimuli (see ``ranks``), and a mask of stimuli without a pattern.
 
-    For a comparison of ranks, they are in the order of the dissimilarities, which they may be the squares of. What is
-    not in ``where`` may be anything.
+    For a comparison of ranks, pairs may be a monotonic function of the dissimilarities, such as squared distances.
+    Stimuli outside ``where`` are replaced by the mean of the others.
     """
     if x.shape[0] > _MOST_STIMULI:
         raise ValueError(
@@ -220,14 +220,14 @@ def rdm_to_compare(
 
 
 def known_patterns(x: Float[Array, "n p"], measure: Dissimilarity) -> tuple[Array, Bool[Array, " n"]]:
-    """The patterns that a dissimilarity is of, zeros for stimuli that have none or a NaN, and which those are."""
+    """Patterns of a dissimilarity, and a mask of stimuli whose pattern is undefined or NaN; these are zero."""
     patterns, none = measure.patterns(x, None)
     lost = none | jnp.any(jnp.isnan(patterns), axis=1)
     return jnp.where(lost[:, None], 0.0, patterns), lost
 
 
 def rdm_pairs(rdms: Shaped[Array, "*batch n n"]) -> Shaped[Array, "*batch m"]:
-    """Every unordered pair of stimuli of symmetric matrices once, as a vector, in an order of its own.
+    """The entries of symmetric matrices for every unordered pair of stimuli, as a vector, in an internal order.
 
     Args:
         rdms: ``(..., stimuli, stimuli)``, of any dtype.
@@ -244,7 +244,7 @@ def rdm_pairs(rdms: Shaped[Array, "*batch n n"]) -> Shaped[Array, "*batch m"]:
 
 
 def pairs_in_order(pairs: Shaped[Array, " m"]) -> Callable[[Int[Array, " n"]], Shaped[Array, " m"]]:
-    """From an order of the stimuli to the pairs of the matrix with its rows and columns in that order."""
+    """Returns a function from a permutation of the stimuli to the pairs of the permuted matrix."""
     n = (1 + math.isqrt(1 + 8 * len(pairs))) // 2
     left, right = numbers_of_pairs(n)
     matrix = jnp.zeros((n, n), pairs.dtype).at[left, right].set(pairs).at[right, left].set(pairs).reshape(-1)
@@ -260,17 +260,17 @@ def similarity_to_subjects(
     *,
     method: str = "spearman",
 ) -> Float[Array, " s"]:
-    """The RDM of a model, 1 - Pearson correlation, compared with that of each subject's responses.
+    """Compares the RDM of a model (1 - Pearson correlation) with the RDM of each subject.
 
     Args:
-        features: of the model, ``(stimuli, units)``.
+        features: features of the model, ``(stimuli, units)``.
         responses: ``(subjects, stimuli, units)``; subjects with fewer units are padded.
         units: False where padded; all if None.
         seen: True where a subject has responses to a stimulus; all if None.
         method: see ``compare_rdm_vectors``.
 
     Returns:
-        One similarity per subject, in the dtype of the inputs; NaN for a subject with a stimulus whose pattern is
+        One similarity per subject, in the dtype of the inputs; NaN if the pattern of a stimulus that counts is
         constant.
 
     Example:
@@ -286,7 +286,7 @@ def similarity_to_subjects(
 
 
 def pairs_seen(seen: Bool[Array, "*batch n"] | None) -> Bool[Array, "*batch m"] | None:
-    """Which pairs of stimuli are of two that are seen; None for all, where all are."""
+    """Mask of the pairs whose two stimuli were both seen; None if ``seen`` is None."""
     return None if seen is None else rdm_pairs(seen[..., :, None] & seen[..., None, :])
 
 
@@ -302,7 +302,7 @@ def rdms_of_subjects(
     Args:
         responses: ``(subjects, stimuli, units)``; subjects with fewer units are padded.
         units: False where padded; all if None.
-        dissimilarity: from responses ``(stimuli, units)`` and ``where=``, which units count, to an RDM.
+        dissimilarity: function from responses ``(stimuli, units)`` and a mask of units, ``where=``, to an RDM.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,7 +1,7 @@
 """Comparisons of dissimilarity matrices (RDMs), each given as the vector of its pairs of stimuli.
 
-Every comparison but Kendall's is an inner product of two vectors that depend on one RDM each, so that all comparisons
-of two sets of RDMs are one matrix product, and an RDM is ranked once, whatever it is compared with.
+Every comparison except Kendall's tau-a is an inner product of two vectors, each computed from one RDM. A single matrix
+product therefore compares two sets of RDMs, and each RDM is ranked only once.
 """
 
 from collections.abc import Callable
@@ -22,20 +22,20 @@ _LEAST_SPREAD = 0.1
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of RDMs, row by row of ``(..., pairs)``; it has ``factor`` or ``compare``.
+    """A comparison of RDMs, row by row of ``(..., pairs)``; it needs ``factor`` or ``compare``.
 
     Attributes:
-        scaled: ``(x, where)`` to the comparison's scale, e.g. ranks; where False, ``x`` is 0, and stays so.
-        factor: ``(scaled, where)`` to vectors whose inner products are the comparison, so that all comparisons of two
-            sets of RDMs are one matrix product.
-        compare: ``(x, x, where)`` to the comparisons of RDMs as they are, where there are no such vectors, or where it
-            takes less than to scale each; without vectors, it gives the same of what is scaled.
-        ranked: whether the scale is that of ranks. ``scaled`` and ``compare`` then take the rounding errors of the
-            dissimilarities as well, see ``ranks`` and ``ranks_of_pairs``.
-        best: what no RDM exceeds in its mean comparison with several. ``"pool"``: the mean of them on the scale, as an
-            RDM, is the one most similar to all. ``"length"``: vectors have unit length, so that it is the length of the
-            mean vector. ``"majority"``: it is the mean over pairs of dissimilarities of whether both RDMs order them
-            alike (1) or oppositely (-1), so that no RDM does better than to order each as most do. None: unknown.
+        scaled: function from ``(x, where)`` to the scale of the comparison, e.g. ranks. Entries outside ``where`` are 0
+            before and after.
+        factor: function from ``(scaled, where)`` to vectors whose inner products are the comparison.
+        compare: function from ``(x, x, where)`` to the comparisons of unscaled RDMs; for comparisons without such
+            vectors, or faster than scaling each RDM. Without vectors, it must give the same result for scaled RDMs.
+        ranked: whether the scale is that of ranks. ``scaled`` and ``compare`` then also take the rounding errors of the
+            dissimilarities, see ``ranks`` and ``ranks_of_pairs``.
+        best: upper bound of the mean comparison of an RDM with several others. ``"pool"``: their mean on the scale, as
+            an RDM, attains it. ``"length"``: vectors have unit length, and the bound is the length of the mean vector.
+            ``"majority"``: the comparison is the mean over pairs of dissimilarities of 1 where both RDMs order them
+            alike and -1 where oppositely, and the bound orders each as most RDMs do. None: unknown.
     """
 
     scaled: Callable[..., Array] = lambda x, where: x
@@ -50,10 +50,10 @@ class Comparison:
 
 
 def comparison_named(method: str | Comparison) -> Comparison:
-    """An entry of ``COMPARISONS``.
+    """Looks up a comparison in ``COMPARISONS``; a ``Comparison`` is returned as it is.
 
     Raises:
-        ValueError: there is none of this name; those that there are.
+        ValueError: an unknown name; the message lists the known ones.
 
     Example:
         >>> comparison_named("tau-a").ranked
@@ -74,27 +74,27 @@ def compare_rdm_vectors(
     method: str | Comparison = "spearman",
     where: Bool[Array, "*batch m"] | None = None,
 ) -> Float[Array, "*batch"]:
-    r"""How similar the RDMs in ``a`` are to those in ``b``, row by row.
+    r"""Similarity of the RDMs in ``a`` to those in ``b``, row by row.
 
     ======== ======================================================================================================
     corr     Pearson correlation
     cosine   cosine of the angle between the vectors
     spearman Pearson correlation of the ranks, ties averaged
-    rho-a    :math:`12 \sum_i (R_i - \bar R)(S_i - \bar S) / (m^3 - m)` of the ranks: Spearman's without its correction
-             for ties, so that a tie counts like a random order
-    tau-a    Kendall's: (concordant - discordant) pairs of dissimilarities over all :math:`m (m - 1) / 2` pairs
+    rho-a    :math:`12 \sum_i (R_i - \bar R)(S_i - \bar S) / (m^3 - m)` of the ranks: Spearman's rho without correction
+             for ties; a tie counts as a random order
+    tau-a    Kendall's tau-a: (concordant - discordant) pairs of dissimilarities over all :math:`m (m - 1) / 2` pairs
     ======== ======================================================================================================
 
     Args:
-        a, b: dissimilarities of the same pairs of stimuli, ``(..., pairs)``, as ``rdm_pairs`` gives them.
-        method: which comparison. ``"rho-a"`` and ``"tau-a"`` are for models that predict ties (categories): the others
-            favour them over models that predict the detail.
+        a, b: dissimilarities of the same pairs of stimuli, ``(..., pairs)``, as returned by ``rdm_pairs``.
+        method: which comparison. Use ``"rho-a"`` or ``"tau-a"`` if some models predict ties (categories): the others
+            favour such models over those that predict details.
         where: True where a pair counts; all if None.
 
     Returns:
         ``(...)`` in the dtype of the inputs, in [-1, 1]. NaN where a dissimilarity that counts is NaN, where fewer than
-        two pairs count, and where an RDM is constant (for the cosine: zero), save for rho-a and tau-a, by whose
-        definition a constant RDM has 0. Comparisons of ranks are piecewise constant: their gradient is zero.
+        two pairs count, and where an RDM is constant (for the cosine: zero). Exceptions are rho-a and tau-a, which are
+        0 for a constant RDM by definition. Comparisons of ranks are piecewise constant, with a zero gradient.
 
     Source: Nili et al. 2014 (tau-a); Schütt et al. 2023 (rho-a).
 
@@ -116,7 +116,7 @@ def compare_complete(
     method: str | Comparison,
     errors: tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]] | None = None,
 ) -> Float[Array, "*batch"]:
-    """``compare_rdm_vectors`` of RDMs without NaN, and with the rounding errors of their stimuli, see ``ranks``."""
+    """``compare_rdm_vectors`` for RDMs without NaN; ``errors`` are the rounding errors of stimuli, see ``ranks``."""
     comparison = comparison_named(method)
     if comparison.compare is not None:
         return comparison.compare(a, b, where, *((errors,) if comparison.ranked else ()))
@@ -128,7 +128,7 @@ def compare_complete(
 def compare_all_rdm_vectors(
     a: Float[Array, "k m"], b: Float[Array, "s m"], *, method: str | Comparison = "spearman"
 ) -> Float[Array, "k s"]:
-    """``compare_rdm_vectors`` of every row of ``a`` with every row of ``b``, e.g. of models with subjects.
+    """``compare_rdm_vectors`` for every row of ``a`` with every row of ``b``, e.g. models with subjects.
 
     Example:
         >>> import jax.numpy as jnp
@@ -153,9 +153,9 @@ def scaled(
     method: str | Comparison,
     errors: Float[Array, "*batch n"] | None = None,
 ) -> Float[Array, "*batch m"]:
-    """The RDMs on the scale that a comparison takes: standardised, of unit length, or ranked; 0 what does not count.
+    """RDMs on the scale of a comparison: standardised, of unit length, or ranked; 0 outside ``where``.
 
-    The mean of several RDMs on this scale is the RDM that is most similar to all of them.
+    ``rdm_noise_ceiling(pooling="matched")`` averages RDMs on this scale.
     """
     comparison = comparison_named(method)
     x = x if where is None else jnp.where(where, x, 0.0)
@@ -168,7 +168,7 @@ def compare_scaled(
     where: Bool[Array, "*batch m"] | None,
     method: str | Comparison,
 ) -> Float[Array, "*batch"]:
-    """``compare_rdm_vectors`` of RDMs that ``scaled`` has brought to scale over the same pairs."""
+    """``compare_rdm_vectors`` for RDMs that were ``scaled`` over the same pairs."""
     comparison = comparison_named(method)
     if comparison.factor is None:
         compare: Any = comparison.compare
@@ -190,7 +190,7 @@ def _spearman(a: Array, b: Array, where: Array | None, errors: tuple[Array, Arra
 def _by_own_spread(x: Array, where: Array | None) -> Array:
     centred = _centred_ranks(x, where)
     squares = jnp.sum(centred**2, axis=-1, keepdims=True)
-    # A single rank that differs from all others makes the sum 1/8 or more.
+    # If a single rank differs from all others, the sum is at least 1/8.
     constant = squares < _LEAST_SPREAD
     return jnp.where(constant, jnp.nan, centred / jnp.sqrt(jnp.where(constant, 1.0, squares)))
 
@@ -203,7 +203,7 @@ def _by_spread_without_ties(x: Array, where: Array | None) -> Array:
 
 
 def _centred_ranks(x: Array, where: Array | None) -> Array:
-    """Ranks without their mean, which is known, between -1/2 and 1/2: squares of millions have no digits in float32."""
+    """Centred ranks, scaled to between -1/2 and 1/2: squared ranks of millions of pairs exceed float32 precision."""
     count = jnp.maximum(_count(x, where), 1.0)
     centred = x / count - 0.5 * (1.0 + 1.0 / count)
     return centred if where is None else jnp.where(where, centred, 0.0)
@@ -220,7 +220,7 @@ def _count(x: Array, where: Array | None) -> Array:
 
 
 def _cleaned(x: Array, where: Array | None) -> tuple[Array, Array]:
-    """``x`` with 0 for NaN, and which rows held a NaN that counts."""
+    """``x`` with 0 for NaN, and a mask of rows with a NaN that counts."""
     missing = jnp.isnan(x)
     bad = missing if where is None else missing & where
     return jnp.where(missing, 0.0, x), jnp.any(bad, axis=-1)
@@ -242,4 +242,4 @@ COMPARISONS: dict[str, Comparison] = {
     "rho-a": Comparison(ranks, _by_spread_without_ties, ranked=True, best="pool"),
     "tau-a": Comparison(ranks, compare=_tau_a, ranked=True, best="majority"),
 }
-"""See ``compare_rdm_vectors``; another entry is another comparison for all that compare RDMs."""
+"""Comparisons by name, see ``compare_rdm_vectors``; an added entry is available wherever RDMs are compared."""

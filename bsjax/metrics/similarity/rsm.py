@@ -1,4 +1,4 @@
-"""Representational similarity matrices of the units that respond."""
+"""Representational similarity matrices (RSMs) over responsive units."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -12,22 +12,22 @@ from bsjax.metrics.similarity.rdm import rdm
 def responsive_rsm(x: Float[Array, "n p"], *, threshold: float = 3.1) -> Float[Array, "n n"]:
     r"""Pearson correlation between the patterns of two stimuli, over the units with a large mean response.
 
-    Of the units that vary over stimuli, those count whose mean response :math:`m_u` over stimuli is far from zero,
+    A unit is selected if it varies over stimuli and its mean response :math:`m_u` over stimuli is far from zero:
 
     .. math:: |m_u| > t \cdot \mathrm{sd}_{u'}(m_{u'}),
 
-    with the standard deviation over all units that vary. Each is brought to mean 0 and standard deviation 1 over
-    stimuli before patterns are correlated.
+    where the standard deviation is over all units that vary. Selected units are standardised to mean 0 and standard
+    deviation 1 over stimuli before patterns are correlated.
 
     Args:
         x: responses ``(stimuli, units)``.
         threshold: t, in standard deviations of the units' mean responses.
 
     Returns:
-        Symmetric ``(stimuli, stimuli)``, 1 on the diagonal; all NaN where no unit counts, and NaN for a stimulus whose
+        Symmetric ``(stimuli, stimuli)``, 1 on the diagonal. All NaN if no unit is selected; NaN for a stimulus whose
         standardised pattern is constant over units.
 
-    Source: Coggan & Tong 2024, who choose voxels like that.
+    Source: Coggan & Tong 2024 (selection of voxels).
 
     Example:
         >>> import jax.numpy as jnp

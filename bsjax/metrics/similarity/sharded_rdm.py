@@ -1,8 +1,9 @@
-"""The comparison of two RDMs whose stimuli are sharded: each device has the pairs of its stimuli with half of all.
+"""Comparison of two RDMs with stimuli sharded over devices.
 
-The stimuli are in shares of one size. Patterns go around from share to share, and each meets those of half of the
-others. Then their dissimilarities, sorted, go around, and each counts how many of them are less than its own. Arrays
-are whole, with shares as their first axis: a step around is what devices send each other once XLA has partitioned them.
+Stimuli are divided into shares of equal size. The patterns rotate around the shares, and each share computes its
+dissimilarities to half of the others. Then the sorted dissimilarities rotate, and each share counts how many are
+smaller than its own, which gives their ranks. Arrays are global, with shares along the first axis; XLA partitions them
+and turns each rotation into communication between devices.
 """
 
 import jax
@@ -19,12 +20,12 @@ from bsjax.metrics.similarity.rdm import known_patterns
 def rdm_similarity_in_shares(
     x: Float[Array, "n p"], y: Float[Array, "n q"], where: Bool[Array, " n"], *, shares: int
 ) -> Float[Array, ""]:
-    """``rdm_similarity`` with its defaults, from so many shares of the stimuli.
+    """``rdm_similarity`` with default settings, with the stimuli divided into shares.
 
     Args:
         x, y: responses ``(stimuli, units)``; the number of stimuli is a multiple of ``shares``.
         where: True where a stimulus counts.
-        shares: how many.
+        shares: number of shares.
 
     Example:
         >>> x = jnp.array([[0.0, 1.0, 5.0], [1.0, 3.0, 2.0], [2.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
@@ -39,7 +40,7 @@ def rdm_similarity_in_shares(
 
 
 def _pairs_that_count(where: Bool[Array, " n"], shares: int) -> Bool[Array, "shares steps r r"]:
-    """Of each share's stimuli with those of itself and of the next half of all shares: every pair once."""
+    """Mask of the pairs of each share with itself and with the next half of the shares; every pair occurs once."""
     of_shares = where.reshape(shares, -1)
     height = of_shares.shape[1]
     row, column = jnp.arange(height)[:, None], jnp.arange(height)[None, :]
@@ -49,7 +50,7 @@ def _pairs_that_count(where: Bool[Array, " n"], shares: int) -> Bool[Array, "sha
         both = of_shares[:, :, None] & jnp.roll(of_shares, -step, axis=0)[:, None, :]
         if step == 0:
             return both & (row < column)[None]
-        if 2 * step == shares:  # two shares meet twice
+        if 2 * step == shares:  # two shares meet twice: each takes half of the pairs
             return both & jnp.where(first, (row <= column)[None], (row < column)[None])
         return both
 
@@ -59,7 +60,7 @@ def _pairs_that_count(where: Bool[Array, " n"], shares: int) -> Bool[Array, "sha
 def _centred_ranks(
     x: Float[Array, "n p"], mask: Bool[Array, "shares steps r r"]
 ) -> tuple[Float[Array, "shares m"], Bool[Array, " n"]]:
-    """Ranks of the dissimilarities less their mean, 0 where a pair does not count; and which stimuli have none."""
+    """Centred ranks of the dissimilarities, 0 for pairs that do not count, and a mask of undefined stimuli."""
     measure, count = dissimilarity_named("correlation"), jnp.sum(mask, dtype=jnp.int32)
     patterns, lost = known_patterns(x, measure)
     shares = len(mask)
@@ -78,11 +79,9 @@ def _centred_ranks(
 
 
 def _twice_ranks(values: Float[Array, "shares m"], errors: Float[Array, "shares m"]) -> Int[Array, "shares m"]:
-    """Twice the rank of each value among all, ties averaged, from the smallest on.
+    """Twice the rank of each value among all shares, ascending, ties averaged."""
 
-    Those within twice the error of a value tie with it: no device has all of them in order.
-    """
-
+    # Values within twice the error of a value tie with it, because no device has all values in order.
     def below(sorted_values: Array, wanted: Array, off: Array) -> Array:
         less = jnp.searchsorted(sorted_values, wanted - 2.0 * off, side="left")
         no_more = jnp.searchsorted(sorted_values, wanted + 2.0 * off, side="right")

@@ -1,4 +1,4 @@
-"""Similarities of two representations: a kernel, and the traits that say what may be done with it."""
+"""Similarities of two representations: a kernel with its properties and specialised versions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,25 +9,28 @@ from bsjax.engine.streaming import DependsOn
 
 @dataclass(frozen=True)
 class Similarity:
-    """A symmetric similarity of responses to the same stimuli; what is left out holds for any.
+    """A symmetric similarity of responses to the same stimuli; the defaults are valid for any.
 
     Attributes:
-        kernel: takes two ``(stimuli, units)`` arrays, and ``where=`` for the stimuli that count; a scalar.
-        min_stimuli: the fewest stimuli it is defined for.
-        depends_on: what it depends on of either side. If only on inner products between centred responses, or on
-            correlations between stimuli, sides that do not fit in memory are read in blocks.
-        ignores_zero_units: whether a unit of zeros changes nothing, so that widths may be padded.
-        bootstraps: ``(x, y, counts) -> (draws,)``, the similarity of draws that hold each stimulus so many times;
-            without it each draw is a new call.
-        influence: ``(x, y)``, the similarity and what each stimulus adds to it; where there are ``bootstraps``.
-        statistic: ``(x, y)``, the function of counts that ``bootstraps`` are, where what it shares is worth keeping.
-        permutations: ``(x, y, permutations) -> (draws,)``, that of ``x`` and ``y[permutation]`` of every permutation.
-        of_grams: of two centred Gram matrices (:mod:`bsjax.engine.gram`), of which devices hold shares.
-        in_shares: ``(x, y, where, *, shares)``, the kernel of stimuli in so many shares, which devices hold.
-        of_subjects: ``(responses, units, *, how)``, of every two of several subjects, or of each with the units of all
-            others, see ``bsjax.metrics.cka_between_subjects``.
-        compares_pairs: whether it ranks or scales all pairs of stimuli at once, among which no copies may be.
-        varied_patterns: whether a stimulus with the same response in all units leaves it undefined.
+        kernel: function of two ``(stimuli, units)`` arrays and ``where=``, the stimuli that count; returns a scalar.
+        min_stimuli: the smallest number of stimuli for which it is defined.
+        depends_on: properties of the responses it depends on. If only inner products between centred responses, or
+            correlations between stimuli, responses that do not fit in memory are read in blocks.
+        ignores_zero_units: whether a unit of zeros changes nothing, so that units may be padded.
+        bootstraps: ``(x, y, counts) -> (draws,)``, the similarity of draws given by the counts of stimuli; without it,
+            the kernel is called for each draw.
+        influence: ``(x, y)`` to the similarity and the influence of each stimulus; for similarities with
+            ``bootstraps``.
+        statistic: ``(x, y)`` to ``bootstraps`` as a function of counts, if computations shared between calls are worth
+            keeping.
+        permutations: ``(x, y, permutations) -> (draws,)``, the similarity of ``x`` and ``y[permutation]`` for every
+            permutation.
+        of_grams: function of two centred Gram matrices (:mod:`bsjax.engine.gram`), sharded over devices.
+        in_shares: ``(x, y, where, *, shares)``, the kernel with stimuli divided into shares, one per device.
+        of_subjects: ``(responses, units, *, how)``, the similarity of every two subjects, or of each with the pooled
+            units of all others, see ``bsjax.metrics.cka_between_subjects``.
+        compares_pairs: whether it ranks or scales all pairs of stimuli together, which must not include copies.
+        varied_patterns: whether it is undefined if a stimulus has the same response in all units.
 
     Example:
         >>> from bsjax.metrics import cka

@@ -1,4 +1,4 @@
-"""Tuning properties of V1 neurons, of all units at once: orientation, spatial frequency, size and texture."""
+"""Tuning properties of V1 neurons, vectorised over units: orientation, spatial frequency, size and texture."""
 
 from bsjax.metrics.tuning.experiments import Measured as Measured
 from bsjax.metrics.tuning.experiments import cavanaugh2002 as cavanaugh2002

@@ -1,7 +1,7 @@
-"""Common ground of tuning curves: smoothing and splines, and where a curve falls off.
+"""Common steps in the analysis of tuning curves: smoothing, spline interpolation, and the flanks of the peak.
 
-A curve is smoothed by a short filter and interpolated by a cubic spline. Both are linear in the measured values, so
-that together they are one constant matrix, made once for each set of stimuli: all units are one matrix product.
+A curve is smoothed by a short filter and interpolated by a cubic spline. Both are linear in the measured values;
+together they are a constant matrix, computed once for each set of stimuli. A single matrix product serves all units.
 """
 
 from functools import cache
@@ -12,13 +12,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 Levels = tuple[float, ...]
-"""The values of a stimulus parameter, ascending: a tuple, because the matrices of a compiled kernel depend on them."""
+"""Ascending values of a stimulus parameter; a tuple (hashable), because compiled kernels depend on the values."""
 
 PerUnit = Float[Array, " units"]
 """One number for each unit."""
 
 BANDWIDTH_LEVEL = 0.707
-"""The share of its peak at which the width of a curve is measured: a factor of two in power."""
+"""Fraction of the peak at which the width of a curve is measured: half power."""
 
 _CUBIC = 3
 
@@ -27,8 +27,8 @@ class Flanks(NamedTuple):
     """The samples nearest to the peak of a curve at which it has fallen off.
 
     Attributes:
-        left, right: ``(units,)``, their positions.
-        undefined: ``(units,)``, whether a side has none, or the peak is not above zero.
+        left, right: ``(units,)``, indices of these samples.
+        undefined: ``(units,)``, True where a side has no such sample, or the peak is not positive.
     """
 
     left: Int[Array, " units"]
@@ -38,20 +38,20 @@ class Flanks(NamedTuple):
 
 @cache
 def spline_matrix(points: Levels, at: Levels) -> np.ndarray:
-    """The matrix that takes values at ``points`` to the cubic spline through them, sampled ``at`` other places.
+    """Matrix from values at ``points`` to samples of their interpolating cubic spline ``at`` other positions.
 
-    The third derivative of the spline is continuous at the second and the last but one point ("not a knot"), as for
-    SciPy's ``UnivariateSpline`` without smoothing. Beyond the outermost points its outermost pieces go on.
+    The third derivative of the spline is continuous at the second and the penultimate point ("not-a-knot"), as for
+    SciPy's ``UnivariateSpline`` without smoothing. Outside the points, the spline is extrapolated.
 
     Args:
-        points: ascending, at least four.
-        at: where to sample.
+        points: positions of the values, ascending, at least four.
+        at: positions of the samples.
 
     Returns:
-        ``(at, points)`` in float64; it is kept, and cannot be written to.
+        ``(at, points)`` in float64, cached and read-only.
 
     Raises:
-        ValueError: there are too few points, or they do not ascend.
+        ValueError: there are fewer than four points, or they are not ascending.
 
     Example:
         >>> cubes = np.arange(5.0) ** 3
@@ -60,7 +60,7 @@ def spline_matrix(points: Levels, at: Levels) -> np.ndarray:
     """
     if len(points) <= _CUBIC or not (np.diff(points) > 0).all():
         raise ValueError(f"a cubic spline needs four ascending points or more, got {list(points)}")
-    from scipy.interpolate import make_interp_spline  # when it is needed: it takes long to import
+    from scipy.interpolate import make_interp_spline  # imported here because the import is slow
 
     matrix = make_interp_spline(points, np.eye(len(points)), k=_CUBIC)(at)
     matrix.flags.writeable = False
@@ -68,11 +68,11 @@ def spline_matrix(points: Levels, at: Levels) -> np.ndarray:
 
 
 def smoothing_matrix(count: int, neighbour: float) -> np.ndarray:
-    """The matrix that averages each of ``count + 2`` values, but the outermost two, with its neighbours.
+    """Matrix that averages each of ``count + 2`` values, except the first and the last, with its two neighbours.
 
     Args:
-        count: of the averages.
-        neighbour: the weight of each neighbour, where the value itself has 1, before they are divided by their sum.
+        count: number of averages.
+        neighbour: weight of each neighbour relative to the value itself; weights are normalised to sum 1.
 
     Example:
         >>> print(smoothing_matrix(2, 0.5) @ [0.0, 0.0, 4.0, 8.0])
@@ -83,11 +83,11 @@ def smoothing_matrix(count: int, neighbour: float) -> np.ndarray:
 
 
 def flanks(samples: Float[Array, "units samples"], peak: Int[Array, " units"]) -> Flanks:
-    """The nearest samples on each side of the peak that are at most 0.707 of it.
+    """The nearest sample on each side of the peak that is at most 0.707 of the peak.
 
     Args:
         samples: a finely sampled curve for each unit.
-        peak: the position of each unit's peak.
+        peak: index of the peak of each unit.
 
     Example:
         >>> import jax.numpy as jnp
@@ -104,7 +104,7 @@ def flanks(samples: Float[Array, "units samples"], peak: Int[Array, " units"]) -
 
 
 def selective(widths: PerUnit, curves: Float[Array, "units levels"]) -> PerUnit:
-    """1 for a unit whose curve has a width, 0 for one whose curve never falls off, NaN where the curve has a NaN.
+    """1 for a unit whose width is defined, 0 for one whose curve never falls off, NaN where the curve has a NaN.
 
     Example:
         >>> import jax.numpy as jnp
@@ -116,5 +116,5 @@ def selective(widths: PerUnit, curves: Float[Array, "units levels"]) -> PerUnit:
 
 
 def nan_without_curve(values: PerUnit, curves: Float[Array, "units levels"]) -> PerUnit:
-    """``values``, and NaN for a unit whose curve has a NaN, which the position of a peak would hide."""
+    """``values``, with NaN for units whose curve has a NaN, which the position of a peak would hide."""
     return jnp.where(jnp.isnan(curves).any(axis=1), jnp.full_like(values, jnp.nan), values)

@@ -1,4 +1,4 @@
-"""Similarity of two populations in one property of their neurons: bootstrapped histograms, compared by their CDFs."""
+"""Similarity of the distributions of a neuronal property in two populations, from bootstrapped histograms."""
 
 from collections.abc import Callable
 
@@ -13,18 +13,18 @@ from bsjax.metrics.numerics import divide_or_nan
 
 @at_full_precision
 def ks_similarity(p: Float[Array, " bins"], q: Float[Array, " bins"]) -> Float[Array, ""]:
-    r"""One minus the Kolmogorov-Smirnov distance of two histograms, over the greatest distance that ``q`` allows.
+    r"""Similarity of two histograms: one minus their normalised Kolmogorov-Smirnov distance.
 
     .. math:: 1 - \frac{\max_i |P_i - Q_i|}{\max(\max_i |1 - Q_i|, \max_{i < k} Q_i)}
 
-    with the cumulative sums :math:`P, Q`. The denominator is the distance of ``q`` to a histogram with all its mass in
-    the first bin, or in the last one, whichever is greater, so that the similarity lies in [0, 1].
+    with the cumulative sums :math:`P, Q`. The denominator is the largest possible distance to ``q``: that of a
+    histogram with all its mass in the first or in the last bin. The similarity is therefore in [0, 1].
 
     Args:
-        p, q: histograms over the same bins, each of sum 1.
+        p, q: histograms over the same bins, each with the sum 1.
 
     Returns:
-        1 for equal histograms; NaN where there is a single bin, of which all histograms are alike.
+        1 for equal histograms; NaN for a single bin, where all histograms are equal.
 
     Source: Marques et al. 2021.
 
@@ -37,15 +37,15 @@ def ks_similarity(p: Float[Array, " bins"], q: Float[Array, " bins"]) -> Float[A
     first = jnp.ones_like(theirs)
     last = first.at[:-1].set(0.0)
     greatest = jnp.maximum(jnp.max(jnp.abs(first - theirs)), jnp.max(jnp.abs(last - theirs)))
-    # All mass of a single bin is all mass of the other, up to the rounding of the sums.
+    # With a single bin the denominator is zero, up to the rounding error of the sums.
     undefined = greatest <= rounding(p, CONSTANT)
     return 1.0 - divide_or_nan(jnp.max(jnp.abs(ours - theirs)), greatest, undefined)
 
 
 def bin_numbers(values: Float[Array, "*shape"], edges: Float[Array, " k"]) -> Int[Array, "*shape"]:
-    """The bin of each value, from 0; values beyond the edges count in the outermost bins, NaN in none (``k - 1``).
+    """Bin index of each value, from 0. Values outside the edges are in the outermost bins; NaN has the index ``k - 1``.
 
-    Bins are closed on the left, the last one on both sides.
+    Bins are closed on the left; the last one is closed on both sides.
 
     Example:
         >>> import jax.numpy as jnp
@@ -66,18 +66,18 @@ def bootstrapped_similarity(
     *,
     similarity: Callable[[Float[Array, " bins"], Float[Array, " bins"]], Float[Array, ""]] = ks_similarity,
 ) -> Float[Array, " b"]:
-    """Similarity of the histogram of ``target`` to that of each bootstrap draw from ``source``.
+    """Similarity of the histogram of each bootstrap draw from ``source`` to the histogram of ``target``.
 
     Args:
-        source, target: one value of the property per neuron; NaN for a neuron that has none.
-        edges: of the bins, ascending; values beyond them count in the outermost bins.
-        draws: which neurons of ``source`` each bootstrap holds. A neuron without a value can be drawn and then counts
-            in no bin, as in a recording of that many neurons; an index of ``n`` or more draws nothing.
-        similarity: of two histograms of sum 1: the drawn one and that of ``target``.
+        source, target: one value of the property per neuron; NaN for a neuron without the property.
+        edges: edges of the bins, ascending; values outside them count in the outermost bins.
+        draws: indices of the neurons of ``source`` in each draw. A drawn neuron without a value counts in no bin, as in
+            a recording of that many neurons; an index of ``n`` or more draws no neuron.
+        similarity: similarity of two histograms of sum 1, the drawn one and that of ``target``.
 
     Returns:
-        One similarity per bootstrap; NaN where a draw, or ``target``, holds no value. Counts are piecewise constant:
-        gradients are zero.
+        One similarity per draw; NaN where a draw, or ``target``, contains no value. Gradients are zero, because counts
+        are piecewise constant.
 
     Source: Marques et al. 2021.
 
@@ -89,7 +89,7 @@ def bootstrapped_similarity(
         [ 1.  0. nan]
     """
     bins = edges.shape[0] - 1
-    # Every neuron is binned once, and a draw counts bins; what is drawn beyond the last neuron has no bin either.
+    # Every neuron is binned once, and draws count bins. An index beyond the last neuron has no bin either.
     numbers = jnp.append(bin_numbers(source, edges), bins)
     drawn = jnp.take(numbers, jnp.minimum(draws, source.shape[0]))
     rows = jnp.arange(draws.shape[0], dtype=drawn.dtype)[:, None]

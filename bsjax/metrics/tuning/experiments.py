@@ -1,9 +1,9 @@
-"""Measurements of six recordings in V1, of all units at once: tuning curves, and their properties.
+"""Tuning properties measured in six recordings of V1, for all units at once.
 
-Each kernel takes firing rates in spikes per second and the spontaneous rate of each unit. It gives the properties by
-name, ``(units,)`` each and NaN where a unit has none, and which units responded: their greatest response is more than
-5 spikes per second above the spontaneous rate. The recordings hold neurons that did; properties of the other units are
-computed alike and mean little.
+Each kernel takes firing rates in spikes per second and the spontaneous rate of each unit. It returns the properties by
+name, ``(units,)`` each and NaN where undefined, and a mask of responsive units, whose greatest response is more than 5
+spikes per second above the spontaneous rate. The recordings contain responsive neurons only; properties of other units
+are computed too, but are hardly meaningful.
 
 Source: Marques, Schrimpf & DiCarlo 2021, and the paper that each kernel is named after.
 """
@@ -27,20 +27,20 @@ from bsjax.metrics.tuning.spatial_frequency import peak_spatial_frequency, spati
 from bsjax.metrics.tuning.texture import sparseness, texture_modulation_index, variance_ratio
 
 Gratings = Float[Array, "units radii frequencies orientations phases"]
-"""Firing rates in response to gratings of each radius (or number of cycles) with each of the other parameters."""
+"""Firing rates in response to gratings, over a grid of radius (or number of cycles) and the other parameters."""
 
 _THRESHOLD = 5.0  # spikes per second
 
 
 class Measured(NamedTuple):
-    """The properties of an experiment, by name, and which units responded in it; all are ``(units,)``."""
+    """Properties measured in an experiment, by name, and the mask of responsive units; all are ``(units,)``."""
 
     properties: dict[str, PerUnit]
     responsive: Bool[Array, " units"]
 
 
 def ringach2002(rates: Gratings, baseline: PerUnit, *, orientations: Levels) -> Measured:
-    """Orientation selectivity, response strength and phase modulation at each unit's preferred grating.
+    """Orientation selectivity, response strength and phase modulation at the preferred grating of each unit.
 
     Source: Ringach, Shapley & Hawken 2002.
 
@@ -71,7 +71,7 @@ def ringach2002(rates: Gratings, baseline: PerUnit, *, orientations: Levels) -> 
 
 
 def devalois1982a(rates: Gratings, baseline: PerUnit, *, orientations: Levels) -> Measured:
-    """The orientation that each unit prefers.
+    """Preferred orientation of each unit.
 
     Source: De Valois, Yund & Hepler 1982.
     """
@@ -81,7 +81,7 @@ def devalois1982a(rates: Gratings, baseline: PerUnit, *, orientations: Levels) -
 
 
 def devalois1982b(rates: Gratings, baseline: PerUnit, *, frequencies: Levels) -> Measured:
-    """The spatial frequency that each unit prefers, by the mean response or its modulation, whichever is greater.
+    """Preferred spatial frequency of each unit, by the mean response or its modulation, whichever is greater.
 
     Source: De Valois, Albrecht & Thorell 1982.
     """
@@ -91,7 +91,7 @@ def devalois1982b(rates: Gratings, baseline: PerUnit, *, frequencies: Levels) ->
 
 
 def schiller1976(rates: Gratings, baseline: PerUnit, *, frequencies: Levels) -> Measured:
-    """How broadly each unit is tuned to spatial frequency, by the mean response, the spontaneous rate included.
+    """Spatial frequency selectivity and bandwidth, by the mean response including the spontaneous rate.
 
     Source: Schiller, Finlay & Volman 1976.
     """
@@ -119,7 +119,7 @@ def cavanaugh2002(rates: Gratings, baseline: PerUnit, radii: Float[Array, " radi
 
 
 def freemanziemba2013(rates: Float[Array, "units 2 families samples"], baseline: PerUnit) -> Measured:
-    """Responses to noise (first) and texture (second): their difference, their variability and their greatest.
+    """Texture modulation, selectivity, variance ratio and maxima, from responses to noise (first) and texture (second).
 
     Source: Freeman, Ziemba et al. 2013.
     """
@@ -142,6 +142,6 @@ def freemanziemba2013(rates: Float[Array, "units 2 families samples"], baseline:
 
 
 def _best_component(rates: Gratings, baseline: PerUnit, axis: int) -> Preferred:
-    """The preferred grating by the mean response above the spontaneous rate, or by its modulation."""
+    """The preferred grating by the mean response above the spontaneous rate or its modulation, the greater of both."""
     dc, ac = phase_components(rates)
     return preferred(jnp.stack([dc - baseline[:, None, None, None], ac], axis=-1), axis)

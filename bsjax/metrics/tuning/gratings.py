@@ -1,4 +1,4 @@
-"""Responses to gratings: what they have of a mean and a modulation, and the curve through the preferred grating."""
+"""Responses to gratings: mean and modulation over phase, and tuning curves through the preferred grating."""
 
 from typing import NamedTuple
 
@@ -11,12 +11,12 @@ from bsjax.metrics.numerics import safe_sqrt
 
 
 class Preferred(NamedTuple):
-    """Each unit's greatest response and the curve through it.
+    """The greatest response of each unit and the tuning curve through it.
 
     Attributes:
-        curve: ``(units, levels)``, the responses along one axis of the grid, all else as preferred.
+        curve: ``(units, levels)``, responses along one axis of the grid, with all other parameters as preferred.
         height: ``(units,)``, the greatest response.
-        place: ``(units,)``, its position in the flattened grid; the first one of equals.
+        place: ``(units,)``, its index in the flattened grid; the first one if several are equal.
     """
 
     curve: Float[Array, "units levels"]
@@ -39,19 +39,19 @@ def modulus(a: Float[Array, "*shape"], b: Float[Array, "*shape"]) -> Float[Array
 def phase_components(
     responses: Float[Array, "*stimuli phases"],
 ) -> tuple[Float[Array, "*stimuli"], Float[Array, "*stimuli"]]:
-    r"""How much a response to gratings has of a mean (DC) and of a modulation by the phase (AC).
+    r"""Mean (DC) and modulation (AC) of responses to gratings over their phase.
 
     .. math:: DC = \frac{1}{n} \sum_k r_k, \qquad AC = \frac{2}{n} \Bigl| \sum_k r_k e^{-2 \pi i k / n} \Bigr|
 
     Args:
-        responses: to ``n >= 2`` evenly spaced phases, ascending, on the last axis.
+        responses: responses to ``n >= 2`` evenly spaced, ascending phases, along the last axis.
 
     Returns:
-        DC and AC, in the unit of the responses. A response ``a + b cos(phase)`` has ``DC = a`` and ``AC = |b|`` from
-        three phases on.
+        DC and AC, in the unit of the responses. With at least three phases, a response ``a + b cos(phase)`` has
+        ``DC = a`` and ``AC = |b|``.
 
     Raises:
-        ValueError: there is one phase only.
+        ValueError: there are fewer than two phases.
 
     Source: Skottun et al. 1991.
 
@@ -69,11 +69,11 @@ def phase_components(
 
 
 def preferred(responses: Float[Array, "units *grid last"], axis: int) -> Preferred:
-    """The greatest response of each unit over a grid of stimuli, and the curve through it along one axis.
+    """The greatest response of each unit over a grid of stimuli, and the tuning curve through it along one axis.
 
     Args:
-        responses: unit by stimulus parameters, one axis each.
-        axis: of the grid, counted from 0 without the axis of the units.
+        responses: ``(units, ...)``, with one axis per stimulus parameter.
+        axis: axis of the grid for the curve, from 0, not counting the axis of the units.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,6 +1,6 @@
-"""Orientation tuning: how broad it is, how strong, and where its peak lies.
+"""Orientation tuning: selectivity, bandwidth and preferred orientation.
 
-Orientations are in degrees, evenly spaced over [0, 180). A curve is the response to each of them, in any unit.
+Orientations are in degrees, evenly spaced over [0, 180). A curve holds the response to each orientation, in any unit.
 """
 
 from functools import cache
@@ -16,13 +16,13 @@ from bsjax.metrics.tuning.gratings import modulus
 
 _PERIOD = 180
 _SAMPLES = tuple(float(degree) for degree in range(-_PERIOD, 2 * _PERIOD))
-_BROAD, _NARROW = 0.4, 0.2  # of a neighbour in the filters, where the orientation itself has 1
+_BROAD, _NARROW = 0.4, 0.2  # weights of a neighbour in the filters, relative to the orientation itself
 _LAST_BIN = 157.5  # orientations from here on count as negative ones
 
 
 @at_full_precision
 def circular_variance(curves: Float[Array, "units orientations"], *, orientations: Levels) -> PerUnit:
-    r"""One minus the length of the mean response vector, in the space of doubled angles.
+    r"""Circular variance: one minus the normalised length of the response vector, with doubled angles.
 
     .. math:: 1 - \frac{|\sum_k r_k e^{2 i \theta_k}|}{\sum_k |r_k|}
 
@@ -31,7 +31,7 @@ def circular_variance(curves: Float[Array, "units orientations"], *, orientation
         orientations: :math:`\theta_k`, in degrees.
 
     Returns:
-        0 for a response to a single orientation, 1 for the same response to all; NaN for a curve of zeros.
+        0 for a response to a single orientation, 1 for equal responses to all; NaN for a curve of zeros.
 
     Source: Ringach, Shapley & Hawken 2002.
 
@@ -48,13 +48,13 @@ def circular_variance(curves: Float[Array, "units orientations"], *, orientation
 
 
 def orthogonal_preferred_ratio(curves: Float[Array, "units orientations"]) -> PerUnit:
-    """The response to the orientation orthogonal to the preferred one, over that to the preferred one.
+    """Ratio of the response to the orthogonal orientation to that to the preferred orientation.
 
     Args:
-        curves: responses to each orientation. The orthogonal one lies half their number further on.
+        curves: responses to each orientation. The orthogonal one is half the number of orientations away.
 
     Returns:
-        At most 1; NaN where no response is above zero.
+        At most 1; NaN where no response is positive.
 
     Source: Ringach, Shapley & Hawken 2002.
 
@@ -72,19 +72,19 @@ def orthogonal_preferred_ratio(curves: Float[Array, "units orientations"]) -> Pe
 
 @at_full_precision
 def half_bandwidth(curves: Float[Array, "units orientations"], *, orientations: Levels) -> PerUnit:
-    r"""Half the width of the smoothed curve at :math:`1/\sqrt 2` of its peak, in degrees.
+    r"""Half bandwidth: half the width of the smoothed curve at :math:`1/\sqrt 2` of its peak, in degrees.
 
-    The curve is repeated three times, smoothed with the weights 0.4, 1, 0.4 (over 1.8) and interpolated by a cubic
-    spline at every degree from -180 to 359. From its peak in [0, 179], the width reaches to the nearest degree on each
-    side where the curve is at most 0.707 of the peak.
+    The curve is repeated over three periods, smoothed with the weights 0.4, 1, 0.4 (divided by 1.8) and interpolated by
+    a cubic spline at every degree from -180 to 359. The width extends from the peak in [0, 179] to the nearest degree
+    on each side at which the curve is at most 0.707 of the peak.
 
     Args:
         curves: responses to each orientation.
-        orientations: in degrees, ascending, two or more.
+        orientations: in degrees, ascending, at least two.
 
     Returns:
-        Half widths in steps of half a degree; NaN where the curve does not fall that low, or only beyond 180 degrees,
-        or is nowhere above zero. The width is a count of samples: gradients are zero.
+        Half widths in steps of half a degree. NaN where the curve does not fall that low, where the full width exceeds
+        180 degrees, and where no response is positive. Gradients are zero, because the width is a number of samples.
 
     Source: Ringach, Shapley & Hawken 2002; the interpolation: Marques, Schrimpf & DiCarlo 2021.
 
@@ -103,14 +103,14 @@ def half_bandwidth(curves: Float[Array, "units orientations"], *, orientations: 
 
 @at_full_precision
 def preferred_orientation(curves: Float[Array, "units orientations"], *, orientations: Levels) -> PerUnit:
-    """Where the smoothed curve has its peak, in degrees.
+    """Preferred orientation: the position of the peak of the smoothed curve, in degrees.
 
-    As for ``half_bandwidth``, with the weights 0.2, 1, 0.2 (over 1.4). Orientations of 157.5 degrees and more count as
-    negative ones, so that those about 0 lie together.
+    The curve is smoothed and interpolated as for ``half_bandwidth``, with the weights 0.2, 1, 0.2 (divided by 1.4).
+    Orientations of 157.5 degrees and more are returned as negative ones, so that orientations around 0 are contiguous.
 
     Args:
         curves: responses to each orientation.
-        orientations: in degrees, ascending, two or more.
+        orientations: in degrees, ascending, at least two.
 
     Returns:
         A whole number of degrees from -22 to 157; NaN for a curve with a NaN. Gradients are zero.
@@ -131,10 +131,10 @@ def preferred_orientation(curves: Float[Array, "units orientations"], *, orienta
 
 @cache
 def _sampled(orientations: Levels, neighbour: float) -> np.ndarray:
-    """The matrix from a curve to its samples at every degree: repeated, smoothed, interpolated."""
+    """Matrix from a curve to its samples at every degree: it repeats, smooths and interpolates the curve."""
     if len(orientations) < 2:
         raise ValueError(f"a curve needs two orientations or more, got {list(orientations)}")
-    # What lies beyond the three periods counts as zero, as in the definition: only the outermost points feel it.
+    # Values outside the three periods are zero, as in the published definition; this affects the outermost points only.
     repeated = np.pad(np.tile(np.eye(len(orientations)), (3, 1)), ((1, 1), (0, 0)))
     smooth = smoothing_matrix(3 * len(orientations), neighbour) @ repeated
     points = np.add.outer((-_PERIOD, 0, _PERIOD), orientations).ravel()

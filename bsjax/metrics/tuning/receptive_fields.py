@@ -1,4 +1,4 @@
-"""Places of receptive fields, from responses of units to stimuli flashed at the points of a grid."""
+"""Receptive field maps and centres, from responses to stimuli flashed at the points of a grid."""
 
 import jax
 import jax.numpy as jnp
@@ -9,11 +9,13 @@ from bsjax.metrics.numerics import divide_or_nan
 
 
 def receptive_field_maps(responses: Float[Array, "y x k n"], blank: Float[Array, " n"]) -> Float[Array, "y x n"]:
-    """The greatest response above that to a blank image at every position; negative responses count as none.
+    """Receptive field maps: the greatest response at each position, minus the response to a blank image.
+
+    Negative responses and negative differences are set to zero.
 
     Args:
-        responses: to ``k`` stimuli at each of ``y`` times ``x`` positions.
-        blank: to a blank image.
+        responses: responses to ``k`` stimuli at each of ``y`` times ``x`` positions.
+        blank: responses to a blank image.
 
     Source: Marques et al. 2021.
 
@@ -31,18 +33,18 @@ def receptive_field_maps(responses: Float[Array, "y x k n"], blank: Float[Array,
 def receptive_field_centres(
     maps: Float[Array, "y x n"], y: Float[Array, " y"], x: Float[Array, " x"], threshold: float = 0.05
 ) -> Float[Array, "n 2"]:
-    r"""The mean position of each unit's receptive field, weighted with its responses.
+    r"""Centre of mass of the receptive field of each unit.
 
-    The receptive field is where the response exceeds ``threshold`` times its maximum. The mean is taken over the
-    indices of the grid, and the position interpolated between the grid's own.
+    The receptive field consists of the positions where the response exceeds ``threshold`` times its maximum. The mean
+    of grid indices, weighted by responses, is converted to a position by linear interpolation.
 
     Args:
-        maps: responses at every position, at least 0, from :func:`receptive_field_maps`.
+        maps: non-negative responses at every position, from :func:`receptive_field_maps`.
         y, x: positions along the two axes.
-        threshold: share of the greatest response.
+        threshold: fraction of the greatest response.
 
     Returns:
-        ``(y, x)`` of each unit; NaN, with a zero gradient, for one that never responds.
+        ``(y, x)`` of each unit; NaN, with a zero gradient, for a unit without responses.
 
     Source: Marques et al. 2021.
 

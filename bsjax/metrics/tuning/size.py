@@ -1,6 +1,6 @@
-"""Size tuning: how far a receptive field reaches, and how strongly its surround suppresses it.
+"""Size tuning: extent of the receptive field, and surround suppression.
 
-A curve is the response to gratings of growing radius, in spikes per second above the spontaneous rate.
+A curve holds the responses to gratings of increasing radius, in spikes per second above the spontaneous rate.
 """
 
 import jax.numpy as jnp
@@ -14,13 +14,13 @@ _NEAR_PEAK, _NEAR_PLATEAU = 0.95, 0.05
 
 
 def surround_suppression_index(curves: Float[Array, "units radii"]) -> PerUnit:
-    """How much the response to the largest grating lies below the greatest one, as a share of the greatest.
+    """Suppression index: the drop from the greatest response to that to the largest grating, relative to the greatest.
 
     Args:
         curves: responses to each radius, ascending.
 
     Returns:
-        0 without suppression, 1 where the largest grating leaves no response; NaN where no response is above zero.
+        0 without suppression, 1 where the largest grating evokes no response; NaN where no response is positive.
 
     Source: Cavanaugh, Bair & Movshon 2002.
 
@@ -34,14 +34,14 @@ def surround_suppression_index(curves: Float[Array, "units radii"]) -> PerUnit:
 
 
 def grating_summation_field(curves: Float[Array, "units radii"], radii: Float[Array, " radii"]) -> PerUnit:
-    """The diameter of the smallest grating whose response is at least 95 % of the greatest one.
+    """Grating summation field: diameter of the smallest grating whose response is at least 95 % of the greatest.
 
     Args:
         curves: responses to each radius.
         radii: ascending, in degrees.
 
     Returns:
-        Degrees; NaN for a unit whose suppression index is not above 0.1. Gradients reach the radii alone.
+        Degrees; NaN for a unit whose suppression index is at most 0.1. Only the radii have gradients.
 
     Source: Cavanaugh, Bair & Movshon 2002.
 
@@ -56,14 +56,16 @@ def grating_summation_field(curves: Float[Array, "units radii"], radii: Float[Ar
 
 
 def surround_diameter(curves: Float[Array, "units radii"], radii: Float[Array, " radii"]) -> PerUnit:
-    """The diameter of the smallest grating beyond the peak whose response is within 5 % of that to the largest one.
+    """Surround diameter: that of the smallest grating beyond the peak with a response near that to the largest grating.
+
+    Near means at most 5 % above it.
 
     Args:
         curves: responses to each radius.
         radii: ascending, in degrees.
 
     Returns:
-        Degrees; NaN for a unit whose suppression index is not above 0.1. Gradients reach the radii alone.
+        Degrees; NaN for a unit whose suppression index is at most 0.1. Only the radii have gradients.
 
     Source: Cavanaugh, Bair & Movshon 2002.
 
@@ -81,7 +83,7 @@ def surround_diameter(curves: Float[Array, "units radii"], radii: Float[Array, "
 def _diameter(
     reached: Bool[Array, "units radii"], curves: Float[Array, "units radii"], radii: Float[Array, " radii"]
 ) -> PerUnit:
-    """Twice the first radius that is reached; NaN for a unit that is not suppressed."""
+    """Twice the first radius that meets the criterion; NaN for a unit without suppression."""
     diameter = 2.0 * jnp.take(radii, jnp.argmax(reached, axis=1))
     suppressed = surround_suppression_index(curves) > _SUPPRESSED
     return jnp.where(suppressed, diameter, jnp.full_like(diameter, jnp.nan))

@@ -1,5 +1,4 @@
-"""Spatial frequency tuning: where its peak lies and how broad it is.
-
+"""Spatial frequency tuning: preferred frequency and bandwidth.
 Spatial frequencies are in cycles per degree, evenly spaced in octaves.
 """
 
@@ -13,19 +12,19 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.tuning.curves import Levels, PerUnit, flanks, nan_without_curve, smoothing_matrix, spline_matrix
 
 _SAMPLES = 100
-_NEIGHBOUR = 0.2  # its weight in the filter, where the frequency itself has 1
+_NEIGHBOUR = 0.2  # weight of a neighbour in the filter, relative to the frequency itself
 
 
 @at_full_precision
 def peak_spatial_frequency(curves: Float[Array, "units frequencies"], *, frequencies: Levels) -> PerUnit:
-    """Where the smoothed curve has its peak, in cycles per degree.
+    """Preferred spatial frequency: the position of the peak of the smoothed curve, in cycles per degree.
 
-    The curve is smoothed with the weights 0.2, 1, 0.2 (over 1.4), its outermost values repeated, and interpolated by a
-    cubic spline over the logarithm of the frequency, at 100 points from the least to the greatest.
+    The curve is smoothed with the weights 0.2, 1, 0.2 (divided by 1.4), with its outermost values repeated. A cubic
+    spline over the logarithm of the frequency interpolates it at 100 points from the lowest to the highest frequency.
 
     Args:
         curves: responses to each frequency.
-        frequencies: in cycles per degree, ascending, four or more.
+        frequencies: in cycles per degree, ascending, at least four.
 
     Returns:
         One of the 100 frequencies for each unit; NaN for a curve with a NaN. Gradients are zero.
@@ -47,17 +46,17 @@ def peak_spatial_frequency(curves: Float[Array, "units frequencies"], *, frequen
 
 @at_full_precision
 def spatial_frequency_bandwidth(curves: Float[Array, "units frequencies"], *, frequencies: Levels) -> PerUnit:
-    r"""The frequency at the lower flank of the smoothed curve, in percent of that at the upper one.
+    r"""Bandwidth: the frequency at the lower flank of the smoothed curve, in percent of that at the upper flank.
 
-    The flanks are the nearest of the samples, which are those of ``peak_spatial_frequency``, where the curve is at most
-    0.707 of its peak.
+    The curve is sampled as in ``peak_spatial_frequency``. The flanks are the samples nearest to the peak at which the
+    curve is at most 0.707 of the peak.
 
     Args:
         curves: responses to each frequency.
-        frequencies: in cycles per degree, ascending, four or more.
+        frequencies: in cycles per degree, ascending, at least four.
 
     Returns:
-        Percent, close to 100 for the narrowest tuning; NaN where a flank is missing or the curve is nowhere above zero.
+        Percent, close to 100 for the narrowest tuning; NaN where a flank is missing or the peak is not positive.
         Gradients are zero.
 
     Source: Schiller, Finlay & Volman 1976; the interpolation: Marques, Schrimpf & DiCarlo 2021.
@@ -72,7 +71,7 @@ def spatial_frequency_bandwidth(curves: Float[Array, "units frequencies"], *, fr
     matrix, octaves = _sampled(tuple(frequencies))
     samples = curves @ jnp.asarray(matrix, curves.dtype).T
     left, right, undefined = flanks(samples, jnp.argmax(samples, axis=1))
-    # Samples are evenly spaced in octaves, so that the ratio depends on how far they are apart.
+    # Samples are evenly spaced in octaves: the ratio depends only on the distance between them.
     step = (octaves[-1] - octaves[0]) / (_SAMPLES - 1)
     ratio = 100.0 * jnp.exp2(float(step) * (left - right).astype(curves.dtype))
     return jnp.where(undefined, jnp.full_like(ratio, jnp.nan), ratio)
@@ -80,7 +79,7 @@ def spatial_frequency_bandwidth(curves: Float[Array, "units frequencies"], *, fr
 
 @cache
 def _sampled(frequencies: Levels) -> tuple[np.ndarray, np.ndarray]:
-    """The matrix from a curve to its samples, smoothed and interpolated, and where these lie, in octaves."""
+    """Matrix from a curve to its smoothed and interpolated samples, and their positions in octaves."""
     octaves = np.log2(frequencies)
     at = np.linspace(octaves[0], octaves[-1], _SAMPLES)
     extended = np.pad(np.eye(len(octaves)), ((1, 1), (0, 0)), mode="edge")

@@ -1,4 +1,4 @@
-"""Responses to textures and to noise with their spectrum: how they differ, and how much they vary."""
+"""Responses to textures and to spectrally matched noise: modulation, sparseness and variance."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -11,14 +11,14 @@ _OFFSET = 0.02  # keeps the ratio of two shares of variance finite
 
 
 def texture_modulation_index(texture: Float[Array, "units families"], noise: Float[Array, "units families"]) -> PerUnit:
-    r"""How much stronger textures drive a unit than noise does: the mean of :math:`(t - n) / (t + n)` over families.
+    r"""Texture modulation index: the mean of :math:`(t - n) / (t + n)` over texture families.
 
     Args:
         texture, noise: mean response to the samples of each family, above the spontaneous rate.
 
     Returns:
-        1 for responses to textures alone, -1 for noise alone, beyond them where a response is below the spontaneous
-        rate. Families without a response (:math:`t + n = 0`) are left out; NaN where no family has one.
+        1 for responses to textures only, -1 for responses to noise only; outside this range where a response is below
+        the spontaneous rate. Families with :math:`t + n = 0` are omitted; NaN where none is left.
 
     Source: Freeman, Ziemba et al. 2013.
 
@@ -34,16 +34,19 @@ def texture_modulation_index(texture: Float[Array, "units families"], noise: Flo
 
 
 def sparseness(responses: Float[Array, "units stimuli"]) -> PerUnit:
-    r"""How few of the stimuli a unit responds to.
+    r"""Sparseness of a unit's responses over stimuli.
 
     .. math:: \frac{1 - (\frac1n \sum_k r_k)^2 / (\frac1n \sum_k r_k^2)}{1 - 1/n}
 
     Args:
-        responses: to ``n >= 2`` stimuli, above the spontaneous rate. Means over the samples of each family give the
-            selectivity for texture families.
+        responses: responses to ``n >= 2`` stimuli, above the spontaneous rate. With means over the samples of each
+            family, the result is the selectivity for texture families.
 
     Returns:
-        0 for the same response to all stimuli, 1 for a response to one of them; NaN for no response to any.
+        0 for equal responses to all stimuli, 1 for a response to a single one; NaN where all responses are zero.
+
+    Raises:
+        ValueError: there are fewer than two stimuli.
 
     Source: Vinje & Gallant 2000; Freeman, Ziemba et al. 2013.
 
@@ -60,21 +63,23 @@ def sparseness(responses: Float[Array, "units stimuli"]) -> PerUnit:
 
 
 def variance_ratio(rates: Float[Array, "units families samples"]) -> PerUnit:
-    r"""How much the response varies across texture families, over how much it does across samples of a family.
+    r"""Ratio of the response variance across texture families to that across the samples of a family.
 
-    The spike count in 100 ms, :math:`x`, is made to have a stable variance, :math:`y = \sqrt x + \sqrt{x + 1}`. With
-    :math:`a` families of :math:`b` samples, and the mean squares of :math:`y` within families, :math:`M_s`, and
-    between them, :math:`M_f`,
+    The spike count x in 100 ms is transformed to stabilise its variance, :math:`y = \sqrt x + \sqrt{x + 1}`. With b
+    samples per family, :math:`M_s` the mean square of :math:`y` within families and :math:`M_f` that between families,
 
     .. math:: V_s = M_s, \quad V_f = \frac{M_f - M_s}{b}, \quad V = V_s + V_f, \quad
         \frac{V_f / V + 0.02}{V_s / V + 0.02}
 
     Args:
-        rates: spikes per second, the spontaneous rate included; two families and two samples or more.
+        rates: spikes per second, including the spontaneous rate; at least two families of at least two samples.
 
     Returns:
-        51 where samples of a family do not differ, below 0 where families do not; NaN for a unit with the same response
-        to all, or with a rate below zero.
+        51 where the samples of a family do not differ, negative where families do not differ; NaN for a unit with
+        constant responses or a negative rate.
+
+    Raises:
+        ValueError: there are fewer than two families or samples.
 
     Source: Freeman, Ziemba et al. 2013; Ziemba et al. 2016; the transform: Freeman & Tukey 1950.
 

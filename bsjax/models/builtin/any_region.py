@@ -1,12 +1,12 @@
-"""A model that stands for no region, and answers for any."""
+"""A model commitment that can record any region."""
 
 from bsjax.models.commitment import ModelCommitment
 
 
 class AnyRegion(ModelCommitment):
-    """A commitment that records any region: one that its map lacks as it records IT.
+    """A commitment that records any region; regions missing from its map use the layers of IT.
 
-    It is that of baselines, which are to be had wherever a score is.
+    Used for baselines, which must be available on every benchmark.
 
     Example:
         >>> from bsjax import load_model

@@ -1,4 +1,4 @@
-"""A small convolutional network with random weights: what a score owes to the architecture alone."""
+"""A small convolutional network with random weights, as a baseline for the architecture alone."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _REGIONS = {"V1": "blocks.0", "V2": "blocks.1", "V4": "blocks.2", "IT": "blocks.
 
 
 def convnet_random(seed: int = 0) -> ModelCommitment:
-    """Four blocks of convolution, ReLU and max pooling in flax, weights drawn by He's rule from a seed.
+    """Four blocks of convolution, ReLU and max pooling in flax, with random weights from He initialisation.
 
-    The image is seen at 96 x 96 pixels, standardised as for ImageNet, in a field of 8 degrees. Blocks 0 to 3
-    have 16, 32, 64 and 128 channels and halve the resolution each; they are V1, V2, V4 and IT. Nothing is
+    Images are resized to 96 x 96 pixels and standardised as for ImageNet; the visual field is 8 degrees. Blocks 0 to 3
+    have 16, 32, 64 and 128 channels, and each halves the resolution. They are mapped to V1, V2, V4 and IT. Nothing is
     trained.
 
     Args:
-        seed: of the weights; another seed is another model, with the seed in its identifier.
+        seed: for the weights; another seed gives another model, with the seed in its identifier.
 
     Raises:
         ImportError: flax is not installed.
@@ -38,7 +38,7 @@ def convnet_random(seed: int = 0) -> ModelCommitment:
 
 
 def make_convnet(seed: int = 0, channels: tuple[int, ...] = (16, 32, 64, 128)) -> nnx.Module:
-    """The network of :func:`convnet_random`, ``(images, height, width, 3)`` to the last block's output.
+    """The network of :func:`convnet_random`, from ``(images, height, width, 3)`` to the last block's output.
 
     Example:
         >>> import jax.numpy as jnp

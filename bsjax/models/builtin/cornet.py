@@ -1,4 +1,4 @@
-"""A recurrent network in the manner of CORnet, with random weights, that answers over time."""
+"""A recurrent network similar to CORnet-S, with random weights and responses over time."""
 
 from __future__ import annotations
 
@@ -26,28 +26,29 @@ STEPS: dict[str, tuple[float, float, int]] = {
     "V4": (90, 50, 4),
     "IT": (100, 100, 2),
 }
-"""Of each area the time of its first step, the length of a step, both in ms after stimulus onset, and how many."""
+"""Area -> onset of its first step in ms after stimulus onset, duration of a step in ms, and number of steps."""
 
 
 def cornet_random(seed: int = 0) -> ModelCommitment:
-    """Four recurrent areas with the steps and times of CORnet-S in Brain-Score, weights drawn by He's rule from a seed.
+    """Four recurrent areas with the steps and times of CORnet-S in Brain-Score, and random weights.
 
-    The image is seen at 96 x 96 pixels, standardised as for ImageNet, in a field of 8 degrees. V1 answers once, from 50
-    to 150 ms after stimulus onset; V2 twice, from 70 ms, for 100 ms each; V4 four times, from 90 ms, 50 ms each; IT
-    twice, from 100 ms, 100 ms each. A step of an area takes what the area below was doing when the step began, and its
-    own last step: areas are unrolled in time together, as in the brain, so that late steps of V4 see more than early
-    ones. Each area halves the resolution and its steps share their weights. Nothing is trained.
+    Images are resized to 96 x 96 pixels and standardised as for ImageNet; the visual field is 8 degrees. V1 responds
+    once, from 50 to 150 ms after stimulus onset; V2 twice, from 70 ms, for 100 ms each; V4 four times, from 90 ms, 50
+    ms each; IT twice, from 100 ms, 100 ms each. A step of an area combines the state of the area below at the time
+    when the step begins with the area's own last step. Areas are thus unrolled jointly in time, as in the brain, and
+    late steps of V4 receive more processed input than early ones. Each area halves the resolution, and its steps share
+    weights. Weights come from He initialisation; nothing is trained.
 
-    A recording in other time bins is the mean of the steps, weighted by the portion of each that the bin holds. A
-    bin that goes beyond the steps of an area takes those that it reaches, and one that reaches none the nearest step:
-    so 70 to 170 ms, the bin of many recordings, can be asked of every area. (Brain-Score's own CORnet takes the step
-    that starts nearest to the bin.)
+    A recording in other time bins is the mean of the steps, weighted by the fraction of each step that lies in the
+    bin. A bin that extends beyond the steps of an area uses the steps that it overlaps, and a bin without overlap uses
+    the nearest step. So 70 to 170 ms, the bin of many recordings, can be recorded from every area. (Brain-Score's own
+    CORnet uses the step that starts nearest to the bin.)
 
-    Behaviour is read from the layer ``decoder``, the last step of IT averaged over the image; ``logits`` are 1000
-    random sums of it, one for each class of ImageNet.
+    Behaviour is read from the layer ``decoder``, the last step of IT averaged over positions. ``logits`` are 1000
+    random projections of it, one for each class of ImageNet.
 
     Args:
-        seed: of the weights; another seed is another model, with the seed in its identifier.
+        seed: for the weights; another seed gives another model, with the seed in its identifier.
 
     Raises:
         ImportError: flax is not installed.
@@ -92,7 +93,7 @@ def step_bins(area: str) -> list[tuple[float, float]]:
 
 
 def step_below(area: str, below: str) -> list[int]:
-    """For each step of an area the step of the area below that began last before it.
+    """For each step of an area, the last step of the area below that began before it or with it.
 
     Example:
         >>> step_below("V4", "V2")
@@ -103,14 +104,17 @@ def step_below(area: str, below: str) -> list[int]:
 
 
 def make_cornet(seed: int = 0) -> nnx.Module:
-    """The network of :func:`cornet_random`: ``(images, 96, 96, 3)`` to a dict of layers. Areas are ``(images, steps,
-    rows, columns, channels)``, ``decoder`` ``(images, channels)``, ``logits`` ``(images, 1000)``."""
+    """The network of :func:`cornet_random`, from ``(images, 96, 96, 3)`` to a dict of layers.
+
+    Areas are ``(images, steps, rows, columns, channels)``, ``decoder`` ``(images, channels)``, ``logits`` ``(images,
+    1000)``.
+    """
     import_extra("flax.nnx", "flax")
     import jax.numpy as jnp
     from flax import nnx
 
     class Area(nnx.Module):
-        """Convolution of what comes from below, and of the area's own last step."""
+        """Convolution of the input from below plus that of the area's own last step."""
 
         def __init__(self, n_in: int, n_out: int, side: int, recurrent: bool, rngs: nnx.Rngs) -> None:
             he = nnx.initializers.he_normal()
@@ -121,7 +125,7 @@ def make_cornet(seed: int = 0) -> nnx.Module:
             driven = self.feedforward(below)
             if self.recurrent is None or last is None:
                 return nnx.relu(driven)
-            return nnx.relu((driven + self.recurrent(last)) / 2**0.5)  # the variance of one of the two
+            return nnx.relu((driven + self.recurrent(last)) / 2**0.5)  # keeps the variance of a single input
 
     class CORnet(nnx.Module):
         def __init__(self, rngs: nnx.Rngs) -> None:
@@ -135,7 +139,7 @@ def make_cornet(seed: int = 0) -> nnx.Module:
             self.classes = nnx.Linear(_CHANNELS["IT"], _CLASSES, rngs=rngs)
 
         def __call__(self, images):
-            # V1 halves the image twice: once by its stride, once by pooling, as its first layer does in CORnet.
+            # V1 halves the resolution twice, by its stride and by pooling, like the first layer of CORnet.
             v1 = self.areas["V1"](images, None)
             steps = {"V1": [nnx.max_pool(v1, (3, 3), strides=(2, 2), padding="SAME")]}
             for below, area in zip(STEPS, list(STEPS)[1:], strict=False):

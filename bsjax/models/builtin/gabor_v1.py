@@ -1,4 +1,4 @@
-"""A model of primary visual cortex: a bank of Gabor filters in quadrature, simple and complex cells."""
+"""A model of primary visual cortex: quadrature Gabor filters as simple and complex cells."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -12,10 +12,10 @@ from bsjax.models.brain_model import RecordingTarget
 from bsjax.models.builtin.any_region import AnyRegion
 
 VISUAL_DEGREES = 8
-_PIXELS = 96  # 12 a degree: three pixels a cycle at the highest spatial frequency
+_PIXELS = 96  # 12 per degree: three pixels per cycle at the highest spatial frequency
 # Cycles per degree -> receptive fields along each side of the field: smaller fields are sampled more densely.
 _FIELDS_PER_SIDE = {0.5: 3, 1.0: 4, 2.0: 5, 4.0: 6}
-# Fields of every frequency near the centre of gaze, which most of V1 looks at: y and x in degrees.
+# Receptive fields of every frequency near the centre of gaze, where most of V1's lie: y and x in degrees.
 _FOVEAL = ((-0.5, -0.5), (-0.5, 0.5), (0.5, -0.5), (0.5, 0.5))
 _ORIENTATIONS = 6
 _OCTAVES = 1.4
@@ -24,33 +24,33 @@ _LUMA = (0.2126, 0.7152, 0.0722)
 
 
 def gabor_v1() -> AnyRegion:
-    """3060 model cells of macaque V1 at 102 places and scales in a field of 8 degrees.
+    """3060 model cells of macaque V1 at 102 positions and scales in a visual field of 8 degrees.
 
-    Each of 612 Gabor filters, one for each spatial frequency, place and orientation, gives five cells: four
-    simple cells of phases 0, 90, 180 and 270 degrees (layer ``simple``, the half-rectified filter outputs)
-    and a complex cell (layer ``complex``, the energy model of Adelson & Bergen 1985: the root of the summed
-    squares of a quadrature pair, so it does not depend on phase). Spatial frequencies are 0.5, 1, 2 and 4
-    cycles per degree, orientations every 30 degrees, receptive-field centres on regular grids of 3 x 3
-    (lowest frequency) to 6 x 6 (highest), and for each frequency at four places half a degree above or below and
-    left or right of the centre.
+    Each of 612 Gabor filters, one for each spatial frequency, position and orientation, gives five cells: four simple
+    cells with phases of 0, 90, 180 and 270 degrees (layer ``simple``, the half-rectified filter outputs), and a
+    complex cell (layer ``complex``, the energy model of Adelson & Bergen 1985: the root of the summed squares of a
+    quadrature pair, which does not depend on phase). Spatial frequencies are 0.5, 1, 2 and 4 cycles per degree, and
+    orientations are every 30 degrees. Receptive-field centres are on regular grids of 3 x 3 (lowest frequency) to 6 x
+    6 (highest), and for each frequency at four positions half a degree above or below and left or right of the centre.
 
-    Bandwidths are the medians of macaque V1: 1.4 octaves of spatial frequency (De Valois, Albrecht & Thorell
-    1982) and 40 degrees of orientation (De Valois, Yund & Hepler 1982), both full width at half height. So
-    the envelope's deviation is 0.42 wavelengths across the stripes and 0.51 along them, inside what Jones &
+    Bandwidths are the medians of macaque V1: 1.4 octaves of spatial frequency (De Valois, Albrecht & Thorell 1982) and
+    40 degrees of orientation (De Valois, Yund & Hepler 1982), both full width at half height. The standard deviation
+    of the envelope is therefore 0.42 wavelengths across the stripes and 0.51 along them, within the range that Jones &
     Palmer (1987) and Ringach (2002) fitted to recorded receptive fields.
 
-    A unit of response is that to a grating of full contrast which is the filter's optimum. Filters have no
-    response to a uniform field, and all cells are linear in contrast. Contrast is that of luma, taken about
-    mid-gray.
+    A response of 1 is that to the optimal grating at full contrast. Filters do not respond to a uniform field, and all
+    cells are linear in contrast. Contrast is that of luma relative to mid-gray.
 
-    The model commits all regions to the same cells, complex and simple: it is a statement about V1, and a baseline
-    for what lies beyond.
+    All regions are mapped to the same cells, complex and simple. The model is meant as a model of V1, and serves as a
+    baseline for higher areas.
 
     References:
         De Valois, R. L., Albrecht, D. G., & Thorell, L. G. (1982). Spatial frequency selectivity of cells in
         macaque visual cortex. Vision Research, 22(5), 545-559.
+
         De Valois, R. L., Yund, E. W., & Hepler, N. (1982). The orientation and direction selectivity of cells
         in macaque visual cortex. Vision Research, 22(5), 531-544.
+
         Adelson, E. H., & Bergen, J. R. (1985). Spatiotemporal energy models for the perception of motion.
         Journal of the Optical Society of America A, 2(2), 284-299.
 
@@ -93,7 +93,7 @@ def gabor_responses(filters: jax.Array, images: jax.Array) -> dict[str, jax.Arra
     linear = jnp.matmul(contrast, filters.reshape(2 * n_cells, -1).T, precision="highest")
     even, odd = linear[:, :n_cells], linear[:, n_cells:]
     squares = even**2 + odd**2
-    # The derivative of a root is infinite at 0, where the energy of a uniform image lies.
+    # Avoid the infinite derivative of the root at 0, the energy of a uniform image.
     energy = jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1)), 0)
     return {"simple": jax.nn.relu(jnp.stack([even, odd, -even, -odd], axis=-1)), "complex": energy}
 
@@ -105,19 +105,19 @@ def gabor_filters(
     n_orientations: int,
     more_fields: Sequence[tuple[float, float]] = (),
 ) -> np.ndarray:
-    """Pairs of Gabor filters in quadrature.
+    """Quadrature pairs of Gabor filters.
 
     Args:
         n_pixels: side of the square image.
         visual_degrees: its width in degrees of visual angle.
         fields_per_side: spatial frequency in cycles per degree -> receptive-field centres along each side.
-        n_orientations: orientations, evenly spaced over 180 degrees. At the first, the stripes are vertical.
+        n_orientations: number of orientations, evenly spaced over 180 degrees. The first has vertical stripes.
         more_fields: further centres for each spatial frequency, y and x in degrees from the middle.
 
     Returns:
-        float32 ``(2, cells, n_pixels, n_pixels)``: even and odd filters. Cells are ordered by spatial
-        frequency, then orientation, then row and column of the centre, then the further centres. Each filter
-        sums to 0, and its product with the grating of its own frequency, orientation and phase is 1.
+        float32 ``(2, cells, n_pixels, n_pixels)``: even and odd filters. Cells are ordered by spatial frequency, then
+        orientation, then row and column of the centre, then the further centres. Each filter sums to 0, and its
+        product with the grating of its own frequency, orientation and phase is 1.
 
     Example:
         >>> filters = gabor_filters(48, 8.0, {0.5: 2, 1.0: 3}, n_orientations=4)
@@ -145,7 +145,7 @@ def gabor_filters(
 
 
 def envelope_in_wavelengths(octaves: float, orientation_width: float) -> tuple[float, float]:
-    """Deviations of a Gabor filter's Gaussian envelope across and along its stripes, in wavelengths.
+    """Standard deviations of a Gabor filter's Gaussian envelope across and along its stripes, in wavelengths.
 
     Args:
         octaves: bandwidth of spatial frequency, full width at half height.
@@ -155,8 +155,8 @@ def envelope_in_wavelengths(octaves: float, orientation_width: float) -> tuple[f
         >>> [round(deviation, 2) for deviation in envelope_in_wavelengths(1.4, 40.0)]
         [0.42, 0.51]
     """
-    # A Gaussian of deviation s has the Gaussian spectrum of deviation 1 / (2 pi s), and half height lies at
-    # sqrt(2 log 2) deviations: this many frequencies from the peak across the stripes, and along them.
+    # The spectrum of a Gaussian with standard deviation s is a Gaussian with standard deviation 1 / (2 pi s), whose
+    # half height is sqrt(2 log 2) standard deviations from the peak. This holds across and along the stripes.
     half_height = np.sqrt(2 * np.log(2)) / (2 * np.pi)
     across = half_height * (2**octaves + 1) / (2**octaves - 1)
     along = half_height / np.tan(np.radians(orientation_width / 2))

@@ -1,4 +1,4 @@
-"""A hierarchy of simple and complex cells from V1 to IT, as HMAX has it: templates and maxima in turn, no training."""
+"""HMAX: an untrained hierarchy of simple and complex cells from V1 to IT, alternating templates and maxima."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from bsjax.adapters import from_jax, unit_preprocessing
 from bsjax.models.builtin.shapes import overlapping_shapes
 from bsjax.models.commitment import ModelCommitment
 
-_PIXELS = 96  # 12 a degree
+_PIXELS = 96  # 12 per degree
 _SIDES = (96, 68, 48, 34, 24, 17)  # of the image in each band: half an octave apart
 _ORIENTATIONS = 4
-# Side, deviation of the envelope and wavelength of the two filters of a band, in its pixels; height over width.
+# Side, standard deviation of the envelope and wavelength of the two filters of a band, in pixels; aspect ratio.
 _GABORS = ((7, 2.8, 3.5), (9, 3.6, 4.6))
 _ASPECT = 0.3
 _POOL, _STRIDE = 8, 4
 _TEMPLATE_SIDES = (4, 8)
-_TEMPLATES = 128  # of each side
+_TEMPLATES = 128  # of each size
 _VARIANCE = 0.5  # of the match to a template
 _N_IMAGES = 32
-# Contrast, as a standard deviation, below which a response is no longer normalised.
+# Contrast, as a standard deviation, below which responses are not normalised.
 _NO_CONTRAST = 0.02
 _LUMA = (0.2126, 0.7152, 0.0722)
 
 
 class HMAX(NamedTuple):
-    """What the hierarchy is made of.
+    """Filters and templates of the hierarchy.
 
     Attributes:
         gabors: for each filter size ``(side, side, 1, orientations)``, zero mean, unit length.
-        templates: for each template size ``(side, side, orientations, templates)``: C1 responses to look for.
+        templates: for each template size ``(side, side, orientations, templates)``: patches of C1 responses.
     """
 
     gabors: tuple[jax.Array, ...]
@@ -43,38 +43,43 @@ class HMAX(NamedTuple):
 
 
 def hmax(seed: int = 0) -> ModelCommitment:
-    """Six bands of scale, four orientations, 256 templates, in a field of 8 degrees at 96 x 96 pixels.
+    """HMAX with six scale bands, four orientations and 256 templates, in a field of 8 degrees at 96 x 96 pixels.
 
-    - ``s1``, simple cells: Gabor filters of 7 x 7 and 9 x 9 pixels, the absolute value of their response divided by
-      the local contrast. The image is seen in six bands, each by 1/√2 smaller than the one before, so that the
-      filters prefer 3.4 down to 0.5 cycles per degree, the range of macaque V1 (De Valois et al. 1982).
-    - ``c1``, complex cells: the maximum over 8 x 8 positions and both filter sizes, every 4 positions: tolerant to
-      phase and to small shifts and changes of size.
-    - ``s2``: how near a patch of c1 (4 x 4 or 8 x 8 positions, all orientations) is to each template,
-      exp(-d² / (2 σ² (side / 4)²)) of the Euclidean distance d, with σ² = 0.5.
-    - ``c2``: the maximum of each template's match over all positions and bands, so that neither the place nor
-      the size of what matched is left.
+    - ``s1``, simple cells: Gabor filters of 7 x 7 and 9 x 9 pixels; the absolute value of their response divided by
+      the local contrast. Filters are applied to the image in six bands, each 1/√2 times the size of the previous one,
+      so that preferred spatial frequencies range from 3.4 down to 0.5 cycles per degree, the range of macaque V1 (De
+      Valois et al. 1982).
+    - ``c1``, complex cells: the maximum over 8 x 8 positions and both filter sizes, every 4 positions, which gives
+      tolerance to phase and to small shifts and changes of size.
+    - ``s2``: the similarity of a patch of c1 (4 x 4 or 8 x 8 positions, all orientations) to each template, exp(-d² /
+      (2 σ² (side / 4)²)) with the Euclidean distance d and σ² = 0.5.
+    - ``c2``: the maximum of each template's similarity over all positions and bands, which is invariant to position
+      and size.
 
-    Sizes, wavelengths, pooling and template sizes are those of band 1 of Serre et al. (2007a); bands by resizing
-    the image, and the tolerance that grows with the template, those of Mutch & Lowe (2008). The templates are
-    patches of c1 from a seeded draw of images of overlapping shapes, made in code, so the model needs no file
-    and has seen no photograph.
+    Filter sizes, wavelengths, pooling and template sizes are those of band 1 of Serre et al. (2007a). Resizing the
+    image for each band, and the tolerance that grows with the template, follow Mutch & Lowe (2008). The templates are
+    patches of c1 responses to seeded random images of overlapping shapes, so the model needs no file and has seen no
+    photograph.
 
-    V1 and V2 are ``c1`` (V1's output is mostly complex cells, and Serre et al. put c1 into V1 and V2), V4 is
-    ``s2``, IT is ``c2``, close to Serre et al. (2007b).
+    V1 and V2 are mapped to ``c1`` (V1's output is mostly complex cells, and Serre et al. put c1 into V1 and V2), V4 to
+    ``s2`` and IT to ``c2``, close to Serre et al. (2007b).
 
     Args:
-        seed: of the images and of the patches; another seed is another model, with the seed in its identifier.
+        seed: for the images and the patches; another seed gives another model, with the seed in its identifier.
 
     References:
         Riesenhuber, M., & Poggio, T. (1999). Hierarchical models of object recognition in cortex. Nature
         Neuroscience, 2(11), 1019-1025.
+
         Serre, T., Wolf, L., Bileschi, S., Riesenhuber, M., & Poggio, T. (2007a). Robust object recognition with
         cortex-like mechanisms. IEEE Transactions on Pattern Analysis and Machine Intelligence, 29(3), 411-426.
+
         Serre, T., Oliva, A., & Poggio, T. (2007b). A feedforward architecture accounts for rapid categorization.
         PNAS, 104(15), 6424-6429.
+
         Mutch, J., & Lowe, D. G. (2008). Object class recognition and localization using sparse features with
         limited receptive fields. International Journal of Computer Vision, 80(1), 45-57.
+
         De Valois, R. L., Albrecht, D. G., & Thorell, L. G. (1982). Spatial frequency selectivity of cells in macaque
         visual cortex. Vision Research, 22(5), 545-559.
 
@@ -96,7 +101,7 @@ def hmax(seed: int = 0) -> ModelCommitment:
 
 @lru_cache(maxsize=2)
 def make_hmax(seed: int = 0) -> HMAX:
-    """The filters and templates of :func:`hmax`; made once in a process.
+    """The filters and templates of :func:`hmax`, cached within the process.
 
     Example:
         >>> [templates.shape for templates in make_hmax().templates]
@@ -118,10 +123,10 @@ def hmax_responses(model: HMAX, images: jax.Array) -> dict[str, jax.Array]:
         images: RGB in [0, 1], ``(images, 96, 96, 3)``.
 
     Returns:
-        ``s1``, ``c1`` and ``s2``, ``(images, units)``, bands from fine to coarse: in ``s1`` of each band its two
-        filter sizes, flattened from orientation, row and column; ``c1`` from row, column and orientation; in
-        ``s2`` the bands of one template size after those of the other, from row, column and template. ``c2``,
-        ``(images, templates)``. All lie in [0, 1].
+        ``s1``, ``c1`` and ``s2``, ``(images, units)``, with bands from fine to coarse. Each band of ``s1`` has its two
+        filter sizes, flattened from orientation, row and column. ``c1`` is flattened from row, column and orientation.
+        ``s2`` has all bands of one template size before those of the other, flattened from row, column and template.
+        ``c2`` is ``(images, templates)``. All values lie in [0, 1].
 
     Example:
         >>> shapes = jax.eval_shape(hmax_responses, make_hmax(), jnp.zeros((1, 96, 96, 3)))
@@ -148,18 +153,18 @@ def _bands_of_c1(gabors: tuple[jax.Array, ...], luma: jax.Array) -> list[jax.Arr
 
 
 def _bands(luma: jax.Array) -> list[jax.Array]:
-    """The image at every scale, ``(images, 1, side, side)``, gray as 0."""
+    """The image at every scale, ``(images, 1, side, side)``, with gray as 0."""
     contrast = (2 * luma - 1)[:, None]
     return [jax.image.resize(contrast, (len(luma), 1, side, side), "linear") for side in _SIDES]
 
 
 def _s1(gabors: tuple[jax.Array, ...], image: jax.Array) -> list[jax.Array]:
-    """Responses of each size of filter, ``(images, orientations, side, side)``, in [0, 1]."""
+    """Responses of each filter size, ``(images, orientations, side, side)``, in [0, 1]."""
     responses = []
     for filters in gabors:
         side = len(filters)
         linear = _filtered(image, filters)
-        # About the local mean: what the filters, whose mean is zero, can respond to.
+        # Energy around the local mean, since the filters have zero mean.
         energy = _windowed(image**2, jax.lax.add, side, 1) - _windowed(image, jax.lax.add, side, 1) ** 2 / side**2
         responses.append(jnp.abs(linear) / jnp.sqrt(jnp.maximum(energy, 0) + (side * _NO_CONTRAST) ** 2))
     return responses
@@ -171,9 +176,9 @@ def _c1(s1: list[jax.Array]) -> jax.Array:
 
 
 def _distances(templates: jax.Array, c1: jax.Array) -> jax.Array:
-    """Squared distance of each patch to each template, ``(images, rows, columns, templates)``, over what is tolerated.
+    """Squared distance of patches to templates, relative to the tolerance, ``(images, rows, columns, templates)``.
 
-    The tolerance is that of patches of 4 x 4, times the growth of the number of positions.
+    The tolerance is that of 4 x 4 patches, scaled by the number of positions.
     """
 
     def sums(values: jax.Array, weights: jax.Array) -> jax.Array:
@@ -189,9 +194,9 @@ def _distances(templates: jax.Array, c1: jax.Array) -> jax.Array:
 
 
 def _filtered(image: jax.Array, filters: jax.Array) -> jax.Array:
-    """The image, ``(images, 1, side, side)``, under each filter; beyond the border it is gray.
+    """The image, ``(images, 1, side, side)``, convolved with each filter; padded with gray.
 
-    By Fourier transform, which for one channel is seven times as fast on CPU as XLA's convolution.
+    Uses a Fourier transform, which for one channel is seven times as fast on CPU as XLA's convolution.
     """
     n, side = image.shape[-1], len(filters)
     shape = (n + side - 1, n + side - 1)  # nothing wraps around
@@ -202,7 +207,7 @@ def _filtered(image: jax.Array, filters: jax.Array) -> jax.Array:
 
 
 def _windowed(image: jax.Array, combine: Callable[..., jax.Array], window: int, stride: int) -> jax.Array:
-    """Sum or maximum over square windows of ``(images, channels, rows, columns)``, first of columns, then of rows."""
+    """Sum or maximum over square windows of ``(images, channels, rows, columns)``, one axis after the other."""
     nothing = -jnp.inf if combine is jax.lax.max else 0.0
     for sides in ((window, 1), (1, window)):
         strides = tuple(stride if side > 1 else 1 for side in sides)
@@ -215,7 +220,7 @@ def _flat(parts: list[jax.Array]) -> jax.Array:
 
 
 def _gabors(side: int, deviation: float, wavelength: float) -> np.ndarray:
-    """Even filters of all orientations, ``(side, side, 1, orientations)``; at the first, the stripes are vertical."""
+    """Even filters of all orientations, ``(side, side, 1, orientations)``; the first has vertical stripes."""
     axis = np.arange(side) - (side - 1) / 2
     y, x = np.meshgrid(axis, axis, indexing="ij")
     angles = np.arange(_ORIENTATIONS) * np.pi / _ORIENTATIONS
@@ -228,7 +233,7 @@ def _gabors(side: int, deviation: float, wavelength: float) -> np.ndarray:
 
 
 def _patches(rng: np.random.Generator, bands: list[np.ndarray], side: int) -> np.ndarray:
-    """Patches of c1 at random places, bands and images, ``(side, side, orientations, templates)``."""
+    """Patches of c1 at random positions, bands and images, ``(side, side, orientations, templates)``."""
     wide_enough = [band for band in bands if band.shape[1] >= side]
     patches = []
     for _ in range(_TEMPLATES):

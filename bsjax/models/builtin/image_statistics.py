@@ -1,4 +1,4 @@
-"""Low-level statistics of an image: what a score owes to light, contrast, colour and spatial frequency."""
+"""A model of low-level image statistics, as a baseline for luminance, contrast, colour and spatial frequency."""
 
 import jax
 import jax.numpy as jnp
@@ -12,20 +12,20 @@ _SIZE = 64
 _BANDS = (1, 2, 4, 8, 16, 32)  # cycles per image
 _ORIENTATIONS = 4
 _LUMA = (0.2126, 0.7152, 0.0722)
-# Below it a contrast or an edge is none: an eighth of a step of eight bits, for the logarithm of a uniform image.
+# Smallest contrast or edge, an eighth of an 8-bit step, which keeps the logarithm of a uniform image finite.
 _NOTHING = 1 / 2048
 
 
 def image_statistics() -> AnyRegion:
-    """33 numbers of the whole image at 64 x 64 pixels, as the units of every region.
+    """33 statistics of the whole image at 64 x 64 pixels, as the units of every region.
 
     The layer ``statistics`` has the mean luma, the logarithm of its contrast (standard deviation), its skewness and
-    excess kurtosis; the mean of each of red, green and blue, and the logarithm of its standard deviation; the
-    logarithms of the mean gradient and of its two components, edges; and the logarithms of the amplitude in five
+    excess kurtosis; the logarithms of the mean gradient and of its two components, which measure edges; the mean of
+    red, green and blue, and the logarithms of their standard deviations; and the logarithms of the amplitude in five
     octaves of spatial frequency from 1 to 32 cycles per image, at four orientations each. The slope of the spectrum is
-    a weighted sum of these last ones.
+    a weighted sum of the latter.
 
-    Where things are in the image is not in them.
+    The statistics carry no information about position in the image.
 
     References:
         Torralba, A., & Oliva, A. (2003). Statistics of natural image categories. Network, 14(3), 391-412.
@@ -49,10 +49,10 @@ def image_statistics() -> AnyRegion:
 
 
 def statistics(bands: jax.Array, images: jax.Array) -> jax.Array:
-    """The numbers of :func:`image_statistics`, ``(images, 33)``.
+    """The statistics of :func:`image_statistics`, ``(images, 33)``.
 
     Args:
-        bands: of :func:`spectral_bands`.
+        bands: from :func:`spectral_bands`.
         images: RGB in [0, 1], ``(images, pixels, pixels, 3)``.
 
     Example:
@@ -72,7 +72,7 @@ def statistics(bands: jax.Array, images: jax.Array) -> jax.Array:
     across, down = (jnp.diff(luma, axis=axis)[:, : luma.shape[1] - 1, : luma.shape[2] - 1] for axis in (2, 1))
     steepness = jnp.sqrt(across**2 + down**2 + _NOTHING**2).mean((1, 2))
     edges = [jnp.log(_NOTHING + jnp.abs(each).mean((1, 2))) for each in (across, down)]
-    fading = np.hanning(luma.shape[1] + 2)[1:-1]  # or the borders of the image would be edges
+    fading = np.hanning(luma.shape[1] + 2)[1:-1]  # otherwise the image borders would act as edges
     window = jnp.asarray(np.outer(fading, fading)[None], luma.dtype)
     spectrum = jnp.abs(jnp.fft.fft2(centred * window)) ** 2 / luma[0].size ** 2
     energy = jnp.einsum("nyx,byx->nb", spectrum, bands, precision="highest")
@@ -83,9 +83,9 @@ def statistics(bands: jax.Array, images: jax.Array) -> jax.Array:
 
 
 def spectral_bands(n_pixels: int) -> np.ndarray:
-    """Which frequencies of a square image's Fourier transform lie in which band, float32 ``(20, pixels, pixels)``.
+    """Masks of the frequency and orientation bands in the 2-D Fourier transform, float32 ``(20, pixels, pixels)``.
 
-    Bands are ordered by frequency, then by orientation, of which the first is that of vertical stripes.
+    Bands are ordered by frequency, then by orientation, starting with vertical stripes.
 
     Example:
         >>> spectral_bands(64).sum(axis=0)[0, :3].tolist()

@@ -1,4 +1,4 @@
-"""The image itself as a model: what a score owes to the images alone."""
+"""The pixels of the image as a model, as a baseline for the images alone."""
 
 from bsjax.adapters import from_jax, unit_preprocessing
 from bsjax.models.brain_model import RecordingTarget
@@ -8,9 +8,9 @@ _SIZE = 32
 
 
 def pixels() -> AnyRegion:
-    """RGB pixels of the image at 32 x 32, in [0, 1], as the units of every region: 3072 of them.
+    """The 3072 RGB values of the image at 32 x 32 pixels, in [0, 1], as the units of every region.
 
-    The layer ``pixels`` has shape ``(32, 32, 3)``; the field is 8 degrees wide.
+    The layer ``pixels`` has shape ``(32, 32, 3)``; the visual field is 8 degrees wide.
 
     Example:
         >>> pixels().activations_model.layers()

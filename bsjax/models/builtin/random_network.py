@@ -1,4 +1,4 @@
-"""A convolutional network of random weights in JAX alone: what a score owes to many non-linear features."""
+"""A random convolutional network in plain JAX, as a baseline for generic non-linear features."""
 
 from collections.abc import Sequence
 
@@ -16,14 +16,14 @@ _REGIONS = {"V1": "block0", "V2": "block1", "V4": "block1", "IT": "block2"}
 
 
 def random_network(seed: int = 0) -> AnyRegion:
-    """Three convolutions of 5 x 5 pixels in steps of two, each with a ReLU, whose weights are drawn and not trained.
+    """Three 5 x 5 convolutions with stride two, each followed by a ReLU, with random weights.
 
-    The image is seen at 64 x 64 pixels. The layers ``block0`` to ``block2`` are averaged to 8 x 8 places and have 16,
-    32 and 64 channels; they are V1, V2 and V4, and IT and all other regions. Weights follow He's rule. It needs no
-    other library, unlike ``convnet-random``.
+    Images are resized to 64 x 64 pixels. The layers ``block0`` to ``block2`` have 16, 32 and 64 channels, averaged to
+    8 x 8 positions. They are mapped to V1; V2 and V4; and IT and all other regions. Weights come from He
+    initialisation. Unlike ``convnet-random``, it needs no other library.
 
     Args:
-        seed: of the weights; another seed is another model, with the seed in its identifier.
+        seed: for the weights; another seed gives another model, with the seed in its identifier.
 
     Example:
         >>> random_network().activations_model.layers()
@@ -48,10 +48,10 @@ def random_weights(seed: int) -> list[jax.Array]:
 
 
 def blocks(filters: Sequence[jax.Array], images: jax.Array) -> dict[str, jax.Array]:
-    """What each convolution gives, averaged to 8 x 8 places.
+    """The output of each convolution, averaged to 8 x 8 positions.
 
     Args:
-        filters: of :func:`random_weights`.
+        filters: from :func:`random_weights`.
         images: RGB in [0, 1], ``(images, pixels, pixels, 3)``.
     """
     made, x = {}, 2 * images - 1

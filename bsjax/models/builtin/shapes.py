@@ -1,13 +1,13 @@
-"""Images of overlapping shapes: something to look at that needs no file."""
+"""Synthetic images of overlapping shapes."""
 
 import numpy as np
 
 
 def overlapping_shapes(rng: np.random.Generator, n_pixels: int) -> np.ndarray:
-    """A gray image of rectangles and ellipses of all sizes before each other: edges, bars, corners and curves.
+    """A gray image of rectangles and ellipses of all sizes that occlude each other: edges, bars, corners and curves.
 
-    Small shapes are as many more than large ones as in images of nature, where the number of objects falls with the
-    cube of their size.
+    Small shapes outnumber large ones as in natural images, where the number of objects falls with the cube of their
+    size.
 
     Returns:
         float32 in [0, 1], ``(n_pixels, n_pixels)``.

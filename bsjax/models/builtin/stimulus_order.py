@@ -1,4 +1,4 @@
-"""The order of the stimuli as a model: what a score owes to when they were shown."""
+"""The order of the stimuli as a model, as a baseline for slow changes over the course of the stimulus set."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from bsjax.data import NeuroidAssembly, StimulusSet
 from bsjax.models.brain_model import RecordingTarget
 from bsjax.models.builtin.any_region import AnyRegion
 
-# More than the 25 components of the partial least squares that benchmarks compare with.
+# More than the 25 components of the PLS regression in benchmarks.
 _WAVES = 32
 _LAYER = "order"
 
 
 def stimulus_order() -> AnyRegion:
-    r"""32 slow waves over the rows of the stimulus set that is shown, as the units of every region. It sees no image.
+    r"""32 slow waves over the rows of the stimulus set, as the units of every region. The model sees no image.
 
-    The layer ``order`` has :math:`\cos(\pi k (i + 1/2) / n)` for stimulus i of n and k = 1 to 32: all that changes
-    slowly in the course of the rows, such as the drift of a recording or the blocks of an experiment, is a weighted sum
-    of them. It scores above zero where neighbours in that order are alike, and splits put them on both sides;
-    :func:`bsjax.check_leakage` says so of the data alone.
+    The layer ``order`` has :math:`\cos(\pi k (i + 1/2) / n)` for stimulus i of n and k = 1 to 32. Anything that
+    changes slowly over the rows, such as drift of a recording or blocks of an experiment, is a weighted sum of these
+    waves. The model scores above zero if neighbouring stimuli have similar responses and are divided between training
+    and test sets. :func:`bsjax.check_leakage` detects this from the data alone.
 
     Example:
         >>> model = stimulus_order()
@@ -37,7 +37,7 @@ def stimulus_order() -> AnyRegion:
 
 
 class _Order:
-    """An activations model of the rows' numbers."""
+    """An activations model of the row numbers."""
 
     identifier = "stimulus-order"
     looks_at_images = False

@@ -1,4 +1,4 @@
-"""A population of V1 neurons that differ as recorded ones do: Gabor filters with a suppressive surround."""
+"""A population of V1 neurons with the variability of recorded ones: Gabor filters with a suppressive surround."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from bsjax.models.builtin.gabor_v1 import envelope_in_wavelengths
 from bsjax.models.commitment import ModelCommitment
 
 VISUAL_DEGREES = 8
-_PIXELS = 224  # 28 a degree: more than two pixels a cycle at the highest spatial frequency
+_PIXELS = 224  # 28 per degree: more than two pixels per cycle at the highest spatial frequency
 _SITES = ((-0.5, -0.5), (-0.5, 0.5), (0.5, -0.5), (0.5, 0.5))  # y and x, degrees
 _NEURONS = 128  # filters at each site
-_PATCH = 140  # pixels, 5 degrees: what the neurons of a site see
+_PATCH = 140  # pixels, 5 degrees: the input of the neurons at a site
 _LUMA = (0.2126, 0.7152, 0.0722)
 
-# Medians and spreads in octaves, unless it says otherwise.
+# Medians, and spreads in octaves, unless stated otherwise.
 _FREQUENCY, _FREQUENCY_SPREAD, _FREQUENCIES = 2.8, 1.15, (0.45, 11.0)  # cycles per degree
-_BANDWIDTH, _BANDWIDTH_SPREAD, _BANDWIDTHS = 1.5, 0.45, (0.8, 2.6)  # mean and deviation, octaves
+_BANDWIDTH, _BANDWIDTH_SPREAD, _BANDWIDTHS = 1.5, 0.45, (0.8, 2.6)  # mean and standard deviation, octaves
 _WIDTH, _WIDTH_SPREAD, _WIDTHS = 40.0, 0.45, (18.0, 90.0)  # degrees of orientation
-_SURROUND, _SURROUND_SPREAD, _SURROUNDS = 0.6, 0.6, (0.25, 2.0)  # deviation, degrees
+_SURROUND, _SURROUND_SPREAD, _SURROUNDS = 0.6, 0.6, (0.25, 2.0)  # standard deviation, degrees
 _SUPPRESSION = 0.9  # mean of an exponential distribution
 
 
 class Neurons(NamedTuple):
-    """What makes the neurons of a site.
+    """Filters and surrounds of the neurons at a site.
 
     Attributes:
-        filters: pairs in quadrature, ``(2, neurons, pixels)``; 1 for the grating that is their optimum.
+        filters: quadrature pairs, ``(2, neurons, pixels)``; the response to the optimal grating is 1.
         surrounds: Gaussian weights, ``(neurons, pixels)``; 1 for a grating of full contrast over the whole patch.
         suppression: strength of the surround, ``(neurons,)``.
     """
@@ -43,26 +43,28 @@ class Neurons(NamedTuple):
 
 
 def v1_population(seed: int = 0) -> ModelCommitment:
-    r"""1024 model cells of macaque V1 at four sites near the centre of gaze, no two filters alike.
+    r"""1024 model cells of macaque V1 at four sites near the centre of gaze, with randomly drawn filters.
 
-    At each site, half a degree up or down and left or right of the centre of a field of 8 degrees, there are 128
-    Gabor filters. Each gives a simple cell of random phase (layer ``simple``, the half-rectified output) and a complex
-    cell (layer ``complex``, the energy of a quadrature pair). Both are divided by the contrast around them:
-    :math:`e / (1 + w \sum_p g_p c_p^2)` for the filter's response e, the contrast c of the pixels, Gaussian weights
-    g and a strength w. So gratings that outgrow the receptive field suppress the response (Cavanaugh et al. 2002).
+    The sites are half a degree above or below and left or right of the centre of a field of 8 degrees. Each has 128
+    Gabor filters. Each filter gives a simple cell of random phase (layer ``simple``, the half-rectified output) and a
+    complex cell (layer ``complex``, the energy of a quadrature pair). Both are divisively normalised by the
+    surrounding contrast: :math:`e / (1 + w \sum_p g_p c_p^2)` with the filter's response e, the contrast c of the
+    pixels, Gaussian weights g and a strength w. Gratings larger than the receptive field therefore suppress the
+    response (Cavanaugh et al. 2002).
 
-    Filters are drawn, and fitted to nothing: orientations uniform, spatial frequencies log-normal about 2.8 cycles per
-    degree, bandwidths about 1.5 octaves and 40 degrees, as the medians in macaque V1 are (De Valois et al. 1982);
-    surrounds of 0.6 degrees (log-normal) and strengths of 0.9 (exponential). That the spatial frequencies of such a
-    population are distributed like those recorded is therefore no discovery. It shows what scores a population like
-    V1 gets, and that the measurements find what is there.
+    Parameters are drawn at random and not fitted: uniform orientations; log-normal spatial frequencies with a median
+    of 2.8 cycles per degree; bandwidths around 1.5 octaves and 40 degrees, the medians in macaque V1 (De Valois et al.
+    1982); surrounds of 0.6 degrees (log-normal) and strengths of 0.9 (exponential). A match with the recorded
+    distribution of spatial frequencies is therefore built in. The model shows which scores a V1-like population gets,
+    and that the measurements recover its known properties.
 
     Args:
-        seed: of the draw; another seed is another model, with the seed in its identifier.
+        seed: for the draw; another seed gives another model, with the seed in its identifier.
 
     References:
         De Valois, R. L., Albrecht, D. G., & Thorell, L. G. (1982). Spatial frequency selectivity of cells in
         macaque visual cortex. Vision Research, 22(5), 545-559.
+
         Cavanaugh, J. R., Bair, W., & Movshon, J. A. (2002). Nature and interaction of signals from the receptive
         field center and surround in macaque V1 neurons. Journal of Neurophysiology, 88(5), 2530-2546.
 
@@ -106,7 +108,7 @@ def v1_responses(neurons: Neurons, images: jax.Array) -> dict[str, jax.Array]:
     even, odd = jnp.einsum("isp,qnp->qisn", seen, neurons.filters, precision="highest")
     around = jnp.einsum("isp,np->isn", seen**2, neurons.surrounds, precision="highest")
     squares = even**2 + odd**2
-    # The derivative of a root is infinite at 0, where the energy of a uniform image lies.
+    # Avoid the infinite derivative of the root at 0, the energy of a uniform image.
     energy = jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1)), 0)
     suppressed = 1 + neurons.suppression[None, None] * around
     return {"simple": jax.nn.relu(even) / suppressed, "complex": energy / suppressed}
@@ -145,7 +147,7 @@ def draw_neurons(seed: int) -> Neurons:
             gabor -= envelope * gabor.sum() / envelope.sum()  # no response to a uniform field
             filters[quadrature, n] = gabor / (gabor @ wave)
     surrounds = np.exp(-(x**2 + y**2) / (2 * surround[:, None] ** 2))
-    surrounds *= 2 / surrounds.sum(axis=1, keepdims=True)  # the mean square of a grating is a half
+    surrounds *= 2 / surrounds.sum(axis=1, keepdims=True)  # the mean square of a grating is 1/2
     return Neurons(
         *(jnp.asarray(values, jnp.float32) for values in (filters, surrounds, suppression)),
     )

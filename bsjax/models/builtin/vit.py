@@ -1,4 +1,4 @@
-"""A small vision transformer with random weights: what a score owes to patches and attention alone."""
+"""A small vision transformer with random weights, as a baseline for patches and attention alone."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _REGIONS = {"V1": "blocks.0", "V2": "blocks.1", "V4": "blocks.3", "IT": "blocks.
 
 
 def vit_random(seed: int = 0) -> ModelCommitment:
-    """Six blocks of self-attention over patches of 8 x 8 pixels, weights drawn from a seed.
+    """Six self-attention blocks over patches of 8 x 8 pixels, with random weights.
 
-    The image is seen at 96 x 96 pixels, standardised as for ImageNet, in a field of 8 degrees: 144 patches of
-    0.67 degrees and a class token, 96 features each, 4 heads. Blocks have layer normalisation before attention and
-    before a two-layer perceptron of four times the width (Dosovitskiy et al. 2021). The candidates are the blocks;
-    V1, V2, V4 and IT are blocks 0, 1, 3 and 5, by depth. Nothing is trained.
+    Images are resized to 96 x 96 pixels and standardised as for ImageNet; the visual field is 8 degrees. There are 144
+    patches of 0.67 degrees and a class token, with 96 features each and 4 heads. Blocks have layer normalisation
+    before attention and before a two-layer perceptron of four times the width (Dosovitskiy et al. 2021). The candidate
+    layers are the blocks; V1, V2, V4 and IT are mapped to blocks 0, 1, 3 and 5, by depth. Nothing is trained.
 
     Args:
-        seed: of the weights; another seed is another model, with the seed in its identifier.
+        seed: for the weights; another seed gives another model, with the seed in its identifier.
 
     Raises:
         ImportError: flax is not installed.
@@ -45,7 +45,7 @@ def vit_random(seed: int = 0) -> ModelCommitment:
 
 
 def make_vit(seed: int = 0, size: int = _SIZE, width: int = 96, n_blocks: int = _BLOCKS) -> nnx.Module:
-    """The network of :func:`vit_random`, ``(images, size, size, 3)`` to the features of the class token.
+    """The network of :func:`vit_random`, from ``(images, size, size, 3)`` to the features of the class token.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Models by the name that a source has for them: ``source:name?settings@layers``."""
+"""Models from named sources: ``source:name?settings@layers``."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Name:
     """The parts of ``source:name?settings@layers``.
 
     Attributes:
-        source: where the model is, e.g. "timm".
+        source: where the model comes from, e.g. "timm".
         name: of the model there, or the path of a file or folder.
         settings: those given after the question mark.
-        layers: region -> layers side by side; one entry for the region ``""`` stands for all regions. Empty if none are
-            named.
+        layers: region -> layers to concatenate; an entry for the region ``""`` stands for all regions. Empty if none
+            are named.
 
     Example:
         >>> Name.of("timm:resnet18?weights=none&degrees=6@V1=layer1,IT=layer3+layer4")
@@ -41,7 +41,7 @@ class Name:
 
     @classmethod
     def of(cls, identifier: str) -> Name:
-        """Take an identifier apart.
+        """Parse an identifier.
 
         Raises:
             ValueError: it does not follow the grammar.
@@ -59,23 +59,24 @@ class Name:
 def load_by_name(
     identifier: str, load: Callable[..., ActivationsModel], *, layers_of_base: bool = False
 ) -> ModelCommitment:
-    """A brain model of what a source has under a name.
+    """Build a brain model from a source's network.
 
-    A source is registered as a function of the whole identifier, which hands on what is its own::
+    A source is registered as a function of the whole identifier, which passes on its own loader::
 
         model_registry.register_source("lab", lambda identifier: load_by_name(identifier, network_of_the_lab))
 
     Args:
-        identifier: ``source:name?settings@layers``. The layers are one, recorded in every region (``@layer4``), or one
-            for each region (``@V1=layer1,IT=layer4``); ``+`` puts several side by side (``@layer3+layer4``). Settings
-            are optional: those of the source, and ``degrees``, the width of the visual field, 8 if not given.
-        load: ``(name, identifier, *, setting="its default") -> activations model``: what the source has under
-            ``name``, to be called by the identifier. Its keyword-only arguments are the settings of the source; they
-            come as text.
-        layers_of_base: whether a layer may also be named without what comes before its first dot.
+        identifier: ``source:name?settings@layers``. Give one layer for all regions (``@layer4``), or one for each
+            region (``@V1=layer1,IT=layer4``); ``+`` concatenates several (``@layer3+layer4``). Settings are optional:
+            those of the source, and ``degrees``, the width of the visual field, by default 8.
+        load: ``(name, identifier, *, setting="its default") -> activations model``: loads the source's network
+            ``name`` and labels it ``identifier``. Its keyword-only arguments are the settings of the source, passed as
+            text.
+        layers_of_base: whether a layer may also be named without the part before its first dot.
 
     Raises:
-        ValueError: no layer is named, or a layer, region or setting does not exist; the message lists those that do.
+        ValueError: no layer is named, or a layer, region or setting does not exist; the message lists the existing
+            ones.
 
     Example:
         >>> from bsjax.adapters import from_jax
@@ -132,7 +133,7 @@ def _degrees(identifier: str, settings: Mapping[str, str]) -> float:
 
 
 def _settings(identifier: str, name: Name, load: Callable[..., ActivationsModel]) -> dict[str, str]:
-    """Those that are the source's own."""
+    """The settings that belong to the source."""
     parameters = inspect.signature(load).parameters.values()
     known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
     unknown = [setting for setting in name.settings if setting not in (*known, "degrees")]

@@ -1,4 +1,4 @@
-"""The sources of models that come with bsjax: networks of other libraries, and stored activations."""
+"""Built-in sources of models: networks of other libraries, and stored activations."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from bsjax.models.sources.by_name import load_by_name
 def torchvision(identifier: str) -> ModelCommitment:
     """A classification network of torchvision, e.g. ``torchvision:resnet50@layer4``.
 
-    It sees images as the library preprocesses them for the weights.
+    Images are preprocessed as the library does for the weights.
 
     Args:
-        identifier: as for :func:`~bsjax.models.sources.by_name.load_by_name`. Settings: ``weights``, as the library
-            calls them, or ``none`` for random ones, and the ``seed`` of these.
+        identifier: as for :func:`~bsjax.models.sources.by_name.load_by_name`. Settings: ``weights``, by their name in
+            the library, or ``none`` for random ones, and their ``seed``.
 
     Raises:
         KeyError: the library has no such network or weights.
         ImportError: the library is not installed; the message has the command that installs it.
-        FileNotFoundError: the weights are neither here nor can be fetched; the message says what was looked for.
+        FileNotFoundError: the weights are not stored locally and cannot be downloaded; the message names them.
         ValueError: as for :func:`~bsjax.models.sources.by_name.load_by_name`.
 
     Example:
@@ -41,19 +41,19 @@ def timm(identifier: str) -> ModelCommitment:
 
 
 def huggingface(identifier: str) -> ModelCommitment:
-    """A model of the Hugging Face hub, or of a folder, e.g. ``huggingface:./folder@vit.layers.5``.
+    """A model of the Hugging Face hub or a local folder, e.g. ``huggingface:./folder@vit.layers.5``.
 
-    A layer may be named as in the base model, without the name of that: ``layers.5`` for ``vit.layers.5``. Arguments,
+    Layers may be named as in the base model, without its prefix: ``layers.5`` for ``vit.layers.5``. Arguments,
     settings and errors are those of :func:`torchvision`.
     """
     return load_by_name(identifier, _pretrained(from_huggingface), layers_of_base=True)
 
 
 def stored(identifier: str) -> ModelCommitment:
-    """Stored activations, of a file or folder, e.g. ``stored:./activations.npz@conv``.
+    """Stored activations from a file or folder, e.g. ``stored:./activations.npz@conv``.
 
     Raises:
-        FileNotFoundError: there is nothing at this path.
+        FileNotFoundError: the path does not exist.
         ValueError: as for :func:`~bsjax.models.sources.by_name.load_by_name`.
 
     Example:

@@ -1,4 +1,4 @@
-"""Models that are published on Brain-Score and are networks of a hub with the weights of the hub: a table of facts."""
+"""Models published on Brain-Score that use the network and weights of a hub."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PublishedModel:
-    """What is known of a published model.
+    """Facts about a published model.
 
     Attributes:
-        identifier: the name that it is published under.
-        hub: where its network is: "torchvision", "timm" or "huggingface".
-        network: the name of it there.
-        weights: as the hub calls them; "default" where they go with the name of the network.
+        identifier: the name under which it is published.
+        hub: where its network comes from: "torchvision", "timm" or "huggingface".
+        network: its name there.
+        weights: their name in the hub; "default" if they belong to the name of the network.
         layers: candidates for the layer of a region that is not in the map.
         behavioral_readout_layer: the layer that behavioural tasks read.
-        region_layer_map: region -> its layer; None where none is published.
-        preprocessing: arguments of :func:`bsjax.adapters.preprocess_images`, with ImageNet's mean and deviation where
-            there are no others; None for the hub's own.
-        resized: side in pixels of the square that images are resized to before the hub's own preprocessing; None where
-            they are not.
+        region_layer_map: region -> its layer; None if none is published.
+        preprocessing: arguments of :func:`bsjax.adapters.preprocess_images`, with ImageNet's mean and standard
+            deviation by default; None for the hub's own preprocessing.
+        resized: side in pixels of the square to which images are resized before the hub's own preprocessing; None if
+            they are not resized.
         visual_degrees: width of the visual field in degrees of visual angle.
 
     Example:
@@ -66,21 +66,21 @@ def published_models() -> Mapping[str, PublishedModel]:
 
 
 def load_published(identifier: str, weights: str | None = "default", seed: int = 0) -> ModelCommitment:
-    """Build a published model: the network of the hub, with the layers, preprocessing and degrees of the publication.
+    """Build a published model: the hub's network with the published layers, preprocessing and visual degrees.
 
-    A region without a published layer takes one of the candidates, as :class:`~bsjax.ModelCommitment` chooses.
+    For a region without a published layer, one of the candidates is chosen, see :class:`~bsjax.ModelCommitment`.
 
     Args:
         identifier: of a row of :func:`published_models`.
-        weights: those of the publication if not given, None for random ones. The hub's library fetches them, and keeps
-            them where it keeps all.
-        seed: of random weights.
+        weights: "default" for those of the publication, None for random ones. The hub's library downloads and caches
+            them.
+        seed: for random weights.
 
     Raises:
         KeyError: no such model; the message names the nearest ones.
         ImportError: the hub's library is not installed; the message has the command that installs it.
-        FileNotFoundError: the weights are neither here nor can be fetched; the message says what was looked for.
-        ValueError: other weights are asked for.
+        FileNotFoundError: the weights are not stored locally and cannot be downloaded; the message names them.
+        ValueError: other weights are requested.
 
     Example:
         >>> load_published("alexnat")

@@ -1,1 +1,1 @@
-"""Tasks of models, each made of a model's features, which it is given a way to see."""
+"""Tasks of models, which turn features into behaviour."""

@@ -1,4 +1,4 @@
-"""Classes of ImageNet's challenge of 2012, and those that a simpler label stands for."""
+"""The classes of ImageNet (ILSVRC 2012), and the coarser labels that group them."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from bsjax.core.registry import nearest
 
 @cache
 def synsets() -> tuple[str, ...]:
-    """The WordNet ids of the 1000 classes, in the order of the units of networks that were trained on them.
+    """The WordNet ids of the 1000 classes, in the order of the output units of networks trained on them.
 
     Example:
         >>> synsets()[0], len(synsets())
@@ -21,11 +21,11 @@ def synsets() -> tuple[str, ...]:
 
 @cache
 def label_indices() -> Mapping[str, tuple[int, ...]]:
-    """Label -> the classes that count as it, by their number from 0.
+    """Label -> indices of its classes, from 0.
 
-    The 16 classes of Geirhos et al. 2021 (model-vs-human), and those that Baker et al. 2022 (bunny, frog, lizard,
-    tiger, turtle, wolf), Zhu et al. 2019 (aeroplane, bus, motorbike) and Scialom et al. 2024 (banana to shovel) add.
-    Class 286, the cougar, counts as a cat and as a tiger, as it does there.
+    Has the 16 labels of Geirhos et al. 2021 (model-vs-human), and those added by Baker et al. 2022 (bunny, frog,
+    lizard, tiger, turtle, wolf), Zhu et al. 2019 (aeroplane, bus, motorbike) and Scialom et al. 2024 (banana to
+    shovel). As there, class 286, the cougar, counts as a cat and as a tiger.
 
     Example:
         >>> label_indices()["elephant"]
@@ -36,10 +36,10 @@ def label_indices() -> Mapping[str, tuple[int, ...]]:
 
 
 def indices_of(label: str) -> tuple[int, ...]:
-    """The classes that count as a label; upper case and spaces in it do not matter.
+    """The classes of a label; case and spaces are ignored.
 
     Raises:
-        ValueError: it is none of those known.
+        ValueError: the label is unknown.
 
     Example:
         >>> indices_of("Sewing machine")

@@ -1,4 +1,4 @@
-"""The labelling task: what a stimulus shows, in the classes that a network was trained on."""
+"""The labelling task: naming a stimulus in the classes that a network was trained on."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class LabelTask:
     """Names each stimulus.
 
     Attributes:
-        layer: whose units are the classes.
-        indices: label -> its classes; None to answer with ImageNet's own class.
+        layer: the layer whose units are the classes.
+        indices: label -> its classes; None to return ImageNet's own class.
         aggregation: ``"mean"`` or ``"max"`` of the probabilities of a label's classes.
     """
 
@@ -35,18 +35,19 @@ class LabelTask:
 
     @property
     def layers(self) -> list[str]:
-        """The one layer, as other tasks have several."""
+        """The layer as a list, as in other tasks."""
         return [self.layer]
 
     def __call__(self, see: See, stimuli: StimulusSet) -> BehavioralAssembly:
         """The label of each presentation.
 
-        ImageNet's classes: that of the largest logit. A list of labels: softmax over all classes, the mean (or
-        maximum) over the classes of each label, and the label for which that is largest; the first of equal ones.
+        For ImageNet, the class with the largest logit. For a list of labels, probabilities are the softmax over all
+        classes, aggregated over the classes of each label by mean or maximum, and the label with the largest value is
+        chosen; the first in case of ties.
 
         Returns:
-            Strings, dims ``(presentation, choice)`` with one choice; coordinate ``label`` beside those of the
-            presentations, for ImageNet also ``synset`` and ``logit``, the number of the class.
+            Strings, dims ``(presentation, choice)`` with one choice; coordinate ``label`` in addition to those of the
+            presentations, and for ImageNet also ``synset`` and ``logit``, the index of the class.
         """
         logits = see(stimuli, [self.layer])
         values = np.asarray(logits.transpose("presentation", "neuroid").values, float)
@@ -67,19 +68,18 @@ class LabelTask:
 def label_task(
     identifier: str, layers: Mapping[str, tuple[int, ...]], labels: Labels, aggregation: str = "mean"
 ) -> LabelTask:
-    """The task of naming with these labels.
+    """Build the labelling task.
 
     Args:
         identifier: the model's, for messages.
-        layers: the model's layers -> their shapes. The classes are the units of ``logits``, or of the last layer if
-            there is none.
-        labels: ``"imagenet"``, a list of labels that ImageNet's classes are known for, or label -> numbers of its
-            classes, which may be those of a network with other classes than ImageNet's.
+        layers: the model's layers -> their shapes. The classes are the units of ``logits``, or else of the last layer.
+        labels: ``"imagenet"``, a list of labels with known ImageNet classes, or label -> indices of its classes, which
+            need not be ImageNet's.
         aggregation: of the probabilities of a label's classes.
 
     Raises:
-        ValueError: the layer does not have ImageNet's 1000 classes where these are needed, or not those given; a label
-            is unknown, has no classes, or comes twice.
+        ValueError: the layer lacks ImageNet's 1000 classes if these are needed, or the given indices; or a label is
+            unknown, has no classes, or repeats.
 
     Example:
         >>> label_task("net", {"conv": (8, 8, 4), "logits": (1000,)}, ["dog", "cat"]).layer

@@ -1,4 +1,4 @@
-"""The odd-one-out task: which of three stimuli is least like the others."""
+"""The odd-one-out task: choosing the stimulus of three that is least similar to the others."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MEASURES = ("dot", "cosine")
 
 @dataclass(frozen=True)
 class OddOneOutTask:
-    """Of each triplet, picks what the two most similar stimuli leave over.
+    """Chooses the stimulus of each triplet that is not in the most similar pair.
 
     Attributes:
-        layers: whose features are compared.
-        similarity_measure: ``"dot"``, the inner product of features, or ``"cosine"``, of their angle.
+        layers: the layers whose features are compared.
+        similarity_measure: ``"dot"`` for the inner product of features, or ``"cosine"``.
 
     Raises:
-        ValueError: another measure.
+        ValueError: the measure is unknown.
 
     Source: Hebart et al. 2020.
     """
@@ -45,19 +45,19 @@ class OddOneOutTask:
         """The odd one of every three rows.
 
         Similarities are compared in the order first and second, first and third, second and third; the first of equal
-        ones counts. On several trials, features are averaged over those of a stimulus.
+        ones counts. With several trials, features are averaged over those of a stimulus.
 
         Args:
-            see: the model's features; each stimulus is shown once.
-            stimuli: three rows a triplet; a stimulus may be in many.
+            see: gives the model's features; each stimulus is shown once.
+            stimuli: three rows per triplet; a stimulus may be in many.
 
         Returns:
-            The ``stimulus_id`` of the odd one, dims ``(presentation, choice)`` with one choice; ``stimulus_id`` of a
-            presentation joins the three: ``"a|b|c"``.
+            The ``stimulus_id`` of the odd one, dims ``(presentation, choice)`` with one choice. The coordinate
+            ``stimulus_id`` joins the three: ``"a|b|c"``.
 
         Raises:
-            ValueError: the rows are not a multiple of 3, or the measure is ``cosine`` and a stimulus has no features
-                but zero.
+            ValueError: the number of rows is not a multiple of 3, or the measure is ``cosine`` and all features of a
+                stimulus are zero.
         """
         if len(stimuli) % 3:
             raise ValueError(f"triplets need a multiple of 3 rows, three for each, got {len(stimuli)}")

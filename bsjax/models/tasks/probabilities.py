@@ -1,4 +1,4 @@
-"""The probabilities task: the probability of each of some labels, learned from examples."""
+"""The probabilities task: the probability of each label, learned from examples."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LABEL = "image_label"
 
 @dataclass(frozen=True)
 class ProbabilitiesTask:
-    """Answers with the probability of every label, read out of some layers.
+    """Gives the probability of every label, from a readout of some layers.
 
     Attributes:
-        layers: that are read.
+        layers: the layers that are read.
         readout: fitted to their features.
     """
 
@@ -30,10 +30,10 @@ class ProbabilitiesTask:
 
 
 def probabilities_task(see: See, layers: Sequence[str], fitting_stimuli: object) -> ProbabilitiesTask:
-    """Learns from stimuli with the column ``image_label``; one that comes several times counts as often.
+    """Train a readout on stimuli with the column ``image_label``; repeated stimuli count repeatedly.
 
     Raises:
-        ValueError: they are no stimulus set, have no such column, or a single label.
+        ValueError: they are not a stimulus set, lack the column, or have a single label.
     """
     if not isinstance(fitting_stimuli, StimulusSet):
         raise ValueError(

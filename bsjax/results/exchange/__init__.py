@@ -1,4 +1,4 @@
-"""What goes in and out of a store: tables of scores, whole scores as JSON, other stores, Brain-Score's leaderboard."""
+"""Import and export of a store: tables of scores, full scores as JSON, other stores, Brain-Score's leaderboard."""
 
 from bsjax.results.exchange.exported import export
 from bsjax.results.exchange.imported import check_place, import_scores

@@ -1,4 +1,4 @@
-"""Rows of a store as files have them, each checked before it is kept."""
+"""Validation of rows read from files, before they are stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bsjax.results.database import insert_new
 from bsjax.results.documents import digest_of_json
 from bsjax.results.store import ResultStore, Task
 
-# What a file may say in a column. Names, and what people write, may be any text, but not keys.
+# Valid content by type of column. Keys are ASCII; names and free text may be any text.
 _KINDS: dict[type, Any] = {
     sa.Integer: Annotated[int, Meta(ge=-tables.LARGEST, le=tables.LARGEST)],
     sa.String: Annotated[str, Meta(max_length=32, pattern="^[ -~]*$")],
@@ -27,7 +27,7 @@ _OF_SCORES = ("memory", "low", "high", "interval", "opened")
 
 
 def _struct(columns: Iterable[sa.Column[Any]], *more: Any, all_may_lack: bool = False) -> Any:
-    """What a file may say of a row; what it does not say, and may lack, is None."""
+    """The schema of a row in a file; absent optional fields are None."""
     fields = [(str(each.name), _KINDS[type(each.type)], each.nullable or all_may_lack) for each in columns]
     needed = [(name, kind) for name, kind, may_lack in fields if not may_lack]
     return defstruct(
@@ -40,25 +40,25 @@ Row = _struct(
     ("score", dict[str, Any] | None, None),
     all_may_lack=True,
 )
-"""A score or a failure; a score alone has a ``score``."""
+"""A score or a failure; only scores have a ``score``."""
 
 OTHERS = {tables.runs: _struct(tables.runs.c)}
 OTHERS |= {table: _struct(list(table.c)[1:]) for table in (tables.models, tables.benchmarks)}
-"""What scores refer to, by table."""
+"""Schemas of the rows that scores refer to, by table."""
 
 
 def keep_score(store: ResultStore, score: Score, row: Any = None) -> None:
-    """Keep a score as a row of a file says that it was kept.
+    """Store a score with the run, names and interval that a row of a file gives.
 
     Args:
         store: the store.
         score: the score.
-        row: the run, which must be in the store, the task and the cell; names of model and benchmark. These count
-            where the score does not say them, and where the row has a key: it is of a store, which may have renamed
-            them. So does its interval, which may be that of draws which the file does not have.
+        row: the run, which must be in the store, the task and the cell; names of model and benchmark. The names are
+            used if the score has none, or if the row has a key: it then comes from a store, which may have renamed
+            them. Its interval is used too, because it may come from draws that the file does not have.
 
     Raises:
-        ValueError: the score does not say of what it is, or no store can hold what it says.
+        ValueError: the score does not name its model and benchmark, or cannot be stored.
     """
     row = row or Row()
     names = {
@@ -76,10 +76,10 @@ def keep_score(store: ResultStore, score: Score, row: Any = None) -> None:
 
 
 def keep_failure(store: ResultStore, row: Any) -> None:
-    """Keep a failure; its key is the digest of what is said of it, if it has none.
+    """Store a failure; if it has no key, the digest of its content is used.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the row is not a failure.
     """
     if not (row.model and row.benchmark and row.error):
         raise ValueError("neither a score nor a failure: it lacks a model, a benchmark, or an error")
@@ -91,7 +91,7 @@ def keep_failure(store: ResultStore, row: Any) -> None:
 
 
 def keep_others(store: ResultStore, table: sa.Table, rows: Iterable[Any]) -> list[str]:
-    """Keep runs, models or benchmarks that are not there yet; gives what is wrong with those that are none."""
+    """Store new runs, models or benchmarks; returns a message for each invalid row."""
     kept, refused = [], []
     for number, row in enumerate(rows, 1):
         try:

@@ -1,4 +1,4 @@
-"""Scores out of a store: a table as CSV, JSON or Parquet, or all that they say as JSON."""
+"""Export of scores from a store: a table as CSV, JSON or Parquet, or full scores as JSON."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from bsjax.results.store import ResultStore
 
 FORMATS = ("csv", "json", "parquet")
-# Whole numbers, some of which may be unknown.
+# Integer columns with missing values.
 _WHOLE = ("version", "n_units")
-# What scores refer to: its table, and the column that does so.
+# Tables that scores refer to, and the columns that do so.
 _REFERRED = {
     "runs": (tables.runs, "run_id"),
     "models": (tables.models, "model_id"),
@@ -44,23 +44,23 @@ def export(
     latest: bool = True,
     scores: bool = False,
 ) -> int:
-    """Write scores to a file, which is there whole at the end, or as it was before.
+    """Write scores to a file. The file is replaced only once it is complete.
 
     Args:
         store: the store.
         path: the file.
-        format: "csv", "json" or "parquet"; by the ending of the file if not given.
-        models, benchmarks: identifiers or globs; all if not given.
-        latest: of each model and benchmark the last alone, see :func:`bsjax.results.queries.frame`.
-        scores: whether to write all that scores say, with their runs and the logs of failures, so that
-            :func:`~bsjax.results.exchange.import_scores` gives the same back. That is for JSON alone.
+        format: "csv", "json" or "parquet"; by default from the file's extension.
+        models, benchmarks: identifiers or globs; by default all.
+        latest: only the latest score of each model and benchmark, see :func:`bsjax.results.queries.frame`.
+        scores: whether to write full scores, with their runs and the logs of failures, which
+            :func:`~bsjax.results.exchange.import_scores` reads without loss. Requires JSON.
 
     Returns:
-        How many rows were written: a score or a failure each.
+        The number of rows written; each is a score or a failure.
 
     Raises:
-        ValueError: no such format, or one that cannot hold whole scores.
-        ImportError: Parquet is asked for without pyarrow.
+        ValueError: the format is unknown, or cannot hold full scores.
+        ImportError: Parquet is requested without pyarrow.
         OSError: the file cannot be written.
 
     Example:
@@ -98,7 +98,7 @@ def export(
 
 
 def _no_formula(text: Any) -> Any:
-    """Text that no spreadsheet takes for a formula: one that begins like a formula has an apostrophe before it."""
+    """Prefix text that a spreadsheet would treat as a formula with an apostrophe."""
     if not isinstance(text, str) or not text.startswith(_BEGINS_A_FORMULA):
         return text
     try:
@@ -109,7 +109,7 @@ def _no_formula(text: Any) -> Any:
 
 
 def without_formula_mark(text: str) -> str:
-    """A cell of a table as it was before an apostrophe was put before what would have been a formula.
+    """Remove the apostrophe that export puts before text that looks like a formula.
 
     Example:
         >>> without_formula_mark("'=1+1"), without_formula_mark("'quoted'")
@@ -119,10 +119,10 @@ def without_formula_mark(text: str) -> str:
 
 
 def format_of(path: str | Path, format: str | None = None) -> str:
-    """The format of a file, by its ending if it is not said.
+    """The format of a file, by default from its extension.
 
     Raises:
-        ValueError: it is none of those that can be written.
+        ValueError: the format is not supported.
 
     Example:
         >>> format_of("scores.CSV"), format_of("/dev/stdout", "json")
@@ -136,7 +136,7 @@ def format_of(path: str | Path, format: str | None = None) -> str:
 
 
 def _write_whole(store: ResultStore, keys: list[str], path: Path) -> None:
-    """A dict of lists: ``scores`` and failures, row by row, and the ``runs``, ``models`` and ``benchmarks`` of them."""
+    """Write a dict of lists: ``scores`` with failures, and the ``runs``, ``models`` and ``benchmarks`` of them."""
     referred: dict[str, dict[Any, None]] = {name: {} for name in _REFERRED}
     with open(path, "wb") as file:
         file.write(b'{"scores": ')
@@ -151,8 +151,8 @@ def _write_whole(store: ResultStore, keys: list[str], path: Path) -> None:
 def _whole_rows(
     store: ResultStore, keys: list[str], referred: Mapping[str, dict[Any, None]]
 ) -> Iterator[dict[str, Any]]:
-    """What each score or failure is; the numbers of what it refers to are noted."""
-    # Models and benchmarks may have other names than scores say of themselves.
+    """Each score or failure as a row; the ids of the rows that it refers to are added to ``referred``."""
+    # The store may have renamed models and benchmarks since they were scored.
     names = (of.c.identifier.label(name) for name, of in (("model", tables.models), ("benchmark", tables.benchmarks)))
     of_scores = select(tables.scores, *names).join(tables.models).join(tables.benchmarks)
     for part in askable(keys):
@@ -171,7 +171,7 @@ def _whole_rows(
 
 
 def _rows(store: ResultStore, asked: Select[Any], column: Any, values: Iterable[Any]) -> dict[Any, dict[str, Any]]:
-    """The rows with these values in a column, by them."""
+    """The rows with these values in a column, by value."""
     with store.reading() as connection:
         return {
             row[column.name]: dict(row)
@@ -181,7 +181,7 @@ def _rows(store: ResultStore, asked: Select[Any], column: Any, values: Iterable[
 
 
 def _write_list(file: BinaryIO, rows: Iterable[Any]) -> None:
-    """A list in JSON, a row a line, of which there may be more than there is memory for."""
+    """Write a JSON list row by row, without holding it in memory."""
     between = b"[\n"
     for row in rows:
         file.write(between + as_json(row))
@@ -190,7 +190,7 @@ def _write_list(file: BinaryIO, rows: Iterable[Any]) -> None:
 
 
 def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """A row of a table as strict JSON can hold it."""
+    """A table row as values for strict JSON."""
 
     def plain(value: Any) -> Any:
         return None if pd.isna(value) else str(value) if isinstance(value, float) and math.isinf(value) else value

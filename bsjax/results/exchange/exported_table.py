@@ -1,4 +1,4 @@
-"""Scores of a table in CSV that :func:`~bsjax.results.exchange.export` has written."""
+"""Reader of CSV tables written by :func:`~bsjax.results.exchange.export`."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _NEEDED = {"model", "benchmark", "state", "score"}
 
 
 def is_exported_table(path: Path) -> bool:
-    """Whether the first line names the columns of a table with a score in each row."""
+    """Whether the header has the columns of a table with one score per row."""
     with open(path, encoding="utf-8-sig", newline="", errors="replace") as file:
         return _NEEDED <= set(next(csv.reader(file), []))
 
 
 def read_exported_table(path: Path) -> Iterator[Any]:
-    """The scores of a table, with what it says of them: their values, not what these are aggregates of.
+    """Read the scores of a table, without the unaggregated values.
 
     Yields:
-        A score with its row, a row alone for a failure, and in a line what is neither.
+        A score with its row; a row alone for a failure; or a message for an invalid row.
 
     Raises:
-        ValueError: it is no CSV.
+        ValueError: the file is not CSV.
     """
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
@@ -77,7 +77,7 @@ def _read(cells: Mapping[str, str]) -> Any:
 
 
 def _version(cells: Mapping[str, str]) -> int | None:
-    """The version of the benchmark: that of the table, else the one that the benchmark has here."""
+    """The version of the benchmark in the table, else that of the registered benchmark."""
     version, benchmark = _number(cells, "version"), cells.get("benchmark")
     if version is None and benchmark is not None and benchmark in benchmark_registry:
         version = benchmark_row(benchmark).version

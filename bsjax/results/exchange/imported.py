@@ -1,4 +1,4 @@
-"""Scores into a store: from another store, from files of scores, from Brain-Score's leaderboard."""
+"""Import of scores into a store: from another store, from files of scores, from Brain-Score's leaderboard."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bsjax.results.exchange.merging import Imported, Progress, keys_there, merge
 from bsjax.results.store import ResultStore
 
 _EXPECTED = "expected a store of results, a file of scores in JSON, a folder of such, or a table of scores in CSV"
-# What comes of files that are not what they should be.
+# Exceptions that invalid files raise.
 _WRONG = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
 
 
@@ -35,7 +35,7 @@ def import_scores(
     raw_values: bool = True,
     progress: Progress | None = None,
 ) -> Imported:
-    """Take scores into a store; what is there already is not there twice, so that an import can be repeated.
+    """Import scores into a store. Scores that it already has are not duplicated, so an import can be repeated.
 
     Args:
         store: the store.
@@ -43,23 +43,21 @@ def import_scores(
 
             - another store, by the path of its SQLite file or its URL: see
               :func:`~bsjax.results.exchange.merging.merge`;
-            - a file of scores in JSON: one ``Score.to_dict()`` or a list of such, what ``bsjax score --json`` writes,
-              or what :func:`~bsjax.results.exchange.export` writes with ``scores=True``;
-            - a folder of such files, which end in ``.json``, also in folders in it;
-            - a table that :func:`~bsjax.results.exchange.export` or ``Grid.frame().to_csv()`` writes as CSV: numbers,
-              without what these are aggregates of. Where it says no version of a benchmark, it is the one that the
-              benchmark has here;
-            - a table of Brain-Score's website, which ends in ``.csv``: see
-              :func:`~bsjax.results.exchange.leaderboard.read_leaderboard`.
-        raw_values: whether to take what scores are aggregates of.
+            - a file of scores in JSON: one ``Score.to_dict()`` or a list of them, the output of ``bsjax score
+              --json``, or the output of :func:`~bsjax.results.exchange.export` with ``scores=True``;
+            - a folder of such files, which end in ``.json``, including subfolders;
+            - a CSV table from :func:`~bsjax.results.exchange.export` or ``Grid.frame().to_csv()``, without
+              unaggregated values. If it gives no version of a benchmark, that of the registered benchmark is used;
+            - a CSV table from Brain-Score's website: see :func:`~bsjax.results.exchange.leaderboard.read_leaderboard`.
+        raw_values: whether to import the unaggregated values.
         progress: called after each part that has been written.
 
     Returns:
-        How many scores and failures were new, and what was refused, while the rest was taken.
+        The number of new scores and failures, and messages for invalid entries, which are skipped.
 
     Raises:
-        FileNotFoundError: there is nothing at the place.
-        ValueError: a single file that has no scores in it, or a folder without files of scores.
+        FileNotFoundError: the location does not exist.
+        ValueError: a single file has no scores in it, or a folder has no files of scores.
         OSError, PermissionError, ConnectionError, TimeoutError: a store cannot be used.
 
     Example:
@@ -79,7 +77,7 @@ def import_scores(
     if not files:
         raise ValueError(f"no scores in {path}: expected files that end in .json")
     known, refused = 0, []
-    # What is read goes through a store of its own: there is one way in, and nothing comes in by halves.
+    # Files are read into a temporary store, which is then merged, so that all imports take one path.
     with tempfile.TemporaryDirectory() as folder, ResultStore(Path(folder) / "read.db") as read:
         for number, file in enumerate(files, 1):
             try:
@@ -89,7 +87,7 @@ def import_scores(
                 refused += [f"{file}: {why}" for why in wrong]
             except (*_WRONG, OSError) as error:
                 if isinstance(error, OSError) and (error.filename is None or not path.is_dir()):
-                    raise  # it is not of this file, or there is no other
+                    raise  # another file's error, or the only file
                 is_text = not isinstance(error, UnicodeDecodeError)
                 why = one_line(error) if is_text else f"neither a store of results nor text: {_EXPECTED}"
                 if not path.is_dir():
@@ -102,17 +100,17 @@ def import_scores(
 
 
 def check_place(place: str | Path) -> None:
-    """Refuse a place where there is nothing to import.
+    """Check that a location exists.
 
     Raises:
-        FileNotFoundError: so it is.
+        FileNotFoundError: there is nothing to import.
     """
     if not is_url(place) and not Path(place).exists():
         raise FileNotFoundError(f"nothing at {place}: {_EXPECTED}")
 
 
 def _read_table(read: ResultStore, path: Path, store: ResultStore) -> tuple[int, list[str]]:
-    """Read a table of scores or of the leaderboard; gives how many are there already, and what is refused."""
+    """Read a table of scores or of the leaderboard; returns the number of known scores, and messages."""
     rows = list(read_exported_table(path) if is_exported_table(path) else read_leaderboard(path))
     there = _there(store, (found[1].key for found in rows if isinstance(found, tuple)))
     known, refused = 0, []
@@ -134,13 +132,13 @@ def _read_table(read: ResultStore, path: Path, store: ResultStore) -> tuple[int,
 
 
 def _there(store: ResultStore, keys: Iterable[Any]) -> set[Any]:
-    """Those keys of scores that a store has already."""
+    """The keys of scores that a store already has."""
     with store.reading() as connection:
         return keys_there(connection, tables.scores, "key", [key for key in keys if isinstance(key, str)])
 
 
 def _read_json(read: ResultStore, path: Path, store: ResultStore) -> tuple[int, list[str]]:
-    """Read a file; gives how many of its scores have the key of one that is there already, and what is refused."""
+    """Read a JSON file; returns the number of scores whose keys are known, and messages for invalid rows."""
     plain = json.loads(path.read_bytes())
     rows, refused = _rows(plain), []
     for table in OTHERS:
@@ -148,7 +146,7 @@ def _read_json(read: ResultStore, path: Path, store: ResultStore) -> tuple[int, 
         refused += keep_others(read, table, more if isinstance(more, list) else [more])
     with read.reading() as connection:
         runs = set(connection.execute(select(tables.runs.c.id)).scalars())
-    # A score whose raw values were left out has another key than the one that it was made with.
+    # Without its raw values, a score gets another key than its original one.
     there = _there(store, (row.get("key") for row in rows if isinstance(row, dict)))
     known, wrong = 0, []
     for number, row in enumerate(rows, 1):
@@ -165,7 +163,7 @@ def _read_json(read: ResultStore, path: Path, store: ResultStore) -> tuple[int, 
 
 
 def _rows(plain: Any) -> list[Any]:
-    """The rows of a file: each a score, or a dict with one in it."""
+    """The rows of a file: each is a score, or a dict that contains one."""
     if isinstance(plain, dict) and "value" in plain:
         return [plain]
     rows = plain.get("scores") if isinstance(plain, dict) else plain

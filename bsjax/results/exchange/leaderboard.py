@@ -1,4 +1,4 @@
-"""The table of scores that Brain-Score's website lets download, with a row for each model."""
+"""Reader of the score table that Brain-Score's website offers for download, with one row per model."""
 
 from __future__ import annotations
 
@@ -17,35 +17,34 @@ from bsjax.labelled import Score
 from bsjax.labelled.provenance import Provenance
 from bsjax.results.exchange.checked_rows import Row
 
-# How many decimals the website shows.
+# Decimals on the website.
 _DECIMALS = 3
 _MODEL = ("model_name", "model")
 _LAYERS = "layers"
 _VERSIONED = re.compile(r"(.+)_v(\d+)", re.DOTALL)
-# Averages of others, of which there is no version.
+# The website's version number of averages.
 _OF_AVERAGES = 0
 
 
 def read_leaderboard(path: str | Path) -> Iterator[Any]:
-    """The scores of a table of Brain-Score's website.
+    """Read the scores of a table from Brain-Score's website.
 
-    A column is a benchmark and its version, ``MajajHong2015.V4-pls_v3``; those of averages have the version 0, and are
-    left out, as is all that is no benchmark. A cell is a score after its normalisation, to three decimals and
-    without the zero before the point; it is empty where there is no score, and ``X`` where there was to be one and is
-    none.
+    A column is a benchmark and its version, ``MajajHong2015.V4-pls_v3``. Averages have the version 0; they are left
+    out, as are columns that are not benchmarks. A cell is a normalised score with three decimals and no leading zero.
+    It is empty if there is no score, and ``X`` if scoring failed.
 
     Args:
         path: the CSV file.
 
     Yields:
-        Scores, which say in ``provenance.details`` that they are from the leaderboard and how many decimals they have;
-        failures; and in a line what can be read as neither.
+        Scores, whose ``provenance.details`` name the leaderboard and the number of decimals; failures; and a message
+        for each invalid entry.
 
     Raises:
-        ValueError: it is no such table.
+        ValueError: it is not such a table.
         OSError: it cannot be read.
     """
-    # The website writes comments above the table; what has been through other programs, a mark of its encoding.
+    # The website writes comments above the table; other programs add a byte order mark.
     with open(path, encoding="utf-8-sig", newline="") as file:
         rows = csv.reader(file, strict=True)
         try:
@@ -70,7 +69,7 @@ def _model_column(header: Sequence[str]) -> int:
 
 
 def _benchmark_columns(header: Sequence[str]) -> dict[int, tuple[str, int | None]]:
-    """Column -> benchmark and version; the version is not known of a column that has the name alone."""
+    """Column -> benchmark and version; the version is None if the column has the name alone."""
     found: dict[int, tuple[str, int | None]] = {}
     for number, name in enumerate(header):
         versioned = _VERSIONED.fullmatch(name)
@@ -124,7 +123,7 @@ def _number(shown: str) -> float | None:
 
 
 def _layers(text: str) -> dict[str, list[str]]:
-    """Region -> layers; the website has one or several for each."""
+    """Region -> layers, from JSON with one or several layers for each region."""
     try:
         layers = msgspec.json.decode(text, type=dict[str, str | list[str]])
     except (msgspec.DecodeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""A store taken into another: what is not there yet, whole or not at all, and what is there once stays once."""
+"""Merging of a store into another: only new rows are copied, and an interrupted merge can be repeated."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from bsjax.results import tables
 from bsjax.results.database import alone_in, askable, insert_new
 from bsjax.results.store import ResultStore
 
-# By what rows are told, and how many are read and written together: raw values can be millions of bytes each.
+# Key column and batch size of each table; raw values can have millions of bytes each.
 _COPIED = {
     tables.failures: ("key", 500),
     tables.scores: ("key", 500),
     tables.raw_values: ("digest", 50),
     tables.runs: ("id", 500),
 }
-# What scores refer to by numbers, which each store has of its own; and what tells one from another.
+# Tables that scores refer to by ids, which differ between stores, and the columns that identify their rows.
 _REFERRED = {
     "model_id": (tables.models, ("identifier", "digest")),
     "benchmark_id": (tables.benchmarks, ("identifier", "version")),
 }
 
 Progress = Callable[[str, int, int], None]
-"""Told what is copied, how many of it are done, and how many there are."""
+"""Called with the name of the copied rows, the number done, and the total."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import has found.
+    """The result of an import.
 
     Attributes:
-        new: scores that were not there.
-        known: scores that were there already, or whose cell the same run has already.
-        failures: failures that were not there.
-        refused: what is no score, each in one line with its file.
+        new: scores that the store did not have.
+        known: scores that it already had, or whose cell the same run already had.
+        failures: failures that it did not have.
+        refused: invalid entries, one line each with the file.
 
     Example:
         >>> print(Imported(new=2, known=1))
@@ -59,17 +59,16 @@ class Imported:
 def merge(
     store: ResultStore, other: ResultStore, *, raw_values: bool = True, progress: Progress | None = None
 ) -> Imported:
-    """Take all scores, failures and runs of another store that are not there yet, with what they are aggregates of.
+    """Copy all scores, failures and runs of another store that this one does not have, with unaggregated values.
 
-    A score is told by its key, the digest of all that it says, so that nothing is there twice, however often and from
-    wherever it comes. Models are the same if they have the same name and digest, benchmarks if name and version. Who
-    computes what at the moment is not taken. What was taken stays taken when the process is killed; the next merge goes
-    on from there.
+    A score is identified by its key, the digest of its content, so nothing is duplicated however often it is imported.
+    Models are the same if name and digest agree, benchmarks if name and version agree. Leases are not copied. If the
+    process is killed, what was copied remains, and the next merge continues from there.
 
     Args:
-        store: what is written to.
-        other: what is read; either may be in SQLite or PostgreSQL.
-        raw_values: whether to take what scores are aggregates of.
+        store: the store to write to.
+        other: the store to read; either may be in SQLite or PostgreSQL.
+        raw_values: whether to copy the unaggregated values.
         progress: called after each part that has been written.
 
     Raises:
@@ -85,7 +84,7 @@ def merge(
         ...     merge(one, other), merge(one, other)
         (Imported(new=1, known=0, failures=0, refused=()), Imported(new=0, known=1, failures=0, refused=()))
     """
-    # All that scores refer to was written with them or before: it is there when it is looked for after them.
+    # Rows that scores refer to are written with them or before, so list these after the scores.
     there = {table: _keys(other, table) for table in _COPIED if raw_values or table is not tables.raw_values}
     n_new: dict[Table, int] = {}
     same: dict[str, dict[int, int]] = {column: {} for column in _REFERRED}
@@ -112,13 +111,13 @@ def merge(
 
 
 def keys_there(connection: Connection, table: Table, column: str, values: Iterable[Any]) -> set[Any]:
-    """Those of the values that a table has in a column."""
+    """The values that a table has in a column, of those given."""
     of = table.c[column]
     return {each for part in askable(values) for each in connection.execute(select(of).where(of.in_(part))).scalars()}
 
 
 def _keys(store: ResultStore, table: Table) -> list[str]:
-    """Of all rows of a table, in the order in which they came."""
+    """The keys of all rows of a table, in order of insertion."""
     name, _ = _COPIED[table]
     with store.reading() as connection:
         asked = select(table.c[name]).order_by(table.c.get("id", table.c[name]))
@@ -128,7 +127,7 @@ def _keys(store: ResultStore, table: Table) -> list[str]:
 def _renumber(
     store: ResultStore, other: ResultStore, rows: list[dict[str, Any]], same: dict[str, dict[int, int]]
 ) -> None:
-    """Let scores of another store refer to the models and benchmarks of this one; which are the same is noted."""
+    """Replace the ids of models and benchmarks by those of this store; ``same`` maps the ids."""
     for column, (table, unique) in _REFERRED.items():
         wanted = {row[column] for row in rows} - same[column].keys()
         with other.reading() as connection:
@@ -140,7 +139,7 @@ def _renumber(
                 asked = select(table).where(*(table.c[name] == row[name] for name in unique))
                 here = connection.execute(asked).mappings().one()
                 same[column][row["id"]] = here["id"]
-                # A score on its own says less of its model than the run that made it.
+                # A single imported score knows less about its model than the run that made it.
                 more = {name: row[name] for name in row if row[name] and not here[name] and name != "id"}
                 more["facts"] = row["facts"] | here["facts"]
                 if more != {"facts": here["facts"]}:
@@ -150,7 +149,7 @@ def _renumber(
 
 
 def _note_ends(store: ResultStore, other: ResultStore) -> None:
-    """Let runs that were copied while they went on end."""
+    """Mark as ended the runs that were copied while in progress."""
     of = tables.runs.c
     with other.reading() as connection:
         asked = select(of.id.label("run"), of.ended.label("over")).where(of.ended.is_not(None))
@@ -162,7 +161,7 @@ def _note_ends(store: ResultStore, other: ResultStore) -> None:
 
 
 def _note_cells(store: ResultStore, other: ResultStore) -> None:
-    """Let grids find scores that were kept here outside of one, and elsewhere within."""
+    """Add cells to scores that were stored without one, so that grids find them."""
     of = tables.scores.c
     alone = of.cell.is_(None), of.run_id.is_(None)
     with store.reading() as connection:

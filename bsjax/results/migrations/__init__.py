@@ -1,7 +1,7 @@
-"""The versions of the tables, and the steps from each to the next, by Alembic.
+"""Versions of the tables, and the Alembic migrations between them.
 
-A new store gets the tables as :mod:`bsjax.results.tables` has them. Whatever changes them is also a step,
-``versions/NNNN_what.py``, for the stores that are there; it is never changed once it is published.
+A new store gets the tables in :mod:`bsjax.results.tables`. Every change of these is also a migration,
+``versions/NNNN_what.py``, for existing stores. A published migration is never changed.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ HEAD = VERSIONS[-1]
 
 
 def upgrade(engine: Engine, to: str = HEAD) -> None:
-    """Bring a database to a version of the tables; all in one transaction, so that an error leaves it as it was.
+    """Migrate a database to a version of the tables, in one transaction, so that an error changes nothing.
 
     Args:
-        engine: of the database; its tables may be of any earlier version, or not be there.
+        engine: of the database; it may have the tables of any earlier version, or none.
         to: the version.
 
     Raises:
-        ValueError: after it, something would refer to what is not there.
+        ValueError: the migration would leave dangling foreign keys.
     """
-    # Alembic is needed where tables change, which is seldom.
+    # Imported late, because tables rarely change.
     from alembic import command
     from alembic.config import Config
 
@@ -36,13 +36,13 @@ def upgrade(engine: Engine, to: str = HEAD) -> None:
     config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
     is_file = engine.dialect.name == "sqlite"
     with engine.execution_options(writes=True).connect() as connection:
-        # SQLite changes a column by writing the table again, meanwhile nothing that refers to it is there. That can be
-        # said before a transaction alone.
+        # SQLite changes a column by rewriting the table, which breaks foreign keys for a while. They can be switched
+        # off only outside a transaction.
         switch = connection.connection.cursor().execute if is_file else lambda statement: None
         switch("PRAGMA foreign_keys=OFF")
         try:
             with connection.begin():
-                if not is_file:  # others wait until this is done
+                if not is_file:  # concurrent migrations wait
                     connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7266295201884)")
                 config.attributes["connection"] = connection
                 if inspect(connection).has_table(tables.scores.name):

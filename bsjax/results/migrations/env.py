@@ -1,13 +1,13 @@
-"""What Alembic runs for each command: the steps, in the connection that it is given."""
+"""The script that Alembic runs for each command: the migrations, on the given connection."""
 
 from alembic import context
 
-# Nothing where Alembic does not run: tests import every module for its examples.
+# Importing the module outside Alembic, as doctest collection does, has no effect.
 if hasattr(context, "config"):
     context.configure(
         connection=context.config.attributes["connection"],
         transactional_ddl=True,
-        # SQLite changes no columns: the table is written again.
+        # SQLite cannot change columns, so the table is rewritten.
         render_as_batch=True,
     )
     context.run_migrations()

@@ -1,4 +1,4 @@
-"""Nuisance baselines: models whose scores are owed to the images, to their order, or to any network at all."""
+"""Nuisance baselines: models that score by image content, stimulus order or generic network structure alone."""
 
 from bsjax.scoring.baselines.scored import BASELINES, baseline_models, baseline_names, scored_with_baselines
 

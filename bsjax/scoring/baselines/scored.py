@@ -1,4 +1,4 @@
-"""A model's score beside those of models that nobody takes for a brain."""
+"""Scores of a model together with those of nuisance baselines."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from bsjax.models import BrainModel
 
 BASELINES = ("pixels", "image-statistics", "gabor-v1", "random-network", "stimulus-order")
-"""Models that are scored beside another where nothing else is said."""
+"""The default baselines."""
 
 
 def baseline_names(baselines: bool | str | Iterable[str]) -> list[str]:
-    """Identifiers of the baselines asked for.
+    """Identifiers of the requested baselines.
 
     Args:
-        baselines: True for all of ``BASELINES``, which record any region, False for none; or identifiers and globs.
+        baselines: True for all of ``BASELINES``, which can record any region; False for none; or identifiers and globs.
 
     Raises:
-        KeyError: an unknown identifier.
+        KeyError: an identifier is unknown.
 
     Example:
         >>> baseline_names("stimulus-*"), baseline_names(False)
@@ -40,14 +40,14 @@ def baseline_names(baselines: bool | str | Iterable[str]) -> list[str]:
 
 
 def baseline_models(baselines: bool | str | BrainModel | Iterable[str | BrainModel] = True) -> dict[str, BrainModel]:
-    """The baselines asked for, by identifier.
+    """The requested baselines, by identifier.
 
     Args:
-        baselines: as for :func:`baseline_names`, or models of your own.
+        baselines: as for :func:`baseline_names`, or model objects.
 
     Raises:
-        KeyError: an unknown identifier.
-        ValueError: something that is no brain model.
+        KeyError: an identifier is unknown.
+        ValueError: an object is not a brain model.
 
     Example:
         >>> list(baseline_models())
@@ -65,21 +65,21 @@ def scored_with_baselines(
     benchmark: Benchmark,
     baselines: bool | str | BrainModel | Iterable[str | BrainModel] = True,
 ) -> Score:
-    """The score of a model, with those of baselines on the same benchmark in its provenance.
+    """Score a model, and store the scores of baselines on the same benchmark in the provenance.
 
-    It warns of a baseline that scores as high as the model, or so little less that it is within one standard error of
-    their difference (as if they were independent): then the score says nothing of the model that the baseline lacks.
+    Warns if a baseline scores as high as the model, or within one standard error of their difference (treating both
+    errors as independent). The score is then no evidence that the model has anything the baseline lacks.
 
     Args:
         score_function: scores a model on the benchmark.
-        model: of which the score is wanted. It is no baseline of itself.
-        benchmark: to score on.
+        model: the model to score. It is skipped if it is one of the baselines.
+        benchmark: the benchmark to score on.
         baselines: as for :func:`baseline_models`.
 
     Returns:
-        The model's score, whose ``provenance["baselines"]`` is baseline -> its score, and
-        ``provenance["baseline_errors"]`` baseline -> its error, None where there is none. A baseline that cannot do
-        what the benchmark asks is left out, with a warning that says why.
+        The model's score. ``provenance["baselines"]`` maps each baseline to its score, and
+        ``provenance["baseline_errors"]`` to its error, None where there is none. A baseline that cannot be scored on
+        the benchmark is left out, with a warning that gives the reason.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -95,7 +95,7 @@ def scored_with_baselines(
             continue
         try:
             scores[name] = score_function(baseline, benchmark)
-        except Exception as error:  # whatever a baseline cannot do, the model's score is still wanted
+        except Exception as error:  # a failing baseline must not cost the model its score
             warnings.warn(f"no score for the baseline {name} on {benchmark.identifier}: {error}", stacklevel=2)
     for name, other in scores.items():
         ours, theirs = _number(score.value), _number(other.value)
@@ -115,10 +115,10 @@ def scored_with_baselines(
 
 
 def _number(value: Any) -> float:
-    """A score, or the mean of one that is resolved in time."""
+    """The score; for a score resolved in time, its mean."""
     return float(np.mean(np.asarray(value)))
 
 
 def _plain(value: Any) -> Any:
-    """A number, or an array of what is resolved in time."""
+    """The score as a float; for a score resolved in time, as an array."""
     return value if value is None else np.asarray(value) if np.ndim(value) else float(value)

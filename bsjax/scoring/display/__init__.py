@@ -1,1 +1,1 @@
-"""What came of jobs, for people to read: a table in text with a legend, and a heat map for notebooks."""
+"""Display of outcomes: a text table with a legend, a heat map for notebooks, and progress bars."""

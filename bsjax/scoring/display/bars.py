@@ -1,4 +1,4 @@
-"""Progress of a call: bars on a terminal and in a notebook, lines elsewhere, if they are asked for."""
+"""Progress of a call: bars on a terminal and in a notebook, and lines elsewhere on request."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 VARIABLE = "BSJAX_PROGRESS"
-# What is over sooner shows no bar, and so often lines say how far a stage is, in seconds.
+# Delay before bars appear, and interval between lines of a stage, in seconds.
 _SOON, _EVERY = 1.0, 5.0
 
 
 class Bars(Watcher):
-    """A bar of the pairs that are scored, one of the images that a model sees, and one of each other stage.
+    """A bar for the scored pairs, one for the images that a model processes, and one for each other stage.
 
     Args:
-        bars: those of rich.
-        total: pairs to score.
+        bars: a progress display of rich.
+        total: number of pairs to score.
     """
 
     def __init__(self, bars: Progress, total: int | None = None) -> None:
@@ -36,7 +36,7 @@ class Bars(Watcher):
         self._names: dict[tuple[str, str], None] = {}
 
     def expect(self, total: int) -> None:
-        """So many pairs are to be scored."""
+        """Set the number of pairs to score."""
         self._bars.update(self._pairs, total=total, visible=True)
 
     def begun(self, job: Any) -> None:
@@ -61,7 +61,7 @@ class Bars(Watcher):
             self._bars.remove_task(self._tasks.pop(what))
 
     def _show(self) -> None:
-        """What runs: one by its name, of several how many there are; and how many have failed."""
+        """Show the running pair, or the number of running pairs, and the number of failures."""
         names = [" on ".join(each) for each in self._names]
         description = f"{len(names)} running" if len(names) > 1 else "".join(names)
         failed = f"{self._failed} failed" if self._failed else ""
@@ -69,11 +69,11 @@ class Bars(Watcher):
 
 
 class Lines(Watcher):
-    """A line for each pair that is scored, and now and then one of how far the images or another stage are.
+    """A line for each scored pair, and periodic lines on the progress of images and other stages.
 
     Args:
-        console: where to.
-        total: pairs to score.
+        console: where lines are printed.
+        total: number of pairs to score.
         every: seconds between lines of a stage.
     """
 
@@ -82,7 +82,7 @@ class Lines(Watcher):
         self._done, self._said = 0, time.monotonic()
 
     def expect(self, total: int) -> None:
-        """So many pairs are to be scored."""
+        """Set the number of pairs to score."""
         self._total = total
 
     def images(self, progress: Any) -> None:
@@ -111,7 +111,7 @@ class Lines(Watcher):
 
 
 def bars_on(console: Any) -> Progress:
-    """Bars of rich with what is done, how long it has taken, and how long it will."""
+    """Bars of rich with the number done, the time elapsed and the time remaining."""
     from rich import progress as rich
 
     columns = (
@@ -127,13 +127,13 @@ def bars_on(console: Any) -> Progress:
 
 @contextmanager
 def shown(total: int | None = None, progress: bool | None = None) -> Iterator[None]:
-    """A block whose progress is shown after a second, unless somebody watches it already.
+    """Show the progress of a block after one second, unless a watcher is already active.
 
     Args:
-        total: pairs that it scores.
-        progress: what functions are called with. None shows bars on a terminal and in a notebook, unless
-            ``$BSJAX_PROGRESS`` is 0. True shows lines elsewhere, too, such as in the log of a job. False shows nothing,
-            nor does what is called in the block.
+        total: number of pairs that the block scores.
+        progress: None shows bars on a terminal and in a notebook, unless ``$BSJAX_PROGRESS`` is 0. True also shows
+            lines elsewhere, such as in the log of a job. False hides progress, including that of functions called in
+            the block.
 
     Example:
         >>> with shown(progress=False):
@@ -168,7 +168,7 @@ def shown(total: int | None = None, progress: bool | None = None) -> Iterator[No
 
 
 def _is_seen() -> bool:
-    """Whether standard error is a terminal, or a notebook that can show what changes."""
+    """Whether standard error is a terminal, or this is a notebook with widgets."""
     if sys.stderr is not None and sys.stderr.isatty():
         return True
     return "ipykernel" in sys.modules and find_spec("ipywidgets") is not None

@@ -1,4 +1,4 @@
-"""A grid's table as HTML for notebooks: models by benchmarks, darker where the score is greater, failures visible."""
+"""Heat map of a grid in HTML for notebooks: models by benchmarks, darker for higher scores, failures marked."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-# More of either are left out, and it is said: a page of a notebook holds no more.
+# Largest number of models and of benchmarks that are shown; a note counts the others.
 _MOST = 100
 _LIGHT, _DARK = (240, 246, 252), (8, 64, 129)
-# What stands in a cell that has no number.
+# Text of cells without a number.
 _WORDS = {"failed": "failed", "blocked": "blocked", "missing": "", "undefined": "NaN", "resolved": "over time"}
 _STYLE = """
 <style>
@@ -28,11 +28,11 @@ _STYLE = """
 
 
 def heat_map(frame: pd.DataFrame) -> str:
-    """The table as HTML. Hovering a cell shows the error of the score, what else is known of it, or why it has none.
+    """The table as HTML. Hovering over a cell shows error, interval and ceiling of its score, or why there is none.
 
     Args:
         frame: columns ``model``, ``benchmark``, ``state``, ``score``, ``error``, ``ceiling``, ``reason``, ``seconds``;
-            ``low``, ``high`` and ``interval`` too, where intervals are known.
+            also ``low``, ``high`` and ``interval`` if intervals are known.
 
     Example:
         >>> import pandas as pd

@@ -1,4 +1,4 @@
-"""The report of outcomes: a table in plain text, and a legend that says where its numbers come from."""
+"""Text table of outcomes, and a legend that explains its columns and how to reproduce the numbers."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 _INTERVAL = "95 % interval"
 _HEADER = ("raw", "ceiling", "score", "± error", _INTERVAL, "units", "s")
-# Columns of what some scores are asked for: what is chance, and what models score that nobody takes for a brain.
+# Columns for scores with additional analyses: permutations and baselines.
 _CALIBRATED, _P, _BASELINE = "calibrated", "p", "best baseline"
 _GAP = "  "
 _MOST_GROUPS, _MOST_NAMES = 5, 5
 
 
 def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
-    """One line a pair: model, benchmark, raw score, ceiling, ceiled score, its error and interval, units, seconds.
+    """One line per pair: model, benchmark, raw score, ceiling, ceiled score, its error and interval, units, seconds.
 
     Args:
-        outcomes: pairs of one model that failed alike are one line at the end.
-        width: columns of the terminal, ``None`` for no limit. Where the lines would be longer, each model
-            gets a line of its own above its benchmarks, and where numbers alone are longer, each interval one below; a
-            number is never cut.
+        outcomes: pairs of one model that failed with the same error share one line at the end.
+        width: columns of the terminal, ``None`` for no limit. If lines would be longer, each model becomes a heading
+            above its benchmarks. If the numbers alone are longer, intervals move to lines of their own. Numbers are
+            never cut.
 
     Returns:
         Lines without trailing spaces, no line break at the end.
@@ -57,7 +57,7 @@ def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
 
 
 def failed_alike(outcomes: Sequence[Outcome]) -> dict[tuple[str, str], list[str]]:
-    """The benchmarks on which a model failed, by the model and the error in one line.
+    """The benchmarks on which a model failed, grouped by model and error line.
 
     Example:
         >>> from bsjax.scoring.job import Outcome
@@ -72,11 +72,11 @@ def failed_alike(outcomes: Sequence[Outcome]) -> dict[tuple[str, str], list[str]
 
 
 def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
-    """What the columns of :func:`table` mean and what it takes to get the same numbers again.
+    """Explain the columns of :func:`table`, and list data and versions needed to reproduce the numbers.
 
     Args:
         outcomes: pairs that failed are left out.
-        width: columns to wrap the text at.
+        width: columns at which the text is wrapped.
 
     Example:
         >>> from bsjax.labelled import Score
@@ -89,7 +89,7 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
         units    neuroids scored
     """
     scored = [(outcome.benchmark, outcome.score) for outcome in outcomes if outcome.score is not None]
-    # One score speaks for its benchmark, if there is any that is defined.
+    # One score, preferably a defined one, represents its benchmark.
     scores = dict(sorted(scored, key=lambda pair: pair[1].provenance.reason is None))
     scores = {benchmark: scores[benchmark] for benchmark, _ in scored}
     entries = [
@@ -125,7 +125,7 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
 
 
 def brief_legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
-    """What a score of 1 is, in a line, with what there is to explain of the scores at hand.
+    """A one-line explanation of the scores at hand, such as the meaning of a score of 1.
 
     Example:
         >>> from bsjax.labelled import Score
@@ -146,7 +146,7 @@ def brief_legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
 
 
 def _why_undefined(outcomes: Sequence[Outcome]) -> str:
-    """Why scores have no value, each reason once."""
+    """The reasons for undefined scores, each once."""
     undefined = [each.score for each in outcomes if each.score is not None and np.isnan(each.score.value).all()]
     return "; ".join({score.provenance.reason: None for score in undefined if score.provenance.reason})
 
@@ -169,7 +169,7 @@ def _numbers(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _number(value: Any) -> str:
-    """A number, or the least and the greatest of a score's time bins."""
+    """A number in text; for a score resolved in time, its range over time bins."""
     if value is None:
         return "-"
     if getattr(value, "ndim", 0):
@@ -180,7 +180,7 @@ def _number(value: Any) -> str:
 
 
 def _interval(score: Score) -> str:
-    """The ends of the interval; a score that is resolved in time has one in each bin, of which none is shown."""
+    """The ends of the interval; "-" for a score resolved in time, which has one in each bin."""
     ends = None if score.sampling_uncertainty is None or score.sizes else score.interval()
     return "-" if ends is None or math.isnan(ends.low) else f"{_number(ends.low)}..{_number(ends.high)}"
 
@@ -189,7 +189,7 @@ def _kind_of_interval(score: Score) -> str:
     known = score.sampling_uncertainty
     if known is None:
         return ""
-    # Without the level, which is in the heading.
+    # The column heading already has the level.
     return f"{known.interval(score.value).words.partition(' % ')[2]}: {known.method}"
 
 
@@ -209,7 +209,7 @@ _BESIDE = {
 
 
 def _beside(scores: Sequence[Score]) -> list[str]:
-    """The columns of what these scores were asked for."""
+    """The columns for the additional analyses that these scores have."""
     known = {_CALIBRATED: "p_value", _P: "p_value", _BASELINE: "baselines"}
     return [name for name, key in known.items() if any(key in score.provenance.details for score in scores)]
 
@@ -227,7 +227,7 @@ def _beside_of(score: Score | None, columns: Sequence[str]) -> list[str]:
 
 
 def _value(given: Any) -> Any:
-    """A number as it is, those of a score that is resolved in time as an array."""
+    """A number as it is; values resolved in time as an array."""
     return np.asarray(given) if np.ndim(given) else given
 
 
@@ -237,13 +237,13 @@ def _padded(names: Sequence[tuple[str, str]]) -> list[list[str]]:
 
 
 def _aligned(numbers: Sequence[tuple[str, ...]]) -> list[str]:
-    """Each row in columns, to the right."""
+    """Each row with its cells right-aligned in columns."""
     widths = [max(map(len, column)) for column in zip(*numbers, strict=True)]
     return [_GAP.join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in numbers]
 
 
 def _grouped(names: Sequence[tuple[str, str]], numbers: Sequence[tuple[str, ...]], width: int) -> list[str]:
-    """The table with models as headings; a benchmark too long for its line has its numbers on the next."""
+    """The table with models as headings; if a benchmark is too long, its numbers are on the next line."""
     indent, at = "  ", _HEADER.index(_INTERVAL)
     cells, intervals = _aligned(numbers), [""] * len(numbers)
     if len(cells[0]) + len(_GAP) + len(indent) > width:
@@ -265,7 +265,7 @@ def _grouped(names: Sequence[tuple[str, str]], numbers: Sequence[tuple[str, ...]
 
 
 def _by_value(scores: dict[str, Score], describe: Callable[[Score], str]) -> str:
-    """Each different description, with the benchmarks that it holds for unless it holds for all."""
+    """Each distinct description, with the benchmarks it applies to unless it applies to all."""
     groups: dict[str, list[str]] = {}
     for benchmark, score in scores.items():
         groups.setdefault(describe(score), []).append(benchmark)
@@ -277,7 +277,7 @@ def _by_value(scores: dict[str, Score], describe: Callable[[Score], str]) -> str
 
 
 def _short(benchmarks: Sequence[str]) -> str:
-    """Identifiers, the part before the last hyphen only where it changes; of many, their number and the first ones."""
+    """Identifiers, without the part before the last hyphen when it repeats; of many, the first and a count."""
     if len(benchmarks) > _MOST_NAMES:
         return f"{_short(benchmarks[:2])} and {len(benchmarks) - 2} more"
     shown, family = [], None

@@ -1,4 +1,4 @@
-"""Scores of several pairs, which print as a table."""
+"""Scores of several pairs, printed as a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Scores(dict[tuple[str, str], Score]):
-    """A dict of scores by model and benchmark. It prints as a table, and is a heat map in a notebook.
+    """A dict of scores by model and benchmark. It prints as a table, and shows as a heat map in a notebook.
 
     Example:
         >>> Scores({("pixels", "My.V1-ridge"): Score(0.5, error=0.01)})
@@ -23,12 +23,12 @@ class Scores(dict[tuple[str, str], Score]):
     """
 
     def frame(self) -> pd.DataFrame:
-        """A row for each pair.
+        """A table with one row for each pair.
 
         Returns:
             Columns ``model``, ``benchmark``, ``state`` ("scored", "undefined", "resolved"), ``score``, ``error``,
-            ``low``, ``high``, ``interval`` (the ends of its interval of 95 %, and what it is), ``ceiling``, ``reason``
-            (why it is undefined) and ``seconds``.
+            ``low``, ``high``, ``interval`` (ends and kind of the 95 % interval), ``ceiling``, ``reason`` (why it is
+            undefined) and ``seconds``.
 
         Example:
             >>> Scores({("pixels", "My.V1-ridge"): Score(0.5, error=0.01)}).frame()[["model", "score"]].values.tolist()

@@ -1,3 +1,3 @@
-"""Isolation: a job in a process of its own, in an environment that has what its plugins require."""
+"""Isolation: a job in a separate process, in an environment with the packages that its plugins require."""
 
 from bsjax.scoring.isolation.process import isolated_score as isolated_score

@@ -1,4 +1,4 @@
-"""The process of an isolated job: ``python -m bsjax.scoring.isolation.child JOB SCORE``."""
+"""Entry point of an isolated job: ``python -m bsjax.scoring.isolation.child JOB SCORE``."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from bsjax.scoring.resolution import arguments_of, found_benchmarks, found_model
 
 
 def main(question: str | Path, answer: str | Path) -> None:
-    """Score the job that one file describes, and write the score, or the error in one line, to the other.
+    """Read a job from one file, and write its score, or a one-line error, to another.
 
     Args:
-        question: JSON with ``model``, ``benchmark``, ``extraction`` and ``arguments``.
-        answer: gets JSON with ``score`` or ``error``, and ``warnings``.
+        question: JSON with ``model``, ``benchmark``, ``extraction``, ``arguments`` and ``beside``.
+        answer: the JSON file to write, with ``score`` or ``error``, and ``warnings``.
 
     Example:
         >>> import tempfile
@@ -39,13 +39,13 @@ def main(question: str | Path, answer: str | Path) -> None:
 
 
 def answered(asked: dict[str, Any]) -> dict[str, Any]:
-    """The score of a job in plain values, or the error in one line, and ``warnings``."""
+    """The score of a job in plain values, or a one-line error; and ``warnings``."""
     with warnings.catch_warnings(record=True) as said:
         try:
             found: dict[str, Any] = _scored(asked)
-        except Exception as error:  # whatever it is, the other process says it
+        except Exception as error:  # the parent process reports any error
             traceback.print_exc()
-            found = {"error": one_line(error).replace(BY_ITSELF, "")}  # which it is
+            found = {"error": one_line(error).replace(BY_ITSELF, "")}  # it runs isolated already
     return found | {"warnings": [one_line(Warning(each.message)) for each in said]}
 
 

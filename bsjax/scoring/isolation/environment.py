@@ -1,4 +1,4 @@
-"""Environments of Python for plugins: what they require, above what the running environment has."""
+"""Python environments for plugins: the packages that they require, on top of the running environment."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COMPLETE = "complete"
 
 
 def shared_folders() -> list[str]:
-    """The folders of installed packages that this process imports from, in its order.
+    """The folders of installed packages on this process's import path, in order.
 
     Example:
         >>> len(shared_folders()) > 0
@@ -39,24 +39,25 @@ def shared_folders() -> list[str]:
 
 
 def environment(lines: Sequence[str]) -> Path:
-    """The interpreter of the environment that has what is required; it is made where there is none yet.
+    """The interpreter of an environment with the required packages; the environment is made if there is none yet.
 
-    An environment holds only what the running one lacks or has in a version that is not asked for. Everything else is
-    shared, so that neither JAX nor torch is installed once more: a ``.pth`` file puts the running environment's
-    folders of packages after its own. (``--system-site-packages`` would put those of the base interpreter there, which
-    are others where bsjax runs in a virtual environment.) The installer counts what is shared as installed, and gets
-    bsjax's own requirements beside the plugins', so that what it chooses suits bsjax too. First it is asked for what
-    goes with the versions that are shared; only if nothing does, it may install others of them.
+    The environment holds only packages that the running one lacks or has in an unsuitable version. All others are
+    shared, so that neither JAX nor torch is installed again: a ``.pth`` file appends the running environment's package
+    folders to its path. (``--system-site-packages`` would append those of the base interpreter, which differ if bsjax
+    runs in a virtual environment.) The installer treats shared packages as installed. It also gets bsjax's own
+    requirements, so that its choices suit bsjax too. It first tries to keep all shared versions, and replaces some
+    only if that fails.
 
-    It lies in ``environments`` of the folder that bsjax stores in, under a digest of the lines, of what bsjax requires,
-    of Python, of bsjax and of the versions that are shared: where one of them changes, another is made. Its folder may
-    be deleted at any time. One process makes it while others wait; one whose making was broken off is made again.
+    The environment is stored in ``environments`` in bsjax's cache folder, under a digest of the lines, bsjax's
+    requirements, Python, bsjax and the shared versions. If one of these changes, a new environment is made. The folder
+    may be deleted at any time. One process makes an environment while others wait; an incomplete one is made again.
 
     Args:
         lines: as in ``requirements.txt``.
 
     Raises:
-        RuntimeError: they cannot be installed; the message has the last lines of uv, or of pip where there is no uv.
+        RuntimeError: the packages cannot be installed; the message has the last lines of uv, or of pip if there is no
+            uv.
         OSError: the environment cannot be written.
 
     Example:
@@ -91,7 +92,7 @@ def _key(lines: Sequence[str]) -> str:
 
 
 def _is_complete(folder: Path, python: Path) -> bool:
-    """The marker is written last; the interpreter is a link, which may lead to one that has been removed since."""
+    """Whether the marker, which is written last, and the interpreter exist; its link may be broken."""
     return (folder / _COMPLETE).is_file() and python.exists()
 
 
@@ -103,7 +104,7 @@ def _make(folder: Path, python: Path, lines: Sequence[str]) -> None:
     venv.create(folder, clear=True, symlinks=os.name != "nt")
     packages = Path(sysconfig.get_path("purelib", "venv", _places(folder)))
     calls = "; ".join(f"site.addsitedir({path!r})" for path in shared_folders())
-    # Files of this kind are read by name: what an installed one adds comes before what is shared.
+    # Python reads .pth files in the order of their names, so installed ones take precedence over shared folders.
     (packages / "zz_shared.pth").write_text(f"import site; {calls}\n", encoding="utf-8")
     asked = write_atomically(folder / "requirements.txt", _text([*lines, *map(str, own_requirements().values())]))
     shared = _shared_packages()
@@ -126,16 +127,16 @@ def _make(folder: Path, python: Path, lines: Sequence[str]) -> None:
 
 
 def _shared_packages() -> dict[str, metadata.Distribution]:
-    """By name; of two the first, which is the one that is imported."""
+    """The shared packages by name; of duplicates the first, which is the one that is imported."""
     found: dict[str, metadata.Distribution] = {}
     for package in metadata.distributions(path=shared_folders()):
-        if "Name" in package.metadata and "Version" in package.metadata:  # else its removal was broken off
+        if "Name" in package.metadata and "Version" in package.metadata:  # otherwise its removal was interrupted
             found.setdefault(canonicalize_name(package.name), package)
     return found
 
 
 def _kept(shared: Mapping[str, metadata.Distribution], lines: Iterable[str]) -> Iterator[str]:
-    """The versions that are shared, save those that the lines exclude."""
+    """The shared versions, except those that the lines exclude."""
     named: dict[str, Requirement] = {canonicalize_name(each.name): each for each in map(parsed, lines) if each}
     for name, package in shared.items():
         required = named.get(name)
@@ -149,9 +150,10 @@ def _text(lines: Iterable[str]) -> bytes:
 
 @contextmanager
 def _shown(shared: Mapping[str, metadata.Distribution], packages: Path) -> Iterator[None]:
-    """uv looks at an environment's own folder alone: the descriptions of what is shared lie there while it installs.
+    """Copy descriptions of shared packages into the environment while uv installs, as uv looks nowhere else.
 
-    Each lists no file but its own, so that to replace such a package removes nothing of the running environment.
+    Each description lists no files but its own, so that replacing such a package removes nothing from the running
+    environment.
     """
     for name, package in shared.items():
         info = packages / f"{name.replace('-', '_')}-{package.version}.dist-info"

@@ -1,4 +1,4 @@
-"""A job in a process of its own."""
+"""A job in a separate process."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from bsjax.scoring.job import Job
 
 @dataclass(frozen=True)
 class Isolated:
-    """What came of a job in a process of its own.
+    """The result of a job in a separate process.
 
     Attributes:
         score: the score.
-        content: the digest of the model, as far as it is known there.
-        of_model: what was read to build it.
-        opened: what was read for the score in all.
+        content: the digest of the model, None if it is not known there.
+        of_model: files that were read to build the model.
+        opened: all files that were read for the score.
     """
 
     score: Score
@@ -43,23 +43,25 @@ class Isolated:
 
 
 def isolated_score(job: Job) -> Isolated:
-    """Score a job in a process of its own, in an environment that has what the plugins of its model and its benchmark
-    require (:func:`~bsjax.scoring.isolation.environment.environment`); without requirements, in the running one.
-    Plugins of metrics and data that those use have no part in it: what they require is to be required by the benchmark.
+    """Score a job in a separate process, with the packages that the plugins of its model and benchmark require.
 
-    The process has the variables of this one, so also ``$BSJAX_PLUGINS``, and its folder. The job goes there and the
-    score comes back in files of JSON; what is printed goes to a log beside them, which stays if there is no score.
-    Warnings come back too.
+    The process runs in an environment made for these requirements
+    (:func:`~bsjax.scoring.isolation.environment.environment`), or in the running environment if there are none.
+    Requirements of metric and data plugins are not considered: the benchmark must list them.
+
+    The process inherits environment variables, including ``$BSJAX_PLUGINS``, and the working folder. Job and score are
+    exchanged as JSON files. Output is written to a log in the same folder, which is kept if scoring fails. Warnings
+    are passed on.
 
     Args:
-        job: with identifiers, of which bsjax or a plugin has to know what they stand for.
+        job: with identifiers that bsjax or a plugin knows.
 
     Raises:
-        ValueError: an object instead of an identifier, an option that JSON cannot hold, or a requirement that bsjax
-            cannot run with.
-        RuntimeError: the requirements cannot be installed, or there is no score; the message has the reason in one line
-            and, of the latter, the log.
-        OSError: a file of requirements cannot be read, or the environment cannot be written.
+        ValueError: the job has an object instead of an identifier, an option that JSON cannot hold, or a requirement
+            that conflicts with bsjax.
+        RuntimeError: the requirements cannot be installed, or scoring failed; the message has the reason in one line
+            and, if scoring failed, the path of the log.
+        OSError: a requirements file cannot be read, or the environment cannot be written.
 
     Example:
         >>> from bsjax.scoring import Job, Options
@@ -75,9 +77,9 @@ def isolated_score(job: Job) -> Isolated:
     folder = Path(tempfile.mkdtemp(prefix="bsjax-isolated-"))
     try:
         answer = _ask(python, asked, folder)
-    except RuntimeError:  # whose log is to be read
+    except RuntimeError:  # keep the log
         raise
-    except BaseException:  # an interrupt, which has ended the process too
+    except BaseException:  # an interrupt, which has also ended the process
         shutil.rmtree(folder, ignore_errors=True)
         raise
     shutil.rmtree(folder, ignore_errors=True)
@@ -117,16 +119,16 @@ def _plain_options(options: Mapping[str, Any]) -> dict[str, Any]:
 def _ask(python: str | Path, asked: bytes, folder: Path) -> dict[str, Any]:
     question, answer, log = folder / "job.json", folder / "score.json", folder / "log.txt"
     write_atomically(question, asked, sync=False)
-    # Python's -P: no folder becomes a place to import from because it is the current one; -u: a crash loses no output.
+    # -P keeps the working folder off the import path; -u loses no output in a crash.
     command = [str(python), "-P", "-u", "-m", "bsjax.scoring.isolation.child", str(question), str(answer)]
     with open(log, "wb") as output:
-        # In a group of its own, which a terminal's Ctrl-C does not reach: the first one lets it finish.
+        # A separate process group, which Ctrl-C of the terminal does not reach: the first one lets the job finish.
         streams: Any = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output}
         process = subprocess.Popen(command, **streams, env=_variables(), process_group=0)
         with process:
             try:
                 code = process.wait()
-            except BaseException:  # it ends with this one's interest in it
+            except BaseException:  # do not leave the process running
                 process.kill()
                 process.wait()
                 raise
@@ -140,8 +142,7 @@ def _ask(python: str | Path, asked: bytes, folder: Path) -> dict[str, Any]:
 
 
 def _variables() -> dict[str, str]:
-    """Those of this process, with the folder of bsjax among those to import from; packages that are shared come
-    after the environment's own, and not before."""
+    """Environment variables for the process: bsjax comes first on the import path, shared packages after its own."""
     shared = shared_folders()
     places = [str(Path(__file__).parents[3]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     ahead = os.pathsep.join(dict.fromkeys(place for place in places if place and place not in shared))

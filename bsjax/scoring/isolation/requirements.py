@@ -1,4 +1,4 @@
-"""What plugins require: the lines of their ``requirements.txt``, and whether bsjax runs with them."""
+"""Requirements of plugins: the lines of their ``requirements.txt``, and whether bsjax can run with them."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from bsjax.core.version import __version__
 
 _NESTED = re.compile(r"(?:-r|--requirement)[\s=]*(.+)")
 _BESIDE = re.compile(r"((?:-c|--constraint|-f|--find-links|-e|--editable)[\s=]+|(?=\.{1,2}(?:[/\\]|$)))(.+)")
-# They stand for what bsjax is, or comes with.
+# Requirements that bsjax or Python itself provides.
 _ANSWERED = frozenset(map(canonicalize_name, BRAINSCORE)) | {"bsjax"} | sys.stdlib_module_names
 
 
 def requirements_of(plugin: Plugin) -> list[str]:
-    """The lines of a plugin's ``requirements.txt`` that are to be installed; none where it has no such file.
+    """The lines of a plugin's ``requirements.txt`` that are to be installed; an empty list if there is no such file.
 
-    No other file is read: neither ``setup.py``, ``pyproject.toml`` nor ``environment.yml``. Files that are named by
-    ``-r`` are read too. Paths beside the file are made absolute, with the digest of a file as a comment, so that other
-    content is another line. What bsjax answers itself (Brain-Score's packages) or Python has (``collections``, which
-    plugins require by mistake) is left out.
+    ``setup.py``, ``pyproject.toml`` and ``environment.yml`` are not read. Files named by ``-r`` are. Paths that exist
+    relative to the file are made absolute, with the digest of a file appended as a comment, so that changed content
+    gives a different line. Requirements that bsjax provides (Brain-Score's packages) and modules of the standard
+    library (``collections``, listed by mistake) are left out.
 
     Raises:
-        OSError: the file, or one that it names by ``-r``, cannot be read.
-        ValueError: bsjax cannot run with a version that is required.
+        OSError: the file, or one named by ``-r``, cannot be read.
+        ValueError: a required version conflicts with bsjax.
 
     Example:
         >>> import tempfile
@@ -58,7 +58,7 @@ def requirements_of(plugin: Plugin) -> list[str]:
 
 @cache
 def own_requirements() -> dict[str, Requirement]:
-    """What bsjax itself requires here, without its extras, by name; nothing where it runs without being installed."""
+    """The requirements of bsjax itself on this platform, without extras, by name; empty if bsjax is not installed."""
     try:
         declared = map(Requirement, metadata.requires("bsjax") or ())
     except metadata.PackageNotFoundError:
@@ -68,9 +68,9 @@ def own_requirements() -> dict[str, Requirement]:
 
 
 def compatible(one: SpecifierSet, other: SpecifierSet) -> bool:
-    """Whether some version is in both.
+    """Whether some version satisfies both specifiers.
 
-    The versions that they name are tried, with what comes right after each and the next of every part of it.
+    Tries the versions that they name, the version right after each, and each with one of its parts incremented.
 
     Example:
         >>> compatible(SpecifierSet(">=2.0"), SpecifierSet("<2"))
@@ -80,7 +80,7 @@ def compatible(one: SpecifierSet, other: SpecifierSet) -> bool:
     """
     try:
         named = [Version(each.version.removesuffix(".*")) for each in (*one, *other)]
-    except InvalidVersion:  # of ===, which takes any words
+    except InvalidVersion:  # === accepts any text
         return True
     tried = set(named)
     for version in named:
@@ -92,7 +92,7 @@ def compatible(one: SpecifierSet, other: SpecifierSet) -> bool:
 
 
 def parsed(line: str) -> Requirement | None:
-    """A line as a requirement; None of an option, a path or an address, whose name only the installer can tell.
+    """A line as a requirement; None for an option, path or address, whose package name only the installer can tell.
 
     Example:
         >>> parsed("timm>=1.0 --hash=sha256:0").name, parsed("-e ./package")

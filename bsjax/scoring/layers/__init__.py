@@ -1,1 +1,1 @@
-"""The choice of the layer of a model that stands for a region."""
+"""Choice of the layer of a model that represents a region."""

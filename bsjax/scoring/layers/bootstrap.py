@@ -1,4 +1,4 @@
-"""The certainty of a choice between layers: how often another wins, had other neuroids and splits been drawn."""
+"""Certainty of a layer choice: how often another layer wins in resampled neuroids and splits."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from bsjax.labelled.aggregate import jackknife_deviations, nan_mean, nan_median
 def share_of_other_winners(raw: Sequence[NDArray], best: int, n_bootstrap: int, seed: int, same: float = 0.0) -> float:
     """Share of bootstrap resamples of neuroids and splits in which another layer than ``best`` has the highest score.
 
-    Each resample draws as many neuroids and as many splits as there are, with replacement, the same for all layers;
-    the score is the mean over splits of the median over neuroids. Splits share stimuli, so that the share says less
-    than it would with new stimuli; a tie counts for the chosen layer.
+    Each resample draws as many neuroids and as many splits as there are, with replacement, the same for all layers.
+    The score is the mean over splits of the median over neuroids. Splits share stimuli, so the share understates the
+    uncertainty over new stimuli. A tie counts for the chosen layer.
 
     Args:
         raw: for each layer, shape ``(splits, neuroids)``.
-        best: index of the layer that was chosen.
+        best: index of the chosen layer.
         n_bootstrap: number of resamples.
-        seed: of NumPy's default generator.
-        same: scores that differ by no more are tied.
+        seed: for NumPy's default generator.
+        same: scores that differ by at most this are tied.
 
     Example:
         >>> raw = np.random.default_rng(0).normal(size=(3, 10, 50))
@@ -47,14 +47,15 @@ def share_of_other_winners(raw: Sequence[NDArray], best: int, n_bootstrap: int, 
 def share_of_other_winners_by_jackknife(
     scores: NDArray, left_in: NDArray, best: int, n_bootstrap: int, seed: int, same: float = 0.0
 ) -> float:
-    """The same for scores of whole populations, from the spread that a choice of other stimuli would give them.
+    """Like :func:`share_of_other_winners`, for scores of whole populations under a different choice of stimuli.
 
-    A resample with repeated stimuli would change a similarity (a stimulus is most similar to itself). So scores are
-    drawn from a normal distribution about those observed, with the covariance that the delete-a-group jackknife gives.
+    A resample with repeated stimuli would bias a similarity, because a stimulus is most similar to itself. Scores are
+    therefore drawn from a normal distribution around the observed ones, with the covariance of the delete-a-group
+    jackknife.
 
     Args:
         scores: shape ``(layers,)``, on all stimuli.
-        left_in: shape ``(layers, groups)``, without one group of stimuli each.
+        left_in: shape ``(layers, groups)``; each column omits one group of stimuli.
         best, n_bootstrap, seed, same: as for :func:`share_of_other_winners`.
 
     Source: Shao & Wu 1989 (jackknife by groups).

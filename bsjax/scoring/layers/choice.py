@@ -1,4 +1,4 @@
-"""The choice of layers for regions: every candidate scored from one pass of the model."""
+"""Choice of layers for regions, with every candidate scored from one pass of the model."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PUBLIC = {
     "V4": "MajajHong2015public.V4-pls",
     "IT": "MajajHong2015public.IT-pls",
 }
-"""The benchmarks that Brain-Score chooses layers by."""
+"""The benchmarks by which Brain-Score chooses layers."""
 
 
 def choose_layers(
@@ -56,41 +56,39 @@ def choose_layers(
     null: Permutations | int | None = None,
     progress: bool | None = None,
 ) -> LayerChoice:
-    """Score every candidate layer against each region's benchmark, and choose the best for each.
+    """Score every candidate layer on each region's benchmark, and choose the best for each region.
 
-    The model runs once over the stimuli of a benchmark for all layers, and once for all benchmarks that share
-    their stimuli. What the data need (splits, averages, the ceiling) is made once, layers are brought to one
-    shape so that they share one compiled program, and beside the recordings there is one layer's features in
-    memory at a time; layers on an accelerator stay there and are scored together. Every score is that of the layer
-    scored by itself.
+    The model runs once over the stimuli of a benchmark for all layers, and once for all benchmarks that share stimuli.
+    Splits, averages and ceiling of the data are computed once. Layers are padded to one shape so that they share one
+    compiled program. In host memory, one layer's features are held at a time; layers on an accelerator stay there and
+    are scored together. Every score equals that of the layer scored alone.
 
-    The score of the layer that is best on some data is too high on these data. With ``nested`` the choice is
-    made again for every fold from its training stimuli alone, and scored on its test stimuli: that score is
-    free of the bias, and the one to report where nothing but these data can be used.
+    The score of the layer that was selected as best on some data is biased upwards on these data. With ``nested``, the
+    choice is repeated in every fold from the training stimuli alone and scored on the test stimuli. That score is
+    unbiased by the selection. Report it if no other data are available.
 
     Args:
         model: a :class:`~bsjax.ModelCommitment`, or an activations model.
-        layers: the candidates; by default the commitment's ``layers``, else all that the activations model
-            has.
-        benchmarks: region -> a :class:`~bsjax.benchmarks.NeuralBenchmark` or its identifier; by default those
-            of Brain-Score, its public data for V1, V2, V4 and IT by PLS (:data:`PUBLIC`).
+        layers: the candidates; by default the commitment's ``layers``, else all layers of the activations model.
+        benchmarks: region -> a :class:`~bsjax.benchmarks.NeuralBenchmark` or its identifier; by default those of
+            Brain-Score, its public data for V1, V2, V4 and IT with PLS (:data:`PUBLIC`).
         nested: whether to compute the nested score, at up to six times the cost.
-        n_bootstrap: resamples for the share in which another layer wins.
-        seed: of those resamples.
-        null: score the layers as well after so many permutations of the stimuli, the same for all layers, for how high
-            the best of them is for the best of as many by chance: a number, or a :class:`bsjax.Permutations`. Each
-            permutation of a regression costs as much as its score.
-        progress: True shows how far it is, False does not; by default it is shown on a terminal and in notebooks.
+        n_bootstrap: number of resamples for the share in which another layer wins.
+        seed: for those resamples.
+        null: also score the layers after this many permutations of the stimuli, the same for all layers, to compare
+            the best layer with the best by chance: a number, or a :class:`bsjax.Permutations`. For a regression, each
+            permutation costs as much as its score.
+        progress: True shows progress, False hides it. By default it is shown on a terminal and in notebooks.
 
     Returns:
-        The choice, with the score of every layer, the margin to the runner-up and the nested score. Scores that are
-        equal but for rounding, such as those of one layer under two names, go to the first layer in the order of
-        the model's computation, and the choice names the others.
+        The choice, with the score of every layer, the margin to the runner-up and the nested score. If scores are
+        equal up to rounding, such as those of one layer under two names, the first layer in the order of computation
+        is chosen, and the choice lists the others.
 
     Raises:
-        KeyError: an unknown benchmark.
-        ValueError: no candidate, a candidate that the model does not have, a benchmark of another kind, or one
-            for which no layer has a score. A single layer without a score is left out with a warning.
+        KeyError: a benchmark is unknown.
+        ValueError: there is no candidate; the model lacks a candidate; a benchmark is of another kind; or no layer has
+            a score. A single layer without a score is left out with a warning.
         RuntimeError: code of the model called ``sys.exit``.
 
     Example:
@@ -137,7 +135,7 @@ def choose_layers(
                         refused[region][layer] = str(error)
                         continue
                     waiting[region][layer] = in_shape[form]
-                    if not isinstance(source.data, jax.Array):  # of the host's layers there is one in memory at a time
+                    if not isinstance(source.data, jax.Array):  # one host layer in memory at a time
                         score_waiting(region, target)
             for region, target in targets.items():
                 score_waiting(region, target)
@@ -174,9 +172,9 @@ def _benchmarks(wanted: Mapping[str, str | NeuralBenchmark]) -> dict[str, Neural
 
 
 def _candidates(model: ModelCommitment, layers: Sequence[str] | None) -> list[str]:
-    """The candidate layers, in the order of the model's computation; those that it does not list come last.
+    """The candidate layers in the order of the model's computation; layers that it does not list come last.
 
-    A network that is a function may have more layers than it lists; what it does not have, it refuses to record.
+    A network given as a function may have more layers than it lists; recording an unknown layer raises.
     """
     depth = list(model.activations_model.layers())
     wanted = listed_layers(layers if layers is not None else model.layers or depth)
@@ -189,7 +187,7 @@ def _candidates(model: ModelCommitment, layers: Sequence[str] | None) -> list[st
 def _by_stimuli(
     model: ModelCommitment, benchmarks: Mapping[str, NeuralBenchmark]
 ) -> list[tuple[StimulusSet, list[str]]]:
-    """What the model is shown, and the regions whose data are responses to it in the same time bin."""
+    """The stimuli to show, each with the regions whose data are responses to them in the same time bins."""
     groups: dict[Any, tuple[StimulusSet, list[str]]] = {}
     for region, benchmark in benchmarks.items():
         stimuli = benchmark.stimuli_for(model)
@@ -206,11 +204,11 @@ def _recordings(
     if by_layer is not None:  # layers may be mapped from files, one at a time
         yield from by_layer(stimuli, layers).items()
         return
-    region = RecordingTarget.V1  # any will do
+    region = RecordingTarget.V1  # any region will do
     all_layers = model.with_region_layers({region: layers})
     all_layers.start_recording(region, time_bins=time_bins)
     recording = squeeze_time(cast("NeuroidAssembly", all_layers.look_at(stimuli)))
-    # They lie side by side, so that a slice is a view and takes no memory.
+    # Units of a layer are contiguous, so a slice is a view and takes no memory.
     of_unit = recording["layer"].values
     for layer in layers:
         units = np.flatnonzero(of_unit == layer)
@@ -270,7 +268,7 @@ def _choice(
 
 
 def _same_score(scores: Iterable[Score]) -> float:
-    """By how much the scores of one layer under two names may differ."""
+    """The largest difference between the scores of one layer under two names."""
     dtypes = [np.dtype(score.provenance.dtype or "float64") for score in scores]
     return rounding(np.zeros(0, np.result_type(*dtypes)), power=SAME_FEATURES_POWER)
 

@@ -1,4 +1,4 @@
-"""The layer that a model commits to a region when it is first asked to record there."""
+"""Automatic choice of a region's layer, when a model is first asked to record there."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from bsjax.scoring.layers.choice import PUBLIC, choose_layers
 
 
 def committed_layers(model: ModelCommitment, region: str) -> list[str]:
-    """The layer of a model that stands for a region, chosen among its ``layers`` by the region's public benchmark.
+    """The layer of a model that represents a region, chosen among its ``layers`` on the region's public benchmark.
 
-    The choice is kept in ``$BSJAX_HOME/region_layers``, under a digest of the network, the candidates and the
-    benchmark, so that another process need not make it again.
+    The choice is stored in ``$BSJAX_HOME/region_layers``, under a digest of the network, the candidates and the
+    benchmark, and reused by other processes.
 
     Args:
-        model: with candidate ``layers``.
+        model: a commitment with candidate ``layers``.
         region: "V1", "V2", "V4" or "IT".
 
     Returns:
@@ -32,7 +32,7 @@ def committed_layers(model: ModelCommitment, region: str) -> list[str]:
 
     Raises:
         ValueError: no layer has a score.
-        FileNotFoundError, PermissionError, ConnectionError: the data of the benchmark cannot be had.
+        FileNotFoundError, PermissionError, ConnectionError: the data of the benchmark are not available.
 
     Source: as Brain-Score's ``LayerSelection``, which chooses by ceiled score on the same benchmarks.
     """
@@ -63,7 +63,7 @@ def committed_layers(model: ModelCommitment, region: str) -> list[str]:
 
 
 def _place(model: ModelCommitment, benchmark: Any) -> Path | None:
-    """Where the choice is kept; nowhere, if a change of the model could not be noticed."""
+    """Where the choice is stored; None if a change of the model would go unnoticed."""
     digest = getattr(model.activations_model, "recipe_digest", None)
     network = digest() if callable(digest) else None
     if network is None:
@@ -77,6 +77,6 @@ def _kept(place: Path, model: ModelCommitment) -> list[str] | None:
         read = json.loads(place.read_bytes())
         [layers] = (layers for region, layers in read.items() if not region.startswith("_"))
     except (OSError, ValueError, AttributeError, RecursionError):
-        return None  # it is chosen again
+        return None  # unreadable: choose again
     named = isinstance(layers, list) and layers and all(isinstance(layer, str) for layer in layers)
     return layers if named and set(layers) <= set(model.layers) else None

@@ -1,4 +1,4 @@
-"""The result of a layer choice: scores by layer, what was chosen, and how sure that is."""
+"""Result of a layer choice: the scores by layer, the chosen layers, and the certainty of the choice."""
 
 from __future__ import annotations
 
@@ -29,20 +29,27 @@ class RegionChoice:
 
     Attributes:
         region: its name, e.g. "V4".
-        benchmark: identifier of what it was chosen by.
+        benchmark: identifier of the benchmark by which it was chosen.
         layer: the layer with the highest ceiled score.
-        scores: layer -> its ceiled score, in the order of the model's computation;
-            ``scores[layer].unceiled.raw`` has the value of every split and neuroid where there are such.
+        scores: layer -> its ceiled score, in the order of the model's computation; ``scores[layer].unceiled.raw`` has
+            the value of every split and neuroid, if the metric gives these.
         runner_up: the layer with the second highest score; None if there is none.
-        margin: by how much the chosen layer's score is higher; NaN if there is no other.
-        tied: layers whose score equals that of the chosen one but for rounding; the chosen one is the first of them.
-        differs: share of bootstrap resamples of neuroids and splits in which another layer wins; for
-            similarities, of draws with the spread that other stimuli would give. NaN if it is not known.
-        nested_score: ceiled score of choices that were made without the stimuli they are scored on; None if it
-            was not asked for, or the metric has no folds.
-        nested_layers: the layer that each fold chose for it.
-        by_chance: the best layer beside the best of all layers after each permutation of the stimuli; None if it was
-            not asked for.
+        margin: difference between the scores of the chosen layer and the runner-up; NaN if there is no other.
+        tied: layers whose score equals that of the chosen one up to rounding; the chosen one is the first of them.
+        differs: share of bootstrap resamples of neuroids and splits in which another layer wins; for similarities,
+            share of draws with the variability of a different choice of stimuli. NaN if unknown.
+        nested_score: ceiled score of choices on stimuli held out from the choice; None if it was not requested, or the
+            metric has no folds.
+        nested_layers: the layer chosen in each fold.
+        by_chance: the best layer compared with the best of all layers in each permutation of the stimuli; None if it
+            was not requested.
+
+    Example:
+        >>> import bsjax
+        >>> gabors = bsjax.load_model("gabor-v1")
+        >>> choice = bsjax.choose_layers(gabors, benchmarks={"V1": "Simulated.V1-cka"}, nested=False, n_bootstrap=0)
+        >>> choice.regions["V1"].layer, choice.regions["V1"].runner_up
+        ('complex', 'simple')
     """
 
     region: str
@@ -59,7 +66,7 @@ class RegionChoice:
 
     @property
     def note(self) -> str:
-        """What a reader of the choice should know; "" if nothing."""
+        """A remark on ties or a single candidate; "" if there is none."""
         if self.tied:
             return f"{', '.join(self.tied)} scored the same; the first in depth was chosen"
         if self.runner_up is None:
@@ -69,12 +76,19 @@ class RegionChoice:
 
 @dataclass(frozen=True, repr=False)
 class LayerChoice:
-    """Layers chosen for regions, from :func:`bsjax.choose_layers`.
+    """The layers chosen for regions, from :func:`bsjax.choose_layers`.
 
     Attributes:
-        model: the model that was scored, as given or, for an activations model, without any region.
+        model: the scored model; for an activations model, a commitment without regions.
         layers: the candidates, in the order of the model's computation.
         regions: region -> its choice.
+
+    Example:
+        >>> import bsjax
+        >>> gabors = bsjax.load_model("gabor-v1")
+        >>> choice = bsjax.choose_layers(gabors, benchmarks={"V1": "Simulated.V1-cka"}, nested=False, n_bootstrap=0)
+        >>> choice.layers, choice.region_layer_map
+        (['simple', 'complex'], {'V1': 'complex'})
     """
 
     model: ModelCommitment
@@ -99,7 +113,7 @@ class LayerChoice:
 
     @property
     def margin(self) -> dict[str, float]:
-        """Region -> how far the chosen layer's score lies above the runner-up's; NaN for a single layer."""
+        """Region -> difference between the scores of the chosen layer and the runner-up; NaN for a single layer."""
         return {region: choice.margin for region, choice in self.regions.items()}
 
     @property
@@ -109,12 +123,12 @@ class LayerChoice:
 
     @property
     def nested_score(self) -> dict[str, Score | None]:
-        """Region -> the score of choices on stimuli that took no part in them."""
+        """Region -> score of the choices on stimuli held out from them; None if there is none."""
         return {region: choice.nested_score for region, choice in self.regions.items()}
 
     @property
     def p_value(self) -> dict[str, float]:
-        """Region -> how often the best of all layers is as good by chance; NaN where it was not asked for."""
+        """Region -> how often the best of all layers scores as high by chance; NaN if it was not requested."""
         found = {region: choice.by_chance for region, choice in self.regions.items()}
         return {region: math.nan if by_chance is None else by_chance.p_value for region, by_chance in found.items()}
 
@@ -122,7 +136,7 @@ class LayerChoice:
     def profile(self) -> xr.DataArray:
         """Ceiled scores, dims ``(region, layer)``, layers in the order of computation; NaN where there is none.
 
-        The coordinates ``error``, ``(region, layer)``, and ``benchmark``, ``(region,)``, lie beside.
+        Has the coordinates ``error``, dims ``(region, layer)``, and ``benchmark``, dims ``(region,)``.
         """
         values = np.full((2, len(self.regions), len(self.layers)), np.nan)
         for row, choice in enumerate(self.regions.values()):
@@ -143,7 +157,7 @@ class LayerChoice:
         )
 
     def commit(self, identifier: str | None = None) -> ModelCommitment:
-        """The model with the chosen layers committed to their regions; its other regions stay as they were.
+        """The model with the chosen layers committed to their regions; other regions are unchanged.
 
         Args:
             identifier: of the new model; by default the old one.
@@ -157,11 +171,11 @@ class LayerChoice:
     def save(self, path: str | Path) -> None:
         """Write the map as JSON, which ``ModelCommitment(..., region_layer_map=path)`` reads.
 
-        Beside the regions there is one key, ``"_made_by"``: model, version, and of each region the benchmark,
+        In addition to the regions there is the key ``"_made_by"``: model, version, and for each region the benchmark,
         score and margin, rounded. Two runs that agree write the same bytes.
 
         Args:
-            path: the file; what was there is replaced.
+            path: the file; it is overwritten.
         """
         details = {
             region: {

@@ -55,6 +55,14 @@ def check_plugins(folder: str | Path, timeout: float = TIMEOUT) -> Iterator[Sect
 
     Raises:
         FileNotFoundError: the folder does not exist or contains no plugin.
+
+    Example:
+        >>> import tempfile
+        >>> from bsjax.submission import write_skeleton
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     plugin = write_skeleton("metric", "checked_metric", folder)
+        ...     all(check.passed for section in check_plugins(plugin) for check in section.checks)
+        True
     """
     folder = Path(folder)
     use_plugins(folder)

@@ -30,7 +30,21 @@ class _Heard:
 
 
 def record_plugins(folder: str | Path, model: str) -> Iterator[tuple[Path, float]]:
-    """Record features for every benchmark of the plugins in a folder, next to each; see :func:`record_features`."""
+    """Record features for every benchmark of the plugins in a folder, next to each; see :func:`record_features`.
+
+    Args:
+        folder: a plugin, or a folder of plugins.
+        model: identifier of the model.
+
+    Returns:
+        The file that was written, and the score, for each benchmark.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     list(record_plugins(folder, "pixels"))  # there is no benchmark in it
+        []
+    """
     use_plugins(folder)
     for plugin in plugins_under(Path(folder)):
         for benchmark in registered(plugin, "benchmark_registry"):

@@ -67,16 +67,6 @@ def test_any_part_of_the_recipe_makes_another_entry(cache):
     assert recipe(items=("a b",)).key() != recipe(items=("a", "b")).key()
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (4, 0), (5,), (3, 1, 2)])
-@pytest.mark.parametrize("dtype", ["float16", "int8", "complex64"])
-def test_shapes_and_dtypes(cache, shape, dtype):
-    values = np.ones(shape, dtype)
-    keep(cache, recipe(), values)
-    found = cache.read(recipe())
-    assert found.shape == shape and found.dtype == dtype and not found.flags.writeable
-    np.testing.assert_array_equal(found, values)
-
-
 def test_work_that_stopped_is_continued(cache):
     with pytest.raises(KeyboardInterrupt), cache.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
         writer.write(0, ROWS[:3])
@@ -245,13 +235,6 @@ def test_a_damaged_entry_is_found_reported_and_made_anew(cache, kind):
     keep(cache, recipe())
     np.testing.assert_array_equal(cache.read(recipe()), ROWS)
     assert cache.verify() == []
-
-
-def test_a_writer_replaces_what_is_damaged(cache):
-    keep(cache, recipe())
-    damage(cache.entries()[0].folder, "truncated")
-    keep(cache, recipe())
-    np.testing.assert_array_equal(cache.read(recipe()), ROWS)
 
 
 def test_values_changed_behind_its_back_without_a_trace_are_found_by_verify(cache):

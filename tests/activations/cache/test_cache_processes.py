@@ -76,7 +76,7 @@ def test_a_killed_writer_leaves_nothing_that_looks_whole_and_the_next_continues(
 def test_killed_at_any_moment(tmp_path, start):
     root, log, cache = tmp_path / "cache", tmp_path / "log", ActivationCache(tmp_path / "cache")
     rng, done = np.random.default_rng(0), 0
-    for n in range(12):
+    for n in range(6):
         before = len(lines(log))
         process = start(write_rows, root, 0, log)
         wait_for_lines(log, before + 1, process)

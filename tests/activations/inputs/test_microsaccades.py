@@ -6,7 +6,7 @@ from PIL import Image
 
 from bsjax import StimulusSet
 from bsjax.activations import Microsaccades
-from bsjax.activations.inputs.microsaccades import shifted, spatial_axes
+from bsjax.activations.inputs.microsaccades import shifted
 from bsjax.adapters import from_jax, unit_preprocessing
 
 # Brain-Score's shifts for ten trials of 224 pixels over 8 degrees.
@@ -64,14 +64,3 @@ def test_trials_differ_and_the_first_is_not_moved(stimuli):
     np.testing.assert_allclose(answers["microsaccade_shift_y_degrees"].values, np.tile(pixels[:, 1], 3) / 4)
     # Trials do not stick: the next call is without.
     np.testing.assert_array_equal(model(shown, "output").values, still.values)
-
-
-def test_what_cannot_be_shifted_is_said():
-    with pytest.raises(ValueError, match="number_of_trials must be at least 1"):
-        Microsaccades(0, 8)
-    with pytest.raises(ValueError, match="must be positive, got 0"):
-        Microsaccades(2, 0)
-    with pytest.raises(ValueError, match=r"1 or 3 channels, got shape \(2, 5, 5\)"):
-        spatial_axes(np.zeros((2, 5, 5)))
-    with pytest.raises(ValueError, match="makes one array of them, it makes a dict"):
-        shifted({"pixels": np.zeros((1, 3, 4, 4))}, [(0.1, 0)])

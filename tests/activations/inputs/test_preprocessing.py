@@ -62,16 +62,3 @@ def test_the_filter_can_be_bicubic(images):
     batch = preprocess_images(images, 16, resample="bicubic")
     wanted = np.asarray(Image.fromarray(images[0]).resize((16, 16), Image.Resampling.BICUBIC))
     np.testing.assert_array_equal(batch[0], wanted.astype(np.float32) / np.float32(255))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"layout": "CHW"}, "layout must be 'NCHW' or 'NHWC', got 'CHW'"),
-        ({"resample": "nearest"}, "resample must be 'bilinear' or 'bicubic', got 'nearest'"),
-        ({"shorter_side": 7}, "a square of 8 pixels does not fit into a shorter side of 7"),
-    ],
-)
-def test_what_it_does_not_know_is_refused(images, options, message):
-    with pytest.raises(ValueError, match=message):
-        preprocess_images(images, 8, **options)

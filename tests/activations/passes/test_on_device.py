@@ -47,9 +47,7 @@ def test_metrics_take_them_as_they_are(model, stimuli):
 
 def test_values_that_are_not_finite_are_named(stimuli):
     model = from_jax(lambda x: jnp.log(x - x.max()), "net", SIX, cache=None, keep_on_device=True)
-    with pytest.raises(
-        ValueError, match="layer 'output' of model 'net' gives NaN or infinite values for 2 of 2 stimuli"
-    ):
+    with pytest.raises(ValueError, match="infinite values for 2 of 2"):
         model(stimuli([0, 1]), "output")
     with pytest.raises(ValueError, match="gives bool values|gives complex64 values"):
         from_jax(lambda x: x.astype(complex), "net", SIX, cache=None, keep_on_device=True)(stimuli([0]), "output")

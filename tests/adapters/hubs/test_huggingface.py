@@ -131,20 +131,12 @@ def test_what_is_not_there_is_said_in_one_line(no_network, saved, tmp_path, tran
     with pytest.raises(FileNotFoundError, match="it has no config.json"):
         from_huggingface(tmp_path / "empty")
     (tmp_path / "empty" / "config.json").write_bytes((saved / "config.json").read_bytes())
-    with pytest.raises(
-        FileNotFoundError, match=r"no weights of Hugging Face's .*empty in the folder .* \(.*\). Random"
-    ):
+    with pytest.raises(FileNotFoundError, match="no weights of Hugging Face's"):
         from_huggingface(tmp_path / "empty")
     assert from_huggingface(tmp_path / "empty", weights=None).layers()["output"] == (5,)
 
 
 def test_other_things_are_refused(saved, resnet, transformers, monkeypatch):
-    with pytest.raises(
-        ValueError, match="takes a transformers model.*got Linear; for other torch modules .* from_torch"
-    ):
-        from_huggingface(torch.nn.Linear(1, 1))
-    with pytest.raises(ValueError, match="weights 'default' or None, got 'IMAGENET1K_V1'"):
-        from_huggingface(saved, weights="IMAGENET1K_V1")
     monkeypatch.setattr(resnet.config, "model_type", "unheard-of")
     with pytest.raises(ValueError, match="no image processor for models of type 'unheard-of': give processor="):
         from_huggingface(resnet)

@@ -57,21 +57,6 @@ def test_weights_that_are_not_there_are_said_in_one_line(torchvision, timm, no_n
     assert "\n" not in str(error.value)
 
 
-def test_unknown_names(torchvision, timm):
-    with pytest.raises(KeyError, match="torchvision has no classification network 'resnet-18'; nearest: resnet18, "):
-        from_torchvision("resnet-18")
-    with pytest.raises(
-        KeyError, match="no weights 'V3' of resnet50; there are IMAGENET1K_V1, IMAGENET1K_V2, DEFAULT and none"
-    ):
-        from_torchvision("resnet50", weights="V3")
-    with pytest.raises(KeyError, match=r"timm has no network 'resnet_18'; nearest: .*resnet18"):
-        from_timm("resnet_18")
-    with pytest.raises(KeyError, match=r"timm has no weights 'resnet10t.mine'; there are resnet10t.c3_in1k"):
-        from_timm("resnet10t.mine")
-    with pytest.raises(ValueError, match="weights of timm are 'default' or None"):
-        from_timm("resnet10t", weights="c3_in1k")
-
-
 def test_a_transform_that_does_not_resize_is_refused(torchvision, stimuli, tmp_path):
     from bsjax.adapters.hubs.pretrained import transform_images
 

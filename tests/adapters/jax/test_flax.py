@@ -205,26 +205,6 @@ def load(shown, stimulus_id):
     return load_image(shown.get_stimulus(stimulus_id))
 
 
-def test_unknown_layers_are_listed(linen, net, stimuli):
-    module, variables = linen
-    flax_linen = from_flax(module, "net", variables, SIX, arguments={"train": False})
-    for model in (flax_linen, from_flax(net, "net", preprocess=SIX)):
-        with pytest.raises(ValueError, match=r"no layer 'convv'; nearest: conv; .*conv \(6, 6, 4\)"):
-            model(stimuli([0]), ["convv", "output"])
-    with pytest.raises(ValueError, match="no layer 'unused'"):
-        from_flax(net, "net", preprocess=SIX)(stimuli([0]), ["unused"])
-
-
-def test_variables_are_for_linen(linen, net):
-    module, variables = linen
-    with pytest.raises(ValueError, match="LinenNet is a linen module: give variables="):
-        from_flax(module, "net")
-    with pytest.raises(ValueError, match="leave out variables="):
-        from_flax(net, "net", variables=variables)
-    with pytest.raises(ValueError, match="takes a flax nnx or linen module, got function"):
-        from_flax(lambda x: x, "net")
-
-
 def test_without_flax_one_line_says_what_to_install(monkeypatch, net):
     for name in [name for name in sys.modules if name.partition(".")[0] == "flax"]:
         monkeypatch.setitem(sys.modules, name, None)

@@ -73,12 +73,3 @@ def test_a_functional_model_with_a_model_inside_several_inputs_and_outputs(keras
     assert model(shown, "scaled").values.max() > 1
     with pytest.raises(ValueError, match="does not take square images of one size alone: give preprocess="):
         from_keras(net, "net")
-
-
-def test_other_models_are_refused(keras):
-    with pytest.raises(
-        ValueError, match="takes a functional model, or a Sequential one that knows its input; got Dense"
-    ):
-        from_keras(keras.layers.Dense(3), "net")
-    with pytest.raises(ValueError, match="got Sequential"):
-        from_keras(keras.Sequential([keras.layers.Dense(3)]), "net")

@@ -102,34 +102,8 @@ class Trap:
 @pytest.mark.parametrize("save_as", ["npz", "compressed npz", "folder"])
 def test_pickles_are_refused(save_as, tmp_path):
     path = save(save_as, tmp_path, odd=np.array([Trap()] * N, dtype=object))
-    with pytest.raises(
-        ValueError, match="odd.* holds pickled Python objects, which could run any code and are not read"
-    ):
+    with pytest.raises(ValueError, match="objects, which could run any"):
         from_stored(path)
     (tmp_path / "net.pkl").write_bytes(pickle.dumps([1]))
     with pytest.raises(ValueError, match=r"are .npz, .nc, a zarr group, or a folder of .npy files, got .*net.pkl"):
         from_stored(tmp_path / "net.pkl")
-
-
-def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no stored activations at .*absent.npz"):
-        from_stored(tmp_path / "absent.npz")
-    path = save("npz", tmp_path, **arrays())
-    path.write_bytes(path.read_bytes()[:10_000])
-    with pytest.raises(ValueError, match="cannot read .*net.npz as an .npz file"):
-        from_stored(path)
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match="neither a zarr group nor a folder with .npy files"):
-        from_stored(tmp_path / "empty")
-    (tmp_path / "empty" / "conv.npy").write_bytes(b"no array")
-    with pytest.raises(ValueError, match=r"cannot read .*conv.npy as an array"):
-        from_stored(tmp_path / "empty")
-    np.save(tmp_path / "empty" / "conv.npy", np.zeros((3, 4, 5)))
-    whole = (tmp_path / "empty" / "conv.npy").read_bytes()
-    (tmp_path / "empty" / "conv.npy").write_bytes(whole[:-8])
-    with pytest.raises(ValueError, match="conv.npy"):
-        from_stored(tmp_path / "empty", stimulus_ids=IDS[:3])
-    pytest.importorskip("zarr")
-    (tmp_path / "net.zarr").mkdir()
-    with pytest.raises(ValueError, match="cannot read .*net.zarr as a zarr group"):
-        from_stored(tmp_path / "net.zarr")

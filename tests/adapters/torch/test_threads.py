@@ -120,47 +120,6 @@ def test_a_call_from_elsewhere_is_not_recorded(stimuli):
     np.testing.assert_array_equal(activations.sel(layer="inner").values, activations.sel(layer="output").values)
 
 
-def test_compiled_modules_in_two_threads_leave_the_compiler_as_it_was(stimuli):
-    """The second begins before the first ends, and ends after it."""
-    steps = {name: threading.Event() for name in ("first runs", "second runs", "first has ended")}
-
-    def broken(graph, inputs):
-        raise AssertionError("compiled")
-
-    class First(torch.nn.Module):
-        def forward(self, x):
-            steps["first runs"].set()
-            steps["second runs"].wait(60)
-            return x
-
-    class Second(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.inner = torch.compile(torch.nn.Tanh(), backend=broken)
-
-        def forward(self, x):
-            steps["second runs"].set()
-            steps["first has ended"].wait(60)
-            return self.inner(x)
-
-    second = Second()
-
-    def run_first():
-        from_torch(torch.nn.Sequential(torch.compile(First(), backend=broken)), "first", SIX)(stimuli([0]), "output")
-        steps["first has ended"].set()
-
-    def run_second():
-        steps["first runs"].wait(60)
-        return from_torch(second, "second", SIX)(stimuli([0]), "inner")
-
-    with ThreadPoolExecutor(2) as threads:
-        first, found = threads.submit(run_first), threads.submit(run_second)
-        first.result()
-        assert found.result().shape == (1, 108)
-    with pytest.raises(Exception, match="compiled"):
-        second(torch.ones(1, 3))
-
-
 def test_a_mode_with_more_to_it_than_a_flag_is_restored_by_the_module_itself(stimuli):
     class Merging(torch.nn.Linear):
         """Its evaluation mode merges two weights, as adapters of low rank do."""

@@ -83,13 +83,9 @@ def test_images_are_in_the_order_of_their_numbers(images):
 @pytest.mark.parametrize("identifier", ["Algonauts2019.IT-rdm", "Kriegeskorte2008.IT-rdm"])
 def test_without_images_it_says_where_they_are(identifier, images):
     model = Recorder(images_in(images, N, "", ""), np.ones((N, 2)))
-    with pytest.raises(
-        FileNotFoundError, match=r"needs the 92 images .*: give their folder as images=DIR\. They are in"
-    ):
+    with pytest.raises(FileNotFoundError, match="needs the 92 images"):
         load_benchmark(identifier)(model)
-    with pytest.raises(
-        FileNotFoundError, match=r"no folder .*nowhere; give that of the 92 images, which are in the chal"
-    ):
+    with pytest.raises(FileNotFoundError, match="that of the 92 images, which"):
         load_benchmark(identifier, images=images / "nowhere")(model)
     (images / "image_7.jpg").unlink()
     with pytest.raises(ValueError, match=r"needs 92 images, .* holds 91; they are in the challenge's training set"):

@@ -5,7 +5,6 @@ import pytest
 
 from bsjax import Score, load_ceiling, load_metric
 from bsjax.benchmarks import Ceiling, TrainTestNeuralBenchmark
-from bsjax.labelled.normalise import explained_variance
 
 
 @pytest.fixture
@@ -81,14 +80,6 @@ def test_each_neuroid_has_its_own_ceiling(split, noisy):
     assert float(score) == pytest.approx(float(np.mean(np.abs(r) * r / ceiling)), rel=1e-6)
 
 
-def test_one_subject_has_no_error_over_subjects(split, noisy):
-    split = [part.assign_coords(subject=("neuroid", ["x"] * 6)) for part in split]
-    alone, whole = (benchmark(split, alpha_coord=coord)(noisy) for coord in ("subject", None))
-    assert float(alone) == pytest.approx(float(whole), rel=1e-12)
-    assert whole.error > 0 and alone.error is None
-    assert alone.error_kind == "none: it takes two values of subject with a value, there is 1 of 1"
-
-
 def test_nothing_is_loaded_before_it_scores(split, noisy):
     loaded = []
 
@@ -120,8 +111,3 @@ def test_a_declared_region_or_time_bin_is_checked(split, noisy):
     with pytest.raises(ValueError, match=r"the data have the time bins \[\(70.0, 170.0\)\], declared are"):
         benchmark(split, time_bins=[(0, 100)])(noisy)
     assert float(benchmark(split, region="IT", time_bins=[(70, 170)])(noisy)) > 0
-
-
-def test_the_normalisation_is_that_of_a_neural_benchmark(split, noisy):
-    score = benchmark(split)(noisy)
-    assert float(score) == float(explained_variance(score.unceiled, score.ceiling))

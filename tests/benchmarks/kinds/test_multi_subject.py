@@ -9,7 +9,6 @@ from scipy.stats import spearmanr
 from bsjax import Score, load_metric
 from bsjax.benchmarks import (
     BenchmarkBase,
-    KFoldNeuralBenchmark,
     LazyLoad,
     MultiSubjectNeuralBenchmark,
     NeuralBenchmark,
@@ -55,13 +54,6 @@ def test_a_subject_without_a_score_is_left_out_and_counted(model):
     assert np.isnan(score.raw.sel(subject="b")) and np.isnan(score.provenance["scores"]["b"])
 
 
-def test_a_single_fold_has_no_error(model):
-    score = KFoldNeuralBenchmark("Mean", {"0": lambda: Fixed(0.2, 0.5)})(model())
-    assert float(score) == pytest.approx(0.4)
-    assert score.error is None and score.error_kind.startswith("none: ")
-    assert score.raw.dims == ("fold",)
-
-
 def test_one_child_is_in_memory_at_a_time(model):
     alive, most = [], []
 
@@ -76,12 +68,6 @@ def test_one_child_is_in_memory_at_a_time(model):
     assert most == []
     benchmark(model())
     assert most == [0, 0, 0, 0]
-
-
-def test_what_a_mean_says_of_itself():
-    words = MultiSubjectNeuralBenchmark("Mean", {"a": lambda: Fixed(0.2, 0.5)}).describe()
-    assert words.startswith("Mean, version 1\n")
-    assert "the mean over 1 subjects (a)" in words and "Gives what it is told." in words
 
 
 @pytest.fixture
@@ -119,10 +105,3 @@ def test_lazy_data_are_loaded_once_and_behave_as_themselves(trials, model):
     lazy.attrs["note"] = "kept"
     assert trials.attrs["note"] == "kept" and "stimulus_id" in lazy.coords
     assert loaded == [1]
-
-
-def test_versions_are_whole_numbers():
-    with pytest.raises(ValueError, match="version must be a whole number from 1, got 0"):
-        BenchmarkBase("x", lambda: Score(1.0), version=0)
-    with pytest.raises(NotImplementedError, match="BenchmarkBase has no observe"):
-        BenchmarkBase("x", lambda: Score(1.0))(None)

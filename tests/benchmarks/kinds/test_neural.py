@@ -6,7 +6,7 @@ from PIL import Image
 
 from bsjax import NeuroidAssembly, Score, load_ceiling, load_metric
 from bsjax.benchmarks import NeuralBenchmark
-from bsjax.benchmarks.experiment import single_region, squeeze_time, timebins_from_assembly
+from bsjax.benchmarks.experiment import squeeze_time
 from bsjax.data import average_repetition
 from bsjax.labelled.metric import as_metric
 from bsjax.labelled.similarity.subject_rdms import SubjectSimilarity
@@ -112,11 +112,6 @@ def test_stored_features_are_scored_without_a_stimulus_file(trials, model, stimu
     assert score.provenance["stimuli"] != whole.provenance["stimuli"]
 
 
-def test_a_model_that_predicts_the_opposite_scores_below_zero(trials, model):
-    score = benchmark(trials, similarity_metric=lambda source, target: Score(-0.3))(model())
-    assert score.value == pytest.approx(-0.1125)
-
-
 def test_nothing_is_read_before_it_is_needed_and_then_once(trials, model):
     loaded, ceilings = [], []
 
@@ -134,16 +129,6 @@ def test_nothing_is_read_before_it_is_needed_and_then_once(trials, model):
     assert (loaded, ceilings) == ([1], [1])
     assert first.value == second.value
     assert lazy.ceiling is first.ceiling
-
-
-def test_two_benchmarks_of_one_name_keep_their_own_ceilings(trials):
-    low, high = (benchmark(trials, ceiling_func=lambda c=c: Score(c)) for c in (0.5, 0.9))
-    assert (low.ceiling.value, high.ceiling.value) == (0.5, 0.9)
-
-
-def test_a_benchmark_needs_a_ceiling(trials):
-    with pytest.raises(ValueError, match="'Small.IT-ridge' has no ceiling_func"):
-        benchmark(trials, ceiling_func=None)
 
 
 def test_the_normalisation_goes_by_name(trials, model):
@@ -194,18 +179,6 @@ def test_several_regions_are_an_error_that_names_them(trials, model):
         benchmark(mixed)(model())
 
 
-def test_missing_coordinates_are_named():
-    bare = NeuroidAssembly(
-        np.ones((2, 1)),
-        coords={"stimulus_id": ("presentation", ["a", "b"]), "neuroid_id": ("neuroid", ["n"])},
-        dims=["presentation", "neuroid"],
-    )
-    with pytest.raises(ValueError, match="of 'X' has no coordinate 'region' on .* there are: neuroid_id"):
-        single_region(bare, "X")
-    with pytest.raises(ValueError, match="no coordinates 'time_bin_start', 'time_bin_end' on dimension 'time_bin'"):
-        timebins_from_assembly(bare)
-
-
 def test_all_that_is_missing_is_named_at_once(model):
     bare = NeuroidAssembly(np.ones((2, 1)), dims=["presentation", "neuroid"])
     with pytest.raises(ValueError, match="has no coordinate 'stimulus_id' on dimension 'presentation'") as raised:
@@ -233,12 +206,6 @@ def test_similarities_have_an_error_in_benchmarks(trials, model, name):
     asked = benchmark(trials, similarity_metric=load_metric(name, error="jackknife"))(model())
     assert score.unceiled.error > 0 and score.interval().low < score < score.interval().high
     assert float(score) == pytest.approx(float(asked)) and score.unceiled.error != asked.unceiled.error
-
-
-def test_data_without_stimuli_are_an_error(trials, model):
-    del trials.attrs["stimulus_set"]
-    with pytest.raises(ValueError, match=r"has no attrs\['stimulus_set'\]"):
-        benchmark(trials)(model())
 
 
 def test_several_time_bins_are_an_error_of_a_metric_for_one(trials, model):

@@ -75,17 +75,9 @@ def test_neuroids_in_time_are_neuroids(assembly):
     [
         (("select_regoin", "IT"), "unknown step 'select_regoin' of a preparation; there are: select_region, "),
         (("select_region", "V1"), "no neuroids in V1: the data are of IT, V4"),
-        (
-            ("filter_reliable_neuroids", 0.5, "reliability"),
-            "none of 3 neuroids has a reliability above 0.5: the highest",
-        ),
-        (("filter_reliable_neuroids", 30, "nc"), "no coordinate 'nc' on dimension 'neuroid'; there are: .*reliability"),
         (("select_time_bin", 70, 170), "no time bin 70 to 170; there are 4 time bins \\(0 to 10, 10 to 20"),
-        (("select_time", 0.0, 0.59, 60), "1 time bins start from 0 to 0.59, expected are 60; there are 4 time bins"),
         (("average_time", 30, 80), "30 to 80 ms is not covered"),
-        (("average_time_in_steps", 50), "the data end at 40 ms: too early for time bins of 50 ms"),
         (("keep_presentations", "style", "cartoon"), "none of 8 presentations is with style among cartoon"),
-        (("keep_split", "tau", "validation", "shared"), "part must be one of train, test, both, got 'validation'"),
     ],
 )
 def test_what_cannot_be_done_is_said(assembly, step, message):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bsjax import load_benchmark, load_metric
+from bsjax import load_benchmark
 from tests.support import served_data as served
 from tests.support.people import naming, trials_of
 
@@ -77,12 +77,3 @@ def test_no_trial_of_the_orientation(serve):
     served_people(serve, "Baker2022_inverted_distortion", stimuli, {1: [1] * len(stimuli)})
     with pytest.raises(ValueError, match="none of 18 presentations is with orientation among inverted"):
         load_benchmark("Baker2022inverted-accuracy_delta").ceiling_func()
-
-
-@pytest.mark.parametrize("kind", ["frankenstein", "fragmented", "inverted"])
-def test_it_says_what_it_is_without_data(kind):
-    benchmark = load_benchmark(f"Baker2022{kind}-accuracy_delta")
-    assert (benchmark.visual_degrees, benchmark.number_of_trials, benchmark.version) == (8.8, 1, 1)
-    assert isinstance(benchmark.metric, type(load_metric("baker_accuracy_delta", image_types=["w", "f"])))
-    assert "8.8 degrees wide" in benchmark.describe()
-    assert benchmark.bibtex.startswith("@article{baker2022")

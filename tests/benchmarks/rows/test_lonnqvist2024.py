@@ -63,10 +63,3 @@ def test_accuracy_is_the_share_of_right_answers(model, right):
     score = load_benchmark("Lonnqvist2024_EngineeringAccuracy")(model)
     assert float(score) == float(score.unceiled) == pytest.approx(right[3].mean())
     assert score.provenance["n_stimuli"] == 30
-
-
-def test_answers_that_are_nan(model):
-    stored = model.look_at(load_benchmark(IDENTIFIER).stimuli)
-    stored.values[3] = np.nan
-    with pytest.raises(ValueError, match="the model's answers is NaN in 1 of 30 presentations"):
-        load_benchmark(IDENTIFIER)(PrecomputedFeatures(stored, visual_degrees=8))

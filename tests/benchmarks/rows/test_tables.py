@@ -65,19 +65,6 @@ def test_a_row_for_each_combination(tmp_path):
     assert rows[3].builder == "bsjax.benchmarks.kinds.published_recordings:neural"
 
 
-def test_values_that_are_no_text_stay_what_they_are(tmp_path):
-    first, second = rows_of(tmp_path, TABLE)[4:]
-    assert (first.settings["left_out"], second.settings["left_out"]) == (("x",), ())
-    assert (first.summary, first.builder) == ("people, first", "bsjax.benchmarks.families.mine.benchmark:mine")
-    assert first.data == ("of_s1", "shared", "of_s2")
-    assert first.settings["steps"] == (("assign_subject", "{subject}"),)  # filled in when a subject is built
-
-
-def test_a_name_that_stands_for_nothing(tmp_path):
-    with pytest.raises(ValueError, match=r"rows.toml: 'Mine-\{metric\}' lacks 'metric'"):
-        rows_of(tmp_path, '[[family]]\nkind = "rsa"\n[[family.row]]\nidentifier = "Mine-{metric}"\n')
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """The folder of a family, beside which there is no other."""

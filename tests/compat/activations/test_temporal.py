@@ -300,34 +300,6 @@ def test_layers_that_are_not_there(module, stimuli):
     assert len(model.graph().nodes) == 4 and "Conv3d" in repr(model)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"fps": 0}, "fps and img_duration must be positive"),
-        ({"time_alignment": "ignore_time"}, "'ignore_time' is not known here, .* flatten its axis in process_output"),
-        ({"max_spatial_size": 4}, "max_spatial_size=4 is not known here: pool in process_output"),
-        ({"num_frames": 4, "duration": 1000}, "no number of frames is both"),
-        ({"layer_activation_format": {"conv": "CTXY"}}, "'conv' is made of T, C, H, W, K, .* got 'CTXY'"),
-        ({"inferencer_cls": int}, "int is no TemporalInferencer"),
-        ({"inferencer_cls": CausalInferencer, "time_alignment": "evenly_spaced"}, "answers to each frame are"),
-        ({"inferencer_cls": BlockInferencer, "out_of_bound_strategy": "black"}, "must be 'repeat', got 'black'"),
-        ({"inferencer_cls": BlockInferencer, "temporal_context_strategy": "lazy"}, "'greedy', 'conservative' or 'fix'"),
-        (
-            {
-                "inferencer_cls": BlockInferencer,
-                "num_frames": 4,
-                "temporal_context_strategy": "fix",
-                "fixed_temporal_context": 500,
-            },
-            "500 ms are 5 frames, and the network takes 4 to 4",
-        ),
-    ],
-)
-def test_what_is_not_known_is_refused(module, settings, message):
-    with pytest.raises(ValueError, match=message):
-        wrapped(module, **settings)
-
-
 def test_ways_of_its_own_are_refused(module):
     class Own(TemporalInferencer):
         def inference(self, stimuli, layers):
@@ -340,7 +312,3 @@ def test_ways_of_its_own_are_refused(module):
 def test_what_is_not_done_is_refused(module, stimuli):
     with pytest.raises(ValueError, match="pool in process_output"):
         wrapped(module).with_options(reducer=SpatialPooling(1))
-    with pytest.raises(ValueError, match="image.png is no video, and with convert_img_to_video=False"):
-        wrapped(module, convert_img_to_video=False)(stimuli, "head")
-    with pytest.raises(ValueError, match="require_variance=False"):
-        wrapped(module)(stimuli, "head", require_variance=True)

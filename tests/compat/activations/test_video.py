@@ -5,7 +5,7 @@ import pytest
 from PIL import Image as Picture
 
 from bsjax.activations.inputs.video import load_video
-from bsjax.compat.activations.video import Image, Stimulus, Video
+from bsjax.compat.activations.video import Image, Video
 
 av = pytest.importorskip("av")
 
@@ -81,39 +81,9 @@ def test_sizes_are_as_opencv_resizes(picture):
         assert np.abs(resized.astype(int) - cv2.resize(whole, size)).max() <= 1
 
 
-def test_sizes(ramp, picture):
-    """Between two pixels of a row there is their mean."""
-    assert Video.from_path(ramp).set_size((16, 8)).to_numpy().shape == (20, 8, 16, 3)
-    whole = np.asarray(Picture.open(picture)).astype(float)
-    half = Image.from_path(picture).set_size((15, 20)).to_numpy()
-    assert np.abs(half - (whole[:, ::2] + whole[:, 1::2]) / 2).max() <= 1
-
-
-def test_an_image(picture):
-    image = Image.from_path(str(picture))
-    assert image.size == (30, 20) and image.to_pil_img().size == (30, 20)
-    np.testing.assert_array_equal(image.to_numpy(), np.asarray(Picture.open(picture)))
-    assert image.set_size((8, 8)).copy().size == (8, 8) and image.size == (30, 20)
-
-
 def test_an_image_is_a_still_video(picture):
     video = Video.from_img_path(picture, 1000, 25)
     assert (video.num_frames, video.frame_size, video.set_fps(5).num_frames) == (25, (30, 20), 5)
     frames = video.set_window(-100, 300).to_numpy()
     assert frames.shape == (10, 20, 30, 3) and frames.flags.writeable
     assert (frames == np.asarray(Picture.open(picture))).all()
-
-
-def test_windows_that_are_none(ramp):
-    with pytest.raises(ValueError, match="a window is start <= end"):
-        Video.from_path(ramp).set_window(200, 100)
-    with pytest.raises(ValueError, match="'black'"):
-        Video.from_path(ramp).set_window(0, 100, padding="black")
-
-
-def test_files_are_known_by_their_names(tmp_path):
-    assert Stimulus.is_video_path("a.b.AVI") and not Stimulus.is_video_path("a.png")
-    assert Stimulus.is_image_path("a.jpeg") and not Stimulus.is_image_path("a.csv")
-    (tmp_path / "broken.mp4").write_bytes(b"no video")
-    with pytest.raises(ValueError, match="broken.mp4"):
-        Video.from_path(tmp_path / "broken.mp4")

@@ -82,13 +82,6 @@ def test_a_benchmark_of_a_plugin_in_bsjax(version, known):
     assert score.provenance["benchmark_version"] == known
 
 
-@pytest.mark.parametrize("version", ["1.3", 0])
-def test_a_version_that_is_no_whole_number(version):
-    benchmark = BenchmarkForBsjax("Mine-first", lambda: First("Mine-first", lambda: Score(0.8), version))
-    with pytest.warns(UserWarning, match=f"expected a whole number from 1 as its version, got {version}"):
-        assert benchmark(model()).provenance["benchmark_version"] == 1
-
-
 def test_a_benchmark_of_bsjax_in_plugins():
     own = BenchmarkForBsjax("Mine-first", lambda: First("Mine-first", lambda: Score(0.8), 2))
     benchmark = BenchmarkForPlugins(own)
@@ -108,11 +101,6 @@ def test_scores_over_ceilings_of_each_subject():
     np.testing.assert_allclose(over.values, [0.5, 0.75])
     assert over.raw is score and over.attrs["ceiling"] is ceiling and over["subject"].values.tolist() == ["x", "y"]
     np.testing.assert_allclose(ceil_score(score, Score(0.5)).values, [0.4, 1.2])
-
-
-@pytest.mark.parametrize(("r", "ceiling", "expected"), [(0.6, 0.9, 0.4), (-0.6, 0.9, -0.4), (0.6, -0.9, np.nan)])
-def test_explained_variance(r, ceiling, expected):
-    assert float(explained_variance(Score(r), Score(ceiling))) == pytest.approx(expected, nan_ok=True)
 
 
 def test_errors_go_through_the_normalisation():

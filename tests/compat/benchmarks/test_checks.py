@@ -6,10 +6,8 @@ import xarray as xr
 
 from bsjax.compat.assemblies import NeuroidAssembly
 from bsjax.compat.benchmarks.checks import (
-    assert_stimulus_identifier_is_cacheable,
     assert_valid_uncertainty,
     check_standard_format,
-    stimulus_identifier_is_cacheable,
     validate_score_uncertainty,
 )
 from bsjax.compat.score import Score
@@ -40,10 +38,6 @@ def test_everything_that_is_missing_is_named():
         check_standard_format(np.ones((2, 3)))
 
 
-def test_activations_are_kept_whatever_a_set_is_called():
-    assert stimulus_identifier_is_cacheable("") and assert_stimulus_identifier_is_cacheable("any") is None
-
-
 def with_error(value=0.5, **attrs):
     score = Score(value)
     score.attrs |= {"raw": Score([0.4, 0.6], dims=["subject"]), "error_over": ["subject"], **attrs}
@@ -55,22 +49,6 @@ def test_an_error_that_can_be_used(error):
     result = validate_score_uncertainty(with_error(error=error))
     assert result.ok and result.problems == result.warnings == []
     assert_valid_uncertainty(with_error(error=error))
-
-
-@pytest.mark.parametrize(
-    ("attrs", "problem"),
-    [
-        ({}, r"attrs\['error'\] must be a number, got None"),
-        ({"error": "large"}, "must be a number, got 'large'"),
-        ({"error": -0.1}, "must be finite and not negative, got -0.1"),
-        ({"error": np.inf}, "must be finite and not negative, got inf"),
-        ({"error": np.nan}, "nan without an attribute 'error_nan_reason'"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:the error, inf, is large")
-def test_an_error_that_cannot_be_used(attrs, problem):
-    with pytest.raises(AssertionError, match=problem):
-        assert_valid_uncertainty(with_error(**attrs))
 
 
 def test_an_error_may_be_undefined_for_a_reason():
@@ -85,12 +63,3 @@ def test_raw_values_are_asked_for():
     result = validate_score_uncertainty(score)
     assert not result.ok and result.problems == ["no attribute 'raw' keeps what the score is an aggregate of"]
     assert validate_score_uncertainty(score, require_raw=False).ok
-
-
-def test_what_may_be_wrong_is_said():
-    with pytest.warns(UserWarning, match=r"the error, 1.500, is large beside the score, 0.500"):
-        assert_valid_uncertainty(with_error(error=1.5))
-    assert validate_score_uncertainty(with_error(value=0.9, error=1.5)).warnings == []
-    assert validate_score_uncertainty(with_error(value=np.nan, error=1.5)).warnings == []
-    with pytest.warns(UserWarning, match="no attribute 'error_over' says what was drawn again"):
-        assert_valid_uncertainty(with_error(error=0.1, error_over=None))

@@ -10,8 +10,6 @@ from bsjax.compat.benchmarks.multi_subject import (
     MultiSubjectNeuralBenchmark,
     block_diagonal_concat,
     child_raw_scalar,
-    release,
-    scaled_preallocate_memory,
 )
 from bsjax.compat.metrics.bootstrap import bootstrap_error
 from bsjax.compat.score import Score
@@ -74,12 +72,6 @@ def test_subjects_that_are_numbered():
     assert float(score.attrs[3]) == pytest.approx(RAWS["carl"] / CEILINGS["carl"])
 
 
-def test_a_single_subject_has_no_error():
-    score = MultiSubjectNeuralBenchmark("Mine", ["ben"], OfSubject)(None)
-    assert float(score) == pytest.approx(0.5) and np.isnan(score.attrs["error"])
-    assert score.attrs["error_nan_reason"] == "there is a single subject" and score.attrs["sem_subjects"] == 0
-
-
 def test_the_mean_over_folds():
     names = list(RAWS)
     benchmark = KFoldNeuralBenchmark("Mine", 3, lambda number: OfSubject(names[number]))
@@ -109,20 +101,6 @@ def test_raw_values_as_one_number():
     assert np.isnan(float(none.raw))
 
 
-def test_memory():
-    class Reading(OfSubject):
-        @property
-        def _similarity_metric(self):
-            return "read only"
-
-    child = Reading("anna")
-    release(child)
-    assert child._assembly is None and child._ceiling_func is None and child._similarity_metric == "read only"
-    benchmark = MultiSubjectNeuralBenchmark("Mine", ["anna"], OfSubject)
-    assert benchmark.preallocate_memory(None, raise_if_oom=False) is None
-    assert scaled_preallocate_memory(benchmark, None, OfSubject) is None
-
-
 def block(subject, rows, neuroids, dtype=np.float64, **more):
     coords = {
         "stimulus_id": ("presentation", [f"{subject}{i}" for i in range(rows)]),
@@ -146,12 +124,3 @@ def test_blocks_along_a_diagonal():
     assert joined["stimulus_id"].values.tolist() == ["x0", "x1", "y0", "y1", "y2"]
     named = block_diagonal_concat([one, two], ["stimulus_id"], ["animal"])
     assert set(named.coords) == {"stimulus_id", "animal"} and named["animal"].values.tolist() == ["x"] * 3 + ["y"]
-
-
-@pytest.mark.parametrize(
-    ("kinds", "joined"),
-    [((np.float32, np.float32), np.float32), ((np.float32, np.float64), np.float64), ((np.int8, np.int8), np.float32)],
-)
-def test_the_kind_of_numbers(kinds, joined):
-    one, two = (block(subject, 2, 2, kind) for subject, kind in zip("xy", kinds, strict=True))
-    assert block_diagonal_concat([one, two]).dtype == joined

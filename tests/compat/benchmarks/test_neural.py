@@ -12,9 +12,7 @@ from bsjax.compat.benchmarks.neural import (
     NeuralBenchmark,
     RSABenchmark,
     TrainTestNeuralBenchmark,
-    apply_keep_attrs,
     average_repetition,
-    filter_reliable_neuroids,
     flatten_timebins_into_neuroids,
     neuroid_wise_explained_var,
     select_with_preserved_index,
@@ -155,14 +153,6 @@ def benchmark_of(experiment, **settings):
     return benchmark(Candidate(features, 8))
 
 
-def test_one_assembly_to_fit_and_one_to_predict(experiment):
-    score = benchmark_of(experiment)
-    train, test, features, ceiling = experiment
-    rs = expected_rs(features, train, test, range(5))
-    assert rs.min() > 0.3 and float(score) == pytest.approx(np.median(rs) ** 2 / float(ceiling))
-    np.testing.assert_allclose(score.raw.raw.values, rs)
-
-
 def test_each_neuroid_by_its_own_ceiling(experiment):
     score = benchmark_of(experiment, per_voxel_ceilings=True)
     train, test, features, ceiling = experiment
@@ -241,13 +231,6 @@ def test_the_mean_over_repetitions():
     assert mean.attrs["stimulus_set"] is assembly.attrs["stimulus_set"]
 
 
-def test_reliable_neuroids():
-    assembly = responses(0, 4, reliability=("neuroid", [0.2, 0.5, np.nan, 0.9]))
-    kept = filter_reliable_neuroids(assembly, 0.2, "reliability")
-    assert type(kept) is NeuroidAssembly and kept["neuroid_id"].values.tolist() == [1, 3]
-    np.testing.assert_array_equal(kept.values, assembly.values[:, [1, 3]])
-
-
 def test_time_bins_as_neuroids():
     assembly = in_time(responses(0, 3))
     flat = flatten_timebins_into_neuroids(assembly)
@@ -257,12 +240,6 @@ def test_time_bins_as_neuroids():
             (column,) = np.flatnonzero((flat["recording_site"] == site) & (flat["recording_time"] == start))
             np.testing.assert_array_equal(flat.values[:, column, 0], assembly.values[:, site, number])
     assert (flat["time_bin_start"].values.tolist(), flat["time_bin_end"].values.tolist()) == ([70], [90])
-
-
-def test_attributes_are_kept():
-    assembly = responses(0, 3)
-    mean = apply_keep_attrs(assembly, lambda given: given.mean("neuroid"))
-    assert mean.dims == ("presentation",) and mean.attrs == assembly.attrs
 
 
 def test_neuroids_with_some_values():

@@ -5,9 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.stats import f_oneway
 
 from bsjax import load_metric
@@ -18,7 +15,6 @@ from bsjax.compat.benchmarks.properties import (
     PropertiesBenchmark,
     calc_bandwidth,
     calc_circular_variance,
-    calc_orthogonal_preferred_ratio,
     calc_size_tuning,
     calc_sparseness,
     calc_spatial_frequency_tuning,
@@ -45,18 +41,6 @@ def test_circular_variance(curve, expected):
     assert calc_circular_variance(np.array(curve), angles) == pytest.approx(expected, abs=1e-12)
 
 
-@given(arrays(float, 12, elements=st.floats(0.01, 9)), st.integers(0, 11), st.floats(0.1, 10))
-def test_circular_variance_is_of_the_shape_alone(curve, turn, gain):
-    variance = calc_circular_variance(curve, ANGLES)
-    assert -1e-12 <= variance <= 1 + 1e-12
-    assert calc_circular_variance(gain * np.roll(curve, turn), ANGLES) == pytest.approx(variance, abs=1e-9)
-
-
-def test_the_orthogonal_by_the_preferred():
-    assert calc_orthogonal_preferred_ratio(np.array([1, 4, 3, 2]), np.arange(4)) == 0.5
-    assert calc_orthogonal_preferred_ratio(np.array([1, 3, 2, 4]), np.arange(4)) == 0.75
-
-
 @pytest.mark.parametrize("best", [0, 45, 165])
 def test_the_width_of_a_curve(best):
     angles = np.arange(0, 180, 5.0)
@@ -70,11 +54,6 @@ def test_the_width_of_a_curve(best):
         assert calc_bandwidth(curve, angles, filt_type=None, thrsh=share, mode="half")[0] == math.ceil(side)
     assert fine.tolist() == list(range(180))
     np.testing.assert_allclose(smooth[angles.astype(int)], curve, atol=1e-9)
-
-
-def test_a_curve_that_does_not_fall():
-    width, *_ = calc_bandwidth(1 + 0.1 * np.cos(np.deg2rad(2 * ANGLES)), ANGLES)
-    assert np.isnan(width)
 
 
 @pytest.mark.parametrize(
@@ -108,16 +87,6 @@ def test_the_tuning_to_spatial_frequency():
     assert smoothed[0] < ratio and smoothed[2] < 0.99  # wider, and not the curve itself
 
 
-def test_a_frequency_curve_that_falls_on_one_side():
-    frequency = 2.0 ** np.arange(6)
-    width, peak, *_ = calc_spatial_frequency_tuning(np.array([1.0, 2, 3, 4, 5, 6]), frequency, filt_type=None)
-    assert np.isnan(width) and peak == 32
-    width, peak, *_ = calc_spatial_frequency_tuning(
-        np.array([6.0, 5, 4, 3, 2, 1]), frequency, filt_type=None, mode="oct"
-    )
-    assert np.isnan(width) and peak == 1
-
-
 def test_the_tuning_to_size():
     radii = np.array([0.5, 1, 2, 3, 4, 5])
     assert calc_size_tuning(np.array([2, 9.6, 10, 6, 5.1, 5]), radii) == pytest.approx((2, 8, 4, 0.5))
@@ -141,16 +110,6 @@ def test_texture_modulation():
 )
 def test_sparseness(response, expected):
     assert calc_sparseness(np.array(response)) == pytest.approx(expected, abs=1e-12)
-
-
-def test_variances_by_hand():
-    # Samples with means 2 and 4, 7 and 7, each response one beside its mean.
-    response = np.array([[[1, 3], [3, 5]], [[6, 8], [6, 8]]])
-    assert calc_variance(response) == pytest.approx((2, 2, 32))
-    residual, of_samples, of_families = 2, 0, 7.5
-    total = residual + of_samples + of_families
-    ratio = (of_families / total + 0.02) / (of_samples / total + 0.02)
-    assert calc_variance_ratio(response) == pytest.approx((ratio, of_samples / total, of_families / total))
 
 
 def test_variances_are_those_of_an_analysis_of_variance():
@@ -186,18 +145,6 @@ def test_gratings_in_order():
     for wrong in (by_place, rows[::-1], [*rows[1:], rows[0]], rows[:-1]):
         with pytest.raises(ValueError, match="gratings must come in the order of position_y, position_x, contrast"):
             check_gratings(gratings(wrong))
-
-
-def test_sizes_that_go_with_frequencies():
-    rows = [
-        (0.5, 0.5, 1.0, 1 / frequency, frequency, orientation, phase)
-        for frequency in (1.0, 2.0)
-        for orientation in (0.0, 90.0)
-        for phase in (0.0, 180.0)
-    ]
-    check_gratings(gratings(rows))
-    with pytest.raises(ValueError, match="the last changing fastest"):
-        check_gratings(gratings(sorted(rows, key=lambda row: row[-1])))
 
 
 def test_textures_are_complete():

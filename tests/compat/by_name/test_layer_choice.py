@@ -80,9 +80,7 @@ def test_regions_are_committed_when_they_are_looked_up(stimuli):
     assert [layers["IT"], layers["IT"]] == ["late", "late"] and built == [1] and layers == {"IT": "late"}
     layers["V4"] = "early"
     assert layers["V4"] == "early"
-    with pytest.raises(
-        ValueError, match="no layer is committed to V1, and none can be chosen: there are benchmarks for"
-    ):
+    with pytest.raises(ValueError, match="no layer is committed to V1,"):
         _ = layers["V1"]
 
 

@@ -7,10 +7,8 @@ from PIL import Image
 from bsjax import NeuroidAssembly, data_registry, load_benchmark
 from bsjax.compat.by_name.registries import load_benchmark as as_plugin
 from bsjax.compat.by_name.test_helper import (
-    NumberOfTrialsTests,
     PrecomputedTests,
     StandardizedTests,
-    VisualDegreesTests,
 )
 from bsjax.data import read_assembly, write_netcdf
 from bsjax.models import PrecomputedFeatures
@@ -167,22 +165,3 @@ def test_features_that_are_published_are_fetched(here, tmp_path, monkeypatch):
     monkeypatch.setattr("bsjax.compat.by_name.test_helper.download_file_if_not_exists", fetch)
     PrecomputedTests().run_test(NAME, tmp_path / "alexnet.nc", expected=pytest.approx(score))
     assert asked == [("brainscore-unittests", "tests/test_benchmarks/alexnet.nc")]
-
-
-def test_the_share_of_grey(shows):
-    # As there: of all numbers of the image, not of its pixels.
-    VisualDegreesTests().amount_gray_test("Shows.Tiny-often", 8, "colour", expected=5 / 60)
-    VisualDegreesTests().amount_gray_test("Shows.Tiny-often", 8, "grey", expected=2 / 20)
-    with pytest.raises(AssertionError, match="the share of gray in 'colour' is 0.0833.*, expected 0.5"):
-        VisualDegreesTests().amount_gray_test("Shows.Tiny-often", 8, "colour", expected=0.5)
-    with pytest.raises(AssertionError, match="'Shows.Tiny-never' shows no stimuli"):
-        VisualDegreesTests().amount_gray_test("Shows.Tiny-never", 8, "colour", expected=0.5)
-
-
-def test_repetitions(shows, here):
-    NumberOfTrialsTests().repetitions_test("Shows.Tiny-often")
-    NumberOfTrialsTests().repetitions_test(NAME)
-    with pytest.raises(AssertionError, match="'Shows.Tiny-once' shows its stimuli once"):
-        NumberOfTrialsTests().repetitions_test("Shows.Tiny-once")
-    with pytest.raises(AssertionError, match="'Shows.Tiny-never' shows no stimuli"):
-        NumberOfTrialsTests().repetitions_test("Shows.Tiny-never")

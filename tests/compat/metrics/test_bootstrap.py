@@ -35,23 +35,6 @@ def test_dimensions_are_drawn_along_by_themselves(values):
     )
 
 
-def test_missing_values_are_left_out():
-    values = DataAssembly([np.nan, 1.0, 3.0], dims=["subject"])
-    rng, draws = np.random.default_rng(0), []
-    for _ in range(200):
-        drawn = values.values[rng.integers(0, 3, 3)]
-        draws.append(drawn[~np.isnan(drawn)].mean() if not np.isnan(drawn).all() else np.nan)
-    assert np.isnan(draws).any()  # a draw of nothing but missing values says nothing, and warns of nothing
-    assert bootstrap_error(values, ["subject"], n_bootstrap=200) == pytest.approx(np.nanstd(draws, ddof=1), rel=1e-12)
-    assert np.isnan(bootstrap_error(values.isel(subject=[0]), ["subject"], n_bootstrap=5))
-    assert np.isnan(bootstrap_error(values, ["subject"], n_bootstrap=1))
-
-
-def test_a_dimension_that_is_not_there(values):
-    with pytest.raises(ValueError, match=r"no dimension time_bin to draw along; they have \('subject', 'stimulus'\)"):
-        bootstrap_error(values, ["subject", "time_bin"])
-
-
 def test_what_a_score_says_of_its_error(values):
     score = attach_error(Score(0.5), values, ("subject",), n_bootstrap=20)
     raw = score.attrs.pop("raw")

@@ -3,23 +3,15 @@
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bsjax.compat.assemblies import DataAssembly, NeuroidAssembly
 from bsjax.compat.metrics.coords import (
     collect_coords,
-    collect_dim_shapes,
     expand,
     filter_coords,
-    filter_dims,
     get_modified_coords,
-    index_efficient,
-    merge_dicts,
     rename_coords,
-    rename_dims,
     subset,
-    unique_ordered,
 )
 
 
@@ -35,11 +27,6 @@ def assembly():
         },
         dims=["presentation", "neuroid"],
     )
-
-
-def test_distinct_values_keep_their_order():
-    assert unique_ordered(np.array(["b", "a", "b", "c", "a"])).tolist() == ["b", "a", "c"]
-    assert merge_dicts([{"a": 1, "b": 2}, {}, {"b": 3}]) == {"a": 1, "b": 3}
 
 
 def test_coordinates_are_modified(assembly):
@@ -69,14 +56,6 @@ def test_coordinates_are_left_out_and_renamed(assembly):
     with pytest.raises(ValueError, match=r"'both' lies on \('presentation', 'neuroid'\), of which only some"):
         filter_coords(several.coords, ["neuroid"])
     assert "both" not in filter_coords(several.coords, ["neuroid", "presentation"])
-
-
-def test_dimensions_are_left_out_and_renamed(assembly):
-    assert filter_dims(["a", "b", "c"], ["b"]) == ["a", "c"]
-    assert rename_dims(["a", "b"], ["b"], "source") == ["a", "b-source"]
-    shapes = collect_dim_shapes(assembly, ["neuroid"], [], "source")
-    assert list(shapes.items()) == [("presentation", (5,)), ("neuroid-source", (3,))]
-    assert collect_dim_shapes(assembly, [], ["presentation"], "source") == {"neuroid": (3,)}
 
 
 def test_single_coordinates_become_dimensions():
@@ -120,18 +99,3 @@ def test_rows_and_columns_of_a_matrix(assembly, repeat):
     rows = [list(ids).index(name) for name in found["stimulus_id"].values]
     assert sorted(found["stimulus_id"].values) == ["a", "d", "e"] and found["subject"].item() == "s"
     assert found.values.tolist() == matrix.values[np.ix_(rows, rows)].tolist()
-
-
-def test_a_selection_that_does_not_fit(assembly):
-    fewer = assembly.isel(presentation=[0, 1])
-    with pytest.raises(ValueError, match="2 rows have the values of 'stimulus_id' of the 5 that are wanted"):
-        subset(fewer, assembly, ["stimulus_id"])
-    assert subset(fewer, assembly, ["stimulus_id"], dims_must_match=False).identical(fewer)
-    with pytest.raises(ValueError, match="both assemblies must have 'presentation', or a coordinate of it"):
-        subset(assembly.drop_vars(["stimulus_id", "object_name"]), assembly)
-
-
-@given(st.lists(st.integers(0, 9), unique=True), st.lists(st.integers(0, 9)))
-def test_rows_for_values(source, target):
-    rows = index_efficient(np.array(source, int), np.array(target, int))
-    assert [source[row] for row in rows] == sorted(value for value in target if value in source)

@@ -50,8 +50,6 @@ def test_what_cannot_be_fitted():
     regression = XarrayRegression(LinearRegression())
     with pytest.raises(ValueError, match=r"expected an assembly of the dimensions \('presentation', 'neuroid'\), got"):
         regression.fit(source.expand_dims("time_bin"), target)
-    with pytest.raises(ValueError, match="expected an assembly of the dimensions"):
-        regression.predict(source.isel(neuroid=0))
     for other in (target.isel(presentation=slice(4)), target.assign_coords(stimulus_id=("presentation", range(ROWS)))):
         with pytest.raises(ValueError, match="source and target must have the same values of 'stimulus_id'"):
             regression.fit(source, other)
@@ -72,13 +70,3 @@ def test_the_target_comes_first():
         recording(0, 2), recording(1, 2)
     )
     np.testing.assert_allclose(score.values, recording(1, 2).values[0] - 2 * recording(0, 2).values[0])
-
-
-def test_what_cannot_be_correlated():
-    prediction = recording(0, 3)
-    for name, other in (
-        ("stimulus_id", prediction.assign_coords(stimulus_id=("presentation", range(ROWS)))),
-        ("neuroid_id", prediction.isel(neuroid=[0, 1])),
-    ):
-        with pytest.raises(ValueError, match=f"prediction and target must have the same values of '{name}'"):
-            XarrayCorrelation(pearsonr)(prediction, other)

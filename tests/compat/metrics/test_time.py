@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy.stats import pearsonr
 from sklearn.linear_model import Ridge
 
-from bsjax.compat.assemblies import DataAssembly, NeuroidAssembly
+from bsjax.compat.assemblies import NeuroidAssembly
 from bsjax.compat.metrics.regression import XarrayCorrelation, XarrayRegression
 from bsjax.compat.metrics.time import (
     PerNeuroid,
@@ -15,9 +14,6 @@ from bsjax.compat.metrics.time import (
     PerTimeRegression,
     SpanTime,
     SpanTimeRegression,
-    apply_over_dims,
-    average_over_presentation,
-    recursive_op,
 )
 from bsjax.compat.score import Score
 
@@ -67,13 +63,6 @@ def test_correlations_over_time():
         PerTime(XarrayCorrelation(pearsonr))(one, two.isel(time_bin=[0, 1]))
 
 
-def test_slices_along_several_dimensions():
-    assembly = recording(0, 4)
-    sums = apply_over_dims(lambda part: part.sum(), assembly, dims=["neuroid", "time_bin"])
-    assert sums.dims == ("neuroid", "time_bin") and {"neuroid_id", "time_bin_start"} <= set(sums.coords)
-    np.testing.assert_allclose(sums.values, assembly.values.sum(axis=0))
-
-
 def test_slices_without_a_result_are_left_out():
     assembly = recording(0, 4)
 
@@ -112,15 +101,6 @@ def test_attributes_of_results_are_kept():
     assert score.attrs["set"] is stimuli and score.attrs["n"] == STARTS and "ceiling" not in score.attrs
 
 
-def test_operations_reach_the_attributes():
-    one = xr.DataArray(
-        [1.0, 2.0], dims=["x"], attrs={"raw": xr.DataArray([3.0], attrs={"raw": xr.DataArray(5.0)}), "n": 4}
-    )
-    total = recursive_op(one, one, op=lambda a, b: a + b)
-    assert total.values.tolist() == [2, 4] and total.attrs["n"] == 4
-    assert total.attrs["raw"].values.tolist() == [6] and total.attrs["raw"].attrs["raw"].item() == 10
-
-
 def test_time_bins_as_presentations():
     assembly = recording(0, 4)
     seen = []
@@ -134,15 +114,6 @@ def test_time_bins_as_presentations():
         np.testing.assert_array_equal(flat.values[row], expected.values)
     pairs = set(zip(flat["time_bin_start"].values.tolist(), flat["stimulus_id"].values.tolist(), strict=True))
     assert len(pairs) == ROWS * 3
-
-
-def test_rows_may_be_drawn():
-    assembly = recording(0, 4)
-    np.random.seed(3)
-    flat = SpanTime(lambda part: part, resample=True)(assembly)
-    assert flat.sizes == {"presentation": ROWS, "neuroid": 4}
-    rows = {tuple(row) for row in assembly.transpose("presentation", "time_bin", "neuroid").values.reshape(-1, 4)}
-    assert {tuple(row) for row in flat.values} <= rows and len({*flat["time_bin_start"].values}) > 1
 
 
 def test_regressions_over_time():
@@ -165,9 +136,3 @@ def test_regressions_over_time():
             fitted.fit(source, target.isel(time_bin=[0, 2]))
     with pytest.raises(ValueError, match=r"call fit\(source, target\) before predict\(source\)"):
         PerTimeRegression(XarrayRegression(Ridge())).predict(test)
-
-
-def test_the_mean_over_presentations():
-    score = Score(np.arange(6.0).reshape(3, 2), dims=["presentation", "neuroid"])
-    mean = average_over_presentation(score)
-    assert mean.values.tolist() == [2, 3] and mean.raw is score and isinstance(mean, DataAssembly)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection import ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 from bsjax.compat.assemblies import DataAssembly, NeuroidAssembly
 from bsjax.compat.metrics.transformations import (
@@ -16,7 +16,6 @@ from bsjax.compat.metrics.transformations import (
     Transformation,
     apply_aggregate,
     extract_coord,
-    standard_error_of_the_mean,
 )
 from bsjax.compat.score import Score
 
@@ -62,12 +61,6 @@ def test_the_rawest_values_are_kept():
     assert once == pytest.approx(0.3) and once.raw is values
     again = apply_aggregate(lambda score: Score(float(score) * 2), once)
     assert again == pytest.approx(0.6) and again.raw is values
-
-
-def test_the_standard_error():
-    values = DataAssembly([[1.0, 2.0], [3.0, 2.0], [8.0, 2.0]], dims=["split", "neuroid"])
-    error = standard_error_of_the_mean(values, "split")
-    np.testing.assert_allclose(error.values, [np.std([1, 3, 8]) / np.sqrt(3), 0])
 
 
 def test_a_transformation_of_a_plugin(assembly):
@@ -151,17 +144,11 @@ def test_what_cannot_be_divided_by(assembly):
     [
         ({}, StratifiedShuffleSplit(10, train_size=0.9, random_state=1), True),
         (
-            {"splits": 3, "test_size": 0.4, "random_state": 5},
-            StratifiedShuffleSplit(3, test_size=0.4, random_state=5),
-            True,
-        ),
-        (
             {"splits": 3, "train_size": 0.7, "stratification_coord": None},
             ShuffleSplit(3, train_size=0.7, random_state=1),
             False,
         ),
         ({"splits": 4, "kfold": True}, StratifiedKFold(4, shuffle=True, random_state=1), True),
-        ({"splits": 4, "kfold": True, "stratification_coord": None}, KFold(4, shuffle=True, random_state=1), False),
     ],
 )
 def test_splits_are_those_of_scikit_learn(assembly, arguments, oracle, balanced):
@@ -171,11 +158,6 @@ def test_splits_are_those_of_scikit_learn(assembly, arguments, oracle, balanced)
     assert [[sorted(part) for part in each] for each in parts.ids] == [[sorted(p) for p in each] for each in expected]
     values, splits = Split(**arguments).build_splits(assembly)
     assert ids_of(splits, values.values) == expected and Split(**arguments).do_stratify is balanced
-
-
-def test_folds_have_their_size():
-    with pytest.raises(ValueError, match="folds have the size that 5 of them have: leave out train_size and test_size"):
-        Split(splits=5, kfold=True, test_size=0.2)
 
 
 def test_distinct_values_are_split(assembly):

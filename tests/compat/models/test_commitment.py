@@ -70,21 +70,6 @@ def test_the_map_lies_beside_the_plugin(plugin, stimuli):
     assert given.region_layer_map == {"V4": ["early"]} and given.visual_degrees() == 5
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "is not a JSON file"),
-        ("[1]", r"must hold a mapping of regions to layers, got \[1\]"),
-        ('{"V1": 3}', "'V1'"),
-    ],
-)
-def test_a_file_that_holds_no_map_is_named(plugin, text, message):
-    (plugin / "region_layer_map" / "small.json").write_text(text)
-    with pytest.raises(ValueError, match=message) as failed:
-        bsjax.load_model("small")
-    assert "small.json" in str(failed.value)
-
-
 def drawn(images, layers):
     """30 units whose responses are drawn anew for each image; those of one layer are not those of the other."""
     seeds = [(round(255 * float(image[0, 0, 0])), round(255 * float(image[-1, -1, 1]))) for image in images]
@@ -179,9 +164,7 @@ def test_a_map_may_choose_when_it_is_asked(stimuli):
     for _ in range(2):
         model.start_recording("IT", [(70, 170)])
     assert chosen == [("IT", "it")] and model.layers_in_use == {"IT": ["late"]}
-    with pytest.raises(
-        ValueError, match="no layer is committed to V4, and none can be chosen: there are benchmarks for IT"
-    ):
+    with pytest.raises(ValueError, match="no layer is committed to V4,"):
         model.start_recording("V4", [(70, 170)])
     other = model.with_region_layers({"V4": "early"})
     with pytest.raises(ValueError, match="model 'net' has no layer for V1; it has one for V4"):

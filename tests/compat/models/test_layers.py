@@ -50,21 +50,6 @@ def test_layers_are_recorded_as_regions(stimuli):
     assert regions == {"early": "V1", "late": "IT", "logits": "IT"}
 
 
-def test_what_cannot_be_recorded_is_said(stimuli):
-    model = LayerMappedModel("net", network(), {"V1": "late", "V2": "late"})
-    with pytest.raises(ValueError, match=r"model 'net' is not recording: call start_recording\(region\) first"):
-        model.look_at(stimuli)
-    model.start_recording("IT")
-    with pytest.raises(ValueError, match="model 'net' has no layer for IT; it has one for V1, V2"):
-        model.look_at(stimuli)
-    model.recorded_regions = ["V1", "V2"]
-    with pytest.raises(ValueError, match="a layer is recorded for one region at a time, got .*'V2': .'late'"):
-        model.look_at(stimuli)
-    model.start_task("passive")
-    with pytest.raises(NotImplementedError, match="model 'net' records, and does no task such as 'label'"):
-        model.start_task("label")
-
-
 def test_a_lazy_map_is_asked_when_stimuli_are_shown(stimuli):
     asked = []
 

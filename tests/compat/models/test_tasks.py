@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.special
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -13,7 +12,6 @@ from bsjax.compat.models.tasks import (
     LabelToImagenetIndices,
     OddOneOut,
     ProbabilitiesMapping,
-    softmax,
 )
 from bsjax.models.brain_model import Task
 from bsjax.models.tasks.imagenet import synsets
@@ -81,27 +79,6 @@ def test_the_mean_or_the_maximum_over_the_classes_of_a_label(stimuli):
     assert answers == {"mean": {"cat"}, "max": {"dog"}}
     with pytest.raises(ValueError, match="aggregation must be one of mean, max, got 'median'"):
         task.start_task("label", ["dog"], aggregation="median")
-
-
-def test_logits_must_be_those_of_imagenet(stimuli):
-    task = LabelBehavior("bare", answering(np.ones((3, 12))))
-    task.start_task("label", ["dog", "cat"])
-    with pytest.raises(ValueError, match="needs a layer 'logits' of 1000 units.*that of model 'bare' has 12"):
-        task.look_at(stimuli)
-
-
-def test_errors_of_tasks(stimuli):
-    label = LabelBehavior("bare", answering(logits_of(0, 0, 0)))
-    with pytest.raises(ValueError, match=r"model 'bare' was given no task: call start_task\('label', ...\)"):
-        label.look_at(stimuli)
-    with pytest.raises(ValueError, match="LabelBehavior does 'label', not 'odd_one_out'"):
-        label.start_task(Task.odd_one_out, ["dog"])
-    with pytest.raises(ValueError, match="the task 'label' needs its labels"):
-        label.start_task("label")
-    with pytest.raises(ValueError, match="needs a stimulus set to learn from.*got list"):
-        ProbabilitiesMapping("bare", answering(np.eye(3)), "late").start_task("probabilities", ["a"])
-    with pytest.raises(ValueError, match="layer must be a layer's name"):
-        OddOneOut("bare", answering(np.eye(3)), [])
 
 
 def test_over_a_wrapper_that_ignores_time(stimuli):
@@ -209,22 +186,3 @@ def test_the_arbiter_gives_each_task_to_what_does_it(stimuli):
     assert arbiter.look_at(stimuli, number_of_trials=1).values.tolist() == [["c"]]
     with pytest.raises(ValueError, match="no model for the task 'probabilities'; there is one for label, odd_one_out"):
         arbiter.start_task(Task.probabilities, stimuli)
-
-
-def test_classes_of_labels():
-    assert LabelToImagenetIndices.elephant_indices == LabelToImagenetIndices.label_to_indices("Elephant") == [385, 386]
-    assert not hasattr(LabelToImagenetIndices, "unicorn_indices") and not hasattr(LabelToImagenetIndices, "elephant")
-    with pytest.raises(AttributeError, match="which classes of ImageNet are 'unicorn' is not known"):
-        _ = LabelToImagenetIndices.unicorn_indices
-    with pytest.raises(ValueError, match="which classes of ImageNet are 'elefant' is not known; nearest: elephant"):
-        LabelToImagenetIndices.label_to_indices("elefant")
-
-
-@pytest.mark.parametrize("dims", [("presentation", "neuroid"), ("neuroid", "presentation")])
-def test_softmax_is_over_neuroids(dims):
-    logits = NeuroidAssembly(np.random.default_rng(0).normal(size=(2, 4)), dims=["presentation", "neuroid"])
-    shares = softmax(logits.transpose(*dims))
-    assert type(shares) is NeuroidAssembly and shares.dims == dims
-    np.testing.assert_allclose(
-        shares.transpose(*logits.dims).values, scipy.special.softmax(logits.values, axis=1), rtol=1e-12
-    )

@@ -71,13 +71,6 @@ def test_values_in_raw_values_are_kept_at_any_depth():
     assert type(back.raw) is type(back.raw.raw) is Score and back.raw.raw.values.tolist() == RAW
 
 
-@pytest.mark.parametrize("raw", [RAW, tuple(map(tuple, RAW)), np.array(RAW)])
-def test_raw_values_without_labels(raw):
-    score = Score(0.5)
-    score.attrs["raw"] = raw
-    assert score_for_bsjax(score).raw.values.tolist() == RAW
-
-
 def test_scores_with_dimensions():
     score = Score([0.4, 0.6], coords={"time_bin_start": ("time_bin", [0, 50])}, dims=["time_bin"])
     score.attrs["error"] = score * 0.1
@@ -131,14 +124,6 @@ def test_what_cannot_be_held_is_kept_as_text():
     assert "attrs['seen'] of a plugin's score is kept as text 'seen': provenance['seen'] is a set" in messages[1]
     assert (own.value, own.ceiling.value, own.error) == (0.5, 0.8, None)
     assert own.attrs["seen"] == "{1, 2}" and own.attrs["plugin_error"] == "[0.1 0.2]"
-
-
-def test_names_of_the_provenance_are_not_taken():
-    score = Score(0.5)
-    score.attrs |= {"model": "mine", "region": "IT", "model_identifier": "mine"}
-    own = score_for_bsjax(score)
-    assert own.provenance.model is None and own.provenance.region is None
-    assert dict(own.attrs) == {"plugin_model": "mine", "plugin_region": "IT", "model_identifier": "mine"}
 
 
 class OfPlugin:
@@ -201,10 +186,3 @@ def test_methods_of_a_metric_of_bsjax_are_in_the_classes_of_plugins():
     mean = metric.aggregate(raw_values())
     np.testing.assert_allclose(mean.values, [0.3, 0.5, 0.7])
     np.testing.assert_allclose(mean.attrs["error"].values, 0.1)
-
-
-def test_there_and_back_is_the_same_metric():
-    own = load_metric("rdm")
-    one, two = recording(0), recording(1)
-    again = MetricForBsjax(MetricForPlugins(own))(one, two)
-    assert float(again) == float(own(one, two)) and type(again) is labelled.Score

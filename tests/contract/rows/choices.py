@@ -114,6 +114,7 @@ ROWS = [
         arrays=with_probabilities,
         large=lambda rng: with_probabilities(rng, 3000, 40_000),
         invariances=INVARIANCES | {"scale of an image's probabilities": scale_probabilities},
+        smooth=("probabilities",),  # trials count or do not: a weight below 0 takes one out
         **SHARED,
     )
     for name, kind in KINDS.items()
@@ -127,6 +128,7 @@ ROWS = [
         large=lambda rng: halves(rng, 3000, 40_000),
         invariances=INVARIANCES | {"exchange of the halves": exchange_halves},
         identity=same_half,
+        smooth=False,  # trials count or do not
         **SHARED,
     )
     for name in ("I1", "I2n", "O2")

@@ -127,29 +127,12 @@ def test_a_name_taken_only_when_running_is_no_silent_replacement(plugin, search)
     assert load_model("gabor-v1").identifier == "gabor-v1"
 
 
-def test_running_code_replaces_as_ever(plugin):
-    plugin("one", "from bsjax import model_registry\nmodel_registry['mine'] = lambda: 'the plugin'\n")
-    model_registry["mine"] = lambda: "the script"
-    try:
-        assert load_model("mine") == "the script"
-    finally:
-        del model_registry["mine"]
-
-
 @pytest.mark.parametrize(
     ("init", "message"),
     [
         ("1 / 0", "__init__.py line 4: ZeroDivisionError: division by zero"),
         ("import bsjax_no_such_package.inside", "needs bsjax_no_such_package, which is not installed: pip install"),
-        ("import numpy.no_such_part", "needs numpy.no_such_part, which the installed numpy does not have: pip install"),
-        (
-            "import brainscore_vision.no_such",
-            "brainscore_vision of Brain-Score has no no_such",
-        ),
-        (
-            "from brainscore_vision import import_plugin",
-            "brainscore_vision.import_plugin has no meaning in bsjax: plugin",
-        ),
+        ("import brainscore_vision.no_such", "Brain-Score has no no_such"),
         ("from .missing import f", r"imports .*broken/missing.py, which is not there"),
     ],
 )
@@ -217,12 +200,6 @@ def test_what_is_written_but_not_registered(plugin):
     with pytest.raises(ValueError, match="running it does not register it") as error:
         load_model("never")
     assert f"{folder / '__init__.py'} line 3" in str(error.value)
-
-
-def test_a_plugin_that_asks_for_itself(plugin):
-    plugin("itself", "from bsjax import load_model, model_registry\nx = load_model('i')\nmodel_registry['i'] = int\n")
-    with pytest.raises(ImportError, match="before it does"):
-        load_model("i")
 
 
 def test_plugins_that_use_each_other(plugin):
@@ -300,13 +277,3 @@ def test_a_pipe_is_not_waited_for(plugin):
     assert done.returncode == 0 and "mine" in done.stdout.splitlines()
     why = f"{folder / '__init__.py'} is no regular file; nothing of this plugin is registered"
     assert done.stderr == f"bsjax: {why}\n"
-
-
-def test_what_cannot_be_read_is_noted(plugin):
-    folder = plugin.root / "unreadable"
-    folder.mkdir()
-    (folder / "__init__.py").symlink_to("/proc/self/mem")  # a regular file that not even root can read here
-    if not (folder / "__init__.py").is_file():
-        pytest.skip("there is no /proc/self/mem")
-    [note] = model_registry.notes()
-    assert note.startswith(f"{folder / '__init__.py'} cannot be read (") and "nothing of this plugin" in note

@@ -13,7 +13,7 @@ GROUPS = [list(READERS)[start::4] for start in range(4)]
 
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: names[0])
 def test_a_damaged_file_is_refused_or_read_as_it_was(names, tmp_path):
-    command = [sys.executable, "-m", "tests.support.damage", str(tmp_path), *names]
+    command = [sys.executable, "-m", "tests.support.damage", "--some", str(tmp_path), *names]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     assert not done.stdout, done.stdout

@@ -1,6 +1,5 @@
 """CSV tables: what is text and what a number, and a round trip of any table."""
 
-import io
 import tempfile
 from pathlib import Path
 
@@ -28,39 +27,31 @@ def column(*values: str, name: str = "x") -> pd.Series:
     ("values", "name", "expected", "kind"),
     [
         (["1", "2"], "x", [1, 2], "i"),
-        (["1", "2"], "stimulus_id", [1, 2], "i"),
         (["001", "002"], "x", ["001", "002"], "O"),
         (["001", "2"], "stimulus_id", ["001", "2"], "O"),
-        (["1.10", "1.5"], "x", [1.1, 1.5], "f"),
-        (["1.10", "1.5"], "stimulus_id", ["1.10", "1.5"], "O"),
         (["1.25", "1.5"], "stimulus_id", [1.25, 1.5], "f"),
-        (["1e5", "2e5"], "neuroid_id", ["1e5", "2e5"], "O"),
-        (["1e5", "-.5"], "x", [1e5, -0.5], "f"),
-        ([" 1", "2 "], "x", [1, 2], "i"),
         (["+1", "2"], "stimulus_id", ["+1", "2"], "O"),
+        (["9" * 5000, "1.5"], "x", ["9" * 5000, "1.5"], "O"),
+        (["9007199254740993", "1.5"], "stimulus_id", ["9007199254740993", "1.5"], "O"),
+        (["9007199254740993", "NaN"], "x", ["9007199254740993", "NaN"], "O"),
+        (["1e-999", "1.5"], "x", ["1e-999", "1.5"], "O"),
+        (["NA", "NaN"], "x", ["NA", "NaN"], "O"),
+        (["True", "1"], "x", ["True", "1"], "O"),
+        (["１", "２"], "x", ["１", "２"], "O"),
+        (["1.10", "1.5"], "stimulus_id", ["1.10", "1.5"], "O"),
+        (["1e5", "2e5"], "neuroid_id", ["1e5", "2e5"], "O"),
         (["18446744073709551615", "0"], "x", [2**64 - 1, 0], "u"),
         (["18446744073709551616", "0"], "x", ["18446744073709551616", "0"], "O"),
         (["9" * 5000, "0"], "x", ["9" * 5000, "0"], "O"),
-        (["9" * 5000, "1.5"], "x", ["9" * 5000, "1.5"], "O"),
         (["9007199254740993", "1.5"], "x", ["9007199254740993", "1.5"], "O"),
-        (["9007199254740993", "1.5"], "stimulus_id", ["9007199254740993", "1.5"], "O"),
-        (["9007199254740993", "NaN"], "x", ["9007199254740993", "NaN"], "O"),
         (["9007199254740994", "1.5"], "x", [2.0**53 + 2, 1.5], "f"),
         (["1e999", "1.5"], "x", ["1e999", "1.5"], "O"),
-        (["1e-999", "1.5"], "x", ["1e-999", "1.5"], "O"),
-        (["0e5", "5e-324"], "x", [0, 5e-324], "f"),
         (["inf", "-inf"], "x", [np.inf, -np.inf], "f"),
-        (["NA", "NaN"], "x", ["NA", "NaN"], "O"),
         (["True", "False"], "x", [True, False], "b"),
         (["true", "FALSE"], "x", [True, False], "b"),
-        (["True", "1"], "x", ["True", "1"], "O"),
         (['"1"', '"2"'], "stimulus_id", ["1", "2"], "O"),
         (['"1"', "2"], "x", ["1", "2"], "O"),
-        (['"a,b"', '"say ""no"""'], "x", ["a,b", 'say "no"'], "O"),
-        (['5" disk', "b"], "x", ['5" disk', "b"], "O"),
-        (['"two\nlines"', "b"], "x", ["two\nlines", "b"], "O"),
         (["1_000", "2"], "x", ["1_000", "2"], "O"),
-        (["１", "２"], "x", ["１", "２"], "O"),
     ],
 )
 def test_what_is_text_and_what_a_number(values, name, expected, kind):
@@ -146,16 +137,6 @@ def test_any_table_survives(table):
         assert len(both) == 1
 
 
-def test_other_software_reads_the_same():
-    table = pd.DataFrame({"stimulus_id": ["a", "b,c"], "size": [0.1, np.nan], "n": [1, 2], "made": [True, False]})
-    assert pd.read_csv(io.BytesIO(table_as_csv(table))).equals(table)
-
-
-def test_times_are_written_as_text():
-    table = pd.DataFrame({"t": pd.to_datetime(["2020-01-02", None])})
-    assert table_as_csv(table) == b"t\n2020-01-02T00:00:00\n\n"
-
-
 def test_tables_that_cannot_be_written():
     with pytest.raises(ValueError) as error:
         table_as_csv(pd.DataFrame({"a": [1, "b"], "b": [[1], [2]], "c": [1, 2]}))
@@ -175,23 +156,14 @@ def test_tables_that_cannot_be_written():
     ("content", "message"),
     [
         (b"", "table.csv is empty"),
-        (b"\n\n", "table.csv is empty"),
         ("stimulus_id\ncafé\n".encode("latin-1"), "table.csv is not a CSV file in UTF-8: byte 15 is 0xe9"),
         (b"a,b\n1,2\n\n3\n", "table.csv, line 4: 1 values in a table of 2 columns"),
-        (b'a,b\n1,"x\ny"\n3,4,5\n', "table.csv, line 4: 3 values in a table of 2 columns"),
         (b"a,b,a\n1,2,3\n", "table.csv has more than one column a"),
     ],
 )
 def test_files_that_are_no_table(content, message):
     with pytest.raises(ValueError, match=message):
         read(content)
-
-
-def test_tables_that_are_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no table at .*no.csv"):
-        read_table(tmp_path / "no.csv")
-    with pytest.raises(ValueError, match="is a folder, not a table"):
-        read_table(tmp_path)
 
 
 def test_tables_that_r_writes():

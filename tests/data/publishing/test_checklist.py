@@ -1,14 +1,11 @@
 """The checklist: data as they should be pass; each thing that is wrong is found, named, and comes with advice."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 
 from bsjax.data import BehavioralAssembly, PropertyAssembly, SpikeTimesAssembly, StimulusSet
-from bsjax.data.catalogue.published import published
 from bsjax.data.files.media_types import media_problem
 from bsjax.data.publishing.checklist import CHECKS, check_assembly, check_stimulus_set, failures
 from tests.support import lab
@@ -32,10 +29,7 @@ def test_a_good_experiment_passes_every_check(tmp_path):
     ("change", "name", "said"),
     [
         (lambda s: s.assign(stimulus_id=["a", "a", *lab.IDS[2:]]), "ids", "stimulus_id repeats a"),
-        (lambda s: s.assign(stimulus_id=[None, *lab.IDS[1:]]), "ids", "stimulus_id is missing in 1 of 6 rows"),
         (lambda s: s.rename(columns={"stimulus_id": "image_id"}), "table", "rename image_id"),
-        (lambda s: s[["stimulus_id"]], "table", "nothing but stimulus_id"),
-        (lambda s: s.iloc[:0], "table", "it has no rows"),
         (lambda s: s.assign(stimulus_id=["nobody", *lab.IDS[1:]]), "files", "stimulus_paths lacks nobody"),
         (lambda s: s.assign(size=[1, "two", 3, 4, 5, 6]), "store", "column 'size'"),
     ],
@@ -46,7 +40,14 @@ def test_what_is_wrong_with_a_table(tmp_path, change, name, said):
     assert said in text
 
 
-@pytest.mark.parametrize("ids", [["001", "002"], ["1", "2"], ["NA", "b"], ["1e5", "2"], ["True", "False"], ["", "b"]])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ["001", "002"],
+        ["NA", "b"],
+        ["1e5", "2"],
+    ],
+)
 def test_ids_that_a_csv_file_does_not_keep(ids, tmp_path):
     paths = dict.fromkeys(ids, lab.stimuli(tmp_path).get_stimulus("im_1"))
     stimuli = StimulusSet({"stimulus_id": ids, "size": range(2)}, stimulus_paths=paths)
@@ -111,16 +112,10 @@ def test_names_of_files_for_requested_experiments(tmp_path):
     ("change", "name", "said"),
     [
         (lambda a: a.where(a["stimulus_id"] != "im_2"), "nan", "15 of 90 values are NaN, first at stimulus_id im_2"),
-        (lambda a: a.drop_vars("repetition"), "repetition", "no coordinate 'repetition' on presentation: number"),
         (lambda a: a.drop_vars("region"), "region", "no coordinate 'region' on neuroid: say where"),
-        (lambda a: a.drop_vars("region"), "coordinates", "neuroid_id on neuroid"),
         (lambda a: a.assign_coords(region=("neuroid", ["V4", None, None, "V4", "IT"])), "region", "missing in 2 of 5"),
-        (lambda a: a.drop_vars("stimulus_id"), "class", "no coordinate 'stimulus_id'"),
         (lambda a: a.rename(neuroid="unit"), "class", "expected the dimensions presentation, neuroid"),
-        (lambda a: a.expand_dims("time_bin"), "coordinates", "time_bin_start and time_bin_end"),
         (lambda a: a.drop_vars("time_bin_end"), "time", "assign_coords(time_bin_start=70, time_bin_end=170)"),
-        (lambda a: a.isel(presentation=slice(0)), "class", "dimension presentation is empty"),
-        (lambda a: a.astype(str), "class", "expected numbers"),
         (lambda a: a.assign_coords(neuroid_id=("neuroid", ["n"] * 5)), "class", "'neuroid_id' repeats n"),
     ],
 )
@@ -148,13 +143,9 @@ def test_ids_are_compared_with_those_of_the_stimulus_set(tmp_path):
     ("here", "there", "fits"),
     [
         (np.arange(18, dtype=np.int32), np.arange(6), True),
-        (np.arange(18, dtype=np.uint8), np.arange(6), True),
-        (np.arange(18.0, dtype=np.float32), np.arange(6.0), True),
         (np.arange(18), np.arange(6.0), False),
         (np.arange(18), list("abcdef"), False),
-        (list("abcdef") * 3, list("abcdef"), True),
         (np.array(list("abcdef") * 3, dtype=object), pd.array(list("abcdef"), dtype="string"), True),
-        ([True, False] * 9, [True] * 6, True),
         ([True, False] * 9, [1] * 6, False),
     ],
 )
@@ -162,11 +153,6 @@ def test_types_of_coordinates_and_columns(tmp_path, here, there, fits):
     assembly = lab.recordings().assign_coords(extra=("presentation", here))
     names, _ = found(check_assembly(assembly, stimulus_set=lab.stimuli(tmp_path).assign(extra=there)))
     assert names == ([] if fits else ["types"])
-
-
-def test_the_set_among_the_attributes_is_the_default(tmp_path):
-    assembly = lab.recordings().assign_attrs(stimulus_set=lab.stimuli(tmp_path).iloc[:1])
-    assert found(check_assembly(assembly))[0] == ["aligned"]
 
 
 def test_each_class_is_asked_for_what_it_has():
@@ -193,36 +179,7 @@ def test_identifiers():
         assert found(check_assembly(lab.recordings(), identifier))[0] == ["name"]
 
 
-def test_most_published_identifiers_follow_the_convention():
-    names = {*published("assembly"), *published("stimulus_set")}
-    wrong = [name for name in names if "name" in found(check_assembly(lab.recordings(), name))[0]]
-    assert len(wrong) < len(names) / 4
-
-
-def test_a_check_can_be_waived_by_name():
-    checks = check_assembly(lab.recordings().drop_vars("repetition"))
-    assert len(failures(checks)) > len(failures(checks, ["repetition", "coordinates"])) == 0
-    with pytest.raises(ValueError, match="no check is called 'repetitions'; there are: name, table"):
-        failures(checks, ["repetitions"])
-
-
-def test_nothing_is_changed_by_checking(tmp_path):
-    stimuli, assembly = lab.stimuli(tmp_path), lab.recordings()
-    before = stimuli.copy(), assembly.copy(deep=True)
-    check_stimulus_set(stimuli)
-    check_assembly(assembly, stimulus_set=stimuli)
-    pd.testing.assert_frame_equal(stimuli, before[0])
-    assert assembly.identical(before[1])
-
-
 def test_a_plain_array_and_a_plain_table_can_be_checked(tmp_path):
     stimuli = lab.stimuli(tmp_path)
     assert found(check_assembly(xr.DataArray(lab.recordings()), stimulus_set=pd.DataFrame(stimuli)))[0] == []
     assert found(check_stimulus_set(pd.DataFrame(stimuli)))[0] == ["files"]
-
-
-def test_paths_may_be_text(tmp_path):
-    stimuli = lab.stimuli(tmp_path)
-    stimuli.stimulus_paths = {key: str(path) for key, path in stimuli.stimulus_paths.items()}
-    assert found(check_stimulus_set(stimuli))[0] == []
-    assert isinstance(stimuli.get_stimulus("im_1"), Path)

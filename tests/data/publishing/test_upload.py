@@ -95,15 +95,6 @@ def test_the_registration_for_brainscore_names_what_is_there():
     compile(snippet, "snippet", "exec")
 
 
-def test_registrations_that_cannot_be():
-    with pytest.raises(ValueError, match="give a stimulus set, an assembly, or both"):
-        registration_snippet()
-    with pytest.raises(ValueError, match="'A' has not been uploaded: it has no bucket"):
-        registration_snippet(assembly={"identifier": "A"})
-    with pytest.raises(ValueError, match="no registration for 'brainio'"):
-        registration_snippet(assembly={"identifier": "A", "bucket": "b"}, library="brainio")
-
-
 def test_a_file_that_is_there_already_is_not_sent_again(s3, versioned, file):
     first = upload_to_s3(file, versioned, "a.nc")
     again = upload_to_s3(file, versioned, "a.nc")
@@ -199,29 +190,3 @@ def test_a_refusal_says_what_it_takes(relay, file):
 def test_requested_experiments_have_rules_of_their_own(tmp_path):
     with pytest.raises(ValueError, match="requested: file names are not like 'image_12.png': picture 0.png"):
         package_stimulus_set(None, lab.stimuli(tmp_path), "Doe2024", bucket_name="brainio.requested")
-
-
-@pytest.mark.parametrize(
-    ("header", "value"), [("content-length", None), ("content-length", "x"), ("last-modified", "x")]
-)
-def test_answers_that_s3_does_not_give(relay, s3, bucket, file, header, value):
-    s3.put_object(Bucket=bucket, Key="a.nc", Body=b"content")
-    relay.trouble.change_headers = lambda asked, headers: headers.update({header: value})
-    with pytest.raises(ConnectionError, match=rf"^the answer for s3://{bucket}/a.nc cannot be used \(") as error:
-        upload_to_s3(file, bucket, "a.nc")
-    assert "\n" not in str(error.value)
-
-
-def test_the_start_of_an_upload_in_parts_that_s3_does_not_give(relay, bucket, tmp_path):
-    large = tmp_path / "large.nc"
-    large.write_bytes(bytes(10 << 20))
-
-    def cut(asked, headers):
-        if asked.method == "POST":  # the answer that gives the upload its name
-            headers["content-length"] = "0"
-
-    relay.trouble.change_headers = cut
-    with pytest.raises(
-        ConnectionError, match=rf"the answer for s3://{bucket}/a.nc cannot be used \(it lacks 'UploadId'"
-    ):
-        upload_to_s3(large, bucket, "a.nc")

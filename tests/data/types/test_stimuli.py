@@ -55,23 +55,6 @@ def test_paths_of_a_selection_are_its_own(operation, stimuli):
     assert "new" not in stimuli.stimulus_paths and stimuli.identifier == "three"
 
 
-def test_construction_from_rows_tables_and_nothing():
-    assert StimulusSet([{"stimulus_id": "a"}])["stimulus_id"].tolist() == ["a"]
-    assert StimulusSet(pd.DataFrame({"stimulus_id": ["a"]})).shape == (1, 1)
-    assert StimulusSet().identifier is None and StimulusSet().stimulus_paths == {}
-    assert StimulusSet([], columns=["stimulus_id"]).columns.tolist() == ["stimulus_id"]
-    assert StimulusSet([], stimulus_paths={"a": "folder/a.png"}).stimulus_paths == {"a": Path("folder/a.png")}
-
-
-def test_attributes_can_be_set_afterwards(tmp_path):
-    stimuli = StimulusSet([{"stimulus_id": 1}])
-    stimuli.identifier = "one"
-    stimuli.stimulus_paths = {1: tmp_path / "1.png"}
-    assert stimuli.iloc[:1].identifier == "one"
-    assert stimuli.iloc[:1].get_stimulus(1) == tmp_path / "1.png"
-    assert list(stimuli.columns) == ["stimulus_id"]
-
-
 def test_joined_sets_bring_all_their_paths():
     first = StimulusSet([{"stimulus_id": "a"}], identifier="A", stimulus_paths={"a": "a.png"})
     second = StimulusSet([{"stimulus_id": "b"}], identifier="B", stimulus_paths={"b": "b.png"})
@@ -110,9 +93,7 @@ def test_validate_lists_every_problem(stimuli):
     ("rows", "message"),
     [
         ([{"image_id": "a"}], r"no column 'stimulus_id' \(columns present: image_id\)"),
-        ([], r"no column 'stimulus_id' \(columns present: none\)"),
         ({"stimulus_id": []}, "it has no rows"),
-        ({"stimulus_id": list("abcdefg")}, r"stimulus_paths lacks a, b, c, d, e, ... \(7 in all\)"),
     ],
 )
 def test_validate_names_the_problem(rows, message):

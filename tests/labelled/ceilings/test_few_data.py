@@ -113,16 +113,6 @@ def test_of_subjects(name, case):
         assert case in ("two repeated stimuli", "three stimuli") and "stimuli" in str(error)
 
 
-@pytest.mark.parametrize("name", [*OF_TRIALS, *OF_SUBJECTS])
-def test_what_is_defined_is_not_stopped_by_the_search_for_nan(name):
-    data = case_of_subjects("enough") if name in OF_SUBJECTS else trials(reliability=RELIABILITY)
-    if name.endswith("temporal"):
-        data = xr.concat([data, 2 * data], "time_bin").transpose("presentation", "neuroid", "time_bin")
-    with jax.debug_nans(True):
-        score = load_ceiling(name, **OF_TRIALS.get(name, {}))(data)
-    assert np.isfinite(np.asarray(score.value)).all()
-
-
 def test_two_subjects_are_as_similar_to_one_another():
     two = case_of_subjects("one repetition")[:, :10]
     score = load_ceiling("rsa_ceiling", bound="lower")(two)

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import scipy.stats
 
-import bsjax
 from bsjax import NeuroidAssembly
 from bsjax.data import DataAssembly
 from bsjax.labelled import Score
@@ -191,26 +190,6 @@ def test_nothing_defined():
     assert np.isnan(float(score)) and score.error is None and score.n_undefined == 3
 
 
-def test_float32_agrees_with_float64():
-    np.testing.assert_allclose(RSACeiling(dtype="float32")(responses()).raw, RSACeiling()(responses()).raw, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"similarity_func": "tau-b"}, "similarity_func must be one of corr, cosine, spearman, rho-a, tau-a.*'tau-b'"),
-        ({"similarity_func": scipy.stats.kendalltau}, "similarity_func must be.*got 'kendalltau'"),
-        ({"pooling": "ranks"}, "pooling must be one of raw, matched, bound, got 'ranks'"),
-        ({"bound": "middle"}, "bound must be 'upper' or 'lower', got 'middle'"),
-        ({"rdm": bsjax.load_metric("rdm")}, "rdm must be a function of .*got RepresentationalSimilarity"),
-    ],
-)
-def test_settings_that_it_does_not_have(settings, message):
-    constructor = getattr(RSACeiling.__init__, "__wrapped__", RSACeiling.__init__)  # below the annotations
-    with pytest.raises(ValueError, match=message):
-        constructor(RSACeiling.__new__(RSACeiling), **settings)
-
-
 def test_errors_of_responses():
     assembly = responses()
     with pytest.raises(ValueError, match="no coordinate 'subject' on dimension 'neuroid'"):
@@ -224,14 +203,3 @@ def test_errors_of_responses():
     assembly.values[4, 0] = np.nan
     with pytest.raises(ValueError, match=r"1 responses \(subject sub\d of s4\)"):
         RSACeiling()(assembly)
-
-
-def test_errors_of_rdms():
-    rdms = rdms_of(responses())
-    with pytest.raises(ValueError, match="dimensions subject, stimulus_left and stimulus_right"):
-        RSACeiling()(stack(rdms).expand_dims("session"))
-    with pytest.raises(ValueError, match="square, they are 9 x 8"):
-        RSACeiling()(stack(rdms[:, :, :8]))
-    rdms[0, 1, 2] += 0.1
-    with pytest.raises(ValueError, match="RDMs must be symmetric"):
-        RSACeiling()(stack(rdms))

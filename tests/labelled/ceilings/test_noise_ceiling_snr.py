@@ -70,16 +70,3 @@ def test_missing_cells_and_constant_neuroids():
 def test_normalises():
     ceiling = NoiseCeilingSNR()(recording())
     assert float(explained_variance(Score(0.4), ceiling)) == pytest.approx(0.16 / float(ceiling))
-
-
-def test_float32_agrees():
-    np.testing.assert_allclose(
-        NoiseCeilingSNR(dtype="float32")(recording()).raw, NoiseCeilingSNR()(recording()).raw, atol=1e-5
-    )
-
-
-def test_errors():
-    with pytest.raises(ValueError, match="trials must be a whole number of at least 1, got 0"):
-        NoiseCeilingSNR(trials=0)
-    with pytest.raises(ValueError, match="nothing|needs repeated stimuli"):
-        NoiseCeilingSNR()(recording(r=1))

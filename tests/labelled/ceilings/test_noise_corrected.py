@@ -56,20 +56,6 @@ def test_missing_cells_are_left_out():
     np.testing.assert_allclose(NoiseCorrectedR2()(prediction, assembly).raw[1], alone.raw[1], atol=1e-12)
 
 
-def test_errors():
-    assembly = recording(u=3)
-    prediction = prediction_of(assembly)
-    with pytest.raises(ValueError, match=r"only in trials"):
-        NoiseCorrectedR2()(prediction[1:], assembly)
-    with pytest.raises(ValueError, match=r"different neuroids: 1 neuroid_id \(n\d\) only in trials"):
-        NoiseCorrectedR2()(prediction[:, 1:], assembly)
-    with pytest.raises(ValueError, match="1 neuroid_id .* more than once in prediction"):
-        NoiseCorrectedR2()(prediction[:, [0, 0, 1, 2]], assembly)
-    prediction.values[0, 0] = np.inf
-    with pytest.raises(ValueError, match="prediction has 1 NaN or infinite"):
-        NoiseCorrectedR2()(prediction, assembly)
-
-
 def correlations(prediction, assembly):
     averages = assembly.groupby("stimulus_id").mean().transpose("stimulus_id", "neuroid")
     x = prediction.sortby("stimulus_id")

@@ -76,11 +76,6 @@ def test_stimulus_id_serves_where_there_is_no_image_id():
         SplitHalfPredictorConsistency(image_level="picture")(trials())
 
 
-def test_a_single_time_bin_is_dropped():
-    ceiling = SplitHalfPredictorConsistency()
-    assert float(ceiling(trials().expand_dims("time_bin"))) == float(ceiling(trials()))
-
-
 def test_a_missing_cell_is_left_out_of_its_half():
     assembly = trials()
     assembly.values[3, 1] = np.nan
@@ -95,12 +90,3 @@ def test_fewer_than_ten_images_are_undefined():
     assert np.isnan(float(score)) and np.isnan(score.raw).all() and score.n_undefined == 4
     # Images shown once are no help.
     assert np.isnan(float(SplitHalfPredictorConsistency()(trials(n=12, keep=ragged))))
-
-
-def test_errors():
-    with pytest.raises(ValueError, match="n_splits must be a whole number of at least 1, got 0"):
-        SplitHalfPredictorConsistency(n_splits=0)
-    with pytest.raises(ValueError, match="no stimulus has two values of 'repetition'"):
-        SplitHalfPredictorConsistency()(trials(r=1))
-    with pytest.raises(ValueError, match=r"same repetition more than once for 1 image_id \(s000\)"):
-        SplitHalfPredictorConsistency()(trials().isel(presentation=[0, *range(70)]))

@@ -56,16 +56,3 @@ def test_more_trials_raise_it():
     assembly = recording(r=2, n=30, u=12)
     one, many = (float(SignalAndNoiseRSACeiling(groups=0, draws=10, trials=t)(assembly)) for t in (1, 50))
     assert one < many < 1
-
-
-def test_errors():
-    assembly = recording(r=2, n=20, u=3)
-    with pytest.raises(ValueError, match="unknown comparison of RDMs 'tau-b'"):
-        SignalAndNoiseRSACeiling("tau-b")
-    with pytest.raises(ValueError, match="5 folds need at least 10 stimuli, there are 9"):
-        fit_signal_and_noise(recording(r=2, n=9, u=3))
-    with pytest.raises(ValueError, match="folds must be a whole number of at least 2"):
-        SignalAndNoiseRSACeiling(folds=1)
-    assembly.values[0, 1] = np.nan
-    with pytest.raises(ValueError, match=r"1 trials lack a value of 1 neuroids \(by position\) \(1\)"):
-        fit_signal_and_noise(assembly)

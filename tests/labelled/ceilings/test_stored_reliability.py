@@ -33,12 +33,3 @@ def test_the_median_reliability_has_the_error_of_the_reference(neuroids):
     score = MedianReliability()(neuroids)
     assert (score.value, score.error) == (pytest.approx(0.7), pytest.approx(np.std(medians)))
     assert Score.from_dict(score.to_dict()) == score
-
-
-def test_what_is_missing_is_named(neuroids):
-    with pytest.raises(ValueError, match="no coordinate 'nc' on dimension 'neuroid'; there are: neuroid_id, nc_12rep"):
-        StoredNoiseCeiling("nc")(neuroids)
-    with pytest.raises(ValueError, match="nothing is missing for all 5 neuroids: there is no ceiling"):
-        MedianReliability("nothing")(neuroids)
-    with pytest.raises(ValueError, match="average must be one of median, mean, got 'mode'"):
-        StoredNoiseCeiling(average="mode")

@@ -71,19 +71,3 @@ def test_an_object_of_ones_own():
     assert load_metric("regression", estimator=Doubled())(X, X[:, :3]) == pytest.approx(1.0)
     score = score_arrays(X.values, X.values, metric="regression", estimator=Doubled())
     assert score == pytest.approx(1.0)
-
-
-def test_what_is_no_estimator_or_predicts_something_else():
-    with pytest.raises(ValueError, match="object with fit and predict.* got the class Ridge"):
-        load_metric("regression", estimator=Ridge)
-    with pytest.raises(ValueError, match="object with fit and predict.* got PCA"):
-        load_metric("regression_split", estimator=PCA())
-
-    class First(Ridge):
-        def predict(self, X):
-            return super().predict(X)[:, :1]
-
-    with pytest.raises(ValueError, match=r"First predicts an array of shape \(20, 1\) for targets of shape \(20, 7\)"):
-        load_metric("regression_split", estimator=First())(*PARTS)
-    with pytest.raises(ValueError, match="at least 3 test stimuli"):
-        load_metric("regression_split", estimator=Ridge())(X[:89], X[89:], Y[:89], Y[89:])

@@ -5,12 +5,11 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from bsjax import Permutations, Score, load_metric, score_arrays
+from bsjax import Permutations, Score, load_metric
 from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import order_of
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.calibration import LEVEL, calibrate, null_of, one_by_one
-from bsjax.labelled.resampling.draws import Resampling, in_draws
 from bsjax.labelled.resampling.permutations import in_permutations
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 from bsjax.labelled.similarity.subject_similarity import SimilarityToSubjects
@@ -147,23 +146,3 @@ def test_a_mean_of_scores_has_the_mean_of_their_permutations(pair):
     assert null_of(mean).key == null_of(parts["p"]).key
     mixed = mean_score({**parts, "r": without}, "subject")
     assert null_of(mixed) is None and "p_value" not in mixed.provenance
-
-
-def test_nothing_is_exchanged_for_a_ceiling_or_without_a_request(pair):
-    with in_permutations(PLAN):
-        assert null_of(scored(lambda trials: Score(float(trials.mean())), pair[0])) is None
-    assert null_of(scored(slope, *pair)) is None
-
-
-def test_draws_and_permutations_go_together(pair):
-    with in_permutations(PLAN), in_draws(Resampling("stimuli", draws=5)):
-        score = scored(slope, *pair)
-    assert score.uncertainty.draws.sizes["draw"] == 5 and score.provenance["null_draws"] == 4
-
-
-def test_two_arrays_in_one_argument():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(25, 6))
-    related, unrelated = (score_arrays(x, y, "rdm", null=99) for y in (x + 1.0, rng.normal(size=(25, 6))))
-    assert related.provenance["p_value"] == 0.01 and unrelated.provenance["p_value"] > 0.05
-    assert related.provenance["calibrated"] == pytest.approx(1)

@@ -55,12 +55,3 @@ def test_the_curve_is_near_what_cross_validation_finds(make):
         measured = (load_metric("ridge", crossvalidation_kwargs=kwargs)(source, target).raw ** 2).mean()
         predicted = 1 - spectrum["predicted_error"].sel(n_train=number).mean()
         assert float(predicted) == pytest.approx(float(measured), abs=0.05)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [({"n_train": [1]}, "n_train must be a whole number of at least 2"), ({"alpha": -1.0}, "alpha must be")],
-)
-def test_settings_that_cannot_be(pair, settings, message):
-    with pytest.raises(ValueError, match=message):
-        alignment_spectrum(*pair, **settings)

@@ -58,19 +58,6 @@ def test_constant_responses_are_undefined():
     assert np.isnan(float(score)) and score.n_undefined == 1 and np.isnan(score.raw).all()
 
 
-def test_float32_agrees_with_float64():
-    a, b = sides()
-    single, double = (Dimensionality("shape", dtype=dtype)(a, b) for dtype in ("float32", "float64"))
-    np.testing.assert_allclose(single.raw, double.raw, atol=1e-6)
-
-
-def test_pairs_are_matched_by_another_coordinate_where_it_is_named():
-    a, b = (side.rename(sample="pair") for side in sides())
-    assert float(Dimensionality("shape", sample_coord="pair")(a, b)) == float(Dimensionality("shape")(*sides()))
-    with pytest.raises(ValueError, match="no coordinate 'sample'.*there are: factor, pair"):
-        Dimensionality("shape")(a, b)
-
-
 def nan(assembly):
     changed = assembly.copy()
     changed.values[0, 0] = np.nan
@@ -92,12 +79,3 @@ def test_pairs_that_are_not_whole(change, message):
     a, b = sides()
     with pytest.raises(ValueError, match=message):
         Dimensionality("shape")(a, change(b))
-
-
-def test_factors_must_be_there_and_not_be_called_residual():
-    a, b = sides()
-    with pytest.raises(ValueError, match="no pair shares the factor 'colour'; there are: shape, texture, residual"):
-        Dimensionality("colour")(a, b)
-    named = [side.assign_coords(factor=("presentation", ["residual"] * 60)) for side in (a, b)]
-    with pytest.raises(ValueError, match="no factor may be called 'residual'"):
-        Dimensionality("residual")(*named)

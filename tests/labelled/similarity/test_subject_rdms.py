@@ -102,19 +102,6 @@ def test_distances_of_responses(make):
     assert distances["stimulus_id_left"].values.tolist() == responses["stimulus_id"].values.tolist()
 
 
-def test_what_is_refused():
-    subjects = square(matrices(), IDS, SUBJECTS)
-    with pytest.raises(ValueError, match="bound must be 'lower' or 'upper', got 'middle'"):
-        SubjectAgreement("middle")
-    with pytest.raises(ValueError, match="at least 2, there are 1"):
-        SubjectAgreement("lower")(subjects.isel(subject=[0]))
-    with pytest.raises(ValueError, match="must have the dimensions stimulus_left and stimulus_right, it has: subject"):
-        SubjectAgreement("lower")(subjects.isel(stimulus_left=0))
-    wrong = subjects.isel(stimulus_right=[1, 0, 2, 3, 4, 5])
-    with pytest.raises(ValueError, match="must be the same stimuli in the same order"):
-        SubjectAgreement("lower")(wrong)
-
-
 @pytest.mark.slow
 def test_published_numbers(shared_data):
     """Those that rsatoolbox gives, and the Algonauts Challenge."""

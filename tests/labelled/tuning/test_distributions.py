@@ -50,15 +50,6 @@ def test_neurons_without_a_value_are_counted_on_both_sides():
     assert (score.provenance["target_units"], score.provenance["target_units_undefined"]) == (40, 1)
 
 
-def test_inputs_are_not_modified():
-    model, recorded = populations()
-    source, target = neurons(3 * model), neurons(recorded, BINS)
-    before = source.copy(deep=True), target.copy(deep=True)
-    BootstrapDistributionSimilarity("osi")(source, target)
-    assert source.identical(before[0])
-    np.testing.assert_array_equal(target.values, before[1].values)
-
-
 def test_the_seed_decides():
     model, recorded = populations()
     scores = [
@@ -105,43 +96,6 @@ def test_another_similarity_of_histograms():
 
 def overlap(p, q):
     return jnp.sum(jnp.minimum(p, q))
-
-
-def test_float32_agrees_with_float64():
-    model, recorded = populations()
-    single, double = (
-        BootstrapDistributionSimilarity("osi", dtype=dtype)(neurons(model), neurons(recorded, BINS))
-        for dtype in ("float32", "float64")
-    )
-    np.testing.assert_allclose(single.raw, double.raw, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "message"),
-    [
-        (
-            neurons([1.0], name="ssi"),
-            neurons([0.5], BINS),
-            "property 'osi' once, and neurons; it has 1 neurons and: ssi",
-        ),
-        (neurons([1.0]), neurons([0.5]), "no attribute 'osi_bins'; bins are there for: nothing"),
-        (neurons([1.0]), neurons([0.5], [0.0, 1.0]), "edges of two bins or more"),
-        (neurons([1.0]), neurons([0.5], [0.0, 1.0, 0.5]), "ascending edges"),
-        (neurons([1.0]), neurons([np.nan], BINS), "no neuron with a value of 'osi' among 1"),
-        (neurons([1.0])[:, 0], neurons([0.5], BINS), "dimensions neuroid and neuroid_property, it has: neuroid"),
-        (neurons([]), neurons([0.5], BINS), "has 0 neurons"),
-    ],
-)
-def test_what_is_missing_is_said(source, target, message):
-    with pytest.raises(ValueError, match=message):
-        BootstrapDistributionSimilarity("osi")(source, target)
-
-
-def test_settings_are_checked():
-    with pytest.raises(ValueError, match="ns must be a whole number of at least 1, got 0"):
-        BootstrapDistributionSimilarity("osi", ns=0)
-    with pytest.raises(ValueError, match="similarity_metric must be a similarity of properties.*got str"):
-        NeuronalPropertyCeiling("ks_similarity")
 
 
 def test_ceilings_of_published_histograms(shared_data):

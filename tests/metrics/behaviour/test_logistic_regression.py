@@ -71,13 +71,6 @@ def test_two_classes_have_the_probabilities_of_one_weight_vector_at_twice_c():
     np.testing.assert_allclose(probabilities(x, labels, c=1e-3), further, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", ["wine", pytest.param("wide", marks=pytest.mark.slow)])
-def test_float32_is_close_to_float64(name):
-    x, labels = DATA[name]()
-    found = probabilities(x, labels, dtype="float32")
-    np.testing.assert_allclose(found, probabilities(x, labels), atol=1e-4)
-
-
 @pytest.mark.slow
 def test_folds_in_one_batch_are_fits_to_their_training_stimuli():
     x, labels = load_wine(return_X_y=True)
@@ -99,14 +92,6 @@ def test_a_class_that_no_training_stimulus_has_gets_no_probability():
     assert (found[:, 1] == 0).all()
     two = sklearn_probabilities(x, labels, c=2e-3, train=train, tol=1e-10, max_iter=1000)
     np.testing.assert_allclose(found[:, [0, 2]], two, atol=1e-7)
-
-
-@pytest.mark.slow
-def test_eager_equals_compiled():
-    x, labels = wide(n=12, p=20, classes=3)
-    with precision("float64"):
-        eager = fitted_and_shown(jnp.asarray(x), jnp.asarray(labels, jnp.int32), jnp.ones(12, bool), 3, 0.1)
-        np.testing.assert_allclose(np.asarray(eager), probabilities(x, labels, c=0.1), atol=1e-9)
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
 
 S, N = 4, 7
 UPPER = np.triu_indices(N, 1)
-VECTORS = ("corr", "cosine", "spearman", "rho-a")
 
 
 def subjects(seed=0, shared=1.0, s=S):

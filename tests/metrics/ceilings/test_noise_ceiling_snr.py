@@ -2,8 +2,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bsjax.metrics import (
     compiled,
@@ -92,12 +90,3 @@ def test_where_it_is_defined():
     for kernel in (noise_ceiling_snr, reliability_of_averages):
         gradient = jax.jit(jax.grad(lambda x, kernel=kernel: jnp.nansum(kernel(x, jnp.asarray(present)))))(trials)
         assert jnp.isfinite(gradient).all()
-
-
-@given(st.integers(0, 10_000))
-def test_units_and_the_order_of_trials_do_not_matter(seed):
-    rng = np.random.default_rng(seed)
-    trials, present = recording(rng, 3, 9, 4), ragged(rng, 3, 9, 4)
-    order = rng.permutation(3)
-    scaled = 7.0 * trials[order] - 3.0
-    np.testing.assert_allclose(reliability(scaled, present[order]), reliability(trials, present), atol=1e-9)

@@ -172,7 +172,7 @@ def test_scores_are_exact_at_the_ends_of_the_scale(name, kind, dtype):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [*MAPPINGS, *SIMILARITIES])
 def test_scores_are_exact_at_every_scale(name, kind, dtype):
-    check(name, kind, (-10, -6, -2, 2, 6, 10), dtype)
+    check(name, kind, (-6, 6), dtype)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES)
@@ -248,13 +248,4 @@ def exact_score_at_chosen(name, score, x, y, tolerance):
 @given(sides=spectra())
 @settings(max_examples=10, deadline=None, derandomize=True)
 def test_no_spectrum_is_found_whose_score_is_wrong(name, dtype, sides):
-    search(name, dtype, sides)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", TOLERANCES)
-@pytest.mark.parametrize("name", [*MAPPINGS, *SIMILARITIES])
-@given(sides=spectra())
-@settings(max_examples=30, deadline=None, derandomize=True)
-def test_no_spectrum_is_found_by_a_longer_search(name, dtype, sides):
     search(name, dtype, sides)

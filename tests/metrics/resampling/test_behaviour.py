@@ -119,29 +119,6 @@ def test_weights_of_one_change_nothing(kind):
     assert weighted.compared == plain.compared and (weighted.lost == plain.lost).all()
 
 
-@pytest.mark.parametrize("counts", [np.zeros(TRIALS), np.eye(TRIALS)[0]], ids=["nothing", "one trial"])
-def test_gradients_of_weighted_agreement_are_finite(counts):
-    source, target, *present = observers(0)
-    source = np.where(present[0], source, np.nan)
-    weights = jnp.broadcast_to(jnp.asarray(counts), (CONDITIONS, TRIALS))
-
-    def total(source, target):
-        found = agreement(source, target, *map(jnp.asarray, present), weights)
-        return sum(jnp.nansum(values) for values in found)
-
-    for gradient in jax.grad(total, (0, 1))(jnp.asarray(source), jnp.asarray(target)):
-        assert np.isfinite(gradient).all()
-
-
-def test_gradients_of_a_weighted_accuracy():
-    right, there, weights = (
-        jnp.array([1.0, 0.0, jnp.nan, jnp.nan]),
-        jnp.array([True, True, True, False]),
-        jnp.array([2.0, 1.0, 0.0, 1.0]),
-    )
-    np.testing.assert_allclose(jax.grad(accuracy)(right, there, weights), [2 / 3, 1 / 3, 0.0, 0.0])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [KINDS["I2n"], KINDS["O1"]], ids=["I2n", "O1"])
 def test_gradients_of_a_weighted_signature_are_finite_and_right(kind):

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -81,21 +80,3 @@ def test_groups_change_places_as_a_whole():
     assert len(np.unique(orders, axis=0)) == 6
     within = permutations(6, 50, 0, groups=labels, strata=labels == "c")
     np.testing.assert_array_equal(within[:, labels == "c"], np.broadcast_to([3, 5], (50, 2)))
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: bootstrap_counts(0, 5, 0), "at least 1 element"),
-        (lambda: bootstrap_counts(5, 0, 0), "at least 1 element and 1 draw"),
-        (lambda: bootstrap_counts(5, 1, 0, groups=[1, 2]), r"groups must be one label for each of the 5 .* \(2,\)"),
-        (lambda: bootstrap_counts(4, 1, 0, groups=[0, 0, 1, 1], strata=[0, 1, 1, 1]), "1 of 2 groups"),
-        (lambda: permutations(3, 1, 0, groups=[0, 0, 1]), "of one size; these have from 1 to 2 elements"),
-        (lambda: leave_out_counts(5, 6, 0), "n_groups is at least 2 and at most the 5 elements .* got 6"),
-        (lambda: leave_out_counts(4, 1, 0, clusters=[0, 0, 1, 1]), "the 2 clusters that there are, got 1"),
-        (lambda: leave_out_counts(2, None, 0, clusters=[1, 1]), "at least two clusters; there are 1"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -268,13 +268,3 @@ def test_corrected_resampled_error():
     ]
     np.testing.assert_allclose(got, expected, atol=1e-14)
     assert jnp.isfinite(jax.grad(lambda v: jnp.nansum(corrected_resampled_error(v, 0.25)))(jnp.asarray(values))).all()
-
-
-def test_counts_and_folds_that_do_not_fit_are_refused():
-    folds = make_folds(6, splits_of(6))
-    with pytest.raises(ValueError, match="how often each draw holds"):
-        drawn_folds(np.array([[1, 0, -1, 1, 1, 1]]), folds)
-    with pytest.raises(ValueError, match="how often each draw holds"):
-        drawn_folds(np.zeros((1, 6), int), folds)
-    with pytest.raises(ValueError, match="more stimuli than the counts"):
-        drawn_folds(np.ones((1, 4), int), folds)

@@ -2,8 +2,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bsjax.metrics import cka, cka_biased, similarity_on_subsets
 
@@ -41,20 +39,6 @@ def test_equals_the_definition_on_either_side(shape, unbiased):
     assert float(got) == pytest.approx(by_definition(x, y, unbiased), abs=1e-12)
 
 
-seeds = st.integers(0, 10_000)
-
-
-@given(seeds, st.floats(1e-3, 1e3), st.floats(-50, 50))
-@pytest.mark.parametrize("kernel", [cka, cka_biased])
-def test_rotation_scale_shift_and_order_change_nothing(kernel, seed, scale, shift):
-    rng = np.random.default_rng(seed)
-    x, y = arrays(15, 6, 4, seed % 5)
-    rotated = scale * x @ np.linalg.qr(rng.normal(size=(6, 6)))[0] + shift
-    order = rng.permutation(15)
-    got = kernel(jnp.asarray(rotated[order]), jnp.asarray(y[order]))
-    assert float(got) == pytest.approx(float(kernel(jnp.asarray(x), jnp.asarray(y))), abs=1e-9)
-
-
 @pytest.mark.parametrize("kernel", [cka, cka_biased])
 def test_with_itself_is_one_and_symmetric(kernel):
     x, y = map(jnp.asarray, arrays(20, 6, 30))
@@ -67,20 +51,6 @@ def test_unrelated_wide_responses_are_near_zero_only_if_unbiased():
     x, y = (jnp.asarray(rng.uniform(size=(200, 5000))) for _ in range(2))
     assert abs(float(cka(x, y))) < 0.1
     assert float(cka_biased(x, y)) > 0.9
-
-
-@pytest.mark.parametrize("kernel", [cka, cka_biased])
-def test_a_mask_equals_a_subset(kernel):
-    x, y = map(jnp.asarray, arrays(20, 6, 30))
-    where = np.arange(20) % 3 > 0
-    masked = kernel(x.at[0].set(1e6), y, where=jnp.asarray(where))
-    assert float(masked) == pytest.approx(float(kernel(x[where], y[where])), abs=1e-10)
-
-
-@pytest.mark.parametrize("kernel", [cka, cka_biased])
-def test_constant_responses_are_undefined(kernel):
-    x, y = map(jnp.asarray, arrays(20, 6, 4))
-    assert jnp.isnan(kernel(jnp.full_like(x, 3.0), y))
 
 
 def test_fewer_than_four_stimuli_are_undefined_if_unbiased():

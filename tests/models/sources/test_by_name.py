@@ -77,15 +77,9 @@ def test_without_a_layer_all_are_listed(stored):
     ("identifier", "message"),
     [
         ("timm:@a", "expected source:name"),
-        ("timm:net?weights@a", "expected source:name"),
-        ("timm:net@a,b", "layers must be one, LAYER, or one for each region"),
         ("timm:net@V1=a,b", "layers must be one"),
-        ("timm:net@V1=a,V1=b", "layers must be one"),
-        ("timm:net@V1=", "layers must be one"),
         ("timm:net?degrees=wide@a", "degrees must be a number, got 'wide'"),
-        ("timm:net?seed=one@a", "seed must be a whole number, got 'one'"),
         ("timm:net?size=8@a", "no setting 'size' of timm, which has weights, seed, degrees"),
-        ("stored:net.npz?weights=none@a", "no setting 'weights' of stored, which has degrees"),
     ],
 )
 def test_what_does_not_follow_the_grammar(identifier, message):

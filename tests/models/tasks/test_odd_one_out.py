@@ -69,12 +69,3 @@ def test_trials_are_averaged():
         return once.isel(presentation=rows) + noise
 
     assert ask(["a", "b", "c"], see=twice).values.item() == ask(["a", "b", "c"]).values.item() == "c"
-
-
-def test_what_cannot_be_asked():
-    with pytest.raises(ValueError, match="a multiple of 3 rows, three for each, got 4"):
-        ask(["a", "b", "c", "a"])
-    with pytest.raises(ValueError, match="similarity_measure must be one of dot, cosine, got 'euclidean'"):
-        ask(["a", "b", "c"], similarity_measure="euclidean")
-    with pytest.raises(ValueError, match="features of zero are all zero"):
-        ask(["a", "zero", "c"], similarity_measure="cosine")

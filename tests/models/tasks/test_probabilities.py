@@ -53,17 +53,5 @@ def test_two_labels():
 def test_what_cannot_be_learned_from():
     with pytest.raises(ValueError, match="all have the image_label 'pear'; there must be at least two labels"):
         probabilities_task(see, ["layer"], labelled([0, 3, 6]))
-    with pytest.raises(ValueError, match="no coordinate 'image_label' .* there are: stimulus_id"):
-        probabilities_task(see, ["layer"], stimuli([0, 1]))
     with pytest.raises(ValueError, match="has no image_label for 1 of its presentations"):
         probabilities_task(see, ["layer"], stimuli([0, 1, 2], image_label=["pear", None, "fig"]))
-    with pytest.raises(ValueError, match="needs a stimulus set to learn from.* got list"):
-        probabilities_task(see, ["layer"], ["pear", "apple"])
-
-
-def test_features_must_be_numbers_and_as_many():
-    task = probabilities_task(see, ["layer"], labelled([1, *range(18)]))
-    with pytest.raises(ValueError, match="what is shown has 6 NaN or infinite values"):
-        task(lambda stimuli, layers: see(stimuli, layers).where(lambda a: a["stimulus_id"] != "s1"), stimuli([0, 1]))
-    with pytest.raises(ValueError, match="fitted to 6 units, these stimuli have 5"):
-        task(lambda stimuli, layers: see(stimuli, layers).isel(neuroid=slice(5)), stimuli([0, 1]))

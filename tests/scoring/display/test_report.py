@@ -65,12 +65,6 @@ def test_a_model_that_fails_alike_on_all_benchmarks_is_one_row():
     assert ["gone", "12", "benchmarks", "failed"] in rows and ["gone", "B12", "failed"] in rows and len(rows) == 7
 
 
-def test_columns_line_up():
-    lines = table(OUTCOMES[:3]).splitlines()
-    assert len({len(line) for line in lines}) == 1
-    assert len({line.index("Simulated") for line in lines[1:]}) == 1
-
-
 @pytest.mark.parametrize("width", [200, 100, 80, 60, 50])
 def test_a_narrow_terminal_loses_no_number_and_no_name(width):
     text = table(OUTCOMES, width)
@@ -80,11 +74,6 @@ def test_a_narrow_terminal_loses_no_number_and_no_name(width):
         assert outcome.benchmark in words and outcome.model in words
     for number in [*NUMBERS[0], *NUMBERS[1]]:
         assert number in words
-
-
-def test_a_narrow_terminal_has_a_heading_for_each_model():
-    lines = table(OUTCOMES[:3], 80).splitlines()
-    assert [line for line in lines if not line.startswith(" ")] == ["gabor-v1", "a-model-with-a-long-name"]
 
 
 def test_undefined_units_are_counted():
@@ -102,40 +91,6 @@ def test_the_legend_says_where_the_numbers_come_from():
     assert "data 7 stimuli, sha256:ab" in text
     assert "computed in float64 on cpu; bsjax 9.9, jax 1.2" in text
     assert max(map(len, legend(OUTCOMES, 60).splitlines())) <= 60
-
-
-def test_the_legend_of_a_bare_score_makes_nothing_up():
-    text = legend([Outcome("m", "b", Score(0.5), None, 1.0)])
-    headings = {line.split(" ")[0] for line in text.splitlines()}
-    assert headings >= {"raw", "score"} and not headings & {"*", "data", "computed"}
-
-
-def test_the_legend_of_many_benchmarks_stays_short():
-    """What differs everywhere is not listed, and of many benchmarks that are alike the first two are named."""
-
-    def made(number):
-        return dataclasses.replace(
-            SCORE, formula="r/c" if number else "r", provenance={"n_stimuli": number, "task": "label", "metric": "pls"}
-        )
-
-    outcomes = [Outcome("m", f"Many{number:02d}-top1", made(number), None, 1.0) for number in range(20)]
-    text = " ".join(legend(outcomes).split())
-    assert "r (Many00-top1); r/c (Many01-top1, Many02-top1 and 17 more)" in text
-    assert "data differs between benchmarks" in text
-    assert "units trials or subjects" in text
-    assert "Many07" not in text
-
-
-def test_the_legend_says_why_a_score_is_undefined():
-    nothing = Score(float("nan"), provenance={"reason": "no unit sees it"})
-    text = legend([Outcome(model, "b", nothing, None, 1.0) for model in ("one", "other")])
-    assert text.splitlines()[-1].split(maxsplit=1) == ["nan", "no unit sees it"]
-
-
-def test_a_defined_score_speaks_for_its_benchmark_in_the_legend():
-    nothing = Score(float("nan"), provenance={"reason": "no unit sees it"})
-    outcomes = [Outcome("one", "b", SCORE, None, 1.0), Outcome("other", "b", nothing, None, 1.0)]
-    assert f"± error        {SCORE.error_kind}" in legend(outcomes)
 
 
 def test_what_has_no_interval_shows_none():

@@ -1,6 +1,6 @@
-"""The first version that is brought to later ones; a new store has its tables from :mod:`bsjax.results.tables`.
+"""The first version that can be migrated; a new store has its tables from :mod:`bsjax.results.tables`.
 
-Stores of 0001 and 0002 are exported with the bsjax that wrote them.
+Stores of versions 0001 and 0002 must be exported with the bsjax that wrote them.
 """
 
 revision = "0003"
@@ -8,4 +8,4 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Nothing comes before it."""
+    """Nothing to do in the first migration."""

@@ -1,4 +1,4 @@
-"""Accounts, submissions with their steps, private benchmarks, and what accounts are shown of these."""
+"""Tables of accounts, submissions and their steps, private benchmarks, and the scores that accounts are shown."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -9,7 +9,7 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     op.create_table(
         "accounts",
         Column("id", Integer, primary_key=True),

@@ -68,14 +68,3 @@ def test_the_model_is_asked_for_it(stimuli, responses):
     assert model.recorded == [("IT", [(70, 170)])]
     assert score.provenance["n_stimuli"] == N and score.provenance["data"].startswith("sha256:")
     assert benchmark.ceiling is score.ceiling and benchmark.parent == "Bracci2019"
-
-
-def test_data_without_the_region(serve, stimuli):
-    assembly = NeuroidAssembly(
-        np.ones((N, 2)),
-        coords={"stimulus_id": ("presentation", stimuli["stimulus_id"].to_numpy()), "roi": ("neuroid", [0, 1])},
-        dims=["presentation", "neuroid"],
-    )
-    serve("Bracci2019", assembly)
-    with pytest.raises(ValueError, match="Bracci2019 has no voxels whose roi is 2"):
-        load_benchmark("Bracci2019.anteriorVTC-rdm")(Recorder(stimuli, np.ones((N, 2))))

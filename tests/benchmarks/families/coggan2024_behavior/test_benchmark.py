@@ -92,12 +92,3 @@ def test_order_does_not_matter_and_undefined_people_are_counted(merged, choices,
     perfect = np.where(table["subject"] == "sub-0", 1, table["human_accuracy"])
     score = metric(choices, merged.assign_coords(human_accuracy=("presentation", perfect)))
     assert np.isnan(score.raw.values[0]) and (score.n_units, score.n_undefined) == (4, 1)
-
-
-def test_errors(merged, choices):
-    with pytest.raises(ValueError, match="hold different stimuli: 298 stimulus_id .* only in target"):
-        ConditionAccuracySimilarity()(choices[:10], merged)
-    with pytest.raises(ValueError, match="no coordinate 'visibility'"):
-        ConditionAccuracySimilarity()(choices, merged.drop_vars("visibility"))
-    with pytest.raises(ValueError, match="assembly has 1 subject"):
-        ConditionAccuracySimilarity().ceiling(merged[:20])

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy.stats import pearsonr
 
 from bsjax import NeuroidAssembly, Score, load_benchmark, load_dataset
@@ -96,17 +95,3 @@ def test_the_steps_of_the_tutorial(rsms, stimuli, responses):
     score = coggan.get_score(coggan.RSA(model.look_at(stimuli)), assembly)
     ceiled = coggan.ceiler(score, coggan.get_ceiling(assembly))
     assert float(ceiled) == pytest.approx(float(load_benchmark("tong.Coggan2024_fMRI.V4-rdm")(model)))
-
-
-@repeated_names
-def test_what_is_refused(rsms, stimuli, responses):
-    with pytest.raises(ValueError, match="expected subjects of one region, got IT, V1, V2, V4: select one"):
-        coggan.get_ceiling(load_dataset("Coggan2024_fMRI"))
-    with pytest.raises(ValueError, match="the data hold no region V3; they hold IT, V1, V2, V4"):
-        coggan.subject_rsms("V3")
-    with pytest.raises(ValueError, match=r"expected \(presentation, presentation, neuroid\)"):
-        coggan.get_ceiling(xr.DataArray(np.ones((3, 3, 2)), dims=["a", "b", "c"]))
-    with pytest.raises(ValueError, match="none of the 40 units has a mean response beyond 3.1 standard deviations"):
-        load_benchmark("tong.Coggan2024_fMRI.V1-rdm")(
-            Recorder(stimuli, np.random.default_rng(0).uniform(-1, 1, (N, 40)))
-        )

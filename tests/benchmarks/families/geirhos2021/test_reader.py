@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bsjax.benchmarks.families.geirhos2021.reader import EXPERIMENTS, LEFT_OUT, load_model, load_people
-from bsjax.data import BehavioralAssembly, list_data, load_dataset
+from bsjax.data import BehavioralAssembly
 from bsjax.labelled.behaviour.accuracy import Accuracy
 from bsjax.labelled.behaviour.agreement import ErrorConsistency, model_vs_human
 
@@ -93,55 +93,10 @@ def test_all_conditions_may_be_kept(clone):
     assert set(load_model(clone, "rotation", all_conditions=True)["condition"].values) == {"0", "90", "180"}
 
 
-def test_is_in_the_catalogue(clone):
-    assert {"Geirhos2021.human", "Geirhos2021.model"} <= set(list_data())
-    assert load_dataset("Geirhos2021.human", folder=clone, experiment="rotation").sizes["presentation"] == 13
-    model = load_dataset("Geirhos2021.model", folder=clone, experiment="rotation", model="bagnet33")
-    assert set(model["subject"].values) == {"bagnet33"}
-    with pytest.raises(ValueError, match="missing a required argument: 'experiment'; it takes: folder, experiment"):
-        load_dataset("Geirhos2021.human", folder=clone)
-
-
-def test_what_is_not_there_is_named(clone, tmp_path):
-    with pytest.raises(
-        ValueError, match="unknown experiment 'Rotation'; nearest: rotation; there are: colour, contrast"
-    ):
-        load_people(clone, "Rotation")
-    with pytest.raises(
-        FileNotFoundError, match=r"experiment sketch not found in .*looked for sketch_\*.csv.*git clone"
-    ):
-        load_people(clone, "sketch")
-    with pytest.raises(FileNotFoundError, match="no choices of 'vit' in .*; models there: bagnet33, resnet50"):
-        load_model(clone, "rotation", "vit")
-    write(tmp_path / "edge", "edge_resnet50_session-1.csv", [row("resnet50", "oven", "NaN", "oven1.png", "")])
-    with pytest.raises(FileNotFoundError, match=r"no person's choices \(edge_subject-\*.csv\) in .*edge"):
-        load_people(tmp_path, "edge")
-
-
 def test_a_condition_that_should_be_left_out_must_be_there(tmp_path):
     write(tmp_path / "rotation", "rotation_resnet50_session-1.csv", [row("resnet50", "oven", "0.0", "a.png")])
     with pytest.raises(ValueError, match=r"no trial has the condition 0, which is to be left out; there are: 0\.0"):
         load_model(tmp_path, "rotation")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "cannot read .*edge_resnet50_session-1.csv as a table of trials .*No columns.*: fetch it again"),
-        (
-            "subj,condition\na,0\n",
-            "has no column object_response, category, imagename; its columns are: subj, condition",
-        ),
-        (f"{HEADER}\n{row('resnet50', 'oven', '0', 'a.png')}\nresnet50,1,2,NaN,ov", "cut short: 1 of 2 trials lack"),
-        (f"{HEADER}\n", "cut short: 0 of 0 trials"),
-    ],
-    ids=["empty", "columns", "truncated", "no trial"],
-)
-def test_a_broken_file_is_named(tmp_path, content, message):
-    (tmp_path / "edge").mkdir()
-    (tmp_path / "edge" / "edge_resnet50_session-1.csv").write_text(content)
-    with pytest.raises(ValueError, match=message):
-        load_model(tmp_path, "edge")
 
 
 # -- the real files, and the numbers published with them

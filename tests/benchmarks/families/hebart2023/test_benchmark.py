@@ -86,30 +86,8 @@ def test_worse_than_chance_is_below_zero(serve, stimuli, features):
     assert score.value == pytest.approx((0 - 1 / 3) / (0.6767 - 1 / 3))
 
 
-def test_answers_that_are_no_image_of_the_triplet(serve, stimuli, features, monkeypatch):
-    serve("Hebart2023", people_of(stimuli, [(0, 1, 2), (3, 4, 5)]), stimuli)
-    model = model_of(stimuli, features)
-    numbers = BehavioralAssembly([2, 0], coords={"stimulus_id": ("presentation", ["a", "b"])}, dims=["presentation"])
-    monkeypatch.setattr(model, "look_at", lambda *_, **__: numbers)
-    with pytest.raises(ValueError, match="2 of 2 answers are not in their triplet.*by its stimulus_id"):
-        load_benchmark("Hebart2023-match")(model)
-    monkeypatch.setattr(model, "look_at", lambda *_, **__: numbers[:1])
-    with pytest.raises(ValueError, match="there are 2 triplets, and 1 answers"):
-        load_benchmark("Hebart2023-match")(model)
-
-
 def test_a_triplet_of_an_unknown_image(serve, stimuli, features):
     people = people_of(stimuli, [(0, 1, 2)])
     serve("Hebart2023", people.assign_coords(image_1=("presentation", ["elsewhere"])), stimuli)
     with pytest.raises(ValueError, match="not among the 7 stimuli: elsewhere"):
         load_benchmark("Hebart2023-match")(model_of(stimuli, features))
-
-
-def test_it_says_what_it_is_without_data():
-    benchmark = load_benchmark("Hebart2023-match")
-    assert (benchmark.task, benchmark.normalisation, benchmark.visual_degrees) == ("odd_one_out", "chance_corrected", 8)
-    assert "share of the triplets of which a model picks the image that people picked" in " ".join(
-        benchmark.describe().split()
-    )
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        load_benchmark("Hebart2023-match", triplets=0)

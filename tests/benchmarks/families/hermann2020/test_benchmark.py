@@ -39,9 +39,3 @@ def test_the_published_numbers(shared_data):
     # In the trials of the public repository one choice is another: no texture in one image.
     [trials] = load_stored_behaviour(data / "cue-conflict")
     assert float(load_benchmark(BIAS, data=data)(trials)) == pytest.approx(169 / 789)
-
-
-def test_it_says_what_it_is_without_data():
-    for benchmark in (load_benchmark(BIAS), load_benchmark(MATCH)):
-        assert (benchmark.parent, benchmark.number_of_trials, benchmark.visual_degrees) == ("Hermann2020", 1, None)
-        assert "1200 images" in benchmark.describe() and "hermann2020" in benchmark.bibtex

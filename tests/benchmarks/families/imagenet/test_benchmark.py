@@ -37,7 +37,7 @@ def folder(tmp_path):
 
 
 def partial_warning():
-    return pytest.warns(UserWarning, match="of the 50000 of 1000 classes: the score is of these only")
+    return pytest.warns(UserWarning, match="of the 50000 of 1000 classes")
 
 
 def test_imagenet_in_class_folders(folder):
@@ -91,10 +91,7 @@ def test_imagenet_flat_with_a_table(folder, name, content):
         ({}, FileNotFoundError, "no folders that are named by WordNet ids"),
         ({"a.txt": "a.png 65\n"}, ValueError, "none of the 1000 of ImageNet: 65.*numbers are not read"),
         ({"a.txt": f"{CLASSES[0]}\n{CLASSES[1]}\n"}, ValueError, "2 lines, for the 1 images"),
-        ({"a.txt": "a b c\n"}, ValueError, "must have lines `filename synset`"),
-        ({"a.csv": "image,synset\n"}, ValueError, "needs the columns filename and synset; it has: image, synset"),
         ({"a.csv": f"filename,synset\nb.png,{CLASSES[0]}\n"}, FileNotFoundError, "1 of 1 images .* b.png"),
-        ({"a.csv": "", "b.txt": ""}, ValueError, "several tables, a.csv, b.txt"),
     ],
 )
 def test_tables_that_cannot_be_used(folder, files, error, message):
@@ -103,19 +100,6 @@ def test_tables_that_cannot_be_used(folder, files, error, message):
         (root / name).write_text(content)
     with pytest.raises(error, match=message):
         validation_images(root)
-
-
-def test_a_class_folder_that_is_none_of_imagenets(folder):
-    with pytest.raises(ValueError, match="none of the 1000 of ImageNet: n99999999"):
-        validation_images(folder("n99999999/a.png"))
-
-
-def test_imagenet_needs_a_folder(tmp_path):
-    model = classifying(["a"], CLASSES[:1])
-    with pytest.raises(FileNotFoundError, match="ImageNet-top1 needs .*data=DIR, or --data DIR"):
-        load_benchmark("ImageNet-top1")(model)
-    with pytest.raises(FileNotFoundError, match="no folder .*nowhere"):
-        load_benchmark("ImageNet-top1", data=tmp_path / "nowhere")(model)
 
 
 def corrupted(folder, per_class=4, noises=NOISES):
@@ -149,13 +133,6 @@ def test_imagenet_c_draws_a_share_of_each_corruption_and_level(folder):
     by_level = pd.Series(score.raw.values).groupby(benchmark.stimuli["noise_level"].to_numpy()).mean()
     assert by_level.tolist() == [0, 0, 1, 1, 1]
     assert "a random 1 in 3 of each corruption and level (seed 0)" in " ".join(benchmark.describe().split())
-
-
-def test_all_of_imagenet_c(folder):
-    benchmark = load_benchmark("ImageNet-C-noise-top1", data=corrupted(folder, 1), sampling_factor=1)
-    assert len(benchmark.stimuli) == 30
-    assert "selection" not in benchmark.assembly.attrs
-    assert "random" not in benchmark.describe()
 
 
 def test_imagenet_c_that_is_not_whole(folder):
@@ -225,13 +202,6 @@ def test_images_that_still_have_their_frame(folder):
         len(load_benchmark("ObjectNet-top1", data=root).stimuli)
 
 
-def test_an_object_without_a_folder(folder):
-    root = folder("mug/1.png")
-    (root / "mapping.json").write_text(json.dumps(OBJECTS))
-    with pytest.raises(FileNotFoundError, match="has no folder bench"):
-        len(load_benchmark("ObjectNet-top1", data=root).stimuli)
-
-
 def test_published_objectnet(serve):
     stimuli = served.stimuli_of(4, synset=[CLASSES[0], CLASSES[1]] * 2)
     serve("BarbuMayo2019", stimuli=stimuli)
@@ -243,11 +213,3 @@ def test_a_network_without_imagenets_classes(folder):
     root = folder(*(f"{CLASSES[0]}/{i}.png" for i in range(2)))
     with pytest.raises(ValueError, match="needs a layer 'logits' of 1000 units"):
         load_benchmark("ImageNet-top1", data=root)(load_model("pixels"))
-
-
-@pytest.mark.parametrize("kind", ["noise", "blur", "weather", "digital"])
-def test_it_says_what_it_is_without_images(kind):
-    benchmark = load_benchmark(f"ImageNet-C-{kind}-top1")
-    assert (benchmark.fitting_stimuli, benchmark.number_of_trials, benchmark.version) == ("imagenet", 10, 2)
-    assert (benchmark.parent, float(benchmark.ceiling)) == ("Hendrycks2019-top1", 1)
-    assert "filling the model's field of view" in " ".join(benchmark.describe().split())

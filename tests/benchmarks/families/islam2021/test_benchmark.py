@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from bsjax import StimulusSet, load_benchmark
+from bsjax import load_benchmark
 from bsjax.benchmarks.families.islam2021 import benchmark as islam2021
 from tests.support import served_data as served
 from tests.support.recorder import Recorder
@@ -96,15 +96,3 @@ def test_all_eight():
     for factor, region in product(("shape", "texture"), ("V1", "V2", "V4", "IT")):
         benchmark = load_benchmark(f"Islam2021-{factor}_{region.lower()}_dimensionality")
         assert (benchmark.metric.factor, benchmark.region) == (factor, region)
-
-
-def test_what_is_refused(stimuli):
-    with pytest.raises(ValueError, match="the stimuli have no column shape, texture; they have stimulus_id, original"):
-        islam2021.pair_images(stimuli.drop(columns=["shape", "texture"]))
-    with pytest.raises(ValueError, match="pairs need several shapes and textures, there are 3 and 1"):
-        islam2021.pair_images(StimulusSet(stimuli[stimuli["texture"] == "woven"]))
-    lacking = StimulusSet(stimuli[(stimuli["texture"] != "woven") | (stimuli["shape"] != "cat")])
-    with pytest.raises(
-        ValueError, match="stimulus image... has no partner of the same (shape: no such|texture: no cat in)"
-    ):
-        islam2021.pair_images(lacking)

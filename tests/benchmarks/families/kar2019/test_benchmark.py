@@ -90,10 +90,3 @@ def test_varying_over_time():
     assert not temporally_varying(recordings.isel(time_bin=[0]))
     assert not temporally_varying(recordings.isel(time_bin=0))
     assert temporally_varying(recordings.transpose("time_bin", "neuroid", "presentation"))
-
-
-def test_what_it_says_of_itself():
-    benchmark = load_benchmark("Kar2019-ost")
-    assert (benchmark.ceiling, benchmark.version, benchmark.parent) == (0.79, 2, "IT")
-    assert "Kohitij Kar" in benchmark.ceiling.provenance["source"]
-    assert "18 time bins from 70 to 250 ms" in benchmark.describe()

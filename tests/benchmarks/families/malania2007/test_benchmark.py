@@ -114,11 +114,6 @@ def test_an_observer_who_guesses_scores_zero_and_it_says_why(data):
     assert "vernier_only: failed" in score.unceiled.provenance["fit"]
 
 
-def test_what_it_says_of_itself():
-    words = load_benchmark("Malania2007.equal2-threshold_elevation").paradigm()
-    assert "10 trials each that differ by microsaccades" in words.shown and "flankers equal2" in words.compared
-
-
 def test_conditions_that_one_has_not_done():
     people = PropertyAssembly(
         [[2.0, 4.0, np.nan], [4.0, 8.0, 2.0]],

@@ -79,10 +79,6 @@ def test_properties_are_those_that_the_neurons_have():
     assert ((0.1 < suppressed) & (suppressed < 0.9)).all() and size.attrs["units_in_field"] == 3
 
 
-def test_the_same_score_again(v1, scores):
-    assert float(load_benchmark(ORIENTATION)(v1)) == float(scores[ORIENTATION])
-
-
 def mine(**settings):
     defaults = {
         "assembly": lambda: recorded("DeValois1982a"),
@@ -98,11 +94,6 @@ def test_ceilings_as_in_brainscore_and_of_ones_own():
     metric = load_metric("ks_similarity", property_name="preferred_orientation", ns=50)
     assert float(mine().ceiling) == float(mine(ceiling_func=NeuronalPropertyCeiling(metric)).ceiling)
     assert mine(ceiling_func=lambda: Score(0.5)).ceiling == 0.5
-
-
-def test_the_former_name_of_the_dimension(v1):
-    former = recorded("DeValois1982a").rename(neuroid_property="neuronal_property")
-    assert float(mine(assembly=former)(v1)) == float(mine()(v1))
 
 
 def texture_set(folder):
@@ -152,20 +143,6 @@ def test_stimuli_that_come_with_the_data(tmp_path):
     measured = observed(texture, model).sel(neuroid_property="texture_modulation_index")
     assert measured.sizes["neuroid"] == 12 and np.ptp(measured.values) < 1e-4 and 0.3 < measured[0] < 0.4
     assert 0 < float(texture(model)) < 1
-
-
-def test_what_is_missing_is_said(tmp_path):
-    with pytest.raises(ValueError, match="has no stimulus_set, and its data have no attrs"):
-        mine(stimulus_set=None)(neurons.population(3))
-    with pytest.raises(ValueError, match="measured in one time bin"):
-        mine(timebins=[(0, 50), (50, 100)])
-    with pytest.raises(ValueError, match="similarity_metric must be a similarity of properties"):
-        mine(similarity_metric=load_metric("rdm"))
-    with pytest.raises(ValueError, match="'Mine2026-orientation' is about V2, its data are of V1"):
-        mine(region="V2")(neurons.population(3))
-    nowhere = texture_set(tmp_path).drop(columns=["position_x", "type"])
-    with pytest.raises(ValueError, match="the stimuli of 'Mine2026-orientation', as the model saw them, has no coord"):
-        mine(stimulus_set=nowhere)(SeesTextures(np.array([0.0]), np.array([3.0])))
 
 
 def test_no_unit_that_responds(v1):

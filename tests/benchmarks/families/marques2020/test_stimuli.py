@@ -151,16 +151,3 @@ def test_two_processes_at_once(home):
     assert [process.communicate()[0].strip() for process in both] == ["2304", "2304"]
     [folder] = [path for path in (cache_dir() / "stimuli").iterdir() if path.is_dir()]
     assert len(list(folder.iterdir())) == 2305
-
-
-@pytest.mark.parametrize(
-    ("identifier", "degrees", "message"),
-    [
-        ("Marques2020_color", 8, "no gratings called 'Marques2020_color'; there are Marques2020_blank, "),
-        ("Marques2020_size", 0.0, "wide enough for a pixel, got 0 degrees"),
-        ("Marques2020_size", float("nan"), "wide enough for a pixel, got nan degrees"),
-    ],
-)
-def test_what_cannot_be_rendered_is_said(identifier, degrees, message):
-    with pytest.raises(ValueError, match=message):
-        gratings(identifier, degrees)

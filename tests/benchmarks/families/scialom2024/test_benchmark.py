@@ -5,7 +5,6 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from bsjax import load_benchmark
-from bsjax.benchmarks.rows.tables import builtin_rows
 from tests.support import served_data as served
 from tests.support.people import naming, trials_of
 
@@ -79,11 +78,3 @@ def test_engineering_accuracy(serve):
     score = benchmark(naming(stimuli["stimulus_id"], mistaken(stimuli, {1, 4, 6})))
     assert (score.value, float(benchmark.ceiling)) == (5 / 8, 1)
     assert benchmark.fitting_stimuli == OBJECTS
-
-
-def test_the_rows_are_forty_four():
-    rows = [row for name, row in builtin_rows().items() if name.startswith("Scialom2024")]
-    assert len(rows) == 44
-    shown = [row.identifier for row in rows if row.visual_degrees is not None]
-    assert shown == [f"Scialom2024_{kind}-allBehavioralErrorConsistency" for kind in ("phosphenes", "segments")]
-    assert {row.parent for row in rows} == {"Scialom2024", "Scialom2024-top1"}

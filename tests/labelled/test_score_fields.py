@@ -1,9 +1,7 @@
-"""Dicts that a score was written as, damaged at random: read in full, or refused by a clear error."""
+"""Fields of a score that are none are refused by name; numbers of any library and files of earlier versions, read."""
 
-import copy
 import json
 import math
-import random
 
 import numpy as np
 import pandas as pd
@@ -12,9 +10,7 @@ import xarray as xr
 
 from bsjax import Score
 from bsjax.core.files import as_json
-from bsjax.scoring import Outcome, legend, table
 
-MUTANTS = 3_000
 TIMES = xr.DataArray(
     [0.1, math.nan], dims=["time_bin"], coords={"time_bin": [70, 170], "label": ("time_bin", ["early", "late"])}
 )
@@ -55,110 +51,21 @@ SCORES = [
     Score(TIMES, error=TIMES * 2, ceiling=Score(TIMES, raw=RAW.isel(split=0)), provenance={"reason": "none"}),
     Score(1.0, raw=xr.DataArray(np.arange(4.0), dims=["presentation"], coords={"presentation": LEVELS})),
 ]
-JUNK = [
-    *[None, True, False, 0, 1, -1, 3, 2**31, 2**63, -(2**70), 10**400, 0.5, -0.0, 1e308, 1e400, math.nan],
-    *["", "nan", "inf", "x", "NaT", "V1", "split", "neuroid", "\udcff", "$tuple", "value", "dims", "0.5"],
-    *[
-        "float64",
-        "float16",
-        "int8",
-        "uint64",
-        "bool",
-        "object",
-        "<U1",
-        "<U90000000",
-        ">f8",
-        "|S2",
-        "complex128",
-        "f8,f8",
-    ],
-    *["datetime64[ns]", "timedelta64[0s]", "M8[x]", "datetime64", "V5", "O", "a3", "(2,", "{"],
-    *[[], [[]], [None], ["a"], [1, 2], [2, 2], ["split"], ["split", "split"], [0, 10**30], [math.nan, "nan"], {}],
-    *[{"a": 1}, {"$tuple": 3}, {"$array": {}}, {"$float": "x"}, {"$dict": [[[], 1]]}, {"$dict": [[1]]}, {"$date": "x"}],
-    *[{"$scalar": {"shape": [2], "dtype": "int8", "values": [1, 300]}}, {"$datetime": 5}, {"$labelled": {"dims": []}}],
-    *[{"value": 1.0}, {"value": {"value": 1.0}}, {"dims": ["x"], "shape": [1], "dtype": "bool", "values": [True]}],
-]
-
-
-def places(plain, above=()):
-    """The path to everything in it."""
-    inside = plain.items() if isinstance(plain, dict) else enumerate(plain) if isinstance(plain, list) else ()
-    for key, value in inside:
-        yield (*above, key)
-        yield from places(value, (*above, key))
-
-
-def mutated(plain, rng):
-    """A copy that one to three things are wrong with."""
-    plain = copy.deepcopy(plain)
-    for _ in range(rng.randint(1, 3)):
-        path = rng.choice(list(places(plain)) or [()])
-        if not path:
-            return plain
-        parent = plain
-        for key in path[:-1]:
-            parent = parent[key]
-        old, how = parent[path[-1]], rng.randrange(6)
-        if how == 0:
-            del parent[path[-1]]
-        elif how == 1 and isinstance(parent, dict):
-            parent[rng.choice([x for x in JUNK if isinstance(x, str)])] = parent.pop(path[-1])
-        elif how == 2 and isinstance(old, list) and old:
-            old.append(copy.deepcopy(rng.choice([old[0], *JUNK])))
-        elif how == 3 and isinstance(old, (int, float)):
-            parent[path[-1]] = rng.choice([old + 1, -old, str(old), old * 1e300 if abs(old) < 1e8 else 0, [old]])
-        elif how == 4:
-            other = plain
-            for key in rng.choice(list(places(plain))):
-                other = other[key]
-            parent[path[-1]] = copy.deepcopy(other)
-        else:
-            parent[path[-1]] = copy.deepcopy(rng.choice(JUNK))
-    return plain
-
-
-def test_a_damaged_dict_is_read_in_full_or_refused():
-    rng, read = random.Random(0), 0
-    originals = [score.to_dict() for score in SCORES]
-    for _ in range(MUTANTS):
-        plain = mutated(rng.choice(originals), rng)
-        try:
-            score = Score.from_dict(plain)
-        except (ValueError, TypeError, KeyError):
-            continue
-        read += 1
-        again = json.loads(as_json(score.to_dict()))
-        assert as_json(Score.from_dict(again).to_dict()) == as_json(score.to_dict())
-        assert repr(score) and score._repr_html_() and hash(score) is not None and score.to_xarray() is not None
-        outcomes = [Outcome("model", "benchmark", score, None, 1.0)]
-        assert table(outcomes) and legend(outcomes)
-    assert MUTANTS / 20 < read < MUTANTS / 2  # both happen often
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"value": None}, "value must be a number or a labelled array of numbers, got the NoneType None"),
-        ({"value": True}, "value must be a number .*, got the bool True"),
-        ({"value": "0.5"}, "value must be a number"),
         ({"value": np.array([0.5, 1.0])}, "value must be a number or a labelled array"),
         ({"value": 10**400}, "value must be a number that a float can hold"),
         ({"value": xr.DataArray(["a"])}, "value must hold numbers, got 1 values of dtype <U1"),
-        ({"value": TIMES[:0]}, "value must hold numbers, got 0 values"),
         ({"value": 0.5, "error": TIMES}, r"error must have the shape of value, which is a number, got {'time_bin': 2}"),
         ({"value": TIMES, "error": 0.1}, r"which is {'time_bin': 2}, got a number"),
-        ({"value": TIMES, "error": TIMES[:1]}, r"which is {'time_bin': 2}, got {'time_bin': 1}"),
-        ({"value": 0.5, "error_kind": None}, "error_kind must be a str, got the NoneType None"),
         ({"value": 0.5, "formula": 3}, "formula must be a str, got the int 3"),
-        ({"value": 0.5, "raw": [0.5]}, "raw must be a DataArray, got the list"),
         ({"value": 0.5, "raw": xr.DataArray([1j])}, "raw has .* the dtype complex128, which cannot be written"),
-        ({"value": 0.5, "raw": xr.DataArray([1.0], dims=[3])}, "must have names of text, got 3"),
-        ({"value": 0.5, "ceiling": "0.5"}, "ceiling must be a"),
         ({"value": 0.5, "unceiled": [0.5]}, "unceiled must be a"),
         ({"value": 0.5, "n_units": -1}, "n_units is the int -1: Expected `int` >= 0"),
-        ({"value": 0.5, "n_units": 1.0}, "n_units is the float 1.0: Expected `int`"),
-        ({"value": 0.5, "n_undefined": True}, "n_undefined is the bool True: Expected `int`"),
-        ({"value": 0.5, "provenance": None}, "provenance must be a dict with keys of text, got the NoneType None"),
         ({"value": 0.5, "provenance": {1: 2}}, "provenance must be a dict with keys of text, got the dict {1: 2}"),
         ({"value": 0.5, "provenance": {"by": [len]}}, r"provenance\['by'\]\[0\] is a builtin.* cannot be written"),
     ],

@@ -1,0 +1,36 @@
+"""The site of the documentation, built once for all processes that test it, with every notebook executed."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from tests.leaderboard.conftest import browser, page  # noqa: F401
+from tests.support.paths import REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    pytest.importorskip("sphinx")
+    folder = Path(os.environ["BSJAX_HOME"]) / "site"
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "html" / "index.html").exists():
+            # The build writes pages of the reference beside the others.
+            shutil.copytree(REPOSITORY / "docs", folder / "docs", ignore=shutil.ignore_patterns("_build", "names"))
+            for name in ("CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff"):
+                shutil.copy(REPOSITORY / name, folder)
+            command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q"]
+            places = {"PYTHONPATH": str(REPOSITORY), "BSJAX_PROGRESS": "0"}
+            places |= {"JAX_COMPILATION_CACHE_DIR": str(folder.parent / "compiled")}
+            done = subprocess.run(
+                [*command, str(folder / "docs"), str(folder / "html")],
+                env=os.environ | places,
+                capture_output=True,
+                text=True,
+            )
+            assert done.returncode == 0, done.stderr[-5000:]
+    return folder / "html"

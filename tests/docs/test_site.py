@@ -1,0 +1,125 @@
+"""The site: it builds without a warning, offline; it has every public name; every task is two clicks away."""
+
+import importlib
+import importlib.util
+import inspect
+import json
+import re
+import sys
+import zlib
+
+import pytest
+
+from tests.support.accessibility import violations
+from tests.support.paths import REPOSITORY
+
+DOCS = REPOSITORY / "docs"
+NOTEBOOKS = sorted((REPOSITORY / "examples").glob("*.ipynb"))
+# What the tutorials of Brain-Score's developers teach, and the page that does it here.
+TASKS = {
+    "questions of developers": "help/questions.html",
+    "a model": "tutorials/submit-a-model.html",
+    "common faults": "help/troubleshooting.html",
+    "getting help": "help/getting-help.html",
+    "contributing": "help/contribute-a-plugin.html",
+    "data": "tutorials/package-data.html",
+    "a benchmark of behaviour": "tutorials/behavioural-benchmark.html",
+    "a neural benchmark": "tutorials/neural-benchmark.html",
+    "a benchmark of properties": "tutorials/properties-benchmark.html",
+    "which metric": "explanations/which-metric.html",
+    "which pattern": "explanations/which-benchmark.html",
+    "ceilings": "explanations/ceilings.html",
+    "submission of a benchmark": "tutorials/submit-a-benchmark.html",
+}
+# Their examples need what the tests have not: libraries of networks, another backend of Keras.
+NOT_INSTALLED = {"from_keras", "from_timm", "from_torchvision"}
+LOOKED_AT = ["index.html", "tutorials/index.html", "explanations/which-metric.html", "help/troubleshooting.html"]
+LOOKED_AT += ["examples/torch_against_v1.html", "reference/names/bsjax.score.html", "reference/packages.html"]
+LOOKED_AT += ["gallery.html", "reference/glossary.html", "differences.html"]
+
+
+# Whichever test comes first waits for the site, which executes all notebooks.
+pytestmark = pytest.mark.timeout(1800)
+
+
+@pytest.fixture(scope="module")
+def public():
+    spec = importlib.util.spec_from_file_location("docs_public", DOCS / "_public.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def links(site, page):
+    """The pages of the site that a page links to."""
+    addresses = re.findall(r'<a [^>]*href="([^"#:]+)[^":]*"', (site / page).read_text(encoding="utf-8"))
+    found = [(site / page).parent.joinpath(address).resolve() for address in addresses]
+    return {path.relative_to(site.resolve()).as_posix() for path in found if path.suffix == ".html" and path.exists()}
+
+
+def test_every_public_name_has_a_docstring_with_an_example(public):
+    bare = []
+    for package in public.packages():
+        for name in public.public_names(package):
+            value = getattr(importlib.import_module(package), name)
+            if inspect.isclass(value) or inspect.isroutine(value):
+                doc = inspect.getdoc(inspect.unwrap(value)) or ""
+                if "Example" not in doc or (">>>" not in doc and name not in NOT_INSTALLED):
+                    bare.append(f"{package}.{name}")
+    assert bare == []
+
+
+@pytest.mark.slow
+def test_every_task_is_two_clicks_from_the_front_page(site):
+    first = links(site, "index.html")
+    near = first | {page for one in first for page in links(site, one)}
+    assert {task: page for task, page in TASKS.items() if page not in near} == {}
+
+
+@pytest.mark.slow
+def test_the_reference_has_the_names_that_are_exported(site, public):
+    lines = (site / "objects.inv").read_bytes().split(b"\n", 4)
+    named = {line.split()[0] for line in zlib.decompress(lines[4]).decode().splitlines() if " py:" in line}
+    exported = {public.home(package, name) for package in public.packages() for name in public.public_names(package)}
+    assert exported - named == set()
+    pages = {path.stem for path in (site / "reference" / "names").glob("*.html")}
+    assert pages == exported | set(public.packages())
+
+
+@pytest.mark.slow
+def test_notebooks_were_executed(site):
+    for notebook in NOTEBOOKS:
+        page = (site / "examples" / f"{notebook.stem}.html").read_text(encoding="utf-8")
+        assert page.count("cell_output") > 2, notebook.stem
+
+
+def test_notebooks_are_kept_without_outputs_and_check_their_numbers():
+    assert len(NOTEBOOKS) >= 6
+    for notebook in NOTEBOOKS:
+        cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
+        assert not any(cell["outputs"] or cell["execution_count"] for cell in cells), notebook.stem
+        assert sum("".join(cell["source"]).count("assert ") for cell in cells) >= 2, notebook.stem
+
+
+def test_the_front_page_is_short():
+    page = (DOCS / "index.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+    assert len(re.sub(r"```(python|\{toctree\}).*?```", "", page, flags=re.DOTALL).split()) <= 450
+    assert "```{figure}" in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("address", LOOKED_AT)
+def test_pages_break_no_rule_and_ask_for_nothing(page, site, address, colours):
+    page.prefer(colours)
+    if colours == "dark":  # and as narrow as a phone
+        page.resize(390)
+    page.show(site / address, "")
+    page.wait("document.readyState === 'complete'")
+    assert violations(page) == []
+    assert page.execute_script("return document.documentElement.scrollWidth <= window.innerWidth + 1")
+    assert [request for request in page.requests() if not request.startswith(("file:", "data:"))] == []
