@@ -327,7 +327,7 @@ class BenchmarkBase:
     def paradigm(self) -> Paradigm:
         """The stimuli, recording, comparison and normalisation in words; loads no data."""
         about = (type(self).__doc__ or "").strip().partition("\n")[0]
-        unknown = "its author does not say"
+        unknown = "not described"
         return Paradigm(unknown, unknown, about or unknown, unknown)
 
     def describe(self) -> str:
@@ -338,10 +338,10 @@ class BenchmarkBase:
             >>> print(load_benchmark("Simulated.V1-ridge").describe())
             Simulated.V1-ridge, version 2, averaged under V1
             <BLANKLINE>
-            shown       the stimuli of the recordings, at the size that they state, ...
+            shown       the stimuli of the recordings, at the size stated with the ...
             recorded    V1, in the time bins of the data
             compared    with simulated spike counts of 96 V1 neuroids, by ridge regression, ...
-            normalised  r²/c: the square of the correlation, with its sign, over the ceiling; ...
+            normalised  r²/c: the signed squared correlation, divided by the ceiling; ...
         """
         under = f", averaged under {self.parent}" if self.parent else ""
         lines = [f"{self.identifier}, version {self.version}{under}", ""]

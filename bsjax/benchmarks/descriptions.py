@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from bsjax.labelled import Score
 
 _FORMULAS = {
-    "explained_variance": "r²/c: the square of the correlation, with its sign, over the ceiling",
-    "neuroid_wise_explained_variance": "r²/c of each neuroid by its own ceiling, averaged",
-    "ceil_score": "the score over the ceiling",
-    "r_over_sqrt_ceiling": "r/√c: the similarity over the square root of the ceiling",
-    "chance_corrected": "(r-k)/(c-k): score and ceiling, both measured from chance",
-    "each_split_over_sqrt_ceiling": "r/√c of each split, averaged: the correlation over the square root of the ceiling",
-    "squared_ceil_score": "(r/c)²: the square of score over ceiling, with its sign",
+    "explained_variance": "r²/c: the signed squared correlation, divided by the ceiling",
+    "neuroid_wise_explained_variance": "r²/c of each neuroid with its own ceiling, averaged",
+    "ceil_score": "the score divided by the ceiling",
+    "r_over_sqrt_ceiling": "r/√c: the similarity divided by the square root of the ceiling",
+    "chance_corrected": "(r-k)/(c-k): score and ceiling, both relative to chance",
+    "each_split_over_sqrt_ceiling": "r/√c of each split, averaged: correlation divided by the root of the ceiling",
+    "squared_ceil_score": "(r/c)²: the signed square of score divided by ceiling",
 }
 
 _TASKS = {
-    "label": "which of the choices an image shows",
-    "probabilities": "how probable each choice is, learned from other images",
-    "odd_one_out": "which of three images is the odd one out",
-    "passive": "to look",
+    "label": "the choice of a label for each image",
+    "probabilities": "the probability of each choice, with a read-out fitted on other images",
+    "odd_one_out": "the choice of the odd one out of three images",
+    "passive": "passive viewing",
 }
 
 
@@ -60,17 +60,17 @@ def shown(stimuli: str, visual_degrees: float | None, number_of_trials: int) -> 
 
     Example:
         >>> shown("the images of hvm-public", 8, 50)
-        'the images of hvm-public, 8 degrees wide, 50 trials each (a model that answers alike sees each once)'
+        'the images of hvm-public, 8 degrees wide, 50 trials each (a deterministic model sees each once)'
     """
     size = (
-        "at the size that they state, or as large as the field"
+        "at the size stated with the stimuli, or as large as the model's field of view"
         if visual_degrees is None
         else f"{visual_degrees:g} degrees wide"
     )
     trials = (
         "once each"
         if number_of_trials == 1
-        else f"{number_of_trials} trials each (a model that answers alike sees each once)"
+        else f"{number_of_trials} trials each (a deterministic model sees each once)"
     )
     return f"{stimuli}, {size}, {trials}"
 
@@ -97,7 +97,7 @@ def asked(task: str) -> str:
 
     Example:
         >>> asked("odd_one_out")
-        'which of three images is the odd one out'
+        'the choice of the odd one out of three images'
     """
     return _TASKS.get(task, task)
 
@@ -114,7 +114,7 @@ def metric_words(metric: Any) -> str:
     """
     made = as_metric(metric)
     if isinstance(made, CeilingOf):
-        return f"agreement of people among themselves, by {metric_words(made.metric)}"
+        return f"agreement between human subjects, by {metric_words(made.metric)}"
     if isinstance(metric, partial):  # a ceiling that wraps a ceiling, such as with_error_over_stimuli
         metric = metric.args[0] if metric.args else metric.func
     made = as_metric(metric)
@@ -133,7 +133,7 @@ def normalised(ceiling_func: Callable[[], Score], normalisation: str) -> str:
     Example:
         >>> from bsjax import load_ceiling
         >>> normalised(Ceiling(load_ceiling("internal_consistency"), list), "ceil_score")
-        'the score over the ceiling; ceiling: split-half reliability over repetitions (internal_consistency)'
+        'the score divided by the ceiling; ceiling: split-half reliability over repetitions (internal_consistency)'
     """
     formula = _FORMULAS.get(normalisation, normalisation)
     if isinstance(ceiling_func, Ceiling):
@@ -169,8 +169,8 @@ def about_row(row: BenchmarkRow) -> Iterator[tuple[str, str]]:
     if row.species and row.species != "none":
         yield "measured", f"{row.species}, {row.modality}"
     elif row.modality == "none":
-        yield "measured", "nothing: no person or animal has a part in it"
+        yield "measured", "nothing: no human or animal data"
     for name, access in row.access.items():
-        yield "data", f"{name} ({'who may read it is not stated' if access == 'unknown' else access})"
+        yield "data", f"{name} ({'access not stated' if access == 'unknown' else access})"
     if row.plugin:
         yield "plugin", row.plugin

@@ -132,7 +132,7 @@ def main() -> None:
     if output.lost is not None:
         code = code or 1
         if not output.reader_is_gone:
-            complain(f"what was to be printed on stdout is lost: {output.lost.strerror}")
+            complain(f"output to stdout was lost: {output.lost.strerror}")
     sys.exit(code)
 
 
@@ -339,7 +339,7 @@ def score(
         grid = run_plan(cells, kept, again=again, workers=by, timeout=timeout)
     outcomes = grid.outcomes()
     if grid.interrupted:
-        complain("stopped; what is left is computed by the same command")
+        complain("stopped; run the same command again to compute the rest")
     whole = all(outcome.error is None for outcome in outcomes)
     if json_file is not None:
         whole &= written("--json", lambda: _write_json(json_file, outcomes))

@@ -86,7 +86,7 @@ def print_against_people(compared: AgainstPeople) -> None:
     from bsjax.labelled.behaviour.agreement import model_vs_human
 
     for name, choices in compared.models.items():
-        typer.echo(f"\n{name} against people")
+        typer.echo(f"\n{name} compared with people")
         typer.echo("\n".join(table_lines(model_vs_human(choices, compared.people))))
 
 

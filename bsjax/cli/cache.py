@@ -29,7 +29,7 @@ def list_entries() -> None:
     """
     entries = _cache().entries()
     if not entries:
-        typer.echo("nothing is kept")
+        typer.echo("no cached activations")
         return
     typer.echo("\n".join(in_columns([_HEADER, *map(_row, entries)])))
 
@@ -40,7 +40,7 @@ def size() -> None:
     from bsjax.core.messages import in_words
 
     cache = _cache()
-    typer.echo(f"{in_words(cache.size())} of at most {in_words(cache.max_bytes)} in {cache.root}")
+    typer.echo(f"{in_words(cache.size())} of {in_words(cache.max_bytes)} in {cache.root}")
 
 
 @app.command()
@@ -76,7 +76,7 @@ def prune(
         model=model,
     )
     freed = in_words(sum(entry.n_bytes for entry in removed))
-    typer.echo(f"removed {_counted(removed)}, {freed}; {in_words(cache.size())} are left in {cache.root}")
+    typer.echo(f"removed {_counted(removed)}, {freed}; {in_words(cache.size())} remain in {cache.root}")
 
 
 @app.command()
@@ -88,10 +88,10 @@ def verify(delete: Annotated[bool, typer.Option("--delete", help="Remove damaged
         removed = delete and cache.remove(problem.key)
         typer.echo(f"{problem.folder}: {problem.what}{' (removed)' if removed else ''}")
     if problems:
-        complain(f"{len(problems)} of the activations that are kept are damaged")
+        complain(f"{len(problems)} of the cached entries are damaged")
         raise typer.Exit(1)
     whole = [entry for entry in cache.entries() if entry.complete]
-    typer.echo(f"{_counted(whole)}: all as written")
+    typer.echo(f"{_counted(whole)}, all intact")
 
 
 def _cache() -> ActivationCache:

@@ -82,10 +82,10 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
     scores = Scores({(each.model, each.benchmark): each.score for each in outcomes if each.score is not None})
     if any("distribution" in score.provenance.details for score in scores.values()):
         plot_property_distributions(scores.values(), path)
-        complain(f"the distributions that were compared are in {path}")
+        complain(f"wrote the compared distributions to {path}")
         return
     if len({benchmark for _, benchmark in scores}) > 1 or any(score.sizes for score in scores.values()):
         plot_heat_map(scores, path=path, errors=True)
     else:
         plot_scores(scores, path=path)
-    complain(f"the scores are drawn in {path}")
+    complain(f"wrote a figure of the scores to {path}")

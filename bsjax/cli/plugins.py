@@ -146,4 +146,4 @@ def check(
         complain(f"{failed} of {total} items fail")
     if failed or unknown:
         raise typer.Exit(1)
-    typer.echo(f"all {total} items are in order" + (f"; not tried: {', '.join(skipped)}" if skipped else ""))
+    typer.echo(f"all {total} items pass" + (f"; skipped: {', '.join(skipped)}" if skipped else ""))

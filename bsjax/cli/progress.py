@@ -50,10 +50,15 @@ class _Running(Watcher):
             self._report((model, on[0] if len(on) == 1 else f"{len(on)} benchmarks"), reason)
         for cell in plan.of("compute"):
             if cell.ended:
-                self._report(cell.names, f"the process that was at it ended without a word ({cell.ended}): it is last")
+                self._report(
+                    cell.names,
+                    f"its process ended without an error message ({cell.ended}), so it is computed last",
+                )
         scored = len(plan.of("scored"))
         if scored:
-            typer.echo(f"{scored} of {len(plan)} are in the store of results: --again computes them anew", err=True)
+            typer.echo(
+                f"{scored} of {len(plan)} are already in the store of results: --again recomputes them", err=True
+            )
 
     def begun(self, job: Job) -> None:
         super().begun(job)

@@ -49,7 +49,7 @@ RawValues = Annotated[
 ]
 
 _SCORES = ("key", "model", "benchmark", "score", "95 % interval", "ceiling", "when", "state")
-_RUNS = ("run", "begun", "ended", "cells", "done", "failed", "in flight")
+_RUNS = ("run", "started", "ended", "cells", "done", "failed", "in flight")
 _DIFFERENCES = ("model", "benchmark", "change", "one", "other", "difference", "differs")
 # Number of digits of a key that are shown, enough to be unique among millions.
 _DIGITS = 12
@@ -77,7 +77,7 @@ def list_scores(
     with open_store(results) as store:
         rows = list(_runs(store) if runs else _scores(store, model, benchmark, failed, run))
     if not rows:
-        typer.echo(f"no {'runs' if runs else 'scores'} there")
+        typer.echo(f"no {'runs' if runs else 'scores'} found")
         return
     typer.echo("\n".join(table([_RUNS if runs else _SCORES, *rows[:limit]], names=() if runs else (1, 2))))
 
@@ -347,7 +347,7 @@ def _of_score(found: Mapping[str, Any], score: Score) -> Iterator[str]:
     own |= {"ceiling": None if score.ceiling is None else f"{score.ceiling!r}"}
     own |= {"ceiling by": None if score.ceiling is None else score.ceiling.provenance.computed_by}
     if score.n_units is not None:
-        own["units"] = f"{score.n_units}, {score.n_undefined} of them undefined somewhere"
+        own["units"] = f"{score.n_units}, {score.n_undefined} of them with undefined values"
     made = score.provenance
     words = {name: in_words(getattr(made, name)) for name in ("settings", "seeds")}
     yield from fields({**own, **made.to_dict(), **words})

@@ -73,7 +73,7 @@ def _of_benchmark(identifier: str, data: Path | None) -> Iterator[str]:
     benchmark: Any = benchmark_registry[identifier](**arguments[identifier])
     yield from [benchmark.describe()] if hasattr(benchmark, "describe") else _undescribed(benchmark)
     yield from (f"{heading:<12}{words}" for heading, words in about_row(benchmark_row(identifier)))
-    yield f"\n{getattr(benchmark, 'bibtex', '').strip() or 'no BibTeX: no publication is named'}"
+    yield f"\n{getattr(benchmark, 'bibtex', '').strip() or 'no BibTeX entry: no publication is stated'}"
 
 
 def _undescribed(benchmark: Benchmark) -> Iterator[str]:

@@ -6,24 +6,24 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 MEANINGS = {
-    "stimulus_id": "which stimulus was shown, by the stimulus_id of the stimulus set",
-    "repetition": "which showing of the stimulus it was, e.g. from 0",
-    "neuroid_id": "a name of each neuron, site or voxel",
-    "region": "where it was recorded, e.g. V1, V2, V4 or IT",
-    "time_bin_start": "when each time bin begins, in ms after stimulus onset",
-    "time_bin_end": "when each time bin ends, in ms after stimulus onset; for responses without a dimension time_bin, "
+    "stimulus_id": "identifier of the stimulus that was shown, as in the stimulus set",
+    "repetition": "number of the repetition of the stimulus, e.g. from 0",
+    "neuroid_id": "unique identifier of each neuron, site or voxel",
+    "region": "brain region of the recording, e.g. V1, V2, V4 or IT",
+    "time_bin_start": "start of each time bin, in ms after stimulus onset",
+    "time_bin_end": "end of each time bin, in ms after stimulus onset; for responses without a dimension time_bin, "
     "assembly.assign_coords(time_bin_start=70, time_bin_end=170)",
-    "object_name": "what the stimulus shows, e.g. its category",
-    "subject": "who answered, or was recorded from",
-    "truth": "the right answer to the stimulus",
-    "condition": "within which right and wrong are compared, e.g. the contrast, or one value for all",
-    "sample_obj": "of the two objects on offer, the one that was shown",
-    "dist_obj": "of the two objects on offer, the other one",
-    "image_label": "what the image shows, by the names of the choices",
-    "prediction": "what the person answered",
-    "choice": "what there was to choose from",
-    "image_type": "how the image was altered, by the image_types of the metric",
-    "task": "in which task the trial was",
+    "object_name": "object or category that the stimulus shows",
+    "subject": "identifier of the subject who answered or was recorded",
+    "truth": "correct answer for the stimulus",
+    "condition": "experimental condition within which answers are compared, e.g. the contrast; or one value for all",
+    "sample_obj": "of the two choices, the object that was shown",
+    "dist_obj": "of the two choices, the distractor",
+    "image_label": "true label of the image, named as one of the choices",
+    "prediction": "the subject's answer",
+    "choice": "the available choices",
+    "image_type": "manipulation of the image, one of the image_types of the metric",
+    "task": "task of the trial",
 }
 """Coordinates of assemblies and their meanings. Their values must come from the data: from the log of the experiment,
 or, if they are the same in all trials of a stimulus, from the columns of the stimulus set."""
@@ -34,7 +34,7 @@ def meanings(names: Iterable[str]) -> str:
 
     Example:
         >>> meanings(["truth", "mood"])
-        'truth: the right answer to the stimulus'
+        'truth: correct answer for the stimulus'
     """
     return "; ".join(f"{name}: {MEANINGS[name]}" for name in names if name in MEANINGS)
 

@@ -102,14 +102,16 @@ class Comparison:
         of = f"{self.alpha:g}, {_TESTS[self.test]} over {' and '.join(self.over)}, {_CORRECTIONS[self.correction]}"
         said = [f"{pairs} of {n} pairs differ (p < {of})"]
         if self.least_p >= self.alpha:
-            said.append(f"none can, as no p value is below {self.least_p:.2g}: take more draws or units, or test='t'")
+            said.append(
+                f"no pair can, because no p value is below {self.least_p:.2g}: use more draws or units, or test='t'"
+            )
         if self.equivalence is not None:
             said.append(f"{int(table['equivalent'].sum())} pairs are equivalent within ±{self.equivalence:g}")
         if self.ceiling is not None and models["p_ceiling"].notna().any():
             said.append(f"{int(models['below_ceiling'].sum())} models are below the ceiling")
         said.append(f"{int(models['above_chance'].sum())} are above chance")
         if self.correction == "holm":
-            said.append(f"all ranges of ranks hold together at {100 * (1 - self.alpha):g} %")
+            said.append(f"ranges of ranks hold jointly at {100 * (1 - self.alpha):g} %")
         return "; ".join(said) + "."
 
     def __repr__(self) -> str:
@@ -122,7 +124,7 @@ class Comparison:
         shown, pairs = (
             of.to_html(float_format="{:z.4f}".format, na_rep="", border=0) for of in (self._shown(), self._pairs())
         )
-        note = f"Models that share a letter were not found to differ. Compared: {self.words}."
+        note = f"Models that share a letter do not differ significantly. Compared: {self.words}."
         return (
             f"<p><b>{len(self.models)} models{name}</b></p>{shown}<p>{escape(self._of_pairs)}</p>{pairs}"
             f"<p>{escape(self.statement)}<br>{escape(note)}</p>"
@@ -132,8 +134,8 @@ class Comparison:
     def _of_pairs(self) -> str:
         """The heading of the table of pairs."""
         n = len(self.table)
-        which = f"; the first {_SHOWN} of {n} pairs, all are in .table" if n > _SHOWN else ""
-        return f"Differences, with intervals of {100 * (1 - self.alpha):g} % for each pair by itself{which}:"
+        which = f"; first {_SHOWN} of {n} pairs, see .table for all" if n > _SHOWN else ""
+        return f"Differences, with intervals of {100 * (1 - self.alpha):g} % per pair, not corrected{which}:"
 
     def _pairs(self) -> pd.DataFrame:
         rows = self.table.head(_SHOWN)

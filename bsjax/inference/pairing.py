@@ -195,7 +195,7 @@ def _in_units(scores: Mapping[str, Score], units: str, ceiling: Score | float | 
     if not _is_normalised(scores):
         words = words.removesuffix(" before normalisation")
     if not defined.all():
-        words += f", {(~defined).sum()} left out that are undefined for some model"
+        words += f", {(~defined).sum()} left out as undefined for some model"
     return Paired(PairedUnits(values[defined]), (units,), words, limit is not None)
 
 

@@ -67,7 +67,7 @@ def require(assembly: xr.DataArray, needs: Mapping[str, Sequence[str]], what: st
         Traceback (most recent call last):
         ...
         ValueError: target has no coordinates 'truth', 'subject' on dimension 'presentation'; there are: stimulus_id \
-(truth: the right answer to the stimulus; subject: who answered, or was recorded from)
+(truth: correct answer for the stimulus; subject: identifier of the subject who answered or was recorded)
     """
     variables = assembly.coords.variables
     lacks: dict[str, list[str]] = {}

@@ -141,7 +141,7 @@ def register_mapping(
         forms.append(("reverse_{}", "reverse", "from neuroids to model units, cross-validated"))
         forms.append(("reverse_{}_split", "reverse_on_fixed_split", "from neuroids to model units, on a fixed split"))
     if spantime:
-        forms.append(("spantime_{}", "spanning_time", "weights shared over time, cross-validated"))
+        forms.append(("spantime_{}", "spanning_time", "weights shared across time bins, cross-validated"))
     for pattern, form, words in forms:
         identifier = pattern.format(name)
         words = f"{summary}, {words}" if summary else words
@@ -185,15 +185,15 @@ _TAKE_MORE: set[str] = set()
 _MAPPINGS: tuple[tuple[str, str, dict[str, bool]], ...] = (
     ("pls", "partial least squares, 25 components", {"reverse": True, "spantime": True}),
     ("ridge", "ridge regression, alpha 1", {"spantime": True}),
-    ("ridgecv", "ridge regression, penalty chosen in training", {}),
+    ("ridgecv", "ridge regression, penalty chosen on the training stimuli", {}),
     ("linear_predictivity", "ordinary least squares", {}),
-    ("neuron_to_neuron", "the best single feature", {}),
+    ("neuron_to_neuron", "prediction from the single best feature", {}),
 )
 _OTHERS = {
     # regressions that are fitted by gradients, or by other libraries
     "mask_regression": (
         "regression.factorised_readout:MaskRegression",
-        "a spatial mask times channel weights, cross-validated",
+        "factorised read-out: spatial mask times channel weights, cross-validated",
     ),
     "regression": ("regression.estimators:EstimatorRegression", "any estimator with fit and predict, cross-validated"),
     "regression_split": (
@@ -214,47 +214,56 @@ _OTHERS = {
         "tuning.distributions:BootstrapDistributionSimilarity",
         "distributions of a property of single neurons",
     ),
-    "factor_dimensionality": ("similarity.dimensionality:Dimensionality", "share of units that a factor takes up"),
-    "ost": ("behaviour.object_solution_time:OSTCorrelation", "when objects can be read out, image by image"),
+    "factor_dimensionality": (
+        "similarity.dimensionality:Dimensionality",
+        "share of dimensions that encode a stimulus factor",
+    ),
+    "ost": (
+        "behaviour.object_solution_time:OSTCorrelation",
+        "rank correlation of object solution times, image by image",
+    ),
     # behaviour
-    "i1": ("behaviour.choice_signatures:I1", "d' of each image, against people's"),
+    "i1": ("behaviour.choice_signatures:I1", "d' of each image, compared with human d'"),
     "i2n": (
         "behaviour.choice_signatures:I2n",
-        "d' of each image and distractor without that of the objects, against people's",
+        "d' of each image and distractor minus the mean of its objects, compared with human d'",
     ),
-    "accuracy": ("behaviour.accuracy:Accuracy", "share of right answers"),
+    "accuracy": ("behaviour.accuracy:Accuracy", "proportion of correct answers"),
     "error_consistency": (
         "behaviour.agreement:ErrorConsistency",
-        "right and wrong on the same trials as people: Cohen's kappa",
+        "Cohen's kappa of correct and wrong answers, model and humans on the same trials",
     ),
     "kato_error_consistency": (
         "behaviour.agreement:KatoErrorConsistency",
-        "error_consistency on trials both have answered",
+        "error_consistency on the trials that both sides answered",
     ),
-    "accuracy_distance": ("behaviour.agreement:AccuracyDistance", "nearness of accuracy to people's"),
+    "accuracy_distance": ("behaviour.agreement:AccuracyDistance", "closeness of accuracy to human accuracy"),
     "kato_accuracy_distance": (
         "behaviour.agreement:KatoAccuracyDistance",
-        "accuracy_distance on trials both have answered",
+        "accuracy_distance on the trials that both sides answered",
     ),
-    "value_delta": ("behaviour.search_asymmetry:ValueDelta", "nearness of two numbers"),
+    "value_delta": ("behaviour.search_asymmetry:ValueDelta", "closeness of two numbers"),
     "baker_accuracy_delta": (
         "behaviour.condition_accuracies:BakerAccuracyDelta",
-        "the loss of accuracy by a manipulation, to people's",
+        "loss of accuracy under an image manipulation, compared with the human loss",
     ),
     "confusion_similarity": (
         "behaviour.confusions:ConfusionSimilarity",
-        "which objects are taken for which, as by people",
+        "correlation of confusions between objects with human confusions",
     ),
-    "tasks_consistency": ("behaviour.confusions:TasksConsistency", "accuracy by task, against people's"),
-    "threshold": ("behaviour.thresholds:Threshold", "nearness of a psychometric threshold to people's"),
+    "tasks_consistency": (
+        "behaviour.confusions:TasksConsistency",
+        "correlation of accuracies per task with human accuracies",
+    ),
+    "threshold": ("behaviour.thresholds:Threshold", "closeness of a psychometric threshold to the human threshold"),
     "threshold_elevation": (
         "behaviour.thresholds:ThresholdElevation",
-        "nearness of how much a condition raises the threshold, to people's",
+        "closeness of the threshold elevation to the human elevation",
     ),
     # predictions of the neuroids themselves
     "noise_corrected_r2": (
         "ceilings.noise_corrected:NoiseCorrectedR2",
-        "squared correlation of predictions with single trials, their noise taken off",
+        "squared correlation of predictions with single trials, corrected for trial noise",
     ),
 }
 _CEILINGS = {
@@ -264,35 +273,40 @@ _CEILINGS = {
     ),
     "internal_consistency_temporal": (
         "ceilings.consistency:TemporalInternalConsistency",
-        "ceiling: the same in each time bin",
+        "ceiling: split-half reliability over repetitions, in each time bin",
     ),
     "predictor_consistency": (
         "ceilings.consistency:SplitHalfPredictorConsistency",
-        "ceiling: split-half reliability, each image's own repetitions halved",
+        "ceiling: split-half reliability, repetitions halved separately for each image",
     ),
-    "rsa_ceiling": ("ceilings.noise_ceiling:RSACeiling", "ceiling: agreement of subjects' dissimilarity matrices"),
+    "rsa_ceiling": (
+        "ceilings.noise_ceiling:RSACeiling",
+        "ceiling: agreement of dissimilarity matrices between subjects",
+    ),
     "cross_subject_consistency": (
         "ceilings.cross_subject:CrossSubjectConsistency",
-        "ceiling: how well subjects predict one another, by any metric",
+        "ceiling: how well subjects predict one another, with any metric",
     ),
     "noise_ceiling_snr": (
         "ceilings.noise_ceiling_snr:NoiseCeilingSNR",
-        "ceiling: reliability of averages over trials, from the variances of signal and noise",
+        "ceiling: reliability of trial averages, from the variances of signal and noise",
     ),
     "gsn_rsa_ceiling": (
         "ceilings.signal_and_noise:SignalAndNoiseRSACeiling",
-        "ceiling: similarity of the dissimilarity matrix to that without noise, by simulation",
+        "ceiling: similarity of the measured and the noise-free dissimilarity matrix, by simulation",
     ),
     "property_ceiling": (
         "tuning.distributions:NeuronalPropertyCeiling",
-        "ceiling: a property's distribution, drawn again",
+        "ceiling: similarity of a property's distribution to bootstrap draws from it",
     ),
 }
 for _name, _words, _forms in _MAPPINGS:
     register_mapping(_name, f"bsjax.labelled.regression.mappings:{_name}", _words, **_forms)
 for _name in ("ridge_split", "ridgecv_split"):
     metric_registry.register(
-        f"dual_{_name}", metric_registry[_name], summary=f"the same as {_name}, which solves the smaller system"
+        f"dual_{_name}",
+        metric_registry[_name],
+        summary=f"alias of {_name}, which always solves the smaller linear system",
     )
     _TAKE_MORE.add(f"dual_{_name}")
 for _identifier, (_target, _words) in (_OTHERS | _CEILINGS).items():
@@ -302,6 +316,6 @@ for _identifier, (_target, _words) in (_OTHERS | _CEILINGS).items():
 metric_registry.register_source(
     "brainscore",
     "bsjax.compat.by_name.registries:metric_of_plugin",
-    summary="metrics of Brain-Score's plugins whose identifiers are bsjax's too",
+    summary="metrics of Brain-Score plugins whose identifiers bsjax uses too",
     form="NAME",
 )

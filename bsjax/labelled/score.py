@@ -331,7 +331,9 @@ class Score:
             "before normalisation": "" if before is None else _with_error(before),
             "ceiling": "" if ceiling is None else _with_error(ceiling) + " (exceeded)" * self.exceeds_ceiling,
             "ceiling by": "" if ceiling is None else ceiling.provenance.computed_by,
-            "units": "" if self.n_units is None else f"{self.n_units}, {self.n_undefined} of them undefined somewhere",
+            "units": ""
+            if self.n_units is None
+            else f"{self.n_units}, {self.n_undefined} of them with undefined values",
         }
         made = {name: shorten(in_words(value), _LONGEST_CELL) for name, value in self.provenance.items()}
         cells = (

@@ -139,7 +139,7 @@ class Uncertainty:
             0.3
         """
         known = math.nan if error is None else error
-        return cls((), known, "its error, taken as normal", error=error, error_kind=error_kind)
+        return cls((), known, "normal approximation from its error", error=error, error_kind=error_kind)
 
     @property
     def kinds(self) -> tuple[IntervalKind, ...]:

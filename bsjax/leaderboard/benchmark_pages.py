@@ -14,7 +14,7 @@ from bsjax.leaderboard.model_pages import provenance_rows
 from bsjax.leaderboard.records import Node, Records
 from bsjax.leaderboard.samples import Samples, samples
 
-_NO_SAMPLES = Samples([], "No images are shown: this bsjax does not know the benchmark's stimuli.")
+_NO_SAMPLES = Samples([], "No images are shown: this installation does not have the benchmark's stimuli.")
 # Facts in the store that are shown for a benchmark that is not registered, in this order.
 _STORED = ("about", "summary", "region", "modality", "species", "metric", "ceiling", "normalisation")
 
@@ -44,12 +44,14 @@ def _known(node: Node) -> dict[str, Any]:
     row = node.row
     if row is None:
         stored = [(name, str(node.facts[name])) for name in _STORED if node.facts.get(name)]
-        why = "The bsjax that built this page has no benchmark of this name; what stands here is from the store."
+        why = (
+            "The bsjax installation that built this page has no benchmark of this name; these facts are from the store."
+        )
         return {"paradigm": stored, "why": why, "bibtex": "", "samples": _NO_SAMPLES}
     about, why = [], ""
     if row.plugin:
         # Its description would require running its code, which may be untrusted.
-        why = "It is a plugin's, which is not run to build this page."
+        why = "The benchmark comes from a plugin, whose code is not run to build this page."
     else:
         about = list(benchmark_registry[node.identifier]().paradigm()._asdict().items())
     return {
@@ -89,4 +91,4 @@ def _ceiling(records: Records, leaf: int) -> str:
     if low == high:
         return shown(low) + ("" if np.isnan(largest) else f" ± {shown(largest)}")
     within = "" if np.isnan(largest) else f", each ± {shown(largest)} at most"
-    return f"{shown(low)} to {shown(high)}{within}: it is not the same for all scores"
+    return f"{shown(low)} to {shown(high)}{within}, depending on the score"

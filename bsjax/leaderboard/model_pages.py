@@ -134,7 +134,7 @@ def provenance_rows(origins: Origins, without: str = "") -> list[tuple[str, str]
         first, last = (moment[:16].replace("T", " ") for moment in origins.started)
         rows.append(("computed at", f"{first} UTC" if first == last else f"{first} to {last} UTC"))
     if origins.seconds:
-        rows.append(("computing time", f"{shown(origins.seconds, 1)} s in all"))
+        rows.append(("computing time", f"{shown(origins.seconds, 1)} s in total"))
     return rows
 
 

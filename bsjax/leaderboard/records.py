@@ -340,7 +340,7 @@ def _columns(
     state[at] = np.array([_CODES[name] for name in names], np.int8)[codes]
     resolved = np.zeros(size, bool)
     resolved[at] = (last["state"] == "resolved").to_numpy(bool)
-    texts["reason"][resolved] = "it has a value for each time, and no single number"
+    texts["reason"][resolved] = "the score is time-resolved: a value for each time bin, and no single number"
     _leave_out_earlier_versions(columns, texts, state, leaves)
     _mark_not_applicable(state, texts["reason"], models, leaves)
     return {**columns, "state": state}, texts
@@ -356,7 +356,7 @@ def _leave_out_earlier_versions(
         was = int(columns["version"][leaf, model])
         for text in texts.values():
             text[leaf, model] = ""
-        texts["reason"][leaf, model] = f"its score is of version {was}, and version {int(shown[leaf])} is shown"
+        texts["reason"][leaf, model] = f"scored on version {was}; the table shows version {int(shown[leaf])}"
     for column in columns.values():
         column[earlier] = np.nan
     state[earlier] = _MISSING

@@ -32,7 +32,7 @@ _PAGES = (table_page, model_pages, benchmark_pages, comparison_page, scatter_pag
 _NAVIGATION = (
     ("table", "index.html", "Table"),
     ("compare", "compare.html", "Compare models"),
-    ("scatter", "scatter.html", "Score against score"),
+    ("scatter", "scatter.html", "Scatter plot"),
     ("history", "history.html", "History"),
 )
 _HERE = Path(__file__).parent

@@ -25,27 +25,27 @@ model_registry.register(
 model_registry.register(
     "image-statistics",
     "bsjax.models.builtin.image_statistics:image_statistics",
-    summary="luminance, contrast, colour, edges and spatial frequencies of the whole image: 33 numbers",
+    summary="33 image statistics: luminance, contrast, colour, edges and spatial frequencies",
 )
 model_registry.register(
     "random-network",
     "bsjax.models.builtin.random_network:random_network",
-    summary="three convolutions with seeded random weights, in JAX alone",
+    summary="three convolutional layers with seeded random weights, in plain JAX",
 )
 model_registry.register(
     "stimulus-order",
     "bsjax.models.builtin.stimulus_order:stimulus_order",
-    summary="slow waves over the rows of the stimulus set; sees no image",
+    summary="control that sees no image: slow waves over the order of the stimuli",
 )
 model_registry.register(
     "v1-population",
     "bsjax.models.builtin.v1_population:v1_population",
-    summary="V1 alone: Gabor filters drawn about published medians, with a suppressive surround",
+    summary="V1 only: Gabor filters with properties sampled around published medians, and surround suppression",
 )
 model_registry.register(
     "hmax",
     "bsjax.models.builtin.hmax:hmax",
-    summary="simple and complex cells from V1 to IT, templates and maxima in turn",
+    summary="simple and complex cells from V1 to IT: alternating template matching and max pooling",
 )
 model_registry.register(
     "convnet-random",
@@ -62,7 +62,7 @@ model_registry.register(
 model_registry.register(
     "cornet-random",
     "bsjax.models.builtin.cornet:cornet_random",
-    summary="small recurrent network over time in the manner of CORnet, seeded random weights",
+    summary="small recurrent network in the style of CORnet, with seeded random weights",
     requires=("flax",),
 )
 model_registry.register_source(
@@ -77,22 +77,22 @@ model_registry.register_source(
 model_registry.register_source(
     "huggingface",
     "bsjax.models.sources.libraries:huggingface",
-    summary="vision models of the Hugging Face hub, or of a folder",
+    summary="vision models of the Hugging Face hub or of a local folder",
     requires=("huggingface",),
 )
 model_registry.register_source(
-    "stored", "bsjax.models.sources.libraries:stored", summary="activations in a file or folder"
+    "stored", "bsjax.models.sources.libraries:stored", summary="stored activations in a file or folder"
 )
 model_registry.register_source(
     "brainscore",
     "bsjax.compat.by_name.registries:model_of_plugin",
-    summary="models of Brain-Score's plugins whose identifiers are bsjax's too",
+    summary="models of Brain-Score plugins whose identifiers bsjax uses too",
     form="NAME",
 )
 model_registry.register_table(
     "bsjax.models.sources.published:published_models",
     "bsjax.models.sources.published:load_published",
-    summary="a model published on Brain-Score, whose network and weights are those of a hub",
+    summary="model published on Brain-Score, with network and weights from a public hub",
 )
 
 

@@ -104,16 +104,14 @@ def _draw_people(panel: Axes, accuracy: xr.DataArray) -> None:
         panel.errorbar(
             places, values.mean(1), yerr=[values.mean(1) - values.min(1), values.max(1) - values.mean(1)],
             color=ink, ecolor=PEOPLE_FAINT, elinewidth=5, marker="_", markersize=11, markeredgewidth=2, linestyle="",
-            label="people: mean, and range over them",
+            label="people: mean and range",
         )  # fmt: skip
         return
     panel.fill_between(
         places, np.nanmin(values, axis=1), np.nanmax(values, axis=1), color=PEOPLE_FAINT, alpha=0.45, linewidth=0
     )
     panel.plot(places, values, color=PEOPLE_FAINT, linewidth=0.7)
-    panel.plot(
-        places, np.nanmean(values, axis=1), color=ink, linewidth=2, label="people: mean, each of them, and range"
-    )
+    panel.plot(places, np.nanmean(values, axis=1), color=ink, linewidth=2, label="people: mean, individuals and range")
 
 
 def _finish(panel: Axes, experiment: str, conditions: list[str]) -> None:

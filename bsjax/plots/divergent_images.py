@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _CELL, _IMAGE, _HEADING, _ABOVE, _BELOW = 1.5, 1.34, 0.32, 0.2, 0.5  # inches
 _LONGEST_ID = 20
-_GROUPS = "Most people are right, {} is wrong", "{} is right, most people are wrong"
+_GROUPS = "Most people are correct, {} is wrong", "{} is correct, most people are wrong"
 
 
 def plot_divergent_images(
@@ -83,7 +83,7 @@ def plot_divergent_images(
         figure.suptitle(title, fontsize=11, y=1 - 0.08 / height, va="top")
     for n, (heading, group) in enumerate(groups.items()):
         bottom = 0.05 + (1 - n) * row
-        words = heading if group.size else f"{heading}: on no image"
+        words = heading if group.size else f"{heading}: no images"
         at = (bottom + row - 0.22) / height
         figure.text(0.1 / width, at, words, fontsize=9.5, fontweight="bold")
         for column, image in enumerate(group):
@@ -125,7 +125,7 @@ def _draw(panel: Axes, image: xr.DataArray, stimuli: StimulusSet | None, name: s
     panel.set_title(f"{image['truth'].item()}{condition}", fontsize=8.5, pad=3)
     lines = {
         f"{shortened(name, 14)}: {image['response'].item()}": COLOURS[0],
-        f"people: {float(image['people_right']):.0%} right": ink,
+        f"people: {float(image['people_right']):.0%} correct": ink,
     }
     if image["people_response"].item() != image["truth"].item():
         lines[f"most of them: {image['people_response'].item()}"] = ink

@@ -29,7 +29,7 @@ _MARKS = {
     "failed": ("×", "failed"),
     "blocked": ("–", "cannot run here"),
     "undefined": ("?", "undefined"),
-    "resolved": ("t", "resolved in time"),
+    "resolved": ("t", "time-resolved"),
     "missing": ("·", "not scored"),
 }
 _LEAST_POINTS = 4.0

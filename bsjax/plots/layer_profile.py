@@ -173,7 +173,7 @@ def _draw_profile(panel: Axes, scores: xr.DataArray, chosen: str | None, nested:
                 markeredgecolor=MARKED,
                 markersize=5,
                 zorder=5,
-                label="nested choice, free of selection bias",
+                label="nested choice, without selection bias",
             )
     for side in ("top", "right", "left"):
         panel.spines[side].set_visible(False)

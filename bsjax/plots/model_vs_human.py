@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ROW_INCHES = 0.24
-_PEOPLE = "people; right: with each other, the ceiling"
-_CAPTION = "means over conditions; bars and lines: from the least to the greatest, over people or pairs of people"
+_PEOPLE = "people; right panel: consistency among people, the ceiling"
+_CAPTION = "means over conditions; bars and lines: range over people or pairs of people"
 
 
 def plot_model_vs_human(models: Mapping[str, Choices], people: Choices, path: str | Path, *, title: str = "") -> None:

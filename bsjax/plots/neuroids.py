@@ -90,7 +90,7 @@ def plot_neuroid_ceilings(
         "; ".join(said), (0, 1), (0, 4), "axes fraction", "offset points", fontsize=look.small, color=look.ink,
         va="bottom",
     )  # fmt: skip
-    panel.set_xlabel(f"score of a neuroid over its own ceiling, r/{limit_of(score).words}", color=look.ink)
+    panel.set_xlabel(f"score of each neuroid divided by its ceiling, r/{limit_of(score).words}", color=look.ink)
     panel.set_ylabel("neuroids", color=look.ink)
     said_of = score.provenance
     heading = title or ", ".join(str(name) for name in (said_of.model, said_of.benchmark) if name)

@@ -27,7 +27,7 @@ _COLUMNS = 4
 _PANEL_INCHES, _LINE_INCHES, _LETTER_INCHES, _ROW_INCHES = (2.45, 1.45), 0.135, 0.053, 0.78
 _LONGEST_MODEL = 24
 _OCTAVES = 2.0**8  # range beyond which ticks are powers of ten
-_CAPTION = "beside each model: its score with its 95 % interval, and how many of its units have a value"
+_CAPTION = "next to each model: its score with 95 % interval, and the number of its units with a value"
 _FEW_BINS = 4
 
 
@@ -91,7 +91,7 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
         _draw(panel, benchmark, of_benchmark, styles)
         _leave_room(panel, _LINE_INCHES * (len(of_benchmark) + 1.5) / height)
     for panel in panels[::columns]:
-        panel.set_ylabel("share of neurons", fontsize=8)
+        panel.set_ylabel("proportion of neurons", fontsize=8)
     for panel in panels[len(benchmarks) :]:
         panel.set_axis_off()
     figure.suptitle(title, fontsize=11)

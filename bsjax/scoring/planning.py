@@ -125,7 +125,7 @@ class Plan(Sequence[Cell]):
     def __str__(self) -> str:
         numbers = Counter(cell.state for cell in self.cells)
         head = f"{len(self)} cells: {numbers['compute']} to compute, {numbers['scored']} in the store, "
-        lines = [f"{head}{numbers['blocked']} that cannot be scored here"]
+        lines = [f"{head}{numbers['blocked']} cannot be scored here"]
         if numbers["compute"]:
             lines.append(f"time    {_time(self.seconds)}")
             lines.append(
@@ -133,7 +133,7 @@ class Plan(Sequence[Cell]):
             )
         for cell in self.of("compute"):
             if cell.ended:
-                lines.append(f"last    {' on '.join(cell.names)}: {cell.ended} ended while it was at it")
+                lines.append(f"last    {' on '.join(cell.names)}: {cell.ended} ended while computing it")
         blocked = self._blocked()
         for reason, names in list(blocked.items())[:_MOST_SHOWN]:
             more = f" and {len(names) - 2} more" if len(names) > 3 else ""
@@ -308,7 +308,7 @@ class _Obstacles:
         # Benchmarks that come with their data need no files of the data sets that they name.
         private = [] if row.with_data else [name for name in _sets(row) if self._is_out_of_reach(name)]
         if private and not options:
-            return f"{', '.join(private)} can be read with credentials alone, and is not here"
+            return f"{', '.join(private)} needs credentials to download, and is not cached"
         return _without_layer(job, row)
 
     def _is_out_of_reach(self, name: str) -> bool:
@@ -400,5 +400,5 @@ def _time(seconds: float | None) -> str:
         return "not known yet"
     minutes, hours = seconds / 60, seconds / 3600
     if hours >= 1:
-        return f"about {hours:.1f} h, one after the other"
-    return f"about {minutes:.0f} min, one after the other" if minutes >= 2 else f"about {seconds:.0f} s"
+        return f"about {hours:.1f} h in sequence"
+    return f"about {minutes:.0f} min in sequence" if minutes >= 2 else f"about {seconds:.0f} s"

@@ -114,7 +114,7 @@ class Runner(Generic[To]):
             else:
                 refused += 1
                 if refused >= len(left):
-                    warn_once(f"another command is at {_named(left)}: its scores are waited for")
+                    warn_once(f"another command is computing {_named(left)}: waiting for its scores")
                     time.sleep(_POLL)
                     refused = 0
 

@@ -281,7 +281,7 @@ def service(
             return await answer(request)
         except Exception:
             logging.getLogger(__name__).exception("%s %s", request.method, request.url.path)
-            return PlainTextResponse("something went wrong here: its operators find it in the log", 500)
+            return PlainTextResponse("internal error: operators find the details in the log", 500)
 
     @app.exception_handler(Refusal)
     def refused(request: Request, error: Refusal) -> Response:

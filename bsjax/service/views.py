@@ -21,7 +21,7 @@ ENDS = 20_000
 """Number of characters shown of the end of a log."""
 
 _LARGEST_FILE, _MOST_LINES = 200_000, 4_000
-_HIDDEN = "The log of this step may show private stimuli: operators see it."
+_HIDDEN = "The log of this step may show private stimuli: only operators can see it."
 
 
 def found_for(store: ResultStore, account: Account, submission: str) -> Submission:

@@ -152,8 +152,8 @@ def may_submit(
     if left > 0:
         return Allowance(left, None, "")
     begins = used[-protection.limit_per_period] + period
-    reason = f"{benchmark} is scored for {protection.limit_per_period} submissions of an account in "
-    reason += f"{protection.period_days} days: the next may be from {begins:%Y-%m-%d %H:%M} UTC"
+    reason = f"{benchmark} is limited to {protection.limit_per_period} submissions per account in "
+    reason += f"{protection.period_days} days: the next is possible from {begins:%Y-%m-%d %H:%M} UTC"
     return Allowance(0, begins.isoformat(), reason)
 
 

@@ -265,7 +265,7 @@ def claim_next(
                 continue
             taken = {"owner": worker, "worker": this_process(), "expires": now + seconds, "started": _now()}
             taken |= {"attempt": row["attempt"] + 1, "seconds": None}
-            _set(connection, row, "running", f"begun by {worker}", **taken)
+            _set(connection, row, "running", f"started by {worker}", **taken)
             found = connection.execute(select(tables.steps).where(_steps.id == row["id"])).mappings().one()
             return _as_step(found)
     return None
@@ -372,7 +372,7 @@ def requeue_larger(store: ResultStore, step_id: int, worker: str, peak: int, nex
         row = _mine(connection, step_id, worker)
         if row is None:
             return False
-        limit, outgrown, held = row["memory_class"], row["outgrown"], f"it held {in_words(peak)}"
+        limit, outgrown, held = row["memory_class"], row["outgrown"], f"it used {in_words(peak)}"
         if outgrown is not None or next_class is None or next_class <= limit:
             limits = " and of ".join(_in_gib(each) for each in (outgrown, limit) if each is not None)
             _fail(connection, row, f"ran out of memory, under a limit of {limits}: {held}", peak=peak)

@@ -135,7 +135,8 @@ class At:
         """
         if not self.trusted and not is_contained():
             raise RuntimeError(
-                "nothing is contained here, see `bsjax submit --self-test`; say --trust to run it as your own"
+                "this machine cannot contain processes, see `bsjax submit --self-test`; "
+                "--trust runs the submission like your own code"
             )
         installed = self.folder.parent / ENVIRONMENT
         readable = (self.folder, *([installed] if installed.exists() else ()))
@@ -167,7 +168,7 @@ def say(line: str) -> None:
 def installed(at: At) -> Came:
     """Install the requirements of the submission in a sandbox."""
     if not any(at.folder.rglob("requirements.txt")):
-        say("nothing is required")
+        say("no requirements")
         return Came()
     came = install(at.folder, at.folder.parent / ENVIRONMENT, at.limits(_CHECK_SECONDS))
     say(came.process.log)
@@ -175,7 +176,7 @@ def installed(at: At) -> Came:
     if came.environment is None:
         return Came("memory" if came.process.passed == "memory" else "failed", came.reason, peak)
     versions = came.environment.versions
-    say("\n".join(f"{name} {version}" for name, version in sorted(versions.items())) or "nothing is required")
+    say("\n".join(f"{name} {version}" for name, version in sorted(versions.items())) or "no requirements")
     return Came(peak=peak, facts={ENVIRONMENT: msgspec.to_builtins(came.environment)})
 
 
@@ -199,7 +200,7 @@ def checked(at: At) -> Came:
     failed = [line.split(maxsplit=2)[-1] for line in said.splitlines() if line.startswith("  FAILED")]
     last = process.log.strip().rpartition("\n")[2]
     why = (
-        process.reason if process.passed or not (failed or last) else f"not so: {'; '.join(failed)}" if failed else last
+        process.reason if process.passed or not (failed or last) else f"failed: {'; '.join(failed)}" if failed else last
     )
     return Came("failed", " ".join(why.split()), peak)
 
@@ -238,7 +239,8 @@ def reviewed(at: At) -> Came:
     if at.trusted:
         return Came()
     return Came(
-        "waiting", "an operator reviews code that is to see recordings: `bsjax submissions accept`, or `return`"
+        "waiting",
+        "waits for an operator to review code that needs access to recordings: `bsjax submissions accept` or `return`",
     )
 
 
@@ -258,13 +260,13 @@ def scored_by_its_benchmarks(at: At) -> Came:
     submitted = {name: each for each in [*reversed(done), at.submission] for name in queue.models_of(each)}
     models = [name for name in dict.fromkeys([*at.models, *_in_store(at.store)]) if name in model_registry]
     planned = plan([name for name in models if name not in submitted], benchmarks, store=at.store)
-    scores, failures = _run(at, planned, "a benchmark that was handed in")
+    scores, failures = _run(at, planned, "submitted benchmarks")
     came = _came_of(scores, failures, needs_any=not submitted)
     public = [name for name in benchmarks if protection.protection_of(at.store, name) is None]
     for other in {each.id: each for each in submitted.values()}.values():
         says = other.account == at.submission.account or other.visibility == "public"
         after = _scored(replace(at, submission=other, says=says), public, needs_any=False)
-        say(f"{after.scores} scores of models that were handed in{'' if says else ' by others'}")
+        say(f"{after.scores} scores of submitted models{'' if says else ' of other accounts'}")
         came = replace(came, peak=max(came.peak, after.peak), scores=came.scores + after.scores)
         if after.state == "memory":
             return replace(after, peak=came.peak)
@@ -399,7 +401,7 @@ def _scored_here(at: At, benchmarks: Sequence[str], hides: bool) -> Came:
 
 def _came_of(scores: int, failures: Sequence[Exception], needs_any: bool) -> Came:
     if needs_any and not scores:
-        return Came("failed", one_line(failures[0]) if failures else "there is no benchmark that it can be scored on")
+        return Came("failed", one_line(failures[0]) if failures else "there is no benchmark on which it can be scored")
     return Came(scores=scores)
 
 
@@ -409,9 +411,7 @@ def _run(at: At, planned: Any, what: str) -> tuple[int, list[Exception]]:
     for cell in planned.of("scored"):
         at.say(f"{' on '.join(cell.names)}: in the store")
     cells, stop = planned.of("compute"), Stop()
-    at.say(
-        f"{what}: {len(cells)} to score, {scores} in the store, {len(planned.of('blocked'))} that cannot be scored here"
-    )
+    at.say(f"{what}: {len(cells)} to score, {scores} in the store, {len(planned.of('blocked'))} cannot be scored here")
     with run_in(at.store, max(len(cells), 1)) as run:
         for number, outcome in enumerate(Runner(IntoStore(at.store.place, run, whole=True))(cells, stop), 1):
             said = outcome.error_line or f"{shown(at, outcome.score, outcome.key):.4g}"
@@ -485,7 +485,7 @@ def _pair_contained(at: At, model: str, benchmark: str) -> tuple[Score | None, s
             return None, printable(str(answer["error"])[:_MOST_REASON]), process
         return Score.from_dict(answer["score"]), "", process
     except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
-        return None, f"what it answered is refused: {one_line(error)}", process
+        return None, f"its answer is refused: {one_line(error)}", process
 
 
 def _in_store(store: ResultStore) -> list[str]:

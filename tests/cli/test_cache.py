@@ -39,7 +39,7 @@ def run(*arguments):
 
 
 def test_ls_shows_the_last_used_first_and_what_is_unfinished(cache):
-    assert run("ls").stdout == "nothing is kept\n"
+    assert run("ls").stdout == "no cached activations\n"
     keep(cache, "resnet50", "layer4.2", ago=90_000)
     keep(cache, "vit", "blocks.0", n_rows=4, ago=60)
     header, first, second = run("ls").stdout.splitlines()
@@ -52,13 +52,13 @@ def test_size(cache, monkeypatch):
     keep(cache, "vit", "blocks.0")
     monkeypatch.setenv("BSJAX_CACHE_SIZE", "10GB")
     monkeypatch.setenv("RESULTCACHING_DISABLE", "1")  # what is kept can be seen all the same
-    assert run("size").stdout == f"368 B of at most 10 GB in {cache.root}\n"
+    assert run("size").stdout == f"368 B of 10 GB in {cache.root}\n"
 
 
 def test_prune_says_what_it_frees(cache):
     for model, layer, ago in (("vit", "a", 90_000), ("vit", "b", 10), ("resnet50", "c", 90_000), ("pixels", "d", 0)):
         keep(cache, model, layer, ago=ago)
-    left = f"are left in {cache.root}\n"
+    left = f"remain in {cache.root}\n"
     assert run("prune", "--unused-for", "1d", "--model", "vit").stdout == f"removed 1 entry, 368 B; 1.1 kB {left}"
     assert run("prune", "--max-size", "1kB").stdout == f"removed 1 entry, 368 B; 736 B {left}"
     assert [entry.layer for entry in cache.entries()] == ["d", "b"]
@@ -85,16 +85,16 @@ def test_prune_removes_nothing_that_it_was_not_asked_to(cache, arguments, messag
 def test_verify_names_what_is_damaged_and_removes_it_if_asked(cache):
     keep(cache, "vit", "a")
     damaged = keep(cache, "vit", "b").folder
-    assert run("verify").stdout == "2 entries: all as written\n"
+    assert run("verify").stdout == "2 entries, all intact\n"
     os.truncate(damaged / "values.npy", 100)
     expected = f"{damaged}: its values.npy has 100 bytes, expected 368"
     for _ in range(2):
         done = run("verify")
         assert (done.exit_code, done.stdout) == (1, expected + "\n")
-        assert done.stderr == "bsjax: 1 of the activations that are kept are damaged\n"
+        assert done.stderr == "bsjax: 1 of the cached entries are damaged\n"
     done = run("verify", "--delete")
     assert (done.exit_code, done.stdout) == (1, expected + " (removed)\n")
-    assert run("verify").stdout == "1 entry: all as written\n"
+    assert run("verify").stdout == "1 entry, all intact\n"
 
 
 @pytest.mark.slow

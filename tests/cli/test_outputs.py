@@ -117,7 +117,7 @@ def test_the_table_is_printed_if_writing_fails_later(here):
 def test_files_are_written_where_stdout_is_closed(here):
     done = shell(f"{SCORE} --json scores.json >&-")
     assert done.returncode == 1 and scored_in(here / "scores.json") == [0.5]
-    assert done.stderr.splitlines()[-1] == "bsjax: what was to be printed on stdout is lost: Bad file descriptor"
+    assert done.stderr.splitlines()[-1] == "bsjax: output to stdout was lost: Bad file descriptor"
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_what_is_not_printed_is_said(here, command, redirection, reason):
         device(here / "full", 7)
     done = shell(f"{COMMAND} {command} {redirection}")
     [line] = done.stderr.splitlines()
-    assert done.returncode == 1 and line.startswith(f"bsjax: what was to be printed on stdout is lost: {reason}")
+    assert done.returncode == 1 and line.startswith(f"bsjax: output to stdout was lost: {reason}")
 
 
 def test_a_reader_that_has_seen_enough_ends_it_quietly(here):

@@ -92,7 +92,7 @@ def test_show_a_benchmark_that_does_not_describe_itself(plugin, bsjax):
         "about       It gives one half to everybody.",
         f"plugin      {folder}",
         "",
-        "no BibTeX: no publication is named",
+        "no BibTeX entry: no publication is stated",
     ]
 
 
@@ -104,7 +104,7 @@ def test_show_a_metric_a_model_and_a_data_set(bsjax):
         taken = bsjax("show", name).stdout.partition("\ntakes ")[2]
         assert all(each in taken for each in ("target: ", *coordinates))
     needs = bsjax("show", "baker_accuracy_delta").stdout.partition("\nneeds ")[2]
-    assert "subject: who answered" in needs and "of the model's answers: animal" in needs
+    assert "subject: identifier of the subject" in needs and "of the model's answers: animal" in needs
     assert bsjax("show", "gabor-v1").stdout.startswith("gabor-v1, a model\n\nsummary     quadrature Gabor filters")
     assert bsjax("show", "MajajHong2015.public").stdout.startswith("MajajHong2015.public, a data set\n")
     assert bsjax("show", "hvm-public").stdout.startswith("hvm-public, a stimulus set\n")

@@ -74,7 +74,7 @@ def test_rm_removes_what_was_confirmed_and_nothing_else(store):
 
 
 def test_ls_lists_the_last_scores_the_newest_first(store):
-    assert run("ls").stdout == "no scores there\n"
+    assert run("ls").stdout == "no scores found\n"
     known = Uncertainty(("stimuli",), 0.02, "known")
     old, new = store.add(made(0.25, day=1)), store.add(made(0.5, day=3, uncertainty=known))
     store.add(made(np.nan, "hmax", day=2))
@@ -114,7 +114,7 @@ def test_ls_has_a_line_a_score_whatever_it_is_called(store):
 
 
 def test_runs_and_what_is_of_one(store):
-    assert run("ls", "--runs").stdout == "no runs there\n"
+    assert run("ls", "--runs").stdout == "no runs found\n"
     one, other = store.begin_run(4), store.begin_run(2)
     for number, of in enumerate((one, one, other)):
         store.add(made(0.1, f"m{number}"), task=Task(of, None, str(number)))
@@ -122,7 +122,7 @@ def test_runs_and_what_is_of_one(store):
     claim(store, ["8"], one, 60)
     store.end_run(one)
     header, *rows = cells("ls", "--runs")
-    assert header == ["run", "begun", "ended", "cells", "done", "failed", "in flight"]
+    assert header == ["run", "started", "ended", "cells", "done", "failed", "in flight"]
     assert [[row[0], *row[3:]] for row in rows] == [[other[:12], "2", "1", "0", "0"], [one[:12], "4", "2", "1", "1"]]
     assert rows[0][2] == "-" and re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", rows[1][2])
     assert len(cells("ls", "--runs", "--limit", 1)) == 2
@@ -140,7 +140,7 @@ def test_show(store):
     fields = dict(re.split(" {2,}", line, maxsplit=1) for line in lines[2:])
     assert fields["key"] == key and fields["run"] == of and fields["cell"] == "cell"
     assert fields["error is"] == "standard error over 10 splits" and fields["unceiled"] == "Score(0.4000)"
-    assert fields["ceiling"] == "Score(0.8000 ± 0.1000)" and fields["units"].startswith("168, 0 of them undefined")
+    assert fields["ceiling"] == "Score(0.8000 ± 0.1000)" and fields["units"].startswith("168, 0 of them with undefined")
     assert fields["dtype"] == "float64" and json.loads(fields["layers"]) == {"V4": ["layer2"]}
     assert run("show", "-m", "pixels", "-b", "Doe2026*").stdout.splitlines() == lines
     assert Score.from_dict(json.loads(run("show", key, "--json").stdout)).to_dict() == score.to_dict()

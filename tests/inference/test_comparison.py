@@ -58,7 +58,7 @@ def test_ranks_letters_and_words_follow_from_the_pairs():
     for name, row in found.models.iterrows():
         assert row["rank_low"] == 1 + (better["other"] == name).sum()
         assert row["rank_high"] == 4 - (better["model"] == name).sum()
-    for words in ("sign-flip test over subjects", "Holm", "hold together at 95 %"):
+    for words in ("sign-flip test over subjects", "Holm", "hold jointly at 95 %"):
         assert words in found.statement
     assert "4 models" in repr(found) and found._repr_html_().count("<table") == 2
 
@@ -71,7 +71,7 @@ def test_corrections_are_as_strict_as_they_say():
 def test_too_few_units_for_flips_are_tested_by_t():
     assert compare(per_unit(n=6)).test == "t"
     found = compare(per_unit(n=6), test="sign-flip")
-    assert not found.table["significant"].any() and "none can, as no p value is below 0.19" in found.statement
+    assert not found.table["significant"].any() and "no pair can, because no p value is below 0.19" in found.statement
 
 
 def test_neuroids_are_averaged_over_splits_and_undefined_ones_left_out():

@@ -46,7 +46,7 @@ def test_a_plugins_publication_is_read_and_its_paradigm_is_its_own(tmp_path, mon
         store.add(scored("pixels", name, 0.5))
         build(store, tmp_path / "site")
     plain = text_of(tmp_path / "site", name)
-    assert "It is a plugin's, which is not run" in plain and "@article{doe, title={On IT}" in plain
+    assert "The benchmark comes from a plugin" in plain and "@article{doe, title={On IT}" in plain
     assert "macaque" not in plain
 
 

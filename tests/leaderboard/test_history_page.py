@@ -52,7 +52,7 @@ def test_all_scores_of_a_benchmark_are_there(page, site, store):
     assert len(found) == 7 and sum(row[-1] == "no" for row in found) == 3
     assert (
         page.execute_script("return document.getElementById('status').textContent")
-        == "7 scores, 3 of them replaced by later ones."
+        == "7 scores, 3 of them superseded by later scores."
     )
 
 
@@ -70,7 +70,7 @@ def test_versions_are_apart_and_the_best_so_far_never_falls(page, site, store):
         "best so far, version 3",
         "best so far, version 4",
         "each model",
-        "known what changed",
+        "known change",
     ]
     stored = store.frame(benchmarks=DRAWN, latest=False).sort_values("started")
     of_four = stored[stored["version"] == 4]
@@ -99,7 +99,7 @@ def test_an_average_at_the_end_of_each_day(page, tmp_path):
         ["06", "hmax", shown(0.3), "", "no"],
         ["06", "pixels", shown(0.3), "", "no"],
         ["07", "hmax", shown(0.7), f"Doe2026.V1-a: {versioned}", "yes"],
-        ["07", "pixels", shown(0.4), "another version of a benchmark", "no"],
+        ["07", "pixels", shown(0.4), "new version of a benchmark", "no"],
         ["08", "pixels", shown(0.5), f"Doe2026.V1-a: {versioned}", "yes"],
     ]
 

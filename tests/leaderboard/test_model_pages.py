@@ -75,13 +75,13 @@ def test_layers_profile_and_provenance(paired_site):
     plain = " ".join(unescape(re.sub("<[^>]*>", " ", text)).split())
     assert "IT not stored layer4 (1 score)" in plain
     # The last score of each layer, layer2 before layer10.
-    assert f"Profile over layers on {paired_store.DRAWN}" in plain
+    assert f"Layer profile on {paired_store.DRAWN}" in plain
     assert re.search(r"layer2 0\.300 0\.020 layer4 0\.\d{3} 0\.020 layer10 0\.450 0\.020", plain)
     assert "computed in float64" in plain and "jax 0.10.2" in plain
     assert f"digest of weights and code digest-of-{paired_store.PROFILED}" in plain
-    assert "computing time 10.0 s in all" in plain
+    assert "computing time 10.0 s in total" in plain
     others = (paired_site / "models" / f"{slug('pixels')}.html").read_text(encoding="utf-8")
-    assert "No profile: the store has no benchmark" in others
+    assert "No layer profile: the store has no benchmark" in others
 
 
 def test_what_the_plugin_requires_is_on_the_card(tmp_path):

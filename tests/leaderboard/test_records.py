@@ -80,7 +80,7 @@ def test_scores_of_an_earlier_version_are_missing_and_say_so(store):
     for model, version in (("a", 1), ("b", 2)):
         store.add(scored(model, "Doe2026-x", 0.5, benchmark_version=version))
     read = records(store)
-    assert cell(read, "a", "Doe2026-x") == ("missing", "its score is of version 1, and version 2 is shown")
+    assert cell(read, "a", "Doe2026-x") == ("missing", "scored on version 1; the table shows version 2")
     assert np.isnan(read.columns["score"][0, 0]) and read.columns["score"][0, 1] == 0.5
     expected = aggregate(store.frame(), read.tree)
     np.testing.assert_array_equal(read.averages["score"].T.ravel(), expected["score"])

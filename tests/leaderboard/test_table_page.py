@@ -218,7 +218,7 @@ def test_cells_without_a_number_look_different_and_say_why(table, ordinary_site)
         assert cell.get_attribute("aria-describedby") == "tip"
     assert len(set(looks.values())) == 4
     assert "too little memory" in why["failed"] or "failed" in why["failed"]
-    assert "nobody has tried this pair" in why["missing"]
+    assert "not scored yet" in why["missing"]
     assert "not applicable" in why["inapplicable"] and "undefined" in why["undefined"]
 
 

@@ -60,7 +60,7 @@ DRAW = {
 WRITTEN = {
     "model_vs_human": {"sketch", "contrast", "mean", "Accuracy", "mine", "another", "all"},
     "curves": {"sketch", "contrast", "c5", "c10", "mine", "another", "chance", "all"},
-    "confusions": {"cat", "cow", "dog", "owl", "na", "object shown", "taken for", "share of trials", "all"},
+    "confusions": {"cat", "cow", "dog", "owl", "na", "object shown", "chosen object", "proportion of trials", "all"},
     "divergent": {"Most people are right, mine is wrong", "mine is right, most people are wrong", "mine: na", "all"},
 }
 
@@ -74,7 +74,7 @@ def test_what_is_shown_is_named(tmp_path, name):
 
 def test_the_share_of_right_answers_stands_above_the_confusions(tmp_path):
     DRAW["confusions"](tmp_path / "figure.svg")
-    assert f"mine: {np.mean(MODEL.values == OBJECTS):.1%} right" in texts(tmp_path / "figure.svg")
+    assert f"mine: {np.mean(MODEL.values == OBJECTS):.1%} correct" in texts(tmp_path / "figure.svg")
 
 
 def test_images_are_shown_where_there_are_files_and_named_elsewhere(tmp_path):

@@ -50,7 +50,7 @@ def test_four_regions_and_forty_layers_with_long_names(tmp_path):
     assert [text for text in written if text.isdigit()].count("39") == 1
     assert {*map(str, range(40))} <= set(written)  # what tells the layers apart
     assert "encoder.transformer.layers.[…].attention.output.dense.projection" in written
-    assert {"a model", "IT: Somebody2013public.IT-pls", "nested choice, free of selection bias"} <= set(written)
+    assert {"a model", "IT: Somebody2013public.IT-pls", "nested choice, without selection bias"} <= set(written)
     score = float(values.sel(region="V1", layer=layers[0]))
     assert any(line.endswith(f"{score:.2f}, ahead by 0.01") for line in written)
 

@@ -46,7 +46,7 @@ def test_a_panel_for_each_property_with_all_models(tmp_path):
     assert {"three models", "Grating summation field", "Max dc", "spikes per second", "no", "yes", "135"} <= set(
         written
     )
-    assert written.count("Someone2026") == 5 and written.count("share of neurons") == 2
+    assert written.count("Someone2026") == 5 and written.count("proportion of neurons") == 2
     assert written.count("one  0.50 [0.48, 0.52], n = 12") == 3 and "recorded, n = 10" in written
     assert any("…" in text for text in written)
     assert {"0.25", "4", "10", "1000"} <= set(written)  # logarithmic axes in plain numbers

@@ -100,7 +100,7 @@ def test_ctrl_c_lets_workers_finish_what_they_are_at(plugins, tmp_path):
     wait_for(lambda: len(values(place)) >= 2 or not started.is_running)
     started.signal(signal.SIGINT)
     code, said = started.ended()
-    assert code == 130 and "stopped; what is left is computed by the same command" in said, said
+    assert code == 130 and "stopped; run the same command again to compute the rest" in said, said
     assert "Traceback" not in said
     with ResultStore(place, read_only=True) as store:
         [run] = runs(store).to_dict("records")

@@ -172,7 +172,7 @@ def test_ctrl_c_lets_what_runs_finish(plugins, tmp_path):
         time.sleep(0.3)
         started.signal(signal.SIGINT)
         code, said = started.ended()
-        assert code == 130 and "stopped; what is left is computed by the same command" in said
+        assert code == 130 and "stopped; run the same command again to compute the rest" in said
         assert "Traceback" not in said
         assert 5 <= len(values(store)) <= 8
         [run] = runs(store).to_dict("records")
@@ -253,7 +253,7 @@ def test_a_grid_is_shown_as_a_heat_map(plugins, tmp_path):
     tell(plugins, "net2 Tiny.b0", "fail")
     grid = score_grid("net[0-2]", ["Tiny.b[01]", "Cowley2026.V4-pls"], store=tmp_path / "results.db")
     shown = grid._repr_html_()
-    assert shown.count("<td") == 1 + 3 * 3 and shown.count(">cannot<") == 3 and shown.count(">failed<") == 1
+    assert shown.count("<td") == 1 + 3 * 3 and shown.count(">blocked<") == 3 and shown.count(">failed<") == 1
     assert "ValueError: told to fail" in shown and "it needs data=..., the folder of its recordings" in shown
     score = grid.score("net1", "Tiny.b1")
     assert f">{float(score):.2f}</td>" in shown

@@ -31,7 +31,10 @@ def pages(url, tokens, store):
                 queue.fail(store, step.id, "host:1234 worker", "models/plugin/__init__.py: ModuleNotFoundError: torch")
             elif name == "review":
                 queue.wait_for_review(
-                    store, step.id, "an operator reviews code that is to see recordings", "host:1234 worker"
+                    store,
+                    step.id,
+                    "waits for an operator to review code that needs access to recordings",
+                    "host:1234 worker",
                 )
             else:
                 queue.heartbeat(store, step.id, "host:1234 worker", 600, "3/12 model-running on Simulated.V1-cka")

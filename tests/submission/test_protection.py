@@ -94,7 +94,9 @@ def test_an_account_has_so_many_submissions_in_a_period(store, tmp_path):
     found = may_submit(store, account, NAME)
     assert found.left == 0 and found.next is not None
     assert timedelta(days=3.9) < datetime.fromisoformat(found.next) - datetime.now(UTC) < timedelta(days=4.1)
-    assert found.reason.startswith(f"{NAME} is scored for 2 submissions of an account in 7 days: the next may be from ")
+    assert found.reason.startswith(
+        f"{NAME} is limited to 2 submissions per account in 7 days: the next is possible from "
+    )
     # One that is handed in already is asked for itself, and not again by what came later.
     assert [may_submit(store, account, NAME, each).left for each in (first, second, add(0))] == [2, 1, 0]
     assert may_submit(store, None, NAME).left and may_submit(store, account, "Public").left

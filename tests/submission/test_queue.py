@@ -67,7 +67,7 @@ def test_a_submission_goes_through_its_steps_in_order(store, add):
         step = claimed(store)
         assert (step.name, step.state, step.attempt, step.worker) == (name, "running", 1, "w")
         assert queue.claim_next(store, "other", LONG) is None
-        assert now(store, made).state == "running" and now(store, made).reason == f"{name}: begun by w"
+        assert now(store, made).state == "running" and now(store, made).reason == f"{name}: started by w"
         assert queue.heartbeat(store, step.id, "w", LONG, "3 of 4")
         assert now(store, made).reason == f"{name}: 3 of 4"
         assert queue.finish(store, step.id, "w", peak=number * GIB, facts={name: number})
@@ -175,13 +175,13 @@ def test_memory(store, add):
     assert queue.claim_next(store, "small", LONG, memory_at_most=4 * GIB - 1) is None
     step = claimed(store, memory_at_most=4 * GIB)
     assert queue.requeue_larger(store, step.id, "w", 4 * GIB, queue.class_for(5 * GIB))
-    why = "score: ran out of memory, under a limit of 4 GiB (it held 4.29 GB): waits for a worker that has 8 GiB"
+    why = "score: ran out of memory, under a limit of 4 GiB (it used 4.29 GB): waits for a worker that has 8 GiB"
     assert now(store, made).reason == why
     assert queue.claim_next(store, "small", LONG, memory_at_most=4 * GIB) is None
     step = claimed(store)
     assert step.memory_class == 8 * GIB
     assert queue.requeue_larger(store, step.id, "w", 8 * GIB, 16 * GIB)
-    why = "score: ran out of memory, under a limit of 4 GiB and of 8 GiB: it held 8.59 GB"
+    why = "score: ran out of memory, under a limit of 4 GiB and of 8 GiB: it used 8.59 GB"
     assert (now(store, made).state, now(store, made).reason) == ("failed", why)
     # What it took is known when it is tried again, and of its next version.
     queue.retry(store, made.id)
@@ -191,7 +191,7 @@ def test_memory(store, add):
     assert [step.memory_class for step in queue.steps(store, add(steps=("score",)).id)] == [16 * GIB]
     step = claimed(store)
     assert queue.requeue_larger(store, step.id, "w", 16 * GIB, None)
-    assert queue.submissions(store)[0].reason == "score: ran out of memory, under a limit of 16 GiB: it held 17.2 GB"
+    assert queue.submissions(store)[0].reason == "score: ran out of memory, under a limit of 16 GiB: it used 17.2 GB"
 
 
 def test_what_waits_for_a_review_is_accepted_or_sent_back(store, add):

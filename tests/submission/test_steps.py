@@ -70,7 +70,7 @@ def test_a_model_with_requirements_of_its_own(store, tmp_path, capsys):
     assert found.state == "done", steps
     assert found.facts["environment"]["versions"] == {"tinyfilter": "1.2"}
     assert {step.state for step in steps.values()} == {"done"} and steps["public"].peak > 100 << 20
-    assert "all 12 items are in order" in steps["check"].log
+    assert "all 12 items pass" in steps["check"].log
     # The same model, in this process, without what it requires.
     (folder / "model.py").write_text(code)
     here = float(imported(folder, BENCHMARK))
@@ -81,7 +81,7 @@ def test_a_model_with_requirements_of_its_own(store, tmp_path, capsys):
     assert f"{private:.4g}" not in steps["private"].log and PRIVATE not in steps["public"].log
     later = hand_in(store, found.folder, benchmarks=[PRIVATE], account=account.id)
     STEPS["private"](At(store, later, steps["private"]))
-    assert "is scored for 1 submissions of an account" in capsys.readouterr().out
+    assert "is limited to 1 submissions per account" in capsys.readouterr().out
     # Nothing is scored twice.
     came = STEPS["public"](At(store, found, steps["public"]))
     assert came.state == "done" and f"doe-net on {BENCHMARK}: in the store" in capsys.readouterr().out
@@ -130,7 +130,7 @@ def test_a_benchmark_that_is_accepted_scores_what_is_handed_in_before_and_after(
     there = scores(store)
     assert {("pixels", name), ("doe-net", name)} < {*there}
     log = queue.steps(store, found.id)[-1].log
-    assert "pixels" in log and "doe-net" not in log and "1 scores of models that were handed in by others" in log
+    assert "pixels" in log and "doe-net" not in log and "1 scores of submitted models of other accounts" in log
     # Answers that are handed in alone: those of pixels.
     answers = tmp_path / "answers"
     answers.mkdir()

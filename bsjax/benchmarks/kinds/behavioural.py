@@ -167,6 +167,6 @@ class BehavioralBenchmark(BenchmarkBase):
         return Paradigm(
             wording.shown("the stimuli of the experiment", self.visual_degrees, self.number_of_trials),
             wording.asked(self.task.value),
-            f"with {self.about or 'what people did'}, by {wording.metric_words(self.metric)}",
+            f"with {self.about or 'human behaviour'}, by {wording.metric_words(self.metric)}",
             wording.normalised(self.ceiling_func, self.normalisation),
         )

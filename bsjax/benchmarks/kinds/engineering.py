@@ -76,11 +76,11 @@ class EngineeringAccuracy(BehavioralBenchmark):
             fitting_stimuli=choices,
             visual_degrees=visual_degrees,
             number_of_trials=number_of_trials,
-            ceiling_func=constant_ceiling(1.0, "every stimulus named right"),
+            ceiling_func=constant_ceiling(1.0, "every stimulus named correctly"),
             version=version,
             parent=parent,
             bibtex=bibtex,
-            about="what the images show",
+            about="the true labels of the images",
         )
         self._images = images
 
@@ -109,18 +109,20 @@ class EngineeringAccuracy(BehavioralBenchmark):
     def paradigm(self) -> Paradigm:
         """The stimuli, task, comparison and normalisation in words; loads no data."""
         size = (
-            "each over the whole field of the model"
+            "filling the model's field of view"
             if self.visual_degrees is None
             else f"{self.visual_degrees:g} degrees wide"
         )
         times = (
             "once each"
             if self.number_of_trials == 1
-            else f"{self.number_of_trials} trials each (a model that answers alike sees each once)"
+            else f"{self.number_of_trials} trials each (a deterministic model sees each once)"
         )
         shown = f"{self._images}, {size}, {times}"
         compared = f"with {self.about}, by {wording.metric_words(self.metric)}"
-        return Paradigm(shown, wording.asked(self.task.value), compared, "the ceiling is 1: every image named right")
+        return Paradigm(
+            shown, wording.asked(self.task.value), compared, "the ceiling is 1: every image named correctly"
+        )
 
 
 def truths(stimuli: StimulusSet, column: str) -> BehavioralAssembly:

@@ -74,7 +74,7 @@ class RecordingBenchmark(BenchmarkBase):
         """The stimuli, recording, comparison and normalisation in words; loads no data."""
         stimuli, compared, ceiling = self._words
         if self.visual_degrees is None:
-            stimuli = f"{stimuli}, each over the whole field of the model, once each"
+            stimuli = f"{stimuli}, filling the model's field of view, once each"
         else:
             stimuli = wording.shown(stimuli, self.visual_degrees, self.number_of_trials)
         return Paradigm(stimuli, wording.recorded(self.region, self.time_bins), compared, ceiling)

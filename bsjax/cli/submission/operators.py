@@ -39,7 +39,7 @@ def add(
     limits = {"uploads": uploads, "bytes": None if size is None else parse_bytes(size)}
     with open_store(results, read_only=False) as store:
         token = add_account(store, name, operator, email, {name: n for name, n in limits.items() if n is not None})
-    complain(f"the token of {name} follows; it is kept nowhere: give it to its owner now")
+    complain(f"the token of {name} follows; it is not stored, so pass it on to its owner now")
     typer.echo(token)
 
 
@@ -53,7 +53,7 @@ def list_accounts(results: Place = None) -> None:
             (each.name, "yes" if each.is_operator else "", each.email or "", when(each.created), when(each.revoked))
             for each in accounts(store)
         ]
-    typer.echo("\n".join(table([_HEADER, *rows], names=(0,))) if rows else "no accounts there")
+    typer.echo("\n".join(table([_HEADER, *rows], names=(0,))) if rows else "no accounts")
 
 
 @app.command()
@@ -113,4 +113,4 @@ def _check_there(benchmark: str) -> None:
     from bsjax.benchmarks import benchmark_registry
 
     if not any(fnmatchcase(name, benchmark) for name in benchmark_registry):
-        complain(f"no benchmark that is here is {benchmark!r}: it is private as soon as one is")
+        complain(f"no installed benchmark is named {benchmark!r}: the setting takes effect once one is")

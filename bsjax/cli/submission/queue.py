@@ -54,7 +54,7 @@ def list_submissions(
         + (each.state, when(each.since), each.reason)
         for each in found[:limit]
     ]
-    typer.echo("\n".join(table([_HEADER, *rows], names=(1,))) if rows else "no submissions there")
+    typer.echo("\n".join(table([_HEADER, *rows], names=(1,))) if rows else "no submissions")
 
 
 @app.command()

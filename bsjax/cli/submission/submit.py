@@ -62,7 +62,7 @@ def submit(
         registers = "; ".join(f"{kind} {', '.join(names)}" for kind, names in made.facts["registers"].items())
         typer.echo(f"submission {made.id[:12]}: {registers}")
         if queued:
-            typer.echo(f"it waits for a worker; see `bsjax submissions show {made.id[:12]}`")
+            typer.echo(f"queued; see `bsjax submissions show {made.id[:12]}`")
             return
         work(store, submission=made.id, until_idle=True, said=lambda line: typer.echo(f"  {line}"))
         if print_submission(store, made.id).state == "failed":
@@ -78,6 +78,6 @@ def _test() -> None:
         state = typer.style("FAILED", fg=typer.colors.RED) if one.problem else typer.style("ok", fg=typer.colors.GREEN)
         typer.echo(f"  {state:<15}  {one.name:18}  {one.asks}" + (f": {one.problem}" if one.problem else ""))
     if any(one.problem for one in tried):
-        complain("not all holds: private benchmarks are refused here, and other submissions want --trust")
+        complain("some tests fail: private benchmarks are refused here, and other submissions need --trust")
         raise typer.Exit(1)
-    typer.echo("all holds")
+    typer.echo("all tests pass")

@@ -181,7 +181,7 @@ def failures(checks: Iterable[Check], allow: Collection[str] = ()) -> list[str]:
     """The problems of failed checks that are not waived, each prefixed with the name of its check.
 
     Example:
-        >>> failures([Check("nan", "no value is missing", ("all are NaN",)), Check("ids", "ids are unique")])
+        >>> failures([Check("nan", "there are no missing values", ("all are NaN",)), Check("ids", "ids are unique")])
         ['nan: all are NaN']
     """
     allow = known_checks(allow)
@@ -518,9 +518,9 @@ def _with_stimuli(find: Callable[[xr.DataArray, pd.DataFrame], list[str]]) -> Ca
 
 
 _NAME = "the identifier is of the form [lab.]AuthorYear[.part]"
-_IDS = "each stimulus has an id of its own, which a CSV file keeps"
-_FILES = "each stimulus has a file, and it can be decoded"
-_TABLE = "the table has a column stimulus_id, another one, and rows"
+_IDS = "each stimulus has a unique id that survives storage as CSV"
+_FILES = "each stimulus has a file that can be decoded"
+_TABLE = "the table has rows, a column stimulus_id and at least one other column"
 _REQUESTED = "files are numbered, as for requested experiments"
 
 STIMULUS_SET_CHECKS: tuple[Item[_Stimuli], ...] = (
@@ -529,20 +529,20 @@ STIMULUS_SET_CHECKS: tuple[Item[_Stimuli], ...] = (
     Item("ids", _IDS, lambda of: id_problems(pd.Index(of.table["stimulus_id"]))),
     Item("files", _FILES, lambda of: file_problems(pd.Index(of.table["stimulus_id"]), of.known, of.paths)),
     Item("media", "all files are of one media type", lambda of: media_type_problems(of.paths)),
-    Item("store", "a CSV and a zip file can hold it", _Stimuli.store_problems),
+    Item("store", "it can be stored as CSV and zip files", _Stimuli.store_problems),
     Item("requested", _REQUESTED, lambda of: requested_problems(of.paths) if of.requested else None),
 )
 
 ASSEMBLY_CHECKS: tuple[Item[_Assembly], ...] = (
     Item("name", _NAME, _named),
-    Item("class", "dimensions, coordinates and values are those of its class", _Assembly.class_problems),
-    Item("coordinates", "coordinates are those that the standard asks for", lambda of: coordinate_problems(of.array)),
-    Item("nan", "no value is missing", _Assembly.nan_problems),
-    Item("repetition", "presentations say which repetition they are", _Assembly.repetition_problems),
-    Item("region", "neuroids say which region they are in", _Assembly.region_problems),
-    Item("time", "recordings say when they were made", _Assembly.time_problems),
+    Item("class", "dimensions, coordinates and values match its class", _Assembly.class_problems),
+    Item("coordinates", "coordinates follow the standard", lambda of: coordinate_problems(of.array)),
+    Item("nan", "there are no missing values", _Assembly.nan_problems),
+    Item("repetition", "each presentation has a repetition number", _Assembly.repetition_problems),
+    Item("region", "each neuroid has a region", _Assembly.region_problems),
+    Item("time", "recordings have time bins", _Assembly.time_problems),
     Item("aligned", "every stimulus id is in the stimulus set", _with_stimuli(alignment_problems)),
-    Item("types", "coordinates and columns of one name are of one type", _with_stimuli(type_problems)),
+    Item("types", "coordinates and columns with the same name have the same type", _with_stimuli(type_problems)),
 )
 
 CHECKS = tuple(dict.fromkeys(item.name for item in (*STIMULUS_SET_CHECKS, *ASSEMBLY_CHECKS)))

@@ -17,7 +17,7 @@
       } catch {
         // A browser may deny local files the clipboard; then the text is selected.
         getSelection().selectAllChildren(shownText);
-        said.textContent = "Marked: copy it with Ctrl+C.";
+        said.textContent = "Selected. Press Ctrl+C to copy.";
       }
     });
   }
@@ -53,7 +53,7 @@
     ]);
     const parts = [];
     if (rows.length)
-      parts.push(drawn, table("Models by their score", ["Model", "Rank", "Score", "95 % interval", "Kind of interval", "Error"], rows));
+      parts.push(drawn, table("Models ranked by score", ["Model", "Rank", "Score", "95 % interval", "Kind of interval", "Error"], rows));
     else parts.push(element("p", {}, "No model has a score on this benchmark."));
     if (others.length)
       parts.push(table("Models without a score", ["Model", "State", "Reason"], others.map((row) => [link(row.model), bsjax.STATES[row.state], row.reason])));

@@ -66,7 +66,7 @@
   function chart(place, figure, what) {
     const drawn = bsjax.element("div", {
       class: "chart", tabindex: "0", role: "application", "aria-roledescription": "chart",
-      "aria-label": `${what.label}. Arrow keys go from point to point. The same numbers are in the table below.`,
+      "aria-label": `${what.label}. Arrow keys move between points. The table below has the same numbers.`,
     });
     const said = bsjax.element("p", { class: "hidden", role: "status" });
     const save = bsjax.element("button", { type: "button", class: "save" }, "Save as SVG");

@@ -80,7 +80,7 @@
     const apart = independentDifference(node, model, reference);
     if (Number.isNaN(apart.difference)) return element("td", { class: "none" }, "no score");
     const pair = node.leaf >= 0 ? pairedDifference(node.leaf, model, reference) : null;
-    const lines = pair?.ofScores ? [] : [line(apart, Number.isNaN(apart.low) ? "no error known" : "independent errors", "")];
+    const lines = pair?.ofScores ? [] : [line(apart, Number.isNaN(apart.low) ? "no error estimate" : "independent errors", "")];
     if (pair) lines.push(line(pair, `paired ${pair.words}${pair.ofScores ? "" : ", before normalisation"}`, pair.about));
     return element("td", {}, ...lines);
   }
@@ -118,7 +118,7 @@
     const body = rows.map((node) => element("tr", { class: node.leaf < 0 ? "a" : false }, nodeName(node),
       ...view.models.map((model) => scoreCell(node, model)), ...others.map((model) => differenceCell(node, model, reference))));
     at("numbers").replaceChildren(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores and differences" },
-      element("table", { class: "plain numbers tree" }, element("caption", {}, "Scores, with the interval of 95 % or the error, and differences with their intervals of 95 %."),
+      element("table", { class: "plain numbers tree" }, element("caption", {}, "Scores with 95 % intervals or errors, and differences with 95 % intervals."),
         element("thead", {}, head), element("tbody", {}, ...body))));
   }
 
@@ -152,7 +152,7 @@
     drawControls();
     const rows = view.models.length ? chosenNodes() : [];
     if (!rows.length) {
-      at("status").textContent = view.models.length ? "None of these models has a score there." : "Choose two or more models.";
+      at("status").textContent = view.models.length ? "None of these models has a score on these benchmarks." : "Choose two or more models.";
       at("chart").replaceChildren();
       at("numbers").replaceChildren();
       return;
@@ -173,8 +173,8 @@
   function add(name) {
     const model = numbers.get(name);
     const why = model === undefined ? `There is no model ${name}.`
-      : view.models.includes(model) ? `${name} is compared already.`
-        : view.models.length >= MOST_MODELS ? `${MOST_MODELS} models can be compared at a time: remove one first.` : "";
+      : view.models.includes(model) ? `${name} is already in the comparison.`
+        : view.models.length >= MOST_MODELS ? `${MOST_MODELS} models can be compared at a time. Remove one first.` : "";
     if (!why) {
       view.models.push(model);
       at("add").value = "";

@@ -47,7 +47,7 @@
         if (Number.isNaN(value) || value === earlier?.score) continue;
         const own = today.filter((row) => row.model === one);
         // Without new scores, a model has lost scores on versions that are no longer the latest.
-        const why = own.length ? [...new Set(own.filter((row) => row.why).map((row) => `${row.node.identifier}: ${row.why}`))].join("; ") : "another version of a benchmark";
+        const why = own.length ? [...new Set(own.filter((row) => row.why).map((row) => `${row.node.identifier}: ${row.why}`))].join("; ") : "new version of a benchmark";
         if (earlier) earlier.last = false;
         before.set(one, { node, model: one, version: null, started: Date.parse(`${day}T23:59Z`) / 1000, score: value, last: true, why });
         found.push(before.get(one));
@@ -101,7 +101,7 @@
     }
     return (theme) => [
       { type: "scatter", mode: "lines", ...lines, name: "each model", line: { color: INK[theme].line, width: 1 }, opacity: 0.6, hoverinfo: "skip" },
-      { type: "scatter", mode: "markers", x: changed.map((row) => row.started * 1000), y: changed.map((row) => row.score), name: "known what changed",
+      { type: "scatter", mode: "markers", x: changed.map((row) => row.started * 1000), y: changed.map((row) => row.score), name: "known change",
         marker: { symbol: "circle-open", size: 14, color: INK[theme].text }, hoverinfo: "skip" },
       ...(all.length > MOST_NAMED ? [] : [{
         type: "scatter", mode: "text", ...names, textposition: "top center", textfont: { size: 11 }, showlegend: false, cliponaxis: false, hoverinfo: "skip",
@@ -138,10 +138,10 @@
     const rows = isAverage ? averagesOf(node, view.model) : scores(node?.leaf ?? -1, view.model), dated = rows.filter((row) => row.started);
     for (const id of ["chart", "numbers"]) at(id).replaceChildren();
     const again = rows.filter((row) => !row.last).length;
-    at("status").textContent = `${rows.length} ${rows.length === 1 ? "score" : "scores"}, ${again} of them replaced by later ones.${isAverage ? ` An average is that of the end of a day on which a score below it was begun, of the last ${MOST_DAYS} such days.` : ""}`;
+    at("status").textContent = `${rows.length} ${rows.length === 1 ? "score" : "scores"}, ${again} of them superseded by later scores.${isAverage ? ` Averages are shown for the end of each of the last ${MOST_DAYS} days on which a score below them was started.` : ""}`;
     if (dated.length) chart(at("chart"), figureOf(dated), { name: "history", label: `${dated.length} scores over time` });
     if (rows.length)
-      at("numbers").replaceChildren(table("The same scores in numbers, the newest first", ["Begun (UTC)", "Model", "Benchmark", "Version", "Score", "What changed", "Shown in the table"],
+      at("numbers").replaceChildren(table("Scores, newest first", ["Started (UTC)", "Model", "Benchmark", "Version", "Score", "What changed", "Shown in the table"],
         [...rows].reverse().map((row) => [
           when(row), element("a", { href: `models/${row.model.slug}.html` }, named(row.model.identifier)),
           element("a", { href: `benchmarks/${row.node.slug}.html` }, named(row.node.identifier)), row.version ? String(row.version) : "", shown(row.score), named(row.why), row.last ? "yes" : "no",

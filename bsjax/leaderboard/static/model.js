@@ -36,12 +36,12 @@
     // On the scale of the score the ceiling is 1, with its error scaled in proportion.
     const limits = points.map(({ name, limit, error = NaN }) => ({
       name, value: Number.isNaN(limit) ? NaN : 1, low: 1 - (HALF * error) / limit, high: 1 + (HALF * error) / limit,
-      text: `${name}: ceiling ${bsjax.shown(limit)}${Number.isNaN(error) ? "" : ` ± ${bsjax.shown(error)}`}, which is 1 on the scale of the score`,
+      text: `${name}: ceiling ${bsjax.shown(limit)}${Number.isNaN(error) ? "" : ` ± ${bsjax.shown(error)}`}, equal to 1 on the scale of the score`,
     }));
     const series = [{ name: "score", points }];
     if (limits.some((limit) => !Number.isNaN(limit.value))) series.push({ name: "ceiling", points: limits });
-    chart(document.getElementById("ceilings"), dots(series, "score, on the scale of the ceiling", { lines: [1], most: 120 }), {
-      name: "scores-and-ceilings", label: `Scores of ${title} on ${points.length} benchmarks, with intervals, beside the ceilings`,
+    chart(document.getElementById("ceilings"), dots(series, "score, relative to the ceiling", { lines: [1], most: 120 }), {
+      name: "scores-and-ceilings", label: `Scores of ${title} on ${points.length} benchmarks, with intervals and ceilings`,
     });
   }
   leaves.forEach((row) => link(row.cells[0]));
@@ -55,7 +55,7 @@
     const place = element("div", { class: "chart-place" });
     profile.querySelector(".scroll").before(place);
     chart(place, dots([{ name: "score", points: layers }], "score"), {
-      name: "layer-profile", label: `Profile over layers on ${profile.dataset.name}`,
+      name: "layer-profile", label: `Layer profile on ${profile.dataset.name}`,
     });
   }
 })();

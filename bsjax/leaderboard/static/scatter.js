@@ -107,9 +107,9 @@
     at("correlation").replaceChildren(found.length
       ? table("Correlation over models", ["Correlation", "Value", "95 % interval", "Models"], found.map(([name, { value, low, high }]) =>
         [name, Number.isNaN(value) ? "undefined: all scores are equal" : shown(value), Number.isNaN(low) ? "" : `${shown(low)} to ${shown(high)}`, String(points.length)]))
-      : element("p", {}, "A correlation takes three models."));
+      : element("p", {}, "A correlation needs at least three models."));
     const sorted = [...points].sort((one, two) => two.x.value - one.x.value);
-    at("numbers").replaceChildren(table("The same scores in numbers", ["Model", x.identifier, y.identifier, "Up less across"], sorted.map((point) => [
+    at("numbers").replaceChildren(table("Scores", ["Model", x.identifier, y.identifier, "y minus x"], sorted.map((point) => [
       element("a", { href: `models/${point.model.slug}.html` }, named(point.model.identifier)), words(point.x), words(point.y), shown(point.y.value - point.x.value),
     ])));
   }

@@ -262,33 +262,33 @@ document.addEventListener("DOMContentLoaded", () => {
       const ends = V.interval(node, model, found, view), averaged = found.error[at];
       const own = node.leaf < 0 ? averaged : cells.error[node.leaf * models.length + model];
       lines.push([`score ${found.score[at]}`]);
-      lines.push([Number.isNaN(own) ? "error not known" : `error ${shown(own, 4)}`]);
-      if (averaged > own) lines.push([`in averages and ranks ${shown(averaged, 4)}, as its interval is wider than the error`]);
+      lines.push([Number.isNaN(own) ? "no error estimate" : `error ${shown(own, 4)}`]);
+      if (averaged > own) lines.push([`${shown(averaged, 4)} in averages and ranks, because the interval is wider than the error`]);
       if (ends) lines.push([`95 % interval ${shown(ends.low, 4)} to ${shown(ends.high, 4)} (${ends.words})`]);
     } else lines.push([STATES[state]]);
     if (node.leaf < 0) {
       lines.push([`${found.nThere[at]} of ${found.nLeaves[node.number]} benchmarks have a score`]);
-      if (found.nFailed[at]) lines.push([`${found.nFailed[at]} failed, or are undefined`]);
+      if (found.nFailed[at]) lines.push([`${found.nFailed[at]} failed or are undefined`]);
     } else if (state !== SCORED) {
       const reason = reasons[cells.reason[node.leaf * models.length + model]];
-      lines.push(reason ? [named(reason)] : [state === MISSING ? "nobody has tried this pair" : "the reason was not kept"]);
+      lines.push(reason ? [named(reason)] : [state === MISSING ? "not scored yet" : "the reason was not stored"]);
     }
     return lines;
   }
 
   function rankWords(model) {
     const rank = bounds.rank[model], name = nodes[V.ranked(view, found)].identifier;
-    if (!rank) return [["no rank: there is no score by ", named(name)]];
+    if (!rank) return [["no rank: no score for ", named(name)]];
     const others = bounds.rank.reduce((n, each) => n + (each === rank), 0) - 1;
     const lines = [[`rank ${rank} of ${models.length} by `, named(name)], [rangeWords(model)]];
-    if (bounds.tied[model] && !others) lines.push(["tied with the model above: which is better depends on the benchmarks"]);
+    if (bounds.tied[model] && !others) lines.push(["tied with the model above: their order depends on the choice of benchmarks"]);
     if (others) lines.push([`shared with ${others} other${others > 1 ? "s" : ""}`]);
     return lines;
   }
 
   function rangeWords(model) {
     const range = `from ${bounds.best[model]} to ${bounds.worst[model]}`;
-    return nodes[V.ranked(view, found)].leaf >= 0 ? `${range} within the errors` : `${range} over the choice of benchmarks (95 %)`;
+    return nodes[V.ranked(view, found)].leaf >= 0 ? `${range}, given the errors` : `${range} over the choice of benchmarks (95 %)`;
   }
 
   function showTip(cell, place) {

@@ -223,7 +223,7 @@
       return { low: cells.low[cell], high: cells.high[cell], words: intervals[cells.interval[cell]] };
     if (Number.isNaN(found.error[at])) return null;
     const half = normalHalf * found.error[at];
-    return { low: found.score[at] - half, high: found.score[at] + half, words: "normal, from the error" };
+    return { low: found.score[at] - half, high: found.score[at] + half, words: "normal approximation, from the error" };
   }
 
   /* The view as CSV, with full precision; text is escaped so that spreadsheets do not evaluate it as formulas. */

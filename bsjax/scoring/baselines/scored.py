@@ -103,8 +103,8 @@ def scored_with_baselines(
         if theirs >= ours - math.hypot(*errors):
             warnings.warn(
                 f"the baseline {name} scores {theirs:z.4f} on {benchmark.identifier}, {model.identifier} {ours:z.4f}, "
-                f"with an error of {math.hypot(*errors):z.4f} of the difference: what {model.identifier} scores need "
-                f"not be owed to more than {name} has",
+                f"with an error of {math.hypot(*errors):z.4f} of the difference: what {model.identifier} shares with "
+                f"{name} may explain its score",
                 stacklevel=2,
             )
     details = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _MOST = 100
 _LIGHT, _DARK = (240, 246, 252), (8, 64, 129)
 # Text of cells without a number.
-_WORDS = {"failed": "failed", "blocked": "cannot", "missing": "", "undefined": "NaN", "resolved": "in time"}
+_WORDS = {"failed": "failed", "blocked": "blocked", "missing": "", "undefined": "NaN", "resolved": "over time"}
 _STYLE = """
 <style>
 .bsjax-grid { border-collapse: separate; border-spacing: 2px; font-size: 12px; }
@@ -83,7 +83,7 @@ def _colour(score: float) -> tuple[int, int, int]:
 def _about(row: Any) -> str:
     said = [f"{row['model']} on {row['benchmark']}"]
     if row["state"] == "scored":
-        error = f" ± {row['error']:z.2f}" if row["error"] == row["error"] else ", no error is known"
+        error = f" ± {row['error']:z.2f}" if row["error"] == row["error"] else ", no error estimate"
         said.append(f"{row['score']:z.2f}{error}")
         if isinstance(words := row.get("interval"), str):
             said.append(f"{row['low']:z.2f} to {row['high']:z.2f}, 95 % {words}")

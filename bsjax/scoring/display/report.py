@@ -82,9 +82,9 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
         >>> from bsjax.labelled import Score
         >>> from bsjax.scoring.job import Outcome
         >>> print(legend([Outcome("pixels", "My.V1-ridge", Score(0.5, formula="r", n_units=9), None, 1.0)]))
-        raw      r, the agreement of model and data: correlation over held-out stimuli, median over units,
+        raw      r, similarity of model and data: correlation over held-out stimuli, median over units,
                  mean over splits
-        ceiling  c, the agreement of the data with themselves: none
+        ceiling  c, noise ceiling (reliability of the data): none
         score    r
         units    neuroids scored
     """
@@ -93,8 +93,8 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
     scores = dict(sorted(scored, key=lambda pair: pair[1].provenance.reason is None))
     scores = {benchmark: scores[benchmark] for benchmark, _ in scored}
     entries = [
-        ("raw", "r, the agreement of model and data: " + _by_value(scores, _metric)),
-        ("ceiling", "c, the agreement of the data with themselves: " + _by_value(scores, _ceiling)),
+        ("raw", "r, similarity of model and data: " + _by_value(scores, _metric)),
+        ("ceiling", "c, noise ceiling (reliability of the data): " + _by_value(scores, _ceiling)),
         ("score", _by_value(scores, lambda score: score.formula)),
         ("± error", _by_value(scores, lambda score: score.error_kind)),
         (_INTERVAL, _by_value(scores, _kind_of_interval)),
@@ -107,7 +107,7 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
         ("computed", _by_value(scores, _environment)),
     ]
     if any(score.exceeds_ceiling for score in scores.values()):
-        entries.insert(3, ("*", "above the ceiling; nothing is clipped"))
+        entries.insert(3, ("*", "exceeds the ceiling; scores are not clipped"))
     entries.append(("nan", _why_undefined(outcomes)))
     margin = max(len(name) for name, _ in entries) + len(_GAP)
     return "\n".join(
@@ -131,14 +131,14 @@ def brief_legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
         >>> from bsjax.labelled import Score
         >>> from bsjax.scoring.job import Outcome
         >>> print(brief_legend([Outcome("pixels", "My.V1-ridge", Score(0.5, error=0.1, ceiling=Score(0.8)))]))
-        1 is as good as the noise in the data allows; ± is the standard error; --legend explains the rest
+        1 is the noise ceiling of the data; ± is the standard error; --legend explains the rest
     """
     scores = [outcome.score for outcome in outcomes if outcome.score is not None]
     said = []
     if any(score.ceiling is not None for score in scores):
-        said.append("1 is as good as the noise in the data allows")
+        said.append("1 is the noise ceiling of the data")
     if any(score.exceeds_ceiling for score in scores):
-        said.append("* is beyond that")
+        said.append("* exceeds the ceiling")
     lines = ["; ".join([*said, "± is the standard error", "--legend explains the rest"])]
     undefined = _why_undefined(outcomes)
     lines += [f"nan: {undefined}"] if undefined else []
@@ -202,9 +202,9 @@ def _units(score: Score) -> str:
 
 
 _BESIDE = {
-    _CALIBRATED: "max(0, (r - τ) / (1 - τ)), where one in 20 permutations of the stimuli has more than τ",
-    _P: "share of permutations of the stimuli that have r or more",
-    _BASELINE: "the highest score of a model that nobody takes for a brain",
+    _CALIBRATED: "max(0, (r - τ) / (1 - τ)), where τ is exceeded by 1 in 20 permutations of the stimuli",
+    _P: "proportion of permutations of the stimuli with r or more",
+    _BASELINE: "the highest score of a baseline that is no model of the brain",
 }
 
 
@@ -272,7 +272,7 @@ def _by_value(scores: dict[str, Score], describe: Callable[[Score], str]) -> str
     if len(groups) == 1:
         return next(iter(groups))
     if len(groups) > _MOST_GROUPS:
-        return "differs from benchmark to benchmark: score.provenance has it, and --json"
+        return "differs between benchmarks: see score.provenance, or --json"
     return "; ".join(f"{text or 'not stated'} ({_short(benchmarks)})" for text, benchmarks in groups.items())
 
 
@@ -294,13 +294,13 @@ def _metric(score: Score) -> str:
     if name in metric_registry and name not in compare_responses():
         return metric_registry.summary(name)
     if raw.n_units is None:
-        return "similarity of their representations"
+        return "representational similarity"
     return "correlation over held-out stimuli, median over units, mean over splits"
 
 
 def _what_is_counted(score: Score) -> str:
     if "task" in score.provenance.details:
-        return "trials or people, whichever the metric averages over"
+        return "trials or subjects, whichever the metric averages over"
     return "neuroids scored" + (" of those recorded" if score.n_undefined else "")
 
 

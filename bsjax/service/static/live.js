@@ -25,7 +25,7 @@
     const log = document.getElementById(`log-${step.name}`), text = log.querySelector("pre");
     if (step.state === "running" && !log.dataset.seen) log.open = log.dataset.seen = true;
     const atEnd = text.scrollTop + text.clientHeight >= text.scrollHeight - 4;
-    text.textContent = step.log || "nothing yet";
+    text.textContent = step.log || "no output yet";
     if (atEnd) text.scrollTop = text.scrollHeight;
   }
 

@@ -41,7 +41,7 @@ def check_benchmark(identifier: str) -> list[Check]:
     parent = getattr(benchmark, "parent", "")
     return [
         *checks,
-        check("identifier", "it is called [lab.]AuthorYear[.region]-metric", *_name(identifier, benchmark)),
+        check("identifier", "its name has the form [lab.]AuthorYear[.region]-metric", *_name(identifier, benchmark)),
         check("version", "version is a whole number from 1", _version(getattr(benchmark, "version", None))),
         check("parent", _parent(parent), "" if parent else f"give parent=, one of {', '.join(_PARENTS)}, or a group"),
         check("bibtex", "bibtex names the publication", *bibtex_problems(getattr(benchmark, "bibtex", "") or "")),
@@ -67,11 +67,11 @@ def _version(version: Any) -> str:
 
 def _parent(parent: str) -> str:
     if not parent:
-        return "parent says what it is averaged under"
+        return "parent names the average that it belongs to"
     known = parent in _PARENTS or any(
         name.startswith(parent) and name[len(parent) :][:1] in ("", ".", "-", "_") for name in benchmark_registry
     )
-    return f"it is averaged under {parent}" + ("" if known else ", a group that no other benchmark is in")
+    return f"it is averaged under {parent}" + ("" if known else ", a group without other benchmarks")
 
 
 def _ceiling(benchmark: Any) -> str:
@@ -111,7 +111,7 @@ def _data(benchmark: Any) -> list[Check]:
         problems.append("the assembly has no attrs['stimulus_set']: what is a model to see?")
     elif "stimulus_id" in stimuli:
         problems += id_problems(stimuli.set_index("stimulus_id").index)
-    return [check("data", "its data have no missing value, and each stimulus an id", *problems)]
+    return [check("data", "its data have no missing values, and each stimulus has an id", *problems)]
 
 
 def _scores(benchmark: Any) -> list[Check]:

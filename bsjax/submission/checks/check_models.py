@@ -32,7 +32,7 @@ def check_model(identifier: str) -> list[Check]:
     own = getattr(model, "identifier", None)
     wrong = "" if own == identifier else f"it is registered as {identifier!r} and calls itself {own!r}: use one"
     checks += [
-        check("identifier", "it is called what it is registered as", wrong),
+        check("identifier", "its identifier is the one under which it is registered", wrong),
         check("degrees", f"visual_degrees() is above 0 and below {_WIDEST}", _degrees(model)),
     ]
     # To choose the layer of an unmapped region, a model with candidate layers would look at a whole data set.

@@ -96,7 +96,7 @@ def _of_plugin(plugin: Plugin) -> list[Check]:
     notes = {note for name in kinds for note in _KINDS[name][0].notes()}
     claims = sorted(note for note in notes if str(plugin.folder) in note and note != plugin.note)
     return [
-        check("found", "what it registers is found without running it", plugin.note),
-        check("claims", "nobody else registers its identifiers", *claims),
+        check("found", "its registrations can be read without running it", plugin.note),
+        check("claims", "its identifiers are registered by no other plugin", *claims),
         *check_registrations(plugin.folder),
     ]

@@ -29,7 +29,9 @@ def check_tests(folder: Path, timeout: float) -> list[Check]:
     lacking = "" if files else f"write {folder / 'test.py'} with functions test_...: `bsjax new` shows an example"
     checks = [check("tests", "it has tests", lacking)]
     if files and find_spec("pytest") is None:
-        checks.append(Check("passing", "its tests pass", skipped="they were not run, for that: pip install pytest"))
+        checks.append(
+            Check("passing", "its tests pass", skipped="not run, because pytest is not installed: pip install pytest")
+        )
     elif files:
         checks.append(check("passing", "its tests pass", _run(folder.resolve(), files, timeout)))
     return checks

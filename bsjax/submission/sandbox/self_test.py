@@ -21,17 +21,17 @@ _PROBE = Path(__file__).with_name("probe.py")
 _VARIABLE = "BSJAX_SELF_TEST_SECRET"
 _OUTSIDE = ("/", "/usr", "/etc", "/dev", "/proc/sys", "/var", "/root", "/home")
 _TRIED = {
-    "recordings": "it reads no file that it is not given",
-    "store": "it does not see the store of results",
-    "variables": "it gets no variable of the environment",
-    "network": "it reaches neither this machine nor others over a network",
-    "names": "it looks up no name",
-    "writing": "it writes nothing outside of its folder",
-    "processes": "it neither sees nor signals other processes",
-    "tracing": "it traces no other process",
-    "namespaces": "it makes no namespace, in which it would have rights",
-    "mounting": "it mounts nothing",
-    "devices": "it sees no device of the machine",
+    "recordings": "it cannot read files outside its inputs",
+    "store": "it cannot see the store of results",
+    "variables": "it does not inherit environment variables",
+    "network": "it cannot reach this machine or others over a network",
+    "names": "it cannot resolve host names",
+    "writing": "it cannot write outside its folder",
+    "processes": "it cannot see or signal other processes",
+    "tracing": "it cannot trace other processes",
+    "namespaces": "it cannot create namespaces, in which it would have privileges",
+    "mounting": "it cannot mount file systems",
+    "devices": "it cannot see devices of the machine",
 }
 _LIMITED = {
     "memory": Limits(memory=200 << 20, seconds=60),
@@ -78,8 +78,8 @@ def self_test(python: str = sys.executable) -> Iterator[Tried]:
     for name, limits in _LIMITED.items():
         with Sandbox((_PROBE,), limits=limits).start([python, str(_PROBE), "fill", name]) as process:
             process.wait()
-        said = "" if process.passed == name else process.reason or "nothing ended it"
-        yield Tried(f"limit: {name}", f"what takes too much of {name} is ended", said)
+        said = "" if process.passed == name else process.reason or "it was not stopped"
+        yield Tried(f"limit: {name}", f"a process that exceeds its limit of {name} is stopped", said)
 
 
 @cache

@@ -153,7 +153,7 @@ class ModelSide:
     def refused(self, why: str) -> ModelSideFailed:
         """End the process after an invalid answer; gives the error to raise."""
         self._process.end()
-        return self._failed("what it answered is refused" + ("" if self.hides_errors else f": {why}"))
+        return self._failed("its answer is refused" + ("" if self.hides_errors else f": {why}"))
 
     def _failed(self, why: str) -> ModelSideFailed:
         plain = "".join(one if one.isprintable() else " " for one in f"the submission failed: {why}")

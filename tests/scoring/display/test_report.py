@@ -87,7 +87,7 @@ def test_the_legend_says_where_the_numbers_come_from():
     assert "± error standard error over 10 splits 95 %" in text
     assert "95 % interval t over stimuli: jackknife of 10 groups (Simulated.V1-neuron_to_neuron); not stated" in text
     assert "internal consistency, 2r/(1+r)" in text
-    assert "* above the ceiling; nothing is clipped" in text
+    assert "* exceeds the ceiling; scores are not clipped" in text
     assert "data 7 stimuli, sha256:ab" in text
     assert "computed in float64 on cpu; bsjax 9.9, jax 1.2" in text
     assert max(map(len, legend(OUTCOMES, 60).splitlines())) <= 60
@@ -111,5 +111,5 @@ def test_chance_and_baselines_have_columns_where_they_were_asked_for():
     assert header.endswith("calibrated      p  best baseline")
     assert [row.split()[9:] for row in rows] == [["-", "-", "-"], ["0.250", "0.010", "b", "0.125"]]
     in_legend = legend(outcomes)
-    assert "one in 20 permutations" in in_legend and "nobody takes for a brain" in in_legend
+    assert "1 in 20 permutations" in in_legend and "no model of the brain" in in_legend
     assert "calibrated" not in table(OUTCOMES) + legend(OUTCOMES)

@@ -47,10 +47,8 @@ def rdm(
         stimuli_of=partial(images_in, images, 92, row.identifier, IMAGES),
         metric=SubjectSimilarity("spearman", squared=True),
         stimuli="the 92 images of the Algonauts Challenge 2019 (needs images=DIR)",
-        compared=(
-            f"{row.about}: squared Spearman correlation of dissimilarity matrices, with its sign, mean over 15 subjects"
-        ),
-        ceiling="the score over the ceiling; ceiling: what the mean matrix of all subjects scores",
+        compared=(f"{row.about}: signed squared Spearman correlation of dissimilarity matrices, mean over 15 subjects"),
+        ceiling="the score divided by the ceiling; ceiling: the score of the mean matrix of all subjects",
         ceiling_func=Ceiling(SubjectAgreement("upper", "spearman", squared=True), load),
         **row.arguments("region", "time_bins", "normalisation"),
     )

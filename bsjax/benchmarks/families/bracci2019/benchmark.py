@@ -37,12 +37,12 @@ class AnteriorVTC(RecordingBenchmark):
             metric=load_metric(row.metric),
             stimuli="the 27 images of Bracci2019 (animals, look-alikes, objects)",
             compared=(
-                "fMRI of human anterior ventral temporal cortex, each voxel without its mean, averaged over subjects: "
+                "human anterior ventral temporal cortex, fMRI, mean of each voxel removed, averaged over subjects: "
                 "Spearman correlation of dissimilarity matrices (rdm)"
             ),
             ceiling=(
-                "the score over the ceiling; ceiling: Spearman correlation of each subject's matrix with the mean of "
-                "the others', averaged over subjects"
+                "the score divided by the ceiling; ceiling: Spearman correlation of each subject's matrix with the "
+                "mean of the others', averaged over subjects"
             ),
             ceiling_func=Ceiling(SubjectAgreement("lower"), _subject_rdms),
             **row.arguments("region", "time_bins", "normalisation"),

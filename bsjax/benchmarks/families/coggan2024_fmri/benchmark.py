@@ -50,7 +50,7 @@ def rdm(row: BenchmarkRow) -> SubjectMatricesBenchmark:
             "matrix is of its units whose mean response is beyond 3.1 standard deviations of all units' means"
         ),
         ceiling=(
-            "(r/c)²: the square of score over ceiling, with its sign; ceiling: Pearson correlation of each subject's "
+            "(r/c)²: the signed square of score divided by ceiling; ceiling: Pearson correlation of each subject's "
             "matrix with the mean of the others', averaged over subjects"
         ),
         ceiling_func=Ceiling(get_ceiling, load),

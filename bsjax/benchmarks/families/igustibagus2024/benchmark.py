@@ -52,11 +52,12 @@ class ReadoutAccuracy(RecordingBenchmark):
             metric=DomainTransferAccuracy("hvm", _WITH_BACKGROUNDS, splits=splits),
             stimuli=row.about,
             compared=(
-                "with no brain: the accuracy of choices between two objects, by a ridge classifier of the recordings, "
-                f"fitted to the hvm images but 30 and tested on 30 images of each domain, {splits} times; chance is 0.5"
+                "no recordings: the accuracy of choices between two objects, by a ridge classifier of the recordings, "
+                f"fitted to all but 30 of the hvm images and tested on 30 images of each domain, {splits} times; "
+                "chance is 0.5"
             ),
-            ceiling="no normalisation; ceiling: 1, all choices right",
-            ceiling_func=constant_ceiling(1.0, "all choices right"),
+            ceiling="no normalisation; ceiling: 1, all choices correct",
+            ceiling_func=constant_ceiling(1.0, "all choices correct"),
             **row.arguments("region", "time_bins", "normalisation"),
         )
 

@@ -48,7 +48,7 @@ class SharedDimensions(RecordingBenchmark):
             metric=load_metric(row.metric, factor),
             stimuli=row.about,
             compared=(
-                f"with no brain: the share of the model's dimensions that code for {factor}, by how responses to "
+                f"no recordings: the share of the model's dimensions that code for {factor}, by how responses to "
                 "images of the same shape, or of the same texture, covary (factor_dimensionality)"
             ),
             ceiling="no normalisation; ceiling: 1, all dimensions",

@@ -33,7 +33,7 @@ class ObjectSolutionTimes(RecordingBenchmark):
     Example:
         >>> from bsjax import load_benchmark
         >>> print(load_benchmark("Kar2019-ost").describe().splitlines()[2])
-        shown       the images of Kar2019, 8 degrees wide, 44 trials each (a model that answers alike sees
+        shown       the images of Kar2019, 8 degrees wide, 44 trials each (a deterministic model sees each
     """
 
     def __init__(self, row: BenchmarkRow) -> None:
@@ -42,10 +42,10 @@ class ObjectSolutionTimes(RecordingBenchmark):
             metric=load_metric(row.metric),
             stimuli="the images of Kar2019",
             compared=(
-                "object solution times of macaque IT, read by a support vector machine: the Spearman correlation over "
+                "object solution times of macaque IT, decoded by a support vector machine: Spearman correlation over "
                 "images, ten splits (ost). A model that answers the same in all time bins scores NaN after one image"
             ),
-            ceiling="the score over the ceiling; ceiling: 0.79, computed by the authors",
+            ceiling="the score divided by the ceiling; ceiling: 0.79, computed by the authors",
             ceiling_func=constant_ceiling(0.79, "computed offline by Kohitij Kar, as Brain-Score states it"),
             **row.arguments("region", "time_bins", "normalisation"),
         )

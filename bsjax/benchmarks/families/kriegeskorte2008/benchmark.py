@@ -43,10 +43,10 @@ def rdm(
         stimuli_of=partial(images_in, images, 92, row.identifier, IMAGES),
         metric=SubjectSimilarity("spearman"),
         stimuli="the 92 images of Kriegeskorte2008 (needs images=DIR)",
-        compared="fMRI of human IT: Spearman correlation of dissimilarity matrices, mean over 4 subjects",
+        compared="human IT, fMRI: Spearman correlation of dissimilarity matrices, mean over 4 subjects",
         ceiling=(
-            "the score over the ceiling; ceiling: what the mean of the ranked matrices of all subjects scores, the "
-            "most that any matrix can"
+            "the score divided by the ceiling; ceiling: the score of the mean of all subjects' ranked matrices, the "
+            "highest that any matrix can reach"
         ),
         ceiling_func=Ceiling(SubjectAgreement("upper", "spearman", pooling="matched"), load),
         **row.arguments("region", "time_bins", "normalisation"),

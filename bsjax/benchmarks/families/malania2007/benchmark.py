@@ -96,10 +96,10 @@ class VernierBenchmark(BehavioralBenchmark):
     def paradigm(self) -> Paradigm:
         """The stimuli, task, comparison and normalisation in words; loads no data."""
         shown = (
-            f"verniers, {self.visual_degrees:.2g} degrees wide, {self.number_of_trials} trials each that differ by "
-            f"microsaccades; to learn from, {self.fitting_trials} trials each of others"
+            f"verniers, {self.visual_degrees:.2g} degrees wide, {self.number_of_trials} trials each, which differ by "
+            f"microsaccades; fitted on other verniers, {self.fitting_trials} trials each"
         )
-        compared = f"with {self.about}, by max(1 - |t - s|/t, 0) for each person's t, averaged"
+        compared = f"with {self.about}, by max(1 - |t - s|/t, 0) for the threshold t of each person, averaged"
         return super().paradigm()._replace(shown=shown, compared=compared)
 
 

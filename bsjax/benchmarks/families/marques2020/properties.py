@@ -210,12 +210,12 @@ class PropertiesBenchmark(BenchmarkBase):
         what = self.metric.property_name.replace("_", " ")
         return Paradigm(
             shown=wording.shown(f"the images of {stimuli}", None, self.number_of_trials)
-            + "; gratings at 21 x 21 positions to find receptive fields, others for the scale of firing rates, a blank",
+            + "; gratings at 21 x 21 positions to find receptive fields, others to scale firing rates, a blank",
             recorded=wording.recorded(self.region, self.time_bins)
-            + "; units whose receptive field is at the stimuli, their responses as spikes per second",
+            + "; units whose receptive field covers the stimuli, with responses in spikes per second",
             compared=f"the {what} of these units with that of {self.about or 'recorded neurons'}; "
             + wording.metric_words(self.metric),
-            normalised=f"the score over the ceiling; ceiling: {_CEILING}",
+            normalised=f"the score divided by the ceiling; ceiling: {_CEILING}",
         )
 
 

@@ -35,7 +35,7 @@ def i2n(row: BenchmarkRow) -> BehavioralBenchmark:
     Example:
         >>> from bsjax import load_benchmark
         >>> benchmark = load_benchmark("Rajalingham2018public-i2n")
-        >>> "the very images that it has learned from" in " ".join(benchmark.describe().split())
+        >>> "fitted and tested on the same images" in " ".join(benchmark.describe().split())
         True
     """
     trials = LazyLoad(lambda: load_dataset(row.data[0]))
