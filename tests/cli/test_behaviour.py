@@ -49,7 +49,7 @@ def test_the_table_and_the_picture(trials, tmp_path, capsys):
     print_against_people(compared)
     draw_against_people(compared, tmp_path / "figure.png")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "mine against people" and lines[3].split()[0] == "edge"
+    assert lines[1] == "mine compared with people" and lines[3].split()[0] == "edge"
     # right on two of four; people on three and two; both right or wrong on three and two of them
     assert lines[-1].split() == ["mean", "of", "2", "0.500", "0.031", "0.625", "0.250"]
     assert (tmp_path / "figure.png").stat().st_size > 1000
@@ -96,4 +96,4 @@ def test_several_folders_and_files_of_another_kind(trials, tmp_path):
         )
     assert done.exit_code == 0, done.exception
     assert [line.split()[0] for line in done.stdout.splitlines()[1:3]] == ["mine", "theirs"]
-    assert "mine against people" in done.stdout and "theirs against people" in done.stdout
+    assert "mine compared with people" in done.stdout and "theirs compared with people" in done.stdout

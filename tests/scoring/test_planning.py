@@ -44,7 +44,7 @@ def test_what_has_a_score_is_not_computed_again(told, store):
     assert run_plan(second, store).done == ()
     again = plan("net*", "Tiny.*", store=store, again=True)
     assert set(states(again).values()) == {"compute"} and again.seconds > 0
-    assert "4 cells: 4 to compute, 0 in the store, 0 that cannot" in str(again)
+    assert "4 cells: 4 to compute, 0 in the store, 0 cannot" in str(again)
 
 
 def test_a_metric_that_was_not_scored_takes_what_another_takes_on_the_same_recordings(store):

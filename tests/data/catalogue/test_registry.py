@@ -353,4 +353,4 @@ def test_rows():
     assert (row.region, row.access, row.cached, row.size) == ("V1, V2", "public", "no", 0)
     assert by_name["assembly", "Cowley2026.V4"].region == by_name["stimulus set", "Cowley2026.V4"].region == "V4"
     assert by_name["stimulus set", "Zerbe2026_fmri_stim_full"].access == "agreement"
-    assert "switched off in Brain-Score" in by_name["assembly", "Zhang2018search_obj_array"].summary
+    assert "disabled in Brain-Score" in by_name["assembly", "Zhang2018search_obj_array"].summary
