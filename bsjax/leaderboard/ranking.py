@@ -20,7 +20,7 @@ def ranks_over_benchmarks(
 
     Benchmarks are drawn with replacement, as many as there are and the same for all models. In each draw all models are
     ranked by their averages, so benchmarks that are hard for all models do not affect the ranks. A model is tied with
-    the one above it if it is not behind it in more than ``(1 - level) / 2`` of the draws.
+    the one above it if it scores at least as high in more than ``(1 - level) / 2`` of the draws.
 
     Args:
         scores: score of each benchmark and model, ``(benchmarks, models)``; any finite number if there is none.
