@@ -1,6 +1,6 @@
-"""Checks of metrics, mappings, ceilings, benchmarks and models of one's own, and hypothesis strategies for their data.
+"""Checks for your own metrics, mappings, ceilings, benchmarks and models, and hypothesis strategies for test data.
 
-The extra ``bsjax[testing]`` brings hypothesis and pytest; the checks need neither.
+The checks need no additional package. ``bsjax[testing]`` installs hypothesis, for the strategies, and pytest.
 """
 
 from typing import TYPE_CHECKING

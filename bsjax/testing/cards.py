@@ -1,4 +1,4 @@
-"""Cards of metrics: what a metric distinguishes among small networks that learn digits."""
+"""Cards of metrics: what a metric distinguishes among small networks trained on handwritten digits."""
 
 from __future__ import annotations
 
@@ -38,17 +38,19 @@ Layers = list[np.ndarray]
 
 @dataclass(frozen=True)
 class Card:
-    """What a metric distinguishes, as shares of cases. Chance is 0.5, and 0.25 for ``layers``.
+    """What a metric distinguishes: shares of cases in which each statement holds.
+
+    Chance is 0.5, and 0.25 for ``layers``.
 
     Attributes:
         metric: identifier of the metric.
-        seeds: two networks of one architecture are more similar than networks of two architectures.
+        seeds: two networks of one architecture are more similar than two networks of different architectures.
         layers: a layer is most similar to the corresponding layer of a network with other initial weights.
         order: layers that are further apart in a network are less similar.
-        labels: networks trained with more random labels are less similar to other networks.
-        shortcuts: networks that saw the label in more of their training images are less similar to other networks.
-        augmentation: networks trained on more shifted images are less similar to other networks.
-        separation: d' of pairs of networks of one architecture against pairs of two, in the last layer.
+        labels: networks trained with more random labels are less similar to a network trained as usual.
+        shortcuts: networks trained with more images that show the label are less similar to one trained as usual.
+        augmentation: networks trained with more shifted images are less similar to one trained as usual.
+        separation: d' between pairs of networks of one architecture and pairs of two architectures, in the last layer.
         null: mean score of noise.
         seconds: time of the fastest of five calls, with 200 stimuli and 48 units on each side.
     """
@@ -66,9 +68,9 @@ class Card:
 
 
 def card(metric: Any) -> Card:
-    """Measure what a metric distinguishes, with grounding tests as in ReSi.
+    """Measures what a metric distinguishes, by grounding tests as in ReSi.
 
-    Small networks learn scikit-learn's digits in JAX: plain and convolutional networks, and networks with increasing
+    Trains small networks on scikit-learn's digits: plain and convolutional networks, and plain networks with increasing
     shares of random labels, of images that show the label, and of shifted images. There are four networks of each kind,
     with different initial weights. The card has the share of cases in which the metric orders similarities as expected.
 
@@ -79,7 +81,7 @@ def card(metric: Any) -> Card:
         The card.
 
     Raises:
-        ValueError: the metric refuses responses to 200 images.
+        ValueError: the metric does not accept responses to 200 images.
 
     Source: Klabunde et al. 2025, "ReSi: A comprehensive benchmark for representational similarity measures".
 
@@ -110,7 +112,7 @@ def card(metric: Any) -> Card:
 
 
 def table(cards: Sequence[Card]) -> str:
-    """Cards as a table in Markdown.
+    """A Markdown table of cards.
 
     Example:
         >>> print(table([Card("mine", 1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 2.0, 0.0, 0.01)]))
@@ -154,7 +156,7 @@ def _same_layer(score: Callable[..., float], networks: Sequence[Layers]) -> floa
 
 
 def _layer_order(score: Callable[..., float], networks: Sequence[Layers]) -> float:
-    """The share of layers a < b < c in which b is more similar to a and to c than these are to each other."""
+    """The share of comparisons, over layers a < b < c, in which b is more similar to a or c than they to each other."""
     right = []
     for layers in networks:
         found = np.array([[score(a, b) for b in layers] for a in layers])
@@ -166,7 +168,7 @@ def _layer_order(score: Callable[..., float], networks: Sequence[Layers]) -> flo
 
 
 def _by_degrees(score: Callable[..., float], kind: str, plain: Sequence[np.ndarray]) -> float:
-    """The share of pairs of changes in which the smaller change leaves a network more similar to an unchanged one."""
+    """The share of pairs of degrees in which the smaller change leaves a network more similar to an unchanged one."""
     right = []
     for seed, own in enumerate(plain):
         reference = plain[seed - 1]
@@ -224,7 +226,7 @@ def _start(kind: str, rng: np.random.Generator) -> list[tuple[jax.Array, jax.Arr
 
 
 def _forward(weights: Any, images: jax.Array, kind: str) -> tuple[jax.Array, list[jax.Array]]:
-    """The logits, and the responses of each layer."""
+    """The logits and the responses of each layer."""
     x, layers = (images.reshape(len(images), -1) if kind == "plain" else images[..., None]), []
     for depth, (w, b) in enumerate(weights[:-1]):
         if kind == "plain":
@@ -254,7 +256,7 @@ def _trained(weights: Any, images: jax.Array, targets: jax.Array, orders: jax.Ar
 
 
 def main() -> None:
-    """Measure the metrics of bsjax, and replace the table of ``docs/cards.md``."""
+    """Measures the metrics of bsjax and updates the table of ``docs/cards.md``."""
     page = Path("docs/cards.md")
     head, _, tail = page.read_text(encoding="utf-8").partition("| metric |")
     rest = tail.partition("\n\n")[2]

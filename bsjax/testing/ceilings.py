@@ -1,4 +1,4 @@
-"""What a ceiling promises: of trials that repeat, of noise, and of trials in any order."""
+"""Checks of noise ceilings."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bsjax.testing.contract import Check, Property, Size, Violated, as_code, run
 from bsjax.testing.data import trials
 from bsjax.testing.metrics import checks
 
-_LEAST = 0.99  # of trials without noise
-_MOST = 0.5  # of trials without signal, on average
+_LEAST = 0.99  # ceiling of trials without noise
+_MOST = 0.5  # mean ceiling of trials without signal
 _NOISE = 3
 
 
@@ -24,16 +24,16 @@ def check_ceiling(
     inputs: Callable[[np.random.Generator], Any] | None = None,
     bounds: tuple[float, float] = (-np.inf, 1.0),
 ) -> None:
-    """Checks a ceiling of single trials, and all that :func:`bsjax.testing.check_metric` asks of any assembly.
+    """Checks a ceiling of single trials, with the checks of :func:`bsjax.testing.check_metric` that apply to it.
 
-    Trials that are alike have a ceiling of 1, trials of noise none; neither the order of rows nor the names of
-    repetitions count.
+    Trials without noise must have a ceiling of 1 (at least 0.99), and trials without signal a low one (below 0.5 on
+    average). The scale of the responses must not matter.
 
     Args:
-        ceiling: an identifier of :func:`bsjax.list_ceilings`, or a function of an assembly that gives a ``Score``.
-        inputs: draws its assembly, if that is not (presentation, neuroid) with ``stimulus_id`` and ``repetition``; what
-            is said of noise and of order is not checked then.
-        bounds: the least and the greatest ceiling.
+        ceiling: an identifier of :func:`bsjax.list_ceilings`, or a function from an assembly to a ``Score``.
+        inputs: draws the assembly, for a ceiling that does not take (presentation, neuroid) with ``stimulus_id`` and
+            ``repetition``. The properties above are then not checked.
+        bounds: lowest and highest value of the ceiling.
 
     Raises:
         ContractError: a property does not hold.
@@ -50,14 +50,14 @@ def ceiling_checks(
     inputs: Callable[[np.random.Generator], Any] | None = None,
     bounds: tuple[float, float] = (-np.inf, 1.0),
 ) -> list[Check]:
-    """The checks of a ceiling, see :func:`check_ceiling`."""
+    """The checks of a ceiling; see :func:`check_ceiling`."""
     made = load_ceiling(ceiling) if isinstance(ceiling, str) else ceiling
     if inputs is not None:
         return checks(made, inputs=lambda rng: (inputs(rng),), bounds=bounds, invariances=())
     name = ceiling if isinstance(ceiling, str) else getattr(made, "identifier", "") or type(made).__name__
     own = [
         Property("repeatability", "trials without noise have a ceiling of 1", partial(_without_noise, made)),
-        Property("noise", "trials without signal have a ceiling of 0", partial(_without_signal, made)),
+        Property("noise", "trials without signal have a low ceiling", partial(_without_signal, made)),
     ]
     common = checks(
         made,
@@ -78,11 +78,11 @@ def _without_noise(ceiling: Any, rng: np.random.Generator, size: Size) -> None:
     first = given.values[given["repetition"].values == 0]
     alike = given.copy(data=np.tile(first, (len(given) // len(first), 1)))
     if not float(ceiling(alike)) >= _LEAST:
-        raise Violated(f"it is {shown(ceiling(alike))}", (alike,))
+        raise Violated(f"the ceiling is {shown(ceiling(alike))}, expected at least {_LEAST:g}", (alike,))
 
 
 def _without_signal(ceiling: Any, rng: np.random.Generator, size: Size) -> None:
     draws = [(each := trials(rng)).copy(data=rng.normal(size=each.shape)) for _ in range(_NOISE)]
     found = float(np.nanmean([float(ceiling(each)) for each in draws]))
     if not found < _MOST:
-        raise Violated(f"it is {found:.3f} on average", (draws[0],))
+        raise Violated(f"the mean ceiling is {found:.3f}, expected less than {_MOST:g}", (draws[0],))

@@ -1,4 +1,4 @@
-"""Properties as checks: what is checked, and what a failure says."""
+"""Properties, checks of them, and the errors that failed checks raise."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-# Arrays of more entries are not printed: the example draws them again.
+# Inputs with more entries are not printed: the example gives their shapes.
 _MOST_PRINTED = 240
 
 
 class ContractError(AssertionError):
-    """What a check raises where a property does not hold: the property in words, the values, and code that shows it.
+    """Raised by a check whose property does not hold, with the property in words, the values, and code to reproduce it.
 
     Attributes:
-        property: the name of the property, as :func:`bsjax.testing.checks` lists it.
-        example: code of the smallest inputs that were found to violate it.
+        property: name of the property, as listed by :func:`bsjax.testing.checks`.
+        example: code with the smallest inputs that were found to violate it.
 
     Example:
         >>> raise ContractError("mine", "scale", "a score has no unit", "expected 0.5, got 0.7", "x = np.eye(2)")
@@ -37,11 +37,11 @@ class ContractError(AssertionError):
 
 
 class Check(NamedTuple):
-    """One property of one thing: calling it does nothing, or raises a :class:`ContractError`.
+    """The check of one property. Calling it raises a :class:`ContractError` if the property does not hold.
 
     Attributes:
-        name: of the property.
-        run: the check.
+        name: name of the property.
+        run: function that runs the check.
 
     Example:
         >>> from bsjax.testing import checks
@@ -59,7 +59,7 @@ class Check(NamedTuple):
 
 
 class Violated(Exception):
-    """What a property raises within the kit: what was found, and the inputs of the calls that show it."""
+    """Raised by a property that does not hold, with the finding and the inputs of the calls that show it."""
 
     def __init__(self, said: str, *calls: Any) -> None:
         super().__init__(said)
@@ -67,7 +67,7 @@ class Violated(Exception):
 
 
 class Size(NamedTuple):
-    """Of standard data."""
+    """Size of the standard data."""
 
     stimuli: int
     features: int
@@ -80,15 +80,15 @@ SMALLER = (Size(4, 2, 1), Size(6, 3, 2), Size(12, 6, 2), Size(24, 30, 2))
 
 @dataclass(frozen=True, eq=False)
 class Property:
-    """A property: ``holds(rng, size)`` raises ``Violated`` where it does not hold.
+    """A property: ``holds(rng, size)`` raises ``Violated`` if it does not hold.
 
     Attributes:
-        name: by which failures and lists know it.
-        words: what it says.
-        holds: of a generator of random numbers, and a size where inputs have one.
-        seeds: how many draws it is tried on.
-        sized: whether smaller inputs may be looked for.
-        size: of standard data.
+        name: name of the property in lists and errors.
+        words: the property in words.
+        holds: function of a random generator and a size, which it may ignore.
+        seeds: number of random inputs to check.
+        sized: whether a failure is searched for smaller inputs.
+        size: size of the standard data.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Property:
     size: Size = STANDARD
 
     def of(self, subject: str, show: Callable[[Any], str] = str) -> Check:
-        """This property as a check of what is called so; ``show`` makes code of the inputs of a call."""
+        """A check of this property for ``subject``; ``show`` turns the inputs of a call into code."""
 
         def run() -> None:
             for seed in range(self.seeds):
@@ -131,19 +131,19 @@ class Property:
             self.holds(np.random.default_rng(seed), size)
         except Violated as violated:
             return violated
-        except Exception:  # of so few stimuli it may have no value
+        except Exception:  # the value may be undefined for so few stimuli
             return None
         return None
 
 
 def run_all(checks: Iterable[Check]) -> None:
-    """Every check in turn; the first that fails raises."""
+    """Runs the checks in order; the first failure raises."""
     for check in checks:
         check()
 
 
 def same(found: Any, expected: Any, atol: float, said: str, *calls: Any) -> None:
-    """Refuses values that differ, NaN being equal to NaN."""
+    """Raises ``Violated`` if values differ; NaN equals NaN."""
     found, expected = np.asarray(found), np.asarray(expected)
     if found.shape != expected.shape:
         raise Violated(f"{said}: shapes {expected.shape} and {found.shape}", *calls)
@@ -151,20 +151,20 @@ def same(found: Any, expected: Any, atol: float, said: str, *calls: Any) -> None
         with np.errstate(invalid="ignore"):
             distance = np.abs(found.astype(float) - expected.astype(float))
         raise Violated(
-            f"{said}: {shown(expected)} and {shown(found)}, which differ by {np.nanmax(distance, initial=0.0):.3g} "
-            f"where {atol:.0e} is allowed",
+            f"{said}: {shown(expected)} and {shown(found)}, a difference of {np.nanmax(distance, initial=0.0):.3g} "
+            f"(tolerance {atol:.0e})",
             *calls,
         )
 
 
 def shown(values: Any) -> str:
-    """A few values as text."""
+    """Values as text of one line, shortened if there are many."""
     text = np.array2string(np.asarray(values), precision=6, threshold=12, edgeitems=3, separator=", ")
     return " ".join(text.split())
 
 
 def as_code(inputs: Any, call: str) -> str:
-    """Code that makes the inputs of one call, and the call."""
+    """Code that creates the inputs of a call, and the call."""
     named = inputs if isinstance(inputs, Mapping) else dict(zip(_names(inputs), inputs, strict=True))
     if sum(np.size(values) for values in named.values()) > _MOST_PRINTED:
         shapes = ", ".join(f"{name} {np.shape(values)}" for name, values in named.items())

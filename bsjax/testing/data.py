@@ -1,4 +1,4 @@
-"""Data that checks are run on, and the changes that a score may not notice."""
+"""Standard data for checks, and transformations that a score may be invariant to."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from bsjax.testing.contract import STANDARD, Size
 Change = Callable[[Any, np.random.Generator], Any]
 
 _OBJECTS = ("car", "dog", "face", "tree")
-_DIGITS = 2  # so that examples can be read
+_DIGITS = 2  # keeps printed examples readable
 
 
 def assembly(values: Any, name: str = "x", stimulus_ids: Any = None) -> NeuroidAssembly:
-    """Responses with the labels that metrics and benchmarks take.
+    """An assembly of responses, with the coordinates that metrics and benchmarks need.
 
     Args:
-        values: ``(stimuli, neuroids)``.
-        name: what the neuroids are called by.
-        stimulus_ids: of the rows; ``stimulus00``, ``stimulus01``, ... if not given.
+        values: responses ``(stimuli, neuroids)``.
+        name: prefix of the neuroid identifiers.
+        stimulus_ids: one identifier for each row; ``stimulus00``, ``stimulus01``, ... by default.
 
     Returns:
-        Dimensions presentation and neuroid; ``stimulus_id``, ``object_name`` (of four objects in turn), ``neuroid_id``
+        An assembly (presentation, neuroid) with ``stimulus_id``, ``object_name`` (four objects in turn), ``neuroid_id``
         and ``region``.
 
     Example:
@@ -49,14 +49,14 @@ def assembly(values: Any, name: str = "x", stimulus_ids: Any = None) -> NeuroidA
 
 
 def noise(rng: np.random.Generator, size: Size = STANDARD) -> tuple[np.ndarray, np.ndarray]:
-    """Two sides that have nothing in common, ``(stimuli, features)`` and ``(stimuli, neuroids)``."""
+    """Two independent sets of random responses, ``(stimuli, features)`` and ``(stimuli, neuroids)``."""
     shapes = (size.stimuli, size.features), (size.stimuli, size.neuroids)
     x, y = (rng.normal(size=shape).round(_DIGITS) for shape in shapes)
     return x, y
 
 
 def related(rng: np.random.Generator, size: Size = STANDARD) -> tuple[np.ndarray, np.ndarray]:
-    """Two sides of which the second follows some of the first one's units, with noise."""
+    """Two sets of responses, the second of which has noisy copies of units of the first."""
     x, y = noise(rng, size)
     few = min(size.features, size.neuroids)
     y[:, :few] = 0.5 * y[:, :few] + x[:, :few] + 1.0
@@ -64,7 +64,7 @@ def related(rng: np.random.Generator, size: Size = STANDARD) -> tuple[np.ndarray
 
 
 def trials(rng: np.random.Generator, repetitions: int = 4, stimuli: int = 12, neuroids: int = 5) -> NeuroidAssembly:
-    """Single trials (presentation, neuroid) of the same stimuli, with the coordinate ``repetition``."""
+    """Noisy single trials (presentation, neuroid) of each stimulus, with the coordinate ``repetition``."""
     signal = rng.normal(size=(stimuli, neuroids))
     values = (signal + 0.7 * rng.normal(size=(repetitions, stimuli, neuroids))).reshape(-1, neuroids).round(_DIGITS)
     ids = [f"stimulus{row:02d}" for row in range(stimuli)] * repetitions
@@ -88,33 +88,33 @@ _OF_VALUES: dict[str, Callable[[np.ndarray, np.random.Generator], np.ndarray]] =
 }
 _SIDES = {"source": (0,), "target": (1,), "": (0, 1)}
 WORDS = {
-    "permutation": "the order of units does not count",
-    "rotation": "a rotation of the units does not count",
-    "scale": "the scale of all units together does not count",
-    "unit scales": "the scale of each unit does not count",
-    "shift": "what is added to a unit for all stimuli does not count",
-    "stimuli": "the order of stimuli, on both sides, does not count",
+    "permutation": "the order of units does not affect the score",
+    "rotation": "a rotation of the units does not affect the score",
+    "scale": "a common scale of all units does not affect the score",
+    "unit scales": "the scale of each unit does not affect the score",
+    "shift": "a constant added to each unit does not affect the score",
+    "stimuli": "reordering the stimuli on both sides does not affect the score",
 }
 
 
 def invariance(name: str) -> tuple[str, Change]:
-    """The words and the change of one of the invariances that have a name.
+    """A named invariance: its words and its transformation.
 
     Raises:
-        ValueError: no such name.
+        ValueError: the name is unknown.
 
     Example:
         >>> invariance("source rotation")[0]
-        'a rotation of the units does not count, on the source'
+        'a rotation of the units does not affect the score (source only)'
     """
     first, _, of_side = name.partition(" ")
     side, rest = (first, of_side) if first in ("source", "target") else ("", name)
-    if rest not in WORDS:
+    if rest not in WORDS or (side and rest == "stimuli"):  # the stimuli of both sides are the same
         raise ValueError(
-            f"unknown invariance {name!r}; there are {', '.join(WORDS)}, each also with 'source' or 'target' before "
-            "it; or give a dict of names and functions (inputs, rng) -> inputs"
+            f"unknown invariance {name!r}; expected {', '.join(WORDS)}, each with an optional prefix 'source' or "
+            "'target', or a dict of names and functions (inputs, rng) -> inputs"
         )
-    words = WORDS[rest] + (f", on the {side}" if side else "")
+    words = WORDS[rest] + (f" ({side} only)" if side else "")
 
     def change(inputs: Any, rng: np.random.Generator) -> Any:
         if rest == "stimuli":
@@ -128,7 +128,7 @@ def invariance(name: str) -> tuple[str, Change]:
 
 
 def on_sides(inputs: Any, sides: tuple[int, ...], function: Callable[[Any], Any]) -> Any:
-    """Inputs, of which ``function`` changes the first, the second, or both."""
+    """Applies ``function`` to the inputs at the positions ``sides`` and leaves the others as they are."""
     if isinstance(inputs, Mapping):
         chosen = [name for place, name in enumerate(inputs) if place in sides]
         return {name: function(each) if name in chosen else each for name, each in inputs.items()}
@@ -136,7 +136,7 @@ def on_sides(inputs: Any, sides: tuple[int, ...], function: Callable[[Any], Any]
 
 
 def with_values(each: Any, values: np.ndarray) -> Any:
-    """An array or an assembly with other values."""
+    """New values, with the labels of ``each`` if it is an assembly."""
     return each.copy(data=values) if isinstance(each, xr.DataArray) else values
 
 

@@ -1,4 +1,4 @@
-"""The checks of a thing, whatever it is."""
+"""The checks of any metric, mapping, ceiling, benchmark or model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from bsjax.testing.metrics import checks
 
 
 def checks_of(thing: Any, **promised: Any) -> list[Check]:
-    """The checks of a mapping, model, benchmark, ceiling or metric, or of what is registered by an identifier.
+    """The checks of a mapping, model, benchmark, ceiling or metric.
 
     Args:
-        thing: what is to be checked.
-        **promised: as ``check_mapping`` and the others take it.
+        thing: the object, or its registered identifier.
+        **promised: its declared properties: arguments of ``check_mapping``, ``check_metric`` and so on.
 
     Example:
         >>> [each.name for each in checks_of("pixels")][:2]

@@ -1,4 +1,4 @@
-"""What a model and a benchmark promise: answers by stimulus, scores that are repeatable and at chance for noise."""
+"""Checks of models and benchmarks."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from bsjax.models import BrainModel, RecordingTarget, load_model, model_registry
 from bsjax.testing.contract import Check, Property, Violated, run_all, same, shown
 
 _TIME_BIN = (70, 170)
-_CLOSE = 1e-4  # of float32 in batches of other sizes, relative to the largest response
+_CLOSE = 1e-4  # relative to the largest response: rounding in float32 varies with the size of the batch
 
 
 def check_model(model: Any, *, region: str | None = None) -> None:
-    """Checks that a model answers each stimulus by itself, with the labels that benchmarks need.
+    """Checks that a model responds to each stimulus independently, with the coordinates that benchmarks need.
 
     Args:
         model: an identifier of :func:`bsjax.list_models`, or a model.
-        region: what is recorded; by default the first that it starts to record.
+        region: region to record; by default the first one that the model can record.
 
     Raises:
         ContractError: a property does not hold.
@@ -35,25 +35,25 @@ def check_model(model: Any, *, region: str | None = None) -> None:
 
 
 def model_checks(model: Any, *, region: str | None = None) -> list[Check]:
-    """The checks of a model, see :func:`check_model`."""
+    """The checks of a model; see :func:`check_model`."""
     made = model_registry[model]() if isinstance(model, str) else model
     name = str(getattr(made, "identifier", type(made).__name__))
     stimuli = procedural_stimuli("contract", n_per_kind=1, n_pixels=64, visual_degrees=8, seed=0).iloc[:4]
     asked = _Model(made, region, stimuli)
     words = {
-        "protocol": (asked.protocol, "it has the members of a bsjax.BrainModel, and a visual field"),
-        "answer": (asked.labels, "it answers with a NeuroidAssembly, of the stimuli shown and units with ids"),
-        "repeatable": (asked.repeatable, "a second look gives the same, unless it says that trials differ"),
-        "order": (asked.order, "the order of the stimuli does not count"),
-        "batch": (asked.batch, "the answer to a stimulus does not depend on the others"),
-        "stimuli": (asked.stimuli_stay, "the stimulus set stays as it is"),
-        "values": (asked.values, "answers are finite, and differ between stimuli"),
+        "protocol": (asked.protocol, "the model has the members of a bsjax.BrainModel, and a visual field"),
+        "answer": (asked.labels, "responses are a NeuroidAssembly of the shown stimuli, with unique unit identifiers"),
+        "repeatable": (asked.repeatable, "showing the stimuli again gives the same responses"),
+        "order": (asked.order, "the order of the stimuli does not affect the responses"),
+        "batch": (asked.batch, "the response to a stimulus does not depend on the other stimuli"),
+        "stimuli": (asked.stimuli_stay, "the stimulus set is not modified"),
+        "values": (asked.values, "responses are finite and differ between stimuli"),
     }
     return [Property(each, said, lambda rng, size, run=run: run()).of(name) for each, (run, said) in words.items()]
 
 
 class _Model:
-    """A model, and what it is shown."""
+    """A model and the stimuli it is shown."""
 
     def __init__(self, model: Any, region: str | None, stimuli: StimulusSet) -> None:
         self.model, self.region, self.stimuli = model, region, stimuli
@@ -63,7 +63,7 @@ class _Model:
         return self.model.look_at(stimuli, number_of_trials=1)
 
     def responses(self, stimuli: StimulusSet) -> np.ndarray:
-        """By stimulus in the order of all, whatever the order of the answer."""
+        """Responses to the stimuli, sorted by ``stimulus_id``."""
         answer = self.look(stimuli)
         order = [answer["stimulus_id"].values.tolist().index(each) for each in sorted(stimuli["stimulus_id"])]
         return np.asarray(answer.transpose("presentation", ...).values)[order]
@@ -73,45 +73,45 @@ class _Model:
             members = [name for name in dir(BrainModel) if not name.startswith("_") and name[0].islower()]
             raise Violated(f"it lacks {', '.join(name for name in members if not hasattr(self.model, name))}")
         if not float(self.model.visual_degrees()) > 0:
-            raise Violated(f"visual_degrees() is {self.model.visual_degrees()!r}: give the width of its field")
+            raise Violated(f"visual_degrees() is {self.model.visual_degrees()!r}, expected the width of its field")
 
     def labels(self) -> None:
         answer = self.look(self.stimuli)
         if not isinstance(answer, NeuroidAssembly):
-            raise Violated(f"it answers with a {type(answer).__name__}")
+            raise Violated(f"the responses are a {type(answer).__name__}")
         lacking = [name for name in ("stimulus_id", "neuroid_id") if name not in answer.coords]
         if lacking:
-            raise Violated(f"its answer has no coordinate {' and no '.join(lacking)}")
+            raise Violated(f"the responses have no coordinate {' and no '.join(lacking)}")
         if sorted(answer["stimulus_id"].values) != sorted(self.stimuli["stimulus_id"]):
-            raise Violated(f"its answer is to {answer['stimulus_id'].values.tolist()}")
+            raise Violated(f"the responses are to {answer['stimulus_id'].values.tolist()}")
         if not answer["neuroid_id"].to_index().is_unique:
-            raise Violated("neuroid_id repeats: give each unit an id of its own")
+            raise Violated("neuroid_id is not unique: give each unit its own identifier")
 
     def values(self) -> None:
         found = self.responses(self.stimuli)
         if not np.isfinite(found).all():
             raise Violated(f"{(~np.isfinite(found)).sum()} of {found.size} responses are not finite")
         if not np.ptp(found, axis=0).any():
-            raise Violated("all stimuli have the same answer")
+            raise Violated("the responses to all stimuli are the same")
 
     def repeatable(self) -> None:
-        same(self.responses(self.stimuli), self.responses(self.stimuli), 0.0, "the first and the second look")
+        same(self.responses(self.stimuli), self.responses(self.stimuli), 0.0, "first and second time")
 
     def order(self) -> None:
         found = self.responses(self.stimuli)
-        same(self.responses(self.stimuli.iloc[::-1]), found, _slack(found), "in one order and in another")
+        same(self.responses(self.stimuli.iloc[::-1]), found, _slack(found), "in the original and in reversed order")
 
     def batch(self) -> None:
         found = self.responses(self.stimuli)
         [alone] = self.responses(self.stimuli.iloc[:1])
         place = sorted(self.stimuli["stimulus_id"]).index(self.stimuli["stimulus_id"].iloc[0])
-        same(alone, found[place], _slack(found), "among others and alone")
+        same(alone, found[place], _slack(found), "with other stimuli and alone")
 
     def stimuli_stay(self) -> None:
         before = self.stimuli.copy(deep=True)
         self.look(self.stimuli)
         if not before.equals(self.stimuli):
-            raise Violated("the stimulus set was changed: work on a copy")
+            raise Violated("the stimulus set was modified: work on a copy")
 
     def _first_region(self) -> str:
         for region in (*getattr(self.model, "region_layer_map", ()), *RecordingTarget):
@@ -120,16 +120,16 @@ class _Model:
             except (ValueError, KeyError, NotImplementedError):
                 continue
             return region
-        raise Violated("it starts no recording in V1, V2, V4 or IT: name a region")
+        raise Violated("it cannot record V1, V2, V4 or IT: give the argument region")
 
 
 def check_benchmark(benchmark: Any, *, model: Any = "pixels", chance: float = 0.35) -> None:
-    """Checks that a benchmark scores a model, twice the same, and one whose answers are shuffled at chance.
+    """Checks that a benchmark scores a model repeatably, and a model with shuffled responses at chance.
 
     Args:
         benchmark: an identifier of :func:`bsjax.list_benchmarks`, or a benchmark.
-        model: an identifier, or a model that can do what is asked, in a way that the benchmark can tell from noise.
-        chance: the greatest score of a model whose answers are those to other stimuli.
+        model: a model, or its identifier. It must be able to take part in the benchmark, and should score above chance.
+        chance: highest allowed score of a model whose responses are assigned to the wrong stimuli.
 
     Raises:
         ContractError: a property does not hold.
@@ -143,23 +143,23 @@ def check_benchmark(benchmark: Any, *, model: Any = "pixels", chance: float = 0.
 
 
 def benchmark_checks(benchmark: Any, *, model: Any = "pixels", chance: float = 0.35) -> list[Check]:
-    """The checks of a benchmark, see :func:`check_benchmark`."""
+    """The checks of a benchmark; see :func:`check_benchmark`."""
     made = benchmark_registry[benchmark]() if isinstance(benchmark, str) else benchmark
     candidate = load_model(model) if isinstance(model, str) else model
     asked = _Benchmark(made, candidate, chance)
     name = str(getattr(made, "identifier", type(made).__name__))
     words = {
-        "description": (asked.description, "it has an identifier, a version from 1, a parent and a bibtex"),
-        "ceiling": (asked.ceiling, "its ceiling is a Score above 0 and at most 1, the same at each call"),
-        "score": (asked.score, "a score is a finite bsjax.Score that names benchmark and model"),
-        "repeatable": (asked.repeatable, "a second score is the same"),
-        "permutations": (asked.shuffled, "a model whose answers are those to other stimuli is at chance"),
+        "description": (asked.description, "it has an identifier, a version of at least 1, a parent and a bibtex"),
+        "ceiling": (asked.ceiling, "the ceiling is above 0 and at most 1, and the same at each call"),
+        "score": (asked.score, "the score is a finite bsjax.Score that names the benchmark and the model"),
+        "repeatable": (asked.repeatable, "scoring the model again gives the same score"),
+        "permutations": (asked.shuffled, "a model whose responses are assigned to the wrong stimuli scores at chance"),
     }
     return [Property(each, said, lambda rng, size, run=run: run()).of(name) for each, (run, said) in words.items()]
 
 
 class _Benchmark:
-    """A benchmark, and a model for it."""
+    """A benchmark and a model to score."""
 
     def __init__(self, benchmark: Any, model: Any, chance: float) -> None:
         self.benchmark, self.model, self.chance = benchmark, model, chance
@@ -175,35 +175,35 @@ class _Benchmark:
             raise Violated(f"it has no {', '.join(lacking)}")
         version = self.benchmark.version
         if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-            raise Violated(f"its version is {version!r}: a whole number from 1")
+            raise Violated(f"its version is {version!r}, expected an integer of at least 1")
 
     def ceiling(self) -> None:
         found = np.asarray(self.benchmark.ceiling, float)
         if not np.isfinite(found).all() or found.min() <= 0 or found.max() > 1:
-            raise Violated(f"it is {shown(found)}")
-        same(np.asarray(self.benchmark.ceiling, float), found, 0.0, "first and second")
+            raise Violated(f"the ceiling is {shown(found)}")
+        same(np.asarray(self.benchmark.ceiling, float), found, 0.0, "first and second call")
 
     def score(self) -> None:
         score = self.of(self.model)
         if not isinstance(score, Score):
-            raise Violated(f"it gives a {type(score).__name__}")
+            raise Violated(f"it returns a {type(score).__name__}")
         if not np.isfinite(np.asarray(score, float)).all():
-            raise Violated(f"it is {shown(score)}: {score.provenance.reason or 'it says no reason'}")
+            raise Violated(f"the score is {shown(score)}: {score.provenance.reason or 'no reason given'}")
         for what, expected in (("benchmark", self.benchmark.identifier), ("model", self.model.identifier)):
             if getattr(score.provenance, what) != expected:
                 raise Violated(f"its provenance names the {what} {getattr(score.provenance, what)!r}, not {expected!r}")
 
     def repeatable(self) -> None:
-        same(np.asarray(self.of(self.model)), np.asarray(self.of(self.model)), 1e-9, "first and second")
+        same(np.asarray(self.of(self.model)), np.asarray(self.of(self.model)), 1e-9, "first and second call")
 
     def shuffled(self) -> None:
         found = float(np.mean(np.asarray(self.of(_Shuffled(self.model)), float)))
         if found > self.chance:
-            raise Violated(f"it scores {found:.3f}, by chance at most {self.chance:g}")
+            raise Violated(f"it scores {found:.3f}, expected at most {self.chance:g}")
 
 
 class _Shuffled:
-    """A model whose answer to each stimulus is that to another one."""
+    """A model whose responses are assigned to the wrong stimuli."""
 
     looks_at_images = True
 

@@ -1,4 +1,4 @@
-"""What a kernel promises: a pure function of arrays, which JAX compiles, batches and differentiates."""
+"""Checks of kernels: pure functions of arrays that JAX compiles, batches and differentiates."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from bsjax.testing.data import Change
 
 Arrays = dict[str, np.ndarray]
 
-_SINGLE = 1e-3  # how far float32 may be from float64
-_STEP = 1e-6  # of finite differences, relative to the size of the numbers
+_SINGLE = 1e-3  # tolerance of float32 against float64
+_STEP = 1e-6  # step of finite differences, relative to the largest value
 
 
 @dataclass(eq=False)
 class Kernel:
-    """A kernel and what it promises; see :func:`bsjax.testing.checks` for what each field says.
+    """A kernel and its declared properties; see :func:`bsjax.testing.checks` for the other fields.
 
     Attributes:
-        kernel: takes arrays by keyword, gives one array.
-        inputs: a draw of its arrays, of a size where ``sized``: always of the same shapes.
+        kernel: function that takes arrays by keyword and returns one array.
+        inputs: function that draws the arrays, always of the same shapes for a size.
         sized: whether ``inputs`` takes a size.
     """
 
@@ -51,41 +51,42 @@ class Kernel:
     _jaxpr: Any = None
 
     def properties(self) -> list[Property]:
-        """All that can be checked of it."""
+        """The properties that can be checked."""
         made = partial(Property, sized=self.sized)
         found = [
-            made("range", "a value is finite and within its bounds", self._range, 2),
-            made("jit", "compiled and run step by step it gives the same", self._jit),
-            made("batch", "a batch on a device gives what a loop gives", self._batch),
-            Property("branches", "a batch takes no decomposition that one would not", self._branches),
-            Property("one trace", "it is traced once for a shape and a dtype", self._one_trace),
-            Property("dtype", "it keeps the dtype that it is given", self._dtype),
-            made("float32", f"float32, as accelerators compute, agrees with float64 within {_SINGLE:g}", self._single),
+            made("range", "values are finite and within their bounds", self._range, 2),
+            made("jit", "the compiled kernel gives the same values as the uncompiled one", self._jit),
+            made("batch", "a batch gives the same values as a loop", self._batch),
+            Property("branches", "a batch has no matrix decomposition that a single call skips", self._branches),
+            Property("one trace", "it is traced once for each shape and dtype", self._one_trace),
+            Property("dtype", "the result and all steps keep the dtype of the inputs", self._dtype),
+            made("float32", f"float32, as on accelerators, agrees with float64 within {_SINGLE:g}", self._single),
         ]
         if self.differentiable:
             found.append(
                 made(
                     "gradient",
-                    "its gradient is that of its values, and finite where they are undefined",
+                    "the gradient agrees with finite differences, and is finite where the value is undefined",
                     self._gradient,
                 )
             )
         if self.undefined is not None:
-            undefined = "an undefined value is NaN, and spreads to no other"
+            undefined = "an undefined value is NaN and does not affect other values"
             found.append(made("undefined", undefined, self._undefined))
         if self.padded is not None:
-            found.append(made("mask", "what is masked out does not count", self._mask))
+            found.append(made("mask", "masked entries do not affect the value", self._mask))
         if self.identical is not None:
-            found.append(made("itself", f"a thing compared with itself is {self.itself:g}", self._itself))
+            found.append(made("itself", f"identical inputs have the value {self.itself:g}", self._itself))
         if self.large is not None:
-            found.append(Property("memory", f"it takes at most {self.memory:g} times its inputs", self._memory))
+            words = f"it takes at most {self.memory:g} times the memory of its inputs"
+            found.append(Property("memory", words, self._memory))
         for name, (words, change) in self.invariances.items():
             found.append(made(name, words, partial(self._invariant, change=change), self.examples))
         return found
 
     @cached_property
     def program(self) -> Callable[[Any], Any]:
-        """The compiled kernel of a dict of arrays; all checks share it."""
+        """The compiled kernel as a function of a dict of arrays; all checks share it."""
 
         def kernel_under_test(arrays: Any) -> Any:
             return self.kernel(**arrays)
@@ -93,11 +94,11 @@ class Kernel:
         return compiled(kernel_under_test)
 
     def draw(self, rng: np.random.Generator, size: Size) -> Arrays:
-        """Arrays of this size, where it has one."""
+        """Inputs, of this size if ``inputs`` takes one."""
         return self.inputs(rng, size) if self.sized else self.inputs(rng)
 
     def value(self, arrays: Arrays, dtype: str = "float64") -> np.ndarray:
-        """What the program gives."""
+        """The value of the compiled kernel in this dtype."""
         with precision(dtype):
             return np.asarray(self.program(cast(arrays, dtype)))
 
@@ -106,10 +107,10 @@ class Kernel:
         found = self.value(arrays)
         low, high = self.bounds
         if not np.isfinite(found).all():
-            raise Violated(f"it gives {shown(found)}", arrays)
+            raise Violated(f"it returns {shown(found)}", arrays)
         if (found < low - _STEP).any() or (found > high + _STEP).any():
-            raise Violated(f"it gives {shown(found)}, beyond {low:g} to {high:g}", arrays)
-        # A result without NaN has none on the way: users look for their own by this switch.
+            raise Violated(f"it returns {shown(found)}, expected {low:g} to {high:g}", arrays)
+        # A finite result must have no NaN in its steps either: users search for their own NaN by this switch.
         with precision("float64"), jax.debug_nans(True):
             self.program(cast(arrays))
 
@@ -120,7 +121,7 @@ class Kernel:
                 found = self.value(arrays)
             except jax.errors.JAXTypeError as error:
                 raise Violated(f"it cannot be compiled: {str(error).splitlines()[0]}", arrays) from None
-            same(self.kernel(**cast(arrays)), found, self.atol, "compiled and step by step", arrays)
+            same(self.kernel(**cast(arrays)), found, self.atol, "compiled and uncompiled", arrays)
 
     def _batch(self, rng: np.random.Generator, size: Size) -> None:
         draws = [self.draw(rng, size) for _ in range(2)]
@@ -140,7 +141,7 @@ class Kernel:
             batch = jax.make_jaxpr(jax.vmap(lambda arrays: self.kernel(**arrays)))(cast(stacked))
         one, many = _decompositions(self._traced(arrays).jaxpr), _decompositions(batch.jaxpr)
         if one != many:
-            raise Violated(f"alone it takes {one or 'none'}, in a batch {many}: a condition became a choice of both")
+            raise Violated(f"a single call has {one or 'none'}, a batch {many}: the batch computes both branches")
 
     def _traced(self, arrays: Arrays) -> Any:
         """The jaxpr in float64."""
@@ -154,7 +155,7 @@ class Kernel:
         with traces() as counted:
             self.value(self.draw(rng, size))
         if counted:
-            raise Violated(f"other numbers of the same shapes are traced again: {dict(counted)}")
+            raise Violated(f"a second call with the same shapes is traced again: {dict(counted)}")
 
     def _dtype(self, rng: np.random.Generator, size: Size) -> None:
         arrays = self.draw(rng, size)
@@ -163,19 +164,19 @@ class Kernel:
         traced = self._traced(arrays)
         for given, [made] in (("float32", jax.tree.leaves(single)), ("float64", traced.out_avals)):
             if made.dtype != given:
-                raise Violated(f"of {given} it makes {made.dtype}", arrays)
+                raise Violated(f"the result is {made.dtype} for inputs in {given}", arrays)
         if narrowed := _narrowings(traced.jaxpr):
-            raise Violated(f"of float64 it makes {', '.join(sorted(narrowed))} on the way", arrays)
+            raise Violated(f"it casts float64 to {', '.join(sorted(narrowed))}", arrays)
 
     def _single(self, rng: np.random.Generator, size: Size) -> None:
         for arrays in (self.draw(rng, size), self._degenerate(rng, size)[0]):
             with traced_for("gpu"):
                 found = self.value(arrays, "float32")
-            same(found, self.value(arrays), _SINGLE, "in float64 here and in float32 as there", arrays)
+            same(found, self.value(arrays), _SINGLE, "float64 and float32", arrays)
 
     @cached_property
     def _slopes(self) -> Callable[[Any, Any], Any]:
-        """The value in one number and its gradient, as a training loop that saves memory takes them."""
+        """The sum of the values and its gradient, with ``jax.checkpoint`` as in training loops that save memory."""
 
         def total(numbers: Any, rest: Any) -> Any:
             return jnp.nansum(jax.checkpoint(lambda numbers: self.program(numbers | rest))(numbers))
@@ -183,7 +184,7 @@ class Kernel:
         return jax.jit(jax.value_and_grad(total))
 
     def _split(self, arrays: Arrays) -> tuple[Arrays, Arrays]:
-        """Those that it has a gradient in, and the others."""
+        """The inputs to differentiate by, and the other inputs."""
         named = arrays if isinstance(self.differentiable, bool) else self.differentiable
         numbers = {name: arrays[name] for name in named if np.asarray(arrays[name]).dtype.kind == "f"}
         return numbers, {name: values for name, values in arrays.items() if name not in numbers}
@@ -192,7 +193,7 @@ class Kernel:
         arrays = self.draw(rng, size)
         numbers, rest = self._split(arrays)
         if not numbers:
-            raise Violated("no input is a floating number: say differentiable=False", arrays)
+            raise Violated("no input is floating-point: set differentiable=False", arrays)
         directions = {name: rng.normal(size=values.shape) * _step(values) for name, values in numbers.items()}
         with precision("float64"):
             _, slopes = self._slopes(cast(numbers), cast(rest))
@@ -201,18 +202,18 @@ class Kernel:
         )
         along = sum(np.vdot(slopes[name], direction) for name, direction in directions.items())
         if not np.isfinite(along):
-            raise Violated(f"a gradient is {shown(along)}", arrays)
+            raise Violated(f"the gradient along a direction is {shown(along)}", arrays)
         if not any(np.any(slope) for slope in slopes.values()):
-            raise Violated("all gradients are zero: say differentiable=False if it has none", arrays)
-        # Rounding of the values is what a difference is known within.
+            raise Violated("all gradients are zero: set differentiable=False if it has none", arrays)
+        # Rounding of the values limits how exact a difference is.
         slack = 1e-2 * max(abs(along), abs(ahead - behind) / 2) + 1e-11 * (1 + abs(ahead))
         if not abs((ahead - behind) / 2 - along) <= slack:
-            raise Violated(f"values change by {(ahead - behind) / 2:.6g}, by the gradient by {along:.6g}", arrays)
+            raise Violated(f"the value changes by {(ahead - behind) / 2:.6g}, the gradient says {along:.6g}", arrays)
         arrays, _ = self._degenerate(rng, size)
         with precision("float64"):
             _, slopes = self._slopes(*map(cast, self._split(arrays)))
         if not all(np.isfinite(slope).all() for slope in slopes.values()):
-            raise Violated("a gradient is not finite where the value is undefined", arrays)
+            raise Violated("the gradient is not finite where the value is undefined", arrays)
 
     def _undefined(self, rng: np.random.Generator, size: Size) -> None:
         arrays, where = self._degenerate(rng, size)
@@ -220,10 +221,10 @@ class Kernel:
         expected = np.zeros(found.shape, bool)
         expected[where] = True
         if (np.isnan(found) != expected).any() or not np.isfinite(found[~expected]).all():
-            raise Violated(f"it gives {shown(found)}; undefined is {shown(expected)}", arrays)
+            raise Violated(f"it returns {shown(found)}; expected NaN: {shown(expected)}", arrays)
 
     def _degenerate(self, rng: np.random.Generator, size: Size) -> tuple[Arrays, Any]:
-        """Inputs for which it is undefined somewhere, and where, if it says so."""
+        """Inputs with undefined values, and their index; the inputs as drawn if ``undefined`` is None."""
         arrays = _copied(self.draw(rng, size))
         return (arrays, ()) if self.undefined is None else self.undefined(arrays)
 
@@ -232,14 +233,14 @@ class Kernel:
             return
         arrays = self.draw(rng, size)
         more = self.padded(_copied(arrays), rng)
-        same(self.value(more), self.value(arrays), self.atol, "without and with what is masked out", arrays, more)
+        same(self.value(more), self.value(arrays), self.atol, "without and with masked entries", arrays, more)
 
     def _itself(self, rng: np.random.Generator, size: Size) -> None:
         if self.identical is None:
             return
         arrays = self.identical(_copied(self.draw(rng, size)), rng)
         found = self.value(arrays)
-        same(found, np.full(found.shape, self.itself), _STEP, "it should be, and is", arrays)
+        same(found, np.full(found.shape, self.itself), _STEP, "expected and found", arrays)
 
     def _memory(self, rng: np.random.Generator, size: Size) -> None:
         if self.large is None:
@@ -248,12 +249,12 @@ class Kernel:
             arrays = cast(self.large(rng))
             lowered = jax.jit(lambda arrays: self.kernel(**arrays)).lower(arrays)
             analysis = lowered.compile().memory_analysis()
-        if analysis is None:  # this device's compiler does not say
+        if analysis is None:  # the compiler of this device does not report it
             return
         taken, given = analysis.temp_size_in_bytes, sum(values.nbytes for values in arrays.values())
         if taken > self.memory * given:
             shapes = ", ".join(f"{name} {values.shape}" for name, values in arrays.items())
-            raise Violated(f"{taken / given:.1f} times the {given:,} bytes of {shapes}")
+            raise Violated(f"it takes {taken / given:.1f} times the {given:,} bytes of {shapes}")
 
     def _invariant(self, rng: np.random.Generator, size: Size, *, change: Change) -> None:
         arrays = self.draw(rng, size)
@@ -262,12 +263,12 @@ class Kernel:
 
 
 def cast(arrays: Mapping[str, Any], dtype: str = "float64") -> dict[str, jax.Array]:
-    """Arrays of JAX, whose floats have this dtype."""
+    """JAX arrays, the floating-point ones in this dtype."""
     return {name: jnp.asarray(v, dtype if np.asarray(v).dtype.kind == "f" else None) for name, v in arrays.items()}
 
 
 def two_sided(kernel: Callable[..., Any], masked: bool) -> tuple[Callable[..., Any], Change | None]:
-    """A kernel of two arrays as one of ``x`` and ``y`` by keyword, and stimuli that do not count, if it has masks."""
+    """The kernel as a function of keywords ``x`` and ``y``, and a change that adds masked stimuli if it has masks."""
     if not masked:
         return lambda x, y: kernel(x, y), None
 
@@ -300,13 +301,13 @@ def _equations(jaxpr: Any, into_branches: bool = True) -> Any:
 
 
 def _decompositions(jaxpr: Any) -> list[str]:
-    """Those that are always taken, and not in one branch of two."""
+    """The decompositions outside conditional branches."""
     names = (equation.primitive.name for equation in _equations(jaxpr, into_branches=False))
     return [name for name in names if name in ("eigh", "svd")]
 
 
 def _narrowings(jaxpr: Any) -> set[str]:
-    """The dtypes that float64 is cast to."""
+    """The narrower floating-point dtypes that float64 is cast to."""
     casts = (e for e in _equations(jaxpr) if e.primitive.name == "convert_element_type")
     narrow = {str(e.params["new_dtype"]) for e in casts if e.invars[0].aval.dtype == np.float64}
     return narrow & {"float32", "float16", "bfloat16"}

@@ -1,4 +1,4 @@
-"""What a mapping promises, beside what every metric that is made of it does."""
+"""Checks of mappings, and of the metrics that cross-validate them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def check_mapping(
     """Checks a mapping: its traits, its folds, and the kernel and the metric that cross-validate it.
 
     Args:
-        mapping: with its settings, such as ``Ridge(alpha=1.0)``.
-        invariances: what its scores do not depend on, as for :func:`bsjax.testing.checks`.
-        differentiable: whether its scores have gradients that are not zero.
-        memory: how many times the bytes of features and targets it may take.
-        size: stimuli, features and targets of the data that it is tried on.
+        mapping: the mapping with its settings, such as ``Ridge(alpha=1.0)``.
+        invariances: changes that do not affect its scores, as for :func:`bsjax.testing.checks`.
+        differentiable: whether its scores have non-zero gradients.
+        memory: highest memory, as a multiple of the bytes of features and targets.
+        size: numbers of stimuli, features and targets of the test data.
 
     Raises:
         ContractError: a property does not hold.
@@ -59,11 +59,11 @@ def mapping_checks(
     memory: float = 10.0,
     size: tuple[int, int, int] = STANDARD,
 ) -> list[Check]:
-    """The checks of a mapping, see :func:`check_mapping`."""
+    """The checks of a mapping; see :func:`check_mapping`."""
     name = type(mapping).__name__
     own = [
-        Property("folds", "held-out stimuli have no part in a fit", partial(_folds, mapping), size=Size(*size)),
-        Property("traits", "what its traits allow changes no score", partial(_traits, mapping), size=Size(*size)),
+        Property("folds", "held-out stimuli do not affect the fit", partial(_folds, mapping), size=Size(*size)),
+        Property("traits", "the traits of the mapping are true", partial(_traits, mapping), size=Size(*size)),
     ]
 
     def arrays(rng: np.random.Generator, of: Size) -> dict[str, np.ndarray]:
@@ -98,8 +98,8 @@ def _splits(n: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def _folds(mapping: Mapping, rng: np.random.Generator, size: Size) -> None:
-    """A fold predicts as a fit to its training stimuli alone does."""
-    x, y = noise(rng, size)  # of which each fold chooses something else
+    """Each fold predicts the same as a fit to its training stimuli alone."""
+    x, y = noise(rng, size)  # noise, so that leaked stimuli change the fit
     splits = _splits(size.stimuli)
     with precision("float64"):
         together = compiled(cross_validate, mapping=mapping)(x, y, make_folds(size.stimuli, splits))
@@ -119,18 +119,18 @@ def _traits(mapping: Mapping, rng: np.random.Generator, size: Size) -> None:
 
         whole, zeros = r(x, y), np.zeros((len(x), 2))
         if traits.fits_targets_alone:
-            same(r(x, y[:, :1]), whole[:, :1], 1e-6, "a target among others and alone", {"x": x, "y": y})
+            same(r(x, y[:, :1]), whole[:, :1], 1e-6, "a target with others and alone", {"x": x, "y": y})
         if traits.ignores_zero_features:
-            same(r(np.c_[x, zeros], y), whole, 1e-6, "without and with features of zeros", {"x": x, "y": y})
+            same(r(np.c_[x, zeros], y), whole, 1e-6, "without and with all-zero features", {"x": x, "y": y})
         if traits.ignores_zero_targets:
-            same(r(x, np.c_[y, zeros])[:, : y.shape[1]], whole, 1e-6, "without and with targets of zeros",
+            same(r(x, np.c_[y, zeros])[:, : y.shape[1]], whole, 1e-6, "without and with all-zero targets",
                  {"x": x, "y": y})  # fmt: skip
         if traits.depends_on == "inner products":
             turned = x @ np.linalg.qr(rng.normal(size=(x.shape[1], x.shape[1])))[0]
             same(r(turned, y), whole, 1e-6, "before and after a rotation of the features", {"x": x, "y": y})
         static = not jax.tree.leaves(mapping)
         if static and not _hashable(mapping):
-            raise Violated("it has no leaves and no hash: each call would be compiled anew")
+            raise Violated("it has no leaves and is not hashable: each call would be compiled again")
 
 
 def _hashable(mapping: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What a metric of assemblies promises, from the order of its rows to its draws, and the checks of any metric."""
+"""Checks of metrics: properties of a metric of assemblies, and the selection of checks for any metric or kernel."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from bsjax.testing.data import Change, assembly, invariance, noise, on_sides, re
 from bsjax.testing.kernels import Kernel, two_sided
 
 _CLOSE = 1e-6
-_BY_CHANCE = 0.35  # how far a few scores of noise may lie above chance
-_IN_DRAWS = 0.15  # and the mean of draws of a few
-_ABOVE = 0.05  # what a relation adds to a score, at the least
+_BY_CHANCE = 0.35  # allowed excess over chance of the mean of a few scores of noise
+_IN_DRAWS = 0.15  # the same, of their mean over draws
+_ABOVE = 0.05  # smallest difference between the score of related data and the mean of its permutations
 _DRAWS, _PERMUTATIONS = 10, 19
 _LARGE = Size(300, 200, 50)
-_ALLOWANCE = 20_000_000  # bytes that a call may take whatever its inputs
+_ALLOWANCE = 20_000_000  # bytes that a call may take for any inputs
 _COMPILES = "/jax/core/compile/"
 
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """A metric of assemblies and what it promises; see :func:`checks` for what each field says.
+    """A metric of assemblies and its declared properties; see :func:`checks` for the other fields.
 
     Attributes:
-        metric: of assemblies.
-        inputs: a draw of its assemblies; None for standard ones of two sides.
+        metric: the metric.
+        inputs: function that draws its assemblies; None for the standard source and target.
     """
 
     metric: Metric
@@ -58,72 +58,80 @@ class Labelled:
     size: Size = STANDARD
 
     def properties(self) -> list[Property]:
-        """All that can be checked of it."""
+        """The properties that can be checked."""
         once = partial(Property, size=self.size)
         made = partial(once, sized=self.inputs is None)
         found = [
-            made("range", "a score is a bsjax.Score, finite and within its bounds", self._range, 2),
-            made("repeatable", "a second call gives the same, whatever was called in between", self._repeatable),
-            made("global seed", "it takes no random numbers from global generators", self._global_seed),
-            made("inputs", "its inputs stay as they are", self._inputs_stay),
-            made("one trace", "a second call of the same shapes compiles nothing", self._one_trace),
-            made("settings", "a score says which metric it is of, and survives JSON", self._settings),
+            made("range", "the score is a bsjax.Score, finite and within its bounds", self._range, 2),
+            made("repeatable", "the same inputs have the same score, also after a call with others", self._repeatable),
+            made("global seed", "global random generators are neither used nor seeded", self._global_seed),
+            made("inputs", "the inputs are not modified", self._inputs_stay),
+            made("one trace", "a second call with the same shapes compiles nothing", self._one_trace),
+            made("settings", "the score names its metric and is restored by Score.from_dict", self._settings),
         ]
         if self.undefined is not None or self.inputs is None:
-            undefined = "what is undefined is NaN, or refused by a ValueError, and never a number"
+            undefined = "an undefined score is NaN, or raises a ValueError"
             found.append(made("undefined", undefined, self._undefined))
         if self.inputs is None:
             found += [
                 made("order of rows", "rows are matched by stimulus_id, in any order", self._order_of_rows),
-                made("other stimuli", "stimuli that one side lacks are refused", self._other_stimuli),
-                made("missing", "a value that is missing is refused, or makes NaN, or is counted", self._missing),
-                made("digits", "in float64 no digits are lost", self._digits),
-                made("float32", "numbers in float32 score as the same numbers in float64", self._single),
-                made("itself", "a thing compared with itself scores no less than noise", self._itself),
-                once("memory", f"it takes at most {self.memory:g} times its inputs and 20 MB", self._memory),
-                once("permutations", "after permutations of the stimuli a score is by chance", self._permutations),
+                made("other stimuli", "stimuli that are missing on one side raise a ValueError", self._other_stimuli),
+                made("missing", "a missing value raises a ValueError, gives NaN or is counted", self._missing),
+                made("digits", "inputs in float64 are not rounded to float32", self._digits),
+                made("float32", "inputs in float32 have the same score as in float64", self._single),
+                made("itself", "responses compared with themselves score at least as high as noise", self._itself),
+                once(
+                    "memory",
+                    f"it takes at most {self.memory:g} times the memory of its inputs, and 20 MB",
+                    self._memory,
+                ),
+                once("permutations", "the score is at chance after permutations of the stimuli", self._permutations),
             ]
             if self.chance is not None:
                 found += [
-                    once("noise", "what noise says of noise is by chance: nothing leaks between folds", self._noise),
-                    once("draws", "in draws too: copies of a stimulus are on one side of a split", self._draws),
+                    once("noise", "unrelated responses score at chance: nothing leaks between folds", self._noise),
+                    once(
+                        "draws",
+                        "draws of unrelated responses score at chance: splits do not separate copies of a stimulus",
+                        self._draws,
+                    ),
                 ]
             if self.metric.symmetric:
-                found.append(made("symmetric", "source and target may trade places", self._symmetric))
+                found.append(made("symmetric", "swapping source and target does not affect the score", self._symmetric))
         for name, (words, change) in self.invariances.items():
             found.append(made(name, words, partial(self._invariant, change=change), self.examples))
         return found
 
     def draw(self, rng: np.random.Generator, size: Size) -> tuple[Any, ...]:
-        """Assemblies, of this size if they are the standard ones."""
+        """The inputs; standard ones have this size."""
         return _sides(related(rng, size)) if self.inputs is None else tuple(self.inputs(rng))
 
     def score(self, assemblies: Sequence[Any]) -> Score:
-        """Of assemblies; warnings are no part of the contract."""
+        """The score of assemblies, with warnings ignored."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return self.metric(*assemblies)
 
     def value(self, assemblies: Sequence[Any]) -> np.ndarray:
-        """The value of the score."""
+        """The values of the score."""
         return np.asarray(self.score(assemblies), float)
 
     def _range(self, rng: np.random.Generator, size: Size) -> None:
         given = self.draw(rng, size)
         score, (low, high) = self.score(given), self.bounds
         if not isinstance(score, Score):
-            raise Violated(f"it gives a {type(score).__name__}", given)
+            raise Violated(f"it returns a {type(score).__name__}", given)
         values = np.asarray(score, float)
         if not np.isfinite(values).all():
-            raise Violated(f"it gives {shown(values)}: {score.provenance.reason or 'it says no reason'}", given)
+            raise Violated(f"the score is {shown(values)}: {score.provenance.reason or 'no reason given'}", given)
         if values.min() < low - _CLOSE or values.max() > high + _CLOSE:
-            raise Violated(f"it gives {shown(values)}, beyond {low:g} to {high:g}", given)
+            raise Violated(f"the score is {shown(values)}, expected {low:g} to {high:g}", given)
 
     def _repeatable(self, rng: np.random.Generator, size: Size) -> None:
         given, other = self.draw(rng, size), self.draw(rng, size)
         first = self.value(given)
         self.value(other)
-        same(self.value(given), first, 0.0, "the first and the second call", given)
+        same(self.value(given), first, 0.0, "first and second call", given)
 
     def _global_seed(self, rng: np.random.Generator, size: Size) -> None:
         given, states = self.draw(rng, size), (random.getstate(), np.random.get_state())
@@ -139,7 +147,7 @@ class Labelled:
             np.random.set_state(states[1])
         same(found[1], found[0], 0.0, "with two global seeds", given)
         if any(one == other for one, other in zip(*left, strict=True)):
-            raise Violated("it sets the seed of a global generator: make one of your own", given)
+            raise Violated("it seeds a global random generator: create your own generator", given)
 
     def _inputs_stay(self, rng: np.random.Generator, size: Size) -> None:
         given = self.draw(rng, size)
@@ -148,7 +156,7 @@ class Labelled:
         for place, (was, now) in enumerate(zip(before, given, strict=True)):
             alike = was.identical(now) if isinstance(was, xr.DataArray) else np.array_equal(was, now, equal_nan=True)
             if not alike:
-                raise Violated(f"argument {place + 1} was changed: work on a copy", tuple(before))
+                raise Violated(f"argument {place + 1} was modified: work on a copy", tuple(before))
 
     def _one_trace(self, rng: np.random.Generator, size: Size) -> None:
         self.score(self.draw(rng, size))
@@ -156,7 +164,7 @@ class Labelled:
         with _compilations() as made:
             self.score(given)
         if made:
-            raise Violated(f"{len(made)} programs are traced or compiled again", given)
+            raise Violated(f"the second call traces or compiles {len(made)} times", given)
 
     def _settings(self, rng: np.random.Generator, size: Size) -> None:
         given = self.draw(rng, size)
@@ -164,17 +172,18 @@ class Labelled:
         if self.metric.identifier and score.provenance.metric != self.metric.identifier:
             raise Violated(f"its provenance names {score.provenance.metric!r}, not {self.metric.identifier!r}", given)
         if not np.array_equal(np.asarray(Score.from_dict(score.to_dict())), np.asarray(score), equal_nan=True):
-            raise Violated("the score is another after to_dict and from_dict", given)
+            raise Violated("to_dict and from_dict change the score", given)
 
     def _order_of_rows(self, rng: np.random.Generator, size: Size) -> None:
         source, target = self.draw(rng, size)
         order = rng.permutation(len(source))
         calls = (source, target), (source[order], target), (source, target[order])
-        # Splits go by the order of the rows of one side: that of the other does not count.
+        # Splits may follow the row order of one side; the order of the other must not matter.
         first, *moved = map(self.value, calls)
         if not any(np.allclose(each, first, rtol=0, atol=1e-12) for each in moved):
             said = (
-                f"{shown(first)}, with the rows of the source moved {shown(moved[0])}, of the target {shown(moved[1])}"
+                f"the score is {shown(first)}, with reordered rows of the source {shown(moved[0])}, "
+                f"of the target {shown(moved[1])}"
             )
             raise Violated(said, *calls[:2])
 
@@ -184,7 +193,7 @@ class Labelled:
             found = self.value([source[1:], target])
         except ValueError:
             return
-        raise Violated(f"without the first stimulus of the source it gives {shown(found)}", (source[1:], target))
+        raise Violated(f"without the first stimulus of the source it returns {shown(found)}", (source[1:], target))
 
     def _missing(self, rng: np.random.Generator, size: Size) -> None:
         for side in range(2):
@@ -196,7 +205,7 @@ class Labelled:
             except ValueError:
                 continue
             if np.isfinite(np.asarray(score, float)).any() and not score.n_undefined:
-                raise Violated(f"it gives {shown(score)} and counts nothing as undefined", given)
+                raise Violated(f"it returns {shown(score)} and counts nothing as undefined", given)
 
     def _undefined(self, rng: np.random.Generator, size: Size) -> None:
         given = self.draw(rng, size)
@@ -206,33 +215,34 @@ class Labelled:
         except ValueError:
             return
         if not np.isnan(found).all():
-            raise Violated(f"of responses that are constant it makes {shown(found)}", degenerate)
+            raise Violated(f"it returns {shown(found)}, expected NaN", degenerate)
 
     def _digits(self, rng: np.random.Generator, size: Size) -> None:
         if np.dtype(self.metric.dtype or default_dtype()) != np.float64:
             return
         x, y = related(rng, size)
-        # What float32 cannot tell apart.
+        # Sources that are equal in float32.
         near = [_sides((1.0 + 1e-9 * change, y)) for change in (x, rng.normal(size=x.shape))]
         if np.array_equal(*map(self.value, near), equal_nan=True):
-            said = "two sources that differ from the ninth digit on have one score: is float32 computed in?"
+            said = "sources that differ in the ninth digit have the same score: is it computed in float32?"
             raise Violated(said, *near)
 
     def _single(self, rng: np.random.Generator, size: Size) -> None:
         wide = on_sides(self.draw(rng, size), (0, 1), lambda each: each.astype(np.float32).astype(np.float64))
         narrow = on_sides(wide, (0, 1), lambda each: each.astype(np.float32))
-        same(self.value(narrow), self.value(wide), 1e-3, "of float64 and of float32", narrow)
+        same(self.value(narrow), self.value(wide), 1e-3, "float64 and float32", narrow)
 
     def _itself(self, rng: np.random.Generator, size: Size) -> None:
         source, target = self._alike(rng, size)
         found, of_noise = self.value([target, target]), self.value([source, target])
         if self.itself is not None:
-            same(found, np.full(found.shape, self.itself), _CLOSE, "it should be, and is", (target, target))
+            same(found, np.full(found.shape, self.itself), _CLOSE, "expected and found", (target, target))
         if not (found >= of_noise).all():
-            raise Violated(f"itself it scores {shown(found)}, noise {shown(of_noise)}", (target, target))
+            said = f"the score is {shown(found)} for identical inputs and {shown(of_noise)} for noise"
+            raise Violated(said, (target, target))
 
     def _alike(self, rng: np.random.Generator, size: Size) -> tuple[Any, Any]:
-        """Two sides of noise, as wide as each other."""
+        """Two independent sets of responses with the same number of units."""
         width = max(size.features, size.neuroids)
         return _sides(noise(rng, Size(size.stimuli, width, width)))
 
@@ -246,13 +256,13 @@ class Labelled:
             tracemalloc.stop()
         bytes_given = sum(each.nbytes for each in given)
         if peak > self.memory * bytes_given + _ALLOWANCE:
-            raise Violated(f"of {bytes_given:,} bytes it takes {peak:,}", given)
+            raise Violated(f"it takes {peak:,} bytes for inputs of {bytes_given:,} bytes", given)
 
     def _noise(self, rng: np.random.Generator, size: Size) -> None:
         draws = [_sides(noise(rng, size)) for _ in range(self.examples)]
         found = float(np.mean([self.value(each).mean() for each in draws]))
         if found > (self.chance or 0.0) + _BY_CHANCE:
-            raise Violated(f"{self.examples} scores of noise are {found:.3f} on average, by chance {self.chance:g}")
+            raise Violated(f"the mean of {self.examples} scores of noise is {found:.3f}, expected {self.chance:g}")
 
     def _draws(self, rng: np.random.Generator, size: Size) -> None:
         means = []
@@ -261,12 +271,12 @@ class Labelled:
             with in_draws(Resampling("stimuli", draws=_DRAWS)):
                 known = self._scored(given).uncertainty
             if known is None or known.draws is None:
-                raise Violated("it has no values in draws of the stimuli", given)
+                raise Violated("it has no scores of draws of the stimuli", given)
             means.append(np.nanmean(known.draws.values))
         if np.mean(means) > (self.chance or 0.0) + _IN_DRAWS:
             raise Violated(
-                f"draws of noise are {np.mean(means):.3f} on average, by chance {self.chance:g}: what compares or "
-                "splits stimuli must know copies by their coordinate drawn_from"
+                f"the mean of draws of noise is {np.mean(means):.3f}, expected {self.chance:g}: comparisons and splits "
+                "of stimuli must recognise copies by the coordinate drawn_from"
             )
 
     def _permutations(self, rng: np.random.Generator, size: Size) -> None:
@@ -275,12 +285,12 @@ class Labelled:
             score = self._scored(given)
         null = null_of(score)
         if null is None:
-            raise Violated("it has no values after permutations", given)
+            raise Violated("it has no scores of permutations", given)
         values = np.asarray(null.values, float)
         if self.chance is not None and values.mean() > self.chance + _BY_CHANCE:
-            raise Violated(f"they are {values.mean():.3f} on average, by chance {self.chance:g}", given)
+            raise Violated(f"the mean of permutations is {values.mean():.3f}, expected {self.chance:g}", given)
         if not (np.asarray(score, float) > np.nanmean(values, axis=0) + _ABOVE).all():
-            raise Violated(f"they are {values.mean():.3f} on average, the score itself is {shown(score)}", given)
+            raise Violated(f"the mean of permutations is {values.mean():.3f}, the score is {shown(score)}", given)
 
     def _scored(self, given: Sequence[Any]) -> Score:
         with warnings.catch_warnings():
@@ -289,7 +299,7 @@ class Labelled:
 
     def _symmetric(self, rng: np.random.Generator, size: Size) -> None:
         source, target = self._alike(rng, size)
-        same(self.value([target, source]), self.value([source, target]), _CLOSE, "one way and the other",
+        same(self.value([target, source]), self.value([source, target]), _CLOSE, "original and swapped",
              (source, target), (target, source))  # fmt: skip
 
     def _invariant(self, rng: np.random.Generator, size: Size, *, change: Change) -> None:
@@ -313,35 +323,35 @@ def checks(
     size: tuple[int, int, int] = STANDARD,
     **of_kernel: Any,
 ) -> list[Check]:
-    """The checks of a metric, one for each property, as a list of names and functions: for ``pytest.mark.parametrize``.
+    """The checks of a metric, one for each property, for example for ``pytest.mark.parametrize``.
 
-    A metric is one of three things. *Of assemblies*: an identifier of :func:`bsjax.list_metrics`, a
-    :class:`bsjax.Metric`, or any function that gives a :class:`bsjax.Score` of assemblies. *A kernel*: a JAX function
-    that gives an array of arrays ``(stimuli, units)``. Or *both*: of a :class:`bsjax.KernelMetric`, what it promises of
-    assemblies is checked, and of its kernel what a kernel promises.
+    A metric is a *metric of assemblies* (an identifier of :func:`bsjax.list_metrics`, a :class:`bsjax.Metric`, or a
+    function from assemblies to a :class:`bsjax.Score`) or a *kernel*: a JAX function from arrays ``(stimuli, units)``
+    to an array. For a :class:`bsjax.KernelMetric`, both the metric of assemblies and its kernel are checked.
 
     Args:
         metric: the metric.
-        inputs: draws what it takes, if that is not two sets of responses to the same stimuli: a tuple of assemblies, or
-            a dict of the arrays of a kernel, always of the same shapes.
-        invariances: what the score does not depend on: names among ``"permutation"``, ``"rotation"``, ``"scale"``,
-            ``"unit scales"``, ``"shift"`` of the units and ``"stimuli"``, each of one side alone with ``"source "`` or
-            ``"target "`` before it; or a dict of names and functions ``(inputs, rng) -> inputs``.
-        bounds: the least and the greatest score.
-        chance: what noise scores on average; None if that depends on sizes, as of biased estimates.
-        itself: what a thing scores that is compared with itself; None where that has no fixed value.
-        undefined: makes inputs degenerate, such that the score is NaN; of a kernel it gives the inputs and the index
-            of what is NaN. By default all responses of the second side are constant.
-        differentiable: whether a kernel has gradients that are not zero, or the names of the inputs it has them in.
-        memory: how many times the bytes of its inputs it may take.
-        examples: how many draws the invariances are tried on.
-        size: how many stimuli, units of the first and of the second side there are, where there are no ``inputs``.
-        **of_kernel: of a kernel with ``inputs``: ``padded`` and ``identical``, functions ``(inputs, rng) -> inputs``
-            that add entries which are masked out, and that make inputs alike, which score ``itself``; ``large``, inputs
-            that memory is measured on; ``atol``, how far float64 results may be apart.
+        inputs: function that draws the inputs, if these are not two sets of responses to the same stimuli. Returns a
+            tuple of assemblies, or a dict of the arrays of a kernel, always of the same shapes.
+        invariances: changes that do not affect the score: ``"permutation"``, ``"rotation"``, ``"scale"``,
+            ``"unit scales"`` or ``"shift"`` of the units, or ``"stimuli"`` for their order. The prefix ``"source "`` or
+            ``"target "`` limits a change of units to one side. Or a dict of names and functions
+            ``(inputs, rng) -> inputs``.
+        bounds: lowest and highest score.
+        chance: expected score of noise; None if it depends on the size of the data, as for biased estimates.
+        itself: score of responses compared with themselves; None if this has no fixed value.
+        undefined: function from inputs to inputs for which the score is NaN; for a kernel, it also returns the index of
+            the NaN values. By default, all responses of the second side are constant.
+        differentiable: whether a kernel has non-zero gradients, or the names of the inputs for which it has them.
+        memory: highest memory, as a multiple of the bytes of the inputs.
+        examples: number of random inputs for each invariance.
+        size: numbers of stimuli, units of the first side and units of the second side, if ``inputs`` is None.
+        **of_kernel: for a kernel with ``inputs``: ``padded``, a function ``(inputs, rng) -> inputs`` that adds masked
+            entries; ``identical``, one that makes both sides identical, for ``itself``; ``large``, a function that
+            draws the inputs for the check of memory; ``atol``, the absolute tolerance of float64 results.
 
     Raises:
-        ValueError: an unknown invariance, or a thing that is no metric.
+        ValueError: an invariance is unknown, or the object is not a metric.
 
     Example:
         >>> from bsjax.metrics import cka
@@ -369,29 +379,30 @@ def checks(
 
 
 def check_metric(metric: Any, **promised: Any) -> None:
-    """Checks that a metric, or a kernel, does what is promised of one; the first property that fails raises.
+    """Checks a metric or a kernel, and raises the first failure.
 
     Args:
         metric: an identifier, a metric, a function of assemblies, or a kernel; see :func:`checks`.
-        **promised: what it promises, as for :func:`checks`: ``invariances``, ``bounds``, ``chance``, ``itself``, ...
+        **promised: its declared properties, as for :func:`checks`: ``invariances``, ``bounds``, ``chance``, ...
 
     Raises:
-        ContractError: a property does not hold; the message has the property in words, the values, and code.
+        ContractError: a property does not hold. The message has the property in words, the values, and code to
+            reproduce them.
 
     Example:
         >>> import jax.numpy as jnp
         >>> def shares(x, y):
         ...     return jnp.sum(x[:, 0] * y[:, 0]) / jnp.sqrt(jnp.sum(x[:, 0]**2) * jnp.sum(y[:, 0]**2))
-        >>> check_metric(shares)  # of responses that are constant it makes a number
+        >>> check_metric(shares)  # constant responses give a number
         Traceback (most recent call last):
         ...
-        bsjax.testing.contract.ContractError: shares fails 'undefined': an undefined value is NaN, ...
+        bsjax.testing.contract.ContractError: shares fails 'undefined': an undefined value is NaN ...
     """
     run_all(checks(metric, **promised))
 
 
 def _is_kernel(function: Callable[..., Any], inputs: Callable[[np.random.Generator], Any] | None) -> bool:
-    """Whether what is no ``Metric`` takes arrays: its inputs are a dict of some, or it gives an array of two."""
+    """Whether a function that is not a ``Metric`` takes arrays, and not assemblies."""
     rng = np.random.default_rng(0)
     if inputs is not None:
         return isinstance(inputs(rng), Mapping)
@@ -401,7 +412,7 @@ def _is_kernel(function: Callable[..., Any], inputs: Callable[[np.random.Generat
             jax.eval_shape(function, *sides)
         return True
     except Exception:
-        pass  # of a kernel, the checks say what it raises
+        pass  # if it is a kernel, the checks report the error
     try:
         function(*_sides(sides))
     except Exception:
@@ -430,7 +441,7 @@ def _kernel(
 def _of_its_kernel(
     metric: KernelMetric, labelled: Labelled, differentiable: bool | Sequence[str], memory: float
 ) -> list[Property]:
-    """What a kernel promises, of the arrays that the metric makes of its assemblies; a name stands there once."""
+    """Properties of the kernel for the arrays of the metric's assemblies, without names that the metric has already."""
 
     def arrays(rng: np.random.Generator, size: Size = labelled.size) -> dict[str, np.ndarray]:
         return {f"array{n}": np.asarray(each) for n, each in enumerate(metric.arrays(*labelled.draw(rng, size)))}
@@ -451,7 +462,7 @@ def _of_its_kernel(
 
 def _changes(invariances: Sequence[str] | Mapping[str, Change]) -> dict[str, tuple[str, Change]]:
     if isinstance(invariances, Mapping):
-        return {name: (f"{name} does not count", change) for name, change in invariances.items()}
+        return {name: (f"{name} does not affect the score", change) for name, change in invariances.items()}
     return {name: invariance(name) for name in invariances}
 
 
@@ -465,7 +476,7 @@ def _constant(each: Any) -> Any:
 
 @contextmanager
 def _compilations() -> Iterator[list[str]]:
-    """What JAX traces and compiles within a block."""
+    """Collects the traces and compilations of JAX within a block."""
     made: list[str] = []
 
     def listen(event: str, duration_secs: float, **kwargs: Any) -> None:

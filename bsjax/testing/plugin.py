@@ -15,18 +15,20 @@ def pytest_configure(config: Any) -> None:
     """Registers the marker."""
     config.addinivalue_line(
         "markers",
-        f"{_MARKER}(thing, **promised): the test runs once for each property that bsjax.testing checks of a metric, "
-        "mapping, ceiling, benchmark or model, which it gets as the argument check",
+        f"{_MARKER}(thing, **promised): run the test once for each property of a metric, mapping, ceiling, benchmark "
+        "or model; the argument check of the test is the check of the property",
     )
 
 
 def pytest_generate_tests(metafunc: Any) -> None:
-    """One test for each property."""
+    """Makes one test for each property."""
     marker = metafunc.definition.get_closest_marker(_MARKER)
     if marker is None:
         return
     if len(marker.args) != 1 or "check" not in metafunc.fixturenames:
-        raise ValueError(f"{metafunc.definition.nodeid}: write @pytest.mark.{_MARKER}(thing) over a test of check")
+        raise ValueError(
+            f"{metafunc.definition.nodeid}: expected @pytest.mark.{_MARKER}(thing) and a test with the argument check"
+        )
     from bsjax.testing.everything import checks_of
 
     found = checks_of(marker.args[0], **marker.kwargs)

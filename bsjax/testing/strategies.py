@@ -1,6 +1,6 @@
-"""Hypothesis strategies of what metrics take: responses, assemblies, choices, dissimilarities and splits.
+"""Hypothesis strategies for responses, assemblies, choices, dissimilarity matrices and splits.
 
-They need hypothesis, which the extra ``bsjax[testing]`` brings.
+They need hypothesis, which ``bsjax[testing]`` installs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bsjax.testing.data import assembly
 
 st: Any = import_extra("hypothesis.strategies", "testing")
 
-# Values are eighths, which floats hold exactly, so that equal ones are ties and examples are short.
+# Values are multiples of 1/8, which floats represent exactly: ties are exact, and printed examples are short.
 _PARTS, _LARGEST = 8, 10
 _OBJECTS = ("car", "dog", "face", "tree")
 
@@ -37,15 +37,15 @@ def responses(
     """Arrays of responses ``(stimuli, units)`` in float64.
 
     Args:
-        stimuli, units: the fewest and the most of each.
+        stimuli, units: smallest and largest number of each.
         constant: whether some units may be constant over stimuli.
-        ties: whether most values are equal to others.
+        ties: whether many values are tied.
 
     Returns:
         A strategy of arrays.
 
     Raises:
-        ImportError: hypothesis is not installed; one line with the command that installs it.
+        ImportError: hypothesis is not installed. The message has the command that installs it.
 
     Example:
         >>> from hypothesis import find
@@ -76,18 +76,18 @@ def assemblies(
     """Assemblies of responses (presentation, neuroid[, time_bin]), with the coordinates of the data standard.
 
     Args:
-        stimuli, neuroids: the fewest and the most of each.
-        repetitions: of each stimulus, the fewest and the most: ragged where they differ, in any order, with the
-            coordinate ``repetition``; None for one presentation of each.
-        time_bins: how many, of 10 ms each; None for no such dimension.
+        stimuli, neuroids: smallest and largest number of each.
+        repetitions: smallest and largest number of presentations of a stimulus, drawn for each stimulus; rows are in
+            any order, with the coordinate ``repetition``. None for one presentation of each stimulus.
+        time_bins: number of time bins of 10 ms; None for no time dimension.
         constant: whether some neuroids may be constant.
-        ties: whether most values are equal to others.
+        ties: whether many values are tied.
 
     Returns:
         A strategy of ``NeuroidAssembly``.
 
     Raises:
-        ImportError: hypothesis is not installed; one line with the command that installs it.
+        ImportError: hypothesis is not installed. The message has the command that installs it.
 
     Example:
         >>> from hypothesis import find
@@ -123,16 +123,16 @@ def assemblies(
 def choices(
     stimuli: tuple[int, int] = (4, 8), subjects: tuple[int, int] = (1, 3), objects: tuple[int, int] = (2, 4)
 ) -> Any:
-    """Choices of subjects among objects, one trial of each subject and stimulus; some trials may be missing.
+    """Choices of subjects among objects, with one trial of each subject and stimulus; some trials may be missing.
 
     Args:
-        stimuli, subjects, objects: the fewest and the most of each; at most four objects.
+        stimuli, subjects, objects: smallest and largest number of each; at most four objects.
 
     Returns:
         A strategy of ``BehavioralAssembly`` (presentation) with ``stimulus_id``, ``truth``, ``choice`` and ``subject``.
 
     Raises:
-        ImportError: hypothesis is not installed; one line with the command that installs it.
+        ImportError: hypothesis is not installed. The message has the command that installs it.
 
     Example:
         >>> from hypothesis import find
@@ -156,17 +156,17 @@ def choices(
 
 
 def rdms(stimuli: tuple[int, int] = (4, 8), *, ties: bool = False) -> Any:
-    """Matrices of dissimilarities ``(stimuli, stimuli)``: symmetric, not negative, zeros on the diagonal.
+    """Dissimilarity matrices ``(stimuli, stimuli)``: symmetric, non-negative, with a zero diagonal.
 
     Args:
-        stimuli: the fewest and the most.
-        ties: whether most are equal to others.
+        stimuli: smallest and largest number of stimuli.
+        ties: whether many dissimilarities are tied.
 
     Returns:
         A strategy of arrays.
 
     Raises:
-        ImportError: hypothesis is not installed; one line with the command that installs it.
+        ImportError: hypothesis is not installed. The message has the command that installs it.
 
     Example:
         >>> from hypothesis import find
@@ -185,17 +185,17 @@ def rdms(stimuli: tuple[int, int] = (4, 8), *, ties: bool = False) -> Any:
 
 
 def splits(stimuli: int, folds: tuple[int, int] = (1, 4)) -> Any:
-    """Splits of so many stimuli into rows that train and rows that test, at least two of each.
+    """Splits of stimuli into training and test rows, at least two of each.
 
     Args:
-        stimuli: how many, at least four.
-        folds: the fewest and the most splits.
+        stimuli: number of stimuli, at least four.
+        folds: smallest and largest number of splits.
 
     Returns:
-        A strategy of lists of pairs of arrays, as ``bsjax.metrics.make_folds`` takes them.
+        A strategy of lists of pairs (training rows, test rows), the argument of ``bsjax.metrics.make_folds``.
 
     Raises:
-        ImportError: hypothesis is not installed; one line with the command that installs it.
+        ImportError: hypothesis is not installed. The message has the command that installs it.
 
     Example:
         >>> from hypothesis import find

@@ -38,7 +38,7 @@ def test_every_property_is_a_test_of_its_own(tmp_path):
 
 def test_a_test_that_takes_no_check_is_refused(tmp_path):
     told = run_pytest(tmp_path, "import pytest\n\n@pytest.mark.bsjax_contract(1)\ndef test_it(): pass\n", "-q")
-    assert "over a test of check" in told
+    assert "a test with the argument check" in told
 
 
 def test_it_imports_no_jax_where_it_is_not_used(tmp_path):
