@@ -105,7 +105,11 @@ def new(
         Kind.metric: f"{where} list metrics",
         Kind.data: f"{where} data show {name}",
     }
-    typer.echo(f"\nuse it:    {use[what]}\ncheck it:  bsjax check {shlex.quote(str(folder))}")
+    has_data = what is Kind.benchmark and not (folder / "data.py").exists()
+    if has_data:
+        typer.echo(f"\nNo data.py is written, since data {name} are registered already; submit both in one folder.")
+    checked = f"{where if has_data else 'bsjax'} check {shlex.quote(str(folder))}"
+    typer.echo(f"\nuse it:    {use[what]}\ncheck it:  {checked}")
 
 
 def check(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,12 +57,14 @@ def panel_for(ax: Axes | None, path: str | Path | None, height: float) -> Any:
 
     Raises:
         ImportError: matplotlib is not installed; the message contains the command to install it.
-        ValueError: the suffix of the path is not that of a known format.
+        ValueError: the suffix of the path is not that of a known format, or ``ax`` is a path.
 
     Example:
         >>> panel_for(None, None, 2.0).figure.get_size_inches().tolist()
         [3.5, 2.0]
     """
+    if isinstance(ax, str | PathLike):
+        raise ValueError(f"ax must be axes of matplotlib, got {str(ax)!r}: to write a file, pass path={str(ax)!r}")
     if path is not None:
         check_format(path)
     if ax is not None:

@@ -176,7 +176,7 @@ def installed(at: At) -> Came:
     if came.environment is None:
         return Came("memory" if came.process.passed == "memory" else "failed", came.reason, peak)
     versions = came.environment.versions
-    say("\n".join(f"{name} {version}" for name, version in sorted(versions.items())) or "no requirements")
+    say("\n".join(f"{name} {version}" for name, version in sorted(versions.items())) or "nothing to install")
     return Came(peak=peak, facts={ENVIRONMENT: msgspec.to_builtins(came.environment)})
 
 
@@ -200,7 +200,11 @@ def checked(at: At) -> Came:
     failed = [line.split(maxsplit=2)[-1] for line in said.splitlines() if line.startswith("  FAILED")]
     last = process.log.strip().rpartition("\n")[2]
     why = (
-        process.reason if process.passed or not (failed or last) else f"failed: {'; '.join(failed)}" if failed else last
+        process.reason
+        if process.passed or not (failed or last)
+        else f"not fulfilled: {'; '.join(failed)}"
+        if failed
+        else last
     )
     return Came("failed", " ".join(why.split()), peak)
 

@@ -53,6 +53,11 @@ class Card:
         separation: d' between pairs of networks of one architecture and pairs of two architectures, in the last layer.
         null: mean score of noise.
         seconds: time of the fastest of five calls, with 200 stimuli and 48 units on each side.
+
+    Example:
+        >>> made = Card("cka", 0.8, 0.5, 1.0, 0.97, 0.85, 0.95, separation=1.4, null=0.0, seconds=0.003)
+        >>> made.metric, made.separation
+        ('cka', 1.4)
     """
 
     metric: str

@@ -85,7 +85,11 @@ class Labelled:
                     f"it takes at most {self.memory:g} times the memory of its inputs, and 20 MB",
                     self._memory,
                 ),
-                once("permutations", "the score is at chance after permutations of the stimuli", self._permutations),
+                once(
+                    "permutations",
+                    "related inputs score higher than permuted ones, which are at chance",
+                    self._permutations,
+                ),
             ]
             if self.chance is not None:
                 found += [
@@ -290,7 +294,11 @@ class Labelled:
         if self.chance is not None and values.mean() > self.chance + _BY_CHANCE:
             raise Violated(f"the mean of permutations is {values.mean():.3f}, expected {self.chance:g}", given)
         if not (np.asarray(score, float) > np.nanmean(values, axis=0) + _ABOVE).all():
-            raise Violated(f"the mean of permutations is {values.mean():.3f}, the score is {shown(score)}", given)
+            raise Violated(
+                f"the score of related inputs is {shown(score)}, and the mean of permutations {values.mean():.3f}: if "
+                "the metric should not detect the relation of these inputs, pass inputs that it should",
+                given,
+            )
 
     def _scored(self, given: Sequence[Any]) -> Score:
         with warnings.catch_warnings():

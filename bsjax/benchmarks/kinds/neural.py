@@ -27,6 +27,7 @@ from bsjax.labelled import Score
 from bsjax.labelled.align import STIMULUS
 from bsjax.labelled.metric import Metric, as_metric
 from bsjax.labelled.normalise import Normalisation
+from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.labelled.splits import WITHOUT_STRATA
 
 if TYPE_CHECKING:
@@ -160,11 +161,18 @@ class NeuralBenchmark(BenchmarkBase):
         if by_unit and unceiled.n_units is None and unceiled.provenance.metric:
             metric = unceiled.provenance.metric
             warn_once(
-                f"{self.identifier} compares whole populations by {metric}, and its ceiling is one of single neuroids, "
-                "so that 1 is not what the noise allows: give Ceiling(load_ceiling('internal_consistency', "
-                f"consistency_metric=load_metric({metric!r})), trials)"
+                f"{self.identifier} compares whole populations by {metric}, but its ceiling is the reliability of "
+                "single neuroids, so a score of 1 is not the best that the noise allows: "
+                f"{self._fitting_ceiling(metric)}"
             )
         return score
+
+    def _fitting_ceiling(self, metric: str) -> str:
+        """Advice on a ceiling by the same comparison."""
+        if isinstance(self.metric, RepresentationalSimilarity):
+            by_metric = f"load_ceiling('internal_consistency', consistency_metric=load_metric({metric!r}))"
+            return f"give Ceiling({by_metric}, trials)"
+        return f"give a ceiling_func that compares halves of the trials by {metric}"
 
     def paradigm(self) -> Paradigm:
         """The stimuli, recording, comparison and normalisation in words; loads no data."""

@@ -208,8 +208,8 @@ class InternalConsistency(SplitHalfReliability):
     def __post_init__(self) -> None:
         if not isinstance(self.consistency_metric, RepresentationalSimilarity | None):
             raise ValueError(
-                "consistency_metric must be a representational similarity such as load_metric('rdm'), "
-                f"got {type(self.consistency_metric).__name__}"
+                "consistency_metric must be a similarity of whole representations, such as load_metric('rdm') or "
+                f"load_metric('cka'), got {type(self.consistency_metric).__name__}"
             )
         if self.aggregate is not None:
             raise ValueError(

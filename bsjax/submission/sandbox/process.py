@@ -256,5 +256,6 @@ def _variables(home: Path) -> dict[str, str]:
     own = str(home)
     fixed = {"HOME": own, "USER": "model", "LOGNAME": "model", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
     fixed |= {"TMPDIR": own, "BSJAX_HOME": f"{own}/.bsjax", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
+    fixed |= {"JAX_ENABLE_COMPILATION_CACHE": "false"}  # the cache would be deleted with the home
     fixed |= {"PYTHONPATH": str(Path(bsjax.__file__).parents[1]), "TERM": "dumb"}
     return fixed | {name: os.environ[name] for name in _PASSED_ON if name in os.environ}

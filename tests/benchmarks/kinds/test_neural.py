@@ -158,7 +158,7 @@ def test_the_normalisation_is_by_default_that_of_the_metric(trials, model, name)
 
 def test_a_ceiling_of_single_neuroids_is_warned_of_where_populations_are_compared(trials, model):
     asked = {"similarity_metric": load_metric("cka")}
-    with pytest.warns(RuntimeWarning, match="ceiling is one of single neuroids.*consistency_metric=load_metric.'cka'"):
+    with pytest.warns(RuntimeWarning, match="single neuroids.*consistency_metric=load_metric.'cka'"):
         benchmark(trials, ceiling_func=lambda: load_ceiling("internal_consistency")(trials), **asked)(model())
     of_populations = load_ceiling("internal_consistency", consistency_metric=load_metric("cka"))
     benchmark(trials, ceiling_func=lambda: of_populations(trials), **asked)(model())
