@@ -25,6 +25,7 @@ from bsjax.core.disk_errors import warn_once
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score
 from bsjax.labelled.align import STIMULUS
+from bsjax.labelled.kernel_metric import KernelMetric
 from bsjax.labelled.metric import Metric, as_metric
 from bsjax.labelled.normalise import Normalisation
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
@@ -172,6 +173,10 @@ class NeuralBenchmark(BenchmarkBase):
         if isinstance(self.metric, RepresentationalSimilarity):
             by_metric = f"load_ceiling('internal_consistency', consistency_metric=load_metric({metric!r}))"
             return f"give Ceiling({by_metric}, trials)"
+        if isinstance(self.metric, KernelMetric):
+            return (
+                "give Ceiling(load_ceiling('internal_consistency', consistency_metric=metric), trials), by its metric"
+            )
         return f"give a ceiling_func that compares halves of the trials by {metric}"
 
     def paradigm(self) -> Paradigm:

@@ -18,6 +18,7 @@ from bsjax.engine.sharding import Shards, sharded
 from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, drawn_scores, nan_mean, nan_median, over_splits
 from bsjax.labelled.align import STIMULUS, TIME_BIN, three_dimensional, two_dimensional
 from bsjax.labelled.ceilings.trials import Trials, as_trials, by_repetition, too_few_repeated
+from bsjax.labelled.kernel_metric import KernelMetric
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.resampling.draws import Drawn
@@ -47,7 +48,7 @@ class SplitHalfReliability(Metric):
         fewest: smallest number of repeated stimuli.
     """
 
-    consistency_metric: RepresentationalSimilarity | None = None
+    consistency_metric: RepresentationalSimilarity | KernelMetric | None = None
     in_time: bool = False
     fewest: int = FEWEST_STIMULI
 
@@ -90,11 +91,12 @@ class SplitHalfReliability(Metric):
     def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, all with the same halves; see :func:`bsjax.labelled.metric.scored`."""
         assembly, trials, bins = self._arranged(assembly)
-        bootstraps = None if self.consistency_metric is None else self.consistency_metric.similarity.bootstraps
+        metric = self.consistency_metric
+        bootstraps = metric.similarity.bootstraps if isinstance(metric, RepresentationalSimilarity) else None
         if self.consistency_metric is not None and (bins > 1 or bootstraps is None):
             raise ValueError(
                 f"the {self.identifier} of {self.consistency_metric!r} has no draws"
-                + (" of several time bins" if bins > 1 else ": there is no bootstrap of this comparison of RDMs")
+                + (" of several time bins" if bins > 1 else ": there is no bootstrap of this comparison")
             )
         repetitions, n, width = trials.shape
         takes = f"{drawn.plan.draws} draws of {repetitions:,} repetitions of {n:,} stimuli, {width:,} responses to each"
@@ -134,7 +136,9 @@ class SplitHalfReliability(Metric):
         first, mask = self._halves(trials), jax.ShapeDtypeStruct(trials.shape, bool)
         # Correlations are per neuroid; a similarity compares halves as a whole.
         if self.consistency_metric is not None:
-            compare = _SimilarityOfHalves(self.consistency_metric.similarity.kernel, bins)
+            metric = self.consistency_metric
+            is_masked = isinstance(metric, RepresentationalSimilarity)
+            compare = _SimilarityOfHalves(metric.similarity.kernel if is_masked else _OfAll(metric), bins)
             kernel, rest = compiled(split_half_consistency, compare=compare), [mask, first]
             shards = Shards((None, None, 0), repeats=0)
         # If halves are the same labels for all stimuli and no cell is missing, a kernel without masks is much faster.
@@ -181,7 +185,9 @@ class InternalConsistency(SplitHalfReliability):
 
     Args:
         consistency_metric: comparison of two halves instead of the correlation per neuroid: a representational
-            similarity, e.g. ``load_metric("rdm")``; the ceiling is then one number per split.
+            similarity, e.g. ``load_metric("rdm")``, or a :class:`bsjax.KernelMetric` of your own whose kernel takes
+            two arrays ``(stimuli, neuroids)``; the ceiling is then one number per split. With a metric of your own it
+            is NaN if a stimulus has an empty half.
         split_coord: the coordinate of the repetitions.
         splits: number of random halvings.
         random_state: seed of the halvings.
@@ -190,15 +196,15 @@ class InternalConsistency(SplitHalfReliability):
             here that is already one number, and the mean over splits follows.
 
     Raises:
-        ValueError: ``consistency_metric`` is not a representational similarity, ``aggregate`` is given, or ``splits``
-            is not a whole number of at least 1.
+        ValueError: ``consistency_metric`` is no such metric, ``aggregate`` is given, or ``splits`` is not a whole
+            number of at least 1.
 
     Source: Spearman 1910; Brown 1910; Schrimpf et al. 2018.
     """
 
     identifier = "internal_consistency"
 
-    consistency_metric: RepresentationalSimilarity | None = None
+    consistency_metric: RepresentationalSimilarity | KernelMetric | None = None
     split_coord: str = "repetition"
     splits: int = 10
     random_state: int = 1
@@ -206,10 +212,10 @@ class InternalConsistency(SplitHalfReliability):
     aggregate: None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.consistency_metric, RepresentationalSimilarity | None):
+        if not isinstance(self.consistency_metric, RepresentationalSimilarity | KernelMetric | None):
             raise ValueError(
-                "consistency_metric must be a similarity of whole representations, such as load_metric('rdm') or "
-                f"load_metric('cka'), got {type(self.consistency_metric).__name__}"
+                "consistency_metric must be a similarity of whole representations, such as load_metric('rdm'), or a "
+                f"bsjax.KernelMetric of two arrays, got {type(self.consistency_metric).__name__}"
             )
         if self.aggregate is not None:
             raise ValueError(
@@ -373,6 +379,17 @@ def _expected_bias(corrected: np.ndarray, stimuli: int) -> float | None:
     each = corrected.mean(axis=1).reshape(-1).astype(float)
     bias = run(spearman_brown_bias, each / (2.0 - each), float(stimuli), dtype="float64")
     return float(np.median(bias[np.isfinite(bias)])) if np.isfinite(bias).any() else None
+
+
+@dataclass(frozen=True)
+class _OfAll:
+    """The kernel of a metric without masks; NaN if a stimulus is missing in a half."""
+
+    metric: KernelMetric
+
+    def __call__(self, a: Any, b: Any, *, where: Any) -> Any:
+        value = self.metric.kernel(a, b)
+        return jnp.where(jnp.all(where), value, jnp.full_like(value, jnp.nan))
 
 
 @dataclass(frozen=True)

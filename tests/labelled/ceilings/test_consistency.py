@@ -1,10 +1,15 @@
+from dataclasses import dataclass
+
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax import NeuroidAssembly, load_ceiling, load_metric
+from bsjax import KernelMetric, NeuroidAssembly, Score, load_ceiling, load_metric
 from bsjax.benchmarks.families.cowley2026.reader import load_session
+from bsjax.labelled import aligned_values
 from bsjax.labelled.ceilings.consistency import InternalConsistency, TemporalInternalConsistency
 from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.metrics import Ridge
 
 
 def trials(n=30, r=6, u=5, noise=1.0, seed=0, keep=None):
@@ -172,3 +177,32 @@ def test_over_time_a_trial_missing_in_one_bin_is_missing_there_alone():
     holed.values[5, :, 1] = np.nan
     full, score = TemporalInternalConsistency()(assembly), TemporalInternalConsistency()(holed)
     np.testing.assert_array_equal(abs(full.value.values - score.value.values) < 1e-12, [True, False, True])
+
+
+@dataclass(frozen=True)
+class MeanCorrelation(KernelMetric):
+    """The correlation of mean responses over neuroids."""
+
+    identifier = "mean-correlation"
+
+    def arrays(self, source, target):
+        return aligned_values(source, target)
+
+    def kernel(self, x, y):
+        return jnp.corrcoef(x.mean(1), y.mean(1))[0, 1]
+
+    def summary(self, value, source, target):
+        return Score(float(value))
+
+
+def test_a_metric_of_ones_own_has_the_ceiling_of_its_halves():
+    assembly = trials(noise=0.5)
+    found = load_ceiling("internal_consistency", consistency_metric=MeanCorrelation())(assembly)
+    means = assembly.mean("neuroid").expand_dims(neuroid=["mean"], axis=1)
+    expected = load_ceiling("internal_consistency")(means)  # of the mean neuroid, by the same halves
+    np.testing.assert_allclose(found.raw.values, expected.raw.values[:, 0], rtol=1e-9)
+    assert found.provenance["consistency_metric"]["identifier"] == "mean-correlation"
+    incomplete = trials(keep=lambda stimulus, repetition: (stimulus > 0) | (repetition == 0))
+    assert np.isnan(load_ceiling("internal_consistency", consistency_metric=MeanCorrelation())(incomplete))
+    with pytest.raises(ValueError, match="KernelMetric of two arrays, got Ridge"):
+        load_ceiling("internal_consistency", consistency_metric=Ridge(1.0))
