@@ -61,7 +61,12 @@ WRITTEN = {
     "model_vs_human": {"sketch", "contrast", "mean", "Accuracy", "mine", "another", "all"},
     "curves": {"sketch", "contrast", "c5", "c10", "mine", "another", "chance", "all"},
     "confusions": {"cat", "cow", "dog", "owl", "na", "object shown", "chosen object", "proportion of trials", "all"},
-    "divergent": {"Most people are right, mine is wrong", "mine is right, most people are wrong", "mine: na", "all"},
+    "divergent": {
+        "Most people are correct, mine is wrong",
+        "mine is correct, most people are wrong",
+        "mine: na",
+        "all",
+    },
 }
 
 

@@ -82,7 +82,7 @@ def test_a_folder_and_its_zip_files_are_one_content(tmp_path, into):
         ({"__init__.py": MODEL}, "my_model__1_", ["model"]),
         ({"doe/__init__.py": MODEL}, "doe", ["model"]),
         ({"models/doe/__init__.py": MODEL, "README.md": ""}, "models/doe", ["model"]),
-        ({"lab/model.json": '{"identifier": "doe", "activations": "a.npz"}', "lab/a.npz": "x"}, "", ["activations"]),
+        ({"lab/model.json": '{"identifier": "doe", "activations": "a.npz"}', "lab/a.npz": "x"}, "", ["model"]),
     ],
 )
 def test_the_layouts_of_submissions(files, kept, kinds, tmp_path, into):
