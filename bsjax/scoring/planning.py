@@ -194,7 +194,7 @@ def plan(
         >>> from bsjax.results import ResultStore
         >>> with tempfile.TemporaryDirectory() as folder, ResultStore(f"{folder}/results.db") as store:
         ...     print(plan("pixels", ["Simulated.V1-pls", "Cowley2026.V4-pls"], store=store))
-        2 cells: 1 to compute, 0 in the store, 1 that cannot be scored here
+        2 cells: 1 to compute, 0 in the store, 1 cannot be scored here
         time    not known yet
         memory  not known yet
         cannot  pixels on Cowley2026.V4-pls: it needs data=..., the folder of its recordings

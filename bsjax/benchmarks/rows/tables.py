@@ -42,7 +42,7 @@ def builtin_rows() -> dict[str, BenchmarkRow]:
     Example:
         >>> row = builtin_rows()["Papale2025.V4-ridge"]
         >>> row.metric, row.data, row.summary
-        ('ridge_split', ('Papale2025_train', 'Papale2025_test'), 'macaque V4, spikes of two animals, object \
+        ('ridge_split', ('Papale2025_train', 'Papale2025_test'), 'macaque V4, spikes, two animals, object \
 photographs; ridge regression, alpha 1')
     """
     tables = {path: "bsjax.benchmarks" for path in sorted(Path(__file__).parent.glob("*.toml"), reverse=True)}
