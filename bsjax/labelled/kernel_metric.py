@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.sharding import Shards
 from bsjax.labelled.align import STIMULUS
-from bsjax.labelled.metric import Metric, required_parameters
+from bsjax.labelled.metric import Metric, OfHalves, required_parameters
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.uncertainty import BOTH
@@ -80,6 +81,11 @@ class KernelMetric(Metric):
         """How many assemblies ``arrays`` takes."""
         return len(required_parameters(self.arrays))
 
+    @property
+    def of_halves(self) -> OfHalves | None:
+        """Compares complete halves by its kernel, if it takes two assemblies."""
+        return OfHalves(_OfAll(self)) if self.sides == 2 else None
+
     def weighted_kernel(self, weights: Any, *arrays: Any) -> Any:
         """The kernel's values with row ``weights`` (in the metric's dtype), for draws of the stimuli."""
         raise NotImplementedError(f"{type(self).__name__} has no weighted_kernel")
@@ -123,3 +129,14 @@ def _weighted_kernel(weights: Any, *arrays: Any, metric: KernelMetric) -> Any:
 def _found(cls: type, name: str) -> list[Any]:
     """The attribute of a class by that name, from the first base that defines it; empty if none does."""
     return [vars(base)[name] for base in cls.__mro__ if name in vars(base)][:1]
+
+
+@dataclass(frozen=True)
+class _OfAll:
+    """The kernel of a metric without masks; NaN if a stimulus is missing in a half."""
+
+    metric: KernelMetric
+
+    def __call__(self, a: Any, b: Any, *, where: Any) -> Any:
+        value = self.metric.kernel(a, b)
+        return jnp.where(jnp.all(where), value, jnp.full_like(value, jnp.nan))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from inspect import Parameter, signature
 from types import MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -33,6 +33,18 @@ from bsjax.labelled.resampling.permutations import Permutation, active_permutati
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, plain_setting, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
+
+
+class OfHalves(NamedTuple):
+    """The comparison of two halves of the trials ``(stimuli, neuroids)``, by which a ceiling is computed.
+
+    Attributes:
+        kernel: takes the halves, and by the keyword ``where`` the stimuli that both have.
+        bootstraps: the kernel in bootstrap draws of the stimuli; None if there is none.
+    """
+
+    kernel: Callable[..., Any]
+    bootstraps: Callable[..., Any] | None = None
 
 
 class Metric(ABC):
@@ -106,6 +118,11 @@ class Metric(ABC):
     def takes_many(self) -> bool:
         """Whether it scores many sources in one program."""
         return type(self).of_many is not Metric.of_many
+
+    @property
+    def of_halves(self) -> OfHalves | None:
+        """How it compares two halves of the trials as whole representations; None if it does not."""
+        return None
 
     def with_interval(self) -> Metric:
         """This metric with an error estimate, if it has none by default and one costs no more than the score."""

@@ -76,7 +76,7 @@ def test_a_submission_goes_through_its_steps_in_order(store, add):
     assert found.facts == {"plugin": "doe", "tests": 1, "gate": 2, "score": 3}
     steps = queue.steps(store, made.id)
     assert [step.peak for step in steps] == [GIB, 2 * GIB, 3 * GIB]
-    assert all(step.seconds is not None and step.seconds < 60 and step.worker is None for step in steps)
+    assert all(step.seconds is not None and step.seconds >= 0 and step.worker is None for step in steps)
     assert queue.claim_next(store, "w", LONG) is None
 
 

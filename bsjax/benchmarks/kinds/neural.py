@@ -23,12 +23,10 @@ from bsjax.benchmarks.experiment import (
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.core.disk_errors import warn_once
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
-from bsjax.labelled import Score
+from bsjax.labelled import Score, metric_registry
 from bsjax.labelled.align import STIMULUS
-from bsjax.labelled.kernel_metric import KernelMetric
 from bsjax.labelled.metric import Metric, as_metric
 from bsjax.labelled.normalise import Normalisation
-from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.labelled.splits import WITHOUT_STRATA
 
 if TYPE_CHECKING:
@@ -170,13 +168,9 @@ class NeuralBenchmark(BenchmarkBase):
 
     def _fitting_ceiling(self, metric: str) -> str:
         """Advice on a ceiling by the same comparison."""
-        if isinstance(self.metric, RepresentationalSimilarity):
-            by_metric = f"load_ceiling('internal_consistency', consistency_metric=load_metric({metric!r}))"
-            return f"give Ceiling({by_metric}, trials)"
-        if isinstance(self.metric, KernelMetric):
-            return (
-                "give Ceiling(load_ceiling('internal_consistency', consistency_metric=metric), trials), by its metric"
-            )
+        if as_metric(self.metric).of_halves is not None:
+            given = f"load_metric({metric!r})" if metric in metric_registry else "the metric"
+            return f"give Ceiling(load_ceiling('internal_consistency', consistency_metric={given}), trials)"
         return f"give a ceiling_func that compares halves of the trials by {metric}"
 
     def paradigm(self) -> Paradigm:

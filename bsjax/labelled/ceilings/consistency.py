@@ -18,13 +18,11 @@ from bsjax.engine.sharding import Shards, sharded
 from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, drawn_scores, nan_mean, nan_median, over_splits
 from bsjax.labelled.align import STIMULUS, TIME_BIN, three_dimensional, two_dimensional
 from bsjax.labelled.ceilings.trials import Trials, as_trials, by_repetition, too_few_repeated
-from bsjax.labelled.kernel_metric import KernelMetric
-from bsjax.labelled.metric import Metric
+from bsjax.labelled.metric import Metric, OfHalves, as_metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
-from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.labelled.uncertainty import Uncertainty, as_value
 from bsjax.metrics import compiled, spearman_brown_bias, split_half_consistency
 from bsjax.metrics.ceilings.consistency import (
@@ -48,7 +46,7 @@ class SplitHalfReliability(Metric):
         fewest: smallest number of repeated stimuli.
     """
 
-    consistency_metric: RepresentationalSimilarity | KernelMetric | None = None
+    consistency_metric: Metric | None = None
     in_time: bool = False
     fewest: int = FEWEST_STIMULI
 
@@ -64,6 +62,11 @@ class SplitHalfReliability(Metric):
     @abstractmethod
     def _halves(self, trials: Trials) -> np.ndarray:
         """A mask of the repetitions of each stimulus in the first half, ``(splits, repetitions, stimuli)``."""
+
+    @property
+    def _of_halves(self) -> OfHalves | None:
+        """The comparison of halves by the metric; None without one, or if the metric compares none."""
+        return None if self.consistency_metric is None else as_metric(self.consistency_metric).of_halves
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The reliability of the assembly's average over repetitions; per time bin for a temporal ceiling.
@@ -91,8 +94,7 @@ class SplitHalfReliability(Metric):
     def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, all with the same halves; see :func:`bsjax.labelled.metric.scored`."""
         assembly, trials, bins = self._arranged(assembly)
-        metric = self.consistency_metric
-        bootstraps = metric.similarity.bootstraps if isinstance(metric, RepresentationalSimilarity) else None
+        bootstraps = None if self._of_halves is None else self._of_halves.bootstraps
         if self.consistency_metric is not None and (bins > 1 or bootstraps is None):
             raise ValueError(
                 f"the {self.identifier} of {self.consistency_metric!r} has no draws"
@@ -135,10 +137,8 @@ class SplitHalfReliability(Metric):
         """Corrected comparisons ``(bins, splits)`` or ``(bins, splits, neuroids)``."""
         first, mask = self._halves(trials), jax.ShapeDtypeStruct(trials.shape, bool)
         # Correlations are per neuroid; a similarity compares halves as a whole.
-        if self.consistency_metric is not None:
-            metric = self.consistency_metric
-            is_masked = isinstance(metric, RepresentationalSimilarity)
-            compare = _SimilarityOfHalves(metric.similarity.kernel if is_masked else _OfAll(metric), bins)
+        if self._of_halves is not None:
+            compare = _SimilarityOfHalves(self._of_halves.kernel, bins)
             kernel, rest = compiled(split_half_consistency, compare=compare), [mask, first]
             shards = Shards((None, None, 0), repeats=0)
         # If halves are the same labels for all stimuli and no cell is missing, a kernel without masks is much faster.
@@ -204,7 +204,7 @@ class InternalConsistency(SplitHalfReliability):
 
     identifier = "internal_consistency"
 
-    consistency_metric: RepresentationalSimilarity | KernelMetric | None = None
+    consistency_metric: Metric | None = None
     split_coord: str = "repetition"
     splits: int = 10
     random_state: int = 1
@@ -212,7 +212,7 @@ class InternalConsistency(SplitHalfReliability):
     aggregate: None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.consistency_metric, RepresentationalSimilarity | KernelMetric | None):
+        if self.consistency_metric is not None and self._of_halves is None:
             raise ValueError(
                 "consistency_metric must be a similarity of whole representations, such as load_metric('rdm'), or a "
                 f"bsjax.KernelMetric of two arrays, got {type(self.consistency_metric).__name__}"
@@ -379,17 +379,6 @@ def _expected_bias(corrected: np.ndarray, stimuli: int) -> float | None:
     each = corrected.mean(axis=1).reshape(-1).astype(float)
     bias = run(spearman_brown_bias, each / (2.0 - each), float(stimuli), dtype="float64")
     return float(np.median(bias[np.isfinite(bias)])) if np.isfinite(bias).any() else None
-
-
-@dataclass(frozen=True)
-class _OfAll:
-    """The kernel of a metric without masks; NaN if a stimulus is missing in a half."""
-
-    metric: KernelMetric
-
-    def __call__(self, a: Any, b: Any, *, where: Any) -> Any:
-        value = self.metric.kernel(a, b)
-        return jnp.where(jnp.all(where), value, jnp.full_like(value, jnp.nan))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import jackknife_error, nan_mean, of_subsets, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
-from bsjax.labelled.metric import CrossValidated, Metric, scored
+from bsjax.labelled.metric import CrossValidated, Metric, OfHalves, scored
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling.clusters import clustered_by
 from bsjax.labelled.resampling.draws import Drawn, Resampling, drawn_of, in_draws, with_draws
@@ -227,6 +227,11 @@ class RepresentationalSimilarity(_OfSimilarity):
         if without and (self.error == "influence" or (self.error == "bootstrap" and self.similarity.compares_pairs)):
             raise ValueError(f"{self!r} has no {self.error}: pass error='jackknife' or None")
         whole_number(self.n_bootstraps, "n_bootstraps", 2)
+
+    @property
+    def of_halves(self) -> OfHalves:
+        """Compares halves by its kernel."""
+        return OfHalves(self.similarity.kernel, self.similarity.bootstraps)
 
     def with_interval(self) -> Metric:
         """This similarity with an error by influence, if it supports one and has no error yet."""
