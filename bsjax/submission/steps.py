@@ -391,6 +391,7 @@ def _scored_here(at: At, benchmarks: Sequence[str], hides: bool) -> Came:
                     came, failed = _run(at, planned, str(one.values.get("model", one.values.get("identifier"))))
                     scores, failures = scores + came, failures + failed
                 finally:
+                    side.close()  # its log is complete only now
                     peak = max(peak, side.peak)
                     at.say(side.log)
         except ModelSideFailed as error:

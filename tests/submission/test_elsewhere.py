@@ -63,7 +63,7 @@ def test_a_command_that_starts_nothing(store, add):
 def test_on_the_workers_of_dask(store, add):
     distributed = pytest.importorskip("distributed")
     made = [add("one"), add("two")]
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster:
         with elsewhere.by_dask(store, cluster.scheduler_address) as start:
             elsewhere.send(store, start, until_idle=True)
         assert ended(store, made) == ["done", "done"]

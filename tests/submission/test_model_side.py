@@ -141,7 +141,7 @@ def test_it_sees_no_more_than_pixels(handed_in, stimuli, tmp_path, monkeypatch):
             model = side.model()
             model.start_recording("V1", [(0, 100)])
             model.look_at(stimuli)
-            log = side.log
+        log = side.log
     lines = log.splitlines()
     assert [line for line in lines if line.startswith("FOUND")] == []
     shown = [line for line in lines if line.startswith(("SHOWN", "IMAGE"))]

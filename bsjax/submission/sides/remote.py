@@ -116,7 +116,7 @@ class ModelSide:
 
     @property
     def log(self) -> str:
-        """The log of the process."""
+        """The log of the process, complete once it has ended."""
         return self._process.log
 
     @property
