@@ -9,7 +9,7 @@ from bsjax.engine.streaming import DependsOn
 
 @dataclass(frozen=True)
 class Similarity:
-    """A symmetric similarity of responses to the same stimuli; the defaults are valid for any.
+    """A similarity of responses to the same stimuli; the defaults are valid for any.
 
     Attributes:
         kernel: function of two ``(stimuli, units)`` arrays and ``where=``, the stimuli that count; returns a scalar.
@@ -31,6 +31,7 @@ class Similarity:
             units of all others, see ``bsjax.metrics.cka_between_subjects``.
         compares_pairs: whether it ranks or scales all pairs of stimuli together, which must not include copies.
         varied_patterns: whether it is undefined if a stimulus has the same response in all units.
+        symmetric: whether the two sides may be exchanged.
 
     Example:
         >>> from bsjax.metrics import cka
@@ -51,3 +52,4 @@ class Similarity:
     of_subjects: Callable[..., Any] | None = None
     compares_pairs: bool = False
     varied_patterns: bool = False
+    symmetric: bool = True

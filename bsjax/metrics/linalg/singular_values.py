@@ -1,0 +1,118 @@
+"""Functions of the singular values of a matrix, differentiable also for repeated and for zero singular values."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from bsjax.engine.precision import at_full_precision
+from bsjax.engine.primitives.decompositions import principal_axes, svd
+from bsjax.engine.tolerances import rounding
+from bsjax.metrics.numerics import nonzero
+
+Singular = Float[Array, " d"]
+
+
+def polar_factor(x: Float[Array, "n p"], share: Float[Array, ""] | float = 1.0) -> Float[Array, "n p"]:
+    r"""The matrix with the same singular vectors, and singular values of 1: :math:`U V^T` of :math:`X = U S V^T`.
+
+    Its columns span those of ``x``, or those of its leading components with the given ``share`` of the sum of squares.
+
+    Example:
+        >>> print(polar_factor(jnp.array([[3.0, 0.0], [0.0, 0.0], [0.0, 2.0]])).round(3))
+        [[1. 0.]
+         [0. 0.]
+         [0. 1.]]
+    """
+    return singular_power(x, share, 0)
+
+
+def singular_power(
+    x: Float[Array, "n p"], share: Float[Array, ""] | float, power: int, components: int | None = None
+) -> Float[Array, "n p"]:
+    r"""Replaces the leading singular values by a power of them, and the others by 0.
+
+    The derivative is that at a fixed number of components.
+
+    Args:
+        x: any matrix.
+        share: keep the leading components that are just enough for this share of the sum of squares; no derivative.
+        power: 0 for the polar factor, 1 for the best approximation of low rank, -1 for its transposed pseudo-inverse.
+        components: the largest number of components to keep; None for the rank.
+
+    Source: Higham 2008, "Functions of Matrices", chapter 8; Daleckii & Krein 1965 (derivatives).
+
+    Example:
+        >>> print(singular_power(jnp.array([[4.0, 0.0], [0.0, 2.0]]), 1.0, -1, components=1))
+        [[0.25 0.  ]
+         [0.   0.  ]]
+    """
+    found = _of_tall(_tall(x), jnp.asarray(share, x.dtype), power, components)
+    return found if x.shape[0] >= x.shape[1] else found.T
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(2, 3))
+@at_full_precision
+def _of_tall(x: Float[Array, "n d"], share: Float[Array, ""], power: int, components: int | None) -> Array:
+    left, values, right = svd(x)
+    return (left * _powers(values, _kept(values, share, components, len(x)), power)[None]) @ right.T
+
+
+@_of_tall.defjvp
+@at_full_precision
+def _of_tall_jvp(power: int, components: int | None, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    (x, share), change = primals, tangents[0]
+    left, values, right = svd(x)
+    kept = _kept(values, share, components, len(x))
+    powers = _powers(values, kept, power)
+    inner = left.T @ change @ right
+    s, t, f, g = values[:, None], values[None], powers[:, None], powers[None]
+    both, either = kept[:, None] & kept[None], kept[:, None] | kept[None]
+    mixed = either & ~both
+    slopes = (f - g) / jnp.where(mixed, s - t, 1.0)
+    # Of two that are kept, the divided difference of the power, without a difference that would cancel.
+    exact = {0: jnp.zeros_like(f * g), 1: jnp.ones_like(f * g), -1: -f * g}[power]
+    slopes = jnp.where(both, exact, jnp.where(mixed, slopes, 0.0))
+    turns = jnp.where(either, (f + g) / nonzero(s + t), 0.0)
+    turned = 0.5 * (slopes * (inner + inner.T) + turns * (inner - inner.T))
+    beyond = (change @ right - left @ inner) * (powers / nonzero(values))[None]
+    return (left * powers[None]) @ right.T, (left @ turned + beyond) @ right.T
+
+
+@jax.custom_jvp
+@at_full_precision
+def nuclear_norm(x: Float[Array, "p q"]) -> Float[Array, ""]:
+    """The sum of singular values; null directions have a zero derivative, which is one of the subgradients.
+
+    Example:
+        >>> print(nuclear_norm(jnp.array([[3.0, 0.0, 0.0], [0.0, -4.0, 0.0]])))
+        7.0
+    """
+    return jnp.sum(principal_axes(_tall(x))[0])
+
+
+@nuclear_norm.defjvp
+@at_full_precision
+def _nuclear_jvp(primals: tuple, tangents: tuple) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    left, values, right = svd(_tall(primals[0]))
+    slopes = (left * _powers(values, _kept(values, 1.0, None, len(left)), 0)[None]) @ right.T
+    return jnp.sum(values), jnp.sum(slopes * _tall(tangents[0]))
+
+
+def _tall(x: Float[Array, "p q"]) -> Float[Array, "m d"]:
+    return x if x.shape[0] >= x.shape[1] else x.T
+
+
+def _powers(values: Singular, kept: Bool[Array, " d"], power: int) -> Singular:
+    return jnp.where(kept, jnp.where(kept, values, 1.0) ** power, 0.0)
+
+
+def _kept(values: Singular, share: Float[Array, ""] | float, components: int | None, terms: int) -> Bool[Array, " d"]:
+    """Components that are not rounding errors, and needed for the share of the sum of squares."""
+    largest = jnp.max(values)
+    powers = (values / nonzero(largest)) ** 2
+    before = jnp.cumsum(powers) - powers
+    needed = before < share * jnp.sum(powers) * (1.0 - rounding(values, terms))
+    kept = (values > rounding(values, terms) * largest) & (needed | (share >= 1.0))
+    return kept if components is None else kept & (jnp.arange(len(values)) < components)

@@ -1,0 +1,66 @@
+"""Base class of linear mappings that are fitted fold by fold, and their coordinates."""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.engine.batches import batched_map
+from bsjax.metrics.linalg.stimulus_axes import stimulus_axes
+from bsjax.metrics.regression.centring import Centred, centre, training_mask, without_constants
+from bsjax.metrics.regression.mapping import Mapping
+from bsjax.metrics.regression.ridge_system import centred_rows
+
+
+class PreparedAxes(NamedTuple):
+    """Centred data, with features along ``axes`` where they outnumber the stimuli; else ``axes`` is None."""
+
+    centred: Centred
+    axes: Float[Array, "p d"] | None
+
+    @property
+    def embedding(self) -> Float[Array, "n d"]:
+        """All stimuli in the coordinates of the weights."""
+        return self.centred.x
+
+
+class FoldWeights(Mapping):
+    """A mapping defined by ``weights``, the weights that a set of centred training stimuli has.
+
+    Features that outnumber the stimuli are first rotated to as many coordinates as there are stimuli, so predictions
+    must depend only on inner products between stimuli.
+    """
+
+    @abstractmethod
+    def weights(self, x: Float[Array, "n d"], y: Float[Array, "n q"]) -> Float[Array, "d q"]:
+        """The weights for centred features and targets; rows of zeros are stimuli that do not count."""
+
+    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedAxes:
+        """Centres the data and limits the number of coordinates to that of stimuli."""
+        centred = without_constants(centre(x, y))
+        if x.shape[1] <= x.shape[0]:
+            return PreparedAxes(centred, None)
+        axes, along = stimulus_axes(centred.x)
+        return PreparedAxes(centred._replace(x=along), axes)
+
+    def embed(self, prepared: PreparedAxes, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
+        """New stimuli in the coordinates of the prepared stimuli."""
+        centred = x - prepared.centred.x_mean
+        return centred if prepared.axes is None else centred @ prepared.axes
+
+    def fit(
+        self, prepared: PreparedAxes, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+    ) -> Float[Array, "folds d q"]:
+        """Weights of every fold; on a CPU, only one fold is in memory at a time."""
+        x, y = prepared.centred.x, prepared.centred.y
+
+        def of_fold(train: Float[Array, " n"]) -> Float[Array, "d q"]:
+            return self.weights(*(centred_rows(side, train)[0] for side in (x, y)))
+
+        return batched_map(of_fold, training_mask(len(y), held_out, held_out_mask, y.dtype))
+
+    def predict(
+        self, params: Float[Array, "folds d q"], embedded: Float[Array, "folds m d"]
+    ) -> Float[Array, "folds m q"]:
+        """Predicted targets of embedded stimuli, without the intercept."""
+        return embedded @ params

@@ -1,0 +1,125 @@
+"""Any mapping, with a kernel of two stimuli in place of the inner product of their features."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from bsjax.engine.primitives.triangular import solve_lower
+from bsjax.engine.tolerances import rounding
+from bsjax.metrics.numerics import nonzero
+from bsjax.metrics.regression.mapping import Mapping, Traits
+
+KernelName = Literal["linear", "rbf", "polynomial"]
+
+
+class PreparedKernel(NamedTuple):
+    """The features and their Cholesky factor, and what the mapping prepared from it."""
+
+    x: Float[Array, "n p"]
+    factor: Float[Array, "n n"]
+    inner: Any
+
+    @property
+    def embedding(self) -> Float[Array, "n d"]:
+        """All stimuli in the coordinates of the mapping."""
+        return self.inner.embedding
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["mapping", "gamma", "constant"],
+    meta_fields=["kernel", "degree"],
+)
+@dataclass(frozen=True)
+class Kernelised(Mapping):
+    r"""A mapping of stimuli in the feature space of a kernel, such as kernel ridge regression.
+
+    .. math:: k(a, b) = a \cdot b\ \text{(linear)},\quad \exp(-\gamma \|a - b\|^2)\ \text{(rbf)},\quad
+        (\gamma\, a \cdot b + c)^d\ \text{(polynomial)}
+
+    Stimuli get as many coordinates as there are stimuli, whose inner products are the kernel (rows of its Cholesky
+    factor); new stimuli are projected onto them. The intercept of the mapping is free, which centres the kernel.
+
+    Args:
+        mapping: the mapping, one whose predictions depend on inner products, e.g. ``Ridge(1.0)``.
+        kernel: ``"linear"``, ``"rbf"`` or ``"polynomial"``.
+        gamma: :math:`\gamma`; by default one over the number of features.
+        degree: d of the polynomial kernel.
+        constant: c of the polynomial kernel.
+
+    Raises:
+        ValueError: the kernel is not known.
+
+    Source: Saunders, Gammerman & Vovk 1998 (kernel ridge regression).
+
+    Example:
+        >>> import numpy as np
+        >>> from bsjax.metrics import Ridge, train_test
+        >>> x = jnp.asarray(np.random.default_rng(0).normal(size=(60, 2)))
+        >>> y = x[:, :1] * x[:, 1:]
+        >>> product = Kernelised(Ridge(1e-3), "polynomial", degree=2)
+        >>> train_test(x[:40], x[40:], y[:40], y[40:], mapping=product).round(3).tolist()
+        [1.0]
+    """
+
+    mapping: Mapping
+    kernel: KernelName = "rbf"
+    gamma: float | Float[Array, ""] | None = None
+    degree: int = 3
+    constant: float | Float[Array, ""] = 1.0
+
+    @property
+    def traits(self) -> Traits:
+        """Those of the mapping, without streaming: a kernel needs the features themselves, and their number."""
+        own = self.mapping.traits
+        return Traits(
+            fits_targets_alone=own.fits_targets_alone,
+            ignores_zero_targets=own.ignores_zero_targets,
+            least_training_stimuli=own.least_training_stimuli,
+            reported=own.reported,
+            warnings=own.warnings,
+        )
+
+    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedKernel:
+        """Factorises the kernel of all stimuli."""
+        gram = self._kernel(x, x)
+        # Rounding errors of the kernel, so that the factor exists for repeated stimuli.
+        least = len(x) * rounding(x) * nonzero(jax.lax.stop_gradient(jnp.max(jnp.diagonal(gram))))
+        factor = jnp.linalg.cholesky(gram + least * jnp.eye(len(x), dtype=x.dtype))
+        return PreparedKernel(x, factor, self.mapping.prepare(factor, y))
+
+    def embed(self, prepared: PreparedKernel, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
+        """New stimuli, projected onto the prepared ones in feature space."""
+        similar = self._kernel(x, prepared.x)
+        return self.mapping.embed(prepared.inner, solve_lower(prepared.factor, similar.T).T)
+
+    def fit(
+        self, prepared: PreparedKernel, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+    ) -> Any:
+        """The mapping's parameters of every fold."""
+        return self.mapping.fit(prepared.inner, held_out, held_out_mask)
+
+    def predict(self, params: Any, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
+        """The mapping's predictions."""
+        return self.mapping.predict(params, embedded)
+
+    def predict_held_out(
+        self, prepared: PreparedKernel, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+    ) -> Float[Array, "folds h q"]:
+        """The mapping's predictions for the held-out stimuli of every fold."""
+        return self.mapping.predict_held_out(prepared.inner, held_out, held_out_mask)
+
+    def _kernel(self, a: Float[Array, "m p"], b: Float[Array, "n p"]) -> Float[Array, "m n"]:
+        gamma = 1.0 / a.shape[1] if self.gamma is None else self.gamma
+        if self.kernel == "linear":
+            return a @ b.T
+        if self.kernel == "polynomial":
+            return (gamma * (a @ b.T) + self.constant) ** self.degree
+        if self.kernel == "rbf":
+            squares = jnp.sum(a**2, axis=1)[:, None] + jnp.sum(b**2, axis=1)[None] - 2.0 * a @ b.T
+            return jnp.exp(-gamma * jnp.maximum(squares, 0.0))
+        raise ValueError(f"the kernel must be 'linear', 'rbf' or 'polynomial', and is {self.kernel!r}")
