@@ -1,13 +1,21 @@
 """Regressions: cross-validated, on a fixed split, and with weights shared over time."""
 
+from functools import partial
+
 import numpy as np
 
 from bsjax.metrics import (
     PLS,
+    BandedRidge,
+    ElasticNet,
     Folds,
+    Kernelised,
     NeuronToNeuron,
+    PrincipalComponents,
+    ReducedRank,
     Ridge,
     RidgeCV,
+    Rotation,
     cross_validate,
     cross_validate_over_time,
     make_folds,
@@ -110,10 +118,15 @@ def reorder_stimuli(arrays, rng):
 
 
 def constant_features_and_padded_folds(arrays, rng):
-    """More features that never vary, and places beyond the folds that point at a stimulus which is not in them."""
+    """More features that never vary, and places beyond the folds."""
     for name in features(arrays):
         constant = np.full((len(arrays[name]), 2, *arrays[name].shape[2:]), 0.1)
         arrays[name] = np.concatenate([arrays[name], constant], axis=1)
+    return padded_folds(arrays, rng)
+
+
+def padded_folds(arrays, rng):
+    """Places beyond the folds that point at a stimulus which is not in them."""
     if "held_out" in arrays:
         more = np.zeros((len(arrays["held_out"]), 2), arrays["held_out"].dtype)
         for name, places in (("held_out", more), ("held_out_mask", more.astype(bool))):
@@ -137,6 +150,7 @@ def itself(arrays, rng):
 
 
 ROTATABLE = {"features rotated": change(features, rotate)}
+SCALED = {"targets scaled": change(targets, stretch)}
 COMMON = {
     "features permuted": change(features, permute),
     "features shifted": change(features, shift),
@@ -157,7 +171,52 @@ MAPPINGS = [
         6.0,
     ),
     ("ridgecv", RidgeCV((0.01, 1.0, 100.0)), "Golub, Heath & Wahba 1979", ROTATABLE, 8.0),
+    ("elastic_net", ElasticNet(0.05, 0.5), "Zou & Hastie 2005", {}, 8.0),
+    ("lasso", ElasticNet(0.05, 1.0), "Tibshirani 1996", {}, 8.0),
+    (
+        "nnls",
+        ElasticNet(0.0, 0.0, positive=True),
+        "Lawson & Hanson 1974",
+        {"features scaled": change(features, stretch), "targets scaled each": change(targets, stretch_each)},
+        8.0,
+    ),
+    (
+        "pcr",
+        PrincipalComponents(4),
+        "Hotelling 1957",
+        ROTATABLE
+        | {"features scaled": change(features, stretch), "targets scaled each": change(targets, stretch_each)},
+        8.0,
+    ),
+    ("reduced_rank", ReducedRank(2, 1.0), "Izenman 1975", ROTATABLE | SCALED, 8.0),
+    (
+        "rotation",
+        Rotation(),
+        "Schönemann 1966",
+        ROTATABLE | SCALED | {"features scaled": change(features, stretch)},
+        8.0,
+    ),
+    (
+        "kernel_ridge",
+        Kernelised(Ridge(1.0), gamma=0.1),
+        "Saunders, Gammerman & Vovk 1998",
+        ROTATABLE | {"targets scaled each": change(targets, stretch_each)},
+        12.0,
+    ),
+    (
+        "banded_ridge",
+        BandedRidge((3, P - 3), (0.1, 10.0), candidates=4, cv=3),
+        "Nunez-Elizalde, Huth & Gallant 2019",
+        {"targets scaled each": change(targets, stretch_each)},
+        12.0,
+    ),
 ]
+# Where a penalty or a direction is common to all targets, their scales matter, or where it is on absolute weights.
+ONE_SCALE = ("pls", "ridgecv", "elastic_net", "lasso", "reduced_rank", "rotation")
+# Of one's own features: not exact with few dimensions or with a kernel of distances.
+INEXACT = ("elastic_net", "lasso", "nnls", "pcr", "reduced_rank", "rotation", "kernel_ridge", "banded_ridge")
+# The spaces of the features are told by their places and their number.
+IN_ORDER = ("banded_ridge",)
 CROSS_VALIDATED = {"pls": ("pls", "pls_cv", "reverse_pls", "reverse_pls_cv")}
 FIXED = {
     "pls": ("pls_split", "reverse_pls_split"),
@@ -168,21 +227,20 @@ FIXED = {
 ROWS = []
 for name, mapping, source, more, memory in MAPPINGS:
     invariances = COMMON | more
+    if name in ONE_SCALE:
+        invariances = {k: v for k, v in invariances.items() if k != "targets scaled each"}
     if name == "pls":
-        # PLS maximises the covariance with all targets together: the scale of each one matters.
-        invariances = {k: v for k, v in invariances.items() if k != "targets scaled each"}
-        invariances |= {"targets scaled": change(targets, stretch)}
-    if name == "ridgecv":
-        # One penalty for all targets depends on their scales.
-        invariances = {k: v for k, v in invariances.items() if k != "targets scaled each"}
+        invariances |= SCALED
+    if name in IN_ORDER:
+        invariances = {k: v for k, v in invariances.items() if k != "features permuted"}
     shared = {
         "bounds": (-1.0, 1.0),
         "source": source,
         "undefined": constant_target,
         "undefined_policy": POLICY,
-        "padded": constant_features_and_padded_folds,
+        "padded": padded_folds if name in IN_ORDER else constant_features_and_padded_folds,
         "invariances": invariances,
-        "identity": itself,
+        "identity": None if name in INEXACT else itself,
         "times_input": memory,
         "settings": {"mapping": mapping},
     }
@@ -192,7 +250,7 @@ for name, mapping, source, more, memory in MAPPINGS:
             CROSS_VALIDATED.get(name, (name, f"{name}_cv")),
             cross_validated,
             cv_arrays,
-            lambda rng: cv_arrays(rng, 400, 300, 20),
+            partial(cv_arrays, n=400, p=P if name in IN_ORDER else 300, q=20),
             ("split", "neuroid"),
             ceiling="internal_consistency",
             **shared,
@@ -202,7 +260,7 @@ for name, mapping, source, more, memory in MAPPINGS:
             FIXED.get(name, (f"{name}_split",)),
             train_test,
             split_arrays,
-            lambda rng: split_arrays(rng, 400, 300, 20),
+            partial(split_arrays, n=400, p=P if name in IN_ORDER else 300, q=20),
             ("neuroid",),
             ceiling="internal_consistency",
             **shared,
