@@ -355,11 +355,7 @@ def test_the_influences_of_a_group_are_summed_and_those_of_a_stratum_centred(met
         responses(common + rng.normal(size=(64, 10))).assign_coords(kind=("presentation", kinds)) for _ in range(2)
     )
     found = {}
-    for name, settings in {
-        "plain": {},
-        "groups": {"groups": "kind"},
-        "strata": {"strata": "kind"},
-    }.items():
+    for name, settings in {"plain": {}, "groups": {"groups": "kind"}, "strata": {"strata": "kind"}}.items():
         with in_draws(Resampling("stimuli", draws=100, **settings)):
             found[name] = scored(load_metric(metric), source, target)
     known = {name: score.uncertainty for name, score in found.items()}
