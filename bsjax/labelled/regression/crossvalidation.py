@@ -374,7 +374,8 @@ class TrainTestSplitCorrelation(RegressionMetric):
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {neuroids:,} neuroids"
         if any(sides_to_stream(n, [width], traits.depends_on, needed, what, FEWER)):
             together = compress(*together, depends_on=traits.depends_on, names=SIDES[:2])
-        flat |= {name: reordered(*each) for name, *each in zip(SIDES[:2], together, orders, strict=True)}
+        for name, source, order in zip(SIDES[:2], together, orders, strict=True):
+            flat[name] = reordered(source, order)
         values = [finite_values(assembly, name) for name, assembly in flat.items()]
         with precision(self.dtype) as dtype:
             widths = np.repeat(_padded_widths(traits, n_train, values[0].shape[1], neuroids), 2)

@@ -9,14 +9,21 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from bsjax.data import DataAssembly
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import mean_score
-from bsjax.labelled.align import STIMULUS, coordinate, finite_values, refuse_different, two_dimensional, unique_ids
+from bsjax.labelled.align import (
+    STIMULUS,
+    coordinate,
+    finite_values,
+    matched,
+    refuse_single,
+    two_dimensional,
+    unique_ids,
+)
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
@@ -176,8 +183,7 @@ class SubjectAgreement(Metric):
             ValueError: other dimensions, or fewer than two subjects.
         """
         subjects, _ = _stack(subjects)
-        if subjects.sizes[SUBJECT] < 2:
-            raise ValueError(f"subjects are compared with one another: at least 2, there are {subjects.sizes[SUBJECT]}")
+        refuse_single(subjects[SUBJECT].values)
         entries = compared_entries(subjects.values)[0]
         both = self.run(rdm_noise_ceiling, entries, method=self.method, pooling=self.pooling)
         coords = {"bound": list(BOUNDS), SUBJECT: subjects[SUBJECT]}
@@ -230,9 +236,8 @@ def _ids(matrix: xr.DataArray, what: str) -> np.ndarray:
 
 def _in_order(model: xr.DataArray, ids: np.ndarray) -> np.ndarray:
     """The model's matrix with its stimuli in the order of the subjects'."""
-    ours = _ids(model, "the model's matrix")
-    refuse_different(ours, ids, ("the model's matrix", "the subjects'"), STIMULUS, "stimuli")
-    order = pd.Index(ours).get_indexer(pd.Index(ids))
+    names = ("the model's matrix", "the subjects'")
+    order = matched(_ids(model, "the model's matrix"), ids, names, STIMULUS, "stimuli")
     return model.transpose(LEFT, RIGHT).values[np.ix_(order, order)]
 
 
