@@ -1,6 +1,6 @@
 """Strict alignment of labelled assemblies by identifier, never by position, into arrays with matching rows."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -395,6 +395,18 @@ def matched(one: Iterable[Any], other: Iterable[Any], names: Sequence[str], what
         raise ValueError(f"{names[0]} and {names[1]} must hold the same {called} once: {'; '.join(repeated)}")
     refuse_different(one, other, names, what, called)
     return pd.Index(np.asarray(one)).get_indexer(pd.Index(np.asarray(other)))
+
+
+def refuse_single(subjects: Collection[Any]) -> None:
+    """Refuses a comparison of subjects with one another if there is only one.
+
+    Raises:
+        ValueError: there are fewer than two subjects.
+    """
+    if len(subjects) < 2:
+        raise ValueError(
+            f"subjects are compared with one another: at least 2, there is {', '.join(map(str, subjects))}"
+        )
 
 
 def listed(ids: Iterable[object], name: str) -> str:

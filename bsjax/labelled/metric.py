@@ -286,6 +286,8 @@ class CalledWith(Metric):
         settings: the further arguments.
     """
 
+    metric: Any
+
     def __init__(self, metric: Metric, settings: Mapping[str, Any]) -> None:
         self.metric, self.settings = metric, settings
         self.identifier, self.dtype = metric.identifier, metric.dtype
@@ -299,7 +301,7 @@ class CalledWith(Metric):
         return self.metric.drawn_values(drawn, *assemblies, **self.settings)
 
 
-class CeilingOf(Metric):
+class CeilingOf(CalledWith):
     """The method ``ceiling`` of a metric, as a metric of one assembly.
 
     Args:
@@ -307,9 +309,7 @@ class CeilingOf(Metric):
         settings: further arguments of its ceiling.
     """
 
-    def __init__(self, metric: WithCeiling, settings: Mapping[str, Any]) -> None:
-        self.metric, self.settings = metric, settings
-        self.identifier, self.dtype = metric.identifier, metric.dtype
+    metric: WithCeiling
 
     def __call__(self, *assemblies: Any) -> Score:
         """The ceiling."""

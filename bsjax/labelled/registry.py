@@ -91,7 +91,7 @@ def list_ceilings() -> list[str]:
         >>> list_ceilings()[0], "pls" in list_ceilings()
         ('internal_consistency', False)
     """
-    return list(_CEILINGS)
+    return [identifier for rows in _CEILINGS.values() for identifier in rows]
 
 
 def compare_responses() -> list[str]:
@@ -189,130 +189,95 @@ _MAPPINGS: tuple[tuple[str, str, dict[str, bool]], ...] = (
     ("linear_predictivity", "ordinary least squares", {}),
     ("neuron_to_neuron", "prediction from the single best feature", {}),
 )
-_OTHERS = {
-    # regressions that are fitted by gradients, or by other libraries
-    "mask_regression": (
-        "regression.factorised_readout:MaskRegression",
-        "factorised read-out: spatial mask times channel weights, cross-validated",
-    ),
-    "regression": ("regression.estimators:EstimatorRegression", "any estimator with fit and predict, cross-validated"),
-    "regression_split": (
-        "regression.estimators:EstimatorSplitRegression",
-        "any estimator with fit and predict, on a fixed split",
-    ),
-    # representational similarity
-    "cka": ("similarity.cka:cka", "centred kernel alignment, unbiased"),
-    "cka_biased": ("similarity.cka:cka_biased", "centred kernel alignment, biased"),
-    "cka_cv": ("similarity.cka:cka_cv", "centred kernel alignment on random subsets of the stimuli"),
-    "rdm": ("similarity.rdm:rdm", "Spearman correlation of dissimilarity matrices"),
-    "rdm_cv": (
-        "similarity.rdm:rdm_cv",
-        "Spearman correlation of dissimilarity matrices on random subsets of the stimuli",
-    ),
-    # single neurons, populations, and time
-    "ks_similarity": (
-        "tuning.distributions:BootstrapDistributionSimilarity",
-        "distributions of a property of single neurons",
-    ),
-    "factor_dimensionality": (
-        "similarity.dimensionality:Dimensionality",
-        "share of dimensions that encode a stimulus factor",
-    ),
-    "ost": (
-        "behaviour.object_solution_time:OSTCorrelation",
-        "rank correlation of object solution times, image by image",
-    ),
-    # behaviour
-    "i1": ("behaviour.choice_signatures:I1", "d' of each image, compared with human d'"),
-    "i2n": (
-        "behaviour.choice_signatures:I2n",
-        "d' of each image and distractor minus the mean of its objects, compared with human d'",
-    ),
-    "accuracy": ("behaviour.accuracy:Accuracy", "proportion of correct answers"),
-    "error_consistency": (
-        "behaviour.agreement:ErrorConsistency",
-        "Cohen's kappa of correct and wrong answers, model and humans on the same trials",
-    ),
-    "kato_error_consistency": (
-        "behaviour.agreement:KatoErrorConsistency",
-        "error_consistency on the trials that both sides answered",
-    ),
-    "accuracy_distance": ("behaviour.agreement:AccuracyDistance", "closeness of accuracy to human accuracy"),
-    "kato_accuracy_distance": (
-        "behaviour.agreement:KatoAccuracyDistance",
-        "accuracy_distance on the trials that both sides answered",
-    ),
-    "value_delta": ("behaviour.search_asymmetry:ValueDelta", "closeness of two numbers"),
-    "baker_accuracy_delta": (
-        "behaviour.condition_accuracies:BakerAccuracyDelta",
-        "loss of accuracy under an image manipulation, compared with the human loss",
-    ),
-    "confusion_similarity": (
-        "behaviour.confusions:ConfusionSimilarity",
-        "correlation of confusions between objects with human confusions",
-    ),
-    "tasks_consistency": (
-        "behaviour.confusions:TasksConsistency",
-        "correlation of accuracies per task with human accuracies",
-    ),
-    "threshold": ("behaviour.thresholds:Threshold", "closeness of a psychometric threshold to the human threshold"),
-    "threshold_elevation": (
-        "behaviour.thresholds:ThresholdElevation",
-        "closeness of the threshold elevation to the human elevation",
-    ),
-    # predictions of the neuroids themselves
-    "noise_corrected_r2": (
-        "ceilings.noise_corrected:NoiseCorrectedR2",
-        "squared correlation of predictions with single trials, corrected for trial noise",
-    ),
+# module -> identifier -> its attribute, and the summary for listings
+_OTHERS: dict[str, dict[str, tuple[str, str]]] = {
+    "regression.factorised_readout": {
+        "mask_regression": ("MaskRegression", "factorised read-out: spatial mask times channel weights")
+    },
+    "regression.estimators": {
+        "regression": ("EstimatorRegression", "any estimator with fit and predict, cross-validated"),
+        "regression_split": ("EstimatorSplitRegression", "any estimator with fit and predict, on a fixed split"),
+    },
+    "similarity.cka": {
+        "cka": ("cka", "centred kernel alignment, unbiased"),
+        "cka_biased": ("cka_biased", "centred kernel alignment, biased"),
+        "cka_cv": ("cka_cv", "centred kernel alignment on random subsets of the stimuli"),
+    },
+    "similarity.rdm": {
+        "rdm": ("rdm", "Spearman correlation of dissimilarity matrices"),
+        "rdm_cv": ("rdm_cv", "Spearman correlation of dissimilarity matrices on random subsets of the stimuli"),
+    },
+    "tuning.distributions": {
+        "ks_similarity": ("BootstrapDistributionSimilarity", "distributions of a property of single neurons")
+    },
+    "similarity.dimensionality": {
+        "factor_dimensionality": ("Dimensionality", "share of dimensions that encode a stimulus factor")
+    },
+    "behaviour.object_solution_time": {
+        "ost": ("OSTCorrelation", "rank correlation of object solution times, image by image")
+    },
+    "behaviour.choice_signatures": {
+        "i1": ("I1", "d' of each image, compared with human d'"),
+        "i2n": ("I2n", "d' of each image and distractor minus the mean of its objects, compared with human d'"),
+    },
+    "behaviour.accuracy": {"accuracy": ("Accuracy", "proportion of correct answers")},
+    "behaviour.agreement": {
+        "error_consistency": ("ErrorConsistency", "Cohen's kappa of correct and wrong answers on the same trials"),
+        "kato_error_consistency": ("KatoErrorConsistency", "error_consistency on the trials that both sides answered"),
+        "accuracy_distance": ("AccuracyDistance", "closeness of accuracy to human accuracy"),
+        "kato_accuracy_distance": ("KatoAccuracyDistance", "accuracy_distance on the trials that both sides answered"),
+    },
+    "behaviour.search_asymmetry": {"value_delta": ("ValueDelta", "closeness of two numbers")},
+    "behaviour.condition_accuracies": {
+        "baker_accuracy_delta": (
+            "BakerAccuracyDelta",
+            "loss of accuracy under a manipulation, compared with the human loss",
+        )
+    },
+    "behaviour.confusions": {
+        "confusion_similarity": ("ConfusionSimilarity", "correlation of confusions with human confusions"),
+        "tasks_consistency": ("TasksConsistency", "correlation of accuracies per task with human accuracies"),
+    },
+    "behaviour.thresholds": {
+        "threshold": ("Threshold", "closeness of a psychometric threshold to the human threshold"),
+        "threshold_elevation": ("ThresholdElevation", "closeness of the threshold elevation to the human elevation"),
+    },
+    "ceilings.noise_corrected": {
+        "noise_corrected_r2": ("NoiseCorrectedR2", "squared correlation with single trials, corrected for noise")
+    },
 }
-_CEILINGS = {
-    "internal_consistency": (
-        "ceilings.consistency:InternalConsistency",
-        "ceiling: split-half reliability over repetitions",
-    ),
-    "internal_consistency_temporal": (
-        "ceilings.consistency:TemporalInternalConsistency",
-        "ceiling: split-half reliability over repetitions, in each time bin",
-    ),
-    "predictor_consistency": (
-        "ceilings.consistency:SplitHalfPredictorConsistency",
-        "ceiling: split-half reliability, repetitions halved separately for each image",
-    ),
-    "rsa_ceiling": (
-        "ceilings.noise_ceiling:RSACeiling",
-        "ceiling: agreement of dissimilarity matrices between subjects",
-    ),
-    "cross_subject_consistency": (
-        "ceilings.cross_subject:CrossSubjectConsistency",
-        "ceiling: how well subjects predict one another, with any metric",
-    ),
-    "noise_ceiling_snr": (
-        "ceilings.noise_ceiling_snr:NoiseCeilingSNR",
-        "ceiling: reliability of trial averages, from the variances of signal and noise",
-    ),
-    "gsn_rsa_ceiling": (
-        "ceilings.signal_and_noise:SignalAndNoiseRSACeiling",
-        "ceiling: similarity of the measured and the noise-free dissimilarity matrix, by simulation",
-    ),
-    "property_ceiling": (
-        "tuning.distributions:NeuronalPropertyCeiling",
-        "ceiling: similarity of a property's distribution to bootstrap draws from it",
-    ),
+_CEILINGS: dict[str, dict[str, tuple[str, str]]] = {
+    "ceilings.consistency": {
+        "internal_consistency": ("InternalConsistency", "split-half reliability over repetitions"),
+        "internal_consistency_temporal": ("TemporalInternalConsistency", "split-half reliability in each time bin"),
+        "predictor_consistency": ("SplitHalfPredictorConsistency", "split-half reliability, each image halved alone"),
+    },
+    "ceilings.noise_ceiling": {"rsa_ceiling": ("RSACeiling", "agreement of dissimilarity matrices between subjects")},
+    "ceilings.cross_subject": {
+        "cross_subject_consistency": ("CrossSubjectConsistency", "how well subjects predict one another")
+    },
+    "ceilings.noise_ceiling_snr": {
+        "noise_ceiling_snr": ("NoiseCeilingSNR", "reliability of averages, by variances of signal and noise")
+    },
+    "ceilings.signal_and_noise": {
+        "gsn_rsa_ceiling": ("SignalAndNoiseRSACeiling", "similarity of measured and noise-free matrices, simulated")
+    },
+    "tuning.distributions": {
+        "property_ceiling": ("NeuronalPropertyCeiling", "similarity of a distribution to draws from it")
+    },
 }
 for _name, _words, _forms in _MAPPINGS:
     register_mapping(_name, f"bsjax.labelled.regression.mappings:{_name}", _words, **_forms)
 for _name in ("ridge_split", "ridgecv_split"):
-    metric_registry.register(
-        f"dual_{_name}",
-        metric_registry[_name],
-        summary=f"alias of {_name}, which always solves the smaller linear system",
-    )
+    _words = f"alias of {_name}, which always solves the smaller linear system"
+    metric_registry.register(f"dual_{_name}", metric_registry[_name], summary=_words)
     _TAKE_MORE.add(f"dual_{_name}")
-for _identifier, (_target, _words) in (_OTHERS | _CEILINGS).items():
-    metric_registry.register(_identifier, f"bsjax.labelled.{_target}", summary=_words)
-    if _identifier not in ("cka", "cka_biased", "cka_cv", "rdm", "rdm_cv", "regression"):
-        _TAKE_MORE.add(_identifier)
+for _kind, _modules in (("", _OTHERS), ("ceiling: ", _CEILINGS)):
+    for _module, _rows in _modules.items():
+        for _identifier, (_attribute, _words) in _rows.items():
+            metric_registry.register(_identifier, f"bsjax.labelled.{_module}:{_attribute}", summary=_kind + _words)
+            if _identifier not in ("cka", "cka_biased", "cka_cv", "rdm", "rdm_cv", "regression"):
+                _TAKE_MORE.add(_identifier)
 metric_registry.register_source(
     "brainscore",
     "bsjax.compat.by_name.registries:metric_of_plugin",

@@ -13,6 +13,7 @@ from bsjax.labelled.layers import SharedTarget
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import in_draws
 from bsjax.labelled.resampling.permutations import in_permutations
+from tests.support.responses import assembly
 
 N, PEOPLE = 30, 6
 
@@ -112,9 +113,8 @@ def added(request, tmp_path, monkeypatch):
     del metric_registry[name], sys.modules[f"added_{name}"]
 
 
-def responses(rng, ids, units=5, **coords):
-    labels = {"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", np.arange(units)), **coords}
-    return xr.DataArray(rng.normal(size=(len(ids), units)), labels, ["presentation", "neuroid"])
+def responses(rng, ids, **coords):
+    return assembly(rng.normal(size=(len(ids), 5)), ids, **coords)
 
 
 def assemblies(name, signal):

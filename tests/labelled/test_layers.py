@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-import xarray as xr
 from sklearn.model_selection import KFold
 
 from bsjax import load_metric
@@ -12,25 +11,14 @@ from bsjax.labelled.layers import SharedTarget, nested_choice
 from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.metrics import Ridge
+from tests.support.responses import assembly
 
 N = 60
 SPLITS = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 4, "train_size": 0.8}}
 
 
-def assembly(values, name="x"):
-    values = np.asarray(values)
-    return xr.DataArray(
-        values,
-        dims=["presentation", "neuroid"],
-        coords={
-            "stimulus_id": ("presentation", [f"s{n}" for n in range(len(values))]),
-            "neuroid_id": ("neuroid", [f"{name}{n}" for n in range(values.shape[1])]),
-        },
-    )
-
-
 LATENT = np.random.default_rng(0).normal(size=(N, 30))
-TARGET = assembly(LATENT[:, :12] + np.random.default_rng(1).normal(size=(N, 12)), "y")
+TARGET = assembly(LATENT[:, :12] + np.random.default_rng(1).normal(size=(N, 12)), units="y")
 
 
 def features(width, seed=0):
@@ -143,7 +131,7 @@ def test_the_best_of_many_scores_is_too_high_and_the_nested_one_is_not():
     best, nested = [], []
     for repeat in range(6):
         rng = np.random.default_rng(repeat)
-        target = assembly(rng.normal(size=(N, 12)), "y")
+        target = assembly(rng.normal(size=(N, 12)), units="y")
         shared = SharedTarget(metric, target)
         scored = {f"layer{n}": shared(assembly(rng.normal(size=(N, 32)))) for n in range(15)}
         best.append(max(float(one.score) for one in scored.values()))

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import xarray as xr
 
 import bsjax
 from bsjax import KernelMetric, Resampling, Score, load_metric
@@ -16,6 +15,7 @@ from bsjax.labelled.metric import CallableMetric, CeilingOf, WithCeiling, as_met
 from bsjax.labelled.resampling.draws import drawn_of, in_draws
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics import pearson
+from tests.support.responses import assembly
 
 N = 40
 SPLITS = CrossValidation(splits=4, train_size=0.75, stratification_coord=None)
@@ -53,9 +53,7 @@ class Nearest(KernelMetric):
 
 
 def responses(seed, width, **coords):
-    values = np.random.default_rng(seed).normal(size=(N, width))
-    named = {"stimulus_id": ("presentation", [f"s{i}" for i in range(N)]), **coords}
-    return xr.DataArray(values, named, ["presentation", "neuroid"])
+    return assembly(np.random.default_rng(seed).normal(size=(N, width)), **coords)
 
 
 def test_draws_of_noise_straddle_zero_by_splits_that_keep_copies_together():

@@ -7,7 +7,7 @@ import xarray as xr
 from bsjax import load_metric
 from bsjax.engine import padding
 from bsjax.engine.programs.compilation import traces
-from bsjax.labelled.similarity.subject_similarity import InterSubjectSimilarity
+from tests.support.responses import assembly
 
 N, TRAIN = 60, 45
 SPLITS = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 3}}
@@ -29,15 +29,10 @@ METRICS = {
 }
 
 
-def assembly(width, name="x", **neuroids):
+def of_width(width, units="x"):
     values = LATENT @ RNG.normal(size=(20, width)) + RNG.normal(size=(N, width))
     values[:, 1] = 7.3  # always the same
-    coords = {
-        "stimulus_id": ("presentation", [f"s{n}" for n in range(N)]),
-        "neuroid_id": ("neuroid", [f"{name}{n}" for n in range(width)]),
-        **{key: ("neuroid", labels) for key, labels in neuroids.items()},
-    }
-    return xr.DataArray(values, coords, ["presentation", "neuroid"])
+    return assembly(values, units=units)
 
 
 def assert_equal(got, expected):
@@ -59,7 +54,7 @@ def assert_equal(got, expected):
     "name", [name if name in ("ridge", "cka") else pytest.param(name, marks=pytest.mark.slow) for name in METRICS]
 )
 def test_a_score_does_not_see_the_padding(name, width, monkeypatch):
-    metric, x, y = load_metric(name, **METRICS[name]), assembly(width), assembly(19, "y")
+    metric, x, y = load_metric(name, **METRICS[name]), of_width(width), of_width(19, "y")
     assemblies = (x, y)
     if name.endswith("_split"):
         assemblies = (x[:TRAIN], x[TRAIN:], y[:TRAIN], y[TRAIN:])
@@ -71,23 +66,10 @@ def test_a_score_does_not_see_the_padding(name, width, monkeypatch):
 def test_layers_and_subjects_of_similar_size_share_programs():
     """Twelve layers of six widths by four subjects of different sizes: two buckets by two."""
     metric = load_metric("cka_biased")
-    layers = [assembly(width) for width in (65, 66, 70, 73, 75, 80) for _ in range(2)]
-    subjects = [assembly(width, "y") for width in (33, 35, 41, 44)]
+    layers = [of_width(width) for width in (65, 66, 70, 73, 75, 80) for _ in range(2)]
+    subjects = [of_width(width, "y") for width in (33, 35, 41, 44)]
     with traces() as counted:
         for layer in layers:
             for subject in subjects:
                 metric(layer, subject)
     assert counted == {"cka_biased": 4}
-
-
-@pytest.mark.slow
-def test_pairs_of_subjects_share_programs():
-    subjects = [name for name, width in (("a", 33), ("b", 34), ("c", 35), ("d", 36)) for _ in range(width)]
-    everyone = assembly(len(subjects), subject=subjects)
-    metric = load_metric("cka_biased")
-    parts = [everyone[:, everyone["subject"] == name].drop_vars("subject") for name in "abcd"]
-    expected = [float(metric(one, other)) for i, one in enumerate(parts) for other in parts[i + 1 :]]
-    with traces() as counted:
-        score = InterSubjectSimilarity(metric)(everyone)
-    assert counted["cka_biased"] <= 1
-    np.testing.assert_allclose(score.raw, expected, atol=1e-12)

@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as hnp
 from bsjax import Score
 from bsjax.core.files import as_json
 from bsjax.labelled.plain_values import from_plain, labelled_from_plain, labelled_to_plain, to_plain
-from tests.support.plain_assemblies import assert_equal_values
+from tests.support.plain_assemblies import assert_equal_values, assert_same_score
 
 
 def written_and_read(value):
@@ -146,16 +146,6 @@ def scores(draw, depth=1):
         n_undefined=draw(st.integers(0)),
         provenance=draw(st.dictionaries(st.text(max_size=3) | NAMES, PLAIN, max_size=3)),
     )
-
-
-def assert_same_score(a, b):
-    for name in ("value", "error", "error_kind", "raw", "formula", "n_units", "n_undefined", "provenance"):
-        assert_equal_values(getattr(a, name), getattr(b, name))
-    for name in ("unceiled", "ceiling"):
-        one, two = getattr(a, name), getattr(b, name)
-        assert (one is None) == (two is None)
-        if one is not None:
-            assert_same_score(one, two)
 
 
 @given(scores())

@@ -8,10 +8,9 @@ from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from bsjax.core.files import as_json
-from bsjax.labelled import Provenance, Score, load_metric
+from bsjax.labelled import Provenance, Score
 from tests.support.plain_assemblies import assert_equal_values
 
 FULL = Provenance(
@@ -125,18 +124,3 @@ def test_what_does_not_fit_is_refused_by_name(given, message):
 def test_json_with_unknown_keys_is_refused():
     with pytest.raises(ValueError, match="not a provenance: unknown keys 'colour'"):
         Provenance.from_dict({"schema": 1, "colour": "red"})
-
-
-def test_a_metric_says_how_it_computed():
-    x, y = (
-        xr.DataArray(
-            np.random.default_rng(seed).normal(size=(30, 4)),
-            dims=["presentation", "neuroid"],
-            coords={"stimulus_id": ("presentation", [f"s{n}" for n in range(30)]), "neuroid_id": ("neuroid", range(4))},
-        )
-        for seed in range(2)
-    )
-    made = load_metric("ridge", crossvalidation_kwargs={"stratification_coord": None})(x, y).provenance
-    assert (made.metric, made.dtype, made.seeds) == ("ridge", "float64", {"random_state": 1})
-    assert made.device and {"bsjax", "jax", "numpy"} <= made.versions.keys()
-    assert made.model is made.start is made.reason is None

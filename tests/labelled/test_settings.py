@@ -12,6 +12,7 @@ from bsjax.adapters.stored.model import from_stored
 from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 from bsjax.labelled.ceilings.stored_reliability import MedianReliability
 from bsjax.labelled.splits import CrossValidation
+from tests.support.responses import assembly
 
 UNSTRATIFIED = {"stratification_coord": None}
 NO_COUNTS = (0, -1, 1.5, 2.0, True, float("nan"), "3", None)
@@ -26,14 +27,13 @@ COUNTS = {
     "ns": lambda n: load_metric("ks_similarity", property_name="p", ns=n),
     "bootstraps": lambda n: MedianReliability(bootstraps=n),
     "max_epochs": lambda n: load_metric("mask_regression", max_epochs=n),
-    "n_groups": lambda n: with_error_over_stimuli(load_ceiling("internal_consistency"), assembly(10), n_groups=n),
+    "n_groups": lambda n: with_error_over_stimuli(load_ceiling("internal_consistency"), responses(10), n_groups=n),
 }
 
 
-def assembly(stimuli=20, units=4, ids=None, seed=0):
-    ids = [f"s{i}" for i in range(stimuli)] if ids is None else ids
-    values = np.random.default_rng(seed).normal(size=(len(ids), units))
-    return xr.DataArray(values, {"stimulus_id": ("presentation", ids)}, ["presentation", "neuroid"])
+def responses(stimuli=20, units=4, ids=None, seed=0):
+    n = stimuli if ids is None else len(ids)
+    return assembly(np.random.default_rng(seed).normal(size=(n, units)), ids)
 
 
 @pytest.mark.parametrize("name", COUNTS)
@@ -64,29 +64,27 @@ def test_a_penalty_is_a_finite_number(value):
 @pytest.mark.parametrize("metric", ["ridge", "cka", "rdm"])
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_no_neuroid_is_nothing_to_compare(metric, side):
-    given = {"source": assembly(), "target": assembly()}
+    given = {"source": responses(), "target": responses()}
     given[side] = given[side][:, :0]
     with pytest.raises(ValueError, match=f"{side} has no neuroid: there is nothing to compare"):
         load_metric(metric)(given["source"], given["target"])
 
 
-def test_ids_that_differ_in_type_alone():
-    with pytest.raises(ValueError, match="ids differ in type, int in source and str in target: convert those of one"):
-        load_metric("cka")(assembly(ids=range(9)), assembly(ids=[str(i) for i in range(9)]))
+COMPOSED, DECOMPOSED = ([unicodedata.normalize(form, f"é{i}") for i in range(9)] for form in ("NFC", "NFD"))
 
 
-def test_ids_that_differ_in_their_unicode_form_alone():
-    ids = [f"é{i}" for i in range(9)]
-    composed, decomposed = ([unicodedata.normalize(form, each) for each in ids] for form in ("NFC", "NFD"))
-    decomposed[0] = composed[0]
-    with pytest.raises(ValueError, match=r"such as 'é1' differ in their Unicode form alone \(NFC or NFD"):
-        load_metric("cka")(assembly(ids=composed), assembly(ids=decomposed))
-
-
-@pytest.mark.parametrize("ids", [[b"0", b"1", b"2", b"3"], [0.0, 1.0, 2.0, 3.0]], ids=["bytes", "float"])
-def test_ids_that_say_the_same_by_another_type(ids):
-    with pytest.raises(ValueError, match=rf"differ in type, str in source and {type(ids[0]).__name__} in target"):
-        load_metric("cka")(assembly(ids=list("0123")), assembly(ids=ids))
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        (range(9), [str(i) for i in range(9)], "differ in type, int in source and str in target: convert those of one"),
+        (COMPOSED, [COMPOSED[0], *DECOMPOSED[1:]], r"such as 'é1' differ in their Unicode form alone \(NFC or NFD"),
+        (list("0123"), [b"0", b"1", b"2", b"3"], "differ in type, str in source and bytes in target"),
+        (list("0123"), [0.0, 1.0, 2.0, 3.0], "differ in type, str in source and float in target"),
+    ],
+)
+def test_ids_that_differ_in_their_type_or_form_alone(source, target, message):
+    with pytest.raises(ValueError, match=message):
+        load_metric("cka")(responses(ids=source), responses(ids=target))
 
 
 def choices(condition=("x", "y"), truth=("cat", "dog"), subject=("A", "A"), ids=("a", "b")):
@@ -117,9 +115,9 @@ def test_labels_of_trials_that_differ_in_type_alone(label):
 @pytest.mark.parametrize("metric", ["rdm", "cka", "ridge"])
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_dissimilarities_are_no_responses(metric, side):
-    given = {"source": assembly(), "target": assembly()}
+    given = {"source": responses(), "target": responses()}
     matrix = squareform(pdist(given[side].values))
-    given[side] = assembly(20, 20).copy(data=matrix)
+    given[side] = responses(20, 20).copy(data=matrix)
     with pytest.raises(ValueError, match=f"{side} is a matrix of dissimilarities, 20 x 20, .*compare_rdms"):
         load_metric(metric, **({} if metric != "ridge" else {"crossvalidation_kwargs": UNSTRATIFIED}))(*given.values())
 
@@ -127,7 +125,10 @@ def test_dissimilarities_are_no_responses(metric, side):
 @pytest.mark.parametrize("missing", [float("nan"), None])
 def test_missing_ids(missing):
     ids = np.array(["a", missing, "b", "c", "d"], dtype=object)
-    for sides in ((assembly(ids=ids), assembly(ids=list("aebcd"))), (assembly(ids=list("aebcd")), assembly(ids=ids))):
+    for sides in (
+        (responses(ids=ids), responses(ids=list("aebcd"))),
+        (responses(ids=list("aebcd")), responses(ids=ids)),
+    ):
         what = "source" if sides[0]["stimulus_id"].isnull().any() else "target"
         with pytest.raises(ValueError, match=rf"{what} has no stimulus_id for 1 of its presentations \(1\)"):
             load_metric("cka")(*sides)
@@ -137,8 +138,8 @@ def test_missing_ids(missing):
 
 @pytest.mark.parametrize("metric", ["ridge", "pls", "neuron_to_neuron"])
 def test_single_trials_of_a_stimulus_train_together_or_test_together(metric):
-    source, target = assembly(20, 6), assembly(20, 3, seed=1)
-    trials = xr.concat([target, target + 0.1 * assembly(20, 3, seed=2).values], "presentation")
+    source, target = responses(20, 6), responses(20, 3, seed=1)
+    trials = xr.concat([target, target + 0.1 * responses(20, 3, seed=2).values], "presentation")
     kwargs = {"splits": 4, "train_size": 0.8, "stratification_coord": None}
     more = {"n_components": 3} if metric == "pls" else {}
     with pytest.raises(ValueError, match="more than once"):

@@ -247,13 +247,6 @@ def test_a_metric_that_forgets_a_setting_has_no_provenance():
         metric_provenance(Forgetful(), np.dtype("float64"))
 
 
-def test_the_random_state_is_read_as_before():
-    x, y = assembly(), assembly(1)
-    for name in ("ridge", "cka_cv"):
-        assert load_metric(name)(x, y).provenance["random_state"] == 1
-    assert load_ceiling("internal_consistency")(TRIALS).provenance["random_state"] == 1
-
-
 def test_a_notebook_shows_the_settings_of_metric_and_ceiling():
     score = load_metric("ridgecv")(assembly(), assembly(1))
     ceiling = load_ceiling("internal_consistency", splits=3)(TRIALS)

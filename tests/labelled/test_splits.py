@@ -178,12 +178,7 @@ def test_a_block_of_repeated_presentations_holds_all_of_them_and_its_gap_is_in_p
     assembly = make(np.zeros((8, 1)), ids=ids)
     kwargs = {"contiguous": True, "unique_split_values": True, "kfold": True, "splits": 4, "gap": 2}
     got = CrossValidation.from_kwargs(kwargs).of(assembly)
-    assert sides(got) == [
-        ({4, 5, 6, 7}, {0, 1}),
-        ({6, 7}, {2, 3}),
-        ({0, 1}, {4, 5}),
-        ({0, 1, 2, 3}, {6, 7}),
-    ]
+    assert sides(got) == [({4, 5, 6, 7}, {0, 1}), ({6, 7}, {2, 3}), ({0, 1}, {4, 5}), ({0, 1, 2, 3}, {6, 7})]
 
 
 def test_what_autocorrelation_gives_to_shuffled_splits_is_not_there_in_blocks(make):

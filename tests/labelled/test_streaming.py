@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from bsjax import load_metric
 from bsjax.activations.cache import ActivationCache
@@ -13,6 +12,7 @@ from bsjax.activations.cache.recipe import Recipe
 from bsjax.engine.memory_limit import memory_limit
 from bsjax.engine.streaming import must_stream
 from bsjax.labelled.streaming import compress, gram_of
+from tests.support.responses import assembly
 
 da = pytest.importorskip("dask.array")
 
@@ -53,14 +53,6 @@ def features(n=N, width=WIDTH, seed=0):
     return (values + 300 * rng.normal(size=width)).astype(
         np.float32
     )  # responses have means beside which they vary little
-
-
-def assembly(values, ids=None):
-    coords = {
-        "stimulus_id": ("presentation", [f"s{i}" for i in (range(len(values)) if ids is None else ids)]),
-        "neuroid_id": ("neuroid", [f"u{i}" for i in range(values.shape[1])]),
-    }
-    return xr.DataArray(values, coords, ["presentation", "neuroid"])
 
 
 VALUES = features()
@@ -136,7 +128,9 @@ def test_digits_are_kept_beside_large_means_and_in_rank_deficient_data():
 @pytest.mark.parametrize("chunks", [(20, 50), (20, WIDTH)])
 def test_training_and_test_stimuli_share_their_coordinates(name, chunks):
     metric = load_metric(name, **({"n_components": 5} if name == "pls_split" else {}))
-    wanted = metric(assembly(VALUES[:40]), assembly(VALUES[40:], range(40, N)), TARGET[20:], TARGET[:20])
+    wanted = metric(
+        assembly(VALUES[:40]), assembly(VALUES[40:], [f"s{i}" for i in range(40, N)]), TARGET[20:], TARGET[:20]
+    )
     train, test = (by_blocks(part, chunks)[1] for part in (VALUES[:40], VALUES[40:]))
     test["stimulus_id"] = "presentation", [f"s{i}" for i in range(40, N)]
     with memory_limit(2 * LIMIT):

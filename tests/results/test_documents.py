@@ -15,8 +15,9 @@ from bsjax import Score
 from bsjax.core.files import as_json
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results.documents import document_of, packed, score_of
-from tests.labelled.test_plain_values import assert_same_score, scores
+from tests.labelled.test_plain_values import scores
 from tests.support.large_store import ceiled_score
+from tests.support.plain_assemblies import assert_same_score
 
 NEIGHBOURS = settings(deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -34,3 +34,13 @@ def assert_equal_values(a, b):
         assert (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
     else:
         assert a == b or (a != a and b != b)
+
+
+def assert_same_score(a, b):
+    for name in ("value", "error", "error_kind", "raw", "formula", "n_units", "n_undefined", "provenance"):
+        assert_equal_values(getattr(a, name), getattr(b, name))
+    for name in ("unceiled", "ceiling"):
+        one, two = getattr(a, name), getattr(b, name)
+        assert (one is None) == (two is None)
+        if one is not None:
+            assert_same_score(one, two)

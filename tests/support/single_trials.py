@@ -20,3 +20,20 @@ def recording(seed=0, r=4, n=60, u=20, snr=1.0):
         },
         dims=["presentation", "neuroid"],
     )
+
+
+def trials(n=30, r=6, u=5, noise=1.0, seed=0, keep=None, image="stimulus_id"):
+    """Responses to n stimuli in r trials of each, stimulus by stimulus; ``keep(stimulus, repetition)`` selects some."""
+    rng = np.random.default_rng(seed)
+    values = np.repeat(rng.normal(size=(n, 1, u)), r, axis=1) + noise * rng.normal(size=(n, r, u))
+    stimulus, repetition = (v.ravel() for v in np.meshgrid(np.arange(n), np.arange(r), indexing="ij"))
+    rows = np.arange(n * r) if keep is None else np.flatnonzero(keep(stimulus, repetition))
+    return NeuroidAssembly(
+        values.reshape(n * r, u)[rows],
+        coords={
+            image: ("presentation", [f"s{i:03d}" for i in stimulus[rows]]),
+            "repetition": ("presentation", repetition[rows]),
+            "neuroid_id": ("neuroid", [f"n{i}" for i in range(u)]),
+        },
+        dims=["presentation", "neuroid"],
+    )

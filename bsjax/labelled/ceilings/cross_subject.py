@@ -1,6 +1,6 @@
 """Cross-subject consistency: how well subjects predict one another by any metric, as a ceiling for models."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import Any, get_args
@@ -11,7 +11,7 @@ import xarray as xr
 
 from bsjax.engine.running import run
 from bsjax.labelled.aggregate import mean_score
-from bsjax.labelled.align import drawn_from, origins_of
+from bsjax.labelled.align import drawn_from, origins_of, refuse_single
 from bsjax.labelled.metric import Metric, as_metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.registry import load_metric
@@ -106,7 +106,7 @@ class CrossSubjectConsistency(Metric):
         if isinstance(self.metric, str):
             return self._of_rdms(assembly, self.metric)
         parts = parts_by_subject(assembly)
-        _check_subjects(parts)
+        refuse_single(parts)
         of_subjects = None if drawn_from(SUBJECT) in assembly.coords else self.metric.of_subjects
         if of_subjects is not None and np.isfinite(assembly).all() and assembly.sizes["presentation"] >= 4:
             return self._by_kernel(assembly, of_subjects)
@@ -149,7 +149,7 @@ class CrossSubjectConsistency(Metric):
                 f"responses, metric='rdm', comparison={method!r}"
             )
         subjects, pairs = pairs_of_stack(stack)
-        _check_subjects(subjects)
+        refuse_single(subjects)
         if np.isnan(pairs).any():
             raise ValueError("a subject lacks pairs of stimuli: select the stimuli that all subjects have")
         people = _people(subjects, stack, SUBJECT)
@@ -213,8 +213,3 @@ def _people(names: Iterable[Any], assembly: xr.DataArray, dim: str) -> np.ndarra
     if len(pd.unique(people)) < 2:
         raise ValueError(f"subjects are compared with one another: a draw has {people[0]} alone")
     return people
-
-
-def _check_subjects(names: Collection[Any]) -> None:
-    if len(names) < 2:
-        raise ValueError(f"subjects are compared with one another: at least 2, there is {', '.join(map(str, names))}")

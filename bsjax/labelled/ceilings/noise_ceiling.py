@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import mean_score
-from bsjax.labelled.align import STIMULUS, two_dimensional, unique_ids
+from bsjax.labelled.align import STIMULUS, refuse_single, two_dimensional, unique_ids
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
@@ -135,7 +135,7 @@ class RSACeiling(Metric):
             subjects, arrays = by_subject(two_dimensional(assembly, "assembly"), "assembly")
             stimuli = arrays.values.shape[1]
             kernel, settings["dissimilarity"] = rsa_noise_ceiling, self.rdm
-        _check_sizes(len(subjects), stimuli)
+        _check_sizes(subjects, stimuli)
         what = f"rsa_ceiling of {len(subjects):,} subjects and {stimuli:,} stimuli"
         raw = self.run(kernel, *arrays, takes=what, advice="fewer stimuli or subjects", **settings).astype(float)
         both = xr.DataArray(raw, dims=["bound", SUBJECT], coords={"bound": list(BOUNDS), SUBJECT: subjects})
@@ -163,9 +163,9 @@ class RSACeiling(Metric):
             ValueError: as for a call, or a subject lacks a stimulus.
         """
         draws = whole_number(draws, "draws", 1)
-        rdms, *_ = self._square_rdms(assembly)
+        rdms, _, subjects = self._square_rdms(assembly)
         s, n, _ = rdms.shape
-        _check_sizes(s, n)
+        _check_sizes(subjects, n)
         orders = np.tile(np.arange(n, dtype=np.int32), (1 + draws, s, 1))
         orders[1:] = np.random.default_rng(seed).permuted(orders[1:], axis=-1)
         observed, *null = self.run(shuffled_agreement, rdms, orders, method=self.method).astype(float)
@@ -220,8 +220,7 @@ def both_ends(ceiling: Score) -> tuple[Score, Score]:
     return end("lower"), end("upper")
 
 
-def _check_sizes(subjects: int, stimuli: int) -> None:
-    if subjects < 2:
-        raise ValueError(f"rsa_ceiling compares subjects with one another and needs at least 2, there are {subjects}")
+def _check_sizes(subjects: np.ndarray, stimuli: int) -> None:
+    refuse_single(subjects)
     if stimuli < FEWEST_STIMULI:
         raise ValueError(f"rsa_ceiling needs at least {FEWEST_STIMULI} stimuli, there are {stimuli}")

@@ -61,6 +61,8 @@ from bsjax.metrics.resampling.permutation import cross_validation_permutations
 from bsjax.metrics.resampling.refits import cross_validation_bootstraps, drawn_folds, train_test_bootstraps
 
 FEWER = "fewer features (a reducer), stimuli or neuroids,"
+SIDES = ("source_train", "source_test", "target_train", "target_test")
+PARTS = (("source_train", "target_train"), ("source_test", "target_test"))
 _INNER_SPLITS = 5
 
 
@@ -351,18 +353,9 @@ class TrainTestSplitCorrelation(RegressionMetric):
             ValueError: stimuli differ, repeat, or are too few; neuroids differ between training and test; values are
                 NaN; or the computation needs more memory than is available.
         """
-        given = {
-            "source_train": source_train,
-            "source_test": source_test,
-            "target_train": target_train,
-            "target_test": target_test,
-        }
-        flat = {name: two_dimensional(assembly, name) for name, assembly in given.items()}
-        for side in ("source", "target"):
-            check_same_neuroids(flat[f"{side}_train"], flat[f"{side}_test"], side)
-        sources, targets = ("source_train", "source_test"), ("target_train", "target_test")
-        orders = [order_of(flat[one], flat[other], (one, other)) for one, other in zip(sources, targets, strict=True)]
-        together = [flat[name] for name in sources]
+        flat = on_fixed_split(source_train, source_test, target_train, target_test)
+        orders = [order_of(flat[one], flat[other], (one, other)) for one, other in PARTS]
+        together = [flat[source] for source, _ in PARTS]
         n_train, n_test = map(len, together)
         check_sizes(self.mapping, together[0], n_train, n_test)
         warn_of_interpolation(self.mapping, self.identifier, together[0].shape[1], n_train)
@@ -370,7 +363,7 @@ class TrainTestSplitCorrelation(RegressionMetric):
         traits = self.mapping.traits
         of_features, of_targets, _ = _shards(traits).axes
         shards = Shards((of_features, of_features, of_targets, of_targets))
-        n, width, neuroids = n_train + n_test, together[0].shape[1], flat[targets[0]].shape[1]
+        n, width, neuroids = n_train + n_test, together[0].shape[1], flat["target_train"].shape[1]
 
         def needed(width: int) -> int:
             with precision(self.dtype) as dtype:
@@ -380,8 +373,8 @@ class TrainTestSplitCorrelation(RegressionMetric):
 
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {neuroids:,} neuroids"
         if any(sides_to_stream(n, [width], traits.depends_on, needed, what, FEWER)):
-            together = compress(*together, depends_on=traits.depends_on, names=sources)
-        for name, source, order in zip(sources, together, orders, strict=True):
+            together = compress(*together, depends_on=traits.depends_on, names=SIDES[:2])
+        for name, source, order in zip(SIDES[:2], together, orders, strict=True):
             flat[name] = reordered(source, order)
         values = [finite_values(assembly, name) for name, assembly in flat.items()]
         with precision(self.dtype) as dtype:
@@ -392,25 +385,13 @@ class TrainTestSplitCorrelation(RegressionMetric):
         coords = {**neuroid_coords(flat["target_test"]), **reported}
         return over_neuroids(raw, coords, self.provenance(details=details))
 
-    def drawn_values(
-        self,
-        drawn: Drawn,
-        source_train: xr.DataArray,
-        source_test: xr.DataArray,
-        target_train: xr.DataArray,
-        target_test: xr.DataArray,
-    ) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.metric.scored`.
 
         Training stimuli are drawn separately by the same plan, and the regression is refitted to each draw.
         """
-        given = {"source_train": source_train, "source_test": source_test}
-        given |= {"target_train": target_train, "target_test": target_test}
-        flat = {name: two_dimensional(assembly, name) for name, assembly in given.items()}
-        for part in ("train", "test"):
-            names = f"source_{part}", f"target_{part}"
-            flat[names[0]] = aligned(flat[names[0]], flat[names[1]], names)
-        arrays = [finite_values(assembly, name) for name, assembly in flat.items()]
+        flat = on_fixed_split(*assemblies)
+        arrays = values_on_split(flat)
         test, train = flat["target_test"], flat["target_train"]
         raws = {}
         for drawn_stimuli in {"stimuli" in together for together in drawn.plan.passes.values()}:
@@ -428,16 +409,13 @@ class TrainTestSplitCorrelation(RegressionMetric):
 
     def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
         """Its values after permutations of the training stimuli, and of the test stimuli, among themselves."""
-        arrays, rows = [], []
-        for permutation, part, source, target in zip(permutations, ("train", "test"), sources, rest, strict=True):
-            names = f"source_{part}", f"target_{part}"
-            source, target = two_dimensional(source, names[0]), two_dimensional(target, names[1])
-            order = order_of(source, target, names)
-            arrays.append((finite_values(reordered(source, order), names[0]), finite_values(target, names[1])))
-            rows.append(permutation.in_order(order))
-        x, y = (np.concatenate([np.asarray(one) for one in side]) for side in zip(*arrays, strict=True))
-        n, whole = len(arrays[0][0]), np.arange(len(x))
-        taken = np.concatenate([rows[0], n + rows[1]], axis=1)
+        flat = on_fixed_split(*sources, *rest)
+        orders = [order_of(flat[source], flat[target], (source, target)) for source, target in PARTS]
+        train, test = (one.in_order(order) for one, order in zip(permutations, orders, strict=True))
+        x_train, x_test, y_train, y_test = map(np.asarray, values_on_split(flat))
+        x, y = np.concatenate([x_train, x_test]), np.concatenate([y_train, y_test])
+        n, whole = len(x_train), np.arange(len(x))
+        taken = np.concatenate([train, n + test], axis=1)
         folds = make_folds(len(x), [(whole[:n], whole[n:])])
         return self._after_permutations(x, y, folds, taken)
 
@@ -500,6 +478,20 @@ def check_strata(source: xr.DataArray, target: xr.DataArray, name: str | None) -
     if differ.any():
         ids = known_ids(target, "target")[differ]
         raise ValueError(f"source and target differ in {name!r} for {listed(ids, 'stimulus_id')}")
+
+
+def on_fixed_split(*assemblies: xr.DataArray) -> dict[str, xr.DataArray]:
+    """The four sides of a fixed split by name, as (presentation, neuroid); refuses other neuroids in test."""
+    flat = {name: two_dimensional(assembly, name) for name, assembly in zip(SIDES, assemblies, strict=True)}
+    for side in ("source", "target"):
+        check_same_neuroids(flat[f"{side}_train"], flat[f"{side}_test"], side)
+    return flat
+
+
+def values_on_split(flat: MappingABC[str, xr.DataArray]) -> list[np.ndarray | jax.Array]:
+    """The values of the four sides, with the stimuli of each source in the order of its target."""
+    sources = {source: aligned(flat[source], flat[target], (source, target)) for source, target in PARTS}
+    return [finite_values(assembly, name) for name, assembly in {**flat, **sources}.items()]
 
 
 def check_same_neuroids(train: xr.DataArray, test: xr.DataArray, side: str) -> None:

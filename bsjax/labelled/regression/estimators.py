@@ -13,8 +13,12 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import neuroid_coords, of_splits, over_neuroids, over_splits
 from bsjax.labelled.align import STIMULUS, aligned, finite_values, two_dimensional
 from bsjax.labelled.metric import CrossValidated, Metric
-from bsjax.labelled.provenance import metric_provenance
-from bsjax.labelled.regression.crossvalidation import check_same_neuroids, check_strata, check_test_size
+from bsjax.labelled.regression.crossvalidation import (
+    check_strata,
+    check_test_size,
+    on_fixed_split,
+    values_on_split,
+)
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled, pearson
 from bsjax.metrics.determined import determined_on_split
@@ -72,7 +76,7 @@ class EstimatorRegression(CrossValidated):
         with precision(self.dtype) as dtype:
             x, y = np.asarray(x, dtype), np.asarray(y, dtype)
             raw = [_correlations(self.estimator, x[train], x[test], y[train], y[test]) for train, test in splits]
-        made = metric_provenance(self, dtype, details=_on_host(self.estimator))
+        made = self.provenance(details=_on_host(self.estimator))
         return over_splits(
             np.array(raw), neuroid_coords(target), made, shared=of_splits(splits, target[STIMULUS].values)
         )
@@ -107,19 +111,12 @@ class EstimatorSplitRegression(Metric):
             ValueError: stimuli differ, repeat, or are too few; neuroids differ between training and test; values are
                 NaN; or predictions have another shape than the targets.
         """
-        given = {"source_train": source_train, "source_test": source_test}
-        given |= {"target_train": target_train, "target_test": target_test}
-        flat = {name: two_dimensional(assembly, name) for name, assembly in given.items()}
-        for side in ("source", "target"):
-            check_same_neuroids(flat[f"{side}_train"], flat[f"{side}_test"], side)
-        for part in ("train", "test"):
-            names = f"source_{part}", f"target_{part}"
-            flat[names[0]] = aligned(flat[names[0]], flat[names[1]], names)
+        flat = on_fixed_split(source_train, source_test, target_train, target_test)
         check_test_size(len(flat["target_test"]))
+        values = values_on_split(flat)
         with precision(self.dtype) as dtype:
-            arrays = [np.asarray(finite_values(assembly, name), dtype) for name, assembly in flat.items()]
-            raw = _correlations(self.estimator, *arrays)
-        made = metric_provenance(self, dtype, details=_on_host(self.estimator))
+            raw = _correlations(self.estimator, *(np.asarray(side, dtype) for side in values))
+        made = self.provenance(details=_on_host(self.estimator))
         return over_neuroids(raw, neuroid_coords(flat["target_test"]), made)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.labelled.align import coordinate, two_dimensional
+from bsjax.labelled.full_grid import along_grid
 from bsjax.labelled.metric import CrossValidated
 from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation
 from bsjax.labelled.score import Score
@@ -15,7 +16,6 @@ from bsjax.labelled.settings import whole_number
 from bsjax.metrics.regression.factorised_readout import FactorisedReadout
 
 _GRID = ("channel", "channel_x", "channel_y")
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,10 @@ class MaskRegression(CrossValidated):
             ValueError: the neuroids do not fill the grid, or as in ``CrossRegressedCorrelation``.
         """
         source = two_dimensional(source, "source")
-        order, shape = _grid(source)
+        places = {name: coordinate(source, name, "neuroid", "source") for name in _GRID}
+        order, levels = along_grid(places, np.arange(source.sizes["neuroid"]), "source")
         mapping = FactorisedReadout(
-            *shape,
+            *map(len, levels),
             spatial_penalty=self.ls,
             channel_penalty=self.ld,
             learning_rate=self.init_lr,
@@ -92,21 +93,3 @@ class MaskRegression(CrossValidated):
         splits, settings = self.crossvalidation_kwargs, self.own_settings()
         metric = CrossRegressedCorrelation(mapping, self.identifier, splits, self.dtype, settings)
         return metric(source.isel(neuroid=order), target)
-
-
-def _grid(source: xr.DataArray) -> tuple[np.ndarray, tuple[int, ...]]:
-    """The order that sorts the neuroids along the grid, and its shape; refuses empty and repeated places."""
-    axes = [np.unique(coordinate(source, name, "neuroid", "source"), return_inverse=True) for name in _GRID]
-    shape = tuple(len(values) for values, _ in axes)
-    place = np.ravel_multi_index([codes for _, codes in axes], shape)
-    counts = np.bincount(place, minlength=int(np.prod(shape)))
-    for words, wrong in (("has no neuroid at", counts == 0), ("has more than one neuroid at", counts > 1)):
-        if wrong.any():
-            at = np.unravel_index(np.flatnonzero(wrong)[:_SHOWN], shape)
-            names = zip(*(values[i] for (values, _), i in zip(axes, at, strict=True)), strict=True)
-            shown = "; ".join(", ".join(f"{c} {v}" for c, v in zip(_GRID, name, strict=True)) for name in names)
-            raise ValueError(
-                f"source does not fill the grid of {' x '.join(map(str, shape))} ({' x '.join(_GRID)}): it {words} "
-                f"{int(wrong.sum())} of its places ({shown}{' ...' if wrong.sum() > _SHOWN else ''})"
-            )
-    return np.argsort(place), shape

@@ -1,6 +1,6 @@
 """Centred kernel alignment of two assemblies."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -19,35 +19,27 @@ from bsjax.metrics.similarity.cka import cka_and_influence, cka_of_grams
 from bsjax.metrics.similarity.similarity import Similarity
 
 
-def _cka_in_shares(x: Any, y: Any, where: Any, *, shares: int, unbiased: bool = True) -> Any:
+def _cka_in_shares(x: Any, y: Any, where: Any, *, shares: int, unbiased: bool) -> Any:
     # Sums over the axis of stimuli, which XLA computes in shares per device.
     return unbiased_cka(x, y, where=where, unbiased=unbiased)
 
 
-CKA = Similarity(
-    unbiased_cka,
-    min_stimuli=4,
-    depends_on="inner products",
-    ignores_zero_units=True,
-    bootstraps=cka_bootstraps,
-    influence=cka_and_influence,
-    permutations=cka_permutations,
-    of_grams=partial(cka_of_grams, unbiased=True),
-    in_shares=_cka_in_shares,
-    of_subjects=cka_between_subjects,
-)
-CKA_BIASED = Similarity(
-    biased_cka,
-    min_stimuli=4,
-    depends_on="inner products",
-    ignores_zero_units=True,
-    bootstraps=partial(cka_bootstraps, unbiased=False),
-    influence=partial(cka_and_influence, unbiased=False),
-    permutations=partial(cka_permutations, unbiased=False),
-    of_grams=partial(cka_of_grams, unbiased=False),
-    in_shares=partial(_cka_in_shares, unbiased=False),
-    of_subjects=partial(cka_between_subjects, unbiased=False),
-)
+def _similarity(kernel: Callable[..., Any], unbiased: bool) -> Similarity:
+    return Similarity(
+        kernel,
+        min_stimuli=4,
+        depends_on="inner products",
+        ignores_zero_units=True,
+        bootstraps=partial(cka_bootstraps, unbiased=unbiased),
+        influence=partial(cka_and_influence, unbiased=unbiased),
+        permutations=partial(cka_permutations, unbiased=unbiased),
+        of_grams=partial(cka_of_grams, unbiased=unbiased),
+        in_shares=partial(_cka_in_shares, unbiased=unbiased),
+        of_subjects=partial(cka_between_subjects, unbiased=unbiased),
+    )
+
+
+CKA, CKA_BIASED = _similarity(unbiased_cka, True), _similarity(biased_cka, False)
 
 
 def cka(
@@ -58,9 +50,9 @@ def cka(
     n_bootstraps: int = 200,
 ) -> RepresentationalSimilarity:
     """Centred kernel alignment, unbiased unless ``unbiased=False``; stimuli are always matched by ``stimulus_id``."""
-    refuse_others({"comparison_coord": comparison_coord}, {"comparison_coord": STIMULUS}, "cka")
     if not unbiased:
-        return cka_biased(error=error, dtype=dtype, n_bootstraps=n_bootstraps)
+        return cka_biased(comparison_coord, error, dtype, n_bootstraps)
+    refuse_others({"comparison_coord": comparison_coord}, {"comparison_coord": STIMULUS}, "cka")
     return RepresentationalSimilarity(CKA, "cka", error, dtype, n_bootstraps)
 
 

@@ -3,11 +3,10 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.labelled.align import coordinate, finite_values, more_than_once, only_in, two_dimensional
+from bsjax.labelled.align import coordinate, finite_values, matched, two_dimensional
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
@@ -70,13 +69,12 @@ class Dimensionality(Metric):
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         pairs, theirs = self._pairs(source, "source"), self._pairs(target, "target")
-        ours, others = (
-            pd.Index(coordinate(assembly, "neuroid_id", "neuroid", what))
-            for assembly, what in ((source, "source"), (target, "target"))
-        )
+        ours = coordinate(source, "neuroid_id", "neuroid", "source")
+        others = coordinate(target, "neuroid_id", "neuroid", "target")
+        sides = "target", "source"
         target = target.isel(
-            presentation=_matching(pairs, theirs, f"({_FACTOR}, {self.sample_coord})"),
-            neuroid=_matching(ours, others, "neuroid_id"),
+            presentation=matched(theirs, pairs, sides, f"({_FACTOR}, {self.sample_coord})", "pairs"),
+            neuroid=matched(others, ours, sides, "neuroid_id", "neuroids"),
         )
         codes, names = pd.factorize(pairs.get_level_values(0), sort=True)
         shares = [*map(str, names), _RESIDUAL]
@@ -99,10 +97,3 @@ class Dimensionality(Metric):
     def _pairs(self, assembly: xr.DataArray, what: str) -> pd.MultiIndex:
         columns = [coordinate(assembly, name, "presentation", what) for name in (_FACTOR, self.sample_coord)]
         return pd.MultiIndex.from_arrays(columns, names=[_FACTOR, self.sample_coord])
-
-
-def _matching(ours: pd.Index, theirs: pd.Index, name: str) -> np.ndarray:
-    sides = ours, theirs, ("source", "target"), name
-    if problems := only_in(*sides) + more_than_once(*sides):
-        raise ValueError(f"source and target must hold the same pairs and neuroids: {'; '.join(problems)}")
-    return theirs.get_indexer(ours)

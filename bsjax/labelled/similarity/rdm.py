@@ -21,6 +21,8 @@ from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, Comparison, com
 from bsjax.metrics.similarity.sharded_rdm import rdm_similarity_in_shares
 from bsjax.metrics.similarity.similarity import Similarity
 
+_FIXED = {"neuroid_dim": "neuroid", "comparison_coord": STIMULUS}
+
 
 def rdm(
     neuroid_dim: str = "neuroid",
@@ -47,8 +49,7 @@ def rdm(
         >>> load_metric("rdm", dissimilarity="euclidean", comparison="tau-a").settings
         {'dissimilarity': 'euclidean', 'comparison': 'tau-a'}
     """
-    given = {"neuroid_dim": neuroid_dim, "comparison_coord": comparison_coord}
-    refuse_others(given, {"neuroid_dim": "neuroid", "comparison_coord": STIMULUS}, "rdm")
+    refuse_others({"neuroid_dim": neuroid_dim, "comparison_coord": comparison_coord}, _FIXED, "rdm")
     by = {"dissimilarity": dissimilarity, "comparison": comparison}
     return RepresentationalSimilarity(rdm_similarity_by(**by), "rdm", error, dtype, n_bootstraps, by)
 
@@ -62,11 +63,7 @@ def rdm_cv(
     comparison: str = "spearman",
 ) -> CrossValidatedSimilarity:
     """Comparison of dissimilarity matrices on random subsets of the stimuli; settings as in ``rdm``."""
-    refuse_others(
-        {"neuroid_dim": neuroid_dim, "comparison_coord": comparison_coord},
-        {"neuroid_dim": "neuroid", "comparison_coord": STIMULUS},
-        "rdm_cv",
-    )
+    refuse_others({"neuroid_dim": neuroid_dim, "comparison_coord": comparison_coord}, _FIXED, "rdm_cv")
     by = {"dissimilarity": dissimilarity, "comparison": comparison}
     return CrossValidatedSimilarity(rdm_similarity_by(**by), "rdm_cv", crossvalidation_kwargs, dtype, by)
 

@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -22,7 +23,6 @@ from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import jackknife_error, nan_mean, of_subsets, over_splits
 from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
 from bsjax.labelled.metric import CrossValidated, Metric, OfHalves, scored
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.resampling.clusters import clustered_by
 from bsjax.labelled.resampling.draws import Drawn, Resampling, drawn_of, in_draws, with_draws
 from bsjax.labelled.resampling.permutations import Permutation
@@ -101,6 +101,13 @@ class _OfSimilarity(Metric):
         """The property of either side that the similarity depends on."""
         return self.similarity.depends_on
 
+    @contextmanager
+    def _sides(self, source: xr.DataArray, target: xr.DataArray, calls: list[_Call]) -> Iterator[tuple[Any, Any]]:
+        """The arguments of the calls in a block of their precision: both sides in one order, padded and cast."""
+        sides = self._aligned_values(two_dimensional(source, "source"), two_dimensional(target, "target"), calls)
+        with precision(self.dtype) as dtype:
+            yield self._arrays(sides, dtype)
+
     def _aligned_values(
         self, source: xr.DataArray, target: xr.DataArray, calls: list[_Call] | None
     ) -> tuple[np.ndarray | jax.Array, np.ndarray | jax.Array]:
@@ -118,10 +125,11 @@ class _OfSimilarity(Metric):
 
         sides = [source, target]
         streams = sides_to_stream(n, [side.shape[1] for side in sides], depends_on, needed, what, _FEWER)
-        for i, name in enumerate(("source", "target")):
-            if streams[i]:
-                (sides[i],) = compress(sides[i], depends_on=depends_on, names=[name])
-        source, target = reordered(sides[0], order), sides[1]
+        source, target = (
+            compress(side, depends_on=depends_on, names=[name])[0] if too_large else side
+            for side, name, too_large in zip(sides, ("source", "target"), streams, strict=True)
+        )
+        source = reordered(source, order)
         return finite_values(source, "source"), finite_values(target, "target")
 
     def _check_pairs(self, n: int) -> None:
@@ -176,9 +184,7 @@ class _OfSimilarity(Metric):
 
         def on_folds_of(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
             calls = [self._on_subsets(n, [split[side] for split in splits]) for side in (0, 1)]
-            sides = self._aligned_values(two_dimensional(source, "source"), target, calls)
-            with precision(self.dtype) as dtype:
-                arrays = self._arrays(sides, dtype)
+            with self._sides(source, target, calls) as arrays:
                 within, held_out = (np.asarray(call.result(*arrays), float) for call in calls)
             return within, held_out
 
@@ -262,14 +268,12 @@ class RepresentationalSimilarity(_OfSimilarity):
             if not all(fits):
                 self._check_stimuli(len(source))
                 value = of_grams_on_all_devices(of_grams, source, target, fits[0])
-                return self._score(value, np.dtype("float64"))
+                return replace(self, dtype="float64")._score(value)
         self._check_pairs(len(target))
         by = None if self.error is None else clustered_by(target)
         groups = None if by is None else target[by].values
         calls = self._calls(len(target), groups)
-        sides = self._aligned_values(source, target, calls)
-        with precision(self.dtype) as dtype:
-            arrays = self._arrays(sides, dtype)
+        with self._sides(source, target, calls) as arrays:
             found, spread = calls[0].result(*arrays), {}
             if self.error == "jackknife":
                 spread = _by_whole(by, jackknife_error(calls[1].result(*arrays)))
@@ -279,7 +283,7 @@ class RepresentationalSimilarity(_OfSimilarity):
                 spread = _by_whole(by, _error_of_influence(influence, groups))
             value = float(found)
             why = self._why_undefined(arrays, target) if math.isnan(value) else None
-        return self._score(value, dtype, why, **spread)
+        return self._score(value, why, **spread)
 
     def _bootstrapped(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """The score with draws by its own plan, whose similarities are its raw values."""
@@ -314,7 +318,7 @@ class RepresentationalSimilarity(_OfSimilarity):
                 self._why_undefined(each, target) if math.isnan(value) else None
                 for each, value in zip(arrays, values, strict=True)
             ]
-        return [self._score(value, dtype, why=reason) for value, reason in zip(values, why, strict=True)]
+        return [self._score(value, reason) for value, reason in zip(values, why, strict=True)]
 
     def drawn_score(self, plan: Resampling, *assemblies: xr.DataArray) -> Score:
         """Its score with its values in draws; draws of stimuli alone reuse the same RDMs."""
@@ -329,14 +333,12 @@ class RepresentationalSimilarity(_OfSimilarity):
             compiled(similarity_in_draws, statistic=statistic),
             drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32),
         )
-        sides = self._aligned_values(source, target, [call])
-        with precision(self.dtype) as dtype:
-            arrays = self._arrays(sides, dtype)
+        with self._sides(source, target, [call]) as arrays:
             value, values, influence = call.result(*arrays)
             found = {"influence": self._by_id(drawn, self._where_few(influence, *arrays, drawn.alike), target)}
             why = self._why_undefined(arrays, target) if math.isnan(value) else None
         [name] = plan.passes
-        return with_draws(self._score(float(value), dtype, why), drawn, drawn.labelled({name: values}), **found)
+        return with_draws(self._score(float(value), why), drawn, drawn.labelled({name: values}), **found)
 
     def drawn_values(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.metric.scored`.
@@ -369,7 +371,8 @@ class RepresentationalSimilarity(_OfSimilarity):
                 if units is not None and len(drawn.plan.factors) == 1:
                     found |= self._left_out_units(sides, drawn, together[0], target)
                 if alone:
-                    found["influence"] = self._by_id(drawn, self._influence(*sides, drawn.alike), target)
+                    _, each = self._within_limit(compiled(self._to_draw(self.similarity.influence)), *sides)
+                    found["influence"] = self._by_id(drawn, self._where_few(each, *sides, drawn.alike), target)
                     if not self.similarity.compares_pairs:  # the derivatives of all draws are computed at once
                         kernel = compiled(studentised_similarity_bootstraps, bootstraps=self._bootstraps)
                         passes[name], errors = self._within_limit(kernel, *sides, counts)
@@ -386,18 +389,14 @@ class RepresentationalSimilarity(_OfSimilarity):
             compiled(similarity_permutations, similarity=self.similarity.kernel) if of_all is None else compiled(of_all)
         )
         call = _repeated(kernel, rows)
-        sides = self._aligned_values(source, target, [call])
-        with precision(self.dtype) as dtype:
-            x, y = self._arrays(sides, dtype)
+        with self._sides(source, target, [call]) as (x, y):
             return call.result(y, x)  # the similarity is symmetric, and the kernel permutes the second side
 
-    def _influence(self, x: Any, y: Any, alike: bool) -> np.ndarray:
-        """The contribution of each stimulus to the score; ``alike`` if stimuli are drawn independently."""
-        _, found = self._within_limit(compiled(self._to_draw(self.similarity.influence)), x, y)
-        return self._where_few(found, x, y, alike)
-
     def _where_few(self, found: np.ndarray, x: Any, y: Any, alike: bool) -> np.ndarray:
-        """Influences by derivatives, or by leaving out each stimulus if few of them carry the variance."""
+        """Influences by derivatives, or by leaving out each stimulus if few of them carry the variance.
+
+        ``alike`` says whether stimuli are drawn independently.
+        """
         effective, n = effective_number(np.asarray(found)), len(found)
         if np.linalg.norm(found) <= n * np.finfo(found.dtype).eps:
             return found  # for equal representations there is only rounding
@@ -471,20 +470,9 @@ class RepresentationalSimilarity(_OfSimilarity):
         """A kernel that compares subjects with one another, or None; that of the similarity."""
         return self.similarity.of_subjects
 
-    def _score(
-        self,
-        value: float,
-        dtype: np.dtype,
-        why: str | None = None,
-        **spread: Any,
-    ) -> Score:
-        return Score(
-            value,
-            **spread,
-            formula="r",
-            n_undefined=int(math.isnan(value)),
-            provenance=metric_provenance(self, dtype, reason=why),
-        )
+    def _score(self, value: float, why: str | None = None, **spread: Any) -> Score:
+        made = self.provenance(reason=why)
+        return Score(value, **spread, formula="r", n_undefined=int(math.isnan(value)), provenance=made)
 
 
 @dataclass(frozen=True, repr=False)
@@ -514,12 +502,10 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
         subsets = [test for _, test in self.crossvalidation.of(target)]
         self._check_stimuli(min(map(len, subsets)))
         call = self._on_subsets(len(target), subsets)
-        x, y = self._aligned_values(source, target, [call])
-        with precision(self.dtype) as dtype:
-            arrays = self._arrays((x, y), dtype)
+        with self._sides(source, target, [call]) as arrays:
             raw = call.result(*arrays)
             why = self._why_undefined(arrays, target) if np.isnan(raw).any() else None
-        made = metric_provenance(self, dtype, reason=why)
+        made = self.provenance(reason=why)
         return over_splits(raw, {}, made, shared=of_subsets(subsets, target[STIMULUS].values))
 
     def drawn_values(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
@@ -535,10 +521,8 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
             )
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         counts = drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32)
-        x, y = self._aligned_values(source, target, [_repeated(compiled(bootstraps), counts)])
         found = []
-        with precision(self.dtype) as dtype:
-            sides = self._arrays((x, y), dtype)
+        with self._sides(source, target, [_repeated(compiled(bootstraps), counts)]) as sides:
             for _, subset in self.crossvalidation.of(target):
                 held = np.zeros_like(counts)
                 held[:, subset] = counts[:, subset]

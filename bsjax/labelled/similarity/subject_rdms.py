@@ -9,24 +9,31 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from bsjax.data import DataAssembly
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import mean_score
-from bsjax.labelled.align import STIMULUS, coordinate, finite_values, refuse_different, two_dimensional, unique_ids
+from bsjax.labelled.align import (
+    STIMULUS,
+    coordinate,
+    finite_values,
+    matched,
+    refuse_single,
+    two_dimensional,
+    unique_ids,
+)
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.drawn_rdms import BOUNDS, ceilings_in_draws, similarities_in_draws
+from bsjax.labelled.similarity.subject_responses import LEFT, RIGHT, SUBJECT
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import Pooling, rdm_noise_ceiling
 from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
 from bsjax.metrics.similarity.rdm_comparison import compare_all_rdm_vectors
 
-LEFT, RIGHT, SUBJECT = "stimulus_left", "stimulus_right", "subject"
 LEFT_ID, RIGHT_ID = "stimulus_id_left", "stimulus_id_right"
 
 
@@ -116,10 +123,7 @@ class SubjectSimilarity(Metric):
             ValueError: other dimensions, or different stimuli.
         """
         subjects, ids = _stack(subjects)
-        ours = _ids(model, "the model's matrix")
-        refuse_different(ours, ids, ("the model's matrix", "the subjects'"), STIMULUS, "stimuli")
-        order = pd.Index(ours).get_indexer(pd.Index(ids))
-        matrix = model.transpose(LEFT, RIGHT).values[np.ix_(order, order)]
+        matrix = _in_order(model, ids)
         vectors = compared_entries(matrix[None], subjects.values)
         r = self.run(compare_all_rdm_vectors, *vectors, method=self.method)[0]
         return _over_subjects(self, xr.DataArray(r, {SUBJECT: subjects[SUBJECT]}, [SUBJECT]))
@@ -127,9 +131,7 @@ class SubjectSimilarity(Metric):
     def drawn_values(self, drawn: Drawn, model: xr.DataArray, subjects: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`."""
         subjects, ids = _stack(subjects)
-        order = pd.Index(_ids(model, "the model's matrix")).get_indexer(pd.Index(ids))
-        matrix = model.transpose(LEFT, RIGHT).values[np.ix_(order, order)]
-        ours, theirs = _pairs(matrix, "the model's"), _pairs(subjects.values, "the subjects'")
+        ours, theirs = _pairs(_in_order(model, ids), "the model's"), _pairs(subjects.values, "the subjects'")
         return similarities_in_draws(self, ours, theirs, ids, subjects[SUBJECT].values, drawn)
 
 
@@ -181,8 +183,7 @@ class SubjectAgreement(Metric):
             ValueError: other dimensions, or fewer than two subjects.
         """
         subjects, _ = _stack(subjects)
-        if subjects.sizes[SUBJECT] < 2:
-            raise ValueError(f"subjects are compared with one another: at least 2, there are {subjects.sizes[SUBJECT]}")
+        refuse_single(subjects[SUBJECT].values)
         entries = compared_entries(subjects.values)[0]
         both = self.run(rdm_noise_ceiling, entries, method=self.method, pooling=self.pooling)
         coords = {"bound": list(BOUNDS), SUBJECT: subjects[SUBJECT]}
@@ -231,6 +232,13 @@ def _ids(matrix: xr.DataArray, what: str) -> np.ndarray:
     if not np.array_equal(ids, right):
         raise ValueError(f"rows and columns of {what} must be the same stimuli in the same order")
     return ids
+
+
+def _in_order(model: xr.DataArray, ids: np.ndarray) -> np.ndarray:
+    """The model's matrix with its stimuli in the order of the subjects'."""
+    names = ("the model's matrix", "the subjects'")
+    order = matched(_ids(model, "the model's matrix"), ids, names, STIMULUS, "stimuli")
+    return model.transpose(LEFT, RIGHT).values[np.ix_(order, order)]
 
 
 def _stack(subjects: xr.DataArray) -> tuple[xr.DataArray, np.ndarray]:

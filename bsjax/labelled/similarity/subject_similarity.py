@@ -9,13 +9,12 @@ import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import mean_score, nan_mean
-from bsjax.labelled.align import coordinate
+from bsjax.labelled.align import coordinate, refuse_single
 from bsjax.labelled.metric import Metric, as_metric, scored
 from bsjax.labelled.resampling.permutations import Permutation
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
-
-SUBJECT = "subject"
+from bsjax.labelled.similarity.subject_responses import SUBJECT
 
 
 @dataclass(frozen=True)
@@ -99,8 +98,7 @@ class InterSubjectSimilarity(Metric):
             ValueError: the coordinate ``subject`` is missing, there is a single subject, or as raised by the metric.
         """
         parts = parts_by_subject(assembly)
-        if len(parts) < 2:
-            raise ValueError(f"subjects are compared with one another: at least 2, there is {', '.join(parts)}")
+        refuse_single(parts)
         scores = {f"{one} and {other}": self.metric(parts[one], parts[other]) for one, other in combinations(parts, 2)}
         return mean_score(scores, "pair", what="pairs of subjects", n_units=assembly.sizes["neuroid"])
 

@@ -24,7 +24,7 @@ import xarray as xr
 from bsjax.data.types.assemblies import PropertyAssembly
 from bsjax.engine.running import run
 from bsjax.labelled.align import listed, matched, two_dimensional
-from bsjax.labelled.tuning.stimulus_grid import Grid, on_grid
+from bsjax.labelled.full_grid import Grid, on_grid
 from bsjax.metrics import tuning
 
 _NEUROID, _ID = "neuroid", "neuroid_id"
@@ -198,7 +198,11 @@ def _spontaneous(baseline: xr.DataArray | np.ndarray, responses: xr.DataArray) -
                     "presentations: average over them"
                 )
             baseline = baseline.isel(presentation=0, drop=True)
-        baseline = _of_same_neurons(baseline, responses).values
+        if _ID in baseline.coords and _ID in responses.coords:
+            ids = responses[_ID].values, baseline[_ID].values
+            order = np.argsort(matched(*ids, ("responses", "baseline"), _ID, "neurons"))
+            baseline = baseline.isel({_NEUROID: order})
+        baseline = baseline.values
     values = np.asarray(baseline, float)
     if values.shape != (responses.sizes[_NEUROID],):
         raise ValueError(
@@ -210,12 +214,3 @@ def _spontaneous(baseline: xr.DataArray | np.ndarray, responses: xr.DataArray) -
         ids = responses[_ID].values[lacking] if _ID in responses.coords else np.flatnonzero(lacking)
         raise ValueError(f"baseline is NaN or infinite for {listed(ids, _ID)}: drop those neuroids")
     return values
-
-
-def _of_same_neurons(baseline: xr.DataArray, responses: xr.DataArray) -> xr.DataArray:
-    """The baseline in the order of the responses' neurons, if both name them."""
-    if not (_ID in baseline.coords and _ID in responses.coords):
-        return baseline
-    ids = responses[_ID].values, baseline[_ID].values
-    order = np.argsort(matched(*ids, ("responses", "baseline"), _ID, "neurons"))
-    return baseline.isel({_NEUROID: order})

@@ -10,33 +10,11 @@ from bsjax.labelled import aligned_values
 from bsjax.labelled.ceilings.consistency import InternalConsistency, TemporalInternalConsistency
 from bsjax.labelled.ceilings.trials import by_repetition
 from bsjax.metrics import Ridge
-
-
-def trials(n=30, r=6, u=5, noise=1.0, seed=0, keep=None):
-    rng = np.random.default_rng(seed)
-    values = np.repeat(rng.normal(size=(n, 1, u)), r, axis=1) + noise * rng.normal(size=(n, r, u))
-    stimulus, repetition = (v.ravel() for v in np.meshgrid(np.arange(n), np.arange(r), indexing="ij"))
-    rows = np.arange(n * r) if keep is None else np.flatnonzero(keep(stimulus, repetition))
-    return NeuroidAssembly(
-        values.reshape(n * r, u)[rows],
-        coords={
-            "stimulus_id": ("presentation", [f"s{i:03d}" for i in stimulus[rows]]),
-            "repetition": ("presentation", repetition[rows]),
-            "neuroid_id": ("neuroid", [f"n{i}" for i in range(u)]),
-        },
-        dims=["presentation", "neuroid"],
-    )
+from tests.support.single_trials import trials
 
 
 def ragged(stimulus, repetition):
     return repetition < 2 + stimulus % 5
-
-
-def test_row_order_does_not_matter():
-    assembly = trials()
-    ceiling = load_ceiling("internal_consistency")
-    shuffled = assembly.isel(presentation=np.random.default_rng(0).permutation(180))
-    assert float(ceiling(shuffled)) == pytest.approx(float(ceiling(assembly)), abs=1e-12)
 
 
 def test_says_how_far_the_correction_is_off_and_leaves_it_as_it_is():

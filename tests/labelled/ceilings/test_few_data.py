@@ -172,6 +172,16 @@ def test_a_ceiling_with_a_setting_of_the_name_of_a_method_is_drawn():
     assert score.uncertainty.draws.sizes["draw"] == 3 and score.raw.sizes["draw"] == 3
 
 
+@pytest.mark.parametrize("name", OF_TRIALS)
+def test_the_order_of_rows_does_not_matter(name):
+    whole = trials(reliability=RELIABILITY)[:-7]  # not all stimuli have as many
+    if name.endswith("temporal"):
+        whole = whole.expand_dims(time_bin=1, axis=2)
+    shuffled = whole.isel(presentation=np.random.default_rng(0).permutation(len(whole)))
+    ceiling = load_ceiling(name, **OF_TRIALS[name])
+    np.testing.assert_allclose(ceiling(shuffled).raw, ceiling(whole).raw, atol=1e-12)
+
+
 def test_copies_of_a_stimulus_are_held_out_together():
     parts = _parts(np.array(["a", "b", "a", "c", "d", "b"]), 2, seed=0)
     np.testing.assert_array_equal(parts.sum(axis=0), np.ones(6))

@@ -1,24 +1,12 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
-from bsjax import NeuroidAssembly
 from bsjax.labelled.ceilings.consistency import SplitHalfPredictorConsistency
+from tests.support import single_trials
 
-
-def trials(n=14, r=5, u=4, seed=0, keep=None, image="image_id"):
-    rng = np.random.default_rng(seed)
-    values = np.repeat(rng.normal(size=(n, 1, u)), r, axis=1) + rng.normal(size=(n, r, u))
-    stimulus, repetition = (v.ravel() for v in np.meshgrid(np.arange(n), np.arange(r), indexing="ij"))
-    rows = np.arange(n * r) if keep is None else np.flatnonzero(keep(stimulus, repetition))
-    return NeuroidAssembly(
-        values.reshape(n * r, u)[rows],
-        coords={
-            image: ("presentation", [f"s{i:03d}" for i in stimulus[rows]]),
-            "repetition": ("presentation", repetition[rows]),
-            "neuroid_id": ("neuroid", [f"n{i}" for i in range(u)]),
-        },
-        dims=["presentation", "neuroid"],
-    )
+trials = partial(single_trials.trials, n=14, r=5, u=4, image="image_id")
 
 
 def ragged(stimulus, repetition):
@@ -53,13 +41,6 @@ def test_equals_the_definition_draw_for_draw(keep):
     np.testing.assert_allclose(score.raw, raw, atol=1e-12)
     assert float(score) == pytest.approx(np.median(raw, axis=1).mean(), abs=1e-12)
     assert score.raw.dims == ("split", "neuroid") and score.n_units == 4
-
-
-def test_row_order_does_not_matter():
-    assembly = trials(keep=ragged)
-    shuffled = assembly.isel(presentation=np.random.default_rng(0).permutation(assembly.sizes["presentation"]))
-    ceiling = SplitHalfPredictorConsistency()
-    np.testing.assert_allclose(ceiling(shuffled).raw, ceiling(assembly).raw, atol=1e-12)
 
 
 def test_other_settings_by_name():

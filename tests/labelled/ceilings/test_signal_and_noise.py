@@ -18,12 +18,6 @@ def test_fits_covariances_by_neuroid():
     np.testing.assert_allclose(found["ncsnr"], load_ceiling("noise_ceiling_snr")(assembly).raw["ncsnr"], atol=1e-12)
 
 
-def test_is_the_same_whatever_the_order_of_rows():
-    assembly = recording(r=3, n=20, u=4)
-    shuffled = assembly.isel(presentation=np.random.default_rng(5).permutation(60))
-    xr.testing.assert_allclose(fit_signal_and_noise(shuffled), fit_signal_and_noise(assembly))
-
-
 def test_ceiling_is_what_the_truth_scores():
     """The RDM of the averages compared with that of the responses without noise."""
     rng = np.random.default_rng(0)

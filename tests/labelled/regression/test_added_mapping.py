@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import bsjax
 from bsjax import list_metrics, load_metric, metric_registry, register_mapping
@@ -13,6 +12,7 @@ from bsjax.engine.memory_limit import memory_limit
 from bsjax.engine.programs.compilation import traces
 from bsjax.labelled.layers import SharedTarget
 from bsjax.labelled.regression import crossvalidation
+from tests.support.responses import assembly
 
 N, TRAIN = 80, 60
 UNSTRATIFIED = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 3}}
@@ -80,16 +80,15 @@ def added(request, tmp_path, monkeypatch):
         del metric_registry[name]
 
 
-def assembly(width, seed=0, stimuli=N):
+def of_width(width, seed=0, stimuli=N):
     rng = np.random.default_rng(seed)
     latent = np.random.default_rng(99).normal(size=(stimuli, 10))
     values = latent @ rng.normal(size=(10, width)) + rng.normal(size=(stimuli, width))
-    coords = {"stimulus_id": ("presentation", [f"s{n}" for n in range(stimuli)])}
-    return xr.DataArray(values, coords, ["presentation", "neuroid"])
+    return assembly(values)
 
 
 def test_every_form_scores_as_the_built_in_one(added):
-    x, y = assembly(30), assembly(12, 1)
+    x, y = of_width(30), of_width(12, 1)
     for form in ("{}", "{}_cv", "reverse_{}", "reverse_{}_cv"):
         mine, theirs = form.format("my_ridge"), form.format("ridge")
         wanted = load_metric("ridge", alpha=3.0, **UNSTRATIFIED)(*((y, x) if "reverse" in form else (x, y)))
@@ -109,12 +108,12 @@ def test_widths_of_one_bucket_share_programs(added):
     metric = load_metric("my_ridge", alpha=2.0, **UNSTRATIFIED)
     with traces() as counted:
         for width, neuroids in ((65, 33), (70, 35), (72, 36)):
-            metric(assembly(width), assembly(neuroids, 1))
+            metric(of_width(width), of_width(neuroids, 1))
     assert counted["cross_validate_and_report"] == (1 if added else 3)
 
 
 def test_wide_sources_are_read_in_blocks(added, monkeypatch):
-    x, y = assembly(150_000), assembly(5, 1)
+    x, y = of_width(150_000), of_width(5, 1)
     metric = load_metric("my_ridge", alpha=2.0, **UNSTRATIFIED)
     wanted = metric(x, y)
     blocks = []
@@ -132,7 +131,7 @@ def test_wide_sources_are_read_in_blocks(added, monkeypatch):
 
 
 def test_layers_are_scored_and_chosen_between(added):
-    layers, target = {"narrow": assembly(20), "wide": assembly(120, 2)}, assembly(6, 1)
+    layers, target = {"narrow": of_width(20), "wide": of_width(120, 2)}, of_width(6, 1)
     metric = load_metric("my_ridge", **UNSTRATIFIED)
     scores = bsjax.score_sources(metric, layers, target)
     for name, layer in layers.items():

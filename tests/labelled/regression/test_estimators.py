@@ -2,29 +2,24 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
 from bsjax import load_metric, score_arrays
+from tests.support.responses import assembly
 
 N, TRAIN = 90, 70
 RNG = np.random.default_rng(0)
 LATENT = RNG.normal(size=(N, 8))
 
 
-def assembly(width, **neuroids):
-    coords = {
-        "stimulus_id": ("presentation", [f"s{n}" for n in range(N)]),
-        "object_name": ("presentation", [f"o{n % 3}" for n in range(N)]),
-        "neuroid_id": ("neuroid", [f"n{n}" for n in range(width)]),
-    }
+def of_width(width):
     values = LATENT @ RNG.normal(size=(8, width)) + RNG.normal(size=(N, width))
-    return xr.DataArray(values, coords, ["presentation", "neuroid"])
+    return assembly(values, object_name=("presentation", [f"o{n % 3}" for n in range(N)]))
 
 
-X, Y = assembly(20), assembly(7)
+X, Y = of_width(20), of_width(7)
 PARTS = X[:TRAIN], X[TRAIN:], Y[:TRAIN], Y[TRAIN:]
 
 

@@ -86,15 +86,3 @@ def test_normalised_in_each_time_bin_or_by_one_ceiling(pair):
         explained_variance(score, Score(later))
     with pytest.raises(ValueError, match="a single value"):
         explained_variance(Score(0.5), ceiling)
-
-
-def test_a_score_over_time_reads_prints_and_survives_json(pair):
-    score = explained_variance(load_metric("spantime_ridge")(*pair), Score(0.9, error=0.01))
-    assert repr(score).startswith("Score(3 time_bin: 0.") and "3 time_bin" in score._repr_html_()
-    with pytest.raises(ValueError, match="3 time_bin: take a single value"):
-        float(score)
-    back = Score.from_dict(score.to_dict())
-    assert back == score and hash(back) == hash(score)
-    xr.testing.assert_identical(back.error, score.error)
-    assert score != Score(0.5) and score.to_xarray().dims == ("time_bin",)
-    assert Score(score.value * 100, ceiling=score.ceiling).exceeds_ceiling

@@ -6,7 +6,7 @@ import xarray as xr
 from scipy import stats
 
 import bsjax
-from bsjax import BehavioralAssembly, NeuroidAssembly, Resampling, Score, load_ceiling, load_metric
+from bsjax import BehavioralAssembly, Resampling, Score, load_ceiling, load_metric
 from bsjax.engine.precision import precision
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import drawn_of, in_draws
@@ -14,18 +14,13 @@ from bsjax.labelled.similarity import representational
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 from bsjax.metrics import cka_bootstraps, compiled, rdm_bootstraps
 from bsjax.metrics.resampling import bootstraps
+from tests.support.responses import assembly
 
 UNSTRATIFIED = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 3, "train_size": 0.8}}
 
 
 def responses(values, ids=None, **of_neuroids):
-    n, units = values.shape
-    coords = {
-        "stimulus_id": ("presentation", [f"image{i}" for i in range(n)] if ids is None else ids),
-        "neuroid_id": ("neuroid", [f"neuroid{i}" for i in range(units)]),
-    }
-    coords |= {name: ("neuroid", labels) for name, labels in of_neuroids.items()}
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+    return assembly(values, ids, **{name: ("neuroid", labels) for name, labels in of_neuroids.items()})
 
 
 @pytest.fixture
@@ -305,41 +300,6 @@ def test_draws_of_noise_straddle_zero(metric, settings, wide):
         assert 0 in score.interval()
 
 
-class _Fails:
-    """A metric that has no value for some draws."""
-
-    def __init__(self, every):
-        self.calls, self.every = -1, every
-
-    def __call__(self, source, target):
-        self.calls += 1
-        if self.calls and self.calls % self.every:
-            raise ValueError("too few of a kind")
-        return Score(float(np.mean(source.values[: self.calls + 5] * 1.0)))
-
-
-def test_draws_without_a_value_are_counted_and_where_there_are_many_there_is_no_interval(sides):
-    with in_draws(Resampling("stimuli", draws=30)), pytest.warns(UserWarning, match="20 of 30 draws have no value"):
-        score = scored(_Fails(3), *sides)
-    assert np.isnan(score.interval().low) and score.error is None
-    assert "20 of them undefined" in score.error_kind and score.provenance["draws_undefined"] == 20
-
-
-def test_a_setting_called_draws_is_no_method():
-    class Metric:
-        draws = 7
-
-        def __init__(self):
-            self.draws = 200
-
-        def __call__(self, source, target):
-            return Score(float(source.mean()))
-
-    side = responses(np.random.default_rng(0).normal(size=(20, 3)))
-    with in_draws(Resampling("stimuli", draws=5)):
-        assert scored(Metric(), side, side).uncertainty.draws.sizes["draw"] == 5
-
-
 def test_values_that_are_all_equal_say_nothing(sides):
     with in_draws(Resampling("stimuli", draws=5)):
         score = scored(lambda source, target: Score(0.25 + 1e-17 * len(source)), *sides)
@@ -355,11 +315,7 @@ def test_the_influences_of_a_group_are_summed_and_those_of_a_stratum_centred(met
         responses(common + rng.normal(size=(64, 10))).assign_coords(kind=("presentation", kinds)) for _ in range(2)
     )
     found = {}
-    for name, settings in {
-        "plain": {},
-        "groups": {"groups": "kind"},
-        "strata": {"strata": "kind"},
-    }.items():
+    for name, settings in {"plain": {}, "groups": {"groups": "kind"}, "strata": {"strata": "kind"}}.items():
         with in_draws(Resampling("stimuli", draws=100, **settings)):
             found[name] = scored(load_metric(metric), source, target)
     known = {name: score.uncertainty for name, score in found.items()}
@@ -371,13 +327,6 @@ def test_the_influences_of_a_group_are_summed_and_those_of_a_stratum_centred(met
     spread = float(known["groups"].draws.std())
     assert known["groups"].standard_error == pytest.approx(spread, rel=0.5)
     assert known["strata"].standard_error < known["plain"].standard_error < known["groups"].standard_error
-
-
-def test_a_regression_over_groups_has_as_many_degrees_of_freedom_as_groups_less_one(sides):
-    labels = {"object_name": ("presentation", np.repeat(list("abcdefgh"), 5))}
-    source, target = (side.assign_coords(labels) for side in sides)
-    with in_draws(Resampling("stimuli", draws=5, groups="object_name")):
-        assert scored(load_metric("ridge", **UNSTRATIFIED), source, target).uncertainty.dof == 7
 
 
 def test_training_stimuli_of_a_fixed_split_are_drawn_in_groups(sides, monkeypatch):

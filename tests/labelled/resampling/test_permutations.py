@@ -10,6 +10,7 @@ from bsjax import Permutations
 from bsjax.labelled.align import aligned, order_of
 from bsjax.labelled.resampling.permutations import active_permutations, in_permutations, permutations_of
 from bsjax.labelled.similarity.subject_rdms import square
+from tests.support.responses import assembly
 
 times = st.lists(st.integers(1, 3), min_size=4, max_size=9).filter(lambda shown: len(set(shown)) < len(shown))
 
@@ -61,8 +62,7 @@ def test_two_stimuli_must_be_able_to_trade_places(ids, labels):
 
 
 def responses(ids, **coords):
-    values = np.arange(2.0 * len(ids)).reshape(-1, 2)
-    return xr.DataArray(values, {"stimulus_id": ("presentation", ids), **coords}, ["presentation", "neuroid"])
+    return assembly(np.arange(2.0 * len(ids)).reshape(-1, 2), ids, **coords)
 
 
 def test_values_trade_places_and_labels_stay():

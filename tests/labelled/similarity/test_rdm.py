@@ -4,7 +4,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats
-import xarray as xr
 from scipy.spatial.distance import pdist
 
 import bsjax
@@ -13,6 +12,7 @@ from bsjax.engine.memory_limit import memory_limit
 from bsjax.metrics.resampling.weighted_rdms import METHODS
 from bsjax.metrics.similarity.dissimilarities import DISSIMILARITIES, Dissimilarity
 from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, Comparison
+from tests.support.responses import assembly
 
 N = 24
 UNSTRATIFIED = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 4}}
@@ -25,15 +25,14 @@ COMPARED = {
 }
 
 
-def assembly(width, seed, stimuli=N):
+def of_width(width, seed, stimuli=N):
     latent = np.random.default_rng(99).normal(size=(stimuli, 4))
     rng = np.random.default_rng(seed)
     values = latent @ rng.normal(size=(4, width)) + 0.5 * rng.normal(size=(stimuli, width)) + 0.3
-    coords = {"stimulus_id": ("presentation", [f"s{n}" for n in range(stimuli)])}
-    return xr.DataArray(values, coords, ["presentation", "neuroid"])
+    return assembly(values)
 
 
-X, Y = assembly(19, 0), assembly(11, 1)
+X, Y = of_width(19, 0), of_width(11, 1)
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
@@ -76,7 +75,7 @@ def test_stimuli_with_the_same_responses_are_at_no_distance():
 
 
 def test_euclidean_distances_are_read_in_blocks():
-    wide, narrow = assembly(500_000, 2), assembly(11, 1)
+    wide, narrow = of_width(500_000, 2), of_width(11, 1)
     metric = load_metric("rdm", dissimilarity="euclidean")
     wanted = float(metric(wide, narrow))
     with memory_limit("8MB"):

@@ -1,6 +1,6 @@
-"""Arrangement of responses, with rows in any order, into an array with one axis per stimulus parameter."""
+"""Arrangement of labelled rows, in any order, along the axes of a full grid: of stimuli, or of units in space."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,17 +55,55 @@ def on_grid(
     if ranked:
         name, within = ranked
         parameters[name] = _ranks(parameters[name], parameters[within])
-    levels, codes = {}, []
-    for name, values in parameters.items():
-        levels[name], code = np.unique(values, return_inverse=True)
-        codes.append(code)
-    shape = [len(values) for values in levels.values()]
-    cell = np.asarray(np.ravel_multi_index(codes, shape)) if len(responses) else np.empty(0, int)
+        parameters = {f"rank of {key} within {within}" if key == name else key: parameters[key] for key in axes}
+    ids = responses[STIMULUS].values if STIMULUS in responses.coords else np.arange(len(responses))
+    once = ": average repetitions first (bsjax.data.average_repetition)"
+    order, levels = along_grid(parameters, ids, "responses", once)
+    values = np.asarray(finite_values(responses, "responses"))[order]
+    return Grid(values.T.reshape(-1, *map(len, levels)), dict(zip(axes, levels, strict=True)))
+
+
+def along_grid(
+    parameters: Mapping[str, np.ndarray], ids: np.ndarray, what: str, advice: str = ""
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The order that sorts rows along the axes of a full grid, and the ascending levels of each axis.
+
+    Args:
+        parameters: axis -> the value of each row.
+        ids: identifiers of the rows, for messages.
+        what: what has the rows, for messages.
+        advice: what to do about repeated rows, for messages.
+
+    Raises:
+        ValueError: points of the grid are missing or repeated.
+
+    Example:
+        >>> order, levels = along_grid({"x": np.array([1, 0, 1, 0]), "y": np.array([5, 5, 3, 3])}, np.arange(4), "a")
+        >>> order.tolist(), [each.tolist() for each in levels]
+        ([3, 1, 2, 0], [[0, 1], [3, 5]])
+    """
+    levels, codes = zip(*(np.unique(values, return_inverse=True) for values in parameters.values()), strict=True)
+    shape = [len(values) for values in levels]
+    cell = np.asarray(np.ravel_multi_index(codes, shape)) if len(ids) else np.empty(0, int)
     counts = np.bincount(cell, minlength=int(np.prod(shape)))
-    if not len(responses) or (counts != 1).any():
-        raise ValueError(_incomplete(counts, levels, responses, cell, ranked))
-    values = np.asarray(finite_values(responses, "responses"))[np.argsort(cell)]
-    return Grid(values.T.reshape(-1, *shape), levels)
+    missing, repeated = np.flatnonzero(counts == 0), np.flatnonzero(counts > 1)
+    problems = [] if len(ids) else ["none is there"]
+    if len(missing):
+        places = np.transpose(np.unravel_index(missing[:_SHOWN], shape))
+        points = (zip(parameters, levels, place, strict=True) for place in places)
+        shown = "; ".join(", ".join(f"{name} {values[i]}" for name, values, i in point) for point in points)
+        problems.append(f"{len(missing)} are missing ({shown}{' ...' if len(missing) > _SHOWN else ''})")
+    if len(repeated):
+        problems.append(
+            f"{len(repeated)} are there more than once, in {listed(ids[np.isin(cell, repeated)], 'rows')}{advice}"
+        )
+    if problems:
+        grid = " x ".join(f"{n} {name}" for n, name in zip(shape, parameters, strict=True))
+        raise ValueError(
+            f"{what} must hold each point of a full grid once, {grid}; of {len(counts)} points "
+            f"{', and '.join(problems)}"
+        )
+    return np.argsort(cell), list(levels)
 
 
 def _parameter(responses: xr.DataArray, name: str) -> np.ndarray:
@@ -79,35 +117,3 @@ def _ranks(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
     for group in np.unique(groups):
         ranks[groups == group] = np.unique(values[groups == group], return_inverse=True)[1]
     return ranks
-
-
-def _incomplete(
-    counts: np.ndarray,
-    levels: dict[str, np.ndarray],
-    responses: xr.DataArray,
-    cell: np.ndarray,
-    ranked: tuple[str, str] | None,
-) -> str:
-    """The error message for a grid with missing or repeated points."""
-    names = [f"rank of {name} within {ranked[1]}" if ranked and name == ranked[0] else name for name in levels]
-    grid = " x ".join(f"{len(values)} {name}" for name, values in zip(names, levels.values(), strict=True))
-    problems = []
-    missing, repeated = np.flatnonzero(counts == 0), np.flatnonzero(counts > 1)
-    if len(missing):
-        shape = [len(values) for values in levels.values()]
-        points = [
-            ", ".join(f"{name} {values[i]}" for name, values, i in zip(names, levels.values(), point, strict=True))
-            for point in zip(*np.unravel_index(missing[:_SHOWN], shape), strict=True)
-        ]
-        problems.append(f"{len(missing)} are missing ({'; '.join(points)}{' ...' if len(missing) > _SHOWN else ''})")
-    if len(repeated):
-        rows = np.isin(cell, repeated)
-        ids = responses[STIMULUS].values[rows] if STIMULUS in responses.coords else np.flatnonzero(rows)
-        problems.append(
-            f"{len(repeated)} are there more than once, in {listed(ids, 'rows')}: average repetitions first "
-            "(bsjax.data.average_repetition)"
-        )
-    return (
-        f"responses must hold each stimulus of a full grid once, {grid}; of {len(counts)} points "
-        f"{', and '.join(problems) or 'none is there'}"
-    )
