@@ -188,11 +188,24 @@ _MAPPINGS: tuple[tuple[str, str, dict[str, bool]], ...] = (
     ("ridgecv", "ridge regression, penalty chosen on the training stimuli", {}),
     ("linear_predictivity", "ordinary least squares", {}),
     ("neuron_to_neuron", "prediction from the single best feature", {}),
+    ("pcr", "least squares on 100 principal components", {"reverse": True}),
+    ("reduced_rank", "ridge regression with weights of rank 10", {"reverse": True}),
+    ("rotation", "the best rotation of features to neuroids (Procrustes)", {"reverse": True}),
+    ("elastic_net", "linear regression with sparse weights, elastic net", {"reverse": True}),
+    ("lasso", "linear regression with sparse weights, lasso", {"reverse": True}),
+    ("nnls", "least squares with weights that are not negative", {"reverse": True}),
+    ("kernel_ridge", "ridge regression with a kernel, by default RBF", {"reverse": True}),
+    ("banded_ridge", "ridge regression on several feature spaces, each with its own penalty", {}),
 )
+# Modules of metrics of two arrays.
+_OF_ARRAYS = ("similarity.cka", "similarity.rdm", "similarity.whole")
 # module -> identifier -> its attribute, and the summary for listings
 _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
     "regression.factorised_readout": {
-        "mask_regression": ("MaskRegression", "factorised read-out: spatial mask times channel weights")
+        "mask_regression": (
+            "MaskRegression",
+            "factorised read-out: spatial mask times channel weights, cross-validated",
+        )
     },
     "regression.estimators": {
         "regression": ("EstimatorRegression", "any estimator with fit and predict, cross-validated"),
@@ -206,6 +219,19 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
     "similarity.rdm": {
         "rdm": ("rdm", "Spearman correlation of dissimilarity matrices"),
         "rdm_cv": ("rdm_cv", "Spearman correlation of dissimilarity matrices on random subsets of the stimuli"),
+    },
+    "similarity.whole": {
+        "procrustes": ("procrustes", "cosine of the angle between representations after the best rotation"),
+        "shape": ("shape", "Procrustes similarity of partly whitened representations"),
+        "cca": ("cca", "mean canonical correlation"),
+        "svcca": ("svcca", "mean canonical correlation of the leading principal components"),
+        "pwcca": ("pwcca", "canonical correlations, weighted by their part in the source"),
+        "kernel_cka": ("kernel_cka", "centred kernel alignment with an RBF or Laplacian kernel"),
+        "cka_of_sampled_units": ("cka_of_sampled_units", "centred kernel alignment, corrected for few recorded units"),
+        "mutual_nearest_neighbours": ("mutual_nearest_neighbours", "share of nearest neighbours in common"),
+        "cknna": ("cknna", "centred kernel alignment of nearest neighbours"),
+        "one_to_one": ("one_to_one", "mean correlation of units that are matched one to one"),
+        "semi_matching": ("semi_matching", "mean correlation of each neuroid with the best unit"),
     },
     "tuning.distributions": {
         "ks_similarity": ("BootstrapDistributionSimilarity", "distributions of a property of single neurons")
@@ -222,7 +248,10 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "behaviour.accuracy": {"accuracy": ("Accuracy", "proportion of correct answers")},
     "behaviour.agreement": {
-        "error_consistency": ("ErrorConsistency", "Cohen's kappa of correct and wrong answers on the same trials"),
+        "error_consistency": (
+            "ErrorConsistency",
+            "Cohen's kappa of correct and wrong answers, model and humans on the same trials",
+        ),
         "kato_error_consistency": ("KatoErrorConsistency", "error_consistency on the trials that both sides answered"),
         "accuracy_distance": ("AccuracyDistance", "closeness of accuracy to human accuracy"),
         "kato_accuracy_distance": ("KatoAccuracyDistance", "accuracy_distance on the trials that both sides answered"),
@@ -231,11 +260,14 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
     "behaviour.condition_accuracies": {
         "baker_accuracy_delta": (
             "BakerAccuracyDelta",
-            "loss of accuracy under a manipulation, compared with the human loss",
+            "loss of accuracy under an image manipulation, compared with the human loss",
         )
     },
     "behaviour.confusions": {
-        "confusion_similarity": ("ConfusionSimilarity", "correlation of confusions with human confusions"),
+        "confusion_similarity": (
+            "ConfusionSimilarity",
+            "correlation of confusions between objects with human confusions",
+        ),
         "tasks_consistency": ("TasksConsistency", "correlation of accuracies per task with human accuracies"),
     },
     "behaviour.thresholds": {
@@ -243,27 +275,48 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
         "threshold_elevation": ("ThresholdElevation", "closeness of the threshold elevation to the human elevation"),
     },
     "ceilings.noise_corrected": {
-        "noise_corrected_r2": ("NoiseCorrectedR2", "squared correlation with single trials, corrected for noise")
+        "noise_corrected_r2": (
+            "NoiseCorrectedR2",
+            "squared correlation of predictions with single trials, corrected for trial noise",
+        )
     },
 }
 _CEILINGS: dict[str, dict[str, tuple[str, str]]] = {
     "ceilings.consistency": {
         "internal_consistency": ("InternalConsistency", "split-half reliability over repetitions"),
-        "internal_consistency_temporal": ("TemporalInternalConsistency", "split-half reliability in each time bin"),
-        "predictor_consistency": ("SplitHalfPredictorConsistency", "split-half reliability, each image halved alone"),
+        "internal_consistency_temporal": (
+            "TemporalInternalConsistency",
+            "split-half reliability over repetitions, in each time bin",
+        ),
+        "predictor_consistency": (
+            "SplitHalfPredictorConsistency",
+            "split-half reliability, repetitions halved separately for each image",
+        ),
     },
     "ceilings.noise_ceiling": {"rsa_ceiling": ("RSACeiling", "agreement of dissimilarity matrices between subjects")},
     "ceilings.cross_subject": {
-        "cross_subject_consistency": ("CrossSubjectConsistency", "how well subjects predict one another")
+        "cross_subject_consistency": (
+            "CrossSubjectConsistency",
+            "how well subjects predict one another, with any metric",
+        )
     },
     "ceilings.noise_ceiling_snr": {
-        "noise_ceiling_snr": ("NoiseCeilingSNR", "reliability of averages, by variances of signal and noise")
+        "noise_ceiling_snr": (
+            "NoiseCeilingSNR",
+            "reliability of trial averages, from the variances of signal and noise",
+        )
     },
     "ceilings.signal_and_noise": {
-        "gsn_rsa_ceiling": ("SignalAndNoiseRSACeiling", "similarity of measured and noise-free matrices, simulated")
+        "gsn_rsa_ceiling": (
+            "SignalAndNoiseRSACeiling",
+            "similarity of the measured and the noise-free dissimilarity matrix, by simulation",
+        )
     },
     "tuning.distributions": {
-        "property_ceiling": ("NeuronalPropertyCeiling", "similarity of a distribution to draws from it")
+        "property_ceiling": (
+            "NeuronalPropertyCeiling",
+            "similarity of a property's distribution to bootstrap draws from it",
+        )
     },
 }
 for _name, _words, _forms in _MAPPINGS:
@@ -276,7 +329,7 @@ for _kind, _modules in (("", _OTHERS), ("ceiling: ", _CEILINGS)):
     for _module, _rows in _modules.items():
         for _identifier, (_attribute, _words) in _rows.items():
             metric_registry.register(_identifier, f"bsjax.labelled.{_module}:{_attribute}", summary=_kind + _words)
-            if _identifier not in ("cka", "cka_biased", "cka_cv", "rdm", "rdm_cv", "regression"):
+            if _module not in _OF_ARRAYS and _identifier != "regression":
                 _TAKE_MORE.add(_identifier)
 metric_registry.register_source(
     "brainscore",

@@ -55,6 +55,18 @@ def finite_number(value: Any, name: str) -> float:
     return float(value)
 
 
+def proportion(value: Any, name: str) -> float:
+    """A number from 0 to 1, as a float; refuses others by name.
+
+    Example:
+        >>> proportion(1, "alpha")
+        1.0
+    """
+    if not 0.0 <= (number := finite_number(value, name)) <= 1.0:
+        raise ValueError(f"{name} must be from 0 to 1, got {value!r}")
+    return number
+
+
 def keep(metric: Any, /, **settings: Any) -> None:
     """Sets attributes of a frozen dataclass in its ``__post_init__``, e.g. settings in the form they are used in."""
     for name, value in settings.items():

@@ -6,8 +6,20 @@ from typing import Any, Literal
 import numpy as np
 
 from bsjax.labelled.align import STIMULUS
-from bsjax.labelled.settings import finite_number, refuse_others, whole_number
-from bsjax.metrics import ALPHAS, PLS, NeuronToNeuron, Ridge, RidgeCV
+from bsjax.labelled.settings import finite_number, proportion, refuse_others, whole_number
+from bsjax.metrics import (
+    ALPHAS,
+    PLS,
+    BandedRidge,
+    ElasticNet,
+    Kernelised,
+    NeuronToNeuron,
+    PrincipalComponents,
+    ReducedRank,
+    Ridge,
+    RidgeCV,
+    Rotation,
+)
 
 _XARRAY_DEFAULTS = {
     "expected_dims": ("presentation", "neuroid"),
@@ -52,11 +64,7 @@ def ridgecv(
     more = {**(regression_kwargs or {})}
     per_target = more.pop("alpha_per_target", alpha_per_target)
     refuse_others(more, {"fit_intercept": True, "scoring": None, "cv": None}, "regression_kwargs")
-    chosen_from = tuple(float(alpha) for alpha in np.atleast_1d(alphas))
-    wrong = [alpha for alpha in chosen_from if not 0 < alpha < float("inf")]
-    if wrong or not chosen_from:
-        raise ValueError(f"alphas must be finite numbers above 0, got {wrong or 'none'}")
-    return RidgeCV(chosen_from, bool(per_target), None if cv is None else whole_number(cv, "cv", 2))
+    return RidgeCV(_penalties(alphas), bool(per_target), None if cv is None else whole_number(cv, "cv", 2))
 
 
 def linear_predictivity() -> Ridge:
@@ -67,3 +75,83 @@ def linear_predictivity() -> Ridge:
 def neuron_to_neuron() -> NeuronToNeuron:
     """The one-to-one mapping from the best single feature to each neuroid."""
     return NeuronToNeuron()
+
+
+def pcr(n_components: int = 100) -> PrincipalComponents:
+    """Least squares on the leading principal components of the training stimuli."""
+    return PrincipalComponents(whole_number(n_components, "n_components", 1))
+
+
+def reduced_rank(rank: int = 10, alpha: float = 1.0) -> ReducedRank:
+    """Ridge regression whose weights have a limited ``rank``."""
+    return ReducedRank(whole_number(rank, "rank", 1), finite_number(alpha, "alpha"))
+
+
+def rotation() -> Rotation:
+    """The rotation of the features that comes nearest to the neuroids."""
+    return Rotation()
+
+
+def elastic_net(alpha: float = 1.0, l1_ratio: float = 0.5, positive: bool = False) -> ElasticNet:
+    """Linear regression with penalties on absolute and on squared weights, in scikit-learn's convention."""
+    return ElasticNet(_not_negative(alpha, "alpha"), proportion(l1_ratio, "l1_ratio"), bool(positive))
+
+
+def lasso(alpha: float = 1.0, positive: bool = False) -> ElasticNet:
+    """Linear regression with a penalty on absolute weights, in scikit-learn's convention."""
+    return ElasticNet(_not_negative(alpha, "alpha"), 1.0, bool(positive))
+
+
+def nnls() -> ElasticNet:
+    """Least squares with weights that are not negative."""
+    return ElasticNet(0.0, 0.0, positive=True)
+
+
+def kernel_ridge(
+    alpha: float = 1.0,
+    kernel: Literal["linear", "rbf", "polynomial"] = "rbf",
+    gamma: float | None = None,
+    degree: int = 3,
+    constant: float = 1.0,
+) -> Kernelised:
+    """Ridge regression with a kernel; see ``bsjax.metrics.Kernelised``. ``gamma`` is 1 / features by default."""
+    if kernel not in ("linear", "rbf", "polynomial"):
+        raise ValueError(f"kernel must be 'linear', 'rbf' or 'polynomial', got {kernel!r}")
+    width = None if gamma is None else _not_negative(gamma, "gamma")
+    degree, constant = whole_number(degree, "degree", 1), finite_number(constant, "constant")
+    return Kernelised(Ridge(_not_negative(alpha, "alpha")), kernel, width, degree, constant)
+
+
+def banded_ridge(
+    bands: Sequence[int],
+    alphas: Sequence[float] = BandedRidge.alphas,
+    candidates: int = 60,
+    cv: int = 5,
+    seed: int = 0,
+) -> BandedRidge:
+    """Ridge regression on several feature spaces, each with its own penalty for each neuroid.
+
+    Args:
+        bands: number of features of each space, in the order of the features.
+        alphas, candidates, cv, seed: see ``bsjax.metrics.BandedRidge``.
+
+    ``score.raw["alpha"]`` and ``score.raw["shares"]`` hold what was chosen.
+    """
+    sizes = tuple(whole_number(size, "bands", 1) for size in np.atleast_1d(bands))
+    found = whole_number(candidates, "candidates", 1), whole_number(cv, "cv", 2), whole_number(seed, "seed", 0)
+    return BandedRidge(sizes, _penalties(alphas), *found)
+
+
+def _penalties(alphas: Sequence[float]) -> tuple[float, ...]:
+    """Penalties to choose from, as a tuple; refuses ones that are not positive."""
+    chosen_from = tuple(float(alpha) for alpha in np.atleast_1d(alphas))
+    wrong = [alpha for alpha in chosen_from if not 0 < alpha < float("inf")]
+    if wrong or not chosen_from:
+        raise ValueError(f"alphas must be finite numbers above 0, got {wrong or 'none'}")
+    return chosen_from
+
+
+def _not_negative(value: Any, name: str) -> float:
+    if (number := finite_number(value, name)) < 0.0:
+        raise ValueError(f"{name} must not be negative, got {value!r}")
+    return number

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import jax
@@ -83,7 +84,6 @@ def _repeated(kernel: Program, *rest: np.ndarray) -> _Call:
 class _OfSimilarity(Metric):
     """The base class of metrics of the similarity of two representations."""
 
-    symmetric = True
     normalisation = "r_over_sqrt_ceiling"
     similarity: Similarity
     settings: Mapping[str, Any] | None
@@ -198,9 +198,13 @@ class _OfSimilarity(Metric):
         return _repeated(kernel, np.asarray(folds.test), np.asarray(folds.test_mask))
 
 
+def _exchanged(kernel: Callable[..., Any], y: Any, x: Any, **known: Any) -> Any:
+    return kernel(x, y, **known)
+
+
 @dataclass(frozen=True, repr=False)
 class RepresentationalSimilarity(_OfSimilarity):
-    """The similarity of two representations of the same stimuli; symmetric in the two.
+    """The similarity of two representations of the same stimuli.
 
     Args:
         similarity: a kernel with its variants, e.g. ``bsjax.labelled.similarity.cka.CKA``.
@@ -226,7 +230,7 @@ class RepresentationalSimilarity(_OfSimilarity):
     settings: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
-        keep(self, settings=self.settings or {})
+        keep(self, settings=self.settings or {}, symmetric=self.similarity.symmetric)
         if self.error not in (None, *get_args(SimilarityError)):
             raise ValueError(f"error must be 'jackknife', 'bootstrap', 'influence' or None, got {self.error!r}")
         without = self.similarity.bootstraps is None
@@ -385,12 +389,11 @@ class RepresentationalSimilarity(_OfSimilarity):
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         self._check_pairs(len(target))
         rows, of_all = permutations[0].in_order(order_of(source, target)), self.similarity.permutations
-        kernel = (
-            compiled(similarity_permutations, similarity=self.similarity.kernel) if of_all is None else compiled(of_all)
-        )
+        exchanged = partial(_exchanged, self.similarity.kernel)
+        kernel = compiled(similarity_permutations, similarity=exchanged) if of_all is None else compiled(of_all)
         call = _repeated(kernel, rows)
         with self._sides(source, target, [call]) as (x, y):
-            return call.result(y, x)  # the similarity is symmetric, and the kernel permutes the second side
+            return call.result(y, x)  # the kernel permutes the second side
 
     def _where_few(self, found: np.ndarray, x: Any, y: Any, alike: bool) -> np.ndarray:
         """Influences by derivatives, or by leaving out each stimulus if few of them carry the variance.
@@ -493,7 +496,7 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
 
     def __post_init__(self) -> None:
         crossvalidation = CrossValidation.from_kwargs(self.crossvalidation_kwargs, test_size=0.9)
-        keep(self, settings=self.settings or {}, crossvalidation=crossvalidation)
+        keep(self, settings=self.settings or {}, symmetric=self.similarity.symmetric, crossvalidation=crossvalidation)
 
     def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """Scores how similar the two representations are, as in ``RepresentationalSimilarity``."""

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from bsjax import metrics
 from bsjax.engine.streaming import DependsOn
-from bsjax.labelled.settings import finite_number, whole_number
+from bsjax.labelled.settings import finite_number, proportion, whole_number
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.metrics.similarity.similarity import Similarity
 
-SimilarityError = Literal["jackknife"]
+SimilarityError = Literal["jackknife", "bootstrap"]
 
 
 def _metric(
@@ -18,6 +18,8 @@ def _metric(
     kernel: Callable[..., Any],
     error: SimilarityError | None,
     dtype: str | None,
+    n_bootstraps: int,
+    /,
     depends_on: DependsOn = "inner products",
     min_stimuli: int = 3,
     symmetric: bool = True,
@@ -25,7 +27,7 @@ def _metric(
     **settings: Any,
 ) -> RepresentationalSimilarity:
     similarity = _similarity(kernel, depends_on, min_stimuli, symmetric, ignores_zero_units, *settings.items())
-    return RepresentationalSimilarity(similarity, identifier, error, dtype, settings=settings)
+    return RepresentationalSimilarity(similarity, identifier, error, dtype, n_bootstraps, settings)
 
 
 @cache
@@ -42,82 +44,92 @@ def _similarity(
     return Similarity(kernel, min_stimuli, depends_on, ignores_zero_units, symmetric=symmetric)
 
 
-def _proportion(value: Any, name: str) -> float:
-    if not 0.0 <= (number := finite_number(value, name)) <= 1.0:
-        raise ValueError(f"{name} must be from 0 to 1, got {value!r}")
-    return number
-
-
-def procrustes(error: SimilarityError | None = None, dtype: str | None = None) -> RepresentationalSimilarity:
+def procrustes(
+    error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
+) -> RepresentationalSimilarity:
     """Cosine of the angle between two representations after the best rotation; see ``bsjax.metrics.shape_similarity``.
 
     Args:
-        error: ``"jackknife"`` for a standard error over stimuli; None for none.
+        error: ``"jackknife"`` or ``"bootstrap"`` for a standard error over stimuli, see
+            :class:`~bsjax.labelled.similarity.representational.RepresentationalSimilarity`; None for none.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+        n_bootstraps: number of draws of the bootstrap.
     """
-    return _metric("procrustes", metrics.shape_similarity, error, dtype)
+    return _metric("procrustes", metrics.shape_similarity, error, dtype, n_bootstraps)
 
 
 def shape(
-    alpha: float = 0.5, error: SimilarityError | None = None, dtype: str | None = None
+    alpha: float = 0.5, error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
 ) -> RepresentationalSimilarity:
     """Procrustes similarity of partly whitened responses; see ``bsjax.metrics.shape_similarity``.
 
     Args:
         alpha: from 0 (whitened: any linear map is allowed) to 1 (a rotation).
-        error, dtype: as for ``procrustes``.
+        error, dtype, n_bootstraps: as for ``procrustes``.
     """
-    return _metric("shape", metrics.shape_similarity, error, dtype, alpha=_proportion(alpha, "alpha"))
+    return _metric("shape", metrics.shape_similarity, error, dtype, n_bootstraps, alpha=proportion(alpha, "alpha"))
 
 
-def cca(error: SimilarityError | None = None, dtype: str | None = None) -> RepresentationalSimilarity:
+def cca(
+    error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
+) -> RepresentationalSimilarity:
     """Mean canonical correlation; see ``bsjax.metrics.cca``. Settings as for ``procrustes``."""
-    return _metric("cca", metrics.cca, error, dtype)
+    return _metric("cca", metrics.cca, error, dtype, n_bootstraps)
 
 
 def svcca(
-    variance: float = 0.99, error: SimilarityError | None = None, dtype: str | None = None
+    variance: float = 0.99, error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
 ) -> RepresentationalSimilarity:
     """Mean canonical correlation of the leading principal components; see ``bsjax.metrics.cca``.
 
     Args:
         variance: the share of the variance of each side that its components must have.
-        error, dtype: as for ``procrustes``.
+        error, dtype, n_bootstraps: as for ``procrustes``.
     """
-    return _metric("svcca", metrics.cca, error, dtype, variance=_proportion(variance, "variance"))
+    return _metric("svcca", metrics.cca, error, dtype, n_bootstraps, variance=proportion(variance, "variance"))
 
 
-def pwcca(error: SimilarityError | None = None, dtype: str | None = None) -> RepresentationalSimilarity:
+def pwcca(
+    error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
+) -> RepresentationalSimilarity:
     """Canonical correlations, weighted by their part in the source; see ``bsjax.metrics.pwcca``.
 
     Settings as for ``procrustes``.
     """
-    return _metric("pwcca", metrics.pwcca, error, dtype, "features", symmetric=False)
+    return _metric("pwcca", metrics.pwcca, error, dtype, n_bootstraps, "features", symmetric=False)
 
 
 def mutual_nearest_neighbours(
-    k: int = 10, cosine: bool = True, error: SimilarityError | None = None, dtype: str | None = None
+    k: int = 10,
+    cosine: bool = True,
+    error: SimilarityError | None = None,
+    dtype: str | None = None,
+    n_bootstraps: int = 200,
 ) -> RepresentationalSimilarity:
     """Share of nearest neighbours in common; see ``bsjax.metrics.mutual_nearest_neighbours``.
 
     Args:
         k: number of neighbours.
         cosine: whether patterns are scaled to unit length.
-        error, dtype: as for ``procrustes``.
+        error, dtype, n_bootstraps: as for ``procrustes``.
     """
     kernel, k = metrics.mutual_nearest_neighbours, whole_number(k, "k", 1)
-    return _metric("mutual_nearest_neighbours", kernel, error, dtype, "features", k + 1, k=k, cosine=bool(cosine))
+    return _metric(
+        "mutual_nearest_neighbours", kernel, error, dtype, n_bootstraps, "features", k + 1, k=k, cosine=bool(cosine)
+    )
 
 
-def cknna(k: int = 10, error: SimilarityError | None = None, dtype: str | None = None) -> RepresentationalSimilarity:
+def cknna(
+    k: int = 10, error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
+) -> RepresentationalSimilarity:
     """Unbiased CKA of nearest neighbours; see ``bsjax.metrics.cknna``.
 
     Args:
         k: number of neighbours.
-        error, dtype: as for ``procrustes``.
+        error, dtype, n_bootstraps: as for ``procrustes``.
     """
     k = whole_number(k, "k", 1)
-    return _metric("cknna", metrics.cknna, error, dtype, "features", max(k + 1, 4), k=k)
+    return _metric("cknna", metrics.cknna, error, dtype, n_bootstraps, "features", max(k + 1, 4), k=k)
 
 
 def kernel_cka(
@@ -126,6 +138,7 @@ def kernel_cka(
     unbiased: bool = True,
     error: SimilarityError | None = None,
     dtype: str | None = None,
+    n_bootstraps: int = 200,
 ) -> RepresentationalSimilarity:
     """CKA with a kernel of distances; see ``bsjax.metrics.kernel_cka``.
 
@@ -133,34 +146,49 @@ def kernel_cka(
         kernel: ``"rbf"`` or ``"laplacian"``.
         bandwidth: in root-mean-square distances between stimuli.
         unbiased: which estimator of HSIC.
-        error, dtype: as for ``procrustes``.
+        error, dtype, n_bootstraps: as for ``procrustes``.
     """
     settings = {"kernel": kernel, "bandwidth": finite_number(bandwidth, "bandwidth"), "unbiased": bool(unbiased)}
-    return _metric("kernel_cka", metrics.kernel_cka, error, dtype, min_stimuli=4, **settings)
+    return _metric("kernel_cka", metrics.kernel_cka, error, dtype, n_bootstraps, min_stimuli=4, **settings)
 
 
-def cka_of_sampled_units(error: SimilarityError | None = None, dtype: str | None = None) -> RepresentationalSimilarity:
+def cka_of_sampled_units(
+    error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
+) -> RepresentationalSimilarity:
     """Linear CKA corrected for the number of recorded units; see ``bsjax.metrics.cka_of_sampled_units``.
 
     Settings as for ``procrustes``.
     """
     return _metric(
-        "cka_of_sampled_units", metrics.cka_of_sampled_units, error, dtype, "features", 4, ignores_zero_units=False
+        "cka_of_sampled_units",
+        metrics.cka_of_sampled_units,
+        error,
+        dtype,
+        n_bootstraps,
+        "features",
+        4,
+        ignores_zero_units=False,
     )
 
 
-def one_to_one(error: SimilarityError | None = None, dtype: str | None = None) -> RepresentationalSimilarity:
+def one_to_one(
+    error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
+) -> RepresentationalSimilarity:
     """Mean correlation of units matched one to one; see ``bsjax.metrics.one_to_one``.
 
     Settings as for ``procrustes``.
     """
-    return _metric("one_to_one", metrics.one_to_one, error, dtype, "features", ignores_zero_units=False)
+    return _metric("one_to_one", metrics.one_to_one, error, dtype, n_bootstraps, "features", ignores_zero_units=False)
 
 
-def semi_matching(error: SimilarityError | None = None, dtype: str | None = None) -> RepresentationalSimilarity:
+def semi_matching(
+    error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
+) -> RepresentationalSimilarity:
     """Mean correlation of each neuroid with the best unit of the source; see ``bsjax.metrics.semi_matching``.
 
     Settings as for ``procrustes``.
     """
     kernel = metrics.semi_matching
-    return _metric("semi_matching", kernel, error, dtype, "features", symmetric=False, ignores_zero_units=False)
+    return _metric(
+        "semi_matching", kernel, error, dtype, n_bootstraps, "features", symmetric=False, ignores_zero_units=False
+    )
