@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.tolerances import SAME_SCORE, rounding
+from bsjax.metrics.arrays import Features, PerDraw, Permutations, Scalar, Targets
 from bsjax.metrics.regression.crossvalidation import cross_validate
 from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping
@@ -25,13 +26,13 @@ _AT_A_TIME = 1 << 22
 
 @at_full_precision
 def rdm_permutations(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    permutations: Int[Array, "draws n"],
+    x: Features,
+    y: Targets,
+    permutations: Permutations,
     *,
     method: str | Comparison = "spearman",
     dissimilarity: str | Dissimilarity = "correlation",
-) -> Float[Array, " draws"]:
+) -> PerDraw:
     """``rdm_similarity(x, y[permutation])`` for every permutation of the stimuli.
 
     RDMs are computed, ranked and scaled once. Each permutation then reorders the rows and columns of one matrix and
@@ -64,7 +65,7 @@ def rdm_permutations(
     a, b = jnp.nan_to_num(a), jnp.nan_to_num(b)
     compare = None if comparison.factor is not None else comparison.compare
 
-    def of_permuted(pairs: Float[Array, " m"]) -> Float[Array, ""]:
+    def of_permuted(pairs: Float[Array, " m"]) -> Scalar:
         return jnp.sum(a * pairs) if compare is None else compare(a, pairs, None)
 
     found = jnp.clip(_of_permuted_pairs(of_permuted, b, permutations), -1.0, 1.0)
@@ -72,9 +73,7 @@ def rdm_permutations(
 
 
 @at_full_precision
-def cka_permutations(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], permutations: Int[Array, "draws n"], *, unbiased: bool = True
-) -> Float[Array, " draws"]:
+def cka_permutations(x: Features, y: Targets, permutations: Permutations, *, unbiased: bool = True) -> PerDraw:
     """``cka(x, y[permutation])`` for every permutation of the stimuli.
 
     Both Gram matrices, and the sums of their rows, are computed once.
@@ -113,12 +112,7 @@ def cka_permutations(
 
 
 def cross_validation_permutations(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    folds: Folds,
-    permutations: Int[Array, "draws n"],
-    *,
-    mapping: Mapping,
+    x: Features, y: Targets, folds: Folds, permutations: Permutations, *, mapping: Mapping
 ) -> Float[Array, "draws folds q"]:
     """``cross_validate(x, y[permutation], folds)`` for every permutation of the stimuli, with new fits.
 
@@ -163,11 +157,7 @@ def cross_validation_permutations(
 
 @at_full_precision
 def similarity_permutations(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    permutations: Int[Array, "draws n"],
-    *,
-    similarity: Callable[..., Float[Array, "..."]],
+    x: Features, y: Targets, permutations: Permutations, *, similarity: Callable[..., Float[Array, "..."]]
 ) -> Float[Array, "draws ..."]:
     """``similarity(x, y[permutation])`` for every permutation of the stimuli, one after the other on a CPU.
 
@@ -254,11 +244,7 @@ def null_threshold(null: Float[Array, "draws ..."], *, level: float = 0.05) -> F
 
 
 def calibrated(
-    value: Float[Array, "*rest"],
-    null: Float[Array, "draws ..."],
-    *,
-    level: float = 0.05,
-    over: int | None = None,
+    value: Float[Array, "*rest"], null: Float[Array, "draws ..."], *, level: float = 0.05, over: int | None = None
 ) -> Float[Array, "..."]:
     r"""Calibrates scores: 0 at or below the significance threshold, 1 stays 1.
 
@@ -295,10 +281,8 @@ def calibrated(
 
 
 def _of_permuted_pairs(
-    function: Callable[[Float[Array, " m"]], Float[Array, ""]],
-    pairs: Float[Array, " m"],
-    permutations: Int[Array, "draws n"],
-) -> Float[Array, " draws"]:
+    function: Callable[[Float[Array, " m"]], Scalar], pairs: Float[Array, " m"], permutations: Permutations
+) -> PerDraw:
     """``function`` of the pairs of stimuli in every permutation of the stimuli."""
     permuted = pairs_in_order(pairs)
     return batched_map(jax.checkpoint(lambda order: function(permuted(order))), permutations)

@@ -16,6 +16,7 @@ from bsjax.engine.batches import batched_map
 from bsjax.engine.padding import bucket
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.programs.fallbacks import with_fallback
+from bsjax.metrics.arrays import Counts, Features, HeldOut, HeldOutMask, Scalar, Targets
 from bsjax.metrics.correlation import pearson, weighted_pearson
 from bsjax.metrics.determined import determined
 from bsjax.metrics.linalg.stimulus_axes import takes_axes
@@ -52,7 +53,7 @@ class Places(NamedTuple):
     test: Int[Array, "draws folds t"] | np.ndarray | None
     test_mask: Bool[Array, "draws folds _"] | np.ndarray
 
-    def held(self) -> tuple[Int[Array, "folds h"], Bool[Array, "folds h"]]:
+    def held(self) -> tuple[HeldOut, HeldOutMask]:
         """Held-out places of each fold of a single draw, and their mask."""
         return jnp.asarray(self.held_out), jnp.asarray(self.held_out_mask)
 
@@ -128,7 +129,7 @@ def drawn_folds(counts: Int[np.ndarray, "draws n"], folds: Folds) -> DrawnFolds:
 
 @at_full_precision
 def cross_validation_bootstraps(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], draws: DrawnFolds, *, mapping: Mapping
+    x: Features, y: Targets, draws: DrawnFolds, *, mapping: Mapping
 ) -> Float[Array, "draws folds q"]:
     """``cross_validate`` of every draw of the stimuli, with new fits. On a CPU, one draw is in memory at a time.
 
@@ -194,9 +195,9 @@ def cross_validation_bootstraps(
 
 @at_full_precision
 def train_test_bootstraps(
-    x_train: Float[Array, "n p"],
+    x_train: Features,
     x_test: Float[Array, "m p"],
-    y_train: Float[Array, "n q"],
+    y_train: Targets,
     y_test: Float[Array, "m q"],
     draws: DrawnFolds,
     test_counts: Int[Array, "draws m"],
@@ -246,9 +247,7 @@ def train_test_bootstraps(
 
 
 @at_full_precision
-def prediction_bootstraps(
-    predicted: Float[Array, "n q"], y: Float[Array, "n q"], counts: Int[Array, "draws n"]
-) -> Float[Array, "draws q"]:
+def prediction_bootstraps(predicted: Targets, y: Targets, counts: Counts) -> Float[Array, "draws q"]:
     r"""Correlation of predicted and measured targets in every draw of the test stimuli, without refitting.
 
     The counts are weights; matrix products compute the sums of all draws, of values centred over all stimuli.
@@ -273,9 +272,7 @@ def prediction_bootstraps(
     return jnp.where(few[:, None], jnp.nan, weighted_pearson(predicted, y, counts.astype(y.dtype)))
 
 
-def corrected_resampled_error(
-    values: Float[Array, "..."], n_test_over_n_train: float | Float[Array, ""]
-) -> Float[Array, "..."]:
+def corrected_resampled_error(values: Float[Array, "..."], n_test_over_n_train: float | Scalar) -> Float[Array, "..."]:
     r"""Corrected standard error of the mean over random splits of the same stimuli, whose training sets overlap.
 
     .. math:: \sqrt{\left(\frac{1}{J} + \frac{n_{test}}{n_{train}}\right) \frac{1}{J - 1} \sum_j (v_j - \bar v)^2}
@@ -303,13 +300,11 @@ def corrected_resampled_error(
     return jnp.where(few, jnp.nan, safe_sqrt(variance))
 
 
-def _of_one_draw(
-    predicted: Float[Array, "n q"], y: Float[Array, "n q"], counts: Int[Array, " n"]
-) -> Float[Array, " q"]:
+def _of_one_draw(predicted: Targets, y: Targets, counts: Int[Array, " n"]) -> Float[Array, " q"]:
     return prediction_bootstraps(predicted, y, counts[None])[0]
 
 
-def in_few_columns(x: Float[Array, "n p"], mapping: Mapping) -> Float[Array, "n d"]:
+def in_few_columns(x: Features, mapping: Mapping) -> Float[Array, "n d"]:
     """Features rotated into as many columns as stimuli, if the mapping depends only on inner products."""
     if mapping.traits.depends_on != "inner products" or x.shape[1] <= x.shape[0]:
         return x
