@@ -4,7 +4,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
+from jax.scipy.linalg import block_diag, solve_triangular
 from jaxtyping import Array, Float
 
 from bsjax.engine.programs.platforms import primitive
@@ -126,8 +126,4 @@ def _inverse(corner: Float[Array, "b b"]) -> Float[Array, "b b"]:
 
 def _filled_up(matrix: Float[Array, "d d"]) -> Float[Array, "n n"]:
     """The matrix padded to whole blocks, with ones on the diagonal."""
-    d = len(matrix)
-    more = -d % _BLOCK
-    return jnp.pad(matrix, ((0, more), (0, more))) + jnp.diag(
-        jnp.pad(jnp.zeros(d, matrix.dtype), (0, more), constant_values=1.0)
-    )
+    return block_diag(matrix, jnp.eye(-len(matrix) % _BLOCK, dtype=matrix.dtype))

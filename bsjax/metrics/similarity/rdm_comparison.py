@@ -17,7 +17,8 @@ from bsjax.engine.primitives.concordance import net_concordance
 from bsjax.engine.primitives.ranks import ranks, ranks_of_pairs
 from bsjax.metrics.numerics import deviations, divide_or_nan, unit_length
 
-_LEAST_SPREAD = 0.1
+# Least squared length of centred ranks between -1/2 and 1/2 if a single one differs from all others.
+LEAST_SPREAD = 0.1
 
 
 @dataclass(frozen=True)
@@ -190,8 +191,7 @@ def _spearman(a: Array, b: Array, where: Array | None, errors: tuple[Array, Arra
 def _by_own_spread(x: Array, where: Array | None) -> Array:
     centred = _centred_ranks(x, where)
     squares = jnp.sum(centred**2, axis=-1, keepdims=True)
-    # If a single rank differs from all others, the sum is at least 1/8.
-    constant = squares < _LEAST_SPREAD
+    constant = squares < LEAST_SPREAD
     return jnp.where(constant, jnp.nan, centred / jnp.sqrt(jnp.where(constant, 1.0, squares)))
 
 

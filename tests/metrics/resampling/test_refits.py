@@ -20,30 +20,10 @@ from bsjax.metrics.resampling.refits import (
     prediction_bootstraps,
     train_test_bootstraps,
 )
+from tests.support.regression_peers import BestFeature, MinimumNorm
 
 ALPHAS = (0.1, 1.0, 10.0)
 TALL, WIDE = (30, 8, 3), (24, 40, 3)
-
-
-class BestFeature:
-    def fit(self, x, y):
-        with np.errstate(invalid="ignore"):
-            r = np.corrcoef(x.T, y.T)[: x.shape[1], x.shape[1] :]
-        self.best = np.nanargmax(r, axis=0)
-        return self
-
-    def predict(self, x):
-        return x[:, self.best]
-
-
-class MinimumNorm:
-    def fit(self, x, y):
-        self.means = x.mean(0), y.mean(0)
-        self.weights = np.linalg.lstsq(x - self.means[0], y - self.means[1], rcond=1e-10)[0]
-        return self
-
-    def predict(self, x):
-        return (x - self.means[0]) @ self.weights + self.means[1]
 
 
 MAPPINGS = {
