@@ -23,7 +23,7 @@ def without_derivative(x: Array) -> Array:
 @without_derivative.defjvp
 def _refused(*_: tuple[Array]) -> tuple[Array, Array]:
     raise NotImplementedError(
-        "no derivative of this decomposition: give one of what is computed with it (jax.custom_jvp), or take "
+        "this decomposition has no derivative: define one for what is computed with it (jax.custom_jvp), or take "
         "jax.lax.stop_gradient of the matrix where it makes no difference"
     )
 

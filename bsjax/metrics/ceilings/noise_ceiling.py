@@ -69,7 +69,9 @@ def rdm_noise_ceiling(
     if pooling not in POOLINGS:
         raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}")
     if pooling == "bound" and weights is not None:
-        raise ValueError("the bound that no RDM exceeds is of subjects who count once each: draw stimuli alone")
+        raise ValueError(
+            "pooling='bound' does not support weights of subjects: draw only stimuli, or pass another pooling"
+        )
     missing = jnp.isnan(rdms)
     values = jnp.where(missing, 0.0, rdms)
     mask = jnp.ones_like(missing) if where is None else where

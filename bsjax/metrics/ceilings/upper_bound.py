@@ -66,7 +66,9 @@ def highest_similarity(
     """
     comparison = comparison_named(method)
     if comparison.best is None:
-        raise ValueError("no RDM is known that is most similar to several by this comparison: set best= of it")
+        raise ValueError(
+            "an upper bound needs a comparison with best= 'pool', 'length' or 'majority', this one has None"
+        )
     if comparison.factor is None:
         mask = defined[:, None] if where is None else where & defined[:, None]
         return jnp.where(defined, _agreement_with_majorities(own, mask & jnp.ones(own.shape, bool)), jnp.nan)

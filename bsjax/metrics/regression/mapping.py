@@ -115,4 +115,4 @@ class Mapping(ABC):
         Optional. It fits a bootstrap draw faster than copies of stimuli do, from the inner products between stimuli
         where features outnumber them. If the result is not accurate, the caller fits copies instead.
         """
-        raise NotImplementedError(f"{type(self).__name__} fits copies of a stimulus as they are")
+        raise NotImplementedError(f"{type(self).__name__} does not support weights of stimuli")

@@ -16,11 +16,11 @@ from bsjax.engine.batches import batched_map
 from bsjax.engine.padding import bucket
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.programs.fallbacks import with_fallback
-from bsjax.metrics.arrays import Counts, Features, HeldOut, HeldOutMask, Scalar, Targets
+from bsjax.metrics.arrays import Counts, Features, HeldOut, HeldOutMask, Targets
 from bsjax.metrics.correlation import pearson, weighted_pearson
 from bsjax.metrics.determined import determined
 from bsjax.metrics.linalg.stimulus_axes import takes_axes
-from bsjax.metrics.numerics import deviations, rotated_to_few_columns, safe_sqrt
+from bsjax.metrics.numerics import deviations, rotated_to_few_columns
 from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.crossvalidation import predictions
 from bsjax.metrics.regression.folds import Folds
@@ -113,7 +113,7 @@ def drawn_folds(counts: Int[np.ndarray, "draws n"], folds: Folds) -> DrawnFolds:
     """
     counts = np.asarray(counts)
     if (counts < 0).any() or not counts.any(axis=1).all():
-        raise ValueError("counts say how often each draw holds each stimulus: from 0 up, and not all 0 in any draw")
+        raise ValueError("counts must not be negative, and each draw must contain a stimulus")
     trains = ~_members(folds.held_out, folds.held_out_mask, counts.shape[1])
     tests = None if folds.test is None else _members(folds.test, folds.test_mask, counts.shape[1])
     asked = ~trains if tests is None else tests
@@ -272,34 +272,6 @@ def prediction_bootstraps(predicted: Targets, y: Targets, counts: Counts) -> Flo
     return jnp.where(few[:, None], jnp.nan, weighted_pearson(predicted, y, counts.astype(y.dtype)))
 
 
-def corrected_resampled_error(values: Float[Array, "..."], n_test_over_n_train: float | Scalar) -> Float[Array, "..."]:
-    r"""Corrected standard error of the mean over random splits of the same stimuli, whose training sets overlap.
-
-    .. math:: \sqrt{\left(\frac{1}{J} + \frac{n_{test}}{n_{train}}\right) \frac{1}{J - 1} \sum_j (v_j - \bar v)^2}
-
-    The second term corrects for the dependence between splits, which does not decrease with their number J. Use a t
-    distribution with :math:`J - 1` degrees of freedom.
-
-    Args:
-        values: one value per split, along the first axis; NaN for a missing split.
-        n_test_over_n_train: ratio of the numbers of test and training stimuli of a split.
-
-    Returns:
-        The shape of ``values`` without its first axis. NaN for fewer than two splits.
-
-    Source: Nadeau & Bengio 2003.
-
-    Example:
-        >>> print(corrected_resampled_error(jnp.array([0.4, 0.5, 0.6]), 0.25).round(4))
-        0.0764
-    """
-    within = deviations(values, ~jnp.isnan(values), 0)
-    few = within.n[0] < 2
-    count = jnp.where(few, 2.0, within.n[0])
-    variance = (1.0 / count + n_test_over_n_train) * jnp.sum(within.values**2, axis=0) / (count - 1.0)
-    return jnp.where(few, jnp.nan, safe_sqrt(variance))
-
-
 def _of_one_draw(predicted: Targets, y: Targets, counts: Int[Array, " n"]) -> Float[Array, " q"]:
     return prediction_bootstraps(predicted, y, counts[None])[0]
 
@@ -315,7 +287,7 @@ def _members(index: Any, mask: Any, n: int) -> Bool[np.ndarray, "folds n"]:
     """Mask of the stimuli that each fold lists."""
     index, mask = np.asarray(index), np.asarray(mask)
     if index[mask].max(initial=-1) >= n:
-        raise ValueError(f"the folds are of more stimuli than the counts: {index[mask].max() + 1} and {n}")
+        raise ValueError(f"the folds have {index[mask].max() + 1} stimuli or more, but the counts only {n}")
     members = np.zeros((len(index), n), bool)
     fold, place = np.nonzero(mask)
     members[fold, index[fold, place]] = True

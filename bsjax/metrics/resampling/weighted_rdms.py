@@ -67,7 +67,7 @@ def weighted_comparison(
     """Returns ``compare_weighted_rdms`` as a function of the weights, with pairs sorted once."""
     if method not in METHODS:
         raise ValueError(
-            f"no weights of stimuli for the comparison of RDMs {method!r}; there are: {', '.join(METHODS)}"
+            f"stimuli cannot be weighted in the comparison of RDMs {method!r}; they can in: {', '.join(METHODS)}"
         )
     if a.shape[0] > b.shape[0]:  # all RDMs of the smaller set are in memory
         exchanged = weighted_comparison(b, a, method=method)
@@ -96,7 +96,7 @@ def weighted_comparison(
         draws, n = weights.shape
         pairs = n * (n - 1) // 2
         if a.shape[1] != pairs:
-            raise ValueError(f"{n} weights are of {pairs} pairs of stimuli, the RDMs have {a.shape[1]} pairs")
+            raise ValueError(f"weights of {n} stimuli need RDMs of {pairs} pairs, got {a.shape[1]} pairs")
         most = max(1, min(_MOST_DRAWS, _AT_A_TIME // max(1, pairs)))
         at_a_time = -(-draws // -(-draws // most))  # in blocks of about the same size
         blocks = jnp.pad(weights, ((0, -draws % at_a_time), (0, 0))).reshape(-1, at_a_time, n)

@@ -156,7 +156,7 @@ def rdm_similarity_and_influence(
     """
     comparison = comparison_named(method)
     if comparison.factor is None:
-        raise ValueError(f"no derivatives in the weights of stimuli for the comparison of RDMs {method!r}")
+        raise ValueError(f"the comparison of RDMs {method!r} has no derivative with respect to weights of stimuli")
     sides, lost = zip(*(rdm_to_compare(side, dissimilarity, method) for side in (x, y)), strict=True)
     scales = [scaled(pairs, None, comparison, errors) for pairs, errors in sides]
     a, b = (comparison.factor(scale, None) for scale in scales)
@@ -193,7 +193,7 @@ def rdm_to_compare(
     """
     if x.shape[0] > _MOST_STIMULI:
         raise ValueError(
-            f"an RDM is compared for at most {_MOST_STIMULI:,} stimuli, whose pairs 32 bits can rank; there are "
+            f"RDMs can be compared for at most {_MOST_STIMULI:,} stimuli, as ranks of pairs have 32 bits; there are "
             f"{x.shape[0]:,}"
         )
     measure = dissimilarity_named(dissimilarity)

@@ -14,7 +14,6 @@ from bsjax.engine.programs.compilation import traces
 from bsjax.metrics import PLS, NeuronToNeuron, Ridge, RidgeCV, compiled, cross_validate, make_folds
 from bsjax.metrics.regression.folds import no_folds
 from bsjax.metrics.resampling.refits import (
-    corrected_resampled_error,
     cross_validation_bootstraps,
     drawn_folds,
     prediction_bootstraps,
@@ -234,17 +233,3 @@ def test_predictions_on_the_drawn_stimuli(dtype):
         np.testing.assert_allclose(r[:2], expected, atol=1e-12 if dtype == np.float64 else 1e-5)
     gradient = jax.grad(lambda v: jnp.nansum(kernel(v, y, jnp.asarray(counts))))(predicted)
     assert jnp.isfinite(gradient).all() and (gradient != 0).any()
-
-
-def test_corrected_resampled_error():
-    values = np.random.default_rng(0).normal(size=(6, 4))
-    values[2:, 0], values[1:, 1], values[:, 2] = np.nan, np.nan, 0.5
-    got = corrected_resampled_error(jnp.asarray(values), 0.25)
-    expected = [
-        np.sqrt((1 / 2 + 0.25) * values[:2, 0].var(ddof=1)),
-        np.nan,
-        0.0,
-        np.sqrt((1 / 6 + 0.25) * values[:, 3].var(ddof=1)),
-    ]
-    np.testing.assert_allclose(got, expected, atol=1e-14)
-    assert jnp.isfinite(jax.grad(lambda v: jnp.nansum(corrected_resampled_error(v, 0.25)))(jnp.asarray(values))).all()
