@@ -25,3 +25,6 @@ Counts = Real[Array, "draws n"]
 """How often each draw contains each stimulus."""
 Permutations = Int[Array, "draws n"]
 PerDraw = Float[Array, " draws"]
+Value = Float[Array, "*rest"]
+Draws = Float[Array, "draws ..."]
+"""A ``Value`` in every draw."""

@@ -14,7 +14,7 @@ from bsjax.engine.tolerances import CONVERGED_POWER, rounding
 from bsjax.metrics.arrays import Mask, PerDraw, PerStimulus, Scalar, Trials
 from bsjax.metrics.linalg.semidefinite import change_of_nearest, nearest_semidefinite, semidefinite_root
 from bsjax.metrics.numerics import deviations, nonzero
-from bsjax.metrics.similarity.dissimilarities import Dissimilarity
+from bsjax.metrics.similarity.dissimilarities import Measure
 from bsjax.metrics.similarity.rdm import rdm_similarity
 
 SHRINKAGE_LEVELS = tuple(level / 50 for level in range(51))
@@ -222,7 +222,7 @@ def simulated_rsa_ceiling(
     *,
     trials_averaged: float | None = None,
     method: str = "spearman",
-    dissimilarity: str | Dissimilarity = "correlation",
+    dissimilarity: Measure = "correlation",
 ) -> PerDraw:
     """Similarity of the RDM of averages over trials to the RDM of the signal, in simulated recordings.
 

@@ -16,7 +16,7 @@ from bsjax.engine.row_blocks import sum_over_row_blocks
 from bsjax.metrics.arrays import Counts, Features, Mask, PerDraw, Targets
 from bsjax.metrics.resampling.weighted_rdms import weighted_comparison
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, of_sides, standardised
-from bsjax.metrics.similarity.dissimilarities import Dissimilarity
+from bsjax.metrics.similarity.dissimilarities import Measure
 from bsjax.metrics.similarity.rdm import rdm_to_compare
 from bsjax.metrics.similarity.rdm_comparison import comparison_named, scaled
 
@@ -89,12 +89,7 @@ def cka_bootstraps(x: Features, y: Targets, counts: Counts, *, unbiased: bool = 
 
 @at_full_precision
 def rdm_bootstraps(
-    x: Features,
-    y: Targets,
-    counts: Counts,
-    *,
-    dissimilarity: str | Dissimilarity = "correlation",
-    method: str = "spearman",
+    x: Features, y: Targets, counts: Counts, *, dissimilarity: Measure = "correlation", method: str = "spearman"
 ) -> PerDraw:
     """Similarity of the RDMs of every draw of the stimuli, by default their Spearman correlation.
 
@@ -134,7 +129,7 @@ def rdm_statistic(
     y: Targets,
     held: Mask | None = None,
     *,
-    dissimilarity: str | Dissimilarity = "correlation",
+    dissimilarity: Measure = "correlation",
     method: str = "spearman",
 ) -> Callable[[Counts], PerDraw]:
     """Returns ``rdm_bootstraps`` as a function of the counts, with RDMs computed and their pairs sorted once.

@@ -42,7 +42,11 @@ class Dissimilarity:
     varied_patterns: bool = False
 
 
-def dissimilarity_named(name: str | Dissimilarity) -> Dissimilarity:
+Measure = str | Dissimilarity
+"""A dissimilarity, or the name of an entry of ``DISSIMILARITIES``."""
+
+
+def dissimilarity_named(name: Measure) -> Dissimilarity:
     """Looks up a dissimilarity in ``DISSIMILARITIES``; a ``Dissimilarity`` is returned as it is.
 
     Raises:

@@ -13,9 +13,9 @@ from bsjax.engine.primitives.row_pairs import numbers_of_pairs, pairs_of_matrix,
 from bsjax.engine.primitives.running_sums import running_sums
 from bsjax.metrics.arrays import Features, Mask, PerStimulus, Scalar, Targets
 from bsjax.metrics.numerics import masked_mean
-from bsjax.metrics.similarity.dissimilarities import Dissimilarity, dissimilarity_named
+from bsjax.metrics.similarity.dissimilarities import Dissimilarity, Measure, dissimilarity_named
 from bsjax.metrics.similarity.rdm_comparison import (
-    Comparison,
+    Method,
     compare_complete,
     compare_rdm_vectors,
     comparison_named,
@@ -27,7 +27,7 @@ _MOST_STIMULI = 46_341  # twice the rank of a pair is below 2^31
 
 @at_full_precision
 def rdm(
-    x: Features, *, where: Bool[Array, " p"] | None = None, dissimilarity: str | Dissimilarity = "correlation"
+    x: Features, *, where: Bool[Array, " p"] | None = None, dissimilarity: Measure = "correlation"
 ) -> Float[Array, "n n"]:
     """Representational dissimilarity matrix: by default 1 - Pearson correlation between the patterns of two stimuli.
 
@@ -70,7 +70,7 @@ def _equal_as_one(entries: Float[Array, "n n"], none: Bool[Array, "n n"], errors
 
 
 def compare_rdms(
-    a: Float[Array, "n n"], b: Float[Array, "n n"], *, where: Mask | None = None, method: str | Comparison = "spearman"
+    a: Float[Array, "n n"], b: Float[Array, "n n"], *, where: Mask | None = None, method: Method = "spearman"
 ) -> Scalar:
     """Similarity of two RDMs over the pairs of stimuli, by default their Spearman correlation.
 
@@ -98,8 +98,8 @@ def rdm_similarity(
     y: Targets,
     *,
     where: Mask | None = None,
-    method: str | Comparison = "spearman",
-    dissimilarity: str | Dissimilarity = "correlation",
+    method: Method = "spearman",
+    dissimilarity: Measure = "correlation",
 ) -> Scalar:
     """Representational similarity: ``compare_rdms(rdm(x), rdm(y))``.
 
@@ -123,11 +123,7 @@ def rdm_similarity(
 
 @at_full_precision
 def rdm_similarity_and_influence(
-    x: Features,
-    y: Targets,
-    *,
-    method: str | Comparison = "spearman",
-    dissimilarity: str | Dissimilarity = "correlation",
+    x: Features, y: Targets, *, method: Method = "spearman", dissimilarity: Measure = "correlation"
 ) -> tuple[Scalar, PerStimulus]:
     r"""``rdm_similarity`` and the influence of each stimulus on it, from the same RDMs.
 
@@ -184,7 +180,7 @@ def _moved(ranked: Float[Array, " m"], unit: Float[Array, " m"], slopes: Float[A
 
 
 def rdm_to_compare(
-    x: Features, dissimilarity: str | Dissimilarity, method: str | Comparison, where: Mask | None = None
+    x: Features, dissimilarity: Measure, method: Method, where: Mask | None = None
 ) -> tuple[tuple[Float[Array, " m"], PerStimulus], Mask]:
     """Pairs of an RDM, the rounding errors of its stimuli (see ``ranks``), and a mask of stimuli without a pattern.
 
