@@ -76,7 +76,6 @@ from bsjax.metrics.resampling.permutation import permutation_p_value as permutat
 from bsjax.metrics.resampling.permutation import rdm_permutations as rdm_permutations
 from bsjax.metrics.resampling.permutation import similarity_permutations as similarity_permutations
 from bsjax.metrics.resampling.refits import DrawnFolds as DrawnFolds
-from bsjax.metrics.resampling.refits import corrected_resampled_error as corrected_resampled_error
 from bsjax.metrics.resampling.refits import cross_validation_bootstraps as cross_validation_bootstraps
 from bsjax.metrics.resampling.refits import drawn_folds as drawn_folds
 from bsjax.metrics.resampling.refits import prediction_bootstraps as prediction_bootstraps

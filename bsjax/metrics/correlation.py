@@ -7,13 +7,14 @@ from jaxtyping import Array, Bool, Float
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ranks import ranks_of_pairs
 from bsjax.engine.tolerances import CANCELLED, rounding
+from bsjax.metrics.arrays import Mask, PerStimulus, Scalar, Values
 from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant
 
 
 @at_full_precision
 def pearson(
-    x: Float[Array, "*shape"],
-    y: Float[Array, "*shape"],
+    x: Values,
+    y: Values,
     *,
     axis: int = 0,
     where: Bool[Array, "..."] | None = None,
@@ -45,11 +46,11 @@ def pearson(
     if weights is not None:
         where = (weights > 0) if where is None else (weights > 0) & where
 
-    def counted(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    def counted(values: Values) -> Values:
         # Masked before any computation: masking later does not remove NaN from a gradient.
         return values if where is None else jnp.where(where, values, 0.0)
 
-    def total(values: Float[Array, "*shape"]) -> Float[Array, "..."]:
+    def total(values: Values) -> Float[Array, "..."]:
         return jnp.sum(values if weights is None else weights * values, axis=axis, keepdims=True)
 
     if where is None:
@@ -123,9 +124,7 @@ def weighted_pearson(
 
 
 @at_full_precision
-def spearman(
-    x: Float[Array, " n"], y: Float[Array, " n"], *, where: Bool[Array, " n"] | None = None
-) -> Float[Array, ""]:
+def spearman(x: PerStimulus, y: PerStimulus, *, where: Mask | None = None) -> Scalar:
     """Spearman correlation of two vectors: the Pearson correlation of their ranks, ties averaged.
 
     Args:
@@ -150,7 +149,7 @@ def spearman(
     return jnp.where(jnp.any(missing), jnp.full_like(r, jnp.nan), r)
 
 
-def spearman_brown(r: Float[Array, "*shape"], *, factor: float = 2.0) -> Float[Array, "*shape"]:
+def spearman_brown(r: Values, *, factor: float = 2.0) -> Values:
     r"""Spearman-Brown prediction of the reliability of ``factor`` times as much data: :math:`k r / (1 + (k - 1) r)`.
 
     Args:

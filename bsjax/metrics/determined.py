@@ -15,10 +15,11 @@ from jaxtyping import Array, Bool, Float, UInt
 from bsjax.engine.batches import batched_map
 from bsjax.engine.programs.fallbacks import cond
 from bsjax.engine.tolerances import CONSTANT, ROTATED, rounding
+from bsjax.metrics.arrays import Features, Mask, Targets
 
 
 def determined(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], x_test: Float[Array, "m p"]
+    x: Features, y: Targets, x_test: Float[Array, "m p"]
 ) -> Callable[[Bool[Array, "folds n"], Bool[Array, "folds m"]], Bool[Array, "folds q"]]:
     """Returns a function from masks of training and test stimuli to the targets that training determines in each fold.
 
@@ -36,15 +37,13 @@ def determined(
     return lambda trains, tests: told(trains, tests)[:, None] & varies(y, trains)
 
 
-def determined_on_split(
-    x_train: Float[Array, "n p"], y_train: Float[Array, "n q"], x_test: Float[Array, "m p"]
-) -> Bool[Array, " q"]:
+def determined_on_split(x_train: Features, y_train: Targets, x_test: Float[Array, "m p"]) -> Bool[Array, " q"]:
     """The targets that a fit to all training stimuli determines for the test stimuli."""
     everything = (jnp.ones((1, len(x)), bool) for x in (x_train, x_test))
     return determined(x_train, y_train, x_test)(*everything)[0]
 
 
-def varies(y: Float[Array, "n q"], trains: Bool[Array, "folds n"]) -> Bool[Array, "folds q"]:
+def varies(y: Targets, trains: Bool[Array, "folds n"]) -> Bool[Array, "folds q"]:
     """Whether each target varies over the training stimuli of each fold."""
     y = jax.lax.stop_gradient(y)
     off = rounding(y, CONSTANT) * jnp.max(jnp.abs(y), axis=0)
@@ -52,7 +51,7 @@ def varies(y: Float[Array, "n q"], trains: Bool[Array, "folds n"]) -> Bool[Array
 
 
 def told_apart(
-    x: Float[Array, "n p"], x_test: Float[Array, "m p"]
+    x: Features, x_test: Float[Array, "m p"]
 ) -> Callable[[Bool[Array, "folds n"], Bool[Array, "folds m"]], Bool[Array, " folds"]]:
     """Returns a function that tells whether test stimuli differ in a feature that varies over the training stimuli."""
     x, x_test = jax.lax.stop_gradient((x, x_test))
@@ -73,7 +72,7 @@ def told_apart(
     return told
 
 
-def _differ(values: Float[Array, "n u"], where: Bool[Array, " n"], off: Float[Array, " u"]) -> Bool[Array, " u"]:
+def _differ(values: Float[Array, "n u"], where: Mask, off: Float[Array, " u"]) -> Bool[Array, " u"]:
     """Whether any marked row differs from the first marked row, for each column."""
     differs = jnp.abs(values - values[_first(where[None])]) > off[None]
     return jnp.any(differs & where[:, None], axis=0)

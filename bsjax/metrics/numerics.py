@@ -15,28 +15,27 @@ from bsjax.engine.primitives.decompositions import qr, qr_coordinates
 from bsjax.engine.primitives.products import transposed
 from bsjax.engine.tolerances import CANCELLED as CANCELLED
 from bsjax.engine.tolerances import CONSTANT, rounding
+from bsjax.metrics.arrays import Features, Values
 
 
-def divide_or_nan(
-    numerator: Float[Array, "*shape"], denominator: Float[Array, "*shape"], undefined: Bool[Array, "*shape"]
-) -> Float[Array, "*shape"]:
+def divide_or_nan(numerator: Values, denominator: Values, undefined: Bool[Array, "*shape"]) -> Values:
     """``numerator / denominator``, and NaN with a zero gradient where ``undefined``."""
     quotient = numerator / jnp.where(undefined, jnp.ones_like(denominator), denominator)
     return jnp.where(undefined, jnp.full_like(quotient, jnp.nan), quotient)
 
 
-def nonzero(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def nonzero(x: Values) -> Values:
     """``x`` where it is positive, else 1: a denominator where the numerator is zero, or the quotient is not used."""
     return jnp.where(x > 0, x, jnp.ones_like(x))
 
 
-def safe_sqrt(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def safe_sqrt(x: Values) -> Values:
     """The square root; 0 where ``x`` is not positive and NaN where it is NaN, both with a zero gradient."""
     root = jnp.where(x > 0, jnp.sqrt(nonzero(x)), jnp.zeros_like(x))
     return jnp.where(jnp.isnan(x), jnp.full_like(x, jnp.nan), root)
 
 
-def inverse_root(x: Float[Array, "*shape"], mask: Bool[Array, "*shape"]) -> Float[Array, "*shape"]:
+def inverse_root(x: Values, mask: Bool[Array, "*shape"]) -> Values:
     """``1 / sqrt(x)`` where the mask is True; elsewhere 0, with a zero gradient."""
     return jnp.where(mask, 1.0 / jnp.sqrt(jnp.where(mask, x, jnp.ones_like(x))), jnp.zeros_like(x))
 
@@ -50,9 +49,7 @@ def unit_length(vectors: Float[Array, "*batch m"]) -> Float[Array, "*batch m"]:
     return scaled / jnp.sqrt(nonzero(jnp.sum(scaled**2, axis=-1, keepdims=True)))
 
 
-def is_constant(
-    sum_of_squares: Float[Array, "*shape"], mean: Float[Array, "*shape"], count: Float[Array, "..."]
-) -> Bool[Array, "*shape"]:
+def is_constant(sum_of_squares: Values, mean: Values, count: Float[Array, "..."]) -> Bool[Array, "*shape"]:
     """Whether ``count`` values are constant up to the rounding error of their mean, from their centred sum of squares.
 
     An exact test against zero is not sufficient: the mean of ``n`` equal numbers is often off by an ulp, which leaves
@@ -104,10 +101,7 @@ def deviations(x: Float[Array, "..."], where: Bool[Array, "..."] | None, axis: i
 
 
 def masked_mean(
-    x: Float[Array, "..."],
-    where: Bool[Array, "..."] | None,
-    axis: int,
-    weights: Float[Array, "..."] | None = None,
+    x: Float[Array, "..."], where: Bool[Array, "..."] | None, axis: int, weights: Float[Array, "..."] | None = None
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Mean over ``axis`` (kept, of length 1) of the values where ``where`` is True, and their number.
 
@@ -135,7 +129,7 @@ def masked_mean(
     return divide_or_nan(total, count, count == 0), count
 
 
-def around_most(x: Float[Array, "n p"], where: Bool[Array, "n 1"] | None) -> Float[Array, "n p"]:
+def around_most(x: Features, where: Bool[Array, "n 1"] | None) -> Features:
     """Deviations of rows from a robust centre; zero where constant or masked, as in ``deviations``.
 
     The mean is far from most rows if one row is a thousand times larger than the others, which costs precision. Here
@@ -156,7 +150,7 @@ def around_most(x: Float[Array, "n p"], where: Bool[Array, "n 1"] | None) -> Flo
     return jnp.where(nothing, 0.0, x - (found.mean + from_mean[None]))
 
 
-def rotated_to_few_columns(x: Float[Array, "n p"]) -> Float[Array, "n d"]:
+def rotated_to_few_columns(x: Features) -> Float[Array, "n d"]:
     """Responses with the same inner products between stimuli, in at most as many columns as there are stimuli.
 
     Every column then has the rounding error of the longest row, so constant values must be set to zero before.
@@ -166,13 +160,13 @@ def rotated_to_few_columns(x: Float[Array, "n p"]) -> Float[Array, "n d"]:
 
 
 @jax.custom_jvp
-def _rotated(x: Float[Array, "n p"]) -> Float[Array, "n n"]:
+def _rotated(x: Features) -> Float[Array, "n n"]:
     return qr_coordinates(transposed(x)).T
 
 
 @_rotated.defjvp
 def _rotated_jvp(
-    primals: tuple[Float[Array, "n p"]], tangents: tuple[Float[Array, "n p"]]
+    primals: tuple[Features], tangents: tuple[Features]
 ) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
     # The rotation is treated as fixed, because a common rotation of all rows changes no inner product. The derivative
     # of QR itself would divide by the diagonal of R, which has zeros where rows are centred.

@@ -194,12 +194,6 @@ def qr(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float[Array, "d n"]
     return basis, coordinates
 
 
-@primitive
-def qr_coordinates(x: Float[Array, "p n"]) -> Float[Array, "d n"]:
-    """The coordinates of ``qr`` without the basis, at lower cost."""
-    return jnp.linalg.qr(without_derivative(x), mode="r")
-
-
 @qr.on("tpu")
 def _by_gram_schmidt(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float[Array, "d n"]]:
     """QR decomposition by block Gram-Schmidt; columns within rounding error of the span of earlier ones become zero."""
@@ -239,6 +233,6 @@ def _by_gram_schmidt(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float
     return basis, matmul_t(basis, x)
 
 
-@qr_coordinates.on("tpu")
-def _coordinates(x: Float[Array, "p n"]) -> Float[Array, "d n"]:
-    return _by_gram_schmidt(x)[1]
+def qr_coordinates(x: Float[Array, "p n"]) -> Float[Array, "d n"]:
+    """The coordinates of ``qr``; a compiled program does not compute the unused basis."""
+    return qr(x)[1]

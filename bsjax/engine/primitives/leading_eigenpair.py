@@ -117,8 +117,7 @@ class _Krylov(NamedTuple):
 
 
 def _lanczos_step(matrices: Float[Array, "folds m m"], i: Array, krylov: _Krylov) -> _Krylov:
-    length = _norm(krylov.new)
-    row = krylov.new / jnp.where(length > 0, length, 1.0)
+    row = krylov.new / _nonzero(_norm(krylov.new))
     basis = jax.lax.dynamic_update_slice_in_dim(krylov.basis, row[:, None], i, axis=1)
     image = jnp.einsum("fij,fj->fi", matrices, row)
     along = jnp.einsum("fkm,fm->fk", basis, image)

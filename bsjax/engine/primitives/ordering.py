@@ -10,11 +10,14 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.programs.fallbacks import in_any_of_a_batch
 from bsjax.engine.programs.platforms import primitive
 
+Keys = Int[Array, "*batch n"]
+Mask = Bool[Array, "*batch n"]
+
 # From this length on, a GPU sorts several vectors faster one after the other.
 _MANY = 1 << 17
 
 
-def sortable(x: Float[Array, "*batch n"], where: Bool[Array, "*batch n"] | None) -> Int[Array, "*batch n"]:
+def sortable(x: Float[Array, "*batch n"], where: Mask | None) -> Keys:
     """Integer keys in the order of the numbers: equal for equal numbers, NaN last, then numbers outside ``where``.
 
     XLA compiles a sort of integers in half the time of a sort of floats.
@@ -33,12 +36,7 @@ def sortable(x: Float[Array, "*batch n"], where: Bool[Array, "*batch n"] | None)
 
 
 def sort_in_turn(
-    keys: Int[Array, "*batch n"],
-    others: Int[Array, "*batch n"],
-    of_sorted: Callable[..., tuple[Array, Any]],
-    times: int,
-    *,
-    by_both: bool = False,
+    keys: Keys, others: Keys, of_sorted: Callable[..., tuple[Array, Any]], times: int, *, by_both: bool = False
 ) -> tuple[Array, Array, Any]:
     """Sorts pairs by one of their two numbers, replaces this number, then sorts by the other, repeatedly.
 
@@ -70,9 +68,7 @@ def sort_in_turn(
 
 
 @primitive
-def sort_by_key(
-    keys: Int[Array, "*batch n"], others: Int[Array, "*batch n"]
-) -> tuple[Int[Array, "*batch n"], Int[Array, "*batch n"]]:
+def sort_by_key(keys: Keys, others: Keys) -> tuple[Keys, Keys]:
     """Pairs of numbers along the last axis, sorted by the first.
 
     Example:
@@ -84,9 +80,7 @@ def sort_by_key(
 
 
 @sort_by_key.on("gpu")
-def _one_vector_after_the_other(
-    keys: Int[Array, "*batch n"], others: Int[Array, "*batch n"]
-) -> tuple[Int[Array, "*batch n"], Int[Array, "*batch n"]]:
+def _one_vector_after_the_other(keys: Keys, others: Keys) -> tuple[Keys, Keys]:
     # XLA calls a library's radix sort for a long vector, with few passes over the memory. For several vectors at once
     # it does so only if they are many; otherwise it uses a merge sort with some hundred passes.
     if keys.shape[-1] < _MANY:
@@ -95,7 +89,7 @@ def _one_vector_after_the_other(
     return jnp.vectorize(alone, signature="(n),(n)->(n),(n)")(keys, others)
 
 
-def runs(new: Bool[Array, "*batch n"]) -> tuple[Int[Array, "*batch n"], Int[Array, "*batch n"]]:
+def runs(new: Mask) -> tuple[Keys, Keys]:
     """First and last index of the run of each element, given the elements that begin a run (the first one must).
 
     Each step doubles the distance covered, until the longest run is covered.
@@ -119,7 +113,7 @@ def runs(new: Bool[Array, "*batch n"]) -> tuple[Int[Array, "*batch n"], Int[Arra
     return first, end
 
 
-def changes(ordered: Int[Array, "*batch n"]) -> Bool[Array, "*batch n"]:
+def changes(ordered: Keys) -> Mask:
     """Mask of sorted values that differ from the one before; True for the first.
 
     Example:
@@ -130,9 +124,7 @@ def changes(ordered: Int[Array, "*batch n"]) -> Bool[Array, "*batch n"]:
     return jnp.concatenate([first, ordered[..., 1:] != ordered[..., :-1]], axis=-1)
 
 
-def changes_beyond(
-    ordered: Float[Array, "*batch n"], errors: Float[Array, "*batch n"], new: Bool[Array, "*batch n"]
-) -> Bool[Array, "*batch n"]:
+def changes_beyond(ordered: Float[Array, "*batch n"], errors: Float[Array, "*batch n"], new: Mask) -> Mask:
     """Mask of sorted numbers that differ from the one before by more than their errors.
 
     Neighbours within their errors are joined to runs. If the ends of a run differ by more than their errors, its

@@ -7,12 +7,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.host_calls import host_call
-from bsjax.engine.primitives.ordering import changes, changes_beyond, runs, sort_by_key, sort_in_turn, sortable
+from bsjax.engine.primitives.ordering import Keys, changes, changes_beyond, runs, sort_by_key, sort_in_turn, sortable
 from bsjax.engine.primitives.row_pairs import pairs_of_matrix, rows_of_pairs
 from bsjax.engine.programs.platforms import primitive
+
+Numbers = Float[Array, "*batch m"]
+Counted = Bool[Array, "*batch m"]
+RowErrors = Float[Array, "*batch n"]
 
 # From this number on, a counting sort is used (see ``_order``); fewer numbers are faster to sort directly.
 _MANY = 1 << 17
@@ -22,11 +26,7 @@ _PART, _SAMPLED = 1 << 19, 997
 
 
 @primitive
-def ranks(
-    x: Float[Array, "*batch m"],
-    where: Bool[Array, "*batch m"] | None = None,
-    errors: Float[Array, "*batch n"] | None = None,
-) -> Float[Array, "*batch m"]:
+def ranks(x: Numbers, where: Counted | None = None, errors: RowErrors | None = None) -> Numbers:
     """Ranks along the last axis, from 1; ties share their average rank, and NaN values share the last ranks.
 
     Ranks are piecewise constant, with a zero gradient.
@@ -51,11 +51,8 @@ def ranks(
 
 @primitive
 def ranks_of_pairs(
-    x: Float[Array, "*batch m"],
-    y: Float[Array, "*batch m"],
-    where: Bool[Array, "*batch m"] | None = None,
-    errors: tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]] | None = None,
-) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m"]]:
+    x: Numbers, y: Numbers, where: Counted | None = None, errors: tuple[RowErrors, RowErrors] | None = None
+) -> tuple[Numbers, Numbers]:
     """``ranks`` of both numbers of each pair, with the pairs in any order.
 
     Without errors, this takes two sorts instead of the four of two calls of ``ranks``, because ranks are returned in
@@ -105,28 +102,21 @@ def _to_rank(x: Array, where: Array | None, errors: Array | None) -> tuple[Array
     return keys, places, double
 
 
-def _double_ranks(ordered: Int[Array, "*batch n"], _: Array) -> tuple[Int[Array, "*batch n"], None]:
+def _double_ranks(ordered: Keys, _: Array) -> tuple[Keys, None]:
     first, last = runs(changes(ordered))
     return (first + last + 2).astype(ordered.dtype), None
 
 
 @ranks.on("cpu")
-def _ranks_by_numpy(
-    x: Float[Array, "*batch m"],
-    where: Bool[Array, "*batch m"] | None = None,
-    errors: Float[Array, "*batch n"] | None = None,
-) -> Float[Array, "*batch m"]:
+def _ranks_by_numpy(x: Numbers, where: Counted | None = None, errors: RowErrors | None = None) -> Numbers:
     (found,) = _by_numpy([x], where, [errors])
     return found
 
 
 @ranks_of_pairs.on("cpu")
 def _ranks_of_pairs_by_numpy(
-    x: Float[Array, "*batch m"],
-    y: Float[Array, "*batch m"],
-    where: Bool[Array, "*batch m"] | None = None,
-    errors: tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]] | None = None,
-) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m"]]:
+    x: Numbers, y: Numbers, where: Counted | None = None, errors: tuple[RowErrors, RowErrors] | None = None
+) -> tuple[Numbers, Numbers]:
     first, second = _by_numpy([x, y], where, errors or (None, None))
     return first, second
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
+from jax.scipy.linalg import block_diag, solve_triangular
 from jaxtyping import Array, Float
 
 from bsjax.engine.programs.platforms import primitive
@@ -23,7 +23,7 @@ def without_derivative(x: Array) -> Array:
 @without_derivative.defjvp
 def _refused(*_: tuple[Array]) -> tuple[Array, Array]:
     raise NotImplementedError(
-        "no derivative of this decomposition: give one of what is computed with it (jax.custom_jvp), or take "
+        "this decomposition has no derivative: define one for what is computed with it (jax.custom_jvp), or take "
         "jax.lax.stop_gradient of the matrix where it makes no difference"
     )
 
@@ -126,8 +126,4 @@ def _inverse(corner: Float[Array, "b b"]) -> Float[Array, "b b"]:
 
 def _filled_up(matrix: Float[Array, "d d"]) -> Float[Array, "n n"]:
     """The matrix padded to whole blocks, with ones on the diagonal."""
-    d = len(matrix)
-    more = -d % _BLOCK
-    return jnp.pad(matrix, ((0, more), (0, more))) + jnp.diag(
-        jnp.pad(jnp.zeros(d, matrix.dtype), (0, more), constant_values=1.0)
-    )
+    return block_diag(matrix, jnp.eye(-len(matrix) % _BLOCK, dtype=matrix.dtype))

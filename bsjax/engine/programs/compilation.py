@@ -121,13 +121,13 @@ def traces() -> Iterator[Counter[str]]:
 
 def _evict() -> None:
     """Drops the programs of the least recently called kernels while there are too many."""
-    most, kept = int(os.environ.get(MOST_KEPT, _MOST_KEPT)), sum(program.shapes for program in _programs)
+    most, kept = int(os.environ.get(MOST_KEPT, _MOST_KEPT)), sum(program.use.shapes for program in _programs)
     if kept <= most:
         return
-    for program in sorted(_programs, key=lambda program: program.last_call):
+    for program in sorted(_programs, key=lambda program: program.use.last_call):
         if kept <= most:
             break
-        kept -= program.shapes
+        kept -= program.use.shapes
         program.clear_cache()
     give_back_free_memory()
 
@@ -167,6 +167,14 @@ def _has_leaves(setting: Any) -> bool:
     return is_dataclass(setting) and bool(jax.tree.leaves(setting)) and not jax.tree_util.all_leaves([setting])
 
 
+@dataclass
+class Use:
+    """Use of a program and of its copies with leaves: the number of compiled shapes, and its place among all calls."""
+
+    shapes: int = 0
+    last_call: int = 0
+
+
 class Program:
     """``jax.jit(function)`` with faster compilation; if called during the tracing of another program, a part of that.
 
@@ -181,18 +189,8 @@ class Program:
         self._alone: dict[tuple[Platform, bool], Any] = {}
         self._needed: dict[Any, int] = {}
         self._leaves: tuple[Any, ...] = ()
-        self._use_of = _Use()
+        self.use = Use()
         _programs.add(self)
-
-    @property
-    def shapes(self) -> int:
-        """Number of shapes it is compiled for."""
-        return self._use_of.shapes
-
-    @property
-    def last_call(self) -> int:
-        """Sequence number of its last call, among the calls of all programs."""
-        return self._use_of.last_call
 
     def with_leaves(self, leaves: Any) -> Program:
         """The same program, with ``leaves`` passed to its function before the arrays of each call."""
@@ -231,7 +229,7 @@ class Program:
 
     def clear_cache(self) -> None:
         """Drops its compiled programs."""
-        self._use_of.shapes = 0
+        self.use.shapes = 0
         for program in (self._within, *self._alone.values()):
             program.clear_cache()
 
@@ -253,7 +251,7 @@ class Program:
         """Applies ``use`` to the program for a platform; one without fallbacks returns an error and a result."""
         # Arguments on the host, such as labels and settings, are transferred under any transfer guard of the user.
         key = on, fallbacks
-        self._use_of.last_call = next(_calls)
+        self.use.last_call = next(_calls)
         if key not in self._alone:
             self._alone[key] = self._compiled_with(options(on), fallbacks)
         with traced_for(on), jax.transfer_guard_host_to_device("allow"):
@@ -269,19 +267,11 @@ class Program:
         function = self._function if fallbacks else without_fallbacks(self._function)
 
         def counted(*arrays: Any) -> Any:
-            self._use_of.shapes += 1  # while JAX traces it
+            self.use.shapes += 1  # while JAX traces it
             return function(*arrays)
 
         counted.__name__ = self._function.__name__
         return jax.jit(counted, compiler_options=options)
-
-
-@dataclass
-class _Use:
-    """Usage shared by a program and its copies with leaves: number of shapes compiled, and the last call."""
-
-    shapes: int = 0
-    last_call: int = 0
 
 
 def _is_traced() -> bool:

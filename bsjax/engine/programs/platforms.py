@@ -12,9 +12,6 @@ from bsjax.core.given_arrays import widened
 P = ParamSpec("P")
 R = TypeVar("R")
 
-PRIMITIVES: "dict[str, Primitive[..., Any]]" = {}
-"""All functions declared with ``primitive``, by name."""
-
 Platform = Literal["cpu", "gpu", "tpu"]
 
 # Names of the platforms in JAX's lowering.
@@ -71,11 +68,10 @@ def primitive(plain: Callable[P, R]) -> Primitive[P, R]:
         >>> @total.on("cpu")
         ... def _total_in_pairs(x):
         ...     return (x[::2] + x[1::2]).sum()
-        >>> print(total(jax.numpy.arange(4)), list(PRIMITIVES.pop("total").own))
+        >>> print(total(jax.numpy.arange(4)), list(total.own))
         6 ['cpu']
     """
-    PRIMITIVES[getattr(plain, "__name__", "")] = made = Primitive(plain)
-    return made
+    return Primitive(plain)
 
 
 def traced_for(platform: Platform) -> AbstractContextManager[Any]:

@@ -412,7 +412,7 @@ class RepresentationalSimilarity(_OfSimilarity):
                 "dissimilarities (rdm)",
                 stacklevel=2,
             )
-        return left_out_influence(self._in_draws((x, y), leave_out_counts(n, None, 0), None))
+        return left_out_influence(self._in_draws((x, y), leave_out_counts(n), None))
 
     def _by_id(self, drawn: Drawn, influence: np.ndarray, target: xr.DataArray) -> np.ndarray:
         """Influences in the order of the drawn identifiers."""
@@ -425,7 +425,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         n = len(drawn.ids[factor])
         if not 2 < n <= _MOST_LEFT_OUT:
             return {}
-        without = drawn._replace(counts={factor: leave_out_counts(n, None, 0)}).places([factor], target)
+        without = drawn._replace(counts={factor: leave_out_counts(n)}).places([factor], target)
         return {"influence": left_out_influence(self._in_draws(sides, None, without))}
 
     def _within_limit(self, kernel: Program, *arrays: Any) -> Any:

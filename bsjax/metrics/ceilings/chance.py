@@ -11,12 +11,12 @@ from bsjax.metrics.ceilings.cross_subject import products_with_the_others
 from bsjax.metrics.ceilings.noise_ceiling import rdm_noise_ceiling
 from bsjax.metrics.numerics import inverse_root
 from bsjax.metrics.similarity.rdm import pairs_in_order, rdm_pairs
-from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named, scaled
+from bsjax.metrics.similarity.rdm_comparison import Method, comparison_named, scaled
 
 
 @at_full_precision
 def shuffled_agreement(
-    rdms: Float[Array, "s n n"], permutations: Int[Array, "draws s n"], *, method: str | Comparison = "spearman"
+    rdms: Float[Array, "s n n"], permutations: Int[Array, "draws s n"], *, method: Method = "spearman"
 ) -> Float[Array, " draws"]:
     r"""Agreement of each subject's RDM with those of the others, after permuting the stimuli of each subject.
 

@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float, Int, Num
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Counts, PerDraw, Present, Scalar, Splits, Trials, Values
 from bsjax.metrics.correlation import pearson, spearman_brown, weighted_pearson
 from bsjax.metrics.numerics import deviations, inverse_root, is_constant, masked_mean
 
@@ -15,7 +16,7 @@ FEWEST_STIMULI = 4
 """Least number of stimuli to correlate halves: of two, r is 1 or -1; of three, Fisher's z has no finite variance."""
 
 
-def reliability_of_halves(r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def reliability_of_halves(r: Values) -> Values:
     """``spearman_brown`` for use in means and medians: a correlation of -1 is replaced by the next number above it.
 
     The correction of -1 is undefined. Omitting it would bias the mean or the median of the other values upwards.
@@ -28,9 +29,7 @@ def reliability_of_halves(r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return spearman_brown(jnp.maximum(r, float(jnp.finfo(r.dtype).eps) - 1.0))
 
 
-def spearman_brown_bias(
-    r: Float[Array, "*shape"], n: int | float | Num[Array, "..."], *, factor: float = 2.0
-) -> Float[Array, "*shape"]:
+def spearman_brown_bias(r: Values, n: int | float | Num[Array, "..."], *, factor: float = 2.0) -> Values:
     r"""Bias of ``spearman_brown`` of a correlation over ``n`` stimuli, to first order in 1/n.
 
     With :math:`f(r) = k r / (1 + (k - 1) r)`, and for a correlation of normal responses
@@ -66,7 +65,7 @@ def spearman_brown_bias(
 
 
 def half_means(
-    trials: Float[Array, "r n u"], present: Bool[Array, "r n u"], first: Bool[Array, "r n"]
+    trials: Trials, present: Present, first: Bool[Array, "r n"]
 ) -> tuple[Float[Array, "n u"], Float[Array, "n u"]]:
     """Means over the two halves of the repetitions; NaN for a stimulus and unit without a trial in a half.
 
@@ -87,9 +86,9 @@ def pearson_of_halves(a: Float[Array, "n u"], b: Float[Array, "n u"]) -> Float[A
 
 @at_full_precision
 def split_half_consistency(
-    trials: Float[Array, "r n u"],
-    present: Bool[Array, "r n u"],
-    first: Bool[Array, "splits r n"],
+    trials: Trials,
+    present: Present,
+    first: Splits,
     *,
     compare: Callable[[Float[Array, "n u"], Float[Array, "n u"]], Float[Array, "..."]] = pearson_of_halves,
 ) -> Float[Array, "splits ..."]:
@@ -122,10 +121,7 @@ def split_half_consistency(
 
 @at_full_precision
 def split_half_bootstraps(
-    trials: Float[Array, "r n u"],
-    present: Bool[Array, "r n u"],
-    first: Bool[Array, "splits r n"],
-    counts: Int[Array, "draws n"],
+    trials: Trials, present: Present, first: Splits, counts: Counts
 ) -> Float[Array, "draws splits u"]:
     """``split_half_consistency`` of every draw of the stimuli. On a CPU, only one split is in memory at a time.
 
@@ -156,10 +152,10 @@ def split_half_bootstraps(
 
 @at_full_precision
 def split_half_similarity_bootstraps(
-    trials: Float[Array, "r n u"],
-    present: Bool[Array, "r n u"],
-    first: Bool[Array, "splits r n"],
-    counts: Int[Array, "draws n"],
+    trials: Trials,
+    present: Present,
+    first: Splits,
+    counts: Counts,
     units: Int[Array, "draws m"] | None = None,
     *,
     bootstraps: Callable[..., Float[Array, " _"]],
@@ -175,7 +171,7 @@ def split_half_similarity_bootstraps(
         Reliability ``(draws, splits)``; NaN where it is undefined.
     """
 
-    def compare(a: Float[Array, "n u"], b: Float[Array, "n u"]) -> Float[Array, " draws"]:
+    def compare(a: Float[Array, "n u"], b: Float[Array, "n u"]) -> PerDraw:
         mask = jnp.all(jnp.isfinite(a) & jnp.isfinite(b), axis=1)
         a, b = (jnp.where(mask[:, None], side, 0.0) for side in (a, b))
         held = jnp.where(mask[None], counts, 0)
@@ -183,7 +179,7 @@ def split_half_similarity_bootstraps(
         if units is None:
             return jnp.where(few, jnp.nan, bootstraps(a, b, held))
 
-        def of_draw(draw: tuple[Int[Array, " n"], Int[Array, " m"]]) -> Float[Array, ""]:
+        def of_draw(draw: tuple[Int[Array, " n"], Int[Array, " m"]]) -> Scalar:
             return bootstraps(*(jnp.where(draw[1][None] < 0, 0.0, side[:, draw[1]]) for side in (a, b)), draw[0][None])[
                 0
             ]
@@ -194,9 +190,7 @@ def split_half_similarity_bootstraps(
 
 
 @at_full_precision
-def complete_split_half_consistency(
-    trials: Float[Array, "r n u"], first: Bool[Array, "splits r"]
-) -> Float[Array, "splits u"]:
+def complete_split_half_consistency(trials: Trials, first: Bool[Array, "splits r"]) -> Float[Array, "splits u"]:
     r"""``split_half_consistency`` of complete data, where a half has the same repetitions of all stimuli.
 
     The mean of a half is a weighted sum of repetitions. The correlation of two halves with weights :math:`v` and

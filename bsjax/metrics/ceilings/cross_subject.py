@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import deviations, divide_or_nan, safe_sqrt
 from bsjax.metrics.similarity.cka import centred_hsic, cka_ratio
-from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_all_rdm_vectors
+from bsjax.metrics.similarity.rdm_comparison import Method, compare_all_rdm_vectors
 
 How = Literal["pairwise", "leave_one_out"]
 
@@ -73,7 +73,7 @@ def mean_over_pairs(similarity: Float[Array, "s s"]) -> PairMean:
 
 
 def rdms_between_subjects(
-    rdms: Float[Array, "s m"], *, method: str | Comparison = "spearman", itself: float = math.nan
+    rdms: Float[Array, "s m"], *, method: Method = "spearman", itself: float = math.nan
 ) -> Float[Array, "s s"]:
     """Compares the RDMs of every two subjects; ``rdm_noise_ceiling`` compares each with the mean of the others.
 

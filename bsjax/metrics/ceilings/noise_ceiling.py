@@ -13,7 +13,7 @@ from bsjax.engine.tolerances import SAME_DISSIMILARITY, rounding
 from bsjax.metrics.ceilings.upper_bound import highest_similarity
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.rdm import pairs_seen, rdm, rdm_pairs, rdms_of_subjects
-from bsjax.metrics.similarity.rdm_comparison import Comparison, compare_scaled, comparison_named, scaled
+from bsjax.metrics.similarity.rdm_comparison import Method, compare_scaled, comparison_named, scaled
 
 Pooling = Literal["raw", "matched", "bound"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
@@ -27,7 +27,7 @@ def rdm_noise_ceiling(
     rdms: Float[Array, "s m"],
     where: Bool[Array, "s m"] | None = None,
     *,
-    method: str | Comparison = "spearman",
+    method: Method = "spearman",
     pooling: Pooling = "raw",
     weights: Float[Array, " s"] | None = None,
 ) -> Float[Array, "2 s"]:
@@ -69,7 +69,9 @@ def rdm_noise_ceiling(
     if pooling not in POOLINGS:
         raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}")
     if pooling == "bound" and weights is not None:
-        raise ValueError("the bound that no RDM exceeds is of subjects who count once each: draw stimuli alone")
+        raise ValueError(
+            "pooling='bound' does not support weights of subjects: draw only stimuli, or pass another pooling"
+        )
     missing = jnp.isnan(rdms)
     values = jnp.where(missing, 0.0, rdms)
     mask = jnp.ones_like(missing) if where is None else where
@@ -102,9 +104,7 @@ def rdm_noise_ceiling(
     return jnp.where(defined, jnp.stack([bound(others), upper]), jnp.nan)
 
 
-def _scaled(
-    rdms: Float[Array, "k m"], where: Bool[Array, "k m"] | None, method: str | Comparison
-) -> Float[Array, "k m"]:
+def _scaled(rdms: Float[Array, "k m"], where: Bool[Array, "k m"] | None, method: Method) -> Float[Array, "k m"]:
     """RDMs on the scale of a comparison; ranks tie dissimilarities within the rounding error of a typical one."""
     if not comparison_named(method).ranked:
         return scaled(rdms, where, method)
@@ -112,7 +112,7 @@ def _scaled(
     return scaled(rdms, where, method, rounding(rdms, SAME_DISSIMILARITY) * jnp.median(some, axis=1, keepdims=True))
 
 
-def _per_pair(own: Array, where: Array | None, method: str | Comparison) -> Array:
+def _per_pair(own: Array, where: Array | None, method: Method) -> Array:
     """Scaled RDMs, made independent of the number of pairs of each subject where these numbers differ."""
     if where is None:
         return own

@@ -1,18 +1,17 @@
 """Noise-corrected explained variance: the share of a unit's tuning that a prediction explains."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.tolerances import SIGNAL, rounding
+from bsjax.metrics.arrays import Present, Trials
 from bsjax.metrics.ceilings.noise_ceiling_snr import trial_moments
 from bsjax.metrics.numerics import deviations, divide_or_nan, inverse_root
 
 
 @at_full_precision
-def noise_corrected_r2(
-    prediction: Float[Array, "n u"], trials: Float[Array, "r n u"], present: Bool[Array, "r n u"]
-) -> Float[Array, " u"]:
+def noise_corrected_r2(prediction: Float[Array, "n u"], trials: Trials, present: Present) -> Float[Array, " u"]:
     r"""Squared correlation of a prediction with a unit's expected responses, estimated from noisy trials.
 
     Noise increases both the numerator and the denominator of :math:`r^2` between the centred prediction x and the

@@ -11,9 +11,10 @@ from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import eigh
 from bsjax.engine.tolerances import CONVERGED_POWER, rounding
+from bsjax.metrics.arrays import Mask, PerDraw, PerStimulus, Scalar, Trials
 from bsjax.metrics.linalg.semidefinite import change_of_nearest, nearest_semidefinite, semidefinite_root
 from bsjax.metrics.numerics import deviations, nonzero
-from bsjax.metrics.similarity.dissimilarities import Dissimilarity
+from bsjax.metrics.similarity.dissimilarities import Measure
 from bsjax.metrics.similarity.rdm import rdm_similarity
 
 SHRINKAGE_LEVELS = tuple(level / 50 for level in range(51))
@@ -37,16 +38,16 @@ class SignalAndNoise(NamedTuple):
     mean: Float[Array, " u"]
     signal: Float[Array, "u u"]
     noise: Float[Array, "u u"]
-    left: Float[Array, ""]
+    left: Scalar
 
 
 class _Rows(NamedTuple):
     """Deviations of trials from their stimulus mean, and of stimulus means from the grand mean; zero where constant."""
 
-    noise: Float[Array, "r n u"]
+    noise: Trials
     data: Float[Array, "n u"]
     mean: Float[Array, " u"]
-    counts: Float[Array, " n"]
+    counts: PerStimulus
 
 
 class _Covariances(NamedTuple):
@@ -59,7 +60,7 @@ class _Covariances(NamedTuple):
 
 
 def signal_and_noise(
-    trials: Float[Array, "r n u"],
+    trials: Trials,
     present: Bool[Array, "r n"],
     held_out: Bool[Array, "folds n"],
     *,
@@ -106,9 +107,7 @@ def signal_and_noise(
 
 
 @at_full_precision
-def signal_and_noise_at(
-    trials: Float[Array, "r n u"], present: Bool[Array, "r n"], shrinkage: Float[Array, "2"]
-) -> SignalAndNoise:
+def signal_and_noise_at(trials: Trials, present: Bool[Array, "r n"], shrinkage: Float[Array, "2"]) -> SignalAndNoise:
     """``signal_and_noise`` with known shrinkage factors of the covariances between units, of data and of noise.
 
     Example:
@@ -133,7 +132,7 @@ def signal_and_noise_at(
 
 @at_full_precision
 def shrinkage_levels(
-    trials: Float[Array, "r n u"],
+    trials: Trials,
     present: Bool[Array, "r n"],
     held_out: Bool[Array, "folds n"],
     *,
@@ -157,7 +156,7 @@ def shrinkage_levels(
     # Deviations from a mean of n trials are worth n - 1 independent ones.
     independent = jnp.maximum(rows.counts - 1.0, 0.0)
 
-    def of_fold(test: Bool[Array, " n"]) -> Float[Array, "2 levels"]:
+    def of_fold(test: Mask) -> Float[Array, "2 levels"]:
         seen = rows.counts > 0
         train = _covariances(rows, seen & ~test)
         test = test & seen
@@ -174,7 +173,7 @@ def shrinkage_levels(
 
 @at_full_precision
 def shrunk_log_likelihoods(
-    covariance: Float[Array, "u u"], rows: Float[Array, "k u"], count: Float[Array, ""], levels: Float[Array, " levels"]
+    covariance: Float[Array, "u u"], rows: Float[Array, "k u"], count: Scalar, levels: Float[Array, " levels"]
 ) -> Float[Array, " levels"]:
     r"""Log-likelihood of rows under normal distributions whose covariances between units are shrunk by each level.
 
@@ -223,8 +222,8 @@ def simulated_rsa_ceiling(
     *,
     trials_averaged: float | None = None,
     method: str = "spearman",
-    dissimilarity: str | Dissimilarity = "correlation",
-) -> Float[Array, " draws"]:
+    dissimilarity: Measure = "correlation",
+) -> PerDraw:
     """Similarity of the RDM of averages over trials to the RDM of the signal, in simulated recordings.
 
     Each draw samples the signals of new stimuli, and the noise of their averages, from the model's distributions. The
@@ -257,7 +256,7 @@ def simulated_rsa_ceiling(
     signal, noise = semidefinite_root(known.signal), semidefinite_root(known.noise)
     left = known.left if trials_averaged is None else jnp.full_like(known.left, 1.0 / trials_averaged)
 
-    def one(normal: Float[Array, "2 k u"]) -> Float[Array, ""]:
+    def one(normal: Float[Array, "2 k u"]) -> Scalar:
         responses = known.mean[None] + normal[0] @ signal
         measured = responses + jnp.sqrt(left) * (normal[1] @ noise)
         return rdm_similarity(responses, measured, method=method, dissimilarity=dissimilarity)
@@ -266,7 +265,7 @@ def simulated_rsa_ceiling(
 
 
 def simulated_rsa_ceilings(
-    trials: Float[Array, "r n u"],
+    trials: Trials,
     present: Bool[Array, "r n"],
     chosen: Bool[Array, "sets n"],
     shrinkage: Float[Array, "2"],
@@ -290,13 +289,13 @@ def simulated_rsa_ceilings(
         [[1. 1.]]
     """
 
-    def of_set(kept: Bool[Array, " n"]) -> Float[Array, " draws"]:
+    def of_set(kept: Mask) -> PerDraw:
         return simulated_rsa_ceiling(signal_and_noise_at(trials, present & kept[None], shrinkage), normals, **settings)
 
     return batched_map(of_set, chosen)
 
 
-def _rows(trials: Float[Array, "r n u"], present: Bool[Array, "r n"]) -> _Rows:
+def _rows(trials: Trials, present: Bool[Array, "r n"]) -> _Rows:
     within = deviations(jnp.where(present[:, :, None], trials, 0.0), present[:, :, None], axis=0)
     counts = within.n[0, :, 0]
     seen = (counts > 0)[:, None]
@@ -305,7 +304,7 @@ def _rows(trials: Float[Array, "r n u"], present: Bool[Array, "r n"]) -> _Rows:
     return _Rows(within.values, between.values, mean, counts)
 
 
-def _covariances(rows: _Rows, chosen: Bool[Array, " n"]) -> _Covariances:
+def _covariances(rows: _Rows, chosen: Mask) -> _Covariances:
     """Covariances over the chosen stimuli."""
     count = jnp.sum(chosen.astype(rows.data.dtype))
     data = jnp.where(chosen[:, None], rows.data, 0.0)
@@ -318,13 +317,13 @@ def _covariances(rows: _Rows, chosen: Bool[Array, " n"]) -> _Covariances:
     )
 
 
-def _shrunk(covariance: Float[Array, "u u"], level: Float[Array, ""]) -> Float[Array, "u u"]:
+def _shrunk(covariance: Float[Array, "u u"], level: Scalar) -> Float[Array, "u u"]:
     return jnp.where(jnp.eye(covariance.shape[0], dtype=bool), covariance, level * covariance)
 
 
 @jax.custom_jvp
 def _nearest_pair(
-    data: Float[Array, "u u"], noise: Float[Array, "u u"], left: Float[Array, ""], gain: Float[Array, ""]
+    data: Float[Array, "u u"], noise: Float[Array, "u u"], left: Scalar, gain: Scalar
 ) -> tuple[Float[Array, "u u"], Float[Array, "u u"]]:
     """Positive semi-definite S and N with S + left N nearest to the data and N nearest to the noise, by alternation."""
     # `gain` is the weight of the residual data - S in N. `left` and `gain` depend on trial counts: no derivative.

@@ -8,7 +8,7 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.engine.row_blocks import sum_over_row_blocks
 from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.numerics import divide_or_nan, inverse_root
-from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named
+from bsjax.metrics.similarity.rdm_comparison import Method, comparison_named
 
 # 448 stimuli, for which comparing all pairs with all pairs takes a minute per ten subjects.
 _MOST_PAIRS = 100_000
@@ -20,7 +20,7 @@ def highest_similarity(
     where: Bool[Array, "s m"] | None,
     defined: Bool[Array, " s"],
     *,
-    method: str | Comparison = "spearman",
+    method: Method = "spearman",
 ) -> Float[Array, " s"]:
     r"""Upper bound of the similarity of one RDM to the RDMs of all subjects, with the contribution of each subject.
 
@@ -66,7 +66,9 @@ def highest_similarity(
     """
     comparison = comparison_named(method)
     if comparison.best is None:
-        raise ValueError("no RDM is known that is most similar to several by this comparison: set best= of it")
+        raise ValueError(
+            "an upper bound needs a comparison with best= 'pool', 'length' or 'majority', this one has None"
+        )
     if comparison.factor is None:
         mask = defined[:, None] if where is None else where & defined[:, None]
         return jnp.where(defined, _agreement_with_majorities(own, mask & jnp.ones(own.shape, bool)), jnp.nan)

@@ -5,10 +5,11 @@ import jax.numpy as jnp
 from jax.scipy.special import ndtr, ndtri
 from jaxtyping import Array, Float
 
+from bsjax.metrics.arrays import Draws, Value
 from bsjax.metrics.numerics import divide_or_nan
 
 
-def percentile_interval(draws: Float[Array, "draws ..."], *, level: float = 0.95) -> Float[Array, "2 ..."]:
+def percentile_interval(draws: Draws, *, level: float = 0.95) -> Float[Array, "2 ..."]:
     """Percentile interval: equal-tailed quantiles of a statistic over bootstrap draws.
 
     The interval has the skewness and the bias of the draws: where draws are lower than the statistic, it is too low.
@@ -29,13 +30,7 @@ def percentile_interval(draws: Float[Array, "draws ..."], *, level: float = 0.95
     return jnp.nanquantile(draws, _tails(draws, level), axis=0)
 
 
-def bca_interval(
-    value: Float[Array, "*rest"],
-    draws: Float[Array, "draws ..."],
-    acceleration: Float[Array, "*rest"],
-    *,
-    level: float = 0.95,
-) -> Float[Array, "2 ..."]:
+def bca_interval(value: Value, draws: Draws, acceleration: Value, *, level: float = 0.95) -> Float[Array, "2 ..."]:
     r"""BCa interval: percentiles corrected for the bias of the draws and for a spread that depends on the value.
 
     With :math:`z_0` the normal quantile of the share of draws below the value, and :math:`a` the acceleration, the
@@ -72,12 +67,7 @@ def bca_interval(
 
 
 def studentised_interval(
-    value: Float[Array, "*rest"],
-    error: Float[Array, "*rest"],
-    draws: Float[Array, "draws ..."],
-    errors: Float[Array, "draws ..."],
-    *,
-    level: float = 0.95,
+    value: Value, error: Value, draws: Draws, errors: Draws, *, level: float = 0.95
 ) -> Float[Array, "2 ..."]:
     r"""Studentised (bootstrap-t) interval.
 
@@ -106,7 +96,7 @@ def studentised_interval(
     return jnp.stack([value - high * error, value - low * error])
 
 
-def acceleration(influence: Float[Array, "units ..."]) -> Float[Array, "*rest"]:
+def acceleration(influence: Float[Array, "units ..."]) -> Value:
     r"""Acceleration of a BCa interval: :math:`\sum U^3 / 6 (\sum U^2)^{3/2}`.
 
     It is the rate at which the standard error of a statistic changes with its value.
@@ -134,7 +124,7 @@ def _tails(draws: Array, level: float) -> Array:
     return jnp.array([(1.0 - level) / 2.0, (1.0 + level) / 2.0], draws.dtype)
 
 
-def _quantiles(draws: Float[Array, "draws ..."], levels: Float[Array, "2 ..."]) -> Float[Array, "2 ..."]:
+def _quantiles(draws: Draws, levels: Float[Array, "2 ..."]) -> Float[Array, "2 ..."]:
     """Quantiles along the first axis, at separate levels for each element."""
     of_each = jax.vmap(jnp.nanquantile, (1, 1), 1)
     return of_each(draws.reshape(len(draws), -1), levels.reshape(2, -1)).reshape(levels.shape)

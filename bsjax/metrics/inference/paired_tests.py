@@ -11,14 +11,13 @@ from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.tolerances import CONSTANT, rounding
+from bsjax.metrics.arrays import Values
 from bsjax.metrics.resampling.permutation import permutation_p_value
 
 Alternative = Literal["two-sided", "greater", "less"]
 
 
-def bootstrap_test(
-    draws: Float[Array, " draws *shape"], *, alternative: Alternative = "two-sided"
-) -> Float[Array, "*shape"]:
+def bootstrap_test(draws: Float[Array, " draws *shape"], *, alternative: Alternative = "two-sided") -> Values:
     r"""Bootstrap test of differences: p values from the number of draws on the other side of zero.
 
     For B draws :math:`d_b`:
@@ -54,7 +53,7 @@ def sign_flip_test(
     *,
     exact: bool,
     alternative: Alternative = "two-sided",
-) -> Float[Array, "*shape"]:
+) -> Values:
     """Sign-flip test of mean differences: each flip exchanges the two models in some units.
 
     The p values are exact where the differences are symmetric about zero, whatever their distribution. A test of the

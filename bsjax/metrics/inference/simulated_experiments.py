@@ -4,14 +4,15 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key, Real
+from jaxtyping import Array, Float, Key
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Counts, Features, PerDraw, Scalar, Targets
 from bsjax.metrics.correlation import weighted_pearson
 from bsjax.metrics.resampling.influence import influence
 
-Weighted = Callable[[Float[Array, "n p"], Float[Array, "n q"], Real[Array, "draws n"]], Float[Array, " draws"]]
+Weighted = Callable[[Features, Targets, Counts], PerDraw]
 
 
 @at_full_precision
@@ -20,8 +21,8 @@ def simulated_differences(
     signal: Float[Array, "k u"],
     noise: Float[Array, "l u"],
     agreements: Float[Array, "2"],
-    repetitions: Float[Array, ""],
-    shared: Float[Array, ""],
+    repetitions: Scalar,
+    shared: Scalar,
     *,
     stimuli: int,
     similarity: Weighted,
@@ -67,7 +68,7 @@ def simulated_differences(
         for agreement, rest in zip(agreements, besides, strict=True):
             model = agreement * truth + jnp.sqrt(1.0 - agreement**2) * rest
 
-            def statistic(weights: Float[Array, "draws n"], model: Array = model) -> Float[Array, " draws"]:
+            def statistic(weights: Float[Array, "draws n"], model: Array = model) -> PerDraw:
                 return similarity(model, measured, weights)
 
             values.append(statistic(ones)[0])
@@ -79,9 +80,7 @@ def simulated_differences(
 
 
 @at_full_precision
-def mean_correlations(
-    x: Float[Array, "n u"], y: Float[Array, "n u"], weights: Real[Array, "draws n"]
-) -> Float[Array, " draws"]:
+def mean_correlations(x: Float[Array, "n u"], y: Float[Array, "n u"], weights: Counts) -> PerDraw:
     """Correlation of predictions and recordings over weighted stimuli, averaged over neuroids.
 
     Example:

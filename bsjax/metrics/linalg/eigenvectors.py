@@ -74,11 +74,6 @@ def power_iteration(
         )
 
     image = jnp.einsum("fsp,fs->fp", cross, start)
-    first = (
-        jnp.asarray(1),
-        unit_length(image),
-        jnp.linalg.norm(image, axis=1),
-        jnp.full(cross.shape[:1], single),
-    )
+    first = (jnp.asarray(1), unit_length(image), jnp.linalg.norm(image, axis=1), jnp.full(cross.shape[:1], single))
     _, weights, length, _ = jax.lax.while_loop(unfinished, iterate, first)
     return weights, length

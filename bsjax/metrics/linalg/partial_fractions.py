@@ -7,12 +7,11 @@ from bsjax.engine.programs.fallbacks import cond
 from bsjax.engine.tolerances import NEAR_POWER, rounding
 from bsjax.metrics.numerics import nonzero
 
+Penalties = Float[Array, " penalties"]
+
 
 def all_penalties(
-    columns: Float[Array, "k r"],
-    gram: Float[Array, "k k"],
-    values: Float[Array, " k"],
-    alphas: Float[Array, " penalties"],
+    columns: Float[Array, "k r"], gram: Float[Array, "k k"], values: Float[Array, " k"], alphas: Penalties
 ) -> Float[Array, "penalties r"]:
     r"""Sums over all pairs of eigenvalues, for every penalty and column.
 
@@ -45,10 +44,7 @@ def all_penalties(
 
 
 def _differences(
-    inverse: Float[Array, "penalties k"],
-    values: Float[Array, " k"],
-    alphas: Float[Array, " penalties"],
-    energy: Float[Array, " k"],
+    inverse: Float[Array, "penalties k"], values: Float[Array, " k"], alphas: Penalties, energy: Float[Array, " k"]
 ) -> Float[Array, "penalties k"]:
     """``d_k - d_c``, with the reference ``c`` a mean eigenvalue weighted by the contributions to the sum."""
     # The constant d_c cancels in all differences. Where the penalty exceeds the eigenvalues, all d_k are nearly equal,

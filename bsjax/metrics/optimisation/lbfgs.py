@@ -9,6 +9,7 @@ import optax
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.tolerances import rounding
+from bsjax.metrics.arrays import Scalar
 
 _TOLERANCE = 1e-9  # largest entry of the gradient, relative to that at the start
 _STEPS, _HALVINGS = 500, 30
@@ -16,9 +17,7 @@ _STEPS, _HALVINGS = 500, 30
 _VALUE_ROUNDING = 10.0
 
 
-def minimise(
-    objective: Callable[[Float[Array, " d"]], Float[Array, ""]], start: Float[Array, " d"]
-) -> Float[Array, " d"]:
+def minimise(objective: Callable[[Float[Array, " d"]], Scalar], start: Float[Array, " d"]) -> Float[Array, " d"]:
     """Minimises a smooth function of a vector by L-BFGS; returns the minimiser in the dtype of ``start``.
 
     Each step is halved until it satisfies the Armijo condition. The search ends when the largest entry of the gradient
@@ -38,7 +37,7 @@ def minimise(
     optimiser = optax.lbfgs(linesearch=search)
     evaluate = optax.value_and_grad_from_state(objective)
 
-    def largest(gradient: Float[Array, " d"]) -> Float[Array, ""]:
+    def largest(gradient: Float[Array, " d"]) -> Scalar:
         return jnp.max(jnp.abs(gradient))
 
     limit = max(_TOLERANCE, rounding(start, 30)) * jnp.maximum(largest(jax.grad(objective)(start)), 1.0)

@@ -3,18 +3,19 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.primitives.products import matmul_t, transposed
+from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, Targets
 from bsjax.metrics.numerics import is_constant
 
 
 class Centred(NamedTuple):
     """Features and targets centred over all stimuli, and their means."""
 
-    x: Float[Array, "n p"]
-    y: Float[Array, "n q"]
+    x: Features
+    y: Targets
     x_mean: Float[Array, "1 p"]
     y_mean: Float[Array, "1 q"]
 
@@ -28,7 +29,7 @@ class FoldMoments(NamedTuple):
     cross: Float[Array, "folds q p"]
 
 
-def centre(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Centred:
+def centre(x: Features, y: Targets) -> Centred:
     """Subtracts the means over all stimuli, before any product is formed."""
     x_mean, y_mean = jnp.mean(x, axis=0, keepdims=True), jnp.mean(y, axis=0, keepdims=True)
     return Centred(x - x_mean, y - y_mean, x_mean, y_mean)
@@ -41,17 +42,13 @@ def without_constants(centred: Centred) -> Centred:
     return centred._replace(x=jnp.where(constant, jnp.zeros_like(centred.x), centred.x))
 
 
-def held_out_rows(
-    values: Float[Array, "n p"], held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"]
-) -> Float[Array, "folds h p"]:
+def held_out_rows(values: Features, held_out: HeldOut, mask: HeldOutMask) -> Float[Array, "folds h p"]:
     """The held-out rows of every fold, zero where padded."""
     rows = values[held_out]
     return jnp.where(mask[:, :, None], rows, jnp.zeros_like(rows))
 
 
-def training_mask(
-    n: int, held_out: Int[Array, "folds h"], mask: Bool[Array, "folds h"], dtype: jnp.dtype
-) -> Float[Array, "folds n"]:
+def training_mask(n: int, held_out: HeldOut, mask: HeldOutMask, dtype: jnp.dtype) -> Float[Array, "folds n"]:
     """1 for the training stimuli of each fold, 0 for held-out ones."""
     folds = jnp.arange(held_out.shape[0])[:, None]
     weights = jnp.ones((held_out.shape[0], n), dtype)
@@ -59,12 +56,7 @@ def training_mask(
     return weights.at[folds, held_out].add(-mask.astype(dtype))
 
 
-def fold_moments(
-    centred: Centred,
-    cross: Float[Array, "q p"],
-    held_out: Int[Array, "folds h"],
-    mask: Bool[Array, "folds h"],
-) -> FoldMoments:
+def fold_moments(centred: Centred, cross: Float[Array, "q p"], held_out: HeldOut, mask: HeldOutMask) -> FoldMoments:
     """Training moments of every fold, by subtracting its held-out rows from the moments of all stimuli."""
     y_out = held_out_rows(centred.y, held_out, mask)
     n_train = centred.x.shape[0] - jnp.sum(mask, axis=1).astype(cross.dtype)

@@ -7,6 +7,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Features, Targets
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.determined import determined, determined_on_split, told_apart, varies
 from bsjax.metrics.linalg.participation_ratio import participation_ratio
@@ -19,9 +20,7 @@ Report = dict[str, Array]
 EFFECTIVE_DIMENSIONALITY = "effective_dimensionality"
 
 
-def cross_validate(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, *, mapping: Mapping
-) -> Float[Array, "folds q"]:
+def cross_validate(x: Features, y: Targets, folds: Folds, *, mapping: Mapping) -> Float[Array, "folds q"]:
     """Cross-validated predictivity: the correlation of predicted and measured targets on each fold's test stimuli.
 
     Args:
@@ -48,7 +47,7 @@ def cross_validate(
 
 @at_full_precision
 def cross_validate_and_report(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, *, mapping: Mapping
+    x: Features, y: Targets, folds: Folds, *, mapping: Mapping
 ) -> tuple[Float[Array, "folds q"], Report]:
     """``cross_validate``, with a report.
 
@@ -108,12 +107,7 @@ def cross_validate_over_time(
 
 
 def train_test(
-    x_train: Float[Array, "n p"],
-    x_test: Float[Array, "m p"],
-    y_train: Float[Array, "n q"],
-    y_test: Float[Array, "m q"],
-    *,
-    mapping: Mapping,
+    x_train: Features, x_test: Float[Array, "m p"], y_train: Targets, y_test: Float[Array, "m q"], *, mapping: Mapping
 ) -> Float[Array, " q"]:
     """Predictivity on a fixed split: fitted on the training stimuli, correlated on the test stimuli.
 
@@ -140,12 +134,7 @@ def train_test(
 
 @at_full_precision
 def train_test_and_report(
-    x_train: Float[Array, "n p"],
-    x_test: Float[Array, "m p"],
-    y_train: Float[Array, "n q"],
-    y_test: Float[Array, "m q"],
-    *,
-    mapping: Mapping,
+    x_train: Features, x_test: Float[Array, "m p"], y_train: Targets, y_test: Float[Array, "m q"], *, mapping: Mapping
 ) -> tuple[Float[Array, " q"], Report]:
     """``train_test``, with a report as in ``cross_validate_and_report``."""
     prepared = mapping.prepare(x_train, y_train)
@@ -157,9 +146,7 @@ def train_test_and_report(
     return jnp.where(told, pearson(predicted[0], y_test), jnp.nan), report | _of_features(prepared, 1)
 
 
-def predictions(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], folds: Folds, mapping: Mapping
-) -> tuple[Float[Array, "folds m q"], Report]:
+def predictions(x: Features, y: Targets, folds: Folds, mapping: Mapping) -> tuple[Float[Array, "folds m q"], Report]:
     """Predictions of each fold for its test stimuli, and the mapping's report."""
     prepared = mapping.prepare(x, y)
     held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)

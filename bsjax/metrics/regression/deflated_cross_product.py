@@ -107,9 +107,7 @@ def cross_product_to_deflate(
     return DeflatedCrossProduct(cross, x_loadings, pending, *(scaled_square(cross) if with_square else (none, one)))
 
 
-def scaled_square(
-    cross: Float[Array, "folds s p"],
-) -> tuple[Float[Array, "folds m m"], Float[Array, " folds"]]:
+def scaled_square(cross: Float[Array, "folds s p"]) -> tuple[Float[Array, "folds m m"], Float[Array, " folds"]]:
     """The square of the cross-product on its smaller side, scaled to a trace of 1, and the scale."""
     scale = jnp.sum(cross**2, axis=(1, 2))
     # A zero cross-product needs no scale; dividing by a subnormal scale would overflow.

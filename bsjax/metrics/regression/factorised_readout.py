@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
+from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, Mask, Scalar, Targets
 from bsjax.metrics.numerics import safe_sqrt
 from bsjax.metrics.optimisation.minibatches import descend, epoch_orders, training_batches
 from bsjax.metrics.regression.centring import training_mask
@@ -16,8 +17,8 @@ from bsjax.metrics.regression.mapping import Mapping
 
 
 class PreparedReadout(NamedTuple):
-    embedding: Float[Array, "n p"]
-    y: Float[Array, "n q"]
+    embedding: Features
+    y: Targets
 
 
 class ReadoutParams(NamedTuple):
@@ -65,16 +66,16 @@ class FactorisedReadout(Mapping):
     channels: int
     height: int
     width: int
-    spatial_penalty: float | Float[Array, ""] = 0.1
-    channel_penalty: float | Float[Array, ""] = 0.1
-    learning_rate: float | Float[Array, ""] = 0.01
+    spatial_penalty: float | Scalar = 0.1
+    channel_penalty: float | Scalar = 0.1
+    learning_rate: float | Scalar = 0.01
     decay_every: int = 25
     epochs: int = 40
     batch_size: int = 50
-    tolerance: float | Float[Array, ""] = 0.1
+    tolerance: float | Scalar = 0.1
     seed: int = 0
 
-    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedReadout:
+    def prepare(self, x: Features, y: Targets) -> PreparedReadout:
         """Checks the number of features; folds are fitted from the data as they are."""
         if x.shape[1] != self.channels * self.height * self.width:
             raise ValueError(
@@ -99,9 +100,7 @@ class FactorisedReadout(Mapping):
         """The order of all stimuli in each epoch."""
         return epoch_orders(jax.random.split(jax.random.key(self.seed), 3)[2], n, self.epochs)
 
-    def fit(
-        self, prepared: PreparedReadout, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> ReadoutParams:
+    def fit(self, prepared: PreparedReadout, held_out: HeldOut, held_out_mask: HeldOutMask) -> ReadoutParams:
         """Parameters of every fold; all folds are fitted in parallel."""
         x, y = prepared
         n, dtype = y.shape[0], y.dtype
@@ -113,14 +112,14 @@ class FactorisedReadout(Mapping):
 
         def loss(
             params: ReadoutParams, rows: Int[Array, " size"], present: Bool[Array, " size"]
-        ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        ) -> tuple[Scalar, Scalar]:
             seen = jnp.einsum("bcs,qs->bcq", images[rows], params.where)
             predicted = jnp.einsum("bcq,qc->bq", seen, params.what) + params.bias[None]
             difference = jnp.where(present[:, None], predicted - y[rows], jnp.zeros_like(predicted))
             error = safe_sqrt(jnp.sum(difference**2))
             return error + self._penalty(params), error
 
-        def one_fold(train: Bool[Array, " n"]) -> ReadoutParams:
+        def one_fold(train: Mask) -> ReadoutParams:
             rows, present = training_batches(orders, train, self.batch_size)
             return descend(loss, start, rows, present, rates, self.tolerance)
 
@@ -137,7 +136,7 @@ class FactorisedReadout(Mapping):
 
         return batched_map(one_fold, (params, embedded))
 
-    def _penalty(self, params: ReadoutParams) -> Float[Array, ""]:
+    def _penalty(self, params: ReadoutParams) -> Scalar:
         around = jnp.pad(params.where.reshape(-1, self.height, self.width), ((0, 0), (1, 1), (1, 1)))
         neighbours = around[:, :-2, 1:-1] + around[:, 2:, 1:-1] + around[:, 1:-1, :-2] + around[:, 1:-1, 2:]
         roughness = jnp.sum((4.0 * around[:, 1:-1, 1:-1] - neighbours) ** 2, axis=(1, 2))

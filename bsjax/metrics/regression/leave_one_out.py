@@ -65,7 +65,7 @@ def best_for_all(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[
     if len(alphas) * q <= 4 * k or _operations(parts, alphas) < _FEW:
         return jnp.argmin(batched_map(total, jnp.arange(len(alphas))))
 
-    lower = total_errors(parts, alphas).lower
+    lower = _least_errors(parts, alphas)
     order = jnp.argsort(lower)
 
     def could_win(state: tuple[Array, Array]) -> Array:
@@ -80,15 +80,8 @@ def best_for_all(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[
     return jnp.argmin(jax.lax.while_loop(could_win, compare, (jnp.asarray(0), jnp.full_like(alphas, jnp.inf)))[1])
 
 
-class Bounds(NamedTuple):
-    """Lower and upper bounds of the directly computed error of each penalty."""
-
-    lower: Float[Array, " penalties"]
-    upper: Float[Array, " penalties"]
-
-
-def total_errors(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Bounds:
-    r"""Bounds of the errors of all penalties, squared and summed over stimuli and targets, by partial fractions.
+def _least_errors(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Float[Array, " penalties"]:
+    r"""Lower bounds of the errors of all penalties, squared and summed over stimuli and targets, by partial fractions.
 
     A squared residual is a sum over pairs of eigenvectors. Each term is accurate to :math:`\epsilon^{2/3}` of its size
     (see ``all_penalties``). The same partial fractions of absolute values give the sum of these sizes.
@@ -100,8 +93,7 @@ def total_errors(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Boun
         None if parts.rest is None else jnp.sum(parts.rest**2, axis=1),
     )
     found, sizes = (_summed(parts, alphas, each) for each in (terms, jax.tree.map(jnp.abs, terms)))
-    off = rounding(alphas, TERMS, 2 * NEAR_POWER) * sizes
-    return Bounds(found - off, found + off)
+    return found - rounding(alphas, TERMS, 2 * NEAR_POWER) * sizes
 
 
 class _Terms(NamedTuple):

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.streaming import DependsOn
+from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Targets
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Mapping(ABC):
     """
 
     @abstractmethod
-    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> Any:
+    def prepare(self, x: Features, y: Targets) -> Any:
         """Does the work that all folds share; the result has an attribute ``embedding`` of shape ``(n, d)``."""
 
     @abstractmethod
@@ -73,7 +74,7 @@ class Mapping(ABC):
         """New stimuli in the coordinates of ``prepared.embedding``."""
 
     @abstractmethod
-    def fit(self, prepared: Any, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]) -> Any:
+    def fit(self, prepared: Any, held_out: HeldOut, held_out_mask: HeldOutMask) -> Any:
         """Parameters of every fold, fitted on all stimuli except its held-out ones."""
 
     @abstractmethod
@@ -93,7 +94,7 @@ class Mapping(ABC):
         return False
 
     def predict_held_out(
-        self, prepared: Any, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+        self, prepared: Any, held_out: HeldOut, held_out_mask: HeldOutMask
     ) -> Float[Array, "folds h q"]:
         """Predicted targets of the held-out stimuli of every fold, up to a constant; padded rows are undefined.
 
@@ -107,16 +108,11 @@ class Mapping(ABC):
         return type(self).predict_weighted is not Mapping.predict_weighted
 
     def predict_weighted(
-        self,
-        gram: Float[Array, "n n"],
-        y: Float[Array, "n q"],
-        weights: Float[Array, " n"],
-        held_out: Int[Array, "folds h"],
-        held_out_mask: Bool[Array, "folds h"],
+        self, gram: Float[Array, "n n"], y: Targets, weights: PerStimulus, held_out: HeldOut, held_out_mask: HeldOutMask
     ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
         """Predicted targets of held-out stimuli with weighted training stimuli, and whether they are accurate.
 
         Optional. It fits a bootstrap draw faster than copies of stimuli do, from the inner products between stimuli
         where features outnumber them. If the result is not accurate, the caller fits copies instead.
         """
-        raise NotImplementedError(f"{type(self).__name__} fits copies of a stimulus as they are")
+        raise NotImplementedError(f"{type(self).__name__} does not support weights of stimuli")

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.tolerances import LEFT_OF_SQUARES, rounding
+from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, Targets
 from bsjax.metrics.numerics import inverse_root
 from bsjax.metrics.regression.centring import (
     Centred,
@@ -24,7 +25,7 @@ from bsjax.metrics.regression.mapping import Mapping, Traits
 
 class PreparedMatch(NamedTuple):
     centred: Centred
-    embedding: Float[Array, "n p"]
+    embedding: Features
     cross: Float[Array, "q p"]
     squares: Float[Array, " p"]
 
@@ -58,7 +59,7 @@ class NeuronToNeuron(Mapping):
         """Targets are independent, and zero features and targets have no effect."""
         return Traits(fits_targets_alone=True, ignores_zero_features=True, ignores_zero_targets=True)
 
-    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedMatch:
+    def prepare(self, x: Features, y: Targets) -> PreparedMatch:
         """Centres the data and computes cross-products and sums of squares over all stimuli."""
         centred = without_constants(centre(x, y))
         return PreparedMatch(centred, centred.x, cross_product(centred), jnp.sum(centred.x**2, axis=0))
@@ -67,9 +68,7 @@ class NeuronToNeuron(Mapping):
         """Centred features of new stimuli."""
         return x - prepared.centred.x_mean
 
-    def fit(
-        self, prepared: PreparedMatch, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> MatchParams:
+    def fit(self, prepared: PreparedMatch, held_out: HeldOut, held_out_mask: HeldOutMask) -> MatchParams:
         """The best feature of each target in every fold."""
         return batched_map(lambda fold: _best_features(prepared, *fold), (held_out, held_out_mask))
 
@@ -79,7 +78,7 @@ class NeuronToNeuron(Mapping):
         return jnp.where(params.found[:, None, :], chosen, jnp.full_like(chosen, jnp.nan))
 
     def predict_held_out(
-        self, prepared: PreparedMatch, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+        self, prepared: PreparedMatch, held_out: HeldOut, held_out_mask: HeldOutMask
     ) -> Float[Array, "folds h q"]:
         """The values of the best features for the held-out stimuli, without copying other features."""
         params = self.fit(prepared, held_out, held_out_mask)

@@ -11,10 +11,11 @@ from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from bsjax.engine.primitives.products import skinny_product
 from bsjax.engine.tolerances import EXHAUSTED, rounding
+from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, Targets
 from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import Centred, centre, cross_product, fold_moments, training_mask
 from bsjax.metrics.regression.deflated_cross_product import DeflatedCrossProduct
@@ -26,7 +27,7 @@ class PreparedPLS(NamedTuple):
     """Centred data, their cross-product, and scaled targets, rotated to at most as many columns as stimuli."""
 
     centred: Centred
-    embedding: Float[Array, "n p"]
+    embedding: Features
     targets: Float[Array, "n s"]
     cross: Float[Array, "s p"]
 
@@ -92,7 +93,7 @@ class PLS(Mapping):
             advice=lambda p, n: f"pass n_components={min(p, n - 1)} or fewer (the largest possible)",
         )
 
-    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedPLS:
+    def prepare(self, x: Features, y: Targets) -> PreparedPLS:
         """Centres the data and computes their cross-product over all stimuli."""
         centred = centre(x, y)
         targets = SOLVERS[self.solver].targets(centred.y)
@@ -102,21 +103,19 @@ class PLS(Mapping):
         """Centred features of new stimuli."""
         return x - prepared.centred.x_mean
 
-    def fit(
-        self, prepared: PreparedPLS, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> PLSParams:
+    def fit(self, prepared: PreparedPLS, held_out: HeldOut, held_out_mask: HeldOutMask) -> PLSParams:
         """Rotations and loadings of every fold."""
         return self._components(prepared, held_out, held_out_mask)[0]
 
     def predict_held_out(
-        self, prepared: PreparedPLS, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+        self, prepared: PreparedPLS, held_out: HeldOut, held_out_mask: HeldOutMask
     ) -> Float[Array, "folds h q"]:
         """Predicted targets of the held-out stimuli of every fold, without the intercept."""
         params, scores = self._components(prepared, held_out, held_out_mask)
         return jnp.einsum("kfh,fkq->fhq", jnp.take_along_axis(scores, held_out[None], axis=2), params.y_loadings)
 
     def _components(
-        self, prepared: PreparedPLS, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+        self, prepared: PreparedPLS, held_out: HeldOut, held_out_mask: HeldOutMask
     ) -> tuple[PLSParams, Float[Array, "k folds n"]]:
         """Parameters of every fold, and the component scores of all stimuli."""
         x, y = prepared.centred.x, prepared.centred.y

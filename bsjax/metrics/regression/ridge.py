@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.primitives.triangular import solve_with_cholesky
 from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.tolerances import rounding
+from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Scalar, Targets
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.numerics import inverse_root
 from bsjax.metrics.regression.mapping import Mapping, Traits
@@ -71,7 +72,7 @@ class Ridge(Mapping):
         (3, 1, 2)
     """
 
-    alpha: float | Float[Array, ""] = 1.0
+    alpha: float | Scalar = 1.0
 
     @property
     def traits(self) -> Traits:
@@ -82,7 +83,7 @@ class Ridge(Mapping):
         """True for least squares with at least ``stimuli - 1`` features, the rank of centred stimuli."""
         return features >= stimuli - 1 and not float(self.alpha)
 
-    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
+    def prepare(self, x: Features, y: Targets) -> PreparedRidge:
         """Centres the data and computes the smaller Gram matrix."""
         return prepared_for_ridge(x, y)
 
@@ -90,9 +91,7 @@ class Ridge(Mapping):
         """New stimuli as centred features, or as inner products with the prepared stimuli."""
         return prepared.embed(x)
 
-    def fit(
-        self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> RidgeParams:
+    def fit(self, prepared: PreparedRidge, held_out: HeldOut, held_out_mask: HeldOutMask) -> RidgeParams:
         """Weights and intercept of every fold."""
         return RidgeParams(*batched_map(lambda fold: self._fit(prepared, fold), Fold(held_out, held_out_mask)))
 
@@ -101,7 +100,7 @@ class Ridge(Mapping):
         return embedded @ params.weights
 
     def predict_held_out(
-        self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
+        self, prepared: PreparedRidge, held_out: HeldOut, held_out_mask: HeldOutMask
     ) -> Float[Array, "folds h q"]:
         """Predicted targets of the held-out stimuli of every fold, up to a constant, by the smaller of two systems.
 
@@ -123,12 +122,7 @@ class Ridge(Mapping):
         return with_fallback(~(well_posed & strong), lambda: prepared.centred.y[held_out] - residuals, by_weights)
 
     def predict_weighted(
-        self,
-        gram: Float[Array, "n n"],
-        y: Float[Array, "n q"],
-        weights: Float[Array, " n"],
-        held_out: Int[Array, "folds h"],
-        held_out_mask: Bool[Array, "folds h"],
+        self, gram: Float[Array, "n n"], y: Targets, weights: PerStimulus, held_out: HeldOut, held_out_mask: HeldOutMask
     ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
         """Predicted targets of the held-out stimuli of every fold, up to a constant, with weighted squared errors.
 
@@ -149,7 +143,7 @@ class Ridge(Mapping):
         largest = jnp.max(jnp.diagonal(system.matrix) * scale**2)
         return predicted, well_posed & (largest > _LEAST_FIT * alpha)
 
-    def _alpha(self, gram: Float[Array, "d d"]) -> Float[Array, ""]:
+    def _alpha(self, gram: Float[Array, "d d"]) -> Scalar:
         return jnp.asarray(self.alpha, gram.dtype)
 
     def _fit(self, prepared: PreparedRidge, fold: Fold) -> tuple[Float[Array, "d q"], Float[Array, " q"]]:

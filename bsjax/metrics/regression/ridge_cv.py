@@ -7,19 +7,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
 from bsjax.engine.batches import batched_map
+from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Targets
 from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.leave_one_out import best_for_all, best_for_each, leave_one_out
 from bsjax.metrics.regression.mapping import Mapping, Traits
-from bsjax.metrics.regression.ridge_system import (
-    PreparedRidge,
-    Spectrum,
-    centred_rows,
-    prepared_for_ridge,
-    spectrum,
-)
+from bsjax.metrics.regression.ridge_system import PreparedRidge, Spectrum, centred_rows, prepared_for_ridge, spectrum
 from bsjax.metrics.regression.validation_folds import validation_errors
 
 ALPHAS = (
@@ -87,7 +82,7 @@ class RidgeCV(Mapping):
             warnings=self._choices_at_an_edge,
         )
 
-    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
+    def prepare(self, x: Features, y: Targets) -> PreparedRidge:
         """Centres the data and computes the coordinates in which every fold is solved."""
         if self.cv is not None and not 2 <= self.cv <= x.shape[0]:
             raise ValueError(f"cv must be from 2 to the number of stimuli, {x.shape[0]}, or None; got {self.cv}")
@@ -97,14 +92,12 @@ class RidgeCV(Mapping):
         """New stimuli in the coordinates of the prepared stimuli."""
         return prepared.embed(x)
 
-    def fit(
-        self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> RidgeCVParams:
+    def fit(self, prepared: PreparedRidge, held_out: HeldOut, held_out_mask: HeldOutMask) -> RidgeCVParams:
         """Penalty and weights of every fold; on a CPU, only one fold is in memory at a time."""
         y = prepared.centred.y
         train = training_mask(len(y), held_out, held_out_mask, y.dtype)
 
-        def fit_one(train: Float[Array, " n"]) -> tuple[Array, Array, Array]:
+        def fit_one(train: PerStimulus) -> tuple[Array, Array, Array]:
             of = spectrum(prepared, train)
             chosen = self._choose(prepared, of, train)
             own, mean = centred_rows(y, train)
@@ -117,7 +110,7 @@ class RidgeCV(Mapping):
         """Predicted targets of embedded stimuli, without the intercept."""
         return embedded @ params.weights
 
-    def _choose(self, prepared: PreparedRidge, of: Spectrum, train: Float[Array, " n"]) -> Float[Array, "..."]:
+    def _choose(self, prepared: PreparedRidge, of: Spectrum, train: PerStimulus) -> Float[Array, "..."]:
         """The chosen penalty: one for all targets, or one per target."""
         alphas = jnp.asarray(self.alphas, train.dtype)
         if len(alphas) == 1:

@@ -22,6 +22,7 @@ from bsjax.engine.primitives.triangular import solve_lower, solve_with_cholesky
 from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.row_blocks import over_blocks
 from bsjax.engine.tolerances import EIGENVALUE, RESIDUAL_POWER, rounding
+from bsjax.metrics.arrays import Features, PerStimulus, Scalar, Targets
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, inverse_factor
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes, takes_axes
 from bsjax.metrics.numerics import nonzero
@@ -34,11 +35,11 @@ class Fold(NamedTuple):
     held_out: Int[Array, " h"]
     mask: Bool[Array, " h"]
 
-    def rows(self, values: Float[Array, "n p"]) -> Float[Array, "h p"]:
+    def rows(self, values: Features) -> Float[Array, "h p"]:
         """Rows of the held-out stimuli, zero where padded."""
         return held_out_rows(values, self.held_out[None], self.mask[None])[0]
 
-    def train(self, values: Float[Array, "n p"]) -> Float[Array, " n"]:
+    def train(self, values: Features) -> PerStimulus:
         """1 for training stimuli, 0 for the others."""
         return training_mask(len(values), self.held_out[None], self.mask[None], values.dtype)[0]
 
@@ -69,7 +70,7 @@ class PreparedRidge(NamedTuple):
         return centred if self.axes is None else centred @ self.axes
 
 
-def prepared_for_ridge(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
+def prepared_for_ridge(x: Features, y: Targets) -> PreparedRidge:
     """Prepares data in the space of features or of stimuli, whichever are fewer.
 
     With one feature fewer than stimuli, residuals are almost zero, and the space of stimuli is the more accurate one.
@@ -97,7 +98,7 @@ class System(NamedTuple):
     x_mean: Float[Array, "1 d"]
     y_mean: Float[Array, "1 q"]
 
-    def penalised(self, alpha: Float[Array, ""]) -> Float[Array, "d d"]:
+    def penalised(self, alpha: Scalar) -> Float[Array, "d d"]:
         """The matrix to factorise: with the penalty and ``null`` added."""
         return _penalised(self.matrix, self.null, alpha)
 
@@ -116,7 +117,7 @@ def without(prepared: PreparedRidge, fold: Fold) -> System:
     return System(gram, _of_unvarying(gram), right, x_mean, y_mean)
 
 
-def weighted(gram: Float[Array, "n n"], y: Float[Array, "n q"], weights: Float[Array, " n"]) -> System:
+def weighted(gram: Float[Array, "n n"], y: Targets, weights: PerStimulus) -> System:
     """The system of weighted stimuli: centred rows times the square roots of the weights."""
     matrix, x_mean, constant = _weighted_gram(gram, weights)
     # The null space holds the constant vector, because of centring, and the stimuli of weight zero.
@@ -126,8 +127,8 @@ def weighted(gram: Float[Array, "n n"], y: Float[Array, "n q"], weights: Float[A
 
 
 def _weighted_gram(
-    gram: Float[Array, "n n"], weights: Float[Array, " n"]
-) -> tuple[Float[Array, "n n"], Float[Array, "1 n"], Float[Array, " n"]]:
+    gram: Float[Array, "n n"], weights: PerStimulus
+) -> tuple[Float[Array, "n n"], Float[Array, "1 n"], PerStimulus]:
     """Centred inner products times root weights, the mean of the rows, and the weighted constant unit vector."""
     roots, shares = jnp.sqrt(weights), weights / jnp.sum(weights)
     mean = (shares @ gram)[None]
@@ -136,7 +137,7 @@ def _weighted_gram(
 
 
 def held_out_residuals(
-    prepared: PreparedRidge, alpha: Float[Array, ""], folds: Fold
+    prepared: PreparedRidge, alpha: Scalar, folds: Fold
 ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
     r"""Residuals of the held-out targets of every fold, and whether all systems are well-posed.
 
@@ -167,7 +168,7 @@ def held_out_residuals(
 
 
 def residuals_of_stimuli(
-    system: System, alpha: Float[Array, ""], weights: Float[Array, " n"], folds: Fold
+    system: System, alpha: Scalar, weights: PerStimulus, folds: Fold
 ) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
     r"""``held_out_residuals`` of a ``weighted`` system, times the square roots of the weights.
 
@@ -231,10 +232,10 @@ class Spectrum(NamedTuple):
     features: Float[Array, "n d"] | None
     rows: Float[Array, "d e"] | None
     x_mean: Float[Array, "1 e"]
-    constant: Float[Array, " n"]
-    shift: Float[Array, ""]
+    constant: PerStimulus
+    shift: Scalar
 
-    def right_side(self, y: Float[Array, "n q"]) -> Float[Array, "d q"]:
+    def right_side(self, y: Targets) -> Float[Array, "d q"]:
         """Right side of the system for centred targets."""
         return y if self.features is None else matmul_t(self.features, y)
 
@@ -279,7 +280,7 @@ def _shrunk(of: Spectrum, right: Float[Array, "d q"], alpha: Float[Array, " q"])
     return of.along(right) / (nonzero(of.values)[:, None] + alpha[None])
 
 
-def spectrum(prepared: PreparedRidge, train: Float[Array, " n"], rows: Int[Array, " m"] | None = None) -> Spectrum:
+def spectrum(prepared: PreparedRidge, train: PerStimulus, rows: Int[Array, " m"] | None = None) -> Spectrum:
     """The spectrum of the training stimuli.
 
     Args:
@@ -313,7 +314,7 @@ def spectrum(prepared: PreparedRidge, train: Float[Array, " n"], rows: Int[Array
     return Spectrum(matrix, values, vectors, images, None, x, mean, constant, shift)
 
 
-def spectrum_of_features(embedding: Float[Array, "n d"], train: Float[Array, " n"], *, by_svd: bool) -> Spectrum:
+def spectrum_of_features(embedding: Float[Array, "n d"], train: PerStimulus, *, by_svd: bool) -> Spectrum:
     """The spectrum of features x features, by a singular value decomposition or from their Gram matrix."""
     x, mean = centred_rows(embedding, train)
     matrix = matmul_t(x, x)
@@ -326,7 +327,7 @@ def spectrum_of_features(embedding: Float[Array, "n d"], train: Float[Array, " n
     return Spectrum(matrix, values, vectors, vectors, x, None, mean, none, jnp.ones_like(none[0]))
 
 
-def minimum_norm(prepared: PreparedRidge, alpha: Float[Array, ""], fold: Fold) -> Float[Array, "d q"]:
+def minimum_norm(prepared: PreparedRidge, alpha: Scalar, fold: Fold) -> Float[Array, "d q"]:
     """Weights of a rank-deficient fold, computed from its training features alone.
 
     Subtracting held-out rows from the products of all stimuli would leave rounding errors.
@@ -357,15 +358,13 @@ def among(prepared: PreparedRidge, rows: Int[Array, " m"]) -> Float[Array, "n d"
     return prepared.gram[:, rows] if prepared.cross is None else prepared.embedding
 
 
-def centred_rows(
-    values: Float[Array, "n d"], train: Float[Array, " n"]
-) -> tuple[Float[Array, "n d"], Float[Array, "1 d"]]:
+def centred_rows(values: Float[Array, "n d"], train: PerStimulus) -> tuple[Float[Array, "n d"], Float[Array, "1 d"]]:
     """Values centred on the training mean, zero in rows outside the training set, and the mean."""
     mean = (train @ values)[None] / jnp.sum(train)
     return (values - mean) * train[:, None], mean
 
 
-def mean_square(gram: Float[Array, "d d"]) -> Float[Array, ""]:
+def mean_square(gram: Float[Array, "d d"]) -> Scalar:
     """The mean of the diagonal; 1 if it is zero."""
     return nonzero(jax.lax.stop_gradient(jnp.trace(gram)) / len(gram))
 
@@ -375,7 +374,7 @@ def _of_unvarying(gram: Float[Array, "p p"]) -> Float[Array, "p p"]:
     return jnp.diag(jnp.where(jnp.diagonal(gram) > 0, 0.0, mean_square(gram)))
 
 
-def _penalised(matrix: Float[Array, "d d"], null: Float[Array, "d d"], alpha: Float[Array, ""]) -> Float[Array, "d d"]:
+def _penalised(matrix: Float[Array, "d d"], null: Float[Array, "d d"], alpha: Scalar) -> Float[Array, "d d"]:
     return matrix + null + alpha * jnp.eye(len(matrix), dtype=matrix.dtype)
 
 

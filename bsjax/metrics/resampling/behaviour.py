@@ -7,6 +7,7 @@ from jaxtyping import Array, Bool, Float, Int, Real
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Mask, PerDraw, PerStimulus, Scalar, Values
 from bsjax.metrics.behaviour.agreement import accuracy
 from bsjax.metrics.behaviour.choice_signatures import (
     Rates,
@@ -23,11 +24,8 @@ Counts = Real[Array, "draws _"]
 
 @at_full_precision
 def accuracy_bootstraps(
-    right: Float[Array, " n"],
-    present: Bool[Array, " n"],
-    counts: tuple[Counts, ...],
-    codes: tuple[Int[Array, " n"], ...],
-) -> Float[Array, " draws"]:
+    right: PerStimulus, present: Mask, counts: tuple[Counts, ...], codes: tuple[Int[Array, " n"], ...]
+) -> PerDraw:
     """``accuracy`` of every draw of stimuli, subjects or both. On a CPU, only one draw is in memory at a time.
 
     Args:
@@ -46,7 +44,7 @@ def accuracy_bootstraps(
         [0.333 0.5  ]
     """
 
-    def of_draw(held: tuple[Real[Array, " _"], ...]) -> Float[Array, ""]:
+    def of_draw(held: tuple[Real[Array, " _"], ...]) -> Scalar:
         weights = jnp.ones_like(right)
         for of_factor, code in zip(held, codes, strict=True):
             weights = weights * _weights(of_factor, code, right.dtype)
@@ -68,7 +66,7 @@ def agreement_bootstraps(
     *,
     compare: Callable[..., Float[Array, "c s t"]],
     pairs: bool = False,
-) -> Float[Array, " draws"]:
+) -> PerDraw:
     r"""Mean agreement in every draw of stimuli and subjects. On a CPU, only one draw is in memory at a time.
 
     The agreement of a pair of observers is the mean over the conditions in which it is defined. The agreement of a draw
@@ -107,7 +105,7 @@ def agreement_bootstraps(
     # If only subjects are drawn, the agreements of pairs are the same in all draws.
     whole = of_pairs(None) if stimuli is None else None
 
-    def of_draw(draw: tuple[Real[Array, " _"] | None, Real[Array, " _"] | None]) -> Float[Array, ""]:
+    def of_draw(draw: tuple[Real[Array, " _"] | None, Real[Array, " _"] | None]) -> Scalar:
         held, subjects_held = draw
         each = of_pairs(held) if whole is None else whole
         weights = jnp.ones_like(target[0, :, 0])
@@ -180,7 +178,7 @@ def signature_bootstraps(
     return batched_map(of_draw, (images, subjects))
 
 
-def _weights(counts: Real[Array, " _"], codes: Int[Array, "*shape"], dtype: jnp.dtype) -> Float[Array, "*shape"]:
+def _weights(counts: Real[Array, " _"], codes: Int[Array, "*shape"], dtype: jnp.dtype) -> Values:
     """The count of the element with each code; 0 for the code -1."""
     found = counts.astype(dtype)[jnp.maximum(codes, 0)]
     return jnp.where(codes < 0, jnp.zeros_like(found), found)

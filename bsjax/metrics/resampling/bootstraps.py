@@ -8,26 +8,21 @@ quadruples) with copies of the *same* stimulus are therefore omitted from a draw
 from collections.abc import Callable
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Real
+from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from bsjax.engine.row_blocks import sum_over_row_blocks
+from bsjax.metrics.arrays import Counts, Features, Mask, PerDraw, Targets
 from bsjax.metrics.resampling.weighted_rdms import weighted_comparison
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, of_sides, standardised
-from bsjax.metrics.similarity.dissimilarities import Dissimilarity
+from bsjax.metrics.similarity.dissimilarities import Measure
 from bsjax.metrics.similarity.rdm import rdm_to_compare
 from bsjax.metrics.similarity.rdm_comparison import comparison_named, scaled
 
 
 @at_full_precision
-def cka_bootstraps(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    counts: Real[Array, "draws n"],
-    *,
-    unbiased: bool = True,
-) -> Float[Array, " draws"]:
+def cka_bootstraps(x: Features, y: Targets, counts: Counts, *, unbiased: bool = True) -> PerDraw:
     r"""CKA of every draw of the stimuli.
 
     A draw gives each stimulus a weight :math:`w_i`. Sums over pairs, such as
@@ -94,13 +89,8 @@ def cka_bootstraps(
 
 @at_full_precision
 def rdm_bootstraps(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    counts: Real[Array, "draws n"],
-    *,
-    dissimilarity: str | Dissimilarity = "correlation",
-    method: str = "spearman",
-) -> Float[Array, " draws"]:
+    x: Features, y: Targets, counts: Counts, *, dissimilarity: Measure = "correlation", method: str = "spearman"
+) -> PerDraw:
     """Similarity of the RDMs of every draw of the stimuli, by default their Spearman correlation.
 
     The weight of a pair of stimuli is the product of their counts; copies of a stimulus form no pair. Pairs are sorted
@@ -135,13 +125,13 @@ def rdm_bootstraps(
 
 @at_full_precision
 def rdm_statistic(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    held: Bool[Array, " n"] | None = None,
+    x: Features,
+    y: Targets,
+    held: Mask | None = None,
     *,
-    dissimilarity: str | Dissimilarity = "correlation",
+    dissimilarity: Measure = "correlation",
     method: str = "spearman",
-) -> Callable[[Real[Array, "draws n"]], Float[Array, " draws"]]:
+) -> Callable[[Counts], PerDraw]:
     """Returns ``rdm_bootstraps`` as a function of the counts, with RDMs computed and their pairs sorted once.
 
     Args:

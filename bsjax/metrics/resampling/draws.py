@@ -50,49 +50,29 @@ def bootstrap_counts(
     return counts if groups is None else counts[:, group]
 
 
-def leave_out_counts(
-    n: int, n_groups: int | None, seed: Seed, *, clusters: Any | None = None
-) -> Int[np.ndarray, "n_groups n"]:
-    """Jackknife draws: each leaves out one group of ``n`` elements.
+def leave_out_counts(n: int) -> Int[np.ndarray, "n n"]:
+    """Jackknife draws: each leaves out one of ``n`` elements.
 
     Args:
         n: number of elements.
-        n_groups: number of random groups, of sizes as equal as possible. None leaves out one element (or cluster) at a
-            time, in order.
-        seed: the same seed gives the same groups.
-        clusters: a label per element. Elements with the same label are left out together.
 
     Returns:
-        ``(n_groups, n)`` int32, 0 where an element is left out and 1 elsewhere.
+        ``(n, n)`` int32, 0 where an element is left out and 1 elsewhere.
 
     Raises:
-        ValueError: there are more groups than elements (or clusters), fewer than two of either, or the number of labels
-            is not ``n``.
+        ValueError: there are fewer than two elements.
 
-    Source: Quenouille 1949; Tukey 1958; Shao & Wu 1989 (more than one left out).
+    Source: Quenouille 1949; Tukey 1958.
 
     Example:
-        >>> leave_out_counts(3, None, seed=0)
+        >>> leave_out_counts(3)
         array([[0, 1, 1],
                [1, 0, 1],
                [1, 1, 0]], dtype=int32)
     """
-    cluster = label_codes(clusters, n, "clusters")
-    count = int(cluster.max(initial=-1)) + 1
-    if count < 2:
-        raise ValueError(
-            f"a jackknife leaves out one of at least two {_named(clusters, 'clusters')}; there are {count}"
-        )
-    if n_groups is None:
-        n_groups, left_out_with = count, np.arange(count)
-    elif not 2 <= n_groups <= count:
-        raise ValueError(
-            f"n_groups is at least 2 and at most the {count} {_named(clusters, 'clusters')} that there are, "
-            f"got {n_groups}"
-        )
-    else:
-        left_out_with = np.random.default_rng(seed).permutation(np.arange(count) % n_groups)
-    return (left_out_with[cluster] != np.arange(n_groups)[:, None]).astype(np.int32)
+    if n < 2:
+        raise ValueError(f"a jackknife needs at least two elements; there are {n}")
+    return 1 - np.eye(n, dtype=np.int32)
 
 
 def permutations(
@@ -136,8 +116,8 @@ def permutations(
         size = int(sizes[those[0]])
         if (sizes[those] != size).any():
             raise ValueError(
-                f"groups that change places must be of one size; these have from {sizes[those].min()} to "
-                f"{sizes[those].max()} elements: permute within strata of groups of one size, or the elements"
+                f"only groups of the same size can be permuted; these have from {sizes[those].min()} to "
+                f"{sizes[those].max()} elements: use strata of groups of the same size, or permute single elements"
             )
         order = rng.permuted(np.broadcast_to(those, (draws, len(those))), axis=1)
         if groups is None:
@@ -187,11 +167,7 @@ def groups_of_strata(group: Int[np.ndarray, " n"], stratum: Int[np.ndarray, " n"
     split = np.unique(group[of_group[group] != stratum])
     if len(split):
         raise ValueError(
-            f"all elements of a group must be of one stratum; those of {len(split)} of {len(of_group)} groups are not"
+            f"each group must be within one stratum; {len(split)} of {len(of_group)} groups are in several"
         )
     order = np.argsort(of_group, kind="stable").astype(np.int32)
     yield from np.split(order, np.flatnonzero(np.diff(of_group[order])) + 1)
-
-
-def _named(labels: Any | None, name: str) -> str:
-    return "elements" if labels is None else name

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Counts, Features, PerDraw, PerStimulus, Scalar, Targets
 from bsjax.metrics.numerics import nonzero, safe_sqrt
 from bsjax.metrics.resampling.draws import groups_of_strata, label_codes
 
@@ -86,12 +87,8 @@ def influence_error(
 
 @at_full_precision
 def similarity_in_draws(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    counts: Int[Array, "draws n"],
-    *,
-    statistic: Callable[..., Callable[..., Array]],
-) -> tuple[Float[Array, ""], Float[Array, " draws"], Float[Array, " n"]]:
+    x: Features, y: Targets, counts: Counts, *, statistic: Callable[..., Callable[..., Array]]
+) -> tuple[Scalar, PerDraw, PerStimulus]:
     """Similarity over all stimuli and in every draw, and the influence of each stimulus, from the same RDMs.
 
     Args:
@@ -105,12 +102,8 @@ def similarity_in_draws(
 
 @at_full_precision
 def studentised_similarity_bootstraps(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    counts: Int[Array, "draws n"],
-    *,
-    bootstraps: Callable[..., Float[Array, " draws"]],
-) -> tuple[Float[Array, " draws"], Float[Array, " draws"]]:
+    x: Features, y: Targets, counts: Counts, *, bootstraps: Callable[..., PerDraw]
+) -> tuple[PerDraw, PerDraw]:
     """Similarity of every draw of the stimuli, with its standard error within the draw.
 
     Args:
@@ -123,7 +116,7 @@ def studentised_similarity_bootstraps(
     """
     weights = counts.astype(x.dtype)
 
-    def statistic(weights: Float[Array, "draws n"]) -> Float[Array, " draws"]:
+    def statistic(weights: Float[Array, "draws n"]) -> PerDraw:
         return bootstraps(x, y, weights)
 
     return statistic(weights), influence_error(influence(statistic, weights), weights)

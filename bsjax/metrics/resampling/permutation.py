@@ -10,14 +10,15 @@ from jaxtyping import Array, Float, Int
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.tolerances import SAME_SCORE, rounding
+from bsjax.metrics.arrays import Draws, Features, PerDraw, Permutations, Scalar, Targets, Value
 from bsjax.metrics.regression.crossvalidation import cross_validate
 from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping
 from bsjax.metrics.resampling.refits import in_few_columns
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, of_sides, standardised, unbiased_hsic
-from bsjax.metrics.similarity.dissimilarities import Dissimilarity
+from bsjax.metrics.similarity.dissimilarities import Measure
 from bsjax.metrics.similarity.rdm import pairs_in_order, rdm_pairs, rdm_to_compare
-from bsjax.metrics.similarity.rdm_comparison import Comparison, comparison_named, scaled
+from bsjax.metrics.similarity.rdm_comparison import Method, comparison_named, scaled
 
 # Number of responses fitted together: those of several permutations share the computations on the features.
 _AT_A_TIME = 1 << 22
@@ -25,13 +26,13 @@ _AT_A_TIME = 1 << 22
 
 @at_full_precision
 def rdm_permutations(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    permutations: Int[Array, "draws n"],
+    x: Features,
+    y: Targets,
+    permutations: Permutations,
     *,
-    method: str | Comparison = "spearman",
-    dissimilarity: str | Dissimilarity = "correlation",
-) -> Float[Array, " draws"]:
+    method: Method = "spearman",
+    dissimilarity: Measure = "correlation",
+) -> PerDraw:
     """``rdm_similarity(x, y[permutation])`` for every permutation of the stimuli.
 
     RDMs are computed, ranked and scaled once. Each permutation then reorders the rows and columns of one matrix and
@@ -64,7 +65,7 @@ def rdm_permutations(
     a, b = jnp.nan_to_num(a), jnp.nan_to_num(b)
     compare = None if comparison.factor is not None else comparison.compare
 
-    def of_permuted(pairs: Float[Array, " m"]) -> Float[Array, ""]:
+    def of_permuted(pairs: Float[Array, " m"]) -> Scalar:
         return jnp.sum(a * pairs) if compare is None else compare(a, pairs, None)
 
     found = jnp.clip(_of_permuted_pairs(of_permuted, b, permutations), -1.0, 1.0)
@@ -72,9 +73,7 @@ def rdm_permutations(
 
 
 @at_full_precision
-def cka_permutations(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], permutations: Int[Array, "draws n"], *, unbiased: bool = True
-) -> Float[Array, " draws"]:
+def cka_permutations(x: Features, y: Targets, permutations: Permutations, *, unbiased: bool = True) -> PerDraw:
     """``cka(x, y[permutation])`` for every permutation of the stimuli.
 
     Both Gram matrices, and the sums of their rows, are computed once.
@@ -113,12 +112,7 @@ def cka_permutations(
 
 
 def cross_validation_permutations(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    folds: Folds,
-    permutations: Int[Array, "draws n"],
-    *,
-    mapping: Mapping,
+    x: Features, y: Targets, folds: Folds, permutations: Permutations, *, mapping: Mapping
 ) -> Float[Array, "draws folds q"]:
     """``cross_validate(x, y[permutation], folds)`` for every permutation of the stimuli, with new fits.
 
@@ -163,12 +157,8 @@ def cross_validation_permutations(
 
 @at_full_precision
 def similarity_permutations(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    permutations: Int[Array, "draws n"],
-    *,
-    similarity: Callable[..., Float[Array, "..."]],
-) -> Float[Array, "draws ..."]:
+    x: Features, y: Targets, permutations: Permutations, *, similarity: Callable[..., Float[Array, "..."]]
+) -> Draws:
     """``similarity(x, y[permutation])`` for every permutation of the stimuli, one after the other on a CPU.
 
     Args:
@@ -185,9 +175,7 @@ def similarity_permutations(
     return batched_map(jax.checkpoint(lambda order: similarity(x, y[order])), permutations)
 
 
-def permutation_p_value(
-    value: Float[Array, "*rest"], null: Float[Array, "draws ..."], *, alternative: str = "greater"
-) -> Float[Array, "*rest"]:
+def permutation_p_value(value: Value, null: Draws, *, alternative: str = "greater") -> Value:
     r"""Permutation p value, :math:`(1 + b) / (1 + m)`, where b of m random permutations score as high or higher.
 
     The score itself counts as one of the permutations. Without the added 1, p values could be 0 and the test would
@@ -215,7 +203,7 @@ def permutation_p_value(
     same = rounding(value, SAME_SCORE) * jnp.abs(value)[None]
     count = jnp.sum(~jnp.isnan(null), axis=0).astype(value.dtype)
 
-    def share(reach: Array) -> Float[Array, "*rest"]:
+    def share(reach: Array) -> Value:
         return (1.0 + jnp.sum(reach, axis=0).astype(value.dtype)) / (1.0 + count)
 
     greater, less = share(null >= value[None] - same), share(null <= value[None] + same)
@@ -223,7 +211,7 @@ def permutation_p_value(
     return jnp.where(jnp.isnan(value), jnp.nan, p)
 
 
-def null_threshold(null: Float[Array, "draws ..."], *, level: float = 0.05) -> Float[Array, "*rest"]:
+def null_threshold(null: Draws, *, level: float = 0.05) -> Value:
     r"""Significance threshold: under the null hypothesis, a score exceeds it with a probability of at most ``level``.
 
     It is the :math:`\lceil (1 - \text{level}) (m + 1) \rceil`-th lowest score of ``m`` permutations. A score above it
@@ -253,13 +241,7 @@ def null_threshold(null: Float[Array, "draws ..."], *, level: float = 0.05) -> F
     return jnp.where(place > count, jnp.nan, found)
 
 
-def calibrated(
-    value: Float[Array, "*rest"],
-    null: Float[Array, "draws ..."],
-    *,
-    level: float = 0.05,
-    over: int | None = None,
-) -> Float[Array, "..."]:
+def calibrated(value: Value, null: Draws, *, level: float = 0.05, over: int | None = None) -> Float[Array, "..."]:
     r"""Calibrates scores: 0 at or below the significance threshold, 1 stays 1.
 
     The calibrated score is :math:`\max(0, (s - \tau) / (1 - \tau))`, where :math:`\tau` is the ``null_threshold``.
@@ -295,10 +277,8 @@ def calibrated(
 
 
 def _of_permuted_pairs(
-    function: Callable[[Float[Array, " m"]], Float[Array, ""]],
-    pairs: Float[Array, " m"],
-    permutations: Int[Array, "draws n"],
-) -> Float[Array, " draws"]:
+    function: Callable[[Float[Array, " m"]], Scalar], pairs: Float[Array, " m"], permutations: Permutations
+) -> PerDraw:
     """``function`` of the pairs of stimuli in every permutation of the stimuli."""
     permuted = pairs_in_order(pairs)
     return batched_map(jax.checkpoint(lambda order: function(permuted(order))), permutations)

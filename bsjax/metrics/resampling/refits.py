@@ -16,10 +16,11 @@ from bsjax.engine.batches import batched_map
 from bsjax.engine.padding import bucket
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.programs.fallbacks import with_fallback
+from bsjax.metrics.arrays import Counts, Features, HeldOut, HeldOutMask, Targets
 from bsjax.metrics.correlation import pearson, weighted_pearson
 from bsjax.metrics.determined import determined
 from bsjax.metrics.linalg.stimulus_axes import takes_axes
-from bsjax.metrics.numerics import deviations, rotated_to_few_columns, safe_sqrt
+from bsjax.metrics.numerics import deviations, rotated_to_few_columns
 from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.crossvalidation import predictions
 from bsjax.metrics.regression.folds import Folds
@@ -52,7 +53,7 @@ class Places(NamedTuple):
     test: Int[Array, "draws folds t"] | np.ndarray | None
     test_mask: Bool[Array, "draws folds _"] | np.ndarray
 
-    def held(self) -> tuple[Int[Array, "folds h"], Bool[Array, "folds h"]]:
+    def held(self) -> tuple[HeldOut, HeldOutMask]:
         """Held-out places of each fold of a single draw, and their mask."""
         return jnp.asarray(self.held_out), jnp.asarray(self.held_out_mask)
 
@@ -112,7 +113,7 @@ def drawn_folds(counts: Int[np.ndarray, "draws n"], folds: Folds) -> DrawnFolds:
     """
     counts = np.asarray(counts)
     if (counts < 0).any() or not counts.any(axis=1).all():
-        raise ValueError("counts say how often each draw holds each stimulus: from 0 up, and not all 0 in any draw")
+        raise ValueError("counts must not be negative, and each draw must contain a stimulus")
     trains = ~_members(folds.held_out, folds.held_out_mask, counts.shape[1])
     tests = None if folds.test is None else _members(folds.test, folds.test_mask, counts.shape[1])
     asked = ~trains if tests is None else tests
@@ -128,7 +129,7 @@ def drawn_folds(counts: Int[np.ndarray, "draws n"], folds: Folds) -> DrawnFolds:
 
 @at_full_precision
 def cross_validation_bootstraps(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], draws: DrawnFolds, *, mapping: Mapping
+    x: Features, y: Targets, draws: DrawnFolds, *, mapping: Mapping
 ) -> Float[Array, "draws folds q"]:
     """``cross_validate`` of every draw of the stimuli, with new fits. On a CPU, one draw is in memory at a time.
 
@@ -194,9 +195,9 @@ def cross_validation_bootstraps(
 
 @at_full_precision
 def train_test_bootstraps(
-    x_train: Float[Array, "n p"],
+    x_train: Features,
     x_test: Float[Array, "m p"],
-    y_train: Float[Array, "n q"],
+    y_train: Targets,
     y_test: Float[Array, "m q"],
     draws: DrawnFolds,
     test_counts: Int[Array, "draws m"],
@@ -246,9 +247,7 @@ def train_test_bootstraps(
 
 
 @at_full_precision
-def prediction_bootstraps(
-    predicted: Float[Array, "n q"], y: Float[Array, "n q"], counts: Int[Array, "draws n"]
-) -> Float[Array, "draws q"]:
+def prediction_bootstraps(predicted: Targets, y: Targets, counts: Counts) -> Float[Array, "draws q"]:
     r"""Correlation of predicted and measured targets in every draw of the test stimuli, without refitting.
 
     The counts are weights; matrix products compute the sums of all draws, of values centred over all stimuli.
@@ -273,43 +272,11 @@ def prediction_bootstraps(
     return jnp.where(few[:, None], jnp.nan, weighted_pearson(predicted, y, counts.astype(y.dtype)))
 
 
-def corrected_resampled_error(
-    values: Float[Array, "..."], n_test_over_n_train: float | Float[Array, ""]
-) -> Float[Array, "..."]:
-    r"""Corrected standard error of the mean over random splits of the same stimuli, whose training sets overlap.
-
-    .. math:: \sqrt{\left(\frac{1}{J} + \frac{n_{test}}{n_{train}}\right) \frac{1}{J - 1} \sum_j (v_j - \bar v)^2}
-
-    The second term corrects for the dependence between splits, which does not decrease with their number J. Use a t
-    distribution with :math:`J - 1` degrees of freedom.
-
-    Args:
-        values: one value per split, along the first axis; NaN for a missing split.
-        n_test_over_n_train: ratio of the numbers of test and training stimuli of a split.
-
-    Returns:
-        The shape of ``values`` without its first axis. NaN for fewer than two splits.
-
-    Source: Nadeau & Bengio 2003.
-
-    Example:
-        >>> print(corrected_resampled_error(jnp.array([0.4, 0.5, 0.6]), 0.25).round(4))
-        0.0764
-    """
-    within = deviations(values, ~jnp.isnan(values), 0)
-    few = within.n[0] < 2
-    count = jnp.where(few, 2.0, within.n[0])
-    variance = (1.0 / count + n_test_over_n_train) * jnp.sum(within.values**2, axis=0) / (count - 1.0)
-    return jnp.where(few, jnp.nan, safe_sqrt(variance))
-
-
-def _of_one_draw(
-    predicted: Float[Array, "n q"], y: Float[Array, "n q"], counts: Int[Array, " n"]
-) -> Float[Array, " q"]:
+def _of_one_draw(predicted: Targets, y: Targets, counts: Int[Array, " n"]) -> Float[Array, " q"]:
     return prediction_bootstraps(predicted, y, counts[None])[0]
 
 
-def in_few_columns(x: Float[Array, "n p"], mapping: Mapping) -> Float[Array, "n d"]:
+def in_few_columns(x: Features, mapping: Mapping) -> Float[Array, "n d"]:
     """Features rotated into as many columns as stimuli, if the mapping depends only on inner products."""
     if mapping.traits.depends_on != "inner products" or x.shape[1] <= x.shape[0]:
         return x
@@ -320,7 +287,7 @@ def _members(index: Any, mask: Any, n: int) -> Bool[np.ndarray, "folds n"]:
     """Mask of the stimuli that each fold lists."""
     index, mask = np.asarray(index), np.asarray(mask)
     if index[mask].max(initial=-1) >= n:
-        raise ValueError(f"the folds are of more stimuli than the counts: {index[mask].max() + 1} and {n}")
+        raise ValueError(f"the folds have {index[mask].max() + 1} stimuli or more, but the counts only {n}")
     members = np.zeros((len(index), n), bool)
     fold, place = np.nonzero(mask)
     members[fold, index[fold, place]] = True

@@ -5,18 +5,14 @@ import numpy as np
 from jaxtyping import Array, Float, Real
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Counts, Values
 from bsjax.metrics.numerics import masked_mean
 from bsjax.metrics.resampling.weighted_rdms import compare_weighted_rdms
 
 
 def two_factor_variance(
-    both: Float[Array, "*shape"],
-    first: Float[Array, "*shape"],
-    second: Float[Array, "*shape"],
-    *,
-    n_first: int | None = None,
-    n_second: int | None = None,
-) -> Float[Array, "*shape"]:
+    both: Values, first: Values, second: Values, *, n_first: int | None = None, n_second: int | None = None
+) -> Values:
     r"""Variance of a statistic over new samples of two factors, from its variances over bootstrap draws.
 
     The variance over draws of both factors is too large: on average, it contains the interaction variance of pairs of
@@ -65,7 +61,7 @@ def two_factor_variance(
 def two_factor_bootstraps(
     models: Float[Array, "k m"],
     subjects: Float[Array, "s m"],
-    stimulus_counts: Real[Array, "draws n"],
+    stimulus_counts: Counts,
     subject_counts: Real[Array, "draws s"],
     *,
     method: str = "spearman",

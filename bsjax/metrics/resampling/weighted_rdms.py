@@ -14,6 +14,7 @@ from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from bsjax.engine.primitives.running_sums import running_sums
 from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.similarity.rdm_comparison import LEAST_SPREAD
 
 _OF_RANKS = ("spearman", "rho-a")
 METHODS = (*_OF_RANKS, "corr", "cosine")
@@ -23,8 +24,6 @@ _Side = tuple[Array, ...]
 
 # Number of pair weights in memory at a time, and the largest number of draws in a block.
 _AT_A_TIME, _MOST_DRAWS = 1 << 18, 32
-# Least squared length of ranks between -1/2 and 1/2 if a single pair of weight 1 differs from all others.
-_LEAST_SPREAD = 0.1
 
 
 @at_full_precision
@@ -68,7 +67,7 @@ def weighted_comparison(
     """Returns ``compare_weighted_rdms`` as a function of the weights, with pairs sorted once."""
     if method not in METHODS:
         raise ValueError(
-            f"no weights of stimuli for the comparison of RDMs {method!r}; there are: {', '.join(METHODS)}"
+            f"stimuli cannot be weighted in the comparison of RDMs {method!r}; they can in: {', '.join(METHODS)}"
         )
     if a.shape[0] > b.shape[0]:  # all RDMs of the smaller set are in memory
         exchanged = weighted_comparison(b, a, method=method)
@@ -97,7 +96,7 @@ def weighted_comparison(
         draws, n = weights.shape
         pairs = n * (n - 1) // 2
         if a.shape[1] != pairs:
-            raise ValueError(f"{n} weights are of {pairs} pairs of stimuli, the RDMs have {a.shape[1]} pairs")
+            raise ValueError(f"weights of {n} stimuli need RDMs of {pairs} pairs, got {a.shape[1]} pairs")
         most = max(1, min(_MOST_DRAWS, _AT_A_TIME // max(1, pairs)))
         at_a_time = -(-draws // -(-draws // most))  # in blocks of about the same size
         blocks = jnp.pad(weights, ((0, -draws % at_a_time), (0, 0))).reshape(-1, at_a_time, n)
@@ -137,7 +136,7 @@ def _scaled(
     size = jnp.where(nothing, 1.0, total)
     if method in _OF_RANKS:
         values = _centred_ranks(side, pairs).astype(dtype) / (2.0 * size)[None]
-        least = _LEAST_SPREAD * jnp.min(jnp.where(weights > 0, weights, jnp.inf), axis=0, initial=jnp.inf)
+        least = LEAST_SPREAD * jnp.min(jnp.where(weights > 0, weights, jnp.inf), axis=0, initial=jnp.inf)
     else:
         mean = jnp.sum(weights * side[0][:, None], axis=0) / size if method == "corr" else jnp.zeros_like(size)
         values = side[0][:, None] - mean[None]

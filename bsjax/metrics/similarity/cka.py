@@ -11,6 +11,7 @@ from bsjax.engine.gram import Gram
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.grams import row_sums_of_gram_products, sums_of_gram_products
 from bsjax.engine.tolerances import CANCELLED, rounding
+from bsjax.metrics.arrays import Features, Mask, PerStimulus, Scalar, Targets
 from bsjax.metrics.numerics import around_most, deviations, divide_or_nan, safe_sqrt
 
 # Pairs of responses that CKA takes the HSIC of: both, and each with itself.
@@ -21,13 +22,7 @@ _BY_THEMSELVES = 4
 
 
 @at_full_precision
-def cka(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    *,
-    unbiased: bool = True,
-    where: Bool[Array, " n"] | None = None,
-) -> Float[Array, ""]:
+def cka(x: Features, y: Targets, *, unbiased: bool = True, where: Mask | None = None) -> Scalar:
     r"""Linear CKA: the alignment of two similarity structures over the same stimuli.
 
     .. math:: \mathrm{CKA}(X, Y) = \frac{\mathrm{HSIC}(K, L)}{\sqrt{\mathrm{HSIC}(K, K)\,\mathrm{HSIC}(L, L)}},
@@ -71,9 +66,7 @@ def cka(
 
 
 @at_full_precision
-def cka_and_influence(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], *, unbiased: bool = True
-) -> tuple[Float[Array, ""], Float[Array, " n"]]:
+def cka_and_influence(x: Features, y: Targets, *, unbiased: bool = True) -> tuple[Scalar, PerStimulus]:
     r"""``cka`` and the influence of each stimulus on it, from the same Gram matrices.
 
     With :math:`p_i = \sum_j \tilde K_{ij} \tilde L_{ij}`, :math:`a = \tilde K 1` and :math:`b = \tilde L 1`, the
@@ -118,7 +111,7 @@ def cka_and_influence(
     return value, jnp.where(undefined, jnp.nan, of_ratio - jnp.mean(of_ratio))
 
 
-def _times_gram(side: Float[Array, "n p"], vector: Float[Array, " n"]) -> Float[Array, " n"]:
+def _times_gram(side: Features, vector: PerStimulus) -> PerStimulus:
     """Product of the Gram matrix without its diagonal and a vector."""
     return side @ (vector @ side) - jnp.sum(side**2, axis=1) * vector
 
@@ -160,7 +153,7 @@ def centred_hsic(
 
 
 def _without_diagonals(
-    gram_products: Callable[[Array, Array], Any], x: Float[Array, "n p"], y: Float[Array, "n q"]
+    gram_products: Callable[[Array, Array], Any], x: Features, y: Targets
 ) -> tuple[Float[Array, "3 ..."], Float[Array, "2 n"]]:
     """Sums of products of Gram matrices without diagonals, for the ``SIDES``, and the sums of their rows."""
     # `gram_products` sums products over all entries or by row. The few stimuli with the largest responses are treated
@@ -189,9 +182,7 @@ def _without_diagonals(
 
 
 @at_full_precision
-def cka_biased(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], *, where: Bool[Array, " n"] | None = None
-) -> Float[Array, ""]:
+def cka_biased(x: Features, y: Targets, *, where: Mask | None = None) -> Scalar:
     """``cka`` with the biased estimator of HSIC, as in older published scores.
 
     Example:
@@ -204,9 +195,7 @@ def cka_biased(
     return cka(x, y, unbiased=False, where=where)
 
 
-def standardised(
-    values: Float[Array, "n p"], where: Bool[Array, " n"] | None, *, unbiased: bool = False
-) -> Float[Array, "n p"]:
+def standardised(values: Features, where: Mask | None, *, unbiased: bool = False) -> Features:
     """Responses centred over the stimuli that count, and scaled to unit variance over all units.
 
     Stimuli that do not count, and constant units, are zero. The unbiased HSIC does not depend on the centre; for

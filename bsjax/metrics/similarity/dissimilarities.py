@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.streaming import DependsOn
 from bsjax.engine.tolerances import CONSTANT, rounding
+from bsjax.metrics.arrays import Features, Mask
 from bsjax.metrics.numerics import around_most, deviations, safe_sqrt, unit_length
 
 Patterns = Callable[[Array, Array | None], tuple[Array, Array]]
@@ -41,7 +42,11 @@ class Dissimilarity:
     varied_patterns: bool = False
 
 
-def dissimilarity_named(name: str | Dissimilarity) -> Dissimilarity:
+Measure = str | Dissimilarity
+"""A dissimilarity, or the name of an entry of ``DISSIMILARITIES``."""
+
+
+def dissimilarity_named(name: Measure) -> Dissimilarity:
     """Looks up a dissimilarity in ``DISSIMILARITIES``; a ``Dissimilarity`` is returned as it is.
 
     Raises:
@@ -58,22 +63,18 @@ def dissimilarity_named(name: str | Dissimilarity) -> Dissimilarity:
     return DISSIMILARITIES[name]
 
 
-def _rounding(x: Float[Array, "n p"]) -> float:
+def _rounding(x: Features) -> float:
     """Relative rounding error of an inner product over the units, taken as a random sum."""
     return rounding(x, CONSTANT + float(x.shape[1]) ** 0.5)
 
 
-def _unit_patterns(
-    x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
-) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
+def _unit_patterns(x: Features, where: Bool[Array, " p"] | None = None) -> tuple[Features, Mask]:
     """Centred patterns of unit length, and a mask of constant patterns."""
     centred = deviations(x, None if where is None else where[None, :], axis=1)
     return centred.values / jnp.sqrt(jnp.where(centred.constant, 1.0, centred.squares)), centred.constant[:, 0]
 
 
-def _directions(
-    x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
-) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
+def _directions(x: Features, where: Bool[Array, " p"] | None = None) -> tuple[Features, Mask]:
     """Patterns of unit length, and a mask of zero patterns."""
     return unit_length(x), jnp.all(x == 0, axis=1)
 
@@ -84,9 +85,7 @@ def _errors_of_directions(x: Array, patterns: Array) -> Array:
     return _rounding(x) * jnp.where(jnp.isfinite(larger), larger, 1.0)
 
 
-def _from_most(
-    x: Float[Array, "n p"], where: Bool[Array, " p"] | None = None
-) -> tuple[Float[Array, "n p"], Bool[Array, " n"]]:
+def _from_most(x: Features, where: Bool[Array, " p"] | None = None) -> tuple[Features, Mask]:
     """Patterns relative to a robust centre, which changes no distance, and a mask of patterns that are not finite."""
     lost = ~jnp.all(jnp.isfinite(x), axis=1)
     x = jnp.where(lost[:, None], 0.0, x)

@@ -11,10 +11,11 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ranks import ranks
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs, pairs_of_matrix, pairs_of_rows
 from bsjax.engine.primitives.running_sums import running_sums
+from bsjax.metrics.arrays import Features, Mask, PerStimulus, Scalar, Targets
 from bsjax.metrics.numerics import masked_mean
-from bsjax.metrics.similarity.dissimilarities import Dissimilarity, dissimilarity_named
+from bsjax.metrics.similarity.dissimilarities import Dissimilarity, Measure, dissimilarity_named
 from bsjax.metrics.similarity.rdm_comparison import (
-    Comparison,
+    Method,
     compare_complete,
     compare_rdm_vectors,
     comparison_named,
@@ -26,10 +27,7 @@ _MOST_STIMULI = 46_341  # twice the rank of a pair is below 2^31
 
 @at_full_precision
 def rdm(
-    x: Float[Array, "n p"],
-    *,
-    where: Bool[Array, " p"] | None = None,
-    dissimilarity: str | Dissimilarity = "correlation",
+    x: Features, *, where: Bool[Array, " p"] | None = None, dissimilarity: Measure = "correlation"
 ) -> Float[Array, "n n"]:
     """Representational dissimilarity matrix: by default 1 - Pearson correlation between the patterns of two stimuli.
 
@@ -61,9 +59,7 @@ def rdm(
     return jnp.where(none, jnp.nan, entries)
 
 
-def _equal_as_one(
-    entries: Float[Array, "n n"], none: Bool[Array, "n n"], errors: Float[Array, " n"]
-) -> Float[Array, "n n"]:
+def _equal_as_one(entries: Float[Array, "n n"], none: Bool[Array, "n n"], errors: PerStimulus) -> Float[Array, "n n"]:
     """Makes entries equal that differ only by rounding errors."""
     left, right = numbers_of_pairs(len(errors))
     pairs = jax.lax.stop_gradient(jnp.where(none, jnp.nan, entries)[left, right])
@@ -74,12 +70,8 @@ def _equal_as_one(
 
 
 def compare_rdms(
-    a: Float[Array, "n n"],
-    b: Float[Array, "n n"],
-    *,
-    where: Bool[Array, " n"] | None = None,
-    method: str | Comparison = "spearman",
-) -> Float[Array, ""]:
+    a: Float[Array, "n n"], b: Float[Array, "n n"], *, where: Mask | None = None, method: Method = "spearman"
+) -> Scalar:
     """Similarity of two RDMs over the pairs of stimuli, by default their Spearman correlation.
 
     Args:
@@ -102,13 +94,13 @@ def compare_rdms(
 
 @at_full_precision
 def rdm_similarity(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
+    x: Features,
+    y: Targets,
     *,
-    where: Bool[Array, " n"] | None = None,
-    method: str | Comparison = "spearman",
-    dissimilarity: str | Dissimilarity = "correlation",
-) -> Float[Array, ""]:
+    where: Mask | None = None,
+    method: Method = "spearman",
+    dissimilarity: Measure = "correlation",
+) -> Scalar:
     """Representational similarity: ``compare_rdms(rdm(x), rdm(y))``.
 
     Args:
@@ -131,12 +123,8 @@ def rdm_similarity(
 
 @at_full_precision
 def rdm_similarity_and_influence(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    *,
-    method: str | Comparison = "spearman",
-    dissimilarity: str | Dissimilarity = "correlation",
-) -> tuple[Float[Array, ""], Float[Array, " n"]]:
+    x: Features, y: Targets, *, method: Method = "spearman", dissimilarity: Measure = "correlation"
+) -> tuple[Scalar, PerStimulus]:
     r"""``rdm_similarity`` and the influence of each stimulus on it, from the same RDMs.
 
     A comparison is an inner product of unit vectors, :math:`T = \sum_k a_k b_k`, over the pairs of stimuli. Its
@@ -164,7 +152,7 @@ def rdm_similarity_and_influence(
     """
     comparison = comparison_named(method)
     if comparison.factor is None:
-        raise ValueError(f"no derivatives in the weights of stimuli for the comparison of RDMs {method!r}")
+        raise ValueError(f"the comparison of RDMs {method!r} has no derivative with respect to weights of stimuli")
     sides, lost = zip(*(rdm_to_compare(side, dissimilarity, method) for side in (x, y)), strict=True)
     scales = [scaled(pairs, None, comparison, errors) for pairs, errors in sides]
     a, b = (comparison.factor(scale, None) for scale in scales)
@@ -192,11 +180,8 @@ def _moved(ranked: Float[Array, " m"], unit: Float[Array, " m"], slopes: Float[A
 
 
 def rdm_to_compare(
-    x: Float[Array, "n p"],
-    dissimilarity: str | Dissimilarity,
-    method: str | Comparison,
-    where: Bool[Array, " n"] | None = None,
-) -> tuple[tuple[Float[Array, " m"], Float[Array, " n"]], Bool[Array, " n"]]:
+    x: Features, dissimilarity: Measure, method: Method, where: Mask | None = None
+) -> tuple[tuple[Float[Array, " m"], PerStimulus], Mask]:
     """Pairs of an RDM, the rounding errors of its stimuli (see ``ranks``), and a mask of stimuli without a pattern.
 
     For a comparison of ranks, pairs may be a monotonic function of the dissimilarities, such as squared distances.
@@ -204,7 +189,7 @@ def rdm_to_compare(
     """
     if x.shape[0] > _MOST_STIMULI:
         raise ValueError(
-            f"an RDM is compared for at most {_MOST_STIMULI:,} stimuli, whose pairs 32 bits can rank; there are "
+            f"RDMs can be compared for at most {_MOST_STIMULI:,} stimuli, as ranks of pairs have 32 bits; there are "
             f"{x.shape[0]:,}"
         )
     measure = dissimilarity_named(dissimilarity)
@@ -219,7 +204,7 @@ def rdm_to_compare(
     return (pairs_of_rows(patterns, function=between), measure.errors(x, patterns)), lost
 
 
-def known_patterns(x: Float[Array, "n p"], measure: Dissimilarity) -> tuple[Array, Bool[Array, " n"]]:
+def known_patterns(x: Features, measure: Dissimilarity) -> tuple[Array, Mask]:
     """Patterns of a dissimilarity, and a mask of stimuli whose pattern is undefined or NaN; these are zero."""
     patterns, none = measure.patterns(x, None)
     lost = none | jnp.any(jnp.isnan(patterns), axis=1)

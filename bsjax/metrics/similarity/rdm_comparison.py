@@ -17,7 +17,13 @@ from bsjax.engine.primitives.concordance import net_concordance
 from bsjax.engine.primitives.ranks import ranks, ranks_of_pairs
 from bsjax.metrics.numerics import deviations, divide_or_nan, unit_length
 
-_LEAST_SPREAD = 0.1
+Rdms = Float[Array, "*batch m"]
+PairMask = Bool[Array, "*batch m"]
+Errors = Float[Array, "*batch n"]
+"""Rounding errors of stimuli, see ``ranks``."""
+
+# Least squared length of centred ranks between -1/2 and 1/2 if a single one differs from all others.
+LEAST_SPREAD = 0.1
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,11 @@ class Comparison:
             raise ValueError("a comparison of RDMs needs factor= or compare=")
 
 
-def comparison_named(method: str | Comparison) -> Comparison:
+Method = str | Comparison
+"""A comparison, or the name of an entry of ``COMPARISONS``."""
+
+
+def comparison_named(method: Method) -> Comparison:
     """Looks up a comparison in ``COMPARISONS``; a ``Comparison`` is returned as it is.
 
     Raises:
@@ -68,11 +78,7 @@ def comparison_named(method: str | Comparison) -> Comparison:
 
 @at_full_precision
 def compare_rdm_vectors(
-    a: Float[Array, "*batch m"],
-    b: Float[Array, "*batch m"],
-    *,
-    method: str | Comparison = "spearman",
-    where: Bool[Array, "*batch m"] | None = None,
+    a: Rdms, b: Rdms, *, method: Method = "spearman", where: PairMask | None = None
 ) -> Float[Array, "*batch"]:
     r"""Similarity of the RDMs in ``a`` to those in ``b``, row by row.
 
@@ -110,11 +116,7 @@ def compare_rdm_vectors(
 
 
 def compare_complete(
-    a: Float[Array, "*batch m"],
-    b: Float[Array, "*batch m"],
-    where: Bool[Array, "*batch m"] | None,
-    method: str | Comparison,
-    errors: tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]] | None = None,
+    a: Rdms, b: Rdms, where: PairMask | None, method: Method, errors: tuple[Errors, Errors] | None = None
 ) -> Float[Array, "*batch"]:
     """``compare_rdm_vectors`` for RDMs without NaN; ``errors`` are the rounding errors of stimuli, see ``ranks``."""
     comparison = comparison_named(method)
@@ -126,7 +128,7 @@ def compare_complete(
 
 @at_full_precision
 def compare_all_rdm_vectors(
-    a: Float[Array, "k m"], b: Float[Array, "s m"], *, method: str | Comparison = "spearman"
+    a: Float[Array, "k m"], b: Float[Array, "s m"], *, method: Method = "spearman"
 ) -> Float[Array, "k s"]:
     """``compare_rdm_vectors`` for every row of ``a`` with every row of ``b``, e.g. models with subjects.
 
@@ -147,12 +149,7 @@ def compare_all_rdm_vectors(
     return jnp.where(bad[:, None] | also_bad[None, :], jnp.nan, result)
 
 
-def scaled(
-    x: Float[Array, "*batch m"],
-    where: Bool[Array, "*batch m"] | None,
-    method: str | Comparison,
-    errors: Float[Array, "*batch n"] | None = None,
-) -> Float[Array, "*batch m"]:
+def scaled(x: Rdms, where: PairMask | None, method: Method, errors: Errors | None = None) -> Rdms:
     """RDMs on the scale of a comparison: standardised, of unit length, or ranked; 0 outside ``where``.
 
     ``rdm_noise_ceiling(pooling="matched")`` averages RDMs on this scale.
@@ -162,12 +159,7 @@ def scaled(
     return comparison.scaled(x, where, *((errors,) if comparison.ranked else ()))
 
 
-def compare_scaled(
-    a: Float[Array, "*batch m"],
-    b: Float[Array, "*batch m"],
-    where: Bool[Array, "*batch m"] | None,
-    method: str | Comparison,
-) -> Float[Array, "*batch"]:
+def compare_scaled(a: Rdms, b: Rdms, where: PairMask | None, method: Method) -> Float[Array, "*batch"]:
     """``compare_rdm_vectors`` for RDMs that were ``scaled`` over the same pairs."""
     comparison = comparison_named(method)
     if comparison.factor is None:
@@ -190,8 +182,7 @@ def _spearman(a: Array, b: Array, where: Array | None, errors: tuple[Array, Arra
 def _by_own_spread(x: Array, where: Array | None) -> Array:
     centred = _centred_ranks(x, where)
     squares = jnp.sum(centred**2, axis=-1, keepdims=True)
-    # If a single rank differs from all others, the sum is at least 1/8.
-    constant = squares < _LEAST_SPREAD
+    constant = squares < LEAST_SPREAD
     return jnp.where(constant, jnp.nan, centred / jnp.sqrt(jnp.where(constant, 1.0, squares)))
 
 

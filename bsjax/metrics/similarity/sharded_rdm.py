@@ -11,15 +11,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Features, Mask, Scalar, Targets
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.dissimilarities import dissimilarity_named
 from bsjax.metrics.similarity.rdm import known_patterns
 
 
 @at_full_precision
-def rdm_similarity_in_shares(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], where: Bool[Array, " n"], *, shares: int
-) -> Float[Array, ""]:
+def rdm_similarity_in_shares(x: Features, y: Targets, where: Mask, *, shares: int) -> Scalar:
     """``rdm_similarity`` with default settings, with the stimuli divided into shares.
 
     Args:
@@ -39,7 +38,7 @@ def rdm_similarity_in_shares(
     return divide_or_nan(jnp.sum(a * b), jnp.sqrt(jnp.where(undefined, jnp.ones_like(squares), squares)), undefined)
 
 
-def _pairs_that_count(where: Bool[Array, " n"], shares: int) -> Bool[Array, "shares steps r r"]:
+def _pairs_that_count(where: Mask, shares: int) -> Bool[Array, "shares steps r r"]:
     """Mask of the pairs of each share with itself and with the next half of the shares; every pair occurs once."""
     of_shares = where.reshape(shares, -1)
     height = of_shares.shape[1]
@@ -57,9 +56,7 @@ def _pairs_that_count(where: Bool[Array, " n"], shares: int) -> Bool[Array, "sha
     return jnp.stack([at_step(step) for step in range(shares // 2 + 1)], axis=1)
 
 
-def _centred_ranks(
-    x: Float[Array, "n p"], mask: Bool[Array, "shares steps r r"]
-) -> tuple[Float[Array, "shares m"], Bool[Array, " n"]]:
+def _centred_ranks(x: Features, mask: Bool[Array, "shares steps r r"]) -> tuple[Float[Array, "shares m"], Mask]:
     """Centred ranks of the dissimilarities, 0 for pairs that do not count, and a mask of undefined stimuli."""
     measure, count = dissimilarity_named("correlation"), jnp.sum(mask, dtype=jnp.int32)
     patterns, lost = known_patterns(x, measure)

@@ -97,10 +97,7 @@ def schiller1976(rates: Gratings, baseline: PerUnit, *, frequencies: Levels) -> 
     """
     best = preferred(phase_components(rates)[0], axis=1)
     width = spatial_frequency_bandwidth(best.curve, frequencies=frequencies)
-    properties = {
-        "spatial_frequency_selective": selective(width, best.curve),
-        "spatial_frequency_bandwidth": width,
-    }
+    properties = {"spatial_frequency_selective": selective(width, best.curve), "spatial_frequency_bandwidth": width}
     return Measured(properties, best.height > baseline + _THRESHOLD)
 
 

@@ -88,7 +88,7 @@ def test_a_derivative_that_there_is_not_is_refused(platform, decomposition):
     def total(x):
         return sum(map(jnp.sum, jax.tree.leaves(decomposition(x))))
 
-    with traced_for(platform), pytest.raises(NotImplementedError, match="no derivative of this decomposition"):
+    with traced_for(platform), pytest.raises(NotImplementedError, match="decomposition has no derivative"):
         jax.grad(total)(jnp.eye(3))
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from bsjax.engine.primitives import ordering
-from bsjax.engine.programs.platforms import PRIMITIVES
 
 
-@pytest.mark.parametrize("implementation", PRIMITIVES["sort_by_key"].own.values())
+@pytest.mark.parametrize("implementation", ordering.sort_by_key.own.values())
 @pytest.mark.parametrize("shape", [(40,), (3, 40), (2, 3, 40)])
 def test_sorts_of_pairs_equal_the_plain_one(monkeypatch, shape, implementation):
     monkeypatch.setattr(ordering, "_MANY", 30)

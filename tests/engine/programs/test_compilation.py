@@ -58,7 +58,7 @@ def test_programs_of_one_kernel_are_let_go_and_made_again(monkeypatch):
     monkeypatch.setenv(MOST_KEPT, "4")
     for n in range(31, 60):
         assert compiled(doubled)(jnp.ones(n)).sum() == 2 * n
-    assert compiled(doubled).shapes <= 5
+    assert compiled(doubled).use.shapes <= 5
 
 
 @pytest.fixture

@@ -126,12 +126,6 @@ def test_raw_pooling_is_no_bound():
     assert bound >= matched > raw + 0.01
 
 
-@given(st.integers(0, 10_000))
-def test_the_upper_value_is_not_below_the_lower_one(seed):
-    lower, upper = ceiling(subjects(seed), None, "corr", "matched")
-    assert (upper >= lower - 1e-12).all()
-
-
 def test_of_responses_equals_that_of_their_rdms():
     rng = np.random.default_rng(0)
     responses = rng.normal(size=(9, 7)) + rng.normal(size=(3, 9, 7))

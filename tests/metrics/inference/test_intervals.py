@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bsjax.engine.precision import precision
 from bsjax.metrics.inference.intervals import acceleration, bca_interval, percentile_interval, studentised_interval
-
-
-@pytest.fixture(autouse=True)
-def float64():
-    with precision("float64"):
-        yield
 
 
 def skewed(draws=999, seed=0):

@@ -1,6 +1,5 @@
 """The factor that is summed up block by block, against the products that it replaces."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -21,21 +20,19 @@ def factor(x, of=None):
 
 @pytest.mark.parametrize("width", [N + 1, 3 * N])
 def test_inner_products_of_centred_features(width):
-    with jax.enable_x64(True):
-        x = RNG.normal(size=(N, width)) + 100
-        x[:, 3] = 0.1  # does not vary, but for rounding of its mean
-        found = factor(jnp.asarray(x))
+    x = RNG.normal(size=(N, width)) + 100
+    x[:, 3] = 0.1  # does not vary, but for rounding of its mean
+    found = factor(jnp.asarray(x))
     centred = x - x.mean(axis=0)
     assert found.shape == (N, N)
     np.testing.assert_allclose(found @ found.T, centred @ centred.T, atol=1e-12)
 
 
 def test_correlations_between_patterns():
-    with jax.enable_x64(True):
-        x = RNG.normal(size=(N, 25)) + 100
-        x[2] = 0.1
-        values = jnp.asarray(x)
-        found = np.asarray(with_zero_means(jnp.asarray(factor(values, patterns(values, dtype=values.dtype)))))
+    x = RNG.normal(size=(N, 25)) + 100
+    x[2] = 0.1
+    values = jnp.asarray(x)
+    found = np.asarray(with_zero_means(jnp.asarray(factor(values, patterns(values, dtype=values.dtype)))))
     there = np.arange(N) != 2
     assert found.shape == (N, N + 1) and not found[2].any()
     np.testing.assert_allclose(found.mean(axis=1), 0, atol=1e-15)

@@ -9,6 +9,7 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from bsjax.metrics import PLS, NeuronToNeuron, Ridge, compiled, cross_validate, make_folds, train_test
+from tests.support.regression_peers import BestFeature, MinimumNorm
 
 MAPPINGS = {
     "pls": PLS(4),
@@ -37,27 +38,6 @@ def folds_of(n, kind=None):
 
 def validate(x, y, folds, mapping):
     return np.asarray(compiled(cross_validate, mapping=mapping)(x, y, folds))
-
-
-class MinimumNorm:
-    def fit(self, x, y):
-        self.means = x.mean(0), y.mean(0)
-        self.weights = np.linalg.lstsq(x - self.means[0], y - self.means[1], rcond=1e-10)[0]
-        return self
-
-    def predict(self, x):
-        return (x - self.means[0]) @ self.weights + self.means[1]
-
-
-class BestFeature:
-    def fit(self, x, y):
-        with np.errstate(invalid="ignore"):
-            r = np.corrcoef(x.T, y.T)[: x.shape[1], x.shape[1] :]
-        self.best = np.nanargmax(r, axis=0)
-        return self
-
-    def predict(self, x):
-        return x[:, self.best]
 
 
 PEERS = {

@@ -27,24 +27,22 @@ def scores(alpha, x, y):
 
 @pytest.mark.parametrize(("width", "rank"), [(6, None), (70, None), (12, 5)])
 def test_many_penalties_at_once_are_each_by_itself(width, rank):
-    with jax.enable_x64(True):
-        x, y = map(jnp.asarray, arrays(width, rank))
-        together = jax.jit(jax.vmap(scores, (0, None, None)))(PENALTIES, x, y)
-        for alpha, found in zip(PENALTIES[::7], together[::7], strict=True):
-            np.testing.assert_allclose(found, scores(alpha, x, y), atol=1e-9)
+    x, y = map(jnp.asarray, arrays(width, rank))
+    together = jax.jit(jax.vmap(scores, (0, None, None)))(PENALTIES, x, y)
+    for alpha, found in zip(PENALTIES[::7], together[::7], strict=True):
+        np.testing.assert_allclose(found, scores(alpha, x, y), atol=1e-9)
 
 
 @pytest.mark.parametrize(("width", "rank"), [(6, None), (70, None), (12, 5)])
 def test_the_score_has_a_derivative_in_the_penalty(width, rank):
-    with jax.enable_x64(True):
-        x, y = map(jnp.asarray, arrays(width, rank))
+    x, y = map(jnp.asarray, arrays(width, rank))
 
-        def mean(alpha):
-            return jnp.mean(scores(alpha, x, y))
+    def mean(alpha):
+        return jnp.mean(scores(alpha, x, y))
 
-        step = 1e-4
-        measured = (mean(3.0 + step) - mean(3.0 - step)) / (2 * step)
-        assert float(jax.jit(jax.grad(mean))(3.0)) == pytest.approx(float(measured), rel=1e-4)
+    step = 1e-4
+    measured = (mean(3.0 + step) - mean(3.0 - step)) / (2 * step)
+    assert float(jax.jit(jax.grad(mean))(3.0)) == pytest.approx(float(measured), rel=1e-4)
 
 
 def test_a_sweep_of_penalties_takes_one_program():
@@ -56,14 +54,13 @@ def test_a_sweep_of_penalties_takes_one_program():
 
 
 def test_penalties_to_choose_from_may_be_traced():
-    with jax.enable_x64(True):
-        x, y = map(jnp.asarray, arrays(6))
+    x, y = map(jnp.asarray, arrays(6))
 
-        def chosen(alphas):
-            return train_test(x[:30], x[30:], y[:30], y[30:], mapping=RidgeCV(alphas))
+    def chosen(alphas):
+        return train_test(x[:30], x[30:], y[:30], y[30:], mapping=RidgeCV(alphas))
 
-        fixed = train_test(x[:30], x[30:], y[:30], y[30:], mapping=RidgeCV(tuple(PENALTIES.tolist())))
-        np.testing.assert_allclose(jax.jit(chosen)(PENALTIES), fixed, atol=1e-12)
+    fixed = train_test(x[:30], x[30:], y[:30], y[30:], mapping=RidgeCV(tuple(PENALTIES.tolist())))
+    np.testing.assert_allclose(jax.jit(chosen)(PENALTIES), fixed, atol=1e-12)
 
 
 READOUT = FactorisedReadout(3, 2, 1, epochs=3, batch_size=10, learning_rate=0.05)

@@ -109,7 +109,7 @@ def test_what_has_no_similarity_has_no_influence():
     for both in (cka_and_influence, rdm_similarity_and_influence):
         value, got = compiled(both)(x, constant)
         assert jnp.isnan(value) and jnp.isnan(got).all()
-    with pytest.raises(ValueError, match="no derivatives in the weights of stimuli"):
+    with pytest.raises(ValueError, match="no derivative with respect to weights"):
         rdm_similarity_and_influence(x, y, method="tau-a")
 
 

@@ -14,36 +14,15 @@ from bsjax.engine.programs.compilation import traces
 from bsjax.metrics import PLS, NeuronToNeuron, Ridge, RidgeCV, compiled, cross_validate, make_folds
 from bsjax.metrics.regression.folds import no_folds
 from bsjax.metrics.resampling.refits import (
-    corrected_resampled_error,
     cross_validation_bootstraps,
     drawn_folds,
     prediction_bootstraps,
     train_test_bootstraps,
 )
+from tests.support.regression_peers import BestFeature, MinimumNorm
 
 ALPHAS = (0.1, 1.0, 10.0)
 TALL, WIDE = (30, 8, 3), (24, 40, 3)
-
-
-class BestFeature:
-    def fit(self, x, y):
-        with np.errstate(invalid="ignore"):
-            r = np.corrcoef(x.T, y.T)[: x.shape[1], x.shape[1] :]
-        self.best = np.nanargmax(r, axis=0)
-        return self
-
-    def predict(self, x):
-        return x[:, self.best]
-
-
-class MinimumNorm:
-    def fit(self, x, y):
-        self.means = x.mean(0), y.mean(0)
-        self.weights = np.linalg.lstsq(x - self.means[0], y - self.means[1], rcond=1e-10)[0]
-        return self
-
-    def predict(self, x):
-        return (x - self.means[0]) @ self.weights + self.means[1]
 
 
 MAPPINGS = {
@@ -254,17 +233,3 @@ def test_predictions_on_the_drawn_stimuli(dtype):
         np.testing.assert_allclose(r[:2], expected, atol=1e-12 if dtype == np.float64 else 1e-5)
     gradient = jax.grad(lambda v: jnp.nansum(kernel(v, y, jnp.asarray(counts))))(predicted)
     assert jnp.isfinite(gradient).all() and (gradient != 0).any()
-
-
-def test_corrected_resampled_error():
-    values = np.random.default_rng(0).normal(size=(6, 4))
-    values[2:, 0], values[1:, 1], values[:, 2] = np.nan, np.nan, 0.5
-    got = corrected_resampled_error(jnp.asarray(values), 0.25)
-    expected = [
-        np.sqrt((1 / 2 + 0.25) * values[:2, 0].var(ddof=1)),
-        np.nan,
-        0.0,
-        np.sqrt((1 / 6 + 0.25) * values[:, 3].var(ddof=1)),
-    ]
-    np.testing.assert_allclose(got, expected, atol=1e-14)
-    assert jnp.isfinite(jax.grad(lambda v: jnp.nansum(corrected_resampled_error(v, 0.25)))(jnp.asarray(values))).all()

@@ -11,8 +11,7 @@ from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, compare_all_rdm
 pytest.importorskip("rsatoolbox", reason="rsatoolbox is not installed: it has no wheel for this Python")
 rsatoolbox_rdm = pytest.importorskip("rsatoolbox.rdm")
 from rsatoolbox.data import Dataset  # noqa: E402
-from rsatoolbox.inference import boot_noise_ceiling, eval_fixed  # noqa: E402
-from rsatoolbox.model import ModelFixed  # noqa: E402
+from rsatoolbox.inference import boot_noise_ceiling  # noqa: E402
 
 N, M = 9, 36
 each_method = pytest.mark.parametrize("method", COMPARISONS)
@@ -49,12 +48,3 @@ def test_noise_ceilings(method, ties):
     theirs = boot_noise_ceiling(rsatoolbox_rdm.RDMs(rdms), method=method)
     ours = compiled(rdm_noise_ceiling, method=method, pooling="matched")(jnp.asarray(rdms))
     np.testing.assert_allclose(ours.mean(axis=1), theirs, atol=1e-12)
-
-
-@each_method
-def test_evaluations_of_fixed_models(method):
-    models, rdms = dissimilarities(2, True, seed=2), dissimilarities(5, False)
-    fixed = [ModelFixed(str(i), rsatoolbox_rdm.RDMs(model[None])) for i, model in enumerate(models)]
-    theirs = eval_fixed(fixed, rsatoolbox_rdm.RDMs(rdms), method=method).evaluations[0]
-    ours = compiled(compare_all_rdm_vectors, method=method)(jnp.asarray(models), jnp.asarray(rdms))
-    np.testing.assert_allclose(ours, theirs, atol=1e-12)

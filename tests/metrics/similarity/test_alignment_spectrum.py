@@ -13,12 +13,6 @@ alignment_spectrum, effective_dimensionality, predicted_errors = map(
 )
 
 
-@pytest.fixture(autouse=True)
-def double():
-    with jax.enable_x64(True):
-        yield
-
-
 def test_the_published_effective_dimensionality():
     """Of the fixture that other libraries are compared on."""
     np.random.seed(0)
