@@ -42,32 +42,21 @@ _METRICS: dict[str, Callable[..., Any]] = {
 Kind = TypeVar("Kind", bound=BehavioralBenchmark)
 
 
-def behavioural(row: BenchmarkRow) -> BehavioralBenchmark:
+def behavioural(row: BenchmarkRow, ceiling: str = "known") -> BehavioralBenchmark:
     """A comparison of a model's answers with people's trials, as the row states it.
 
-    Example:
-        >>> from bsjax import load_benchmark
-        >>> benchmark = load_benchmark("Baker2022inverted-accuracy_delta")
-        >>> benchmark.metric.image_types, benchmark.visual_degrees, benchmark.parent
-        (['w', 'f'], 8.8, 'Baker2022')
-    """
-    return behavioural_benchmark(row)
-
-
-def behavioural_known(row: BenchmarkRow, ceiling: str = "known") -> BehavioralBenchmark:
-    """A behavioural benchmark whose ceiling is published and can also be computed.
-
     Args:
-        row: the row of the benchmark; its ceiling is the published number.
-        ceiling: ``"known"`` for the published number, or ``"computed"`` from people's trials.
+        row: the row of the benchmark.
+        ceiling: ``"known"`` for the row's ceiling, or ``"computed"`` from people's trials where the row's is a number.
 
     Raises:
         ValueError: ``ceiling`` has another value.
 
     Example:
         >>> from bsjax import load_benchmark
-        >>> float(load_benchmark("Maniquet2024-tasks_consistency").ceiling)
-        0.9981
+        >>> benchmark = load_benchmark("Baker2022inverted-accuracy_delta")
+        >>> benchmark.metric.image_types, benchmark.visual_degrees, benchmark.parent
+        (['w', 'f'], 8.8, 'Baker2022')
     """
     return behavioural_benchmark(row, ceiling=ceiling)
 
