@@ -63,7 +63,7 @@ def plot_condition_curves(
     unknown = sorted({*(axes or {})} - {*people})
     if unknown:
         raise ValueError(f"axes names experiments that are not there: {listed(unknown, 'of them')}")
-    figure, panels, first = panel_grid(path, len(people), _COLUMNS, _PANEL_INCHES, title, sharey=True)
+    figure, panels, first = panel_grid(path, len(people), _COLUMNS, _PANEL_INCHES, (0.5, 0.45), title, sharey=True)
     look = styles(list(models))
     for panel, experiment in zip(panels, people, strict=True):
         of_people = accuracy_by_condition(people[experiment])

@@ -77,7 +77,8 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
     longest = max(len(shortened(model, _LONGEST_MODEL)) for model in models)
     panel_width, height = max(_PANEL_INCHES[0], 0.35 + _LETTER_INCHES * (longest + 33)), _PANEL_INCHES[1]
     height += _LINE_INCHES * (len(models) + 1)
-    figure, panels, first = panel_grid(path, len(benchmarks), _COLUMNS, (panel_width, height + _ROW_INCHES), title)
+    inches = panel_width, height + _ROW_INCHES
+    figure, panels, first = panel_grid(path, len(benchmarks), _COLUMNS, inches, (0.35, 0.1), title)
     for panel, (benchmark, of_benchmark) in zip(panels, benchmarks.items(), strict=True):
         _draw(panel, benchmark, of_benchmark, styles)
         _leave_room(panel, _LINE_INCHES * (len(of_benchmark) + 1.5) / height)

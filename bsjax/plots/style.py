@@ -77,7 +77,15 @@ def new_figure(width: float, height: float, title: str = "", layout: str | None 
     return figure
 
 
-def panel_grid(path: str | Path, n: int, most: int, inches: tuple[float, float], title: str, **shared: Any) -> Any:
+def panel_grid(
+    path: str | Path,
+    n: int,
+    most: int,
+    inches: tuple[float, float],
+    around: tuple[float, float],
+    title: str,
+    **shared: Any,
+) -> Any:
     """Make a figure with a grid of ``n`` panels of a size in inches.
 
     Args:
@@ -85,6 +93,7 @@ def panel_grid(path: str | Path, n: int, most: int, inches: tuple[float, float],
         n: number of panels.
         most: largest number of panels in a row.
         inches: width and height of a panel.
+        around: width and height of what surrounds all panels, in inches, without the title.
         title: title of the figure.
         shared: arguments of ``figure.subplots``.
 
@@ -94,7 +103,8 @@ def panel_grid(path: str | Path, n: int, most: int, inches: tuple[float, float],
     check_format(path)
     columns = min(most, n)
     rows = math.ceil(n / columns)
-    figure = new_figure(0.4 + inches[0] * columns, 0.3 + inches[1] * rows + (0.3 if title else 0), title)
+    width, height = around[0] + inches[0] * columns, around[1] + inches[1] * rows
+    figure = new_figure(width, height + (0.3 if title else 0), title)
     panels = figure.subplots(rows, columns, squeeze=False, **shared).ravel()
     for panel in panels[n:]:
         panel.set_axis_off()

@@ -50,7 +50,7 @@ def behavioural(row: BenchmarkRow, ceiling: str = "known") -> BehavioralBenchmar
         ceiling: ``"known"`` for the row's ceiling, or ``"computed"`` from people's trials where the row's is a number.
 
     Raises:
-        ValueError: ``ceiling`` has another value.
+        ValueError: ``ceiling`` has another value, or there are no people to compute one from.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -129,6 +129,8 @@ def _ceiling(row: BenchmarkRow, which: str, metric: Any, trials: LazyLoad) -> Ca
             f"benchmark {row.identifier!r}: ceiling must be 'known', the published number, or 'computed' from people's "
             f"trials, got {which!r}"
         )
+    if which == "computed" and "truth" in row.settings:
+        raise ValueError(f"benchmark {row.identifier!r} has no people to compute a ceiling from: leave out ceiling")
     if isinstance(row.ceiling, str) or which == "computed":
         settings = row.settings.get("ceiling_kwargs")
         return Ceiling(partial(metric.ceiling, **settings) if settings else metric.ceiling, trials)
