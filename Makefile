@@ -44,7 +44,7 @@ help:
 	@echo 'make docs     build the site of the documentation in docs/_build/html, and execute the notebooks that have changed'
 	@echo 'make links    look whether the addresses of other sites in it still answer'
 	@echo 'make matrix   the lowest versions that are named, and the newest, on each Python from 3.11 on that is here'
-	@echo 'make perf     measure speed beside other implementations (ARGS="--fast", ARGS="--rows pls,cka", ARGS="--growth")'
+	@echo 'make perf     measure speed beside other implementations (ARGS="--fast", ARGS="--rows pls,cka")'
 	@echo 'make ahead    compile every program for a TPU and a GPU that are not here (ARGS="--platform tpu --programs pls")'
 	@echo 'make gpu      the reference cases and the speed on a GPU (ACCELERATOR=tpu: on a TPU)'
 	@echo 'make cards    measure what each metric tells apart, and write docs/cards.md'

@@ -1,12 +1,11 @@
 """Measures the rows that are asked for, shows a table of each, keeps it as JSON, and renders the page of all."""
 
 import argparse
-from typing import Any
 
 from rich.console import Console
 
-from . import floors, growth, page, rates, report
-from .rows import ROWS, TABLE
+from . import floors, page, rates, report
+from .rows import TABLE, measured_in_full
 
 
 def _count(text: str) -> int:
@@ -18,39 +17,29 @@ def _count(text: str) -> int:
 
 def _rows(text: str) -> list[str]:
     names = [name for name in text.split(",") if name]
-    unknown = [name for name in names if name not in ROWS]
+    unknown = [name for name in names if name not in TABLE]
     if unknown:
-        raise argparse.ArgumentTypeError(f"unknown row {', '.join(unknown)}; there are {', '.join(ROWS)}")
+        raise argparse.ArgumentTypeError(f"unknown row {', '.join(unknown)}; there are {', '.join(TABLE)}")
     return names
 
 
 def main() -> None:
     """Reads the options and measures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks_perf", description=__doc__)
-    others = ", ".join(name for name in ROWS if name not in TABLE)
-    parser.add_argument("--rows", type=_rows, help=f"comma-separated; by default all but {others}")
+    parser.add_argument("--rows", type=_rows, default=list(TABLE), help="comma-separated; all by default")
     parser.add_argument("--rounds", type=_count, default=12, help="measured calls of bsjax at most (12)")
     parser.add_argument("--peer-rounds", type=_count, default=6, help="measured calls of each peer at most (6)")
-    parser.add_argument("--growth", action="store_true", help="measure how times grow with the sizes, and no rows")
     parser.add_argument("--fast", action="store_true", help="small sizes, to see that all works; keeps no result")
     parser.add_argument("--without-peer", action="store_true", help="measure bsjax alone; keeps no result")
     chosen = parser.parse_args()
     messages = Console(stderr=True, style="dim", highlight=False)
     kept = not chosen.fast and not chosen.without_peer
 
-    if chosen.growth:
-        growth.main(progress=messages.print, fast=chosen.fast)
-    if chosen.rows or not chosen.growth:
-        _measure(chosen, messages, kept)
-    if kept:
-        page.render()
-
-
-def _measure(chosen: argparse.Namespace, messages: Console, kept: bool) -> None:
     console = Console(width=120)
     machine = rates.apart()
-    for name in chosen.rows or TABLE:
-        result: dict[str, Any] = ROWS[name](
+    for name in chosen.rows:
+        result = measured_in_full(
+            TABLE[name],
             name,
             fast=chosen.fast,
             rounds=chosen.rounds,
@@ -58,15 +47,16 @@ def _measure(chosen: argparse.Namespace, messages: Console, kept: bool) -> None:
             with_peer=not chosen.without_peer,
             progress=lambda line, name=name: messages.print(f"{name}: {line}"),
         )
-        if name in TABLE:
-            result["rates"] = machine
-            result["floor"] = floors.of(result)
+        result["rates"] = machine
+        result["floor"] = floors.of(result)
         for shown in (result, result.get("smallest")):
             if shown:
                 console.print(report.table(shown))
         if kept:
             path = report.write(name, result)
             messages.print(f"{name}: kept in {path.parent.name}/{path.name}")
+    if kept:
+        page.render()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The pictures of ``docs/performance.md``: times of every row, and how times grow."""
+"""The picture of ``docs/performance.md``: the times of every row."""
 
 from __future__ import annotations
 
@@ -84,47 +84,6 @@ def _say_how_much_faster(panel: Axes, at: int, medians: Mapping[str, float]) -> 
     text = ", ".join(f"{_SHORT.get(name, name)} {times_as_text(medians[name] / ours)}" for name in others)
     beside: Any = panel.get_yaxis_transform()
     panel.text(1.02, at, text, transform=beside, va="center", fontsize=8.5, color=QUIET)
-
-
-def growth(results: Mapping[str, Result], path: Path) -> None:
-    """Small panels: a line for each row, a column for each axis; both axes of a panel are logarithmic."""
-    keys = list(dict.fromkeys(_column(key) for result in results.values() for key in result["axes"]))
-    figure = import_extra("matplotlib.figure", "plots").Figure(
-        figsize=(2.15 * len(keys) + 0.6, 1.55 * len(results) + 0.7), layout="constrained"
-    )
-    panels: Any = figure.subplots(len(results), len(keys), squeeze=False, sharey="row")
-    names: list[str] = []
-    for line, (row, result) in zip(panels, results.items(), strict=True):
-        axes = {_column(key): (key, axis) for key, axis in result["axes"].items()}
-        for column, panel in zip(keys, line, strict=True):
-            if column not in axes:
-                panel.set_axis_off()
-                continue
-            key, axis = axes[column]
-            panel.plot(axis["values"], axis["floor_s"], color=QUIET, linewidth=1, linestyle=":", zorder=1)
-            for name, seconds in axis["seconds"].items():
-                names.append(name)
-                panel.plot(axis["values"], seconds, linewidth=1.4, markersize=4, **style(name))
-            panel.set_xscale("log")
-            panel.set_yscale("log")
-            panel.set_xticks(axis["values"], [str(value) for value in axis["values"]], fontsize=7.5)
-            panel.minorticks_off()
-            panel.tick_params(axis="y", labelsize=7.5)
-            panel.set_xlabel(key, fontsize=8)
-            panel.grid(color=FAINT, linewidth=0.6)
-            _plain(panel)
-        line[0].set_ylabel(f"{row}\nseconds", fontsize=8)
-    last: Any = panels[0][0]
-    for name in (name for name in _NAMES if name in names):
-        last.plot([], [], linewidth=1.4, markersize=4, label=_SHORT.get(name, name), **style(name))
-    last.plot([], [], color=QUIET, linewidth=1, linestyle=":", label="floor")
-    figure.legend(loc="outside upper left", ncols=8, fontsize=8.5, frameon=False)
-    save(figure, path)
-
-
-def _column(key: str) -> str:
-    """What shares a column of panels."""
-    return {"train": "stimuli", "repetitions": "splits"}.get(key, key)
 
 
 def _plain(panel: Axes) -> None:

@@ -219,17 +219,15 @@ COUNTS: Mapping[str, Callable[..., Steps]] = {
 """Row -> the steps of its sizes and options."""
 
 
-def of(result: Mapping[str, Any]) -> dict[str, Any] | None:
+def of(result: Mapping[str, Any]) -> dict[str, Any]:
     """The floor of a row that was measured, and how far above it bsjax is.
 
     Args:
         result: of `rows.measure.measured_in_full`, with the machine's ``rates``.
 
     Returns:
-        ``{"flops", "floor_s", "ratio"}``, the last two by contestant of bsjax; None for a row without a count.
+        ``{"flops", "floor_s", "ratio"}``, the last two by contestant of bsjax.
     """
-    if result["row"] not in COUNTS:
-        return None
     steps = COUNTS[result["row"]](**result["sizes"], **result["options"])
     ours = {name: line for name, line in result["contestants"].items() if line["kind"] == "bsjax"}
     floor = {

@@ -15,9 +15,6 @@ PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 
 Result = Mapping[str, Any]
 
-# Exponents of times of milliseconds move by so much from run to run.
-_NOISE = 0.3
-
 _HEADINGS = (
     "row",
     "by",
@@ -33,7 +30,7 @@ _HEADINGS = (
 
 
 def render(results: Path = RESULTS, page: Path = PAGE) -> None:
-    """Writes the page and, beside it, ``performance.png`` and ``growth.png``.
+    """Writes the page and, beside it, ``performance.png``.
 
     Args:
         results: folder of the JSON files of `report.write`.
@@ -42,16 +39,12 @@ def render(results: Path = RESULTS, page: Path = PAGE) -> None:
     Raises:
         FileNotFoundError: no result of a row that is measured beside peers.
     """
-    rows, growth = newest(results, on_cpu=True)
-    accelerated, _ = newest(results, on_cpu=False)
+    rows, accelerated = newest(results, on_cpu=True), newest(results, on_cpu=False)
     if not rows:
         raise FileNotFoundError(f"no results of rows in {results}: run make perf first")
     page.parent.mkdir(parents=True, exist_ok=True)
     figures.times(rows, page.with_name("performance.png"))
     parts = [_opening(rows), "![Times of every row](performance.png)", _table(rows), _reading(rows)]
-    if growth:
-        figures.growth(growth, page.with_name("growth.png"))
-        parts += [_growth(growth), "![How times grow](growth.png)"]
     parts.append(_draws(results))
     if accelerated:
         parts += [f"## On an accelerator\n\n{_machine(accelerated)}", _table(accelerated)]
@@ -60,25 +53,19 @@ def render(results: Path = RESULTS, page: Path = PAGE) -> None:
     page.write_text("\n\n".join(part for part in parts if part) + "\n")
 
 
-def newest(results: Path, on_cpu: bool) -> tuple[dict[str, Result], dict[str, Result]]:
-    """The newest full result of each row that is measured beside peers, and of the growth of each, by row."""
+def newest(results: Path, on_cpu: bool) -> dict[str, Result]:
+    """The newest full result of each row that is measured beside peers."""
     rows: dict[str, Result] = {}
-    growth: dict[str, Result] = {}
     for path in sorted(results.glob("*.json")):
         result = json.loads(path.read_text())
-        kept = growth if "axes" in result else rows
-        if result.get("fast") or not ("axes" in result or "times_faster" in result):
+        if result.get("fast") or "times_faster" not in result:
             continue
         if (result["environment"]["machine"]["jax_devices"] == ["cpu"]) != on_cpu:
             continue
-        known = kept.get(result["row"])
+        known = rows.get(result["row"])
         if known is None or known["environment"]["when"] < result["environment"]["when"]:
-            kept[result["row"]] = result
-    order = {row: at for at, row in enumerate(floors.COUNTS)}
-    of_rows, of_growth = (
-        dict(sorted(kept.items(), key=lambda item: order.get(item[0], len(order)))) for kept in (rows, growth)
-    )
-    return of_rows, of_growth
+            rows[result["row"]] = result
+    return {row: rows[row] for row in floors.COUNTS if row in rows}
 
 
 def _draws(results: Path) -> str:
@@ -178,36 +165,6 @@ def _reading(rows: Mapping[str, Result]) -> str:
             "inputs plus one matrix of stimuli by stimuli.",
             "- *error*: the score's difference to the exact answer in float64.",
         ]
-    )
-
-
-def _growth(growth: Mapping[str, Result]) -> str:
-    slower = [
-        f"{row} at {point['axis']} {point['value']} beside {point['peer']} ({point['times_faster']:.2f}×)"
-        for row, result in growth.items()
-        for point in result["slower"]
-    ]
-    count = sum(len(axis["values"]) for result in growth.values() for axis in result["axes"].values())
-    verdict = (
-        f"Slower than a peer: {'; '.join(slower)}." if slower else "bsjax is faster than every peer at each of them."
-    )
-    lines = [_line(["row", "along", "from", "to", *("exponents of bsjax", "of the floor")])]
-    lines.append(_line(["---", "---", "---:", "---:", "---", "---"]))
-    for row, result in growth.items():
-        for key, axis in result["axes"].items():
-            ours, floor = axis["exponents"], axis["floor_exponents"]
-            marked = [
-                f"**{own:.1f}**" if own > of_floor + _NOISE else f"{own:.1f}"
-                for own, of_floor in zip(ours, floor, strict=True)
-            ]
-            powers = [", ".join(marked), ", ".join(f"{power:.1f}" for power in floor)]
-            lines.append(_line([row, key, str(axis["values"][0]), str(axis["values"][-1]), *powers]))
-    return (
-        "## Growth\n\n"
-        f"Later calls at {count} points, in float64; all but one size stay at the base. {verdict}\n\n"
-        "The exponent of a step says how time grows from one value to the next: 1 is in proportion, 2 with the square. "
-        f"Steps that grow faster than the floor by more than {_NOISE} are bold. The dotted lines are the floors.\n\n"
-        + "\n".join(lines)
     )
 
 

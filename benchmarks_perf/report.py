@@ -114,16 +114,10 @@ _COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "min_s": ("min", _seconds),
     "iqr_s": ("IQR", _seconds),
     "calls": ("n", str),
-    "loop_s": ("loop", _seconds),
-    "times_the_loop": ("beside loop", lambda value: f"{value:.2f}x"),
-    "traces": ("traces", str),
-    "times_the_bare_pass": ("beside bare", lambda value: f"{value:.3f}x"),
     "score": ("score", lambda value: f"{value:.4f}"),
     "score_error": ("error", lambda value: f"{value:.0e}"),
     "raw_error": ("raw", lambda value: f"{value:.0e}"),
-    "difference_to_the_bare_pass": ("diff", lambda value: f"{value:.0e}"),
     "peak_bytes": ("peak", in_words),
-    "budget_bytes": ("budget", in_words),
 }
 
 

@@ -71,7 +71,3 @@ def test_the_floor_is_a_sum_over_steps_and_the_ratio_a_median_by_it():
     assert found["flops"] == flops
     assert found["floor_s"] == pytest.approx({"bsjax float64": flops / 2e9, "bsjax float32": flops / 4e9})
     assert found["ratio"]["bsjax float64"] == pytest.approx(0.3 / (flops / 2e9))
-
-
-def test_a_row_that_is_not_counted_has_no_floor():
-    assert floors.of({"row": "extraction"}) is None

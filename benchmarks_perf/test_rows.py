@@ -78,8 +78,8 @@ def test_a_row_in_full_leaves_the_device_to_the_processes_that_are_measured():
 import json
 from jax._src import xla_bridge
 from benchmarks_perf import rates
-from benchmarks_perf.rows import ROWS
-result = ROWS["cka"]("cka", fast=True, rounds=1, with_peer=False)
+from benchmarks_perf.rows import TABLE, measured_in_full
+result = measured_in_full(TABLE["cka"], "cka", fast=True, rounds=1, with_peer=False)
 assert rates.apart()["gemm_flops_s"]
 print(json.dumps([xla_bridge.backends_are_initialized(), result]))
 """

@@ -20,7 +20,7 @@ import numpy as np
 from bsjax import BehavioralAssembly, NeuroidAssembly, Resampling, load_ceiling, load_metric
 from bsjax.labelled import Score
 from bsjax.labelled.metric import scored
-from bsjax.labelled.normalise import explained_variance, r_over_sqrt_ceiling
+from bsjax.labelled.normalise import r_over_sqrt_ceiling
 from bsjax.labelled.resampling.draws import in_draws
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 
@@ -87,83 +87,11 @@ def _features(stimuli: np.ndarray, rng: np.random.Generator) -> NeuroidAssembly:
     )
 
 
-def _over_stimuli(metric: Any) -> Callable[[np.random.Generator, int], Score]:
+def _over_stimuli(metric: Any, and_neuroids: bool = False) -> Callable[[np.random.Generator, int], Score]:
     def simulate(rng: np.random.Generator, n: int) -> Score:
         stimuli = rng.normal(size=(n, _LATENT))
-        return scored(metric, _features(stimuli, rng), _recordings(stimuli, _fixed(_LATENT, _NEUROIDS), rng))
-
-    return simulate
-
-
-def _heavy_tails(metric: Any) -> Callable[[np.random.Generator, int], Score]:
-    """Units with lognormal responses, of which few stimuli have most."""
-
-    def simulate(rng: np.random.Generator, n: int) -> Score:
-        stimuli = rng.normal(size=(n, _LATENT))
-        sides = _features(stimuli, rng), _recordings(stimuli, _fixed(_LATENT, _NEUROIDS), rng)
-        return scored(metric, *(side.copy(data=np.exp(0.3 * side.values)) for side in sides))
-
-    return simulate
-
-
-def _categories(metric: Any, exemplars: int = 5, named: bool = True) -> Callable[[np.random.Generator, int], Score]:
-    """``n`` objects with so many stimuli each, which are half as different from each other as objects are."""
-
-    def simulate(rng: np.random.Generator, n: int) -> Score:
-        shown = np.repeat(rng.normal(size=(n, _LATENT)), exemplars, axis=0)
-        stimuli = shown + 0.5 * rng.normal(size=shown.shape)
-        recordings = _recordings(stimuli, _fixed(_LATENT, _NEUROIDS), rng)
-        if named:
-            recordings = recordings.assign_coords(object_name=("presentation", np.repeat(np.arange(n), exemplars)))
-        return scored(metric, _features(stimuli, rng), recordings)
-
-    return simulate
-
-
-def _drift(metric: Any) -> Callable[[np.random.Generator, int], Score]:
-    """Responses that drift over the session, as much in all as they differ between stimuli."""
-
-    def simulate(rng: np.random.Generator, n: int) -> Score:
-        stimuli = rng.normal(size=(n, _LATENT))
-        recordings = _recordings(stimuli, _fixed(_LATENT, _NEUROIDS), rng)
-        walk = np.cumsum(rng.normal(size=recordings.shape), axis=0)
-        return scored(metric, _features(stimuli, rng), recordings + 3 * walk / walk.std(axis=0))
-
-    return simulate
-
-
-def _few_units(metric: Any, units: int = 3) -> Callable[[np.random.Generator, int], Score]:
-    def simulate(rng: np.random.Generator, n: int) -> Score:
-        stimuli = rng.normal(size=(n, _LATENT))
-        return scored(metric, _features(stimuli, rng), _recordings(stimuli, _fixed(_LATENT, units), rng))
-
-    return simulate
-
-
-def _ragged(ceiling: Any) -> Callable[[np.random.Generator, int], Score]:
-    """A ceiling of stimuli that were shown twice to five times."""
-
-    def simulate(rng: np.random.Generator, n: int) -> Score:
-        stimuli = rng.normal(size=(n, _LATENT))
-        trials = _recordings(stimuli, _fixed(_LATENT, _NEUROIDS), rng, 5)
-        return scored(
-            ceiling, trials[trials["repetition"].values < rng.integers(2, 6, n)[trials["stimulus_id"].values]]
-        )
-
-    return simulate
-
-
-def _explained(same: bool) -> Callable[[np.random.Generator, int], Score]:
-    """r²/c of a regression, of the same neuroids or others in each data set."""
-    metric, ceiling = load_metric("ridge", **_UNSTRATIFIED), load_ceiling("internal_consistency")
-
-    def simulate(rng: np.random.Generator, n: int) -> Score:
-        stimuli = rng.normal(size=(n, _LATENT))
-        weights = _fixed(_LATENT, _NEUROIDS) if same else rng.normal(size=(_LATENT, _NEUROIDS))
-        trials = _recordings(stimuli, weights, rng, _TRIALS)
-        averages = trials.values.reshape(_TRIALS, n, -1).mean(axis=0)
-        target = trials.isel(presentation=slice(n)).copy(data=averages)
-        return explained_variance(metric(_features(stimuli, rng), target), ceiling(trials))
+        weights = rng.normal(size=(_LATENT, _NEUROIDS)) if and_neuroids else _fixed(_LATENT, _NEUROIDS)
+        return scored(metric, _features(stimuli, rng), _recordings(stimuli, weights, rng))
 
     return simulate
 
@@ -173,15 +101,6 @@ def _over_neuroids(metric: Any, stimuli: int = 60) -> Callable[[np.random.Genera
         shown = _fixed(stimuli, _LATENT)
         features = _features(shown, np.random.default_rng(3))
         return scored(metric, features, _recordings(shown, rng.normal(size=(_LATENT, n)), rng))
-
-    return simulate
-
-
-def _over_both(metric: Any, neuroids: int) -> Callable[[np.random.Generator, int], Score]:
-    def simulate(rng: np.random.Generator, n: int) -> Score:
-        stimuli = rng.normal(size=(n, _LATENT))
-        weights = rng.normal(size=(_LATENT, neuroids))
-        return scored(metric, _features(stimuli, rng), _recordings(stimuli, weights, rng))
 
     return simulate
 
@@ -308,7 +227,9 @@ def rows() -> Iterator[Row]:
             yield Row(name, f"{n} stimuli", stimuli, _over_stimuli(by_influence), n, _MANY)
         yield Row(name, f"{_NEUROIDS} neuroids", neuroids, _over_neuroids(load_metric(name)), _NEUROIDS)
         both = Resampling(("stimuli", "neuroids"), draws=200)
-        yield Row(name, f"60 stimuli x {_NEUROIDS} neuroids", both, _over_both(load_metric(name), _NEUROIDS), 60)
+        yield Row(
+            name, f"60 stimuli x {_NEUROIDS} neuroids", both, _over_stimuli(load_metric(name), and_neuroids=True), 60
+        )
         yield Row(
             f"{name}, jackknife", "30 stimuli", None, _over_stimuli(load_metric(name, error="jackknife")), 30, _MANY
         )
@@ -340,33 +261,6 @@ def rows() -> Iterator[Row]:
     for n in (30, 100):
         yield Row("internal_consistency", f"{n} stimuli", stimuli, _ceiling("stimuli"), n, None)
     yield Row("internal_consistency", "60 neuroids", None, _ceiling("neuroids"), 60, None)
-    yield from _hard_rows()
-
-
-def _hard_rows() -> Iterator[Row]:
-    """Data that are not what intervals assume."""
-    stimuli, ridge = Resampling("stimuli", draws=200), load_metric("ridge", **_UNSTRATIFIED)
-    for name in ("cka", "rdm"):
-        metric, jackknife = load_metric(name), load_metric(name, error="jackknife")
-        yield Row(name, "heavy tails, 40 stimuli", stimuli, _heavy_tails(metric), 40)
-        yield Row(f"{name}, jackknife", "heavy tails, 40 stimuli", None, _heavy_tails(jackknife), 40)
-        yield Row(name, "8 objects x 5", stimuli, _categories(metric), 8, _MANY // 5)
-        yield Row(f"{name}, jackknife", "8 objects x 5", None, _categories(jackknife), 8, _MANY // 5)
-        yield Row(name, "8 objects x 5, not named", stimuli, _categories(metric, named=False), 8, _MANY // 5)
-        yield Row(name, "drift, 60 stimuli", stimuli, _drift(metric), 60)
-        yield Row(name, "3 neuroids, 40 stimuli", stimuli, _few_units(metric), 40, _MANY)
-        for n in (6, 12):
-            yield Row(name, f"{n} stimuli", stimuli, _over_stimuli(metric), n, _MANY)
-    yield Row("ridge", "heavy tails, 40 stimuli", None, _heavy_tails(ridge), 40)
-    yield Row("ridge", "8 objects x 5", None, _categories(ridge), 8)
-    yield Row("ridge", "drift, 60 stimuli", None, _drift(ridge), 60)
-    yield Row("ridge", "3 neuroids, 40 stimuli", None, _few_units(ridge), 40)
-    for same in (True, False):
-        which = "the same" if same else "other"
-        yield Row("ridge, r²/c", f"60 stimuli, {which} neuroids each time", None, _explained(same), 60)
-    for name in ("internal_consistency", "noise_ceiling_snr"):
-        plan = stimuli if name == "internal_consistency" else Resampling("stimuli", draws=50)
-        yield Row(name, "2 to 5 repetitions, 40 stimuli", plan, _ragged(load_ceiling(name)), 40)
 
 
 def coverage(row: Row, sets: int) -> Coverage:

@@ -8,10 +8,6 @@ import protocol
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
 from brainscore_vision import load_metric
 
-METRICS = (
-    *("pls", "ridge", "linear_predictivity", "neuron_to_neuron", "cka", "rdm"),
-    *("ridgecv_split", "internal_consistency", "i2n", "spantime_ridge"),
-)
 N_COMPONENTS = 25  # its PLS takes no other number
 
 
@@ -49,4 +45,4 @@ def answer(score: Any) -> dict[str, Any]:
 
 if __name__ == "__main__":
     packages = ("brainscore-vision", "brainscore-core", "numpy", "scipy", "scikit-learn", "xarray", "pandas")
-    protocol.serve({name: metric(name) for name in METRICS}, answer, packages)
+    protocol.serve({name: metric(name) for name in protocol.METRICS}, answer, packages)

@@ -75,11 +75,7 @@ def bootstraps_one_by_one(inputs: protocol.Inputs, bootstraps: int) -> Callable[
     return lambda: [call() for _ in range(bootstraps)][-1]
 
 
-METRICS = (
-    *("pls", "ridge", "linear_predictivity", "neuron_to_neuron", "cka", "rdm"),
-    *("ridgecv_split", "internal_consistency", "i2n", "spantime_ridge"),
-)
-TASKS: dict[str, protocol.Build] = {name: metric(name) for name in METRICS}
+TASKS: dict[str, protocol.Build] = {name: metric(name) for name in protocol.METRICS}
 TASKS |= {
     "alpha_per_target": metric("ridgecv_split", alpha_per_target=True),
     "layers": layers,

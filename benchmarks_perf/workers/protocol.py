@@ -18,6 +18,12 @@ import numpy as np
 Inputs = dict[str, dict[str, Any]]
 """Name -> ``{"values", "dims", "coords"}`` of a labelled array, with ``coords`` name -> (dimension, labels)."""
 
+METRICS = (
+    *("pls", "ridge", "linear_predictivity", "neuron_to_neuron", "cka", "rdm"),
+    *("ridgecv_split", "internal_consistency", "i2n", "spantime_ridge"),
+)
+"""The metrics that bsjax and brainscore-vision both know by these names."""
+
 Build = Callable[..., Callable[[], Any]]
 """``build(inputs, **options)`` prepares, off the clock, and returns the function that is timed."""
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bsjax.core.extras import import_extra
 from bsjax.labelled.align import listed
 from bsjax.labelled.behaviour.error_patterns import accuracy_by_condition
-from bsjax.plots.files import check_format, save
+from bsjax.plots.files import save
 from bsjax.plots.observers import PEOPLE_FAINT, Choices, check_experiments
-from bsjax.plots.style import QUIET, draw_grid, look_of, shortened, styles
+from bsjax.plots.style import QUIET, draw_grid, look_of, panel_grid, shortened, styles
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,20 +59,13 @@ def plot_condition_curves(
         ...     Path(folder, "figure.png").stat().st_size > 1000
         True
     """
-    check_format(path)
     check_experiments(models, people)
     unknown = sorted({*(axes or {})} - {*people})
     if unknown:
         raise ValueError(f"axes names experiments that are not there: {listed(unknown, 'of them')}")
-    columns = min(_COLUMNS, len(people))
-    rows = math.ceil(len(people) / columns)
-    figure = import_extra("matplotlib.figure", "plots").Figure(
-        figsize=(0.5 + _PANEL_INCHES[0] * columns, 0.45 + _PANEL_INCHES[1] * rows + (0.3 if title else 0)),
-        layout="constrained",
-    )
-    panels: Any = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
+    figure, panels, first = panel_grid(path, len(people), _COLUMNS, _PANEL_INCHES, (0.5, 0.45), title, sharey=True)
     look = styles(list(models))
-    for panel, experiment in zip(panels, people, strict=False):
+    for panel, experiment in zip(panels, people, strict=True):
         of_people = accuracy_by_condition(people[experiment])
         _draw_people(panel, of_people)
         for model, style in look.items():
@@ -85,15 +76,10 @@ def plot_condition_curves(
         panel.axhline(chance, color=QUIET, linewidth=0.9, linestyle=":", label="chance")
         _finish(panel, experiment, of_people["condition"].values.astype(str).tolist())
         panel.set_xlabel((axes or {}).get(experiment, "condition"), fontsize=8)
-    for panel in panels[::columns]:
+    for panel in first:
         panel.set_ylabel("accuracy", fontsize=8)
-    for panel in panels[len(people) :]:
-        panel.set_axis_off()
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower left", ncols=columns if columns < 3 else 4, fontsize=8, frameon=False
-    )
-    figure.suptitle(title, fontsize=11)
+    entries, ncols = panels[0].get_legend_handles_labels(), len(people) if len(people) < 3 else 4
+    figure.legend(*entries, loc="outside lower left", ncols=ncols, fontsize=8, frameon=False)
     save(figure, path)
 
 
@@ -123,5 +109,4 @@ def _finish(panel: Axes, experiment: str, conditions: list[str]) -> None:
     panel.set_title(experiment, fontsize=9, loc="left")
     draw_grid(panel, "y")
     panel.tick_params(axis="y", labelsize=8)
-    for side in ("top", "right"):
-        panel.spines[side].set_visible(False)
+    panel.spines[["top", "right"]].set_visible(False)

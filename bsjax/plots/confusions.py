@@ -10,7 +10,7 @@ import numpy as np
 from bsjax.core.extras import import_extra
 from bsjax.labelled.behaviour.error_patterns import confusion_matrix
 from bsjax.plots.files import check_format, save
-from bsjax.plots.style import FAINT, QUIET, shortened
+from bsjax.plots.style import FAINT, QUIET, new_figure, shortened
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -54,10 +54,8 @@ def plot_confusions(
     others = {response for matrix in matrices.values() for response in matrix["response"].values} - set(truths)
     responses = [*truths, *sorted(others)]
     side = _CELL_INCHES * len(truths)
-    figure = import_extra("matplotlib.figure", "plots").Figure(
-        figsize=(2.4 + 2 * (side + _CELL_INCHES * len(others)), 1.22 + side + (0.25 if title else 0)),
-        layout="constrained",
-    )
+    width, height = 2.4 + 2 * (side + _CELL_INCHES * len(others)), 1.22 + side + (0.25 if title else 0)
+    figure = new_figure(width, height, title)
     panels: Any = figure.subplots(1, 2, sharey=True)
     norm = import_extra("matplotlib.colors", "plots").PowerNorm(0.5, vmin=0, vmax=1)
     image = [
@@ -69,7 +67,6 @@ def plot_confusions(
     bar.ax.set_yticklabels([f"{tick:.0%}" for tick in _TICKS], fontsize=7.5)
     bar.set_label("proportion of trials", fontsize=8)
     bar.outline.set_visible(False)
-    figure.suptitle(title, fontsize=11)
     save(figure, path)
 
 

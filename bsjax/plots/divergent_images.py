@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bsjax.core.extras import import_extra
 from bsjax.data.files.choice_tables import image_name
 from bsjax.data.files.images import load_image
 from bsjax.labelled.behaviour.error_patterns import divergence
 from bsjax.plots.files import check_format, save
-from bsjax.plots.style import COLOURS, FAINT, QUIET, look_of, shortened
+from bsjax.plots.style import COLOURS, FAINT, QUIET, look_of, new_figure, shortened
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -78,7 +77,7 @@ def plot_divergent_images(
     row = _HEADING + _ABOVE + _IMAGE + _BELOW
     width = 0.1 + _CELL * max(3, *(group.size for group in groups.values()))
     height = 0.05 + 2 * row + (0.32 if title else 0)
-    figure = import_extra("matplotlib.figure", "plots").Figure(figsize=(width, height))
+    figure = new_figure(width, height, layout=None)
     if title:
         figure.suptitle(title, fontsize=11, y=1 - 0.08 / height, va="top")
     for n, (heading, group) in enumerate(groups.items()):

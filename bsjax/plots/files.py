@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bsjax.core.extras import import_extra
 from bsjax.core.files import write_atomically
@@ -29,6 +29,13 @@ def check_format(path: str | Path) -> None:
     import_extra("matplotlib.figure", "plots")
     if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ValueError(f"cannot draw to {path}: give a file that ends in .png, .pdf or .svg")
+
+
+def saved(panel: Any, path: str | Path | None) -> Any:
+    """Write the figure of some axes, if there is a path; gives the axes."""
+    if path is not None:
+        save(panel.figure, path)
+    return panel
 
 
 def save(figure: Figure, path: str | Path) -> None:

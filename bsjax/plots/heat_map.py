@@ -12,7 +12,7 @@ import numpy as np
 
 from bsjax.core.extras import import_extra
 from bsjax.core.messages import some
-from bsjax.plots.files import save
+from bsjax.plots.files import saved
 from bsjax.plots.style import LONGEST_ROW, finish, look_of, name_rows, panel_for, shortened
 from bsjax.scoring.display.scores import Scores
 from bsjax.scoring.grid import Grid
@@ -116,9 +116,7 @@ def plot_heat_map(
     bar.ax.tick_params(labelsize=look.text)
     bar.outline.set_visible(False)
     _write(panel, mesh, tables, 2 if errors else 1)
-    if path is not None:
-        save(panel.figure, path)
-    return panel
+    return saved(panel, path)
 
 
 def _tables(frame: pd.DataFrame, errors: bool) -> Tables:

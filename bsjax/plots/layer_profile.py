@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bsjax.core.extras import import_extra
-from bsjax.plots.files import check_format, save
-from bsjax.plots.style import LINE, LONGEST_NAME, MARKED, draw_grid, shortened
+from bsjax.plots.files import check_format, saved
+from bsjax.plots.style import LINE, LONGEST_NAME, MARKED, draw_grid, new_figure, shortened
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -126,8 +125,7 @@ def plot_layer_profile(
         heading = panels[0].get_title()
         panels[0].set_title(f"{title}\n{heading}" if title else heading, fontsize=8.5)
         panels[-1].legend(loc="best", fontsize=7, frameon=False)
-    if path is not None:
-        save(panels[0].figure, path)
+    saved(panels[0], path)
     return panels
 
 
@@ -138,9 +136,7 @@ def _panels(ax: Axes | Sequence[Axes] | None, n_regions: int, n_layers: int, lon
         if len(given) != n_regions:
             raise ValueError(f"there must be axes for each of {n_regions} regions, got {len(given)}")
         return given
-    # Created without pyplot, so its state and the display are not touched.
-    size = 0.8 + 0.075 * longest + _PANEL_INCHES * n_regions, 1.7 + _LAYER_INCHES * max(n_layers, 5)
-    figure = import_extra("matplotlib.figure", "plots").Figure(figsize=size, layout="constrained")
+    figure = new_figure(0.8 + 0.075 * longest + _PANEL_INCHES * n_regions, 1.7 + _LAYER_INCHES * max(n_layers, 5))
     return figure.subplots(1, n_regions, sharex=True, sharey=True, squeeze=False)[0].tolist()
 
 
@@ -175,8 +171,7 @@ def _draw_profile(panel: Axes, scores: xr.DataArray, chosen: str | None, nested:
                 zorder=5,
                 label="nested choice, without selection bias",
             )
-    for side in ("top", "right", "left"):
-        panel.spines[side].set_visible(False)
+    panel.spines[["top", "right", "left"]].set_visible(False)
     panel.tick_params(axis="y", length=0)
     panel.tick_params(axis="x", labelsize=8)
     panel.set_xlabel("score, ceiled", fontsize=8)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bsjax.core.extras import import_extra
-from bsjax.plots.files import save
-from bsjax.plots.style import LINE, ROW_INCHES, VALUE, finish, look_of, name_rows, panel_for
+from bsjax.plots.files import saved
+from bsjax.plots.style import LINE, ROW_INCHES, VALUE, finish, look_of, name_rows, panel_for, write_small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,9 +71,7 @@ def plot_model_comparison(
     _draw_scores(panel, comparison)
     _draw_differences(panel, comparison, significance)
     finish(panel, title=title or comparison.benchmark or "", above=comparison.ceiling is not None, spines=("bottom",))
-    if path is not None:
-        save(panel.figure, path)
-    return panel
+    return saved(panel, path)
 
 
 def _draw_scores(panel: Any, comparison: Comparison) -> None:
@@ -85,10 +83,8 @@ def _draw_scores(panel: Any, comparison: Comparison) -> None:
             panel.axvspan(low, high, color=LINE, alpha=0.45, linewidth=0, zorder=0)
         else:
             panel.axvline(low, color=LINE, linewidth=1.5, zorder=0)
-        panel.text(
-            (low + high) / 2, 1, "ceiling", transform=panel.get_xaxis_transform(), fontsize=look.small, color=look.ink,
-            ha="center", va="bottom",
-        )  # fmt: skip
+        above = panel.get_xaxis_transform()
+        write_small(panel, "ceiling", ((low + high) / 2, 1), (0, 0), above, ha="center", va="bottom")
     if not isinstance(comparison.chance, float | int):
         panel.plot(
             [comparison.chance.get(name, np.nan) for name in models.index],

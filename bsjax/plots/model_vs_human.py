@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bsjax.core.extras import import_extra
 from bsjax.labelled.behaviour.agreement import ErrorConsistency
 from bsjax.labelled.behaviour.error_patterns import accuracy_by_condition
 from bsjax.plots.files import check_format, save
 from bsjax.plots.observers import PEOPLE_FAINT, Choices, check_experiments
-from bsjax.plots.style import QUIET, draw_grid, look_of, shortened, styles
+from bsjax.plots.style import QUIET, draw_grid, look_of, new_figure, shortened, styles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,9 +66,7 @@ def plot_model_vs_human(models: Mapping[str, Choices], people: Choices, path: st
         accuracy[model] = _with_mean([_of_subjects(choices[e].drop_vars("subject", errors="ignore")) for e in people])
         kappa[model] = _with_mean([_pooled(metric(choices[e], people[e]).raw) for e in people])
 
-    figure = import_extra("matplotlib.figure", "plots").Figure(
-        figsize=(7.4, 1.25 + _ROW_INCHES * len(experiments) + (0.3 if title else 0)), layout="constrained"
-    )
+    figure = new_figure(7.4, 1.25 + _ROW_INCHES * len(experiments) + (0.3 if title else 0), title)
     panels: Any = figure.subplots(1, 2, sharey=True)
     _draw(panels[0], accuracy, "Accuracy")
     _draw(panels[1], kappa, "Error consistency with people (κ)")
@@ -90,7 +87,6 @@ def plot_model_vs_human(models: Mapping[str, Choices], people: Choices, path: st
         title_fontproperties={"size": 7.5},
         alignment="left",
     )
-    figure.suptitle(title, fontsize=11)
     save(figure, path)
 
 
@@ -111,8 +107,7 @@ def _draw(panel: Axes, values: Mapping[str, np.ndarray], heading: str) -> None:
     draw_grid(panel, "x")
     panel.tick_params(axis="y", length=0)
     panel.tick_params(axis="x", labelsize=8)
-    for side in ("top", "right", "left"):
-        panel.spines[side].set_visible(False)
+    panel.spines[["top", "right", "left"]].set_visible(False)
 
 
 def _of_subjects(choices: Any) -> np.ndarray:

@@ -12,9 +12,9 @@ from bsjax.engine.precision import precision
 from bsjax.engine.programs.compilation import compiled
 from bsjax.labelled.align import aligned, coordinate, listed, two_dimensional
 from bsjax.metrics import pearson
-from bsjax.plots.files import save
+from bsjax.plots.files import saved
 from bsjax.plots.scores import limit_of
-from bsjax.plots.style import COLUMN_INCHES, LINE, VALUE, finish, look_of, nice_step, panel_for
+from bsjax.plots.style import COLUMN_INCHES, LINE, VALUE, finish, look_of, nice_step, panel_for, write_small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,18 +86,13 @@ def plot_neuroid_ceilings(
     said = [f"median {median:z.2f}", f"{(shares > 1).sum()} of {defined.sum()} above their ceiling"]
     more = [(len(value) - defined.sum(), "undefined"), (len(shares) - len(inside), "off the axis")]
     said += [f"{n} {words}" for n, words in more if n]
-    panel.annotate(
-        "; ".join(said), (0, 1), (0, 4), "axes fraction", "offset points", fontsize=look.small, color=look.ink,
-        va="bottom",
-    )  # fmt: skip
+    write_small(panel, "; ".join(said), (0, 1), (0, 4), "axes fraction", va="bottom")
     panel.set_xlabel(f"score of each neuroid divided by its ceiling, r/{limit_of(score).words}", color=look.ink)
     panel.set_ylabel("neuroids", color=look.ink)
     said_of = score.provenance
     heading = title or ", ".join(str(name) for name in (said_of.model, said_of.benchmark) if name)
     finish(panel, title=heading, above=True, grid="y")
-    if path is not None:
-        save(panel.figure, path)
-    return panel
+    return saved(panel, path)
 
 
 def plot_prediction(
@@ -162,16 +157,12 @@ def plot_prediction(
     panel.scatter(x, y, s=float(np.clip(1500 / len(x), 3, 14)), color=VALUE, alpha=0.65, linewidths=0, zorder=3)
     panel.set(xlim=ends, ylim=ends, aspect="equal")
     said = f"r = {r:z.2f}" if np.isfinite(r) else "r undefined"
-    panel.annotate(
-        f"{said}, {len(x)} stimuli" + (f"; {lost} left out" if lost else ""), (0, 1), (0, 4), "axes fraction",
-        "offset points", fontsize=look.small, color=look.ink, va="bottom",
-    )  # fmt: skip
+    said = f"{said}, {len(x)} stimuli" + (f"; {lost} left out" if lost else "")
+    write_small(panel, said, (0, 1), (0, 4), "axes fraction", va="bottom")
     panel.set_xlabel("predicted response", color=look.ink)
     panel.set_ylabel("measured response", color=look.ink)
     finish(panel, title=title or neuroid or "", above=True)
-    if path is not None:
-        save(panel.figure, path)
-    return panel
+    return saved(panel, path)
 
 
 def _by_neuroid(raw: xr.DataArray | None, whose: str) -> dict[Any, float]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bsjax.core.extras import import_extra
-from bsjax.plots.files import check_format, save
+from bsjax.plots.files import save
 from bsjax.plots.scores import in_words, shown
-from bsjax.plots.style import COLOURS, QUIET, draw_grid, shortened
+from bsjax.plots.style import COLOURS, QUIET, draw_grid, panel_grid, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,6 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
         ...     Path(folder, "figure.png").stat().st_size > 1000
         True
     """
-    check_format(path)
     given = [score for score in scores if score is not None and "distribution" in score.provenance.details]
     if not given:
         raise ValueError(
@@ -74,28 +73,19 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
         model: {"color": COLOURS[n % len(COLOURS)], "linestyle": _DASHES[n // len(COLOURS) % len(_DASHES)]}
         for n, model in enumerate(models)
     }
-
-    columns = min(_COLUMNS, len(benchmarks))
-    rows = math.ceil(len(benchmarks) / columns)
     # Panels are large enough for the legend and the distributions.
     longest = max(len(shortened(model, _LONGEST_MODEL)) for model in models)
     panel_width, height = max(_PANEL_INCHES[0], 0.35 + _LETTER_INCHES * (longest + 33)), _PANEL_INCHES[1]
     height += _LINE_INCHES * (len(models) + 1)
-    width = 0.35 + panel_width * columns
-    figure = import_extra("matplotlib.figure", "plots").Figure(
-        figsize=(width, 0.1 + (height + _ROW_INCHES) * rows + (0.3 if title else 0)),
-        layout="constrained",
-    )
-    panels: Any = figure.subplots(rows, columns, squeeze=False).ravel()
-    for panel, (benchmark, of_benchmark) in zip(panels, benchmarks.items(), strict=False):
+    inches = panel_width, height + _ROW_INCHES
+    figure, panels, first = panel_grid(path, len(benchmarks), _COLUMNS, inches, (0.35, 0.1), title)
+    for panel, (benchmark, of_benchmark) in zip(panels, benchmarks.items(), strict=True):
         _draw(panel, benchmark, of_benchmark, styles)
         _leave_room(panel, _LINE_INCHES * (len(of_benchmark) + 1.5) / height)
-    for panel in panels[::columns]:
+    for panel in first:
         panel.set_ylabel("proportion of neurons", fontsize=8)
-    for panel in panels[len(benchmarks) :]:
-        panel.set_axis_off()
-    figure.suptitle(title, fontsize=11)
-    figure.supxlabel(textwrap.fill(_CAPTION, int(width / _LETTER_INCHES)), fontsize=7, color=QUIET, x=0.01, ha="left")
+    caption = textwrap.fill(_CAPTION, int(figure.get_figwidth() / _LETTER_INCHES))
+    figure.supxlabel(caption, fontsize=7, color=QUIET, x=0.01, ha="left")
     save(figure, path)
 
 
@@ -129,8 +119,7 @@ def _draw(panel: Axes, benchmark: str, scores: list[Score], styles: Mapping[str,
         loc="upper left", fontsize=7, frameon=False, borderaxespad=0, borderpad=0, handlelength=1.4, labelspacing=0.3
     )
     legend.set_in_layout(False)
-    for side in ("top", "right"):
-        panel.spines[side].set_visible(False)
+    panel.spines[["top", "right"]].set_visible(False)
     draw_grid(panel, "y")
     panel.tick_params(labelsize=8)
 

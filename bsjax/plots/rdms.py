@@ -13,8 +13,19 @@ from bsjax.core.extras import import_extra
 from bsjax.engine.precision import precision
 from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics import compare_rdms
-from bsjax.plots.files import save
-from bsjax.plots.style import COLUMN_INCHES, LINE, VALUE, finish, look_of, panel_for, runs, shortened, styles
+from bsjax.plots.files import saved
+from bsjax.plots.style import (
+    COLUMN_INCHES,
+    LINE,
+    VALUE,
+    finish,
+    look_of,
+    panel_for,
+    runs,
+    shortened,
+    styles,
+    write_small,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,9 +84,7 @@ def plot_rdm(
     panel = panel_for(ax, path, _SQUARE_INCHES + (0.2 if title else 0))
     _draw(panel, values, sorted_groups, label, limits)
     finish(panel, title=title, spines=())
-    if path is not None:
-        save(panel.figure, path)
-    return panel
+    return saved(panel, path)
 
 
 def plot_rdm_pair(
@@ -133,9 +142,7 @@ def plot_rdm_pair(
     number = "undefined" if np.isnan(similarity) else f"{similarity:z.2f}"
     finish(panel, title=f"{one} and {two}: {_COMPARISONS.get(comparison, comparison)} = {number}", spines=())
     panel.set_xlabel(f"below the diagonal: {one}; above: {two}", color=look.ink, fontsize=look.small)
-    if path is not None:
-        save(panel.figure, path)
-    return panel
+    return saved(panel, path)
 
 
 def plot_mds(
@@ -201,10 +208,7 @@ def plot_mds(
         )  # fmt: skip
     for place, n in zip(points, kept, strict=True):
         if written is not None:
-            panel.annotate(
-                shortened(written[n], 18), place, (3, 2), textcoords="offset points", fontsize=look.small,
-                color=look.ink, annotation_clip=False,
-            )  # fmt: skip
+            write_small(panel, shortened(written[n], 18), place, (3, 2), annotation_clip=False)
     lost = len(values) - len(kept)
     panel.set_xlabel(f"stress {stress:z.2f}" + (f"; {lost} of {len(values)} stimuli left out" if lost else ""))
     panel.xaxis.label.set_color(look.ink)
@@ -215,9 +219,7 @@ def plot_mds(
     finish(panel, title=title, spines=("left", "right", "top", "bottom"))
     for spine in panel.spines.values():
         spine.set(color=LINE, linewidth=0.6)
-    if path is not None:
-        save(panel.figure, path)
-    return panel
+    return saved(panel, path)
 
 
 def _checked(rdm: Any, what: str) -> np.ndarray:

@@ -10,9 +10,9 @@ import numpy as np
 
 from bsjax.labelled.align import TIME_BIN
 from bsjax.labelled.score import Score
-from bsjax.plots.files import save
+from bsjax.plots.files import saved
 from bsjax.plots.scores import Shown, shown, words_of_scale
-from bsjax.plots.style import LINE, VALUE, finish, look_of, panel_for, shortened, styles
+from bsjax.plots.style import LINE, VALUE, finish, look_of, panel_for, shortened, styles, write_small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -175,14 +175,10 @@ def _draw_ceiling(panel: Any, places: np.ndarray, found: Shown) -> None:
     )
     if np.isnan(ceiling).all():
         return
-    look = look_of(panel)
     panel.plot(places[order], ceiling, color=LINE, linewidth=1.5, zorder=1)
     panel.fill_between(places[order], low, high, color=LINE, alpha=0.35, linewidth=0, zorder=0)
     last = np.flatnonzero(np.isfinite(ceiling))[-1]
-    panel.annotate(
-        "ceiling", (places[order][last], ceiling[last]), (0, 3), textcoords="offset points", fontsize=look.small,
-        color=look.ink, ha="right", va="bottom",
-    )  # fmt: skip
+    write_small(panel, "ceiling", (places[order][last], ceiling[last]), (0, 3), ha="right", va="bottom")
 
 
 def _number_axis(panel: Any, numbers: np.ndarray) -> None:
@@ -207,6 +203,4 @@ def _finished(panel: Any, first: Score, level: float, normalised: bool, title: s
     finish(panel, title=title, grid="y")
     if any(line.get_label()[:1] not in ("_", "") for line in panel.lines):
         panel.legend(fontsize=look.small, frameon=False, labelcolor=look.ink, loc="best", handlelength=1.6)
-    if path is not None:
-        save(panel.figure, path)
-    return panel
+    return saved(panel, path)

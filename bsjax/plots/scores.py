@@ -12,8 +12,8 @@ import numpy as np
 
 from bsjax.labelled.normalise import LIMITS, Limit
 from bsjax.labelled.score import Score
-from bsjax.plots.files import save
-from bsjax.plots.style import LINE, ROW_INCHES, VALUE, finish, look_of, name_rows, panel_for
+from bsjax.plots.files import saved
+from bsjax.plots.style import LINE, ROW_INCHES, VALUE, finish, look_of, name_rows, panel_for, write_small
 from bsjax.scoring.grid import Grid
 
 if TYPE_CHECKING:
@@ -155,10 +155,7 @@ def plot_scores(
     for row, found in enumerate(rows.values()):
         _draw_ceiling(panel, row, found)
         _draw_score(panel, row, found)
-        panel.annotate(
-            in_words(found), (1, row), (6, 0), panel.get_yaxis_transform(), "offset points", fontsize=look.small,
-            color=look.ink, va="center",
-        )  # fmt: skip
+        write_small(panel, in_words(found), (1, row), (6, 0), panel.get_yaxis_transform(), va="center")
     name_rows(panel, list(rows))
     _leave_room(panel, rows)
     scales = {words_of_scale(score, level, normalised) for score in given.values()}
@@ -166,14 +163,10 @@ def plot_scores(
     panel.set_xlabel(scale, color=look.ink)
     marked = [found.ceiling for found in rows.values() if not math.isnan(found.ceiling)]
     if marked:
-        panel.annotate(
-            "ceiling", (marked[0], 1), (0, 2), panel.get_xaxis_transform(), "offset points", fontsize=look.small,
-            color=look.ink, ha="center", va="bottom",
-        )  # fmt: skip
+        above = panel.get_xaxis_transform()
+        write_small(panel, "ceiling", (marked[0], 1), (0, 2), above, ha="center", va="bottom")
     finish(panel, title=title or shared, above=bool(marked), grid="x", spines=("bottom",))
-    if path is not None:
-        save(panel.figure, path)
-    return panel
+    return saved(panel, path)
 
 
 def _named(scores: Any) -> tuple[dict[str, Score], str]:

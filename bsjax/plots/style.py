@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -48,8 +49,6 @@ class Look(NamedTuple):
 def panel_for(ax: Axes | None, path: str | Path | None, height: float) -> Any:
     """Get the axes to draw into: those given, or those of a new figure as wide as a journal column.
 
-    The figure is created without pyplot, so its state and the display are not touched.
-
     Args:
         ax: axes of the user, or None.
         path: output file, whose format is checked, or None.
@@ -67,10 +66,55 @@ def panel_for(ax: Axes | None, path: str | Path | None, height: float) -> Any:
         raise ValueError(f"ax must be axes of matplotlib, got {str(ax)!r}: to write a file, pass path={str(ax)!r}")
     if path is not None:
         check_format(path)
-    if ax is not None:
-        return ax
-    figure = import_extra("matplotlib.figure", "plots").Figure(figsize=(COLUMN_INCHES, height), layout="constrained")
-    return figure.subplots()
+    return new_figure(COLUMN_INCHES, height).subplots() if ax is None else ax
+
+
+def new_figure(width: float, height: float, title: str = "", layout: str | None = "constrained") -> Any:
+    """Make a figure of a size in inches, without pyplot, so that its state and the display are not touched."""
+    figure = import_extra("matplotlib.figure", "plots").Figure(figsize=(width, height), layout=layout)
+    if title:
+        figure.suptitle(title, fontsize=11)
+    return figure
+
+
+def panel_grid(
+    path: str | Path,
+    n: int,
+    most: int,
+    inches: tuple[float, float],
+    around: tuple[float, float],
+    title: str,
+    **shared: Any,
+) -> Any:
+    """Make a figure with a grid of ``n`` panels of a size in inches.
+
+    Args:
+        path: the output file, whose format is checked.
+        n: number of panels.
+        most: largest number of panels in a row.
+        inches: width and height of a panel.
+        around: width and height of what surrounds all panels, in inches, without the title.
+        title: title of the figure.
+        shared: arguments of ``figure.subplots``.
+
+    Returns:
+        The figure, its panels in reading order, and the first panels of its rows.
+    """
+    check_format(path)
+    columns = min(most, n)
+    rows = math.ceil(n / columns)
+    width, height = around[0] + inches[0] * columns, around[1] + inches[1] * rows
+    figure = new_figure(width, height + (0.3 if title else 0), title)
+    panels = figure.subplots(rows, columns, squeeze=False, **shared).ravel()
+    for panel in panels[n:]:
+        panel.set_axis_off()
+    return figure, panels[:n], panels[::columns]
+
+
+def write_small(panel: Any, text: str, at: Any, offset: tuple[float, float], place: Any = "data", **how: Any) -> None:
+    """Write small text at an offset in points from a place in the coordinates ``place``."""
+    look = look_of(panel)
+    panel.annotate(text, at, offset, place, "offset points", fontsize=look.small, color=look.ink, **how)
 
 
 def look_of(panel: Any) -> Look:

@@ -1,5 +1,6 @@
 """A small data set and models for it, so that a benchmark scores in milliseconds."""
 
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,17 @@ def model(stimuli: StimulusSet, signal: np.ndarray) -> Callable[..., ModelCommit
         return ModelCommitment(identifier, activations, region_layer_map={"IT": "all"}, visual_degrees=8)
 
     return make
+
+
+@pytest.fixture
+def without_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any connection is an error."""
+
+    def refuse(*arguments: Any) -> None:
+        raise AssertionError(f"a connection to {arguments[1:]} where none is needed")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
 
 @pytest.fixture

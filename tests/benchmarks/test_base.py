@@ -84,14 +84,6 @@ def test_a_family_is_one_file(family):
     }
 
 
-def test_stimuli_are_on_the_screen_of_the_model(family):
-    benchmark, model = load_benchmark("Doe2031.V1-brightness"), load_model("pixels")
-    assert set(benchmark.stimuli_for(model)["degrees"]) == {model.visual_degrees()}
-    # Half of the field is filled, the rest is grey.
-    response = benchmark.observe(model, benchmark.stimuli_for(model)).mean("neuroid").values
-    np.testing.assert_allclose(np.ptp(response) / (200 / 255), (benchmark.visual_degrees / 8) ** 2, atol=0.02)
-
-
 class Blind:
     identifier = "blind"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bsjax import NeuroidAssembly, Score, load_ceiling
-from bsjax.benchmarks import Ceiling, LazyLoad, constant_ceiling
+from bsjax.benchmarks import Ceiling, constant_ceiling
 from bsjax.core.files import cache_dir
 from tests.support.forked import run_python
 
@@ -170,16 +170,3 @@ def test_another_process_finds_it(tmp_path):
     theirs = run_python(script)
     assert float(theirs.stdout) == mine
     assert len(list((cache_dir() / "ceilings").iterdir())) == 1
-
-
-def test_lazy_data_are_loaded_when_the_ceiling_is_asked_for(lines):
-    loaded = []
-    ceiling = Ceiling(Counted(lines), LazyLoad(lambda: loaded.append(1) or recording()))
-    assert loaded == []
-    ceiling()
-    assert loaded == [1]
-
-
-def test_a_known_ceiling_says_where_it_is_from():
-    ceiling = constant_ceiling(0.79, source="the authors", error=0.01)()
-    assert (ceiling.value, ceiling.error, ceiling.provenance) == (0.79, 0.01, {"source": "the authors"})

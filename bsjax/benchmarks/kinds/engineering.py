@@ -13,6 +13,7 @@ from bsjax.benchmarks.ceilings import constant_ceiling
 from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import BehavioralAssembly, StimulusSet
 from bsjax.labelled import load_metric
 from bsjax.labelled.behaviour.responses import one_choice
@@ -33,56 +34,44 @@ class EngineeringAccuracy(BehavioralBenchmark):
     to a large set need not fit into memory together.
 
     Args:
-        identifier: unique name of the benchmark.
+        row: the row of the benchmark.
         stimuli: the stimuli, with the true labels in a column: a stimulus set, a function without
             arguments that loads it, or a ``LazyLoad``. Its ``attrs["selection"]`` goes into the provenance of scores.
         truth: the column with the true labels.
         choices: the possible answers: ``"imagenet"``, whose answers are WordNet ids, or a list; by default the sorted
             true labels.
-        visual_degrees: width of the stimuli; by default each fills the model's field of view.
-        number_of_trials, version, parent, bibtex: as for :class:`~bsjax.benchmarks.BehavioralBenchmark`.
-        images: a description of the stimuli in words.
+        images: a description of the stimuli in words; by default the row's ``about``.
 
     Example:
         >>> from bsjax.models import PrecomputedFeatures
         >>> animals = StimulusSet({"stimulus_id": ["a", "b"], "truth": ["cat", "dog"]})
-        >>> benchmark = EngineeringAccuracy("Mine2026-top1", animals, images="photographs of animals")
+        >>> row = BenchmarkRow(identifier="Mine2026-top1", version=1, about="photographs of animals")
         >>> answers = BehavioralAssembly(["cat", "cat"], coords={"stimulus_id": ("presentation", ["a", "b"])},
         ...     dims=["presentation"])
-        >>> float(benchmark(PrecomputedFeatures(answers, visual_degrees=8)))
+        >>> float(EngineeringAccuracy(row, animals)(PrecomputedFeatures(answers, visual_degrees=8)))
         0.5
     """
 
     def __init__(
         self,
-        identifier: str,
+        row: BenchmarkRow,
         stimuli: StimulusSet | Callable[[], StimulusSet] | LazyLoad,
         truth: str = "truth",
         choices: Sequence[str] | str | None = None,
-        *,
-        images: str,
-        visual_degrees: float | None = None,
-        number_of_trials: int = 10,
-        version: int = 1,
-        parent: str = "",
-        bibtex: str = "",
+        images: str = "",
     ) -> None:
         load = loader(stimuli)
         super().__init__(
-            identifier,
+            row.identifier,
             lambda: truths(load(), truth),
             "label",
             load_metric("accuracy"),
             fitting_stimuli=choices,
-            visual_degrees=visual_degrees,
-            number_of_trials=number_of_trials,
             ceiling_func=constant_ceiling(1.0, "every stimulus named correctly"),
-            version=version,
-            parent=parent,
-            bibtex=bibtex,
             about="the true labels of the images",
+            **row.arguments(),
         )
-        self._images = images
+        self._images = images or row.about
 
     @cached_property
     def made_from(self) -> dict[str, Any]:
@@ -108,21 +97,8 @@ class EngineeringAccuracy(BehavioralBenchmark):
 
     def paradigm(self) -> Paradigm:
         """The stimuli, task, comparison and normalisation in words; loads no data."""
-        size = (
-            "filling the model's field of view"
-            if self.visual_degrees is None
-            else f"{self.visual_degrees:g} degrees wide"
-        )
-        times = (
-            "once each"
-            if self.number_of_trials == 1
-            else f"{self.number_of_trials} trials each (a deterministic model sees each once)"
-        )
-        shown = f"{self._images}, {size}, {times}"
-        compared = f"with {self.about}, by {wording.metric_words(self.metric)}"
-        return Paradigm(
-            shown, wording.asked(self.task.value), compared, "the ceiling is 1: every image named correctly"
-        )
+        shown = wording.shown(self._images, self.visual_degrees, self.number_of_trials)
+        return super().paradigm()._replace(shown=shown)
 
 
 def truths(stimuli: StimulusSet, column: str) -> BehavioralAssembly:

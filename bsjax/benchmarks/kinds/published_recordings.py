@@ -6,7 +6,7 @@ Building one loads no data. Data that training, test and ceiling share are loade
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from typing import Any, cast
@@ -71,7 +71,7 @@ def neural(row: BenchmarkRow) -> NeuralBenchmark:
 
 
 def train_test(row: BenchmarkRow) -> TrainTestNeuralBenchmark:
-    """A benchmark on recordings with separate training and test stimuli.
+    """A benchmark on recordings with separate training and test stimuli, or with a published split of them.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -79,7 +79,11 @@ def train_test(row: BenchmarkRow) -> TrainTestNeuralBenchmark:
         >>> benchmark.metric.mapping, benchmark.visual_degrees, benchmark.parent
         (Ridge(alpha=1.0), 18, 'V4')
     """
-    train, test = (_loaded(name, _Settings(**row.settings).steps) for name in row.data)
+    own = _Settings(**row.settings)
+    parts = [_loaded(name, own.steps) for name in row.data]
+    if own.split:
+        parts = [_further(parts[0], [("keep_split", own.split, part, own.pool)]) for part in ("train", "test")]
+    train, test = parts
     return TrainTestNeuralBenchmark(
         row.identifier,
         train,
@@ -87,35 +91,34 @@ def train_test(row: BenchmarkRow) -> TrainTestNeuralBenchmark:
         _metric(row),
         ceiling_func=Ceiling(_ceiling_method(row), test),
         normalisation=row.normalisation,
-        alpha_coord="subject",
+        alpha_coord=None if own.split else "subject",
         **_common(row),
     )
 
 
 def rsa(row: BenchmarkRow) -> RSABenchmark:
     """A benchmark on the dissimilarities of all stimuli of one or several data sets."""
-    parts = [_loaded(name, _Settings(**row.settings).steps) for name in row.data]
-    whole = parts[0] if len(parts) == 1 else LazyLoad(lambda: concatenated(*map(content_of, parts)))
-    return RSABenchmark(row.identifier, whole, **_common(row))
+    whole = _prepared(row)
+    ceiling = None if row.ceiling == "rsa_ceiling" else Ceiling(_ceiling_method(row), whole)
+    return RSABenchmark(row.identifier, whole, ceiling_func=ceiling, **_common(row))
 
 
 def subjects_train_test(row: BenchmarkRow) -> MultiSubjectNeuralBenchmark:
     """The mean over subjects, each with training and test stimuli from a published split."""
-    return _subjects(row, _train_test_of)
+    return _mean_over_subjects(row, train_test)
 
 
 def subjects_rsa(row: BenchmarkRow) -> MultiSubjectNeuralBenchmark:
     """The mean over subjects of the similarity of dissimilarity matrices."""
-    return _subjects(row, _rsa_of)
+    return _mean_over_subjects(row, rsa)
 
 
 def inter_subject(row: BenchmarkRow) -> NeuralBenchmark:
     """A benchmark on all subjects together, who saw the same stimuli and provide each other's ceiling."""
 
     def load() -> NeuroidAssembly:
-        own = _Settings(**row.settings)
-        split = ("keep_split", "tau", "both", own.pool)
-        return side_by_side({name: content_of(_further(_of_subject(row, name), [split])) for name in own.subjects})
+        rows = {subject: _of_subject(row, subject) for subject in _Settings(**row.settings).subjects}
+        return side_by_side({subject: content_of(_prepared(each)) for subject, each in rows.items()})
 
     everyone = LazyLoad(load)
     similarity = _metric(row)
@@ -191,37 +194,24 @@ def _loaded(name: str, steps: Any) -> LazyLoad:
     return LazyLoad(lambda: prepare(cast(NeuroidAssembly, load_dataset(name)), steps))
 
 
-def _subjects(row: BenchmarkRow, child: Callable[[BenchmarkRow, str], Any]) -> MultiSubjectNeuralBenchmark:
-    children = {subject: partial(child, row, subject) for subject in _Settings(**row.settings).subjects}
+def _mean_over_subjects(row: BenchmarkRow, build: Callable[[BenchmarkRow], Any]) -> MultiSubjectNeuralBenchmark:
+    children = {each: partial(build, _of_subject(row, each)) for each in _Settings(**row.settings).subjects}
     return MultiSubjectNeuralBenchmark(row.identifier, children, row.version or 1, row.parent, row.bibtex)
 
 
-def _train_test_of(row: BenchmarkRow, subject: str) -> TrainTestNeuralBenchmark:
-    own = _Settings(**filled_for(row.settings, subject))
-    whole = _of_subject(row, subject)
-    train, test = (_further(whole, [("keep_split", own.split, part, own.pool)]) for part in ("train", "test"))
-    return TrainTestNeuralBenchmark(
-        f"{row.identifier}.{subject}",
-        train,
-        test,
-        _metric(row),
-        ceiling_func=Ceiling(_ceiling_method(row), test),
-        normalisation=row.normalisation,
-        **_common(row),
-    )
+def _of_subject(row: BenchmarkRow, subject: str) -> BenchmarkRow:
+    """The row of one subject's benchmark."""
+    data = row.data[row.settings["subjects"].index(subject)]
+    settings = filled_for(row.settings, subject)
+    return replace(row, identifier=f"{row.identifier}.{subject}", data=(data,), settings=settings)
 
 
-def _rsa_of(row: BenchmarkRow, subject: str) -> RSABenchmark:
-    """The benchmark of one subject, with all training and test stimuli of the split ``tau``."""
-    pool = _Settings(**row.settings).pool
-    whole = _further(_of_subject(row, subject), [("keep_split", "tau", "both", pool)])
-    ceiling = Ceiling(_ceiling_method(row), whole)
-    return RSABenchmark(f"{row.identifier}.{subject}", whole, ceiling_func=ceiling, **_common(row))
-
-
-def _of_subject(row: BenchmarkRow, subject: str) -> LazyLoad:
-    own = _Settings(**filled_for(row.settings, subject))
-    return _loaded(row.data[own.subjects.index(subject)], own.steps)
+def _prepared(row: BenchmarkRow) -> LazyLoad:
+    """The row's data after all steps; several data sets are concatenated."""
+    own = _Settings(**row.settings)
+    parts = [_loaded(name, own.steps) for name in row.data]
+    whole = parts[0] if len(parts) == 1 else LazyLoad(lambda: concatenated(*map(content_of, parts)))
+    return _further(whole, own.target_steps)
 
 
 def _further(loaded: LazyLoad, steps: Any) -> LazyLoad:

@@ -1,9 +1,9 @@
-"""Base class of recording benchmarks that do more than compare two recordings."""
+"""Benchmarks that record from one region and do more than compare two recordings; each is built from its row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -12,8 +12,10 @@ from bsjax.benchmarks import descriptions as wording
 from bsjax.benchmarks.base import BenchmarkBase
 from bsjax.benchmarks.data_digest import data_digest
 from bsjax.benchmarks.descriptions import Paradigm
-from bsjax.benchmarks.experiment import TimeBins, record
-from bsjax.data import NeuroidAssembly, StimulusSet
+from bsjax.benchmarks.experiment import record
+from bsjax.benchmarks.lazy_loading import loader
+from bsjax.benchmarks.rows.row import BenchmarkRow
+from bsjax.data import NeuroidAssembly, StimulusSet, load_stimulus_set
 from bsjax.labelled import Score
 
 if TYPE_CHECKING:
@@ -21,21 +23,17 @@ if TYPE_CHECKING:
 
 
 class RecordingBenchmark(BenchmarkBase):
-    """A benchmark that records from one region. A subclass provides the stimuli and the comparison.
+    """A benchmark that records from one region, built from its row.
 
-    It sets the attributes ``stimuli``, the stimulus set, and ``target``, which ``metric`` compares recordings with. If
-    there is no target, it overrides ``compare(observed)``.
+    The metric compares the recordings with the target. If there is no target, a subclass overrides
+    ``compare(observed)``. The row's settings ``shown``, ``compared`` and ``normalised`` are its description in words.
 
     Args:
-        identifier: unique name of the benchmark.
-        region: the region to record.
-        time_bins: (start, end) of each bin, in ms after stimulus onset.
-        visual_degrees: width of the stimuli; ``None`` if unknown, so that each fills the model's field of view.
-        number_of_trials: number of presentations of each stimulus.
+        row: the row of the benchmark.
         metric: the metric that compares, or measures, the recordings.
-        normalisation: name of the function that puts the score on the scale of the ceiling; ``""`` for none.
-        stimuli, compared, ceiling: texts for :meth:`paradigm`.
-        ceiling_func, version, parent, bibtex: as for :class:`~bsjax.benchmarks.BenchmarkBase`.
+        ceiling_func: function without arguments that returns the ceiling.
+        stimuli: function that loads the stimuli; by default those of the row's data set.
+        target: function that loads what recordings are compared with; called once, when first needed.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -46,38 +44,34 @@ class RecordingBenchmark(BenchmarkBase):
 
     def __init__(
         self,
-        identifier: str,
-        *,
-        region: str,
-        time_bins: TimeBins,
-        visual_degrees: float | None,
+        row: BenchmarkRow,
         metric: Any,
-        stimuli: str,
-        compared: str,
-        ceiling: str,
         ceiling_func: Callable[[], Score],
-        normalisation: str = "",
-        number_of_trials: int = 1,
-        version: int = 1,
-        parent: str = "",
-        bibtex: str = "",
+        *,
+        stimuli: Callable[[], StimulusSet] | None = None,
+        target: Callable[[], Any] | None = None,
     ) -> None:
-        super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
-        self.region = region
-        self.time_bins = list(time_bins)
-        self.visual_degrees = visual_degrees
-        self.number_of_trials = number_of_trials
+        super().__init__(
+            row.identifier, ceiling_func, row.version or 1, row.parent, row.bibtex, normalisation=row.normalisation
+        )
+        self.region = row.region
+        self.time_bins = list(row.time_bins)
+        self.visual_degrees = row.visual_degrees
+        self.number_of_trials = row.number_of_trials
         self.metric = metric
-        self._words = stimuli, compared, ceiling
+        self._words = row.settings
+        self._load_stimuli = stimuli or partial(load_stimulus_set, row.data[0])
+        self._load_target = loader(target)
 
-    def paradigm(self) -> Paradigm:
-        """The stimuli, recording, comparison and normalisation in words; loads no data."""
-        stimuli, compared, ceiling = self._words
-        if self.visual_degrees is None:
-            stimuli = f"{stimuli}, filling the model's field of view, once each"
-        else:
-            stimuli = wording.shown(stimuli, self.visual_degrees, self.number_of_trials)
-        return Paradigm(stimuli, wording.recorded(self.region, self.time_bins), compared, ceiling)
+    @cached_property
+    def stimuli(self) -> StimulusSet:
+        """The stimuli of the experiment."""
+        return self._load_stimuli()
+
+    @cached_property
+    def target(self) -> Any:
+        """The data that recordings are compared with; None if there are none."""
+        return self._load_target()
 
     @cached_property
     def made_from(self) -> dict[str, Any]:
@@ -85,10 +79,6 @@ class RecordingBenchmark(BenchmarkBase):
         data = {} if self.target is None else {"data": data_digest(self.target)}
         stimuli = {"stimuli": data_digest(self.stimuli), "n_stimuli": len(self.stimuli)}
         return {"region": self.region, **data, **stimuli}
-
-    def stimuli_for(self, candidate: BrainModel) -> StimulusSet:
-        """The stimuli as the model sees them."""
-        return self.stimuli if self.visual_degrees is None else super().stimuli_for(candidate)
 
     def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> NeuroidAssembly:
         """The model's responses to stimuli that are already on its screen, in the order of the stimuli.
@@ -104,3 +94,12 @@ class RecordingBenchmark(BenchmarkBase):
                 f"with {seen.sizes['presentation']} presentations, of other stimuli or of some more than once"
             )
         return seen.isel(presentation=order)
+
+    def paradigm(self) -> Paradigm:
+        """The stimuli, recording, comparison and normalisation in words; loads no data."""
+        return Paradigm(
+            wording.shown(self._words["shown"], self.visual_degrees, self.number_of_trials),
+            wording.recorded(self.region, self.time_bins),
+            self._words["compared"],
+            self._words["normalised"],
+        )

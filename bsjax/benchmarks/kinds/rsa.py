@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bsjax.benchmarks.ceilings import Ceiling
-from bsjax.benchmarks.experiment import TimeBins
 from bsjax.benchmarks.kinds.neural import NeuralBenchmark
 from bsjax.labelled import Score, load_ceiling
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
@@ -28,10 +27,10 @@ class RSABenchmark(NeuralBenchmark):
         identifier: unique name of the benchmark.
         assembly: responses with ``stimulus_id``, and with ``subject`` and ``region`` on the neuroids; an assembly, a
             function without arguments that loads it, or a ``LazyLoad``. Repetitions are averaged.
-        visual_degrees, number_of_trials, version, parent, bibtex, region, time_bins, about: as for
-            :class:`~bsjax.benchmarks.NeuralBenchmark`.
         ceiling_func: function without arguments that returns another ceiling.
         similarity_metric: another comparison, ``metric(source, target) -> Score``.
+        arguments, named: visual_degrees, number_of_trials, version, parent, bibtex, region, time_bins, about, as for
+            :class:`~bsjax.benchmarks.NeuralBenchmark`.
 
     Source: Kriegeskorte, Mur & Bandettini 2008; Nili et al. 2014 (ceiling).
 
@@ -52,27 +51,11 @@ class RSABenchmark(NeuralBenchmark):
         visual_degrees: float | None = None,
         number_of_trials: int = 1,
         ceiling_func: Callable[[], Score] | None = None,
-        version: int = 1,
-        parent: str = "",
-        bibtex: str = "",
-        *,
+        *arguments: Any,
         similarity_metric: Callable[[NeuroidAssembly, NeuroidAssembly], Score] | None = None,
-        region: str | None = None,
-        time_bins: TimeBins | None = None,
-        about: str = "",
+        **named: Any,
     ) -> None:
-        super().__init__(
-            identifier,
-            assembly,
-            similarity_metric or SubjectRDMSimilarity(),
-            visual_degrees,
-            number_of_trials,
-            ceiling_func or Ceiling(load_ceiling("rsa_ceiling"), lambda: self.target),
-            version,
-            parent,
-            bibtex,
-            normalisation="ceil_score",
-            region=region,
-            time_bins=time_bins,
-            about=about,
-        )
+        metric = similarity_metric or SubjectRDMSimilarity()
+        ceiling = ceiling_func or Ceiling(load_ceiling("rsa_ceiling"), lambda: self.target)
+        named["normalisation"] = "ceil_score"
+        super().__init__(identifier, assembly, metric, visual_degrees, number_of_trials, ceiling, *arguments, **named)

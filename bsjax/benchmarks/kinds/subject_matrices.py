@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import xarray as xr
 
+from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.kinds.recording import RecordingBenchmark
 from bsjax.benchmarks.lazy_loading import loader
+from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.core.left_behind import files_in
-from bsjax.data import StimulusSet
+from bsjax.data import StimulusSet, load_dataset
 from bsjax.labelled import Score
 from bsjax.labelled.metric import scored
-from bsjax.labelled.similarity.subject_rdms import SubjectSimilarity, correlation_distances
+from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, SubjectSimilarity, correlation_distances
 
 if TYPE_CHECKING:
     from bsjax.data import NeuroidAssembly
@@ -28,14 +30,13 @@ class SubjectMatricesBenchmark(RecordingBenchmark):
     """Mean similarity of a model's dissimilarities (or similarities) of stimuli to those of each subject.
 
     Args:
-        identifier: unique name of the benchmark.
-        subjects: (subject, stimulus_left, stimulus_right) with ``stimulus_id_left`` and ``_right``, or a function that
-            loads them; called once, when a score or ceiling first needs it.
-        stimuli_of: function that returns the stimuli, with the ids of ``subjects``.
+        row: the row of the benchmark.
+        subjects: function that loads the matrices (subject, stimulus_left, stimulus_right), with ``stimulus_id_left``
+            and ``_right``; called once, when a score or ceiling first needs it.
         metric: ``metric(model matrix, subjects) -> Score``.
+        ceiling: ``ceiling(subjects) -> Score``.
         matrix: function from a recording to the matrix; by default 1 - Pearson correlation.
-        normalisation: name of a function of :mod:`bsjax.labelled.normalise`.
-        words: the other arguments of :class:`RecordingBenchmark`.
+        stimuli: function that loads the stimuli, with the ids of ``subjects``; by default those of the row's data set.
 
     Example:
         >>> from bsjax import load_benchmark
@@ -45,33 +46,53 @@ class SubjectMatricesBenchmark(RecordingBenchmark):
 
     def __init__(
         self,
-        identifier: str,
-        *,
-        subjects: xr.DataArray | Callable[[], xr.DataArray],
-        stimuli_of: Callable[[], StimulusSet],
+        row: BenchmarkRow,
+        subjects: Callable[[], xr.DataArray],
         metric: SubjectSimilarity,
-        normalisation: str,
+        ceiling: Callable[[xr.DataArray], Score],
         matrix: Callable[[NeuroidAssembly], xr.DataArray] = correlation_distances,
-        **words: Any,
+        stimuli: Callable[[], StimulusSet] | None = None,
     ) -> None:
-        super().__init__(identifier, metric=metric, normalisation=normalisation, **words)
-        self._load_subjects = loader(subjects)
-        self._load_stimuli = stimuli_of
+        subjects = loader(subjects)
+        super().__init__(row, metric, Ceiling(ceiling, subjects), stimuli=stimuli, target=subjects)
         self._matrix = matrix
-
-    @cached_property
-    def target(self) -> xr.DataArray:
-        """The matrices of the subjects."""
-        return self._load_subjects()
-
-    @cached_property
-    def stimuli(self) -> StimulusSet:
-        """The stimuli, with the ids of the matrices."""
-        return self._load_stimuli()
 
     def compare(self, observed: NeuroidAssembly) -> Score:
         """The mean similarity to the subjects; ``raw`` has one similarity per subject."""
         return scored(self.metric, self._matrix(observed), self.target)
+
+
+def rdms_of_images(
+    row: BenchmarkRow, data: str | Path | None = None, images: str | Path | None = None
+) -> SubjectMatricesBenchmark:
+    """A comparison with imported dissimilarity matrices, whose images come from the user.
+
+    The row's settings are ``dataset``, the arguments of ``load_dataset``; ``average``, a dimension to average over, if
+    any; ``metric_kwargs`` and ``ceiling_kwargs``; and ``n_images`` and ``images``, their number and where they are.
+
+    Args:
+        row: the row of the benchmark.
+        data: folder of the matrices; by default the imported one.
+        images: folder of the images, needed for scoring.
+
+    Example:
+        >>> from bsjax import load_benchmark
+        >>> load_benchmark("Algonauts2019.EVC-rdm").region, load_benchmark("Kriegeskorte2008.IT-rdm").region
+        ('V1', 'IT')
+    """
+    own = row.settings
+
+    def load() -> xr.DataArray:
+        rdms = load_dataset(row.data[0], **own["dataset"], **({} if data is None else {"folder": data}))
+        return rdms.mean(own["average"]) if "average" in own else rdms
+
+    return SubjectMatricesBenchmark(
+        row,
+        load,
+        SubjectSimilarity("spearman", **own["metric_kwargs"]),
+        SubjectAgreement("upper", "spearman", **own["ceiling_kwargs"]),
+        stimuli=partial(images_in, images, own["n_images"], row.identifier, own["images"]),
+    )
 
 
 def images_in(folder: str | Path | None, n: int, identifier: str, where: str) -> StimulusSet:

@@ -61,7 +61,7 @@ def read_rows(path: Path, package: str) -> Iterator[BenchmarkRow]:
 
     Args:
         path: file of the table.
-        package: package that the names of builders are relative to.
+        package: package that the names of builders are relative to, except those of ``kinds``.
 
     Raises:
         ValueError: a row lacks an identifier, or a name in braces has no value.
@@ -102,7 +102,7 @@ def _row(written: dict[str, Any], known: Mapping[str, Any], words: Mapping[str, 
     written["data"] = tuple(dict.fromkeys(name for names in of_subjects for name in names))
     builder = written.pop("builder", "")
     if builder:
-        written["builder"] = f"{package}.{builder}"
+        written["builder"] = f"{'bsjax.benchmarks' if builder.startswith('kinds.') else package}.{builder}"
     else:
         module = "published_behaviours" if written["kind"] in _BEHAVIOUR else "published_recordings"
         written["builder"] = f"bsjax.benchmarks.kinds.{module}:{written['kind']}"

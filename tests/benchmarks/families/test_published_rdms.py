@@ -88,7 +88,7 @@ def test_without_images_it_says_where_they_are(identifier, images):
     with pytest.raises(FileNotFoundError, match="that of the 92 images, which"):
         load_benchmark(identifier, images=images / "nowhere")(model)
     (images / "image_7.jpg").unlink()
-    with pytest.raises(ValueError, match=r"needs 92 images, .* holds 91; they are in the challenge's training set"):
+    with pytest.raises(ValueError, match=r"needs 92 images, .* holds 91; they are in the training set of"):
         load_benchmark(identifier, images=images)(model)
 
 

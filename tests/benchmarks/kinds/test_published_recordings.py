@@ -7,15 +7,12 @@ time bins, parent, version, and the numbers that the reference's own tests expec
 import ast
 import json
 import re
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bsjax import benchmark_registry, load_benchmark
+from bsjax import load_benchmark
 from bsjax.benchmarks import (
     Ceiling,
     MultiSubjectNeuralBenchmark,
@@ -65,52 +62,10 @@ OWN_METRICS = {
     "2AFC": (DomainTransferAccuracy, {"splits": 1000, "test_images": 30, "alphas": (1e-4, 1e-3, 1e-2, 0.1, 1, 10)}),
     "factor_dimensionality": (Dimensionality, {}),
 }
-FACTS = (
-    *("identifier", "pattern", "dataset", "region", "metric", "metric_kwargs", "ceiling", "normalisation"),
-    *("visual_degrees", "number_of_trials", "timebins", "parent", "version", "tests", "notes"),
-)
-
-
-def condensed(row: dict) -> dict:
-    """The facts of a row of the survey of the reference that are kept here."""
-    return {name: row[name] for name in FACTS if row.get(name) is not None}
 
 
 def by_identifier(facts: list[dict]) -> dict:
     return {"argnames": "fact", "argvalues": facts, "ids": [fact["identifier"] for fact in facts]}
-
-
-@pytest.fixture
-def without_network(monkeypatch):
-    def refuse(*arguments):
-        raise AssertionError(f"a connection to {arguments[1:]} where none is needed")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-
-
-def test_the_facts_are_those_of_the_survey(shared_data):
-    survey = shared_data.parent / "spec" / "benchmarks.json"
-    if not survey.is_file():
-        pytest.skip(f"no survey of the reference at {survey}")
-    rows = [row for row in json.loads(survey.read_bytes()) if row["task"] == "recording"]
-    assert [condensed(row) for row in rows] == REFERENCE
-
-
-@pytest.mark.parametrize(**by_identifier(REFERENCE))
-def test_it_has_the_names_and_the_experiment_of_the_reference(fact, without_network):
-    benchmark = load_benchmark(fact["identifier"])
-    assert benchmark.identifier == fact["identifier"]
-    assert (benchmark.version, benchmark.parent) == (fact["version"], fact.get("parent", ""))
-    assert fact["identifier"] in benchmark.describe()
-    assert benchmark_registry.summary(fact["identifier"])
-    each = one_of(benchmark)
-    assert benchmark.bibtex.startswith("@") and each.bibtex == benchmark.bibtex
-    if isinstance(fact.get("visual_degrees"), int | float):
-        assert each.visual_degrees == fact["visual_degrees"]
-    if isinstance(fact["number_of_trials"], int):
-        assert each.number_of_trials == fact["number_of_trials"]
-    assert each.region == fact["region"].split()[0]
 
 
 @pytest.mark.parametrize(**by_identifier(IN_TABLE))
@@ -257,24 +212,6 @@ def check_data(fact):
         stated = [stated[0].removesuffix("+test"), stated[0].replace("train+test", "test")]
     named = list(dict.fromkeys(re.sub(r"sub-.*", "", name) for name in row.data))
     assert named == [re.sub(r"sub-.*", "", name) for name in stated]
-
-
-def test_a_list_of_them_is_there_at_once_and_loads_nothing():
-    """In a fresh process, in which nothing may connect, nor import what takes long."""
-    code = (
-        "import socket, sys\n"
-        "def refuse(*arguments): raise AssertionError('a connection')\n"
-        "socket.socket.connect = refuse\n"
-        "from bsjax.cli import app\n"
-        "sys.argv = ['bsjax', 'list', 'benchmarks']\n"
-        "try: app()\n"
-        "except SystemExit: pass\n"
-        "print(sorted({'jax', 'xarray', 'pandas', 'h5py', 'boto3', 'sklearn'} & set(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    *lines, loaded = done.stdout.strip().splitlines()
-    assert loaded == "[]"
-    assert {fact["identifier"] for fact in IN_TABLE} <= {line.split()[0] for line in lines if line.strip()}
 
 
 def test_what_cannot_be_had_is_said_when_it_scores(brainio_home, model, monkeypatch):

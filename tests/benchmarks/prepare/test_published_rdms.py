@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from bsjax import list_data, load_dataset
+from bsjax import load_dataset
 from bsjax.benchmarks.families.algonauts2019 import reader as algonauts2019
 from bsjax.benchmarks.families.kriegeskorte2008 import reader as kriegeskorte2008
 
@@ -74,10 +74,6 @@ def test_in_a_clone_of_the_repository(kriegeskorte, tmp_path):
     inside.mkdir(parents=True)
     (kriegeskorte / "92_brainRDMs.mat").rename(inside / "92_brainRDMs.mat")
     assert kriegeskorte2008.load_rdms(tmp_path / "clone").sizes["subject"] == 3
-
-
-def test_they_are_in_the_catalogue():
-    assert {"Algonauts2019.92", "Kriegeskorte2008"} <= set(list_data())
 
 
 @pytest.mark.parametrize("load", [algonauts2019.load_rdms, kriegeskorte2008.load_rdms])

@@ -70,10 +70,3 @@ def test_only_inverted_silhouettes_count(serve):
     ids, kinds, animals = (benchmark.stimuli[name] for name in ("stimulus_id", "image_type", "animal"))
     named = animals.where((kinds != "f") | (animals != "cat"), "bear")  # loses 1/3, people 2/3
     assert float(benchmark(naming(ids, named))) == pytest.approx(0.5)
-
-
-def test_no_trial_of_the_orientation(serve):
-    stimuli = silhouettes()
-    served_people(serve, "Baker2022_inverted_distortion", stimuli, {1: [1] * len(stimuli)})
-    with pytest.raises(ValueError, match="none of 18 presentations is with orientation among inverted"):
-        load_benchmark("Baker2022inverted-accuracy_delta").ceiling_func()

@@ -30,13 +30,3 @@ def test_nearness_of_accuracies_by_hand(serve):
     assert benchmark.ceiling.value == pytest.approx(ceiling)
     assert score.value == pytest.approx(raw / ceiling)
     assert benchmark.fitting_stimuli == OBJECTS
-
-
-def test_a_model_nearer_to_people_than_they_are_to_each_other_is_not_cut_off(serve):
-    stimuli = served.stimuli_of(4, truth=OBJECTS, condition=["texture_2"] * 4)
-    truth = stimuli["truth"].to_numpy()
-    answers = {"p": truth, "q": np.where(np.arange(4) < 1, "bird", truth)}
-    serve("BMD2024.texture_2", trials_of(answers, stimuli, truth="truth", condition="condition"), stimuli)
-    benchmark = load_benchmark("BMD2024.texture_2Behavioral-accuracy_distance")
-    three_right = np.where(np.arange(4) < 1, "cat", truth)
-    assert float(benchmark(naming(stimuli["stimulus_id"], three_right))) == pytest.approx((3 / 4 + 1) / 2 / (2 / 3))

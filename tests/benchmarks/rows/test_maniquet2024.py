@@ -100,3 +100,5 @@ def test_ceilings_from_the_trials(people, model, name):
     assert float(score) == pytest.approx(float(score.unceiled) / float(computed.ceiling))
     with pytest.raises(ValueError, match=f"Maniquet2024-{name}.*'known'.*got 'precomputed'"):
         load_benchmark(f"Maniquet2024-{name}", ceiling="precomputed")
+    with pytest.raises(ValueError, match="has no people to compute a ceiling from"):
+        load_benchmark("Lonnqvist2024_EngineeringAccuracy", ceiling="computed")

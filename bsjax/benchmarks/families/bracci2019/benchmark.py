@@ -6,14 +6,12 @@ nine ordinary objects. The benchmark compares dissimilarities in anterior ventra
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.kinds.recording import RecordingBenchmark
 from bsjax.benchmarks.rows.row import BenchmarkRow
-from bsjax.data import DataAssembly, NeuroidAssembly, StimulusSet, load_dataset, load_stimulus_set
+from bsjax.data import DataAssembly, NeuroidAssembly, load_dataset
 from bsjax.labelled import load_metric
 from bsjax.labelled.align import coordinate
 from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, correlation_distances, square
@@ -22,41 +20,22 @@ from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, correlation
 _ANTERIOR_VTC = 2
 
 
-class AnteriorVTC(RecordingBenchmark):
+def anterior_vtc(row: BenchmarkRow) -> RecordingBenchmark:
     """Dissimilarities of images in a model's IT, compared with human anterior ventral temporal cortex.
+
+    The target is averaged over subjects, with one neuroid for each voxel index.
 
     Example:
         >>> from bsjax import load_benchmark
         >>> load_benchmark("Bracci2019.anteriorVTC-rdm").region
         'IT'
     """
-
-    def __init__(self, row: BenchmarkRow) -> None:
-        super().__init__(
-            row.identifier,
-            metric=load_metric(row.metric),
-            stimuli="the 27 images of Bracci2019 (animals, look-alikes, objects)",
-            compared=(
-                "human anterior ventral temporal cortex, fMRI, mean of each voxel removed, averaged over subjects: "
-                "Spearman correlation of dissimilarity matrices (rdm)"
-            ),
-            ceiling=(
-                "the score divided by the ceiling; ceiling: Spearman correlation of each subject's matrix with the "
-                "mean of the others', averaged over subjects"
-            ),
-            ceiling_func=Ceiling(SubjectAgreement("lower"), _subject_rdms),
-            **row.arguments("region", "time_bins", "normalisation"),
-        )
-
-    @cached_property
-    def target(self) -> NeuroidAssembly:
-        """The responses averaged over subjects, (presentation, neuroid), one neuroid for each voxel index."""
-        return averaged_over_subjects(centred_responses())
-
-    @cached_property
-    def stimuli(self) -> StimulusSet:
-        """The 27 images."""
-        return load_stimulus_set("Bracci2019")
+    return RecordingBenchmark(
+        row,
+        load_metric(row.metric),
+        Ceiling(SubjectAgreement("lower"), _subject_rdms),
+        target=lambda: averaged_over_subjects(centred_responses()),
+    )
 
 
 def centred_responses() -> NeuroidAssembly:

@@ -16,10 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.kinds.subject_matrices import SubjectMatricesBenchmark
 from bsjax.benchmarks.rows.row import BenchmarkRow
-from bsjax.data import DataAssembly, NeuroidAssembly, StimulusSet, load_dataset, load_stimulus_set
+from bsjax.data import DataAssembly, NeuroidAssembly, load_dataset
 from bsjax.engine.precision import precision
 from bsjax.labelled import Score
 from bsjax.labelled.align import finite_values, two_dimensional, unique_ids
@@ -37,25 +36,8 @@ def rdm(row: BenchmarkRow) -> SubjectMatricesBenchmark:
         >>> load_benchmark("tong.Coggan2024_fMRI.V2-rdm").region
         'V2'
     """
-    load = partial(subject_rsms, row.region)
-    return SubjectMatricesBenchmark(
-        row.identifier,
-        subjects=load,
-        stimuli_of=_stimuli,
-        matrix=RSA,
-        metric=SubjectSimilarity("corr"),
-        stimuli="the 24 images of Coggan2024_fMRI (8 objects, whole or partly occluded)",
-        compared=(
-            f"{row.about}: Pearson correlation of similarity matrices, mean over 9 subjects. The model's "
-            "matrix is of its units whose mean response is beyond 3.1 standard deviations of all units' means"
-        ),
-        ceiling=(
-            "(r/c)²: the signed square of score divided by ceiling; ceiling: Pearson correlation of each subject's "
-            "matrix with the mean of the others', averaged over subjects"
-        ),
-        ceiling_func=Ceiling(get_ceiling, load),
-        **row.arguments("region", "time_bins", "normalisation"),
-    )
+    subjects = partial(subject_rsms, row.region)
+    return SubjectMatricesBenchmark(row, subjects, SubjectSimilarity("corr"), get_ceiling, matrix=RSA)
 
 
 def subject_rsms(region: str) -> DataAssembly:
@@ -149,7 +131,3 @@ def _stacked(assembly: xr.DataArray, region: str | None = None) -> DataAssembly:
         raise ValueError(f"expected subjects of one region, got {present}: select one, e.g. assembly.sel(region='IT')")
     values = np.moveaxis(assembly.values[:, :, chosen], 2, 0)
     return square(values, assembly["stimulus_id"].values, assembly["subject"].values[chosen])
-
-
-def _stimuli() -> StimulusSet:
-    return load_stimulus_set("Coggan2024_fMRI")

@@ -24,7 +24,7 @@ from bsjax.benchmarks.prepare.choices import most_probable
 from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.data.types.merging import merge_stimulus_set
-from bsjax.labelled.behaviour.search_asymmetry import OTHERS, AsymmetryDelta
+from bsjax.labelled.behaviour.search_asymmetry import OTHERS
 
 
 def value_delta(row: BenchmarkRow, ceiling: str = "known") -> BehavioralBenchmark:
@@ -45,7 +45,6 @@ def value_delta(row: BenchmarkRow, ceiling: str = "known") -> BehavioralBenchmar
     load_stimuli = loader(lambda: labelled_by_number(load_dataset(row.data[0]).attrs["stimulus_set"]))
     return behavioural_benchmark(
         row,
-        metric=AsymmetryDelta(row.settings["lapse_rate"]),
         ceiling=ceiling,
         fitting_stimuli=lambda: labelled_by_number(load_stimulus_set(row.fitting_stimuli)),
         stimuli=load_stimuli,

@@ -94,6 +94,4 @@ def top1(row: BenchmarkRow, data: str | Path | None = None) -> NamingAccuracy:
         >>> float(load_benchmark("Geirhos2021sketch-top1").ceiling)
         1.0
     """
-    return NamingAccuracy(
-        row.identifier, lambda: people(row, data).attrs["stimulus_set"], images=row.about, **row.arguments()
-    )
+    return NamingAccuracy(row, lambda: people(row, data).attrs["stimulus_set"])

@@ -66,7 +66,7 @@ def hebart2023(row: BenchmarkRow, triplets: int | None = None) -> OddOneOutMatch
     if triplets is not None and triplets < 1:
         raise ValueError(f"triplets must be at least 1, got {triplets}")
     people = LazyLoad(lambda: choices(row.data[0], triplets))
-    benchmark = behavioural_benchmark(
+    return behavioural_benchmark(
         row,
         people,
         OddOneOutMatch,
@@ -74,8 +74,6 @@ def hebart2023(row: BenchmarkRow, triplets: int | None = None) -> OddOneOutMatch
         stimuli=lambda: objects_of(content_of(people)),
         normalisation=partial(chance_corrected, chance=1 / 3),
     )
-    benchmark.normalisation = row.normalisation  # a partial function has no name
-    return benchmark
 
 
 def choices(dataset: str, triplets: int | None = None) -> BehavioralAssembly:

@@ -18,7 +18,6 @@ from bsjax.benchmarks.kinds.published_behaviours import behavioural_benchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad
 from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset, load_stimulus_set
-from bsjax.labelled.behaviour.accuracy import ShapeBias
 
 SHAPE, TEXTURE = "original_image_category", "conflict_image_category"
 
@@ -38,7 +37,7 @@ def shape_match(row: BenchmarkRow, data: str | Path | None = None) -> NamingAccu
         >>> load_benchmark("Hermann2020cueconflict-shape_match").parent
         'Hermann2020'
     """
-    return NamingAccuracy(row.identifier, lambda: conflicts(data), truth=SHAPE, images=row.about, **row.arguments())
+    return NamingAccuracy(row, lambda: conflicts(data), truth=SHAPE)
 
 
 def shape_bias(row: BenchmarkRow, data: str | Path | None = None) -> NamingPeople:
@@ -56,7 +55,7 @@ def shape_bias(row: BenchmarkRow, data: str | Path | None = None) -> NamingPeopl
         >>> load_benchmark("Hermann2020cueconflict-shape_bias").number_of_trials
         1
     """
-    return behavioural_benchmark(row, LazyLoad(lambda: cues(data)), NamingPeople, metric=ShapeBias())
+    return behavioural_benchmark(row, LazyLoad(lambda: cues(data)), NamingPeople)
 
 
 def conflicts(data: str | Path | None = None) -> StimulusSet:

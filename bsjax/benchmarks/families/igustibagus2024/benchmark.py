@@ -8,8 +8,6 @@ domains.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import xarray as xr
 
@@ -48,23 +46,11 @@ class ReadoutAccuracy(RecordingBenchmark):
 
     def __init__(self, row: BenchmarkRow, splits: int = 1000) -> None:
         super().__init__(
-            row.identifier,
-            metric=DomainTransferAccuracy("hvm", _WITH_BACKGROUNDS, splits=splits),
-            stimuli=row.about,
-            compared=(
-                "no recordings: the accuracy of choices between two objects, by a ridge classifier of the recordings, "
-                f"fitted to all but 30 of the hvm images and tested on 30 images of each domain, {splits} times; "
-                "chance is 0.5"
-            ),
-            ceiling="no normalisation; ceiling: 1, all choices correct",
-            ceiling_func=constant_ceiling(1.0, "all choices correct"),
-            **row.arguments("region", "time_bins", "normalisation"),
+            row,
+            DomainTransferAccuracy("hvm", _WITH_BACKGROUNDS, splits=splits),
+            constant_ceiling(1.0, "all choices correct"),
+            stimuli=lambda: of_thirteen_domains(load_stimulus_set("Igustibagus2024")),
         )
-
-    @cached_property
-    def stimuli(self) -> StimulusSet:
-        """The images of the domains."""
-        return of_thirteen_domains(load_stimulus_set("Igustibagus2024"))
 
     def compare(self, observed: NeuroidAssembly) -> Score:
         """The accuracy; ``raw`` has one value for each split and domain."""

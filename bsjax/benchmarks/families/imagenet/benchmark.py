@@ -7,7 +7,7 @@ view. The model answers with ImageNet's classes and must have been trained on th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from bsjax.benchmarks.families.imagenet.corrupted_images import corrupted_images, sampled
@@ -44,7 +44,7 @@ def imagenet(row: BenchmarkRow, data: str | Path | None = None) -> EngineeringAc
             )
         return validation_images(data)
 
-    return _accuracy(row, load)
+    return EngineeringAccuracy(row, load, "synset", "imagenet")
 
 
 def imagenet_c(
@@ -85,7 +85,7 @@ def imagenet_c(
 
     share = "" if factor == 1 else f", a random 1 in {factor} of each corruption and level (seed {seed})"
     images = f"validation images of ImageNet with {', '.join(row.settings['corruptions'])}{share}"
-    return _accuracy(row, load, images)
+    return EngineeringAccuracy(row, load, "synset", "imagenet", images=images)
 
 
 def objectnet(row: BenchmarkRow, data: str | Path | None = None) -> EngineeringAccuracy:
@@ -106,13 +106,5 @@ def objectnet(row: BenchmarkRow, data: str | Path | None = None) -> EngineeringA
         'engineering'
     """
 
-    def load() -> StimulusSet:
-        return load_stimulus_set(row.data[0]) if data is None else objectnet_images(data)
-
-    return _accuracy(row, load)
-
-
-def _accuracy(row: BenchmarkRow, load: Callable[[], StimulusSet], images: str = "") -> EngineeringAccuracy:
-    return EngineeringAccuracy(
-        row.identifier, load, "synset", "imagenet", images=images or row.about, **row.arguments()
-    )
+    load = partial(load_stimulus_set, row.data[0]) if data is None else partial(objectnet_images, data)
+    return EngineeringAccuracy(row, load, "synset", "imagenet")

@@ -8,7 +8,6 @@ a brain.
 from __future__ import annotations
 
 import random
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,11 +15,11 @@ import numpy as np
 from bsjax.benchmarks.ceilings import constant_ceiling
 from bsjax.benchmarks.kinds.recording import RecordingBenchmark
 from bsjax.benchmarks.rows.row import BenchmarkRow
-from bsjax.data import NeuroidAssembly, StimulusSet, load_stimulus_set
+from bsjax.data import NeuroidAssembly, StimulusSet
 from bsjax.labelled import Score, load_metric
 
 if TYPE_CHECKING:
-    pass
+    from bsjax.models import BrainModel
 
 _SEED = 1751
 
@@ -42,24 +41,11 @@ class SharedDimensions(RecordingBenchmark):
     """
 
     def __init__(self, row: BenchmarkRow) -> None:
-        factor = row.settings["factor"]
-        super().__init__(
-            row.identifier,
-            metric=load_metric(row.metric, factor),
-            stimuli=row.about,
-            compared=(
-                f"no recordings: the share of the model's dimensions that code for {factor}, by how responses to "
-                "images of the same shape, or of the same texture, covary (factor_dimensionality)"
-            ),
-            ceiling="no normalisation; ceiling: 1, all dimensions",
-            ceiling_func=constant_ceiling(1.0, "all dimensions"),
-            **row.arguments("region", "time_bins", "normalisation"),
-        )
+        super().__init__(row, load_metric(row.metric, row.settings["factor"]), constant_ceiling(1.0, "all dimensions"))
 
-    @cached_property
-    def stimuli(self) -> StimulusSet:
-        """All images."""
-        return load_stimulus_set("Islam2021")
+    def stimuli_for(self, candidate: BrainModel) -> StimulusSet:
+        """The stimuli; each fills the model's field of view."""
+        return self.stimuli
 
     def compare(self, observed: NeuroidAssembly) -> Score:
         """The proportion; ``raw`` has the proportions for shape, texture, and neither."""

@@ -10,7 +10,6 @@ the reason, and no other image is shown.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,27 +37,12 @@ class ObjectSolutionTimes(RecordingBenchmark):
 
     def __init__(self, row: BenchmarkRow) -> None:
         super().__init__(
-            row.identifier,
-            metric=load_metric(row.metric),
-            stimuli="the images of Kar2019",
-            compared=(
-                "object solution times of macaque IT, decoded by a support vector machine: Spearman correlation over "
-                "images, ten splits (ost). A model that answers the same in all time bins scores NaN after one image"
-            ),
-            ceiling="the score divided by the ceiling; ceiling: 0.79, computed by the authors",
-            ceiling_func=constant_ceiling(0.79, "computed offline by Kohitij Kar, as Brain-Score states it"),
-            **row.arguments("region", "time_bins", "normalisation"),
+            row,
+            load_metric(row.metric),
+            constant_ceiling(0.79, "computed offline by Kohitij Kar, as Brain-Score states it"),
+            stimuli=lambda: self.target.attrs["stimulus_set"],
+            target=solution_times,
         )
-
-    @cached_property
-    def target(self) -> DataAssembly:
-        """IT's solution times (presentation) in ms, with ``i1``, the d' that counts as solved."""
-        return solution_times()
-
-    @cached_property
-    def stimuli(self) -> StimulusSet:
-        """The images, each once."""
-        return self.target.attrs["stimulus_set"]
 
     def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> NeuroidAssembly:
         """The model's responses in all time bins.

@@ -25,7 +25,6 @@ from bsjax.benchmarks.lazy_loading import LazyLoad
 from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import PropertyAssembly, StimulusSet, load_dataset, load_stimulus_set
 from bsjax.data.types.merging import merge_stimulus_set
-from bsjax.labelled import load_metric
 from bsjax.labelled.behaviour.thresholds import BASELINE, CONDITION, MeanThreshold, Threshold, elevations, measured
 from bsjax.models import BrainModel
 
@@ -115,16 +114,8 @@ def threshold_elevation(row: BenchmarkRow) -> VernierBenchmark:
         10
     """
     condition, baseline = row.settings["condition"], row.settings["baseline"]
-    metric = load_metric(
-        row.metric,
-        row.settings["independent_variable"],
-        baseline_condition=baseline,
-        test_condition=condition,
-        threshold_accuracy=row.settings["threshold_accuracy"],
-    )
-    fitting = f"{_FAMILY}.{condition}_fit"
-    looks = {name: (fitting, f"{_FAMILY}.{name}") for name in (baseline, condition)}
-    return _benchmark(row, metric, partial(_elevations, condition, baseline), looks)
+    looks = {name: (f"{_FAMILY}.{condition}_fit", f"{_FAMILY}.{name}") for name in (baseline, condition)}
+    return _benchmark(row, partial(_elevations, condition, baseline), looks)
 
 
 def threshold(row: BenchmarkRow) -> VernierBenchmark:
@@ -141,21 +132,17 @@ def threshold(row: BenchmarkRow) -> VernierBenchmark:
         9
     """
     conditions, baseline = row.settings["conditions"], row.settings["baseline"]
-    of_each = Threshold(row.settings["independent_variable"], threshold_accuracy=row.settings["threshold_accuracy"])
     looks = {name: (f"{_FAMILY}.{name}_fit", f"{_FAMILY}.{baseline}") for name in conditions}
-    return _benchmark(row, MeanThreshold(of_each), partial(_baselines, conditions, baseline), looks)
+    metric = MeanThreshold(Threshold(**row.settings["metric_kwargs"]))
+    return _benchmark(row, partial(_baselines, conditions, baseline), looks, metric)
 
 
 def _benchmark(
-    row: BenchmarkRow, metric: Any, people: Callable[[], Any], looks: dict[str, tuple[str, str]]
+    row: BenchmarkRow, people: Callable[[], Any], looks: dict[str, tuple[str, str]], metric: Any = None
 ) -> VernierBenchmark:
+    trials, fitting_trials = LazyLoad(people), row.settings["fitting_trials"]
     return behavioural_benchmark(
-        row,
-        LazyLoad(people),
-        VernierBenchmark,
-        metric=metric,
-        looks=looks,
-        fitting_trials=row.settings["fitting_trials"],
+        row, trials, VernierBenchmark, metric=metric, looks=looks, fitting_trials=fitting_trials
     )
 
 

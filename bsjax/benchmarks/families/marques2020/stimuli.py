@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
-from bsjax.core.disk_errors import explaining
-from bsjax.core.files import cache_dir, exclusive, write_atomically
+from bsjax.benchmarks.prepare.rendered_images import rendered_images
 from bsjax.data import StimulusSet
 
 BLANK = "Marques2020_blank"
@@ -54,17 +47,15 @@ def _orientation_rows() -> list[tuple[float, ...]]:
     return [(0.5, 0.5, 1.0, *size, *turn) for size in sizes for turn in product(_ORIENTATIONS, _PHASES)]
 
 
-def _rows(*axes: Sequence[float] | NDArray[np.float64]) -> list[tuple[float, ...]]:
-    return list(product(*axes))
-
-
-_GRIDS: dict[str, Callable[[], list[tuple[float, ...]]]] = {
-    RECEPTIVE_FIELD: lambda: _rows(POSITIONS, POSITIONS, _CONTRAST, (1 / 6,), (3.0,), _ORIENTATIONS[::3], _PHASES[::4]),
+_GRIDS: dict[str, Callable[[], Iterable[tuple[float, ...]]]] = {
+    RECEPTIVE_FIELD: lambda: product(
+        POSITIONS, POSITIONS, _CONTRAST, (1 / 6,), (3.0,), _ORIENTATIONS[::3], _PHASES[::4]
+    ),
     ORIENTATION: _orientation_rows,
-    SPATIAL_FREQUENCY: lambda: _rows(
+    SPATIAL_FREQUENCY: lambda: product(
         _CENTRE, _CENTRE, _CONTRAST, (0.75, 2.25), _FREQUENCIES, _ORIENTATIONS[::2], _PHASES
     ),
-    SIZE: lambda: _rows(_CENTRE, _CENTRE, _CONTRAST, _RADII, _FOUR_FREQUENCIES, _ORIENTATIONS[::2], _PHASES),
+    SIZE: lambda: product(_CENTRE, _CENTRE, _CONTRAST, _RADII, _FOUR_FREQUENCIES, _ORIENTATIONS[::2], _PHASES),
 }
 
 RENDERED = (BLANK, *_GRIDS)
@@ -78,7 +69,7 @@ def grid(identifier: str) -> NDArray[np.float64]:
         >>> {name.removeprefix("Marques2020_"): len(grid(name)) for name in RENDERED if name != BLANK}
         {'receptive_field': 3528, 'orientation': 1152, 'spatial_frequency': 2112, 'size': 2304}
     """
-    return np.array(_GRIDS[identifier]())
+    return np.array(list(_GRIDS[identifier]()))
 
 
 def gratings(identifier: str, visual_degrees: float = DEGREES) -> StimulusSet:
@@ -86,8 +77,7 @@ def gratings(identifier: str, visual_degrees: float = DEGREES) -> StimulusSet:
 
     The images are identical to those that :func:`bsjax.models.place_on_screen` makes from the published images of 12
     degrees and 672 pixels (56 per degree), by cropping them around the middle or padding them with gray. They are
-    rendered once per width, to PNG files below ``cache_dir()/stimuli``. Files are written atomically, and a second
-    process waits while the first renders. Incomplete or altered files are rendered again.
+    rendered once per width, see :func:`bsjax.benchmarks.prepare.rendered_images.rendered_images`.
 
     Args:
         identifier: one of ``RENDERED``.
@@ -112,7 +102,8 @@ def gratings(identifier: str, visual_degrees: float = DEGREES) -> StimulusSet:
     blank = identifier == BLANK
     rows = np.empty((1, 0)) if blank else grid(identifier)
     side = _side(_BLANK_PIXELS if blank else _PIXELS, visual_degrees)
-    files = _rendered(identifier, rows, side)
+    folder, renderings = f"{identifier}-{side}px-v{_VERSION}", [partial(render, row, side) for row in rows]
+    files = rendered_images(folder, renderings, compress_level=1)
     ids = [f"{identifier.removeprefix('Marques2020_')}-{number:04d}" for number in range(len(rows))]
     columns = {} if blank else dict(zip(COLUMNS, rows.T, strict=True))
     placed = visual_degrees != DEGREES  # then the name is the one that place_on_screen would give
@@ -173,33 +164,3 @@ def _side(pixels: int, visual_degrees: float) -> int:
     if not side:
         raise ValueError(f"the field must be wide enough for a pixel, got {visual_degrees:g} degrees")
     return side
-
-
-def _rendered(identifier: str, rows: NDArray[np.float64], side: int) -> list[Path]:
-    """The files of a set, written unless all of them exist."""
-    folder = cache_dir() / "stimuli" / f"{identifier}-{side}px-v{_VERSION}"
-    files = [folder / f"{number:04d}.png" for number in range(len(rows))]
-    written = folder / "sha256.json"
-    if not _all_there(files, written):
-        with explaining("write stimuli", folder), exclusive(folder):
-            if not _all_there(files, written):
-                with ThreadPoolExecutor(os.cpu_count()) as pool:
-                    digests = list(pool.map(lambda row, file: _write(render(row, side), file), rows, files))
-                write_atomically(written, json.dumps(digests).encode())
-    return files
-
-
-def _all_there(files: Sequence[Path], written: Path) -> bool:
-    """Whether all files hold what was written; a file may be empty after a power cut, or changed."""
-    try:
-        return json.loads(written.read_bytes()) == [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-    except (OSError, ValueError, RecursionError):
-        return False
-
-
-def _write(image: NDArray[np.uint8], file: Path) -> str:
-    """Write an image and return the digest of its file."""
-    content = io.BytesIO()
-    Image.fromarray(image).save(content, "png", compress_level=1)
-    write_atomically(file, content.getvalue(), sync=False)
-    return hashlib.sha256(content.getvalue()).hexdigest()

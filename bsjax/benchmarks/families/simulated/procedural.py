@@ -1,20 +1,14 @@
-"""Procedural grey images of six kinds that drive oriented filters, seeded, and rendered to PNG files on first use."""
+"""Procedural grey images of six kinds that drive oriented filters, from a seed."""
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
-from bsjax.core.digests.arrays import file_digest
-from bsjax.core.disk_errors import explaining, optional
-from bsjax.core.files import as_json, cache_dir, write_atomically
+from bsjax.benchmarks.prepare.rendered_images import rendered_images
 from bsjax.core.identity.source import own_source
 from bsjax.core.identity.values import identity_of
 from bsjax.data import StimulusSet
@@ -125,9 +119,8 @@ def procedural_stimuli(
 ) -> StimulusSet:
     """A stimulus set of procedural images that cycles through the kinds.
 
-    The images are PNG files below ``cache_dir()/stimuli``, written atomically and named by the digest of their pixels,
-    so that sets cannot mix up their files. A list of the files, keyed by the code that renders them, lets later calls
-    find them. A damaged file is written again.
+    The images are rendered once, see :func:`bsjax.benchmarks.prepare.rendered_images.rendered_images`, and again when
+    the code changes.
 
     Args:
         identifier: identifier of the stimulus set.
@@ -139,43 +132,10 @@ def procedural_stimuli(
     Returns:
         Columns ``stimulus_id``, ``object_name`` (the kind) and ``degrees``.
     """
-    folder = cache_dir() / "stimuli"
-    rendered = identity_of([own_source("benchmarks"), np.__version__, n_per_kind, n_pixels, seed])
+    key = identity_of([own_source("benchmarks"), np.__version__, n_per_kind, n_pixels, seed])
     places = [(kind, kind_number, number) for number in range(n_per_kind) for kind_number, kind in enumerate(KINDS)]
-    files = _listed(folder, rendered)
-    if files is None:
-        files = [_write(render(kind, (seed, *place), n_pixels), folder) for kind, *place in places]
-        with optional("keep the list of stimuli", folder):
-            listed = [[path.name, file_digest(path)] for path in files]
-            write_atomically(folder / f"{rendered}.json", as_json(listed), sync=False)
+    renderings = [partial(render, kind, (seed, *place), n_pixels) for kind, *place in places]
+    files = rendered_images(f"procedural-{key}", renderings, compress_level=6)
     ids = [f"{kind}-{number:03d}" for kind, _, number in places]
     columns = {"stimulus_id": ids, "object_name": [kind for kind, *_ in places], "degrees": visual_degrees}
     return StimulusSet(columns, identifier=identifier, stimulus_paths=dict(zip(ids, files, strict=True)))
-
-
-def _listed(folder: Path, rendered: str) -> list[Path] | None:
-    """The listed images; None if the list is missing, or a file differs from what was written."""
-    try:
-        listed = json.loads((folder / f"{rendered}.json").read_bytes())
-        return [folder / name for name, _ in listed] if all(file_digest(folder / n) == d for n, d in listed) else None
-    except (OSError, ValueError, TypeError):
-        return None
-
-
-def _write(image: NDArray[np.uint8], folder: Path) -> Path:
-    shape_and_pixels = f"{image.shape}".encode() + image.tobytes()
-    path = folder / f"{hashlib.sha256(shape_and_pixels).hexdigest()[:32]}.png"
-    if not _holds(path, image):
-        buffer = io.BytesIO()
-        Image.fromarray(image).save(buffer, format="png")
-        with explaining("write stimuli", folder):
-            write_atomically(path, buffer.getvalue(), sync=False)
-    return path
-
-
-def _holds(path: Path, image: NDArray[np.uint8]) -> bool:
-    try:
-        with Image.open(path) as stored:
-            return np.array_equal(np.asarray(stored), image)
-    except Exception:  # a missing file, or a damaged one, for which Pillow raises any kind of error
-        return False

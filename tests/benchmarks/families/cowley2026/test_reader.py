@@ -151,11 +151,6 @@ def test_stimulus_set(flat):
     assert stimuli.get_stimulus("201016.image0003").name == "image0003.jpg"
 
 
-def test_average_over_repetitions_is_that_of_the_stored_array(flat, counts):
-    mean = average_repetition(load_session(flat, session=SESSION))
-    np.testing.assert_allclose(mean.values[:, :, 0], np.nanmean(counts, axis=2).T, rtol=1e-12)
-
-
 def test_images_without_any_repeat_are_left_out(tmp_path, counts, images):
     counts[:, 1] = np.nan
     assembly = load_session(laid_out("flat", tmp_path, counts, images), session=SESSION)

@@ -79,13 +79,6 @@ def test_each_object_is_put_on_the_screen_once(serve, stimuli, features, monkeyp
         assert image.size == (6, 6)  # 4 pixels of 8 degrees, in a field of 12
 
 
-def test_worse_than_chance_is_below_zero(serve, stimuli, features):
-    odd = [(i, j, k) for i, j, k in itertools.permutations(range(N), 3) if odd_one(features, (i, j, k)) == k]
-    serve("Hebart2023", people_of(stimuli, [(k, j, i) for i, j, k in odd]), stimuli)
-    score = load_benchmark("Hebart2023-match")(model_of(stimuli, features))
-    assert score.value == pytest.approx((0 - 1 / 3) / (0.6767 - 1 / 3))
-
-
 def test_a_triplet_of_an_unknown_image(serve, stimuli, features):
     people = people_of(stimuli, [(0, 1, 2)])
     serve("Hebart2023", people.assign_coords(image_1=("presentation", ["elsewhere"])), stimuli)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from bsjax import ModelCommitment, load_benchmark, load_model
+from bsjax import ModelCommitment, load_benchmark
 from bsjax.adapters import from_jax, unit_preprocessing
 from bsjax.benchmarks.families.imagenet.corrupted_images import sampled
 from bsjax.benchmarks.families.imagenet.image_folders import validation_images
@@ -207,9 +207,3 @@ def test_published_objectnet(serve):
     serve("BarbuMayo2019", stimuli=stimuli)
     score = load_benchmark("ObjectNet-top1")(classifying(stimuli["stimulus_id"], [CLASSES[0]] * 4))
     assert score.value == 0.5
-
-
-def test_a_network_without_imagenets_classes(folder):
-    root = folder(*(f"{CLASSES[0]}/{i}.png" for i in range(2)))
-    with pytest.raises(ValueError, match="needs a layer 'logits' of 1000 units"):
-        load_benchmark("ImageNet-top1", data=root)(load_model("pixels"))

@@ -1,8 +1,5 @@
 """The gratings: how many there are, in which order, and every pixel."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -10,7 +7,6 @@ from PIL import Image
 from bsjax import StimulusSet
 from bsjax.benchmarks.families.marques2020 import stimuli
 from bsjax.benchmarks.families.marques2020.stimuli import BLANK, COLUMNS, RENDERED, gratings, grid, render
-from bsjax.core.files import cache_dir
 from bsjax.data.files.images import load_image
 from bsjax.models import place_on_screen
 
@@ -22,12 +18,6 @@ COUNTS = {
     "Marques2020_size": 2304,
     "Marques2020_blank": 1,
 }
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
-    return tmp_path
 
 
 @pytest.mark.parametrize(("identifier", "n"), COUNTS.items())
@@ -119,35 +109,3 @@ def test_the_files_hold_what_was_rendered():
         np.testing.assert_array_equal(image, render(grid("Marques2020_orientation")[number], 56))
     blank = Image.open(gratings("Marques2020_blank", 8).get_stimulus("blank-0000"))
     assert blank.size == (299, 299) and blank.getextrema() == (128, 128)
-
-
-def test_files_are_rendered_once_and_again_where_one_is_damaged(home):
-    first = gratings("Marques2020_orientation", SMALL)
-    files = [first.get_stimulus(stimulus_id) for stimulus_id in first["stimulus_id"]]
-    times = [file.stat().st_mtime_ns for file in files]
-    gratings("Marques2020_orientation", SMALL)
-    assert times == [file.stat().st_mtime_ns for file in files]
-    content = files[5].read_bytes()
-    turned = content[:-20] + bytes([content[-20] ^ 1]) + content[-19:]
-    for damaged in (b"", turned, files[6].read_bytes()):  # as a power cut leaves it, a bit changed, another image
-        files[5].write_bytes(damaged)
-        gratings("Marques2020_orientation", SMALL)
-        assert files[5].read_bytes() == content
-
-
-def test_what_a_killed_process_has_left_is_finished(home):
-    whole = gratings("Marques2020_blank", SMALL).get_stimulus("blank-0000")
-    content = whole.read_bytes()
-    (whole.parent / "sha256.json").unlink()  # it comes last
-    whole.unlink()
-    (whole.parent / ".0123456789abcdef.part").write_bytes(content[:10])
-    assert gratings("Marques2020_blank", SMALL).get_stimulus("blank-0000").read_bytes() == content
-
-
-def test_two_processes_at_once(home):
-    module = "bsjax.benchmarks.families.marques2020.stimuli"
-    code = f"from {module} import gratings; print(len(gratings('Marques2020_size', 1.0)))"
-    both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    assert [process.communicate()[0].strip() for process in both] == ["2304", "2304"]
-    [folder] = [path for path in (cache_dir() / "stimuli").iterdir() if path.is_dir()]
-    assert len(list(folder.iterdir())) == 2305

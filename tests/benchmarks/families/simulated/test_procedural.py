@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsjax.benchmarks.families.simulated import procedural
 from bsjax.benchmarks.families.simulated.procedural import KINDS, procedural_stimuli, render
 from bsjax.data import load_image
 
@@ -38,36 +37,3 @@ def test_a_set_of_stimuli(monkeypatch, tmp_path):
     np.testing.assert_array_equal(image, np.repeat(render("plaid", (5, 2, 1), 16)[..., None], 3, axis=2))
     other = procedural_stimuli("other", n_per_kind=2, n_pixels=16, visual_degrees=3.0, seed=6)
     assert set(stimuli.stimulus_paths.values()).isdisjoint(other.stimulus_paths.values())
-
-
-def test_files_are_written_once_and_again_if_damaged(monkeypatch, tmp_path):
-    monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
-
-    def make():
-        return procedural_stimuli("some", n_per_kind=1, n_pixels=16, visual_degrees=3.0, seed=5)
-
-    paths = list(make().stimulus_paths.values())
-    whole = [path.read_bytes() for path in paths]
-    written = [path.stat().st_mtime_ns for path in paths]
-    paths[0].write_bytes(whole[0][:40])
-    paths[1].unlink()
-    assert list(make().stimulus_paths.values()) == paths
-    assert [path.read_bytes() for path in paths] == whole
-    assert [path.stat().st_mtime_ns for path in paths[2:]] == written[2:]
-    [listed] = tmp_path.rglob("*.json")
-    assert sorted(tmp_path.rglob("*.*")) == sorted([*paths, listed])
-
-
-def test_what_was_rendered_is_read_by_another_process(monkeypatch, tmp_path):
-    monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
-
-    def make():
-        return procedural_stimuli("some", n_per_kind=1, n_pixels=16, visual_degrees=3.0, seed=5)
-
-    first, rendered = make(), []
-    [listed] = tmp_path.rglob("*.json")
-    monkeypatch.setattr(procedural, "identity_of", lambda _: listed.stem)  # it would tell the patch below
-    monkeypatch.setattr(procedural, "render", lambda *how: rendered.append(how) or render(*how))
-    assert make().equals(first) and make().stimulus_paths == first.stimulus_paths and not rendered
-    listed.write_text("[[1")
-    assert make().stimulus_paths == first.stimulus_paths and len(rendered) == 6

@@ -26,19 +26,6 @@ def mistaken(stimuli, rows):
     return [others[one] if row in rows else one for row, one in enumerate(truth)]
 
 
-def test_nearness_of_accuracies_by_hand(serve):
-    stimuli = drawings()
-    people = {"p": mistaken(stimuli, {0, 1}), "q": mistaken(stimuli, {5})}
-    serve("Scialom2024_segments-12", trials_of(people, stimuli, truth="truth", condition="kind"), stimuli)
-    benchmark = load_benchmark("Scialom2024_segments-12BehavioralAccuracyDistance")
-    score = benchmark(naming(stimuli["stimulus_id"], mistaken(stimuli, range(4))))
-    raw = np.mean([1 - abs(4 / 8 - q) / max(q, 1 - q) for q in (6 / 8, 7 / 8)])
-    ceiling = 1 - abs(6 / 8 - 7 / 8) / (7 / 8)
-    assert (score.unceiled.value, benchmark.ceiling.value) == (pytest.approx(raw), pytest.approx(ceiling))
-    assert score.value == pytest.approx(raw / ceiling)
-    assert benchmark.fitting_stimuli == OBJECTS
-
-
 def test_error_consistency_within_the_kinds_of_images_that_people_saw(serve):
     stimuli = drawings(["RGB", "contours", "segments"], condition="segments")
     people = {"p": mistaken(stimuli, {0, 1, 9, 17, 18}), "q": mistaken(stimuli, {0, 2, 9, 10, 20, 21, 22})}
@@ -69,12 +56,3 @@ def test_a_stimulus_of_two_conditions_is_refused(serve):
     benchmark = load_benchmark("Scialom2024_phosphenes-allBehavioralErrorConsistency")
     with pytest.raises(ValueError, match="several conditions or truths"):
         benchmark(naming(stimuli["stimulus_id"], stimuli["truth"]))
-
-
-def test_engineering_accuracy(serve):
-    stimuli = drawings()
-    serve("Scialom2024_rgb", stimuli=stimuli)
-    benchmark = load_benchmark("Scialom2024_rgbEngineeringAccuracy")
-    score = benchmark(naming(stimuli["stimulus_id"], mistaken(stimuli, {1, 4, 6})))
-    assert (score.value, float(benchmark.ceiling)) == (5 / 8, 1)
-    assert benchmark.fitting_stimuli == OBJECTS

@@ -1,1 +1,0 @@
-"""Recognition of occluded objects by people: Coggan & Tong (2024)."""

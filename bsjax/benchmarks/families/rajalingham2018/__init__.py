@@ -1,1 +1,0 @@
-"""Core object recognition: Rajalingham, Issa, Bashivan, Kar, Schmidt & DiCarlo (2018)."""
