@@ -98,9 +98,6 @@ def test_subjects_without_a_threshold_are_counted():
     score = Threshold("x")(10.0, [10.0, np.nan, 20.0, 0.0])
     assert float(score) == 0.75 and score.error == 0.25
     assert (score.n_units, score.n_undefined) == (4, 2)
-
-
-def test_a_threshold_that_is_nan_scores_0():
     assert float(Threshold("x")(np.nan, HUMANS)) == 0.0
 
 
@@ -186,18 +183,6 @@ def test_a_source_that_cannot_be_fitted(change, message):
         Threshold("x")(change(choices()), HUMANS)
 
 
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        ([[1.0, 2.0]], "got list"),
-        ([np.nan, -1.0], "no positive threshold among 2"),
-    ],
-)
-def test_a_target_without_thresholds(target, message):
-    with pytest.raises(ValueError, match=message):
-        Threshold("x")(2.0, target)
-
-
 def test_conditions_and_subjects_must_be_there():
     metric = ThresholdElevation("x", "alone", "crowded")
     with pytest.raises(ValueError, match="source must be a dictionary with 'alone' and 'crowded'; got alone"):
@@ -208,9 +193,9 @@ def test_conditions_and_subjects_must_be_there():
         metric(1.0, {"baseline_assembly": humans(names="AAB"), "condition_assembly": humans(names="AAB")})
     with pytest.raises(ValueError, match="no coordinate 'subject'"):
         metric(1.0, {"baseline_assembly": humans().drop_vars("subject"), "condition_assembly": humans()})
-
-
-def test_a_ceiling_needs_two_subjects():
+    for target, message in (([[1.0, 2.0]], "got list"), ([np.nan, -1.0], "no positive threshold among 2")):
+        with pytest.raises(ValueError, match=message):
+            Threshold("x")(2.0, target)
     with pytest.raises(ValueError, match="needs two subjects with a positive threshold, there is 1"):
         Threshold("x").ceiling([3.0, np.nan])
     with pytest.raises(ValueError, match="left_out must be 'each' or 'drawn', got 'all'"):
