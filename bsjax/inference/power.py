@@ -201,9 +201,9 @@ def _roots(trials: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
         values, vectors = np.linalg.eigh(np.nan_to_num(covariance))
         found.append((vectors * np.sqrt(np.maximum(values, 0))).T)
     if not np.isfinite(fitted["signal_covariance"].values).all():
-        raise ValueError("signal and noise cannot be told apart: some stimuli must have two repetitions or more")
+        raise ValueError("signal and noise cannot be separated: some stimuli must have at least two repetitions")
     if not (found[0] ** 2).sum():
-        raise ValueError("these trials have no signal: the means of stimuli vary no more than noise makes them")
+        raise ValueError("these trials have no signal: the stimulus means vary no more than by noise")
     return found[0], found[1]
 
 

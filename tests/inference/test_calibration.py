@@ -63,9 +63,9 @@ def test_undefined_scores_are_never_the_best(scores):
 
 def test_scores_must_have_been_exchanged_alike(scores):
     other = score_arrays(LAYERS["layer0"], Y, "rdm", null=Permutations(199, seed=5))
-    with pytest.raises(ValueError, match="layer0 and other were not exchanged alike"):
+    with pytest.raises(ValueError, match="layer0 and other have different permutations"):
         calibrated_maximum({**scores, "other": other})
-    with pytest.raises(ValueError, match="the score does not say what it is by chance"):
+    with pytest.raises(ValueError, match="the score has no permutations"):
         calibrated(Score(0.5))
     with pytest.raises(ValueError, match="level of a threshold"):
         calibrated(scores["layer0"], 1.0)

@@ -162,8 +162,8 @@ def same_choices(answers: xr.DataArray, people: xr.DataArray) -> Score:
     if len(chosen) != len(images):
         raise ValueError(f"there are {len(images)} triplets, and {len(chosen)} answers")
     outside = ~(images == chosen[:, None]).any(axis=1)
-    problem = f"{outside.sum()} of {len(chosen)} answers are not in their triplet:"
-    refuse_where(outside, chosen, "answers", problem, "; an answer is the stimulus_id of the odd one")
+    problem = "an answer must be the stimulus_id of the odd one of its triplet; other answers:"
+    refuse_where(outside, chosen, "answer", problem)
     return Accuracy()(chosen, images[:, -1])
 
 
@@ -198,5 +198,7 @@ def _paired(source: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:
             one = aligned(one, two)
     one, two = np.asarray(one), np.asarray(two)
     if one.ndim != 1 or one.shape != two.shape:
-        raise ValueError(f"source and target must hold one response a trial each, got shapes {one.shape}, {two.shape}")
+        raise ValueError(
+            f"source and target must hold one response per trial each, got shapes {one.shape}, {two.shape}"
+        )
     return one, two

@@ -94,7 +94,7 @@ class _Agreement(InPrecision, WithCeiling):
             left, right = np.triu_indices(len(one.names), 1)
             coords = {"subject_left": (SUBJECT, one.names[left]), "subject_right": (SUBJECT, one.names[right])}
         if not len(left):
-            raise ValueError(f"a ceiling compares subjects with each other; assembly has {listed(one.names, SUBJECT)}")
+            raise ValueError(f"a ceiling needs at least two subjects; assembly has {listed(one.names, SUBJECT)}")
         sides = one.right, two.right, one.present, two.present
         values = self.run(of_pairs, *sides, np.stack([left, right]), compare=self.kernel)
         per_subject = nan_mean(values.T)

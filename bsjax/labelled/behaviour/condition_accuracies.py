@@ -10,15 +10,7 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import mean_score, nan_mean
 from bsjax.labelled.align import STIMULUS, aligned, coordinate, listed, origins_of, quantity, require
-from bsjax.labelled.behaviour.responses import (
-    PRESENTATION,
-    SUBJECT,
-    answered,
-    equal,
-    one_choice,
-    read,
-    refuse_where,
-)
+from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice, read, refuse_where
 from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
 from bsjax.labelled.metric import InPrecision, WithCeiling
 from bsjax.labelled.score import Score
@@ -121,7 +113,8 @@ class BakerAccuracyDelta(WithCeiling):
             known = listed(pd.unique(types), "types")
             raise ValueError(f"{what} has no image_type {', '.join(map(repr, missing))}; there are: {known}")
         whole, altered = self.image_types
-        means: Any = pd.Series(right.astype(float)).groupby([groups, types]).mean().unstack()
+        accuracies: Any = pd.Series(right.astype(float)).groupby([groups, types]).mean()
+        means = accuracies.unstack()
         return (means[whole] - means[altered]).to_numpy(), means.index.to_numpy()
 
 
@@ -171,7 +164,7 @@ class ConditionAccuracySimilarity(InPrecision, WithCeiling):
         """
         each = _people(assembly, "assembly")
         if len(each) < 2:
-            raise ValueError(f"a ceiling compares people with each other; assembly has {len(each)} subject")
+            raise ValueError(f"a ceiling needs at least two subjects; assembly has {len(each)}")
         others = [nan_mean(each.drop(index=subject).to_numpy().T) for subject in each.index]
         return self._correlations(pd.DataFrame(others, each.index, each.columns), each, {})
 

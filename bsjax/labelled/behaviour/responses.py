@@ -68,7 +68,7 @@ def one_choice(assembly: xr.DataArray, what: str) -> xr.DataArray:
         assembly = assembly.isel(choice=0, drop=True)
     if assembly.dims != (PRESENTATION,):
         has = ", ".join(f"{dim} ({n})" for dim, n in assembly.sizes.items()) or "none"
-        raise ValueError(f"{what} must hold one response a presentation; its dimensions are: {has}")
+        raise ValueError(f"{what} must hold one response per presentation; its dimensions are: {has}")
     return assembly
 
 
@@ -119,8 +119,7 @@ def judged_responses(
     """
     assembly = one_choice(assembly, what)
     names = [STIMULUS, *by, *([TRUTH] if truth is None else []), *([observer] if observer else [])]
-    require(assembly, {PRESENTATION: names}, what)
-    columns = {name: coordinate(assembly, name, PRESENTATION, what) for name in dict.fromkeys(names)}
+    columns = dict(zip(names, read(assembly, names, what), strict=True))
     table = pd.DataFrame({**columns, "response": np.asarray(assembly.values)})
     return table.assign(
         answered=answered(assembly.values, no_response),
@@ -157,7 +156,7 @@ def refuse_other_truths(tables: Sequence[pd.DataFrame], names: Sequence[str], by
     raise ValueError(
         f"{' and '.join(names)} {'give' if len(names) > 1 else 'gives'} several truths for "
         f"{listed(pd.unique(np.asarray(unclear[STIMULUS])), STIMULUS)}; the first is {' and '.join(said[:2])}. "
-        "Correct what is wrong"
+        "Give each stimulus one truth"
     )
 
 

@@ -12,8 +12,8 @@ import xarray as xr
 
 from bsjax.engine.running import run
 from bsjax.labelled.aggregate import coords_on, mean_and_deviation, mean_score, spread_or_none
-from bsjax.labelled.align import coordinate, listed, matched, quantity, with_dims
-from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, chosen
+from bsjax.labelled.align import coordinate, matched, quantity, with_dims
+from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, chosen, refuse_where
 from bsjax.labelled.metric import WithCeiling
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, refuse_others
@@ -143,8 +143,8 @@ class Threshold(AgainstSubjects):
         level = number(self.threshold_accuracy)
         if self.threshold_accuracy != _INFLECTION and (level is None or not 0.5 < level < _GREATEST_ACCURACY):
             raise ValueError(
-                f"threshold_accuracy must be {_INFLECTION!r} or lie between chance, 0.5, and {_GREATEST_ACCURACY}, all "
-                f"that lapses leave; got {self.threshold_accuracy!r}"
+                f"threshold_accuracy must be {_INFLECTION!r} or between 0.5 (chance) and {_GREATEST_ACCURACY}, because "
+                f"fits assume lapses of at least 3 %; got {self.threshold_accuracy!r}"
             )
         level = _INFLECTION if level is None else level
         keep(self, **fixed, threshold_accuracy=level, required_accuracy=float(self.required_accuracy or 0))
@@ -367,9 +367,8 @@ def _by_level(source: Any, variable: str, what: str) -> tuple[np.ndarray, np.nda
         raise ValueError(f"{what} must hold probabilities (presentation, choice), or be a threshold; got {got}")
     source = with_dims(source, what, PRESENTATION, "choice")
     labels = coordinate(source, "image_label", PRESENTATION, what)
-    unknown = pd.Index(labels).unique().difference(pd.Index(coordinate(source, "choice", "choice", what)), sort=False)
-    if len(unknown):
-        raise ValueError(f"{what} has {listed(unknown, 'image_label')} that no choice can match")
+    unknown = ~pd.Index(labels).isin(pd.Index(coordinate(source, "choice", "choice", what)))
+    refuse_where(unknown, labels, "image_label", f"{what} has", " that are not among its choices")
     try:
         x = quantity(source, variable, PRESENTATION, what)
     except ValueError as error:

@@ -288,7 +288,7 @@ def test_messages_name_what_is_wrong():
         metric(source.sel(condition=["c0", "c1"]), people)
     with pytest.raises(ValueError, match="source holds 36 stimulus_id"):
         metric(people, people)
-    with pytest.raises(ValueError, match=r"a ceiling compares subjects with each other; assembly has 1 subject \(s1\)"):
+    with pytest.raises(ValueError, match=r"a ceiling needs at least two subjects; assembly has 1 subject \(s1\)"):
         metric.ceiling(people.sel(subject="s1"))
     with pytest.raises(ValueError, match="target holds no trial"):
         metric(source, people.isel(presentation=[]))

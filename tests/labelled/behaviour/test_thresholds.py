@@ -165,7 +165,7 @@ def test_the_ceiling_of_elevations():
 
 @pytest.mark.parametrize("accuracy", [0.5, 0.97, 1, "median", None, True])
 def test_a_level_that_no_fit_reaches_is_refused(accuracy):
-    with pytest.raises(ValueError, match="threshold_accuracy must be 'inflection' or lie between chance"):
+    with pytest.raises(ValueError, match="threshold_accuracy must be 'inflection' or between 0.5"):
         Threshold("x", threshold_accuracy=accuracy)
 
 
@@ -173,7 +173,7 @@ def test_a_level_that_no_fit_reaches_is_refused(accuracy):
     ("change", "message"),
     [
         (lambda a: a.drop_vars("x"), "no coordinate 'x' on dimension 'presentation'"),
-        (lambda a: a.isel(choice=[1]), r"1 image_label \(left\) that no choice can match"),
+        (lambda a: a.isel(choice=[1]), r"1 image_label \(left\) that are not among its choices"),
         (lambda a: a.assign_coords(x=("presentation", ["near"] * 400)), "'x' of source must hold numbers"),
         (lambda a: "high", "got str"),
     ],
