@@ -108,8 +108,9 @@ class PairedDraws:
             few = 1.0 if self.dof is None or self.influence is not None else units / self.dof
             return few * found[0], self.dof
         corrected = run(two_factor_variance, *found, n_first=n_first, n_second=n_second).astype(float)
-        known = n_first is not None and n_second is not None
-        return corrected, crossed_dof(found[1], found[2], found[0], (n_first, n_second)) if known else self.dof
+        if n_first is None or n_second is None:
+            return corrected, self.dof
+        return corrected, crossed_dof(found[1], found[2], found[0], (n_first, n_second))
 
 
 @dataclass(frozen=True)
