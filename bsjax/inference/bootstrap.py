@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from bsjax.engine.precision import precision
-from bsjax.engine.programs.compilation import compiled
+from bsjax.engine.running import run
 from bsjax.inference.student import below, quantile
 from bsjax.metrics.inference.paired_tests import Alternative, bootstrap_test
 
@@ -45,8 +43,7 @@ def bootstrap_p(draws: np.ndarray, dof: float | None, alternative: Alternative =
     if alternative == "two-sided":
         sides = [bootstrap_p(draws, dof, side) for side in ("greater", "less")]
         return np.minimum(1.0, 2 * np.minimum(*sides))
-    with precision() as dtype:
-        counted = np.asarray(compiled(bootstrap_test, alternative=alternative)(jnp.asarray(draws, dtype)), float)
+    counted = run(bootstrap_test, draws, alternative=alternative).astype(float)
     end, median = np.quantile(draws, [_TAIL if alternative == "greater" else 1 - _TAIL, 0.5], axis=0)
     far = counted < _TAIL
     reach = np.where(far & (median != end), median - end, np.nan)

@@ -124,8 +124,7 @@ def calibrated_maximum(scores: Mapping[str, Score], level: float = LEVEL) -> Max
     if len(keys) > 1:
         one, other, *_ = keys.values()
         raise ValueError(
-            f"{one} and {other} were not exchanged alike: scores must be of the same stimuli, and of one plan of "
-            "permutations"
+            f"{one} and {other} have different permutations: score them on the same stimuli with the same null=..."
         )
     best = max(defined, key=lambda name: defined[name])  # the first of equal ones
     highest = np.fmax.reduce([null.values.values for null in nulls.values()])
@@ -140,7 +139,7 @@ def _null(score: Score, what: str) -> Null:
     null = null_of(score)
     if null is None:
         raise ValueError(
-            f"{what} does not say what it is by chance: ask for permutations of the stimuli, "
-            "bsjax.score(..., null=1000) or bsjax.score_arrays(..., null=1000)"
+            f"{what} has no permutations of the stimuli: score again with them, bsjax.score(..., null=1000) or "
+            "bsjax.score_arrays(..., null=1000)"
         )
     return null

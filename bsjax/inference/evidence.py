@@ -6,20 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import jax.numpy as jnp
 import numpy as np
 import scipy
 
-from bsjax.engine.precision import precision
-from bsjax.engine.programs.compilation import compiled
+from bsjax.engine.running import run
 from bsjax.inference.bootstrap import bootstrap_p, expanded_interval
 from bsjax.inference.student import quantile, t_test
-from bsjax.metrics.inference.paired_tests import (
-    Alternative,
-    difference_variances,
-    sign_flip_test,
-    sign_flips,
-)
+from bsjax.metrics.inference.paired_tests import Alternative, difference_variances, sign_flip_test, sign_flips
 from bsjax.metrics.resampling.two_factor import crossed_dof, two_factor_variance
 
 Test = Literal["t", "bootstrap", "wilcoxon", "sign-flip"]
@@ -107,20 +100,17 @@ class PairedDraws:
             covariances = (influence.T @ influence)[None]
         else:
             covariances = np.stack([np.cov(one, rowvar=False) for one in self._padded])
-        with precision() as dtype:
-            whole = compiled(difference_variances)(jnp.asarray(covariances, dtype))
-            found = np.asarray(whole, float)[:, first, second]
-            if len(found) == 1:
-                # Resampling n units with replacement underestimates the variance by (n - 1) / n.
-                units = self.sizes[0] or (0.0 if self.dof is None else self.dof + 1)
-                few = 1.0 if self.dof is None or self.influence is not None else units / self.dof
-                return few * found[0], self.dof
-            parts = [jnp.asarray(each, dtype) for each in found]
-            corrected = two_factor_variance(parts[0], parts[1], parts[2], n_first=self.sizes[0], n_second=self.sizes[1])
-            n_first, n_second = self.sizes
-            if n_first is None or n_second is None:
-                return np.asarray(corrected, float), self.dof
-            return np.asarray(corrected, float), crossed_dof(found[1], found[2], found[0], (n_first, n_second))
+        found = run(difference_variances, covariances).astype(float)[:, first, second]
+        n_first, n_second = self.sizes
+        if len(found) == 1:
+            # Resampling n units with replacement underestimates the variance by (n - 1) / n.
+            units = n_first or (0.0 if self.dof is None else self.dof + 1)
+            few = 1.0 if self.dof is None or self.influence is not None else units / self.dof
+            return few * found[0], self.dof
+        corrected = run(two_factor_variance, *found, n_first=n_first, n_second=n_second).astype(float)
+        if n_first is None or n_second is None:
+            return corrected, self.dof
+        return corrected, crossed_dof(found[1], found[2], found[0], (n_first, n_second))
 
 
 @dataclass(frozen=True)
@@ -153,9 +143,8 @@ class PairedUnits:
                 return t_test(differences.mean(axis=0), differences.var(axis=0, ddof=1) / n, n - 1, alternative)
             if test == "wilcoxon":
                 return _wilcoxon(differences, alternative)
-            with precision() as dtype:
-                arrays = jnp.asarray(differences, dtype), jnp.asarray(signs, dtype)
-                return np.asarray(compiled(sign_flip_test, exact=exact, alternative=alternative)(*arrays), float)
+            p = run(sign_flip_test, differences, signs.astype(float), exact=exact, alternative=alternative)
+            return p.astype(float)
 
         return _in_blocks(of, len(first), max(len(self.values), len(signs)))
 

@@ -190,7 +190,7 @@ def _in_units(scores: Mapping[str, Score], units: str, ceiling: Score | float | 
     values = np.stack([column.reindex(ids).to_numpy(float) for column in columns], axis=1)
     defined = np.isfinite(values).all(axis=1)
     if defined.sum() < 2:
-        raise ValueError(f"of {len(ids)} {units}, {defined.sum()} have a value for every model: it takes two")
+        raise ValueError(f"of {len(ids)} {units}, {defined.sum()} have a value for every model; at least two must")
     words = f"means over {defined.sum()} {units} of their values before normalisation"
     if not _is_normalised(scores):
         words = words.removesuffix(" before normalisation")

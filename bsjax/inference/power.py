@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, get_args
 
 import jax
@@ -15,11 +14,11 @@ import scipy
 import xarray as xr
 
 from bsjax.engine.precision import precision
-from bsjax.engine.transfers import to_host
+from bsjax.engine.running import run
 from bsjax.labelled.align import STIMULUS
 from bsjax.labelled.ceilings.signal_and_noise import fit_signal_and_noise
 from bsjax.labelled.settings import whole_number
-from bsjax.metrics import cka_bootstraps, compiled, rdm_bootstraps
+from bsjax.metrics import cka_bootstraps, rdm_bootstraps
 from bsjax.metrics.inference.simulated_experiments import Weighted, mean_correlations, simulated_differences
 
 Design = Literal["stimuli", "repetitions", "neuroids"]
@@ -171,12 +170,8 @@ def _power_at(
     seed: int,
 ) -> dict[str, float]:
     units = np.random.default_rng(seed).permutation(roots[0].shape[1])[: design["neuroids"]]
-    with precision() as dtype:
-        kernel = compiled(simulated_differences, stimuli=design["stimuli"], similarity=_SIMILARITIES[metric])
-        keys = jax.random.split(jax.random.key(seed), simulations)
-        given = [root[:, units].astype(dtype) for root in roots]
-        numbers = [np.asarray(each, dtype) for each in (agreements, design["repetitions"], shared)]
-        found = np.asarray(to_host(kernel(keys, *given, *numbers)), float)
+    given = metric, seed, simulations, design["stimuli"], *(root[:, units] for root in roots)
+    found = _simulated(*given, agreements, design["repetitions"], shared).astype(float)
     ahead, error = found[:, 0] - found[:, 1], found[:, 2]
     significant = ahead > scipy.stats.t(design["stimuli"] - 1).isf(alpha / 2) * error
     hits = int(significant.sum())
@@ -185,6 +180,16 @@ def _power_at(
     high = scipy.stats.beta(hits + 1, simulations - hits).ppf(0.975) if hits < simulations else 1.0
     scores = np.nanmean(found[:, :2], axis=0)
     return {"power": hits / simulations, "low": float(low), "high": float(high), "score": scores[0], "other": scores[1]}
+
+
+def _simulated(
+    metric: str, seed: int, simulations: int, stimuli: int, signal: np.ndarray, noise: np.ndarray, *numbers: Any
+) -> np.ndarray:
+    """The scores of the two models in simulated experiments, and the standard error of their difference."""
+    with precision():
+        keys = jax.random.split(jax.random.key(seed), simulations)
+    given = [np.asarray(each, float) for each in (signal, noise, *numbers)]
+    return run(simulated_differences, keys, *given, stimuli=stimuli, similarity=_SIMILARITIES[metric])
 
 
 def _roots(trials: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
@@ -196,9 +201,9 @@ def _roots(trials: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
         values, vectors = np.linalg.eigh(np.nan_to_num(covariance))
         found.append((vectors * np.sqrt(np.maximum(values, 0))).T)
     if not np.isfinite(fitted["signal_covariance"].values).all():
-        raise ValueError("signal and noise cannot be told apart: some stimuli must have two repetitions or more")
+        raise ValueError("signal and noise cannot be separated: some stimuli must have at least two repetitions")
     if not (found[0] ** 2).sum():
-        raise ValueError("these trials have no signal: the means of stimuli vary no more than noise makes them")
+        raise ValueError("these trials have no signal: the stimulus means vary no more than by noise")
     return found[0], found[1]
 
 
@@ -207,20 +212,12 @@ def _agreement(metric: str, score: float, roots: tuple[np.ndarray, np.ndarray], 
     if metric in _AGREEMENTS:
         return _AGREEMENTS[metric](score)
     low, high = 0.0, 1.0
-    at = partial(_score_without_noise, metric, roots[0], seed)
+    signal, no_noise = roots[0], np.zeros_like(roots[0])
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if at(middle) < score else (low, middle)
+        found = _simulated(metric, seed, 2, _STIMULI_OF_A_STEP, signal, no_noise, [middle] * 2, 1.0, 0.0)
+        low, high = (middle, high) if np.mean(found[:, :2]) < score else (low, middle)
     return (low + high) / 2
-
-
-def _score_without_noise(metric: str, signal: np.ndarray, seed: int, agreement: float) -> float:
-    with precision() as dtype:
-        kernel = compiled(simulated_differences, stimuli=_STIMULI_OF_A_STEP, similarity=_SIMILARITIES[metric])
-        keys = jax.random.split(jax.random.key(seed), 2)
-        root, none = signal.astype(dtype), np.zeros_like(signal, dtype)
-        numbers = [np.asarray(each, dtype) for each in ([agreement] * 2, 1.0, 0.0)]
-        return float(np.mean(to_host(kernel(keys, root, none, *numbers))[:, :2]))
 
 
 def _doubled(over: Design, largest: int) -> list[int]:

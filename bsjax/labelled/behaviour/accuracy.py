@@ -10,10 +10,9 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.core.given_arrays import unmasked
-from bsjax.core.messages import some
-from bsjax.labelled.aggregate import mean_and_deviation, no_error
-from bsjax.labelled.align import STIMULUS, aligned, coordinate, require
-from bsjax.labelled.behaviour.responses import NAMES, PRESENTATION, answered, equal, one_choice
+from bsjax.labelled.aggregate import mean_and_deviation
+from bsjax.labelled.align import STIMULUS, aligned
+from bsjax.labelled.behaviour.responses import NAMES, PRESENTATION, answered, equal, one_choice, read, refuse_where
 from bsjax.labelled.metric import InPrecision
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
@@ -128,16 +127,14 @@ class ShapeBias(_Shares):
             ValueError: a coordinate is missing, or the two hold different stimuli.
         """
         score = self._share(source, target, "shape/(shape+texture)")
-        trials = score.n_units or 0
-        decisions = trials - score.n_undefined
-        if decisions < 2:
-            return replace(score, error=None, error_kind=no_error("trials", decisions, trials))
+        if score.error is None:
+            return score
+        decisions = (score.n_units or 0) - score.n_undefined
         error = float(np.sqrt(score.value * (1 - score.value) / decisions))
         return replace(score, error=error, error_kind="standard error of a share")
 
     def _trials(self, source: xr.DataArray, target: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
-        require(target, {PRESENTATION: self.needs}, "target")
-        texture = coordinate(target, "texture", PRESENTATION, "target")
+        _, texture = read(target, self.needs, "target")
         choices = aligned(one_choice(source, "source"), target).values
         right = equal(choices, target.values)
         return right, (right | equal(choices, texture)) & answered(choices) & answered(target.values)
@@ -165,12 +162,8 @@ def same_choices(answers: xr.DataArray, people: xr.DataArray) -> Score:
     if len(chosen) != len(images):
         raise ValueError(f"there are {len(images)} triplets, and {len(chosen)} answers")
     outside = ~(images == chosen[:, None]).any(axis=1)
-    if outside.any():
-        first = int(np.argmax(outside))
-        raise ValueError(
-            f"{outside.sum()} of {len(chosen)} answers are not in their triplet, e.g. {chosen[first]!r} of "
-            f"{some(images[first])}; the odd one is to be given by its stimulus_id"
-        )
+    problem = "an answer must be the stimulus_id of the odd one of its triplet; other answers:"
+    refuse_where(outside, chosen, "answer", problem)
     return Accuracy()(chosen, images[:, -1])
 
 
@@ -205,5 +198,7 @@ def _paired(source: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:
             one = aligned(one, two)
     one, two = np.asarray(one), np.asarray(two)
     if one.ndim != 1 or one.shape != two.shape:
-        raise ValueError(f"source and target must hold one response a trial each, got shapes {one.shape}, {two.shape}")
+        raise ValueError(
+            f"source and target must hold one response per trial each, got shapes {one.shape}, {two.shape}"
+        )
     return one, two

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,8 +31,6 @@ from bsjax.metrics import mean_over_pairs
 from bsjax.metrics.behaviour.agreement import accuracy_distance, agreement, error_consistency, of_pairs
 from bsjax.metrics.resampling.behaviour import agreement_bootstraps
 
-_Padding = Literal["constant", "edge"]
-
 
 class _Agreement(InPrecision, WithCeiling):
     """The base class of comparisons of people with a model, or with one another if only their assembly is given.
@@ -41,6 +39,7 @@ class _Agreement(InPrecision, WithCeiling):
         kernel: compares two groups of observers.
         no_response: words that count as no response.
         within: coordinates of the conditions that are compared separately and kept apart in ``raw``.
+        truth_of_people: whether the model's trials are judged by the truth in people's assembly, not in its own.
     """
 
     formula: str
@@ -49,6 +48,7 @@ class _Agreement(InPrecision, WithCeiling):
     needs_of_source = (STIMULUS,)
     no_response: tuple[str, ...] = ()
     within: Sequence[str] = ()
+    truth_of_people: bool = False
 
     def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray, variables: Sequence[str] = ()) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`.
@@ -57,56 +57,46 @@ class _Agreement(InPrecision, WithCeiling):
         subject. In a ceiling, a pair is weighted by the product of its subjects' copies. Copies of one subject are
         never paired, because they agree on every trial, unlike two people.
         """
-        one, two, _ = self._sides(assemblies, self._by(variables))
-        sides, settings = _arrays(one, two), {"compare": self.kernel, "pairs": len(assemblies) == 1}
+        one, two, _ = self._sides(assemblies, variables)
+        sides = one.right, two.right, one.present, two.present
+        who = np.arange(len(two.names), dtype=np.int32)
+        settings = {"compare": self.kernel, "pairs": len(assemblies) == 1}
 
         def of_draws(together: Sequence[str]) -> np.ndarray:
-            stimuli, shown = _counts(drawn, "stimuli", together, two.stimuli)
-            subjects, who = _counts(drawn, "subjects", together, two.names)
-            places = _rounded_up(np.where(two.shown < 0, -1, shown[two.shown]), fill=-1)
-            of_whom = _rounded_up(who, fill=-1)
-            return self.run(agreement_bootstraps, *sides, stimuli, places, subjects, of_whom, **settings)
+            stimuli = drawn.in_order("stimuli", two.stimuli) if "stimuli" in together else None
+            subjects = drawn.in_order("subjects", two.names) if "subjects" in together else None
+            return self.run(agreement_bootstraps, *sides, stimuli, two.shown, subjects, who, **settings)
 
         return {"values": drawn.in_passes(of_draws)}
 
     drawn_ceilings = drawn_values
 
-    def _by(self, variables: Sequence[str]) -> list[str]:
-        if isinstance(variables, str):
-            raise ValueError(f"variables must be a sequence of coordinates, e.g. ({variables!r},), got {variables!r}")
-        return list(variables or self.within)
-
     def _sides(
-        self, assemblies: Sequence[xr.DataArray], by: Sequence[str]
+        self, assemblies: Sequence[xr.DataArray], variables: Sequence[str]
     ) -> tuple[Observers, Observers, pd.DataFrame]:
         """The two groups of observers, which are the same for a single assembly, and the conditions."""
-        *model, people = assemblies
-        names = ["source", "target"] if model else ["assembly"]
-        theirs = judged_responses(people, names[-1], by, self.no_response, observer=SUBJECT)
-        tables = [*(self._judged(source, theirs, by) for source in model), theirs]
-        observers, conditions = laid_out(tables, names, by)
+        if isinstance(variables, str):
+            raise ValueError(f"variables must be a sequence of coordinates, e.g. ({variables!r},), got {variables!r}")
+        by, names = list(variables or self.within), ["source", "target"] if len(assemblies) > 1 else ["assembly"]
+        observers, conditions = _laid_out(assemblies, names, by, self.no_response, self.truth_of_people)
         return observers[0], observers[-1], conditions
 
-    def _judged(self, source: xr.DataArray, people: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-        """The model's trials, judged by the truth in the model's own assembly."""
-        return judged_responses(source, "source", by, self.no_response)
-
-    def _score(self, *assemblies: xr.DataArray, **called_with: Sequence[str]) -> Score:
+    def _score(self, assemblies: Sequence[xr.DataArray], variables: Sequence[str] | None = None) -> Score:
         """The mean over subjects, or over pairs of them."""
-        of_pairs_of_people = len(assemblies) == 1
-        one, two, conditions = self._sides(assemblies, self._by(called_with.get("variables", ())))
-        if of_pairs_of_people:
-            left, right = np.triu_indices(len(one.names), 1)
-            coords = {"subject_left": (SUBJECT, one.names[left]), "subject_right": (SUBJECT, one.names[right])}
-        else:
+        one, two, conditions = self._sides(assemblies, variables or ())
+        said = {} if variables is None else {"variables": list(variables)}
+        if len(assemblies) > 1:
+            made = self.provenance(details=said)
             left, right = np.zeros(len(two.names), int), np.arange(len(two.names))
             coords = {SUBJECT: (SUBJECT, two.names)}
+        else:
+            made = self.provenance(ceiling=said)
+            left, right = np.triu_indices(len(one.names), 1)
+            coords = {"subject_left": (SUBJECT, one.names[left]), "subject_right": (SUBJECT, one.names[right])}
         if not len(left):
-            raise ValueError(f"a ceiling compares subjects with each other; assembly has {listed(one.names, SUBJECT)}")
-        # The padding repeats the last condition and pair, so it is undefined only where they are.
-        pairs = _rounded_up(np.stack([left, right]).astype(np.int32), axes=(1,), mode="edge")
-        values = self.run(of_pairs, *_arrays(one, two, conditions="edge"), pairs, compare=self.kernel)
-        values = values[: len(conditions), : len(left)]
+            raise ValueError(f"a ceiling needs at least two subjects; assembly has {listed(one.names, SUBJECT)}")
+        sides = one.right, two.right, one.present, two.present
+        values = self.run(of_pairs, *sides, np.stack([left, right]), compare=self.kernel)
         per_subject = nan_mean(values.T)
         raw = xr.DataArray(per_subject, coords, [SUBJECT])
         if self.within:
@@ -124,11 +114,29 @@ class _Agreement(InPrecision, WithCeiling):
             formula=self.formula,
             n_units=len(per_subject),
             n_undefined=int(np.isnan(np.atleast_2d(raw.values)).any(axis=0).sum()),
-            provenance=self.provenance(**{"ceiling" if of_pairs_of_people else "details": called_with}),
+            provenance=made,
         )
-        if not of_pairs_of_people:
+        if len(assemblies) > 1:
             return score
         return _over_people(spread_or_none(score, "pairs of subjects"), per_subject, left, right)
+
+
+def _laid_out(
+    assemblies: Sequence[xr.DataArray],
+    names: Sequence[str],
+    by: Sequence[str],
+    no_response: Sequence[str] = (),
+    truth_of_people: bool = False,
+) -> tuple[list[Observers], pd.DataFrame]:
+    """The answers of a model, if there is one, and of people, and their conditions; see ``_Agreement``."""
+    *model, people = assemblies
+    theirs = judged_responses(people, names[-1], by, no_response, observer=SUBJECT)
+    truth = None
+    if model and truth_of_people:
+        refuse_other_truths([theirs], names[-1:])
+        truth = theirs.drop_duplicates(STIMULUS).set_index(STIMULUS)[TRUTH]
+    tables = [judged_responses(each, names[0], by, no_response, truth=truth) for each in model]
+    return laid_out([*tables, theirs], names, by)
 
 
 def _over_people(score: Score, values: np.ndarray, left: np.ndarray, right: np.ndarray) -> Score:
@@ -144,31 +152,6 @@ def _over_people(score: Score, values: np.ndarray, left: np.ndarray, right: np.n
     method = f"jackknife standard error over {people} subjects of the mean over {valued} pairs"
     known = replace(score.sampling_uncertainty, standard_error=error, method=method, dof=people - 1)
     return replace(score, uncertainty=known)
-
-
-def _arrays(one: Observers, two: Observers, conditions: _Padding = "constant") -> list[np.ndarray]:
-    """The first arguments of the kernels, padded; conditions are padded with empty ones or with the last one."""
-    values = one.right, two.right, one.present, two.present
-    return [_rounded_up(_rounded_up(each, axes=(1, 2)), axes=(0,), mode=conditions) for each in values]
-
-
-def _counts(
-    drawn: Drawn, factor: str, together: Sequence[str], ids: np.ndarray
-) -> tuple[np.ndarray | None, np.ndarray]:
-    """Counts of a factor in a pass, None if the pass does not draw it, and the position of each identifier."""
-    counts = drawn.of(factor, together)
-    if counts is None:
-        return None, np.arange(len(ids), dtype=np.int32)
-    return _rounded_up(counts, axes=(1,)), drawn.codes(factor, ids)
-
-
-def _rounded_up(
-    values: np.ndarray, fill: int = 0, axes: Sequence[int] | None = None, mode: _Padding = "constant"
-) -> np.ndarray:
-    """The array padded to powers of two, so that experiments of similar size share one compiled program."""
-    padded = range(values.ndim) if axes is None else axes
-    more = [(0, (1 << (n - 1).bit_length()) - n if axis in padded else 0) for axis, n in enumerate(values.shape)]
-    return np.pad(values, more, constant_values=fill) if mode == "constant" else np.pad(values, more, mode)
 
 
 class ErrorConsistency(_Agreement):
@@ -220,7 +203,7 @@ class ErrorConsistency(_Agreement):
             ValueError: a coordinate is missing, a trial is repeated, the two hold different trials, or a trial has
                 several truths.
         """
-        return self._score(source, target)
+        return self._score((source, target))
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
         """Compares every subject with every other one; its interval is over subjects, by the jackknife.
@@ -231,7 +214,7 @@ class ErrorConsistency(_Agreement):
         Raises:
             ValueError: as for a comparison, or there is only one subject.
         """
-        return self._score(assembly)
+        return self._score((assembly,))
 
 
 class KatoErrorConsistency(ErrorConsistency):
@@ -272,6 +255,7 @@ class AccuracyDistance(_Agreement):
     identifier = "accuracy_distance"
     formula = "1-|p-q|/max(q, 1-q)"
     kernel = staticmethod(accuracy_distance)
+    truth_of_people = True
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray, variables: Sequence[str] = ()) -> Score:
         """Compares a model with every subject.
@@ -286,7 +270,7 @@ class AccuracyDistance(_Agreement):
             ValueError: a coordinate is missing, a trial is repeated, the two hold different trials, or a stimulus has
                 several truths.
         """
-        return self._score(source, target, variables=self._by(variables))
+        return self._score((source, target), variables)
 
     def ceiling(self, assembly: xr.DataArray, variables: Sequence[str] = ()) -> Score:
         """Compares every subject with every later one, whose accuracy is ``q`` in the formula.
@@ -300,13 +284,7 @@ class AccuracyDistance(_Agreement):
         Raises:
             ValueError: as for a comparison, or there is only one subject.
         """
-        return self._score(assembly, variables=self._by(variables))
-
-    def _judged(self, source: xr.DataArray, people: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-        """The model's trials, judged by the truth in people's assembly."""
-        refuse_other_truths([people], ["target"])
-        truth = people.loc[:, [STIMULUS, TRUTH]].drop_duplicates().set_index(STIMULUS)[TRUTH]
-        return judged_responses(source, "source", by, self.no_response, truth=truth)
+        return self._score((assembly,), variables)
 
 
 class KatoAccuracyDistance(AccuracyDistance):
@@ -320,8 +298,7 @@ class KatoAccuracyDistance(AccuracyDistance):
     identifier = "kato_accuracy_distance"
     no_response = ("", "NaN")
     needs_of_source = (STIMULUS, TRUTH)
-
-    _judged = _Agreement._judged
+    truth_of_people = False
 
 
 def model_vs_human(
@@ -362,36 +339,24 @@ def model_vs_human(
         (['sketch', 'mean'], 0.75)
     """
     if set(models) != set(people) or not models:
-        differ = [*(f"{e} (model only)" for e in models if e not in people)]
+        differ = [f"{e} (model only)" for e in models if e not in people]
         differ += [f"{e} (people only)" for e in people if e not in models]
         raise ValueError(
             f"models and people must be of the same experiments; they differ in {listed(differ, 'of them')}"
         )
-    table = pd.DataFrame.from_dict(
-        {
-            experiment: _of_experiment(experiment, models[experiment], people[experiment], dtype)
-            for experiment in models
-        },
-        orient="index",
-    )
-    table.loc["mean"] = table.mean()
-    return table
-
-
-def _of_experiment(experiment: str, model: xr.DataArray, people: xr.DataArray, dtype: str | None) -> dict[str, float]:
-    try:
-        tables = [
-            judged_responses(model, "model", [CONDITION]),
-            judged_responses(people, "people", [CONDITION], observer=SUBJECT),
-        ]
-        (source, target), _ = laid_out(tables, ["model", "people"], [CONDITION])
-    except ValueError as error:
-        raise ValueError(f"experiment {experiment}: {error}") from error
-    compared = run(agreement, source.right, target.right, source.present, target.present, dtype=dtype)._asdict()
     columns = {
         "ood_accuracy": "source_accuracy",
         "accuracy_difference": "squared_difference",
         "observed_consistency": "observed_consistency",
         "error_consistency": "error_consistency",
     }
-    return {column: float(nan_mean(nan_mean(compared[name][:, 0].T))) for column, name in columns.items()}
+    table = pd.DataFrame(index=list(models), columns=list(columns), dtype=float)
+    for experiment, model in models.items():
+        try:
+            (source, target), _ = _laid_out((model, people[experiment]), ["model", "people"], [CONDITION])
+        except ValueError as error:
+            raise ValueError(f"experiment {experiment}: {error}") from error
+        found = run(agreement, source.right, target.right, source.present, target.present, dtype=dtype)._asdict()
+        table.loc[experiment] = [nan_mean(nan_mean(found[name][:, 0].T)) for name in columns.values()]
+    table.loc["mean"] = table.mean()
+    return table

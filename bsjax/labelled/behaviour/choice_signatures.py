@@ -10,8 +10,8 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.aggregate import mean_and_deviation, nan_mean, spread_or_none
-from bsjax.labelled.align import STIMULUS, coordinate, listed, refuse_different, require, unique_ids, with_dims
-from bsjax.labelled.behaviour.responses import SUBJECT
+from bsjax.labelled.align import STIMULUS, coordinate, refuse_different, unique_ids, with_dims
+from bsjax.labelled.behaviour.responses import SUBJECT, read, refuse_where
 from bsjax.labelled.metric import WithCeiling
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
@@ -21,12 +21,12 @@ from bsjax.metrics.resampling.behaviour import signature_bootstraps
 
 _SIDES = "source_probabilities", "target"
 SIGNATURES = {
-    "i1": Signature(),
-    "i1n": Signature(normalise=True),
-    "i2": Signature(per_distractor=True),
-    "i2n": Signature(per_distractor=True, normalise=True),
-    "o1": Signature("object"),
-    "o2": Signature("object", per_distractor=True),
+    "i1": Signature(),  # d' of each image, averaged over distractors
+    "i1n": Signature(normalise=True),  # the same, relative to the other images of its object
+    "i2": Signature(per_distractor=True),  # d' of each image against each distractor
+    "i2n": Signature(per_distractor=True, normalise=True),  # the same, relative to the other images of its object
+    "o1": Signature("object"),  # d' of each object, averaged over distractors
+    "o2": Signature("object", per_distractor=True),  # d' of each object against each other object
 }
 
 
@@ -100,9 +100,8 @@ class ChoiceSignature(WithCeiling):
         """
         probabilities, trials = _compared(source_probabilities, target)
         half, _ = self._halves(trials)
-        return self._score(
-            self.run(choice_consistency, probabilities, *trials.codes, half.astype(float), kind=self.signature), trials
-        )
+        arrays = probabilities, *trials.codes, half.astype(float)
+        return self._score(self.run(choice_consistency, *arrays, kind=self.signature), trials)
 
     def drawn_values(self, drawn: Drawn, source_probabilities: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`.
@@ -112,7 +111,7 @@ class ChoiceSignature(WithCeiling):
         Cells without trials or images in a draw are left out, as in the score.
         """
         probabilities, trials = _compared(source_probabilities, target)
-        return self._in_draws(drawn, target, trials, self._halves(trials)[:1], probabilities)
+        return self._in_draws(drawn, target, trials, self._halves(trials)[:1], probabilities, complete=False)
 
     def ceiling(self, assembly: xr.DataArray, skipna: bool = False) -> Score:
         """How well one half of the trials predicts the other, not corrected for the halved number of trials.
@@ -126,13 +125,13 @@ class ChoiceSignature(WithCeiling):
         """
         trials = _Trials(assembly)
         halves = (half.astype(float) for half in self._halves(trials))
-        settings = {"kind": self.signature, "n_objects": len(trials.objects)}
-        found = self.run(choice_reliability, *trials.codes, *halves, **settings)
+        n_objects = len(trials.objects)
+        found = self.run(choice_reliability, *trials.codes, *halves, kind=self.signature, n_objects=n_objects)
         lost = int(np.max(found.lost))
         if lost and not skipna:
             raise ValueError(
-                f"{lost} d' of the second half of the trials are undefined in the first, which has too few trials "
-                "of them: pass skipna=True to leave them out"
+                f"{lost} d' of the second half of the trials are undefined in the first half, which has too few "
+                "trials: pass skipna=True to leave them out"
             )
         return spread_or_none(self._score(found, trials, ceiling={"skipna": skipna}), "random halves of the trials")
 
@@ -142,26 +141,20 @@ class ChoiceSignature(WithCeiling):
         Without ``skipna``, a draw is undefined if its first half lacks a cell of the second.
         """
         trials = _Trials(assembly)
-        return self._in_draws(drawn, assembly, trials, self._halves(trials), complete=not skipna)
+        return self._in_draws(drawn, assembly, trials, self._halves(trials), None, complete=not skipna)
 
     def _in_draws(
-        self,
-        drawn: Drawn,
-        assembly: xr.DataArray,
-        trials: "_Trials",
-        halves: Sequence[np.ndarray],
-        probabilities: np.ndarray | None = None,
-        complete: bool = False,
+        self, drawn: Drawn, assembly: xr.DataArray, trials: "_Trials", halves: Any, probabilities: Any, complete: bool
     ) -> dict[str, Any]:
+        """The values in every draw of a model, or of the first half of the trials, compared with the last half."""
         truth, *codes = trials.codes
-        counted = np.stack(halves).astype(float)
         settings = {"kind": self.signature, "n_objects": len(trials.objects), "complete": complete}
 
         def of_draws(together: Sequence[str]) -> np.ndarray:
             images = drawn.in_order("stimuli", trials.images) if "stimuli" in together else None
             subjects = drawn.of("subjects", together)
             who = None if subjects is None else drawn.codes("subjects", assembly[SUBJECT].values)
-            arrays = truth, tuple(codes), counted, images, subjects, who, probabilities
+            arrays = truth, tuple(codes), np.stack(halves).astype(float), images, subjects, who, probabilities
             return nan_mean(self.run(signature_bootstraps, *arrays, **settings))
 
         return {"values": drawn.in_passes(of_draws)}
@@ -171,26 +164,19 @@ class ChoiceSignature(WithCeiling):
         rng = np.random.RandomState(self.random_state)
         n = len(trials.answered)
         orders = np.stack([rng.permutation(n) for _ in range(self.repetitions)])
-        first = np.zeros(orders.shape, bool)
-        np.put_along_axis(first, orders[:, : n // 2], True, axis=1)
+        first = orders.argsort(axis=1) < n // 2
         return first & trials.answered, ~first & trials.answered
 
     def _score(self, found: Consistency, trials: "_Trials", **called_with: Any) -> Score:
-        raw = np.asarray(found.r, float)
         rows = len(trials.images if self.signature.of == "image" else trials.objects)
         cells = rows * (len(trials.objects) - 1 if self.signature.per_distractor else 1)
         counted = {"n_units": cells, "n_undefined": cells - int(found.compared)}
-        halves = xr.DataArray(raw, {"split": np.arange(len(raw))}, ["split"])
+        raw = xr.DataArray(np.asarray(found.r, float), {"split": np.arange(len(found.r))}, ["split"])
         made = self.provenance(**called_with)
-        return mean_and_deviation(halves, "random halves of the trials", "r", made, **counted)
+        return mean_and_deviation(raw, "random halves of the trials", "r", made, **counted)
 
 
-I1 = partial(ChoiceSignature, "i1")  # d' of each image, averaged over distractors
-I1n = partial(ChoiceSignature, "i1n")  # the same, relative to the other images of its object
-I2 = partial(ChoiceSignature, "i2")  # d' of each image against each distractor
-I2n = partial(ChoiceSignature, "i2n")  # the same, relative to the other images of its object
-O1 = partial(ChoiceSignature, "o1")  # d' of each object, averaged over distractors
-O2 = partial(ChoiceSignature, "o2")  # d' of each object against each other object
+I1, I1n, I2, I2n, O1, O2 = (partial(ChoiceSignature, name) for name in SIGNATURES)
 
 
 class _Trials:
@@ -200,17 +186,12 @@ class _Trials:
         self, trials: xr.DataArray, images: np.ndarray | None = None, objects: np.ndarray | None = None
     ) -> None:
         trials = with_dims(trials, "target", "presentation")
-        names = ChoiceSignature.needs
-        require(trials, {"presentation": names}, "target")
-        stimuli, truth, sample, distractor = (coordinate(trials, name, "presentation", "target") for name in names)
+        stimuli, truth, sample, distractor = read(trials, ChoiceSignature.needs, "target")
         chosen = np.asarray(trials.values)
         self.answered = ~pd.isna(chosen)
         strange = self.answered & (chosen != sample) & (chosen != distractor)
-        if strange.any():
-            raise ValueError(
-                f"{int(strange.sum())} trials chose an object that was neither sample_obj nor dist_obj, for "
-                f"{listed(pd.unique(stimuli[strange]), STIMULUS)}"
-            )
+        problem = f"{strange.sum()} trials chose an object that was neither sample_obj nor dist_obj, for"
+        refuse_where(strange, stimuli, STIMULUS, problem)
         # One column at a time, because text as Python strings takes many times the memory of its codes.
         of_image = pd.factorize(stimuli, use_na_sentinel=False)
         of_object = [pd.factorize(column, use_na_sentinel=False) for column in (truth, chosen, sample, distractor)]
@@ -225,9 +206,7 @@ class _Trials:
         what = [_codes(*column, self.objects) for column in of_object]
         truth_of_image = np.zeros(len(self.images), np.int32)
         truth_of_image[stimulus] = what[0]
-        differ = truth_of_image[stimulus] != what[0]
-        if differ.any():
-            raise ValueError(f"target has more than one truth for {listed(pd.unique(stimuli[differ]), STIMULUS)}")
+        refuse_where(truth_of_image[stimulus] != what[0], stimuli, STIMULUS, "target has more than one truth for")
         # A trial without an answer has weight 0, so its object code does not matter.
         self.codes = (truth_of_image, stimulus, np.maximum(what[1], 0), what[2], what[3])
 
@@ -237,13 +216,9 @@ def _compared(source: xr.DataArray, target: xr.DataArray) -> tuple[np.ndarray, _
     source = with_dims(source, "source_probabilities", "presentation", "choice")
     images = unique_ids(source, "source_probabilities")
     objects = coordinate(source, "choice", "choice", "source_probabilities")
-    repeated = pd.Index(objects).duplicated()
-    if repeated.any():
-        raise ValueError(f"source_probabilities repeats {listed(pd.unique(objects[repeated]), 'choice')}")
+    refuse_where(pd.Index(objects).duplicated(), objects, "choice", "source_probabilities repeats")
     values = np.asarray(source.values, float)
-    negative = (values < 0).any(axis=1)
-    if negative.any():
-        raise ValueError(f"source_probabilities has negative values for {listed(images[negative], STIMULUS)}")
+    refuse_where((values < 0).any(axis=1), images, STIMULUS, "source_probabilities has negative values for")
     return values, _Trials(target, images, objects)
 
 

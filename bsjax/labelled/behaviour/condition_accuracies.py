@@ -10,12 +10,12 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import mean_score, nan_mean
 from bsjax.labelled.align import STIMULUS, aligned, coordinate, listed, origins_of, quantity, require
-from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice
+from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, answered, equal, one_choice, read, refuse_where
 from bsjax.labelled.behaviour.subject_halves import SPLITS, over_halves, random_halves
 from bsjax.labelled.metric import InPrecision, WithCeiling
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, whole_number
-from bsjax.metrics.behaviour.confusions import condition_similarity, delta_reliability, delta_similarity, grouped_mean
+from bsjax.metrics.behaviour.confusions import condition_similarity, delta_reliability, delta_similarity
 
 _CONDITION = ["occluder_type", "occluder_color"]
 
@@ -72,16 +72,11 @@ class BakerAccuracyDelta(WithCeiling):
         Raises:
             ValueError: a coordinate or an image type is missing, or the model has no image of a category.
         """
-        require(target, {PRESENTATION: self.needs}, "target")
-        require(source, {PRESENTATION: self.needs_of_source}, "source")
         source = one_choice(source, "source")
-        animal = coordinate(source, "animal", PRESENTATION, "source")
-        drop, animals = self._drops(source, equal(source.values, animal), animal, "source")
-        if np.isnan(drop).any():
-            raise ValueError(
-                f"source has no image of one of the image types {self.image_types} for "
-                f"{listed(animals[np.isnan(drop)], 'animal')}"
-            )
+        types, animal = read(source, self.needs_of_source, "source")
+        drop, animals = self._drops(types, animal, equal(source.values, animal), "source")
+        lacking = f"source has no image of one of the image types {self.image_types} for"
+        refuse_where(np.isnan(drop), animals, "animal", lacking)
         drops, mask, first = self._people(target, "target")
         raw = self.run(delta_similarity, drop.mean(), drops, mask, first)
         return over_halves(raw, "max(0, 1-|h-m|/|h|)", self.provenance(), mask)
@@ -102,27 +97,25 @@ class BakerAccuracyDelta(WithCeiling):
     def _people(self, assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The drop of each person, a mask of defined drops, and a mask of the first half in each split."""
         assembly = one_choice(assembly, what)
+        types, subject = read(assembly, self.needs, what)
         mask = answered(assembly.values)
         right = np.where(mask, np.where(mask, assembly.values, 0).astype(float) != 0, np.nan)
-        drops, subjects = self._drops(assembly, right, coordinate(assembly, SUBJECT, PRESENTATION, what), what)
+        drops, subjects = self._drops(types, subject, right, what)
         people = origins_of(subjects, assembly, SUBJECT, PRESENTATION, what)
         return drops, ~np.isnan(drops), random_halves(people, self.splits, self.random_state, what)
 
     def _drops(
-        self, assembly: xr.DataArray, right: np.ndarray, groups: np.ndarray, what: str
+        self, types: np.ndarray, groups: np.ndarray, right: np.ndarray, what: str
     ) -> tuple[np.ndarray, np.ndarray]:
         """Accuracy on the first image type minus that on the second, per group; NaN if a type is missing."""
-        types = coordinate(assembly, "image_type", PRESENTATION, what)
         missing = [name for name in self.image_types if name not in set(types)]
         if missing:
             known = listed(pd.unique(types), "types")
             raise ValueError(f"{what} has no image_type {', '.join(map(repr, missing))}; there are: {known}")
-        group, names = pd.factorize(groups, sort=True)
-        kind = pd.Index(self.image_types).get_indexer(pd.Index(types))
-        mask = (kind >= 0) & answered(right)
-        cell = np.where(mask, kind * len(names) + group, 0)
-        means = self.run(grouped_mean, right.astype(float), cell, mask, groups=2 * len(names))
-        return means[: len(names)] - means[len(names) :], np.asarray(names)
+        whole, altered = self.image_types
+        accuracies: Any = pd.Series(right.astype(float)).groupby([groups, types]).mean()
+        means = accuracies.unstack()
+        return (means[whole] - means[altered]).to_numpy(), means.index.to_numpy()
 
 
 class ConditionAccuracySimilarity(InPrecision, WithCeiling):
@@ -171,7 +164,7 @@ class ConditionAccuracySimilarity(InPrecision, WithCeiling):
         """
         each = _people(assembly, "assembly")
         if len(each) < 2:
-            raise ValueError(f"a ceiling compares people with each other; assembly has {len(each)} subject")
+            raise ValueError(f"a ceiling needs at least two subjects; assembly has {len(each)}")
         others = [nan_mean(each.drop(index=subject).to_numpy().T) for subject in each.index]
         return self._correlations(pd.DataFrame(others, each.index, each.columns), each, {})
 
@@ -195,7 +188,7 @@ def _people(trials: xr.DataArray, what: str) -> pd.DataFrame:
 
 def _by_condition(trials: xr.DataArray, right: np.ndarray, what: str) -> pd.DataFrame:
     """Accuracies (people, conditions) on occluded images; NaN where a person has no trials."""
-    columns = {name: coordinate(trials, name, PRESENTATION, what) for name in (SUBJECT, *_CONDITION)}
-    occluded = quantity(trials, "visibility", PRESENTATION, what) < 1
-    table = pd.DataFrame({**columns, "right": right.astype(float)})[occluded]
-    return table.pivot_table(index=SUBJECT, columns=_CONDITION, values="right", aggfunc="mean", dropna=False)
+    names = [SUBJECT, *_CONDITION]
+    table = pd.DataFrame(dict(zip(names, read(trials, names, what), strict=True))).assign(right=right.astype(float))
+    occluded = table[quantity(trials, "visibility", PRESENTATION, what) < 1]
+    return occluded.pivot_table(index=SUBJECT, columns=_CONDITION, values="right", aggfunc="mean", dropna=False)

@@ -1,6 +1,7 @@
 """Similarity of confusions, and of accuracies by task, between a model and people."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,8 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.core.labels import remedy
-from bsjax.labelled.align import coordinate, listed, only_in, require
-from bsjax.labelled.behaviour.responses import PRESENTATION, answered, chosen, equal, refuse_other_truths, truth_table
+from bsjax.labelled.align import coordinate, listed, only_in
+from bsjax.labelled.behaviour.responses import answered, chosen, equal, read, refuse_other_truths, truth_table
 from bsjax.labelled.behaviour.subject_halves import SPLITS, random_halves, reliability
 from bsjax.labelled.metric import InPrecision, WithCeiling
 from bsjax.labelled.resampling.draws import Drawn
@@ -21,15 +22,27 @@ from bsjax.metrics.behaviour.confusions import (
     task_halves_correlation,
 )
 
+_SIDES = "probabilities", "human_assembly"
+
 
 class _OfPeople(InPrecision, WithCeiling):
-    """The base class of comparisons with the pooled trials of all people."""
+    """The base class of comparisons with the pooled trials of all people.
+
+    Attributes:
+        between_halves: the kernel that compares halves of the people.
+        counted: the kernel's setting that is the number of labels or tasks.
+    """
+
+    between_halves: Callable[..., Any]
+    counted: str
 
     @abstractmethod
-    def _halves(
-        self, assembly: xr.DataArray, truth: np.ndarray, choice: np.ndarray, who: np.ndarray, first: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The correlation of the halves in each split, and a mask of the trials that count."""
+    def _trials(self, truth: np.ndarray, choice: np.ndarray, given: Any) -> tuple[tuple[np.ndarray, ...], int]:
+        """Trials as arrays, the last of which says which of them count, and the number of labels or tasks."""
+
+    @abstractmethod
+    def _dof(self, people: xr.DataArray) -> dict[str, int]:
+        """The degrees of freedom of the correlation."""
 
     def ceiling(self, assembly: xr.DataArray, splits: int = SPLITS, random_state: int = 0) -> Score:
         """The reliability of people: the correlation between halves of the subjects, corrected by Spearman-Brown.
@@ -47,44 +60,36 @@ class _OfPeople(InPrecision, WithCeiling):
         Raises:
             ValueError: a coordinate is missing, or there is only one subject.
         """
-        require(assembly, {PRESENTATION: [*self.needs, "subject_id"]}, "assembly")
-        answers = _answers(assembly, "assembly")
-        who, names = pd.factorize(_on_trials(assembly, "subject_id", "assembly"), sort=True)
+        subject, *columns = read(assembly, ("subject_id", *self.needs), "assembly", missing=["prediction"])
+        refuse_other_truths([truth_table(assembly, "image_label")], ["assembly"])
+        who, names = pd.factorize(subject, sort=True)
         first = random_halves(np.asarray(names), splits, random_state, "assembly")
-        raw, mask = self._halves(assembly, *answers, who, first)
+        arrays, size = self._trials(*columns)
+        raw = self.run(self.between_halves, who, *arrays, first, **{self.counted: size})
         made = self.provenance(ceiling={"splits": splits, "random_state": random_state})
-        return reliability(raw, made, mask)
+        return reliability(raw, made, arrays[-1] > 0)
 
     def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw; a correlation of ``m`` numbers has at most ``m - 2`` degrees of freedom."""
-        return super().drawn_values(drawn, *assemblies) | {"dof": max(self._numbers(assemblies[-1]) - 2, 1)}
+        return super().drawn_values(drawn, *assemblies) | self._dof(assemblies[-1])
 
     def drawn_ceilings(self, drawn: Drawn, *assemblies: xr.DataArray, **settings: Any) -> dict[str, Any]:
         """Its ceilings in every draw, with degrees of freedom as in ``drawn_values``."""
-        return super().drawn_ceilings(drawn, *assemblies, **settings) | {
-            "dof": max(self._numbers(assemblies[-1]) - 2, 1)
-        }
+        return super().drawn_ceilings(drawn, *assemblies, **settings) | self._dof(assemblies[-1])
 
-    @abstractmethod
-    def _numbers(self, people: xr.DataArray) -> int:
-        """The number of values that are correlated."""
+    def _sides(self, probabilities: xr.DataArray, people: xr.DataArray) -> tuple[np.ndarray, list, list]:
+        """The labels, and each side's coordinates, of which the model's second is its choices.
 
-    def _labels(self, probabilities: xr.DataArray, people: xr.DataArray) -> np.ndarray:
-        """The labels; refuses missing coordinates, other labels on one side, and stimuli with several labels."""
-        require(people, {PRESENTATION: self.needs}, "human_assembly")
-        require(probabilities, {PRESENTATION: self.needs_of_source}, "probabilities")
-        refuse_other_truths(
-            [truth_table(side, "image_label") for side in (probabilities, people)], ["probabilities", "human_assembly"]
-        )
+        It refuses missing coordinates, labels on one side only, and stimuli with several labels.
+        """
+        theirs = read(people, self.needs, "human_assembly", missing=["prediction"])
+        truth, *more = read(probabilities, self.needs_of_source, "probabilities")
+        refuse_other_truths([truth_table(side, "image_label") for side in (probabilities, people)], _SIDES)
         labels = coordinate(probabilities, "choice", "choice", "probabilities")
-        shown = _on_trials(people, "image_label", "human_assembly")
-        if only := only_in(
-            labels, shown, ("the choices of probabilities", "the image_label of human_assembly"), "label"
-        ):
-            raise ValueError(
-                f"{'; '.join(only)}. {remedy(labels, shown, ('probabilities', 'human_assembly'), 'choice')}"
-            )
-        return labels
+        called = "the choices of probabilities", "the image_label of human_assembly"
+        if only := only_in(labels, theirs[0], called, "label"):
+            raise ValueError(f"{'; '.join(only)}. {remedy(labels, theirs[0], _SIDES, 'choice')}")
+        return labels, [truth, chosen(probabilities, "probabilities"), *more], theirs
 
     def _score(self, value: float, mask: np.ndarray, raw: xr.DataArray | None = None) -> Score:
         made, lost = self.provenance(), int((~mask).sum())
@@ -114,6 +119,8 @@ class ConfusionSimilarity(_OfPeople):
     """
 
     identifier = "confusion_similarity"
+    between_halves = staticmethod(confusion_halves_correlation)
+    counted = "choices"
     needs = ("image_label", "prediction")
     needs_of_source = ("image_label",)
 
@@ -128,22 +135,20 @@ class ConfusionSimilarity(_OfPeople):
             ValueError: a coordinate is missing, the model's choices are not people's labels, or a stimulus has several
                 labels.
         """
-        labels = self._labels(probabilities, human_assembly)
-        shown = _on_trials(probabilities, "image_label", "probabilities")
-        model = _confusions(shown, chosen(probabilities, "probabilities"), labels)
-        people = _confusions(*_answers(human_assembly, "human_assembly"), labels)
-        return self._score(self.run(confusion_similarity, *model, *people, choices=len(labels)), people[2] > 0)
+        labels, ours, theirs = self._sides(probabilities, human_assembly)
+        (model, _), (people, choices) = (self._trials(*side, given=labels) for side in (ours, theirs))
+        return self._score(self.run(confusion_similarity, *model, *people, choices=choices), people[-1] > 0)
 
-    def _numbers(self, people: xr.DataArray) -> int:
+    def _trials(self, truth: np.ndarray, choice: np.ndarray, given: Any = None) -> tuple[tuple[np.ndarray, ...], int]:
+        """Shown and chosen labels as codes, and a weight of 0 where either is not among the labels."""
+        labels = pd.Index(np.unique(truth) if given is None else given, dtype=object)
+        codes = [labels.get_indexer(pd.Index(side, dtype=object)) for side in (truth, choice)]
+        mask = (codes[0] >= 0) & (codes[1] >= 0)
+        return (*(np.where(mask, code, 0) for code in codes), mask.astype(float)), len(labels)
+
+    def _dof(self, people: xr.DataArray) -> dict[str, int]:
         labels = len(np.unique(people["image_label"].values))
-        return labels * (labels - 1)
-
-    def _halves(
-        self, assembly: xr.DataArray, truth: np.ndarray, choice: np.ndarray, who: np.ndarray, first: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        labels = np.unique(truth)
-        codes = _confusions(truth, choice, labels)
-        return self.run(confusion_halves_correlation, who, *codes, first, choices=len(labels)), codes[2] > 0
+        return {"dof": max(labels * (labels - 1) - 2, 1)}
 
 
 class TasksConsistency(_OfPeople):
@@ -162,6 +167,8 @@ class TasksConsistency(_OfPeople):
     """
 
     identifier = "tasks_consistency"
+    between_halves = staticmethod(task_halves_correlation)
+    counted = "tasks"
     needs = ("image_label", "prediction", "task")
     needs_of_source = ("image_label", "manipulation", "manipulation_details")
 
@@ -180,41 +187,38 @@ class TasksConsistency(_OfPeople):
             ValueError: a coordinate is missing, the model's choices are not people's labels, the model has no stimulus
                 for a task, or a stimulus has several labels.
         """
-        self._labels(probabilities, human_assembly)
-        truth, choice = _answers(human_assembly, "human_assembly")
-        task, tasks = pd.factorize(_on_trials(human_assembly, "task", "human_assembly"), sort=True)
-        kinds = [_on_trials(probabilities, name, "probabilities") for name in ("manipulation", "manipulation_details")]
+        _, (truth, choice, *kinds), theirs = self._sides(probabilities, human_assembly)
+        people, _ = self._trials(*theirs)
+        tasks = np.unique(theirs[-1])
         kind, known = pd.MultiIndex.from_arrays(kinds).factorize()
-        stands_for = pd.Index(known).get_indexer(pd.MultiIndex.from_tuples([stimuli_of_task(str(t)) for t in tasks]))
+        wanted = pd.MultiIndex.from_tuples([stimuli_of_task(str(task)) for task in tasks])
+        stands_for = pd.Index(known).get_indexer(wanted)
         if (stands_for < 0).any():
-            lost = [f"{t} -> {'/'.join(map(str, stimuli_of_task(str(t))))}" for t in np.asarray(tasks)[stands_for < 0]]
+            lost = [
+                f"{task} -> {'/'.join(pair)}" for task, pair in zip(tasks, wanted, strict=True) if pair not in known
+            ]
             raise ValueError(
                 f"probabilities have no stimulus, by manipulation and manipulation_details, for {listed(lost, 'task')}"
             )
-        right = equal(chosen(probabilities, "probabilities"), _on_trials(probabilities, "image_label", "probabilities"))
-        model = right.astype(float), kind, np.ones(len(right), bool)
-        people = equal(choice, truth).astype(float), task, answered(choice)
+        model = equal(choice, truth).astype(float), kind, np.ones(len(kind), bool)
         value, accuracies = self.run(correlation_of_tasks, model, people, stands_for, source_tasks=len(known))
-        coords = {"side": ["source", "target"], "task": np.asarray(tasks)}
+        coords = {"side": ["source", "target"], "task": tasks}
         return self._score(value, people[2], xr.DataArray(accuracies, coords, ["side", "task"]))
 
-    def _numbers(self, people: xr.DataArray) -> int:
-        return len(np.unique(people["task"].values))
+    def _trials(self, truth: np.ndarray, choice: np.ndarray, given: np.ndarray) -> tuple[tuple[np.ndarray, ...], int]:
+        """Whether each trial is right, its task as a code, and whether it has an answer."""
+        task, tasks = pd.factorize(given, sort=True)
+        return (equal(choice, truth).astype(float), task, answered(choice)), len(tasks)
 
-    def _halves(
-        self, assembly: xr.DataArray, truth: np.ndarray, choice: np.ndarray, who: np.ndarray, first: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        task, tasks = pd.factorize(_on_trials(assembly, "task", "assembly"), sort=True)
-        right, mask = equal(choice, truth).astype(float), answered(choice)
-        return self.run(task_halves_correlation, who, right, task, mask, first, tasks=len(tasks)), mask
+    def _dof(self, people: xr.DataArray) -> dict[str, int]:
+        return {"dof": max(len(np.unique(people["task"].values)) - 2, 1)}
 
 
 _MANIPULATIONS = {"clutter": "clutter", "occlusion": "occluder", "scrambling": "phasescrambling"}
-_COVERS, _SIZES = ("blobs", "deletion", "partial_viewing"), {"few_large": "fewlarge", "many_small": "manysmall"}
 _DETAILS = {name: name for name in ("heavy", "light", "highpass", "lowpass")} | {
-    f"{size}_{cover}_{level}": f"{short}-{level}"
-    for size, short in _SIZES.items()
-    for cover in _COVERS
+    f"{size}_{cover}_{level}": f"{size.replace('_', '')}-{level}"
+    for size in ("few_large", "many_small")
+    for cover in ("blobs", "deletion", "partial_viewing")
     for level in ("high", "low")
 }
 
@@ -232,24 +236,8 @@ def stimuli_of_task(task: str) -> tuple[str, str]:
     words = task.split("_")
     if "control" in words:
         return "control", "control"
-    named = [word for word in words if word in _MANIPULATIONS]
-    if not named:
-        raise ValueError(f"task {task!r} names no manipulation; known are: control, {', '.join(_MANIPULATIONS)}")
-    manipulation = min(named, key=list(_MANIPULATIONS).index)
-    return _MANIPULATIONS[manipulation], _DETAILS.get("_".join(w for w in words if w not in _MANIPULATIONS), "control")
-
-
-def _on_trials(assembly: xr.DataArray, name: str, what: str) -> np.ndarray:
-    return coordinate(assembly, name, PRESENTATION, what, missing=name == "prediction")
-
-
-def _answers(assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray]:
-    refuse_other_truths([truth_table(assembly, "image_label")], [what])
-    return _on_trials(assembly, "image_label", what), _on_trials(assembly, "prediction", what)
-
-
-def _confusions(truth: np.ndarray, choice: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Shown and chosen labels as codes, and a weight of 0 where either is not among the labels."""
-    codes = [pd.Index(labels, dtype=object).get_indexer(pd.Index(side, dtype=object)) for side in (truth, choice)]
-    mask = (codes[0] >= 0) & (codes[1] >= 0)
-    return *(np.where(mask, code, 0) for code in codes), mask.astype(float)
+    details = "_".join(word for word in words if word not in _MANIPULATIONS)
+    for name, manipulation in _MANIPULATIONS.items():
+        if name in words:
+            return manipulation, _DETAILS.get(details, "control")
+    raise ValueError(f"task {task!r} names no manipulation; known are: control, {', '.join(_MANIPULATIONS)}")

@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import mean_and_deviation, nan_mean
-from bsjax.labelled.align import STIMULUS, coordinate, drawn_from, float_values, two_dimensional
+from bsjax.labelled.align import STIMULUS, drawn_from, float_values, two_dimensional
+from bsjax.labelled.behaviour.responses import read
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, whole_number
@@ -18,7 +19,7 @@ ALPHAS = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 
 
 class _Images(NamedTuple):
-    """Category and background of each row, and the rows of each domain."""
+    """Category and, for matched domains, background of each row, and the rows of each domain."""
 
     labels: np.ndarray
     backgrounds: np.ndarray
@@ -79,20 +80,18 @@ class DomainTransferAccuracy(Metric):
         """
         recordings = two_dimensional(recordings, "recordings")
         if drawn_from(STIMULUS) in recordings.coords:
-            raise ValueError("stimuli cannot be drawn anew: copies of an image would train and be tested")
-        images, categories = self._images(recordings)
+            raise ValueError(f"{self.identifier} has no draws of stimuli: copies of one would be trained on and tested")
+        images = self._images(recordings)
         arrays = float_values(recordings, "recordings"), images.labels.astype(np.int32), self._rows(images)
+        categories = int(images.labels.max()) + 1
         raw = self.run(ridge_two_afc, *arrays, categories=categories, alphas=self.alphas).astype(float)
         coords = {"split": np.arange(self.splits), "domain": list(images.rows)}
         by_split, means = xr.DataArray(raw, coords, list(coords)), xr.DataArray(nan_mean(raw.T), dims=["domain"])
         return mean_and_deviation(means, "domains", "accuracy", self.provenance(), raw=by_split)
 
-    def _images(self, recordings: xr.DataArray) -> tuple[_Images, int]:
-        domain = coordinate(recordings, "domain", "presentation", "recordings")
-        label = coordinate(recordings, "object_label", "presentation", "recordings")
-        background = np.zeros(len(domain), int)
-        if self.matched:
-            background = coordinate(recordings, "background_id", "presentation", "recordings")
+    def _images(self, recordings: xr.DataArray) -> _Images:
+        needs = ["domain", "object_label", *(["background_id"] if self.matched else [])]
+        domain, label, *background = read(recordings, needs, "recordings")
         rows = {str(name): np.flatnonzero(domain == name) for name in dict.fromkeys(domain.tolist())}
         missing = [name for name in (self.train_domain, *self.matched) if name not in rows]
         if missing:
@@ -104,11 +103,11 @@ class DomainTransferAccuracy(Metric):
                 f"{self.train_domain} must hold at least two categories, and all that are tested; it holds "
                 f"{', '.join(map(str, trained))}" + (f", and others {', '.join(map(str, new))}" if len(new) else "")
             )
-        return _Images(np.searchsorted(trained, label), background, rows), len(trained)
+        return _Images(np.searchsorted(trained, label), np.asarray(background).ravel(), rows)
 
     def splits_of(self, recordings: xr.DataArray) -> ReadoutSplits:
         """The training and test rows of ``recordings`` in each split, as drawn by :meth:`__call__`."""
-        return self._rows(self._images(recordings)[0])
+        return self._rows(self._images(recordings))
 
     def _rows(self, images: _Images) -> ReadoutSplits:
         random = np.random.RandomState(self.seed)

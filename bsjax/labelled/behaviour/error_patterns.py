@@ -14,7 +14,7 @@ from bsjax.labelled.behaviour.responses import (
     SUBJECT,
     TRUTH,
     judged_responses,
-    numbered,
+    of_same_trials,
     refuse_other_truths,
     refuse_repeated,
 )
@@ -117,7 +117,7 @@ def divergence(model: xr.DataArray, people: xr.DataArray) -> xr.DataArray:
     one, many = tables = [_table(side, what, by) for side, what in zip((model, people), sides, strict=True)]
     refuse_repeated(one, "model", by)
     refuse_other_truths(tables, sides, by)
-    numbered(tables, sides, by)
+    of_same_trials(tables, sides, by)
     trials = many.groupby(trial, sort=True)
     said = pd.DataFrame({"people_right": trials["right"].mean(), "n_people": trials.size()})
     said["people_response"] = trials["response"].agg(lambda given: given.value_counts().sort_index().idxmax())

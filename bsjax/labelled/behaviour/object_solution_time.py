@@ -21,7 +21,9 @@ from bsjax.labelled.align import (
     listed,
     quantity,
     three_dimensional,
+    with_dims,
 )
+from bsjax.labelled.behaviour.responses import refuse_where
 from bsjax.labelled.metric import CrossValidated
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
@@ -87,9 +89,7 @@ class OSTCorrelation(CrossValidated):
             ValueError: images differ or repeat, a coordinate is missing, recordings are NaN, or an object has no
                 training images in a split.
         """
-        if target_osts.dims != ("presentation",):
-            has = ", ".join(map(str, target_osts.dims))
-            raise ValueError(f"target_osts must have the dimension presentation alone (select one decoder), not {has}")
+        target_osts = with_dims(target_osts, "target_osts (of one decoder)", "presentation")
         source = three_dimensional(source_recordings, "source_recordings")
         source = aligned(source, target_osts, ("source_recordings", "target_osts"))
         times = coordinate(source, "time_bin_start", TIME_BIN, "source_recordings")
@@ -118,12 +118,9 @@ class OSTCorrelation(CrossValidated):
         for i, rows in enumerate(splits):
             train[i, rows[0]], test[i, rows[1]] = True, True
         trained = train @ (labels[:, None] == np.arange(len(objects)))
-        if not trained.all():
-            lacking = objects[~trained.all(axis=0)]
-            raise ValueError(
-                f"a split has no training images of {listed(lacking, _LABEL)}: use more images of these objects, or "
-                f'crossvalidation_kwargs={{"stratification_coord": {_LABEL!r}}} with that coordinate in target_osts'
-            )
+        remedy = f'crossvalidation_kwargs={{"stratification_coord": {_LABEL!r}}} with that coordinate in target_osts'
+        remedy = f": use more images of these objects, or {remedy}"
+        refuse_where(~trained.all(axis=0), objects, _LABEL, "a split has no training images of", remedy)
         return train, test
 
 
@@ -137,9 +134,8 @@ def _labels(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
     labels = coordinate(source, _LABEL, "presentation", "source_recordings")
     if "truth" in source.coords:
         differ = coordinate(source, "truth", "presentation", "source_recordings") != labels
-        if differ.any():
-            ids = source[STIMULUS].values[differ]
-            raise ValueError(f"truth and {_LABEL} of source_recordings differ for {listed(ids, STIMULUS)}")
+        problem = f"truth and {_LABEL} of source_recordings differ for"
+        refuse_where(differ, source[STIMULUS].values, STIMULUS, problem)
     objects, codes = np.unique(labels, return_inverse=True)
     if len(objects) < 2:
         raise ValueError(f"a read-out needs at least two objects, {_LABEL} holds {listed(objects, 'of them')}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import numpy as np
 import pandas as pd
@@ -13,6 +11,7 @@ from bsjax.data import BehavioralAssembly
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.programs.compilation import compiled
 from bsjax.engine.running import run
+from bsjax.labelled.aggregate import coords_on
 from bsjax.labelled.align import coordinate, float_values, with_dims
 from bsjax.metrics import decode
 from bsjax.metrics.behaviour.logistic_regression import fit_logistic
@@ -47,7 +46,7 @@ class ProbabilityReadout:
         codes, choices = pd.factorize(labels)  # in order of first occurrence, as in Brain-Score
         if len(choices) < 2:
             raise ValueError(
-                f"the stimuli to fit all have the {label} {choices[0]!r}; there must be at least two labels"
+                f"a read-out needs at least two labels; all stimuli to fit have the {label} {choices[0]!r}"
             )
         self.choices = np.asarray(choices)
         self._dtype = dtype
@@ -75,12 +74,8 @@ class ProbabilityReadout:
                 f"the read-out was fitted to {self._n_features} units, these stimuli have {features.sizes['neuroid']}"
             )
         values = run(decode, self._parameters, _features(features, "what is shown"), dtype=self._dtype)
-        coords: dict[str, Any] = {
-            str(name): coord.variable for name, coord in features.coords.items() if coord.dims == ("presentation",)
-        }
-        return BehavioralAssembly(
-            values, coords={**coords, "choice": ("choice", self.choices)}, dims=["presentation", "choice"]
-        )
+        coords = {**coords_on(features, "presentation"), "choice": ("choice", self.choices)}
+        return BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"])
 
 
 def _features(features: xr.DataArray, what: str) -> np.ndarray | jax.Array:

@@ -15,6 +15,7 @@ from bsjax.labelled.align import STIMULUS, coordinate, listed, require, with_dim
 PRESENTATION, SUBJECT, TRUTH, CONDITION = "presentation", "subject", "truth", "condition"
 NAMES = {"stimuli": STIMULUS, "subjects": SUBJECT}
 """The coordinate of trials that identifies each drawn factor."""
+_TRIAL = "number of the trial"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,26 @@ class Observers:
     shown: np.ndarray
 
 
+def read(assembly: xr.DataArray, names: Sequence[str], what: str, missing: Collection[str] = ()) -> list[np.ndarray]:
+    """The values of required coordinates of the presentations, of which those in ``missing`` may be NaN or None.
+
+    Raises:
+        ValueError: a coordinate or one of its values is missing; the message names all missing coordinates.
+    """
+    require(assembly, {PRESENTATION: names}, what)
+    return [coordinate(assembly, name, PRESENTATION, what, missing=name in missing) for name in names]
+
+
+def refuse_where(bad: Any, labels: np.ndarray, name: str, problem: str, remedy: str = "") -> None:
+    """Refuses rows of an assembly, whose labels are listed between the problem and its remedy.
+
+    Raises:
+        ValueError: any of ``bad`` is True.
+    """
+    if bad.any():
+        raise ValueError(f"{problem} {listed(pd.unique(labels[bad]), name)}{remedy}")
+
+
 def one_choice(assembly: xr.DataArray, what: str) -> xr.DataArray:
     """The assembly with presentation as its only dimension; a ``choice`` dimension of length 1 is dropped.
 
@@ -47,7 +68,7 @@ def one_choice(assembly: xr.DataArray, what: str) -> xr.DataArray:
         assembly = assembly.isel(choice=0, drop=True)
     if assembly.dims != (PRESENTATION,):
         has = ", ".join(f"{dim} ({n})" for dim, n in assembly.sizes.items()) or "none"
-        raise ValueError(f"{what} must hold one response a presentation; its dimensions are: {has}")
+        raise ValueError(f"{what} must hold one response per presentation; its dimensions are: {has}")
     return assembly
 
 
@@ -98,8 +119,7 @@ def judged_responses(
     """
     assembly = one_choice(assembly, what)
     names = [STIMULUS, *by, *([TRUTH] if truth is None else []), *([observer] if observer else [])]
-    require(assembly, {PRESENTATION: names}, what)
-    columns = {name: coordinate(assembly, name, PRESENTATION, what) for name in dict.fromkeys(names)}
+    columns = dict(zip(names, read(assembly, names, what), strict=True))
     table = pd.DataFrame({**columns, "response": np.asarray(assembly.values)})
     return table.assign(
         answered=answered(assembly.values, no_response),
@@ -136,7 +156,7 @@ def refuse_other_truths(tables: Sequence[pd.DataFrame], names: Sequence[str], by
     raise ValueError(
         f"{' and '.join(names)} {'give' if len(names) > 1 else 'gives'} several truths for "
         f"{listed(pd.unique(np.asarray(unclear[STIMULUS])), STIMULUS)}; the first is {' and '.join(said[:2])}. "
-        "Correct what is wrong"
+        "Give each stimulus one truth"
     )
 
 
@@ -173,19 +193,13 @@ def laid_out(
     for table, name in zip(tables, names, strict=True):
         refuse_repeated(table, name, by)
     refuse_other_truths(tables, names, by)
-    every, trial = numbered(tables, names, by)
-    condition = np.asarray(every.groupby(by, sort=True, dropna=False).ngroup()) if by else np.zeros_like(trial)
+    every = of_same_trials(tables, names, by)
+    condition: Any = every.groupby(by, sort=True, dropna=False).ngroup() if by else 0 * every[_TRIAL]
     # Trials are numbered condition by condition, so the trials of a condition have consecutive numbers.
-    first = np.unique(condition, return_index=True)[1]
-    least = np.full(len(first), len(trial))
-    np.minimum.at(least, condition, trial)
-    place = trial - least[condition]
-    shape, ends = (len(first), int(place.max()) + 1), _ends(tables)
-    observers = [
-        _filled(table, rows, columns, shape)
-        for table, rows, columns in zip(tables, np.split(condition, ends), np.split(place, ends), strict=True)
-    ]
-    return observers, every.loc[:, by].iloc[first]
+    place: Any = every[_TRIAL] - every[_TRIAL].groupby(condition).transform("min")
+    shape = condition.max() + 1, place.max() + 1
+    observers = [_filled(every.loc[[name]], condition.loc[[name]], place.loc[[name]], shape) for name in names]
+    return observers, every[by].iloc[np.unique(condition, return_index=True)[1]]
 
 
 def refuse_repeated(table: pd.DataFrame, name: str, by: Sequence[str]) -> None:
@@ -197,49 +211,40 @@ def refuse_repeated(table: pd.DataFrame, name: str, by: Sequence[str]) -> None:
     if not len(table):
         raise ValueError(f"{name} holds no trial")
     repeated = table.duplicated(["observer", *by, STIMULUS])
-    if repeated.any():
-        twice = pd.unique(table.loc[repeated, STIMULUS])
-        raise ValueError(
-            f"{name} holds {listed(twice, STIMULUS)} more than once for the same {' and '.join(['subject', *by])}: "
-            "select one of the repetitions, or one subject"
-        )
+    same = " and ".join(["subject", *by])
+    more = f" more than once for the same {same}: select one of the repetitions, or one subject"
+    refuse_where(repeated.to_numpy(), table[STIMULUS].to_numpy(), STIMULUS, f"{name} holds", more)
 
 
-def numbered(
-    tables: Sequence[pd.DataFrame], names: Sequence[str], by: Sequence[str]
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """The trials of all tables concatenated, and the number of each trial, condition by condition.
+def of_same_trials(tables: Sequence[pd.DataFrame], names: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
+    """All tables in one, with their names as index, and the number of each trial, condition by condition.
 
     Raises:
         ValueError: two tables hold different trials.
     """
     columns = [*by, STIMULUS]
-    every: pd.DataFrame = pd.concat([table.loc[:, columns] for table in tables], ignore_index=True)
-    trial = np.asarray(every.groupby(columns, sort=True, dropna=False).ngroup())
-    only, parts = [], np.split(trial, _ends(tables))
-    for table, own, other, name in zip(tables, parts, reversed(parts), names, strict=True):
-        alone = ~np.isin(own, other)
-        if alone.any():
-            rows = table.loc[alone, columns].drop_duplicates().astype(str)
-            only.append(f"{listed(rows.agg(' '.join, axis=1), ' '.join(columns))} only in {name}")
+    every = pd.concat(dict(zip(names, tables, strict=True))).droplevel(1)
+    every[_TRIAL] = every.groupby(columns, sort=True, dropna=False).ngroup()
+    only = []
+    for name, other in zip(names, reversed(names), strict=True):
+        alone = every.loc[~every[_TRIAL].isin(every.loc[[other], _TRIAL]), columns].drop_duplicates().astype(str)
+        if len(alone):
+            only.append(f"{listed(alone.agg(' '.join, axis=1), ' '.join(columns))} only in {name}")
     if only:
         remedies = [remedy(tables[0][column], tables[1][column], names, column) for column in columns]
         both = " and ".join(names)  # the longest remedy is the most specific one
         raise ValueError(f"{both} hold different trials: {'; '.join(only)}. {max(remedies, key=len)}")
-    return every, trial
+    return every
 
 
-def _ends(tables: Sequence[pd.DataFrame]) -> np.ndarray:
-    return np.cumsum([len(table) for table in tables])[:-1]
-
-
-def _filled(table: pd.DataFrame, condition: np.ndarray, place: np.ndarray, shape: tuple[int, int]) -> Observers:
+def _filled(table: pd.DataFrame, condition: Any, place: Any, shape: tuple[int, int]) -> Observers:
+    """The answers of one table, given the condition of each trial and its place among those of the condition."""
     who, names = pd.factorize(np.asarray(table["observer"]), sort=True)
     right = np.zeros((shape[0], len(names), shape[1]))
     present = np.zeros(right.shape, bool)
     right[condition, who, place] = table["right"]
     present[condition, who, place] = table["answered"]
     code, stimuli = pd.factorize(np.asarray(table[STIMULUS]), use_na_sentinel=False)
-    shown = np.full((shape[0], shape[1]), -1, np.int32)
+    shown = np.full(shape, -1, np.int32)
     shown[condition, place] = code
     return Observers(right, present, np.asarray(names), np.asarray(stimuli), shown)

@@ -10,7 +10,8 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.aggregate import error_over, mean_and_deviation, nan_mean
-from bsjax.labelled.align import DRAWN_ROW, coordinate, listed, quantity, require
+from bsjax.labelled.align import DRAWN_ROW, listed
+from bsjax.labelled.behaviour.responses import read, refuse_where
 from bsjax.labelled.metric import Metric, WithCeiling
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
@@ -131,9 +132,7 @@ class AsymmetryDelta(WithCeiling):
         copied = assembly[DRAWN_ROW].values if DRAWN_ROW in assembly.coords else np.arange(trials.n)
         which, different = pd.factorize(copied)
         orders = np.stack([np.random.RandomState(seed).permutation(len(different)) for seed in range(self.splits)])
-        first = np.zeros(orders.shape, bool)
-        np.put_along_axis(first, orders[:, : len(different) // 2], True, axis=1)
-        first = first[:, which]
+        first = (orders.argsort(axis=1) < len(different) // 2)[:, which]
         one, two = (_integrals(self._accuracies(trials, half)) for half in (first, ~first))
         raw = np.exp(-self.scale * np.abs(one - two))
         made = Provenance(metric=f"{self.identifier}.ceiling", settings=self.own_settings())
@@ -165,16 +164,14 @@ class _Trials:
     """Trials as joint codes of person and cell (block and number of other items)."""
 
     def __init__(self, assembly: xr.DataArray, what: str) -> None:
-        require(assembly, {"presentation": AsymmetryDelta.needs}, what)
-        who, names = pd.factorize(coordinate(assembly, "participant_id", "presentation", what))
-        block = pd.Index(BLOCKS).get_indexer(pd.Index(coordinate(assembly, "block", "presentation", what)))
-        others = quantity(assembly, "distractor_nums", "presentation", what)
-        number = pd.Index([float(n) for n in OTHERS]).get_indexer(pd.Index(others))
-        for codes, name, known in ((block, "block", BLOCKS), (number, "distractor_nums", OTHERS)):
-            if (codes < 0).any():
-                strange = listed(pd.unique(assembly[name].values[codes < 0]), name)
-                raise ValueError(f"{what} has {strange}; expected {', '.join(map(str, known))}")
-        self.correct = quantity(assembly, "correct", "presentation", what)
+        needs = AsymmetryDelta.needs
+        participant, blocks, others, correct = read(assembly, needs, what, missing=["distractor_nums", "correct"])
+        who, names = pd.factorize(participant)
+        block = pd.Index(BLOCKS).get_indexer(pd.Index(blocks))
+        number = pd.Index(OTHERS, dtype=float).get_indexer(pd.Index(others.astype(float)))
+        refuse_where(block < 0, blocks, "block", f"{what} has", f"; expected {', '.join(BLOCKS)}")
+        refuse_where(number < 0, others, "distractor_nums", f"{what} has", f"; expected {', '.join(map(str, OTHERS))}")
+        self.correct = correct.astype(float)
         self.answered = np.isfinite(self.correct)
         self.cell = who * len(_CELLS) + block * len(OTHERS) + number
         self.people, self.n = len(names), len(who)

@@ -14,7 +14,7 @@ from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 
 SPLITS = 100
-_OPPOSITE = "the halves of all splits correlate by -1, of which 2r/(1+r) is no number"
+_OPPOSITE = "the halves of all splits correlate by -1, for which 2r/(1+r) is undefined"
 
 
 def random_halves(observers: np.ndarray, splits: int, random_state: int, what: str) -> np.ndarray:

@@ -4,7 +4,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,11 +12,11 @@ import xarray as xr
 
 from bsjax.engine.running import run
 from bsjax.labelled.aggregate import coords_on, mean_and_deviation, mean_score, spread_or_none
-from bsjax.labelled.align import coordinate, listed, matched, quantity, with_dims
-from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, chosen
+from bsjax.labelled.align import coordinate, matched, quantity, with_dims
+from bsjax.labelled.behaviour.responses import PRESENTATION, SUBJECT, chosen, refuse_where
 from bsjax.labelled.metric import WithCeiling
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import keep
+from bsjax.labelled.settings import keep, refuse_others
 from bsjax.metrics.behaviour.psychometric import (
     PsychometricFit,
     inverse_psychometric_cum_gauss,
@@ -139,24 +138,16 @@ class Threshold(AgainstSubjects):
     dtype: str | None = None
 
     def __post_init__(self) -> None:
-        fits = {
-            "fit_function": (self.fit_function, psychometric_cum_gauss),
-            "fit_inverse_function": (self.fit_inverse_function, inverse_psychometric_cum_gauss),
-        }
-        for name, (got, known) in fits.items():
-            if got is not None and got is not known:
-                raise ValueError(
-                    f"{name} must be bsjax.metrics.behaviour.psychometric.{known.__name__} or None, got {got!r}"
-                )
-            keep(self, **{name: known})
+        fixed = {"fit_function": psychometric_cum_gauss, "fit_inverse_function": inverse_psychometric_cum_gauss}
+        refuse_others({name: vars(self)[name] or known for name, known in fixed.items()}, fixed, self.identifier)
         level = number(self.threshold_accuracy)
         if self.threshold_accuracy != _INFLECTION and (level is None or not 0.5 < level < _GREATEST_ACCURACY):
             raise ValueError(
-                f"threshold_accuracy must be {_INFLECTION!r} or lie between chance, 0.5, and {_GREATEST_ACCURACY}, all "
-                f"that lapses leave; got {self.threshold_accuracy!r}"
+                f"threshold_accuracy must be {_INFLECTION!r} or between 0.5 (chance) and {_GREATEST_ACCURACY}, because "
+                f"fits assume lapses of at least 3 %; got {self.threshold_accuracy!r}"
             )
-        keep(self, threshold_accuracy=_INFLECTION if level is None else level)
-        keep(self, required_accuracy=float(self.required_accuracy or 0))
+        level = _INFLECTION if level is None else level
+        keep(self, **fixed, threshold_accuracy=level, required_accuracy=float(self.required_accuracy or 0))
 
     @property
     def level(self) -> float | None:
@@ -185,9 +176,7 @@ class Threshold(AgainstSubjects):
 
     def verdict(self, fit: PsychometricFit) -> str:
         """The quality of a fit, or why it was rejected."""
-        threshold, level, r_squared, correct, kept, greatest = (
-            float(v) for v in (fit.threshold, fit.level, fit.r_squared, fit.correct, fit.kept, fit.greatest)
-        )
+        threshold, level, _, _, _, r_squared, correct, kept, greatest = map(float, fit)
         if math.isfinite(threshold):
             return f"R² = {r_squared:.3f}, threshold {threshold:.6g} at {level:.4g} correct"
         if correct < self.required_accuracy:
@@ -289,10 +278,9 @@ class ThresholdElevation(AgainstSubjects):
     test: Threshold = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        shared = {"threshold_accuracy": self.threshold_accuracy, "dtype": self.dtype}
-        made = partial(Threshold, self.independent_variable, **shared)
-        baseline = made(required_accuracy=self.required_baseline_accuracy)
-        test = made(required_accuracy=self.required_test_accuracy)
+        shared: Any = {"threshold_accuracy": self.threshold_accuracy, "dtype": self.dtype}
+        required = self.required_baseline_accuracy, self.required_test_accuracy
+        baseline, test = (Threshold(self.independent_variable, required_accuracy=each, **shared) for each in required)
         keep(self, baseline=baseline, test=test, threshold_accuracy=baseline.threshold_accuracy)
         keep(self, required_baseline_accuracy=baseline.required_accuracy, required_test_accuracy=test.required_accuracy)
 
@@ -317,16 +305,11 @@ def one_per_subject(thresholds: Thresholds, what: str) -> xr.DataArray:
     Raises:
         ValueError: another shape, values that are not numbers, or no positive threshold.
     """
-    if not isinstance(thresholds, xr.DataArray):
-        if not isinstance(thresholds, list | tuple | np.ndarray) or np.ndim(thresholds) != 1:
-            raise ValueError(
-                f"{what} must be a list or an assembly of one threshold per subject, got {type(thresholds).__name__}"
-            )
+    if isinstance(thresholds, list | tuple | np.ndarray) and np.ndim(thresholds) == 1:
         thresholds = xr.DataArray(thresholds, dims=[SUBJECT])
-    if thresholds.ndim != 1:
-        raise ValueError(
-            f"{what} must have one dimension, one threshold per subject; it has: {', '.join(map(str, thresholds.dims))}"
-        )
+    if not isinstance(thresholds, xr.DataArray) or thresholds.ndim != 1:
+        got = f"{type(thresholds).__name__} with {np.ndim(thresholds)} dimensions"
+        raise ValueError(f"{what} must be a list or an assembly with one threshold per subject, got {got}")
     if thresholds.dtype.kind not in "fiu":
         raise ValueError(f"{what} must hold numbers, it holds {thresholds.dtype}")
     if not (thresholds.values > 0).any():
@@ -373,12 +356,8 @@ def both(assemblies: Any, names: tuple[str, str], what: str) -> dict[str, xr.Dat
 
 def number(source: Any) -> float | None:
     """A single number, or None for anything else."""
-    if isinstance(source, bool | str | Mapping) or np.ndim(source) != 0:
-        return None
-    try:
-        return float(source)
-    except (TypeError, ValueError):
-        return None
+    values = np.asarray(source)
+    return float(values) if values.ndim == 0 and values.dtype.kind in "fiu" else None
 
 
 def _by_level(source: Any, variable: str, what: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
@@ -388,9 +367,8 @@ def _by_level(source: Any, variable: str, what: str) -> tuple[np.ndarray, np.nda
         raise ValueError(f"{what} must hold probabilities (presentation, choice), or be a threshold; got {got}")
     source = with_dims(source, what, PRESENTATION, "choice")
     labels = coordinate(source, "image_label", PRESENTATION, what)
-    unknown = pd.Index(labels).unique().difference(pd.Index(coordinate(source, "choice", "choice", what)), sort=False)
-    if len(unknown):
-        raise ValueError(f"{what} has {listed(unknown, 'image_label')} that no choice can match")
+    unknown = ~pd.Index(labels).isin(pd.Index(coordinate(source, "choice", "choice", what)))
+    refuse_where(unknown, labels, "image_label", f"{what} has", " that are not among its choices")
     try:
         x = quantity(source, variable, PRESENTATION, what)
     except ValueError as error:

@@ -75,10 +75,6 @@ def test_rows_and_time_bins_of_the_model_come_in_any_order(metric, pair, score):
     rng = np.random.default_rng(0)
     source = pair[0].isel(presentation=rng.permutation(N), time_bin=rng.permutation(BINS)).transpose()
     np.testing.assert_allclose(metric(source, pair[1]).raw, score.raw, atol=1e-9)
-
-
-def test_the_seed(metric, pair, score):
-    assert metric(*pair) == score
     assert OSTCorrelation(FEW, DECODER, seed=1)(*pair) != score
 
 
@@ -106,7 +102,7 @@ def test_malformed_inputs(metric, pair):
     source, target = pair
     with pytest.raises(ValueError, match=r"1 stimulus_id \(im000\) only in target_osts"):
         metric(source[1:], target)
-    with pytest.raises(ValueError, match="target_osts must have the dimension presentation alone .select one decoder."):
+    with pytest.raises(ValueError, match="target_osts .of one decoder. must have the dimension presentation alone"):
         metric(source, target.expand_dims("decoder"))
     with pytest.raises(ValueError, match="repeats values of time_bin_start"):
         metric(source.isel(time_bin=[0, 0, 1]), target)

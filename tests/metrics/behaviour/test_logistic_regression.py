@@ -1,4 +1,4 @@
-"""Multinomial logistic regression against scikit-learn, and the minimiser beneath it."""
+"""Multinomial logistic regression against scikit-learn."""
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,6 @@ from bsjax.engine.precision import precision
 from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics.behaviour.logistic_regression import fit_logistic
 from bsjax.metrics.behaviour.softmax_decoder import decode
-from bsjax.metrics.optimisation.lbfgs import minimise
 
 
 def wide(n=40, p=300, classes=4, seed=0):
@@ -110,9 +109,3 @@ def test_the_gradient_through_the_fit_equals_finite_differences():
         expected = (f(1e-4) - f(-1e-4)) / 2e-4
         gradient = jax.jit(jax.grad(f))(0.0)
         assert float(gradient) == pytest.approx(float(expected), rel=1e-4)
-
-
-def test_the_minimiser_follows_a_curved_valley():
-    with precision("float64"):
-        minimum = jax.jit(lambda start: minimise(lambda x: (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2, start))
-        np.testing.assert_allclose(minimum(jnp.array([-1.2, 1.0])), [1, 1], atol=1e-6)

@@ -64,26 +64,6 @@ def test_recovers_the_observer_that_made_the_choices(alpha, beta, lapse, level):
 
 
 @pytest.mark.slow
-def test_recovers_the_threshold_of_simulated_observers_without_bias():
-    rng = np.random.default_rng(0)
-    x = np.tile(np.linspace(0.0, 11.0, 12), (60, 1))
-    alpha, beta, lapse = (
-        rng.uniform(0.5, 1.0, (60, 1)),
-        rng.uniform(4.0, 6.0, (60, 1)),
-        rng.uniform(0.03, 0.06, (60, 1)),
-    )
-    correct = rng.binomial(400, probability(x, alpha, beta, lapse)).astype(float)
-    fits = jax.jit(jax.vmap(lambda *a: psychometric_threshold(*a, jnp.asarray(0.75))))(
-        *map(jnp.asarray, (x, correct, np.full(x.shape, 400.0)))
-    )
-    errors = fits.threshold - (beta + norm.ppf(0.25 / (0.5 - lapse)) / alpha)[:, 0]
-    assert np.abs(errors).max() < 0.6
-    assert abs(errors.mean()) < 3 * errors.std() / np.sqrt(60) and errors.std() < 0.2
-    one = fit(x[7], correct[7] / 400.0, 400.0, level=0.75)
-    assert float(fits.threshold[7]) == pytest.approx(float(one.threshold), abs=1e-9)
-
-
-@pytest.mark.slow
 def test_float32_equals_float64_also_where_the_slope_is_not_determined():
     x = np.linspace(0.0, 11.0, 12)
     for share in (

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics.behaviour.softmax_decoder import SoftmaxDecoder, decode, initial_weights
-from bsjax.metrics.optimisation.minibatches import epoch_orders, training_batches
+from bsjax.metrics.optimisation.minibatches import epoch_orders
 
 N, P, CLASSES = 50, 6, 3
 
@@ -102,16 +102,6 @@ def test_splits_of_unequal_size_side_by_side_equal_each_alone():
             np.testing.assert_allclose(a[i], b, atol=1e-9)
 
 
-def test_what_does_not_train_has_no_influence():
-    x, labels, train = data()
-    decoder = SoftmaxDecoder(epochs=3, learning_rate=0.01)
-    params, _, _ = fit(decoder, x, labels, train)
-    other = np.where(train[:, None], x, 1e3 * x + 7)
-    changed, _, _ = fit(decoder, other, np.where(train, labels, 0), train)
-    for a, b in zip(params, changed, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-7)
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_constant_feature_is_left_unscaled(dtype):
     x, labels, train = data()
@@ -121,18 +111,6 @@ def test_a_constant_feature_is_left_unscaled(dtype):
     peer = StandardScaler().fit(x[train])
     np.testing.assert_allclose(params.scale, peer.scale_, rtol=1e-4 if dtype == "float32" else 1e-9)
     np.testing.assert_allclose(params.mean, peer.mean_, rtol=1e-4 if dtype == "float32" else 1e-9)
-
-
-def test_batches_hold_each_training_stimulus_once_an_epoch_in_its_order():
-    train = np.arange(11) % 4 > 0
-    orders = np.asarray(epoch_orders(jax.random.key(3), 11, 5))
-    rows, present = (np.asarray(a) for a in training_batches(jnp.asarray(orders), jnp.asarray(train), 3))
-    assert rows.shape == (5, 4, 3)
-    for order, row, there in zip(orders, rows, present, strict=True):
-        np.testing.assert_array_equal(row[there], order[train[order]])
-        assert there.ravel()[: train.sum()].all() and not there.ravel()[train.sum() :].any()
-        np.testing.assert_array_equal(np.sort(order), np.arange(11))
-    assert (orders[0] != orders[1]).any()
 
 
 def test_initial_weights_are_cut_normals_of_unit_fan_in_variance():

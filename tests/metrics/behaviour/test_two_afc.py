@@ -20,13 +20,6 @@ def by_loop(decision, labels):
     return np.mean(pairs, axis=1)
 
 
-def test_two_alternative_accuracy():
-    rng = np.random.default_rng(0)
-    decision, labels = rng.normal(size=(20, 5)), rng.integers(0, 5, 20)
-    got = two_afc(jnp.asarray(decision, jnp.float32), jnp.asarray(labels, jnp.int32))
-    np.testing.assert_allclose(got, by_loop(decision.astype(np.float32), labels), atol=1e-6)
-
-
 def test_a_tie_is_an_error():
     assert float(two_afc(jnp.zeros(4), jnp.asarray(2))) == 0.0
 

@@ -51,7 +51,7 @@ def test_two_labels():
 
 
 def test_what_cannot_be_learned_from():
-    with pytest.raises(ValueError, match="all have the image_label 'pear'; there must be at least two labels"):
+    with pytest.raises(ValueError, match="needs at least two labels; all stimuli to fit have the image_label 'pear'"):
         probabilities_task(see, ["layer"], labelled([0, 3, 6]))
     with pytest.raises(ValueError, match="has no image_label for 1 of its presentations"):
         probabilities_task(see, ["layer"], stimuli([0, 1, 2], image_label=["pear", None, "fig"]))
