@@ -38,10 +38,7 @@ def test_a_bare_network_is_told_how_to_become_a_model(framework):
     with pytest.raises(ValueError) as caught:
         found_models(network)
     first, *lines = str(caught.value).splitlines()
-    assert first == (
-        f"expected a model identifier or a BrainModel, got a bare {framework} module "
-        f"({type(network).__name__}); wrap it:"
-    )
+    assert "a bare network" in first and type(network).__name__ in first and first.endswith("wrap it:")
     assert [line.strip() for line in lines] == [
         f'activations = bsjax.adapters.from_{framework}(module, "my-model")',
         'model = bsjax.ModelCommitment("my-model", activations, region_layer_map={"V1": "a layer"})',

@@ -239,7 +239,7 @@ def test_a_commitment_reads_the_saved_map(choice, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"benchmarks": {"V1": "Simulated.V1-pis"}}, KeyError, "'V1': 'Simulated.V1-pls'"),
+        ({"benchmarks": {"V1": "Simulated.V1-pis"}}, KeyError, "nearest: Simulated.V1-pls"),
         ({"benchmarks": {}}, ValueError, "no benchmarks to choose layers by"),
         ({"benchmarks": {"IT": benchmark()}, "layers": ["lat"]}, ValueError, "no layer 'lat'"),
     ],
