@@ -200,12 +200,16 @@ class _OnWorkers:
             elif kind == "task":
                 group = pending.pop(what, [])
                 yield from self._stored([cell.task for cell in group])
+                if what.status == "finished":  # with what a lost message said
+                    for came in what.result():
+                        yield from self._came(*came)
+                    continue
                 if what.status == "error":
                     yield from self._killed(group, what.exception())
                 again = [cell for cell in group if cell.task in self._left]
                 if again and what.status == "cancelled":
                     raise ConnectionError("the scheduler has lost its tasks")
-                if again:  # a worker was lost with its messages
+                if again:
                     pending |= submitted([again])
 
     def _submitted(self, client: Any, group: list[Cell], workers: Sequence[dict[str, Any]]) -> Any:
@@ -269,15 +273,17 @@ def _connected(address: str, patience: float) -> Iterator[Any]:
             client.close(timeout=2)
 
 
-def _run_cells(sink: IntoStore, cells: Sequence[Cell]) -> None:
+def _run_cells(sink: IntoStore, cells: Sequence[Cell]) -> list[list[Any]]:
     """In a worker: run cells one after the other, except those that a lost worker had finished."""
     runner: Any = _runners.get(sink.run, lambda: Runner(sink))
     done = runner.sink.store.tasks_done(sink.run, [cell.task for cell in cells])
-    tasks = {cell.names: cell.task for cell in cells}
+    tasks, made = {cell.names: cell.task for cell in cells}, []
     with watched(_Messenger(sink.run, tasks)):
         for outcome in runner([cell for cell in cells if cell.task not in done]):
-            came = outcome.state, outcome.key, outcome.error_line, outcome.seconds
-            _tell(sink.run, "came", [tasks[outcome.model, outcome.benchmark], *came])
+            task = tasks[outcome.model, outcome.benchmark]
+            made.append([task, outcome.state, outcome.key, outcome.error_line, outcome.seconds])
+            _tell(sink.run, "came", made[-1])
+    return made
 
 
 class _Messenger(Watcher):
@@ -292,7 +298,7 @@ class _Messenger(Watcher):
 
 
 def _tell(run: str, kind: str, what: Any) -> None:
-    """In a worker: send a message to the waiting process; what a lost one said is in the store."""
+    """In a worker: send a message to the waiting process; a lost message is made up for when the task ends."""
     distributed: Any = import_extra("distributed", _EXTRA)
     with suppress(Exception):
         distributed.get_worker().log_event(run, [kind, what])
