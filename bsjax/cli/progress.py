@@ -62,7 +62,7 @@ class _Running(Watcher):
 
     def begun(self, job: Job) -> None:
         super().begun(job)
-        self._running[job.model_identifier, job.benchmark_identifier] = None
+        self._running[job.names] = None
 
     def came(self, outcome: Outcome) -> None:
         super().came(outcome)

@@ -17,11 +17,7 @@ class _Choice(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> Self:
         choices = ", ".join(member.value for member in cls)
-        raise ValueError(f"unknown {cls._what()} {value!r}; choose one of {choices}")
-
-    @classmethod
-    def _what(cls) -> str:
-        return cls.__name__
+        raise ValueError(f"unknown {cls.__name__} {value!r}; choose one of {choices}")
 
 
 class Task(_Choice):
@@ -37,10 +33,6 @@ class Task(_Choice):
     probabilities = "probabilities"
     odd_one_out = "odd_one_out"
 
-    @classmethod
-    def _what(cls) -> str:
-        return "task"
-
 
 class RecordingTarget(_Choice):
     """The regions of the ventral stream that Brain-Score's models have. A member equals its string.
@@ -51,17 +43,13 @@ class RecordingTarget(_Choice):
         >>> RecordingTarget("MT")
         Traceback (most recent call last):
         ...
-        ValueError: unknown recording target 'MT'; choose one of V1, V2, V4, IT
+        ValueError: unknown RecordingTarget 'MT'; choose one of V1, V2, V4, IT
     """
 
     V1 = "V1"
     V2 = "V2"
     V4 = "V4"
     IT = "IT"
-
-    @classmethod
-    def _what(cls) -> str:
-        return "recording target"
 
 
 def region_name(region: object) -> str:

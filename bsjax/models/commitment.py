@@ -315,19 +315,23 @@ class ModelCommitment:
         return layer_names("behavioral_readout_layer", self.behavioral_readout_layer)
 
 
+def adapter_of(network: object) -> str:
+    """The adapter for a bare network; "" if it is none. Modules are compared by name, so no framework is imported."""
+    frameworks = {cls.__module__.partition(".")[0] for cls in type(network).__mro__}
+    # A transformers model is a torch module too.
+    adapters = {"transformers": "from_huggingface", "torch": "from_torch", "flax": "from_flax", "keras": "from_keras"}
+    return next((adapter for framework, adapter in adapters.items() if framework in frameworks), "")
+
+
 def _refuse_bare_network(model: object) -> None:
     if isinstance(model, ActivationsModel):
         return
-    # Compare module names, so that no framework is imported.
-    frameworks = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
-    if "torch" in frameworks:
-        remedy = "wrap it: bsjax.adapters.from_torch(module, identifier)"
-    elif "flax" in frameworks:
-        remedy = "wrap it: bsjax.adapters.from_flax(module, identifier)"
-    elif isinstance(model, (Mapping, NeuroidAssembly)):
-        remedy = "wrap it: bsjax.adapters.from_stored(activations, identifier)"
-    elif callable(model):
-        remedy = "wrap it: bsjax.adapters.from_jax(function, identifier)"
-    else:
-        remedy = "it needs an identifier, layers() and a call (stimuli, layers) -> NeuroidAssembly"
+    adapter, given = adapter_of(model), "module"
+    if isinstance(model, (Mapping, NeuroidAssembly)):
+        adapter, given = "from_stored", "activations"
+    elif not adapter and callable(model):
+        adapter, given = "from_jax", "function"
+    remedy = "it needs an identifier, layers() and a call (stimuli, layers) -> NeuroidAssembly"
+    if adapter:
+        remedy = f"wrap it: bsjax.adapters.{adapter}({given}, identifier)"
     raise ValueError(f"{type(model).__name__} is not an activations model; {remedy}")

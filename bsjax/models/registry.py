@@ -12,77 +12,50 @@ if TYPE_CHECKING:
 model_registry = Registry("model", plugins="model_registry")
 """Models by identifier; ``model_registry["my-model"] = lambda: ModelCommitment(...)`` adds one."""
 
-model_registry.register(
-    "pixels",
-    "bsjax.models.builtin.pixels:pixels",
-    summary="the image itself, 32 x 32 RGB pixels",
-)
-model_registry.register(
-    "gabor-v1",
-    "bsjax.models.builtin.gabor_v1:gabor_v1",
-    summary="quadrature Gabor filters, simple and complex cells, 8 degrees",
-)
-model_registry.register(
-    "image-statistics",
-    "bsjax.models.builtin.image_statistics:image_statistics",
-    summary="33 image statistics: luminance, contrast, colour, edges and spatial frequencies",
-)
-model_registry.register(
-    "random-network",
-    "bsjax.models.builtin.random_network:random_network",
-    summary="three convolutional layers with seeded random weights, in plain JAX",
-)
-model_registry.register(
-    "stimulus-order",
-    "bsjax.models.builtin.stimulus_order:stimulus_order",
-    summary="control that sees no image: slow waves over the order of the stimuli",
-)
-model_registry.register(
-    "v1-population",
-    "bsjax.models.builtin.v1_population:v1_population",
-    summary="V1 only: Gabor filters with properties sampled around published medians, and surround suppression",
-)
-model_registry.register(
-    "hmax",
-    "bsjax.models.builtin.hmax:hmax",
-    summary="simple and complex cells from V1 to IT: alternating template matching and max pooling",
-)
-model_registry.register(
-    "convnet-random",
-    "bsjax.models.builtin.convnet:convnet_random",
-    summary="small convolutional network with seeded random weights",
-    requires=("flax",),
-)
-model_registry.register(
-    "vit-random",
-    "bsjax.models.builtin.vit:vit_random",
-    summary="small vision transformer with seeded random weights",
-    requires=("flax",),
-)
-model_registry.register(
-    "cornet-random",
-    "bsjax.models.builtin.cornet:cornet_random",
-    summary="small recurrent network in the style of CORnet, with seeded random weights",
-    requires=("flax",),
-)
-model_registry.register_source(
-    "torchvision",
-    "bsjax.models.sources.libraries:torchvision",
-    summary="classification networks of torchvision",
-    requires=("torchvision",),
-)
-model_registry.register_source(
-    "timm", "bsjax.models.sources.libraries:timm", summary="networks of timm", requires=("timm",)
-)
-model_registry.register_source(
-    "huggingface",
-    "bsjax.models.sources.libraries:huggingface",
-    summary="vision models of the Hugging Face hub or of a local folder",
-    requires=("huggingface",),
-)
-model_registry.register_source(
-    "stored", "bsjax.models.sources.libraries:stored", summary="stored activations in a file or folder"
-)
+_BUILTIN = "bsjax.models.builtin."
+for _name, _factory, _summary in (
+    ("pixels", "pixels:pixels", "the image itself, 32 x 32 RGB pixels"),
+    ("gabor-v1", "gabor_v1:gabor_v1", "quadrature Gabor filters, simple and complex cells, 8 degrees"),
+    (
+        "image-statistics",
+        "image_statistics:image_statistics",
+        "33 image statistics: luminance, contrast, colour, edges and spatial frequencies",
+    ),
+    (
+        "random-network",
+        "random_network:random_network",
+        "three convolutional layers with seeded random weights, in plain JAX",
+    ),
+    (
+        "stimulus-order",
+        "stimulus_order:stimulus_order",
+        "control that sees no image: slow waves over the order of the stimuli",
+    ),
+    (
+        "v1-population",
+        "v1_population:v1_population",
+        "V1 only: Gabor filters with properties sampled around published medians, and surround suppression",
+    ),
+    ("hmax", "hmax:hmax", "simple and complex cells from V1 to IT: alternating template matching and max pooling"),
+):
+    model_registry.register(_name, _BUILTIN + _factory, _summary)
+for _name, _factory, _summary in (
+    ("convnet-random", "convnet:convnet_random", "small convolutional network with seeded random weights"),
+    ("vit-random", "vit:vit_random", "small vision transformer with seeded random weights"),
+    (
+        "cornet-random",
+        "cornet:cornet_random",
+        "small recurrent network in the style of CORnet, with seeded random weights",
+    ),
+):
+    model_registry.register(_name, _BUILTIN + _factory, _summary, requires=("flax",))
+for _name, _summary, _requires in (
+    ("torchvision", "classification networks of torchvision", ("torchvision",)),
+    ("timm", "networks of timm", ("timm",)),
+    ("huggingface", "vision models of the Hugging Face hub or of a local folder", ("huggingface",)),
+    ("stored", "stored activations in a file or folder", ()),
+):
+    model_registry.register_source(_name, f"bsjax.models.sources.libraries:{_name}", _summary, _requires)
 model_registry.register_source(
     "brainscore",
     "bsjax.compat.by_name.registries:model_of_plugin",

@@ -11,12 +11,12 @@ import hashlib
 import importlib.metadata
 import json
 import os
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bsjax.benchmarks import benchmark_registry, benchmark_row
+from bsjax.benchmarks import BenchmarkRow, benchmark_registry, benchmark_row
 from bsjax.core.digests.arrays import Undigestible
 from bsjax.core.identity.local_files import digests_of_plugin, texts_of
 from bsjax.core.identity.opened import Notes, unchanged
@@ -69,7 +69,7 @@ def cell_of(
 
 def task_of(job: Job) -> str:
     """The name of a job in a run and on leases; it depends on the request, not on the content of model or data."""
-    asked = [job.model_identifier, job.benchmark_identifier, repr(job.options.benchmark), *job.options.beside.parts()]
+    asked = [*job.names, repr(job.options.benchmark), *job.options.beside.parts()]
     return digest_of_parts(asked)[:16]
 
 
@@ -162,12 +162,17 @@ def _benchmark(job: Job, data: Any) -> Any:
             return None
         return [job.benchmark.identifier, getattr(job.benchmark, "version", None), to_plain(data, "the data")]
     row = benchmark_row(job.benchmark)
-    sets = dict.fromkeys([*row.data, row.stimuli, row.fitting_stimuli])
+    sets = sets_of(row)
     arguments = {name: _setting(value) for name, value in job.options.benchmark}
     if None in arguments.values():
         return None
-    published_data = {name: _published(name) for name in sets if name}
+    published_data = {name: _published(name) for name in sets}
     return [job.benchmark, row.version, published_data, arguments, _of_plugin(row.plugin, sets) if row.plugin else None]
+
+
+def sets_of(row: BenchmarkRow) -> list[str]:
+    """The data sets and stimulus sets that a benchmark names, each once."""
+    return [name for name in dict.fromkeys([*row.data, row.stimuli, row.fitting_stimuli]) if name]
 
 
 def _of_plugin(folder: str, sets: Collection[str]) -> list[Any]:
@@ -202,12 +207,9 @@ def _setting(value: Any) -> Any:
 def _place(path: Path) -> Any:
     """Sizes and modification times of a file or folder; for a missing path, its name."""
     if path.is_dir():
-        return {str(file.relative_to(path)): _stat(file) for file in _below(path)}
+        inside = ((str(file.relative_to(path)), file) for file in files_in(path, "**/*"))
+        return {name: _stat(file) for name, file in inside if "__pycache__" not in Path(name).parts}
     return _stat(path) if path.is_file() else str(path)
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    return (path for path in files_in(folder, "**/*") if "__pycache__" not in path.relative_to(folder).parts)
 
 
 def _stat(path: Path) -> list[int]:

@@ -15,7 +15,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -43,12 +43,12 @@ _CARDS = Path("/proc/driver/nvidia/gpus")
 
 
 def run_on_cluster(
-    runner: Runner[IntoStore], cells: Sequence[Cell], workers: int | str, stop: Stop, timeout: float | None = None
+    sink: IntoStore, cells: Sequence[Cell], workers: int | str, stop: Stop, timeout: float | None = None
 ) -> Iterator[Outcome]:
     """Run cells on a cluster, and yield each outcome as it arrives.
 
     Args:
-        runner: runs the cells.
+        sink: the store, into which each worker writes.
         cells: in the order in which they are to be run.
         workers: number of processes to start on this machine; or the address of a scheduler.
         stop: once it is requested, no further cell starts.
@@ -63,11 +63,11 @@ def run_on_cluster(
     if isinstance(workers, str):
         if timeout is not None:
             raise ValueError(f"a timeout ends processes of this machine: leave it out for the workers of {workers}")
-        yield from _run_at(workers, False, runner, cells, stop)
+        yield from _OnWorkers(sink, cells, stop).run_at(workers, is_own=False)
         return
     for n_workers, wave in _waves(cells, workers):
         with _own_cluster(n_workers) as address:
-            yield from _run_at(address, True, runner, wave, stop, timeout)
+            yield from _OnWorkers(sink, wave, stop, timeout).run_at(address, is_own=True)
 
 
 def _waves(cells: Sequence[Cell], workers: int) -> list[tuple[int, list[Cell]]]:
@@ -129,34 +129,137 @@ def _cards() -> list[str]:
     return [name.strip() for name in visible.split(",") if name.strip() not in ("", "-1")]
 
 
-def _run_at(
-    address: str,
-    is_own: bool,
-    runner: Runner[IntoStore],
-    cells: Sequence[Cell],
-    stop: Stop,
-    timeout: float | None = None,
-) -> Iterator[Outcome]:
-    """Run cells on a scheduler's workers; reconnect to an external scheduler that was lost."""
-    import_extra("distributed", _EXTRA)
-    left = {cell.task: cell for cell in cells}
-    gone_at: float | None = None
-    is_known = False
-    while left and not stop.asked:
+class _OnWorkers:
+    """Runs cells on the workers of a scheduler.
+
+    Args:
+        sink: the store, into which each worker writes.
+        cells: in the order in which they are to be run.
+        stop: once it is requested, no further cell starts.
+        timeout: seconds after which a running cell fails and its process is killed.
+    """
+
+    def __init__(self, sink: IntoStore, cells: Sequence[Cell], stop: Stop, timeout: float | None = None) -> None:
+        self._sink, self._stop, self._timeout = sink, stop, math.inf if timeout is None else timeout
+        self._left = {cell.task: cell for cell in cells}
+
+    def run_at(self, address: str, is_own: bool) -> Iterator[Outcome]:
+        """Run the cells, and yield their outcomes; reconnect to an external scheduler that was lost."""
+        gone_at: float | None = None
+        is_known = False
+        while self._left and not self._stop.asked:
+            try:
+                with _connected(address, patience=_LATER if is_known else _FIRST) as client:
+                    is_known, gone_at = True, None
+                    # Workers may have finished cells while the connection was lost.
+                    yield from self._stored(self._left)
+                    yield from self._run(client)
+            except (OSError, TimeoutError) as error:
+                gone_at = gone_at or time.monotonic()
+                if is_own or not is_known or time.monotonic() - gone_at > _PATIENCE:
+                    raise ConnectionError(
+                        f"the Dask scheduler at {address} cannot be reached ({one_line(error)}); what was scored is "
+                        "kept, and the same call goes on from there"
+                    ) from error
+                time.sleep(_POLL)
+
+    def _run(self, client: Any) -> Iterator[Outcome]:
+        """Run the remaining cells on a client's workers."""
+        told: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        client.subscribe_topic(self._sink.run, lambda event: told.put(event[1]))
+        there = list(client.scheduler_info(n_workers=-1)["workers"].values())
+
+        def submitted(groups: list[list[Cell]]) -> dict[Any, list[Cell]]:
+            futures = {self._submitted(client, group, there): group for group in groups}
+            for future in futures:
+                future.add_done_callback(lambda done: told.put(("task", done)))
+            return futures
+
+        pending = submitted(_groups(list(self._left.values()), max(len(there), 1)))
+        begun: dict[str, float] = {}
+        while pending:
+            for task in [each for each, at in begun.items() if time.monotonic() - at > self._timeout]:
+                del begun[task]
+                if task in self._left and self._is_ended(task):
+                    yield self._failed(task, TimeoutError(f"it took longer than {self._timeout:g} s, and was ended"))
+            if self._stop.asked:
+                self._sink.store.end_run(self._sink.run)  # workers then start no further cell
+            try:
+                kind, what = told.get(timeout=_POLL)
+            except queue.Empty:
+                if client.status != "running":
+                    raise ConnectionError("the connection is lost") from None
+                if self._stop.asked and not client.scheduler_info(n_workers=-1)["workers"]:
+                    return  # no worker is left to finish the cells
+                continue
+            if kind == "begun" and what in self._left:
+                begun[what] = time.monotonic()
+                watcher().begun(self._left[what].job)
+            elif kind == "came":
+                yield from self._came(*what)
+            elif kind == "task":
+                group = pending.pop(what, [])
+                yield from self._stored([cell.task for cell in group])
+                if what.status == "finished":  # with what a lost message said
+                    for came in what.result():
+                        yield from self._came(*came)
+                    continue
+                if what.status == "error":
+                    yield from self._killed(group, what.exception())
+                again = [cell for cell in group if cell.task in self._left]
+                if again and what.status == "cancelled":
+                    raise ConnectionError("the scheduler has lost its tasks")
+                if again:
+                    pending |= submitted([again])
+
+    def _submitted(self, client: Any, group: list[Cell], workers: Sequence[dict[str, Any]]) -> Any:
         try:
-            with _connected(address, patience=_LATER if is_known else _FIRST) as client:
-                is_known, gone_at = True, None
-                # Workers may have finished cells while the connection was lost.
-                yield from _known_done(runner, left, list(left))
-                yield from _run(client, runner, left, stop, timeout)
-        except (OSError, TimeoutError) as error:
-            gone_at = gone_at or time.monotonic()
-            if is_own or not is_known or time.monotonic() - gone_at > _PATIENCE:
-                raise ConnectionError(
-                    f"the Dask scheduler at {address} cannot be reached ({one_line(error)}); what was scored is "
-                    "kept, and the same call goes on from there"
-                ) from error
-            time.sleep(_POLL)
+            return client.submit(_run_cells, self._sink, group, resources=_resources(workers, group), pure=False)
+        except TypeError as error:  # Dask raises it for what cannot be pickled
+            given = [
+                pair for cell in group for pair in zip(cell.names, (cell.job.model, cell.job.benchmark), strict=True)
+            ]
+            names = dict.fromkeys(name for name, what in given if not isinstance(what, str))
+            raise ValueError(
+                f"{', '.join(names)} cannot be sent to a worker ({one_line(error)}): make it a plugin, and give its "
+                "identifier"
+            ) from error
+
+    def _stored(self, tasks: Iterable[str]) -> Iterator[Outcome]:
+        """Outcomes of the given tasks that the run has in the store."""
+        for task, row in self._sink.store.tasks_done(self._sink.run, list(tasks)).items():
+            yield from self._came(task, "failed" if row.error else "scored", row.key, row.error, row.seconds)
+
+    def _came(self, task: str, state: str, key: str, error: str, seconds: float | None) -> Iterator[Outcome]:
+        """The outcome of a task, unless it was already reported."""
+        if task in self._left:
+            failed = RuntimeError(error) if error else None
+            yield Outcome(*self._left.pop(task).names, None, failed, seconds or 0.0, state, key)
+
+    def _failed(self, task: str, error: Exception) -> Outcome:
+        """Store the failure of a task whose process cannot do it any more."""
+        cell = self._left.pop(task)
+        return self._sink.keep(cell, Made(error, cell.key))
+
+    def _is_ended(self, task: str) -> bool:
+        """Kill the local process that runs a task; False if it is already gone and another will start the task."""
+        worker = workers_at(self._sink.store, self._sink.run).get(task)
+        if worker is None or is_gone(worker):
+            return False
+        os.kill(int(worker.rpartition(" ")[2]), signal.SIGKILL)
+        return True
+
+    def _killed(self, group: Sequence[Cell], error: Exception) -> Iterator[Outcome]:
+        """Mark the cells of a group as failed that several workers in a row were killed at."""
+        if not isinstance(error, import_extra("distributed.scheduler", _EXTRA).KilledWorker):
+            raise error
+        flying = workers_at(self._sink.store, self._sink.run)
+        for task in [cell.task for cell in group if cell.task in self._left and cell.task in flying]:
+            why = (
+                f"its process ({flying[task]}) ended without a word, again and again: by a crash, by an exit, or by "
+                "the system, where memory runs out"
+            )
+            yield self._failed(task, RuntimeError(why))
 
 
 @contextmanager
@@ -170,95 +273,16 @@ def _connected(address: str, patience: float) -> Iterator[Any]:
             client.close(timeout=2)
 
 
-def _run(
-    client: Any, runner: Runner[IntoStore], left: dict[str, Cell], stop: Stop, timeout: float | None
-) -> Iterator[Outcome]:
-    """Run the remaining cells on a client's workers, and remove from ``left`` those that are done."""
-    distributed: Any = import_extra("distributed", _EXTRA)
-    told: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-    client.subscribe_topic(runner.sink.run, lambda event: told.put(event[1]))
-    there = list(client.scheduler_info(n_workers=-1)["workers"].values())
-
-    def submitted(groups: list[list[Cell]]) -> dict[Any, list[Cell]]:
-        futures = {_submitted(client, runner, group, there): group for group in groups}
-        for future in futures:
-            future.add_done_callback(lambda done: told.put(("task", done)))
-        return futures
-
-    pending = submitted(_groups(list(left.values()), max(len(there), 1)))
-    begun: dict[str, float] = {}
-    while pending:
-        for task in [each for each, at in begun.items() if time.monotonic() - at > (timeout or math.inf)]:
-            del begun[task]
-            if task in left and _is_ended(runner, task):
-                error = TimeoutError(f"it took longer than {timeout:g} s, and was ended")
-                yield runner.sink.keep(left[task], Made(error, left.pop(task).key))
-        if stop.asked:
-            runner.sink.store.end_run(runner.sink.run)  # workers then start no further cell
-        try:
-            kind, what = told.get(timeout=_POLL)
-        except queue.Empty:
-            if client.status != "running":
-                raise ConnectionError("the connection is lost") from None
-            if stop.asked and not client.scheduler_info(n_workers=-1)["workers"]:
-                return  # no worker is left to finish the cells
-            continue
-        if kind == "begun":
-            if what in left:
-                begun[what] = time.monotonic()
-                watcher().begun(left[what].job)
-            continue
-        if kind == "came":
-            yield from _came(left, *what)
-            continue
-        group = pending.pop(what, [])
-        if what.status == "error":
-            error = what.exception()
-            if not isinstance(error, distributed.scheduler.KilledWorker):
-                raise error
-            # Several workers in a row were killed at the same cell.
-            yield from _known_done(runner, left, [cell.task for cell in group])
-            yield from _killed(runner, left, group)
-        again = [cell for cell in group if cell.task in left]
-        if again and what.status == "cancelled":
-            raise ConnectionError("the scheduler has lost its tasks")
-        if again and what.status == "finished":
-            for came in what.result():
-                yield from _came(left, *came)
-        elif again:  # also if a worker was lost with the result of its task
-            pending |= submitted([again])
-
-
-def _submitted(client: Any, runner: Runner[IntoStore], group: list[Cell], workers: Sequence[dict[str, Any]]) -> Any:
-    try:
-        return client.submit(_run_cells, runner, group, resources=_resources(workers, group), pure=False)
-    except TypeError as error:  # Dask raises it for what cannot be pickled
-        names = dict.fromkeys(
-            name
-            for cell in group
-            for name, what in (
-                (cell.job.model_identifier, cell.job.model),
-                (cell.job.benchmark_identifier, cell.job.benchmark),
-            )
-            if not isinstance(what, str)
-        )
-        raise ValueError(
-            f"{', '.join(names)} cannot be sent to a worker ({one_line(error)}): make it a plugin, and give its "
-            "identifier"
-        ) from error
-
-
-def _run_cells(runner: Runner[IntoStore], cells: Sequence[Cell]) -> list[list[Any]]:
+def _run_cells(sink: IntoStore, cells: Sequence[Cell]) -> list[list[Any]]:
     """In a worker: run cells one after the other, except those that a lost worker had finished."""
-    kept: Runner[IntoStore] = _runners.get(runner.sink.run, lambda: runner)
-    made = [[task, *row] for task, row in _in_store(kept, [cell.task for cell in cells])]
-    tasks = {cell.names: cell.task for cell in cells}
-    done = {task for task, *_ in made}
-    with watched(_Messenger(kept.sink.run, tasks)):
-        for outcome in kept([cell for cell in cells if cell.task not in done]):
+    runner: Any = _runners.get(sink.run, lambda: Runner(sink))
+    done = runner.sink.store.tasks_done(sink.run, [cell.task for cell in cells])
+    tasks, made = {cell.names: cell.task for cell in cells}, []
+    with watched(_Messenger(sink.run, tasks)):
+        for outcome in runner([cell for cell in cells if cell.task not in done]):
             task = tasks[outcome.model, outcome.benchmark]
             made.append([task, outcome.state, outcome.key, outcome.error_line, outcome.seconds])
-            _tell(kept.sink.run, "came", made[-1])
+            _tell(sink.run, "came", made[-1])
     return made
 
 
@@ -270,7 +294,7 @@ class _Messenger(Watcher):
 
     def begun(self, job: Job) -> None:
         """A cell starts."""
-        _tell(self._run, "begun", self._tasks[job.model_identifier, job.benchmark_identifier])
+        _tell(self._run, "begun", self._tasks[job.names])
 
 
 def _tell(run: str, kind: str, what: Any) -> None:
@@ -300,48 +324,3 @@ def _resources(workers: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> dict
     wanted = {"GPU": 1.0, "memory": float(memory)}
     most = {name: max((worker.get("resources", {}).get(name, 0) for worker in workers), default=0) for name in wanted}
     return {name: min(amount, most[name]) for name, amount in wanted.items() if amount and most[name]}
-
-
-def _known_done(runner: Runner[IntoStore], left: dict[str, Cell], tasks: Sequence[str]) -> Iterator[Outcome]:
-    """Outcomes of the given tasks that the store already has; these are removed from ``left``."""
-    for task, row in _in_store(runner, tasks):
-        yield from _came(left, task, *row)
-
-
-def _in_store(
-    runner: Runner[IntoStore], tasks: Sequence[str]
-) -> Iterator[tuple[str, tuple[str, str, str, float | None]]]:
-    """Tasks that the run has finished, each with state, key, error and seconds."""
-    for task, came in runner.sink.store.tasks_done(runner.sink.run, tasks).items():
-        yield task, ("failed" if came.error else "scored", came.key, came.error, came.seconds)
-
-
-def _came(
-    left: dict[str, Cell], task: str, state: str, key: str, error: str, seconds: float | None
-) -> Iterator[Outcome]:
-    """The outcome of a task, unless it was already reported; the task is removed from ``left``."""
-    if task in left:
-        failed = RuntimeError(error) if error else None
-        yield Outcome(*left.pop(task).names, None, failed, seconds or 0.0, state, key)
-
-
-def _is_ended(runner: Runner[IntoStore], task: str) -> bool:
-    """Kill the local process that runs a task; False if it is already gone and another will start the task."""
-    worker = workers_at(runner.sink.store, runner.sink.run).get(task)
-    if worker is None or is_gone(worker):
-        return False
-    os.kill(int(worker.rpartition(" ")[2]), signal.SIGKILL)
-    return True
-
-
-def _killed(runner: Runner[IntoStore], left: dict[str, Cell], group: Sequence[Cell]) -> Iterator[Outcome]:
-    """Mark as failed the cells of a group that were running when its last worker was killed."""
-    sink = runner.sink
-    flying = workers_at(sink.store, sink.run)
-    for cell in group:
-        if cell.task in left and cell.task in flying:
-            error = RuntimeError(
-                f"its process ({flying[cell.task]}) ended without a word, again and again: by a crash, by an exit, "
-                "or by the system, where memory runs out"
-            )
-            yield sink.keep(left.pop(cell.task), Made(error, cell.key))

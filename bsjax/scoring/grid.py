@@ -66,26 +66,18 @@ class Grid:
 
         names = {cell.names[0] for cell in self.plan}, {cell.names[1] for cell in self.plan}
         numbers = ["version", "score", "error", "low", "high", "ceiling", "seconds"]
-        kept = self.store.frame(
-            *names, latest=False, failures=False, columns=["key", "state", *numbers, "interval", "reason"]
-        ).set_index("key")
+        columns = ["key", "state", *numbers, "interval", "reason"]
+        kept = self.store.frame(*names, latest=False, failures=False, columns=columns).set_index("key")
         places = dict(zip(kept.index, kept.to_dict("records"), strict=True))
         rows = []
         for cell, done in self._came():
-            key = cell.score if done is None else done.key
-            row: dict[str, Any] = {
-                "model": cell.names[0],
-                "benchmark": cell.names[1],
-                "reason": cell.reason,
-                "key": key,
-            }
-            if key in places:
-                row |= places[key]
-            elif done is not None:
-                row |= {"state": "failed", "reason": done.error_line, "seconds": done.seconds}
+            if done is not None and done.error is not None:
+                told = {"state": "failed", "reason": done.error_line, "seconds": done.seconds}
             else:
-                row["state"] = "blocked" if cell.state == "blocked" else "missing"
-            rows.append(row)
+                told = {"state": "blocked" if cell.state == "blocked" else "missing", "reason": cell.reason}
+            key = cell.score if done is None else done.key
+            row = {"model": cell.names[0], "benchmark": cell.names[1], "key": key}
+            rows.append(row | places.get(key, told))
         of_scores = ["score", "error", "low", "high", "interval", "ceiling"]
         columns = ["model", "benchmark", "version", "state", *of_scores, "reason", "seconds", "key"]
         return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
@@ -123,18 +115,16 @@ class Grid:
 
     def outcomes(self) -> list[Outcome]:
         """Outcomes of the planned cells that are scored, failed or blocked, with full scores."""
-        found = []
+        found, keys = [], self._keys()
         for cell, done in self._came():
-            if done is not None and done.error is not None:
+            if cell.names in keys:
+                score = self.store.score(keys[cell.names])
+                known = done or Outcome(*cell.names, seconds=score.provenance.seconds or 0.0, state="found")
+                found.append(replace(known, score=score, key=keys[cell.names]))
+            elif done is not None:
                 found.append(done)
             elif cell.reason:
                 found.append(Outcome(*cell.names, error=RuntimeError(cell.reason), state="failed"))
-            elif (key := cell.score if done is None else done.key) is not None:
-                score = self.store.score(key)
-                seconds = score.provenance.seconds if done is None else done.seconds
-                found.append(
-                    Outcome(*cell.names, score, None, seconds or 0.0, "found" if done is None else done.state, key)
-                )
         return found
 
     def __repr__(self) -> str:
@@ -235,9 +225,9 @@ def run_plan(
         return Grid(planned, store, None, ())
     done: list[Outcome] = []
     with shown(len(cells), progress), run_in(store, len(cells), workers) as run, stopping() as stop:
-        runner = Runner(IntoStore(store.place, run, again))
-        for one in runner(cells, stop) if workers is None else _on_cluster(runner, cells, workers, stop, timeout):
-            done.append(replace(one, score=None))
+        sink = IntoStore(store.place, run, again)
+        for one in Runner(sink)(cells, stop) if workers is None else _on_cluster(sink, cells, workers, stop, timeout):
+            done.append(one)
             watcher().came(one)
     return Grid(planned, store, run, tuple(done), stop.asked)
 
@@ -252,7 +242,7 @@ def run_in(store: ResultStore, n_cells: int, workers: int | str | None = None) -
         store.end_run(run)
 
 
-def _on_cluster(runner: Runner[IntoStore], *how: Any) -> Iterator[Outcome]:
+def _on_cluster(*how: Any) -> Iterator[Outcome]:
     from bsjax.scoring.cluster import run_on_cluster
 
-    return run_on_cluster(runner, *how)
+    return run_on_cluster(*how)

@@ -90,6 +90,11 @@ class Job:
         return self.model if isinstance(self.model, str) else self.model.identifier
 
     @property
+    def names(self) -> tuple[str, str]:
+        """Identifiers of the model and the benchmark."""
+        return self.model_identifier, self.benchmark_identifier
+
+    @property
     def model_key(self) -> Hashable:
         """A key that distinguishes models within this process: the identifier, or the object's id."""
         return self.model if isinstance(self.model, str) else id(self.model)

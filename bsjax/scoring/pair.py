@@ -25,7 +25,7 @@ from bsjax.scoring.jobs import jobs_of
 from bsjax.scoring.planning import cells_of, with_layers_ahead
 from bsjax.scoring.resolution import BenchmarkLike, ModelLike, is_many
 from bsjax.scoring.runner import Runner
-from bsjax.scoring.sinks import IntoStore, Nowhere
+from bsjax.scoring.sinks import IntoStore, Sink
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -131,7 +131,7 @@ def run(jobs: Iterable[Job]) -> Iterator[Outcome]:
         >>> [outcome.error for outcome in run(jobs_of("pixels", "Simulated.V1-ridge"))]
         [None]
     """
-    return Runner(Nowhere())(with_layers_ahead(cells_of(list(jobs), None)))
+    return Runner(Sink())(with_layers_ahead(cells_of(list(jobs), None)))
 
 
 def _outcomes(jobs: list[Job], store: Any) -> list[Outcome]:
@@ -145,11 +145,11 @@ def _outcomes(jobs: list[Job], store: Any) -> list[Outcome]:
         if kept is not None and cell.score is not None
     }
     with nullcontext("") if kept is None or not missing else run_in(kept, len(missing)) as run:
-        runner = Runner(Nowhere() if kept is None else IntoStore(kept.place, run, whole=True))
+        runner = Runner(Sink() if kept is None else IntoStore(kept.place, run, whole=True))
         for outcome in runner(missing):
             watcher().came(outcome)
             came[outcome.model, outcome.benchmark] = outcome
-    return [came[job.model_identifier, job.benchmark_identifier] for job in jobs]
+    return [came[job.names] for job in jobs]
 
 
 def _opened(jobs: list[Job], store: Any) -> ResultStore | None:

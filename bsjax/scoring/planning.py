@@ -7,23 +7,22 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
 
 from bsjax.benchmarks import BenchmarkRow, benchmark_registry, benchmark_row
 from bsjax.core.extras import installation_of
 from bsjax.core.messages import in_words
-from bsjax.data.catalogue.registry import data_rows
+from bsjax.data.catalogue.registry import DataRow, data_rows
 from bsjax.models import model_registry
 from bsjax.models.sources.by_name import Name
 from bsjax.scoring.beside import Beside
-from bsjax.scoring.cells import cell_of, content_of_model, known_content, standing, task_of
+from bsjax.scoring.cells import cell_of, content_of_model, known_content, sets_of, standing, task_of
 from bsjax.scoring.job import Job
 from bsjax.scoring.jobs import jobs_of, same_data
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bsjax.results import ResultStore
     from bsjax.scoring.resolution import BenchmarkLike, ModelLike
 
@@ -70,7 +69,7 @@ class Cell:
     @property
     def names(self) -> tuple[str, str]:
         """Identifiers of the model and the benchmark."""
-        return self.job.model_identifier, self.job.benchmark_identifier
+        return self.job.names
 
 
 @dataclass(frozen=True)
@@ -203,15 +202,18 @@ def plan(
 
     kept = store_at(store)
     jobs = jobs_of(models, benchmarks, extraction, isolated=isolated, beside=beside, **benchmark_arguments)
-    obstacles, seen = _Obstacles(), _Seen(kept)
+    known = kept.frame(latest=True, failures=False, columns=["model", "benchmark", "seconds", "memory"])
+    seconds, memory = _Amounts(known, "seconds"), _Amounts(known, "memory")
+    data = {row.identifier: row for row in data_rows()}
     made = []
     for cell in cells_of(jobs, kept, again):
         if cell.state == "scored":
             made.append(cell)
-        elif reason := obstacles.of(cell.job):
+        elif reason := _obstacle(cell.job, data):
             made.append(replace(cell, state="blocked", reason=reason))
         else:
-            made.append(replace(cell, seconds=seen.seconds(cell.job), memory=seen.memory(cell.job)))
+            most = memory.of(*cell.names)
+            made.append(replace(cell, seconds=seconds.of(*cell.names), memory=None if most is None else int(most)))
     return Plan(tuple(with_layers_ahead(made)))
 
 
@@ -284,36 +286,26 @@ def _contents(jobs: Sequence[Job]) -> dict[int, str | None]:
     return found
 
 
-class _Obstacles:
-    """Reasons why jobs cannot be run here, as far as known in advance."""
-
-    def __init__(self) -> None:
-        self._data = {row.identifier: row for row in data_rows()}
-        self._of: dict[str, str] = {}
-
-    def of(self, job: Job) -> str:
-        """Why the job cannot be run; "" if nothing prevents it."""
-        for name, registry in ((job.model, model_registry), (job.benchmark, benchmark_registry)):
-            if isinstance(name, str) and not job.options.isolated:
-                install = installation_of(registry.requires(name))
-                if install:
-                    return f"it needs {install}"
-        row = _row(job)
-        if row is None:
-            return ""
-        options = dict(job.options.benchmark)
-        lacking = [name for name in row.needs if name not in options]
-        if lacking:
-            return f"it needs {', '.join(f'{name}=...' for name in lacking)}, the folder of its {_in_words_of(lacking)}"
-        # Benchmarks that come with their data need no files of the data sets that they name.
-        private = [] if row.with_data else [name for name in _sets(row) if self._is_out_of_reach(name)]
-        if private and not options:
-            return f"{', '.join(private)} needs credentials to download, and is not cached"
-        return _without_layer(job, row)
-
-    def _is_out_of_reach(self, name: str) -> bool:
-        row = self._data.get(name)
-        return row is not None and row.cached != "yes" and row.access in ("private", "licensed")
+def _obstacle(job: Job, data: Mapping[str, DataRow]) -> str:
+    """Why the job cannot be run here, as far as known in advance; "" if nothing prevents it."""
+    for name, registry in ((job.model, model_registry), (job.benchmark, benchmark_registry)):
+        if isinstance(name, str) and not job.options.isolated:
+            install = installation_of(registry.requires(name))
+            if install:
+                return f"it needs {install}"
+    row = _row(job)
+    if row is None:
+        return ""
+    options = dict(job.options.benchmark)
+    lacking = [name for name in row.needs if name not in options]
+    if lacking:
+        return f"it needs {', '.join(f'{name}=...' for name in lacking)}, the folder of its {_in_words_of(lacking)}"
+    # Benchmarks that come with their data need no files of the data sets that they name.
+    sets = [] if row.with_data else [data[name] for name in sets_of(row) if name in data]
+    private = [each.identifier for each in sets if each.cached != "yes" and each.access in ("private", "licensed")]
+    if private and not options:
+        return f"{', '.join(private)} needs credentials to download, and is not cached"
+    return _without_layer(job, row)
 
 
 def _in_words_of(names: Sequence[str]) -> str:
@@ -334,45 +326,23 @@ def _row(job: Job) -> BenchmarkRow | None:
     return benchmark_row(job.benchmark) if isinstance(job.benchmark, str) else None
 
 
-def _sets(row: BenchmarkRow) -> list[str]:
-    return [name for name in dict.fromkeys([*row.data, row.stimuli, row.fitting_stimuli]) if name]
-
-
-class _Seen:
-    """Time and memory of the scores in a store, as predictions for others."""
-
-    def __init__(self, store: ResultStore) -> None:
-        columns = ["model", "benchmark", "seconds", "memory"]
-        frame = store.frame(latest=True, failures=False, columns=columns)
-        self._seconds, self._memory = (
-            _Amounts(frame["model"].to_numpy(), frame["benchmark"].to_numpy(), frame[name].to_numpy(float))
-            for name in ("seconds", "memory")
-        )
-
-    def seconds(self, job: Job) -> float | None:
-        """Expected wall time of a job; None if there are no comparable scores."""
-        return self._seconds.of(job.model_identifier, job.benchmark_identifier)
-
-    def memory(self, job: Job) -> int | None:
-        """Expected peak memory of a job in bytes; None if there are no comparable scores."""
-        most = self._memory.of(job.model_identifier, job.benchmark_identifier)
-        return None if most is None else int(most)
-
-
 class _Amounts:
-    """Positive amounts by model and benchmark."""
+    """Times or sizes of the scores in a store, as predictions for others.
 
-    def __init__(self, models: np.ndarray, benchmarks: np.ndarray, amounts: np.ndarray) -> None:
-        rows = [
-            (str(model), str(benchmark), float(amount))
-            for model, benchmark, amount in zip(models, benchmarks, amounts, strict=True)
-            if amount > 0
-        ]
-        self._of_pair = {(model, benchmark): amount for model, benchmark, amount in rows}
-        self._of_benchmark = _medians((benchmark, amount) for _, benchmark, amount in rows)
-        self._of_recordings = _medians((_without_metric(benchmark), amount) for _, benchmark, amount in rows)
+    Args:
+        known: a row for each score, with ``model``, ``benchmark`` and the amount.
+        name: of the column with the amount.
+    """
+
+    def __init__(self, known: pd.DataFrame, name: str) -> None:
+        known = known.assign(amount=known[name].astype(float)).query("amount > 0")
+        known["recordings"] = known["benchmark"].map(_without_metric)
+        self._of_pair = known.set_index(["model", "benchmark"])["amount"].to_dict()
+        self._of_benchmark = known.groupby("benchmark")["amount"].median().to_dict()
+        self._of_recordings = known.groupby("recordings")["amount"].median().to_dict()
         # The factor by which a model exceeds others on the benchmarks on which it was scored.
-        self._more = _medians((model, amount / self._of_benchmark[benchmark]) for model, benchmark, amount in rows)
+        more = known["amount"] / known.groupby("benchmark")["amount"].transform("median")
+        self._more = more.groupby(known["model"]).median().to_dict()
 
     def of(self, model: str, benchmark: str) -> float | None:
         """The amount of the pair; else the benchmark's median, scaled by the model's factor.
@@ -386,13 +356,6 @@ class _Amounts:
 
 def _without_metric(benchmark: str) -> str:
     return benchmark.rpartition("-")[0] or benchmark
-
-
-def _medians(amounts: Iterable[tuple[str, float]]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
-    for name, amount in amounts:
-        found.setdefault(name, []).append(amount)
-    return {name: median(values) for name, values in found.items()}
 
 
 def _time(seconds: float | None) -> str:

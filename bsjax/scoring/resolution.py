@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bsjax.benchmarks import benchmark_registry
 from bsjax.models import model_registry
+from bsjax.models.commitment import adapter_of
 
 if TYPE_CHECKING:
     from bsjax.benchmarks import Benchmark
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
 ModelLike: TypeAlias = "str | BrainModel"
 BenchmarkLike: TypeAlias = "str | Benchmark"
-
-# A transformers model is a torch module too.
-_ADAPTERS = {"transformers": "from_huggingface", "torch": "from_torch", "flax": "from_flax", "keras": "from_keras"}
 
 
 def is_many(wanted: object) -> bool:
@@ -136,16 +134,12 @@ def _check_model(candidate: object) -> None:
         return
     kind = type(candidate).__name__
     commitment = 'bsjax.ModelCommitment("my-model", activations, region_layer_map={"V1": "a layer"})'
-    # Compare module names, so that no framework is imported.
-    frameworks = {base.__module__.partition(".")[0] for base in type(candidate).__mro__}
-    for framework, adapter in _ADAPTERS.items():
-        if framework in frameworks:
-            raise ValueError(
-                "expected a model identifier or a BrainModel, "
-                f"got a bare {framework} module ({kind}); wrap it:\n"
-                f'    activations = bsjax.adapters.{adapter}(module, "my-model")\n'
-                f"    model = {commitment}"
-            )
+    if adapter := adapter_of(candidate):
+        raise ValueError(
+            f"expected a model identifier or a BrainModel, got a bare network ({kind}); wrap it:\n"
+            f'    activations = bsjax.adapters.{adapter}(module, "my-model")\n'
+            f"    model = {commitment}"
+        )
     hint = f"; wrap it: {commitment}" if hasattr(candidate, "layers") else ""
     raise ValueError(
         f"expected a model identifier or a BrainModel, got {kind}, which has no {', '.join(missing)}{hint}"

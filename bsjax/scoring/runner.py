@@ -7,9 +7,9 @@ import warnings
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import jax
 
@@ -27,13 +27,10 @@ from bsjax.scoring.isolation.requirements import parsed, requirements_of
 from bsjax.scoring.job import Job, Outcome, built_benchmark, built_model, score_of
 from bsjax.scoring.jobs import KEPT_BENCHMARKS
 from bsjax.scoring.planning import Cell
-from bsjax.scoring.sinks import Made, Nowhere, Sink
+from bsjax.scoring.sinks import Made, Sink
 
 # Interval at which cells that another command is computing are checked, in seconds.
 _POLL = 0.5
-
-
-To = TypeVar("To", bound=Sink)
 
 
 class Kept:
@@ -63,27 +60,20 @@ class Kept:
         return built
 
 
-@dataclass
-class Runner(Generic[To]):
+class Runner:
     """Runs cells, and keeps models and benchmarks built for later cells.
 
-    Attributes:
+    Args:
         sink: where scores are passed.
     """
 
-    sink: To
-    _models: Kept = field(default_factory=lambda: Kept(1), repr=False, init=False)
-    _benchmarks: Kept = field(default_factory=lambda: Kept(KEPT_BENCHMARKS), repr=False, init=False)
-    _contents: dict[Hashable, str | None] = field(default_factory=dict, repr=False, init=False)
-    _of_models: dict[Hashable, Followed] = field(default_factory=dict, repr=False, init=False)
-    _of_benchmarks: dict[Hashable, Notes] = field(default_factory=dict, repr=False, init=False)
-    _have_scored: set[Hashable] = field(default_factory=set, repr=False, init=False)
-
-    def __getstate__(self) -> dict[str, Any]:  # built objects are not pickled
-        return {"sink": self.sink}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)
+    def __init__(self, sink: Sink) -> None:
+        self.sink = sink
+        self._models, self._benchmarks = Kept(1), Kept(KEPT_BENCHMARKS)
+        self._contents: dict[Hashable, str | None] = {}
+        self._of_models: dict[Hashable, Followed] = {}
+        self._of_benchmarks: dict[Hashable, Notes] = {}
+        self._have_scored: set[Hashable] = set()
 
     def __call__(self, cells: Sequence[Cell], stop: Stop | None = None) -> Iterator[Outcome]:
         """Run cells and yield each outcome as soon as it is ready; an error becomes the outcome of its cell.
@@ -167,7 +157,7 @@ class Runner(Generic[To]):
                     continue
                 with not_exiting():
                     with following(self._of_model(cell.job)):
-                        model = _model_of(cell.job, self._models, cell.ahead)
+                        model = self._model(cell)
                     key = self._key(cell.job, model)
                 made[number] = self.sink.found(cell, key)
                 if made[number] is None:
@@ -193,7 +183,8 @@ class Runner(Generic[To]):
         place = job.benchmark_key, repr(job.options.benchmark)
         try:
             with not_exiting(), following() as followed:
-                benchmark = _benchmark_of(job, self._benchmarks)
+                of_benchmark = replace(job.options, extraction=(), beside=Beside())
+                benchmark = self._benchmarks.get((job.benchmark, of_benchmark), lambda: built_benchmark(job))
             self._of_benchmarks[place] = self._of_benchmarks.get(place, {}) | followed.notes()
             if len(models) > 1 and hasattr(benchmark, "of_many") and not job.options.beside:
                 with not_exiting(), following() as followed:
@@ -224,7 +215,7 @@ class Runner(Generic[To]):
         return self._of_benchmarks[benchmark] | followed.notes()
 
     def _key(self, job: Job, model: Any) -> str | None:
-        if isinstance(self.sink, Nowhere) or not isinstance(job.benchmark, str):
+        if not self.sink.stores or not isinstance(job.benchmark, str):
             return None
         of = job.model_key
         if of not in self._contents:
@@ -238,32 +229,22 @@ class Runner(Generic[To]):
                 remember_content(job, self._contents[of], self._of_model(job).notes())
         return cell_of(job, self._contents[of])
 
+    def _model(self, cell: Cell) -> Any:
+        """The model of a cell, which also records the layers and regions that other cells need."""
+        job = cell.job
+        of_model = replace(job.options, benchmark=(), beside=Beside())
+        model = self._models.get((job.model, of_model), lambda: built_model(job))
+        if not cell.ahead:
+            return model
+        of_regions = getattr(model, "region_layer_map", {})
+        layers = dict.fromkeys(layer for name in cell.ahead for layer in of_regions.get(name, [name]))
+        with suppress(ValueError, AttributeError):  # the model extracts no activations
+            return model.with_options(ahead=tuple(layers))
+        return model
+
     def _of_model(self, job: Job) -> Followed:
         """Files that were read to build the model of a job."""
         return self._of_models.setdefault(job.model_key, Followed())
-
-
-def _model_of(job: Job, kept: Kept, ahead: Sequence[str] = ()) -> Any:
-    """The model of a job, which also records the layers and regions in ``ahead`` that other jobs need."""
-    model = kept.get(
-        (job.model, replace(job.options, benchmark=(), beside=Beside())),
-        lambda: built_model(job),
-    )
-    if not ahead:
-        return model
-    of_regions = getattr(model, "region_layer_map", {})
-    layers = dict.fromkeys(layer for name in ahead for layer in of_regions.get(name, [name]))
-    with suppress(ValueError, AttributeError):  # the model extracts no activations
-        return model.with_options(ahead=tuple(layers))
-    return model
-
-
-def _benchmark_of(job: Job, kept: Kept) -> Any:
-    """The benchmark of a job, from the cache or newly built."""
-    return kept.get(
-        (job.benchmark, replace(job.options, extraction=(), beside=Beside())),
-        lambda: built_benchmark(job),
-    )
 
 
 def _named(groups: Sequence[Sequence[Cell]]) -> str:

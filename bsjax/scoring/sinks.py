@@ -10,10 +10,10 @@ import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any
 
 from bsjax.core.identity.opened import Notes
-from bsjax.labelled import Score
 from bsjax.results import ResultStore
 from bsjax.results.leases import claim, release, renew
 from bsjax.results.store import Task
@@ -49,57 +49,41 @@ class Made:
     started: str = ""
     seconds: float = 0.0
 
-    def outcome(self, cell: Cell, error: Exception | None, key: str | None = None) -> Outcome:
-        """The outcome of the cell."""
-        score = self.came if error is None else None
-        return Outcome(*cell.names, score, error, self.seconds, "scored" if error is None else "failed", key)
+    def outcome(self, cell: Cell, key: str | None = None) -> Outcome:
+        """The outcome of the cell, which is in the store under ``key``."""
+        if isinstance(self.came, Exception):
+            return Outcome(*cell.names, None, self.came, self.seconds, "failed", key)
+        return Outcome(*cell.names, self.came, None, self.seconds, "scored", key)
 
 
-class Sink(Protocol):
-    """Interface between a runner and the place where scores go."""
+class Sink:
+    """Where a runner passes its scores; this base class stores nothing, and its outcomes carry the scores."""
+
+    stores = False
+    """Whether scores are stored, so that the digests that identify them are needed."""
 
     def claimed(self, cells: Sequence[Cell]) -> list[Cell]:
         """Claim cells for this process; returns those that no other process is computing."""
-        ...
-
-    def found(self, cell: Cell, key: str | None) -> Outcome | None:
-        """The outcome of a cell with this digest, if its score already exists."""
-        ...
-
-    def keep(self, cell: Cell, made: Made) -> Outcome:
-        """Store the result of a cell, and release the cell."""
-        ...
-
-    def let_go(self, cells: Sequence[Cell]) -> None:
-        """Release cells without storing anything."""
-        ...
-
-    def is_over(self) -> bool:
-        """Whether no further cell should start."""
-        ...
-
-
-class Nowhere:
-    """A sink that stores nothing; outcomes carry the scores."""
-
-    def claimed(self, cells: Sequence[Cell]) -> list[Cell]:
         return list(cells)
 
     def found(self, cell: Cell, key: str | None) -> Outcome | None:
+        """The outcome of a cell with this digest, if its score already exists."""
         return None
 
     def keep(self, cell: Cell, made: Made) -> Outcome:
-        return made.outcome(cell, error_of(cell, made.came))
+        """Store the result of a cell, and release the cell."""
+        return made.outcome(cell)
 
     def let_go(self, cells: Sequence[Cell]) -> None:
-        pass
+        """Release cells without storing anything."""
 
     def is_over(self) -> bool:
+        """Whether no further cell should start."""
         return False
 
 
 @dataclass(eq=False)
-class IntoStore:
+class IntoStore(Sink):
     """A sink that writes results into a store.
 
     Attributes:
@@ -113,22 +97,17 @@ class IntoStore:
     run: str
     again: bool = False
     whole: bool = False
-    _store: ResultStore | None = field(default=None, repr=False, init=False)
+    stores = True
     _held: dict[str, None] = field(default_factory=dict, repr=False, init=False)
     _lost: set[str] = field(default_factory=set, repr=False, init=False)
 
-    def __getstate__(self) -> dict[str, Any]:  # another process opens the store itself
-        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+    def __reduce__(self) -> Any:  # another process opens the store itself
+        return IntoStore, (self.place, self.run, self.again, self.whole)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)
-
-    @property
+    @cached_property
     def store(self) -> ResultStore:
         """The store, opened on first use."""
-        if self._store is None:
-            self._store = ResultStore(self.place)
-        return self._store
+        return ResultStore(self.place)
 
     def claimed(self, cells: Sequence[Cell]) -> list[Cell]:
         """Lease the cells that no other run is computing; leases are renewed as long as this process lives."""
@@ -153,25 +132,16 @@ class IntoStore:
         try:
             if cell.task in self._lost and (there := self.found(cell, made.key)) is not None:
                 return replace(there, seconds=made.seconds)  # another run has taken over the lease
-            error = error_of(cell, made.came)
-            if error is None:
+            if not isinstance(made.came, Exception):
+                how = {"facts": made.facts, "memory": made.memory, "opened": made.opened}
                 try:
-                    key = self.store.add(
-                        made.came,
-                        model=names[0],
-                        benchmark=names[1],
-                        task=task,
-                        facts=made.facts,
-                        memory=made.memory,
-                        opened=made.opened,
-                    )
-                    outcome = made.outcome(cell, None, key)
-                    return outcome if self.whole else replace(outcome, score=None)
+                    key = self.store.add(made.came, model=names[0], benchmark=names[1], task=task, **how)
+                    return made.outcome(cell, key) if self.whole else replace(made, came=None).outcome(cell, key)
                 except Exception as raised:  # if the store is not writable, add_failure raises
-                    error = raised
-            log = "".join(traceback.format_exception(error)) + made.log
+                    made = replace(made, came=raised)
+            log = "".join(traceback.format_exception(made.came)) + made.log
             told = {"log": log, "task": task, "started": made.started, "seconds": made.seconds}
-            return made.outcome(cell, error, self.store.add_failure(*names, error, **told))
+            return made.outcome(cell, self.store.add_failure(*names, made.came, **told))
         finally:
             self._held.pop(cell.task, None)
 
@@ -208,13 +178,3 @@ def _renew() -> None:
         for sink in [*_sinks]:
             with suppress(Exception):  # retry at the next interval; computation continues
                 sink.renew()
-
-
-def error_of(cell: Cell, came: Any) -> Exception | None:
-    """The error of a result; None for a score."""
-    if isinstance(came, Exception):
-        return came
-    if isinstance(came, Score):
-        return None
-    name = cell.job.benchmark_identifier
-    return TypeError(f"benchmark {name!r} gave a {type(came).__name__}, where a Score was expected")

@@ -268,12 +268,6 @@ def test_what_changes_a_jax_network_and_what_does_not():
     assert len(set(others.values())) == len(others)
 
 
-def test_a_callback_that_nothing_vouches_for(tmp_path):
-    with open(tmp_path / "file", "w") as file:
-        with pytest.raises(Undigestible, match="content of a TextIOWrapper"):
-            of_jax(closing_over(WEIGHTS, offset=file))
-
-
 @pytest.mark.parametrize("kind", ["torch", "jax"])
 def test_a_version_vouches_for_the_code_and_not_for_the_weights(kind, tmp_path):
     with open(tmp_path / "file", "w") as file:

@@ -8,6 +8,9 @@ import pytest
 from PIL import Image
 
 from bsjax import StimulusSet
+from tests.adapters.conftest import timm, torchvision, transformers
+
+__all__ = ["timm", "torchvision", "transformers"]
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ def test_what_there_is():
 
 
 def test_other_strings_are_answered_with_the_choice():
-    with pytest.raises(ValueError, match="^unknown recording target 'v4'; choose one of V1, V2, V4, IT$"):
+    with pytest.raises(ValueError, match="^unknown RecordingTarget 'v4'; choose one of V1, V2, V4, IT$"):
         RecordingTarget("v4")
-    with pytest.raises(ValueError, match="^unknown task 'fixate'; choose one of passive, label, .*odd_one_out$"):
+    with pytest.raises(ValueError, match="^unknown Task 'fixate'; choose one of passive, label, .*odd_one_out$"):
         Task("fixate")
 
 

@@ -141,7 +141,7 @@ def test_a_task_that_cannot_be_started_leaves_the_last_one(model, stimuli):
     model.start_recording("V1", time_bins=BIN)
     with pytest.raises(ValueError, match="no layer to read behaviour from; .* its layers: a, b, c"):
         model.start_task("odd_one_out")
-    with pytest.raises(ValueError, match="unknown task 'fixate'"):
+    with pytest.raises(ValueError, match="unknown Task 'fixate'"):
         model.start_task("fixate")
     assert "neuroid" in model.look_at(stimuli).dims
 

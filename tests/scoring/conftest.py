@@ -7,6 +7,10 @@ import pytest
 
 from bsjax import ModelCommitment, Score, StimulusSet, load_metric
 from bsjax.adapters import from_stored
+from bsjax.benchmarks import benchmark_registry
+from bsjax.models import model_registry
+from bsjax.scoring import Watcher
+from tests.support.tiny_grid import write_plugins
 
 IDS = [f"s{number:02d}" for number in range(30)]
 
@@ -49,6 +53,37 @@ class Broken(Small):
 
     def __call__(self, candidate) -> Score:
         raise ValueError("the data are\n    incomplete")
+
+
+class Told(Watcher):
+    """Notes what it is told."""
+
+    def __init__(self):
+        self.jobs, self.outcomes, self.steps = [], [], {}
+
+    def begun(self, job):
+        self.jobs.append(job)
+
+    def came(self, outcome):
+        self.outcomes.append(outcome)
+
+    def step(self, what, done, total):
+        self.steps.setdefault(what, []).append((done, total))
+
+
+@pytest.fixture
+def plugins(tmp_path, monkeypatch):
+    """Writes plugins of models ``net*`` and benchmarks ``Tiny.*``, so many of each; gives their folder."""
+
+    def write(n_models, n_benchmarks):
+        write_plugins(tmp_path / "plugins", n_models, n_benchmarks)
+        monkeypatch.setenv("BSJAX_PLUGINS", str(tmp_path / "plugins"))
+        return tmp_path / "plugins"
+
+    yield write
+    for registry in (model_registry, benchmark_registry):
+        for name in [name for name in registry if name.startswith(("net", "Tiny."))]:
+            del registry[name]
 
 
 @pytest.fixture

@@ -15,18 +15,16 @@ import bsjax
 from bsjax.activations.cache import ActivationCache
 from bsjax.activations.passes.runner import Runner
 from bsjax.adapters import from_torch, unit_preprocessing
-from bsjax.benchmarks import benchmark_registry
 from bsjax.benchmarks.base import BenchmarkBase
 from bsjax.benchmarks.experiment import record
 from bsjax.benchmarks.families.simulated.benchmark import population
-from bsjax.models import model_registry
 from bsjax.results import ResultStore, tables
 from bsjax.results.overview import runs
-from bsjax.scoring import Watcher, score_grid, watched
+from bsjax.scoring import score_grid, watched
 from bsjax.scoring.display.heat_map import heat_map
-from tests.scoring.conftest import Small
+from tests.scoring.conftest import Small, Told
 from tests.support.forked import run_command
-from tests.support.tiny_grid import Started, write_plugins
+from tests.support.tiny_grid import Started
 
 torch = pytest.importorskip("torch")
 LAYERS = [f"layer{number}" for number in range(12)]
@@ -62,25 +60,8 @@ class Shown(BenchmarkBase):
 
 
 @pytest.fixture
-def plugins(tmp_path, monkeypatch):
-    root = tmp_path / "plugins"
-    write_plugins(root, 4, 4)
-    monkeypatch.setenv("BSJAX_PLUGINS", str(root))
-    yield root
-    for registry in (model_registry, benchmark_registry):
-        for name in [name for name in registry if name.startswith(("net", "Tiny."))]:
-            del registry[name]
-
-
-class Told(Watcher):
-    def __init__(self):
-        self.jobs, self.outcomes = [], []
-
-    def begun(self, job):
-        self.jobs.append(job)
-
-    def came(self, outcome):
-        self.outcomes.append(outcome)
+def plugins(plugins):
+    return plugins(4, 4)
 
 
 def tell(root, cell, what):
@@ -217,9 +198,8 @@ def test_layers_that_benchmarks_share_stimuli_of_are_recorded_in_one_pass(tmp_pa
     grid = score_grid(models, shown, store=tmp_path / "results.db")
     assert len(grid.done) == 60 and set(grid.frame()["state"]) == {"scored"}
     # A few more images try the layers before.
-    assert (
-        sum(int(line.split()[1]) for line in capsys.readouterr().out.splitlines() if line.startswith("seen: ")) < 2 * 30
-    )
+    seen = [int(line.split()[1]) for line in capsys.readouterr().out.splitlines() if line.startswith("seen: ")]
+    assert sum(seen) < 2 * 30
     with ResultStore(tmp_path / "results.db").reading() as connection:
         for [facts] in connection.execute(select(tables.models.c.facts)):
             assert facts["parameters"] == 3 and facts["visual_degrees"] == 8

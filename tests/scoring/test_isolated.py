@@ -251,18 +251,13 @@ def test_an_environment_holds_what_differs_and_shares_the_rest(doe, home, monkey
     assert environments.environment(lines) == python and python.exists() and len(made) == 2
 
 
-def test_what_cannot_be_installed_leaves_nothing(plugin, home):
+@pytest.mark.parametrize("line", ["bsjax-no-such-package==1", "tiny-dependency==2.0"])
+def test_what_cannot_be_installed_or_needs_what_bsjax_cannot_run_with_leaves_nothing(plugin, home, line):
     folder = plugin("broken", "from bsjax import model_registry\nmodel_registry['broken'] = None")
-    (folder / "requirements.txt").write_text("--no-index\nbsjax-no-such-package==1\n")
-    with pytest.raises(RuntimeError, match=r"cannot install .*bsjax-no-such-package==1: [\s\S]*bsjax-no-such-package"):
+    write_wheel(folder / "wheels", "2.0", "Requires-Dist: numpy<2\n")
+    (folder / "requirements.txt").write_text(f"--no-index\n--find-links ./wheels\n{line}\n")
+    with pytest.raises(RuntimeError, match=r"cannot install [\s\S]*(numpy|bsjax-no-such-package)"):
         bsjax.score("broken", "Simulated.V1-ridge", isolated=True)
-    assert [path for path in home.glob("environments/*") if path.is_dir()] == []
-
-
-def test_a_dependency_that_bsjax_cannot_run_with_is_not_installed(doe, home):
-    write_wheel(doe / "wheels", "2.0", "Requires-Dist: numpy<2\n")
-    with pytest.raises(RuntimeError, match=r"cannot install .*: [\s\S]*numpy"):
-        bsjax.score("doe", "Simulated.V1-ridge", isolated=True)
     assert [path for path in home.glob("environments/*") if path.is_dir()] == []
 
 
@@ -319,19 +314,11 @@ def test_the_lines_of_requirements(tmp_path):
     assert limits not in requirements_of(Plugin(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("own", "pin", "both"),
-    [
-        (">=2.0", "", True),
-        (">=2.0", "!=2.0.*", True),
-        (">=2.0", "!=2.0,<2.1", True),
-        (">=2.0", "~=1.26", False),
-        (">=2.0", "<2.0", False),
-        (">=3.0", "==3.0.0rc1", False),
-    ],
-)
-def test_ranges_of_versions(own, pin, both):
-    assert compatible(SpecifierSet(own), SpecifierSet(pin)) is both
+def test_ranges_of_versions():
+    own = SpecifierSet(">=2.0")
+    both = [pin for pin in ("", "!=2.0.*", "!=2.0,<2.1", "~=1.26", "<2.0") if compatible(own, SpecifierSet(pin))]
+    assert both == ["", "!=2.0.*", "!=2.0,<2.1"]
+    assert not compatible(SpecifierSet(">=3.0"), SpecifierSet("==3.0.0rc1"))
 
 
 def test_objects_stay_in_this_process(home, small):

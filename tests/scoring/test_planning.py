@@ -3,14 +3,12 @@
 import pytest
 
 import bsjax
-from bsjax.benchmarks import benchmark_registry, benchmark_row, builtin_benchmarks
+from bsjax.benchmarks import benchmark_row, builtin_benchmarks
 from bsjax.labelled import Provenance
-from bsjax.models import model_registry
 from bsjax.results import ResultStore
 from bsjax.scoring import plan, run_plan
 from bsjax.scoring.cells import cell_of, content_of_model, fingerprint_of_model
 from bsjax.scoring.job import Job, Options
-from tests.support.tiny_grid import write_plugins
 
 
 @pytest.fixture
@@ -20,21 +18,15 @@ def store(tmp_path):
 
 
 @pytest.fixture
-def told(tmp_path, monkeypatch):
-    root = tmp_path / "plugins"
-    told = write_plugins(root, 2, 2)
-    monkeypatch.setenv("BSJAX_PLUGINS", str(root))
-    yield told
-    for registry in (model_registry, benchmark_registry):
-        for name in [name for name in registry if name.startswith(("net", "Tiny."))]:
-            del registry[name]
+def plugins(plugins):
+    return plugins(2, 2)
 
 
 def states(planned):
-    return {(cell.job.model_identifier, cell.job.benchmark_identifier): cell.state for cell in planned}
+    return {cell.names: cell.state for cell in planned}
 
 
-def test_what_has_a_score_is_not_computed_again(told, store):
+def test_what_has_a_score_is_not_computed_again(plugins, store):
     first = plan("net*", "Tiny.*", store=store)
     assert set(states(first).values()) == {"compute"} and first.seconds is None
     run_plan(first, store)
@@ -56,7 +48,7 @@ def test_a_metric_that_was_not_scored_takes_what_another_takes_on_the_same_recor
         made = bsjax.Score(0.5, provenance=Provenance(seconds=seconds))
         store.add(made, model=model, benchmark=benchmark, memory=memory)
     amounts = {
-        (cell.job.model_identifier, cell.job.benchmark_identifier): (cell.seconds, cell.memory)
+        cell.names: (cell.seconds, cell.memory)
         for cell in plan(["pixels", "gabor-v1", "hmax"], ["Simulated.V1-cka", "Simulated.V1-pls"], store=store)
     }
     assert amounts["pixels", "Simulated.V1-cka"] == (10, 1000)
@@ -68,19 +60,17 @@ def test_a_metric_that_was_not_scored_takes_what_another_takes_on_the_same_recor
     assert other.seconds is None and other.memory is None
 
 
-def test_another_code_or_version_is_another_cell(told, store, tmp_path):
-    run_plan(plan("net*", "Tiny.*", store=store), store)
-    code = tmp_path / "plugins" / "benchmarks" / "tiny" / "__init__.py"
-    code.write_text(code.read_text().replace("% 12", "% 11"))
-    assert set(states(plan("net*", "Tiny.*", store=store)).values()) == {"compute"}
-
-
-def test_a_comment_in_a_plugin_is_no_other_code(told, store, tmp_path):
+def test_another_code_is_another_cell_and_a_comment_is_no_other_code(plugins, store):
     run_plan(plan("net0", "Tiny.*", store=store), store)
-    code = tmp_path / "plugins" / "models" / "tiny" / "__init__.py"
+    code = plugins / "models" / "tiny" / "__init__.py"
     code.write_text(code.read_text() + "\n# a comment\n")
     assert set(states(plan("net0", "Tiny.*", store=store)).values()) == {"scored"}
-    code.write_text(code.read_text() + "\nUNUSED = 1\n")
+    before = code.read_text()
+    code.write_text(before + "\nUNUSED = 1\n")
+    assert set(states(plan("net0", "Tiny.*", store=store)).values()) == {"compute"}
+    code.write_text(before)
+    code = plugins / "benchmarks" / "tiny" / "__init__.py"
+    code.write_text(code.read_text().replace("% 12", "% 11"))
     assert set(states(plan("net0", "Tiny.*", store=store)).values()) == {"compute"}
 
 
@@ -115,7 +105,7 @@ def test_what_is_in_the_way_is_said(store, monkeypatch):
     planned = plan(
         ["pixels", bsjax.load_model("v1-population")], ["Cowley2026.V4-pls", "MajajHong2015.V4-pls"], store=store
     )
-    reasons = {cell.job.model_identifier: cell.reason for cell in planned if "Cowley" in cell.job.benchmark_identifier}
+    reasons = {cell.names[0]: cell.reason for cell in planned if "Cowley" in cell.names[1]}
     assert reasons["pixels"] == "it needs data=..., the folder of its recordings"
     assert "blocked" in set(states(planned).values())
     assert "cannot" in str(planned)

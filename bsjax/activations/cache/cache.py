@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from bsjax.activations.cache.claims import claimed, wait
-from bsjax.activations.cache.entries import UNFINISHED, Entry, Place, discard, empty_trash, entry_at, places
+from bsjax.activations.cache.entries import UNFINISHED, Entry, discard, empty_trash, entries_in
 from bsjax.activations.cache.files import NOTE, Damaged, Problem, checked_note, file_size, mapped, writing
 from bsjax.activations.cache.recipe import Recipe
 from bsjax.activations.cache.writer import EntryTooLarge, Writer
@@ -165,11 +165,11 @@ class ActivationCache:
 
     def entries(self) -> list[Entry]:
         """The entries of the cache, most recently used first, including unfinished ones."""
-        return [entry_at(place) for place in places(self.root)]
+        return entries_in(self.root)
 
     def size(self) -> int:
         """Total size in bytes, including the space reserved for unfinished entries."""
-        return sum(place.n_bytes for place in places(self.root))
+        return sum(entry.n_bytes for entry in entries_in(self.root))
 
     def prune(
         self, max_bytes: int | str | None = None, unused_for: timedelta | None = None, model: str | None = None
@@ -197,29 +197,28 @@ class ActivationCache:
             bound = 0 if max_bytes == 0 else parse_bytes(max_bytes)
         before = None if unused_for is None else datetime.now(UTC) - unused_for
         empty_trash(self.root)
-        found = places(self.root)
-        total, removed = sum(place.n_bytes for place in found), []
-        for place in reversed(found):
+        found = entries_in(self.root)
+        total, removed = sum(entry.n_bytes for entry in found), []
+        for entry in reversed(found):
             if total <= bound and bound > 0:
                 break
-            entry = entry_at(place)
-            wanted = model is None or fnmatchcase(entry.identifier, model)
-            if wanted and (before is None or entry.last_used < before) and self._remove(place):
-                total -= place.n_bytes
+            wanted = fnmatchcase(entry.identifier, model or "*")  # read before it is removed
+            if wanted and (before is None or entry.last_used < before) and self._remove(entry):
+                total -= entry.n_bytes
                 removed.append(entry)
         return removed
 
     def verify(self) -> list[Problem]:
         """Read every finished entry, and return those that are damaged."""
         problems = []
-        for place in places(self.root):
-            if place.complete:
+        for entry in entries_in(self.root):
+            if entry.complete:
                 try:
-                    checked_note(place.folder, reread=True)
+                    checked_note(entry.folder, reread=True)
                 except FileNotFoundError:  # evicted in the meantime
                     continue
                 except (Damaged, OSError) as error:
-                    problems.append(Problem(place.key, place.folder, str(error)))
+                    problems.append(Problem(entry.key, entry.folder, str(error)))
         return problems
 
     def remove(self, key: str) -> bool:
@@ -247,16 +246,16 @@ class ActivationCache:
 
     def _evict(self, room: int, keep: str) -> None:
         """Evict the least recently used entries until there is room for this many more bytes."""
-        found = [place for place in places(self.root) if place.key != keep or place.complete]
-        total = room + sum(place.n_bytes for place in found)
-        for place in reversed(found):
+        found = [entry for entry in entries_in(self.root) if entry.key != keep or entry.complete]
+        total = room + sum(entry.n_bytes for entry in found)
+        for entry in reversed(found):
             if total <= self.max_bytes:
                 break
-            if place.key != keep and self._remove(place):
-                total -= place.n_bytes
+            if entry.key != keep and self._remove(entry):
+                total -= entry.n_bytes
 
-    def _remove(self, place: Place) -> bool:
-        if place.complete:
-            return discard(self.root, place.folder)
-        with claimed(self.root, place.key) as is_ours:
-            return is_ours and discard(self.root, place.folder)
+    def _remove(self, entry: Entry) -> bool:
+        if entry.complete:
+            return discard(self.root, entry.folder)
+        with claimed(self.root, entry.key) as is_ours:
+            return is_ours and discard(self.root, entry.folder)

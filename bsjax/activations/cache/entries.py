@@ -8,8 +8,9 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,77 +19,70 @@ from bsjax.activations.cache.files import JOURNAL, NOTE, VALUES, Damaged, read_n
 UNFINISHED, _TRASH = ".unfinished", ".trash"
 
 
-class Place(NamedTuple):
-    """Location of an entry, the size of its file on disk, and its last use in seconds since 1970."""
-
-    key: str
-    folder: Path
-    complete: bool
-    n_bytes: int
-    last_used: float
-
-
 @dataclass(frozen=True)
 class Entry:
-    """One layer's activations for a sequence of stimuli.
+    """One layer's activations for a sequence of stimuli. Its description is read from its folder when it is needed.
 
     Attributes:
         key: digest of its recipe.
-        identifier: name of the model when it was written.
-        layer: name of the layer.
-        shape: rows first.
-        dtype: of the values.
-        n_bytes: size of its file.
-        rows_done: number of rows written; fewer than all while it is unfinished.
-        complete: whether it can be read.
-        last_used: when it was written or last read.
         folder: its location.
+        complete: whether it can be read.
+        n_bytes: size of its file.
+        last_used: when it was written or last read.
     """
 
     key: str
-    identifier: str
-    layer: str
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    n_bytes: int
-    rows_done: int
-    complete: bool
-    last_used: datetime
     folder: Path
+    complete: bool
+    n_bytes: int
+    last_used: datetime
+
+    @property
+    def identifier(self) -> str:
+        """Name of the model when it was written; "?" if the description is unreadable."""
+        return self._note["identifier"]
+
+    @property
+    def layer(self) -> str:
+        """Name of the layer; "?" if the description is unreadable."""
+        return self._note["layer"]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the values, rows first."""
+        return self._note["shape"]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype of the values."""
+        return self._note["dtype"]
+
+    @property
+    def rows_done(self) -> int:
+        """Number of rows written; fewer than all while it is unfinished."""
+        return self._note["rows_done"]
+
+    @cached_property
+    def _note(self) -> dict[str, Any]:
+        try:
+            note = read_note(self.folder)
+            return note | {"rows_done": note["shape"][0] if self.complete else _rows_logged(self.folder / JOURNAL)}
+        except (OSError, ValueError, Damaged):
+            return {"identifier": "?", "layer": "?", "shape": (0,), "dtype": np.dtype(np.float32), "rows_done": 0}
 
 
-def places(root: Path) -> list[Place]:
+def entries_in(root: Path) -> list[Entry]:
     """All entries, most recently used first, from names, sizes and times of files alone."""
     found = []
     for folder, complete in _folders(root):
         try:
-            values, used = os.stat(folder / VALUES), os.stat(folder / (NOTE if complete else JOURNAL))
-            found.append(Place(folder.name, folder, complete, values.st_size, used.st_mtime))
+            size, used = os.stat(folder / VALUES).st_size, os.stat(folder / (NOTE if complete else JOURNAL)).st_mtime
         except FileNotFoundError:  # being removed, or damaged
-            if folder.is_dir():
-                found.append(Place(folder.name, folder, complete, _size(folder / VALUES), 0.0))
-    return sorted(found, key=lambda place: (-place.last_used, place.key))
-
-
-def entry_at(place: Place) -> Entry:
-    """The description of an entry; names are "?" if it is unreadable."""
-    try:
-        note = read_note(place.folder)
-        done = note["shape"][0] if place.complete else _rows_logged(place.folder / JOURNAL)
-    except (OSError, ValueError, Damaged):
-        note, done = {"identifier": "?", "layer": "?", "shape": (0,), "dtype": np.dtype(np.float32)}, 0
-    return Entry(
-        key=place.key,
-        identifier=note["identifier"],
-        layer=note["layer"],
-        shape=note["shape"],
-        dtype=note["dtype"],
-        n_bytes=place.n_bytes,
-        rows_done=done,
-        complete=place.complete,
-        last_used=datetime.fromtimestamp(place.last_used, UTC),
-        folder=place.folder,
-    )
+            if not folder.is_dir():
+                continue
+            size, used = _size(folder / VALUES), 0.0
+        found.append(Entry(folder.name, folder, complete, size, datetime.fromtimestamp(used, UTC)))
+    return sorted(found, key=lambda entry: (-entry.last_used.timestamp(), entry.key))
 
 
 def discard(root: Path, folder: Path) -> bool:

@@ -81,8 +81,6 @@ class OnDisk:
 class OnDevice:
     """Rows that stay on the accelerator."""
 
-    rows_done = 0
-
     def __init__(self) -> None:
         self._parts: list[jax.Array] = []
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from bsjax.activations.inputs.shown_items import items_of
+from bsjax.activations.reducers.reducer import Reducer, Reduction, unchanged
 from bsjax.data import StimulusSet
 
 # Size in bytes of blocks of features in double precision.
@@ -19,7 +20,7 @@ _IN_MEMORY = 256 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class PCA:
+class PCA(Reducer):
     """Scores on the principal components of a layer's activations for given images.
 
     The components are computed from the n x n Gram matrix of the centred images, summed over blocks of features in
@@ -50,8 +51,6 @@ class PCA:
     n_components: int
     stimuli: StimulusSet = field(repr=False)
 
-    keeps_units = False
-
     def __post_init__(self) -> None:
         if self.n_components < 1:
             raise ValueError(f"n_components must be at least 1, got {self.n_components}")
@@ -68,10 +67,6 @@ class PCA:
             return shape
         return (min(self.n_components, len(self.stimuli) - 1),)
 
-    def units(self, shape: tuple[int, ...]) -> np.ndarray | None:
-        """None, because components are new units."""
-        return None
-
     def held_bytes(self, shape: tuple[int, ...], channels_last: bool) -> int:
         """Bytes of the components or their representation, the mean, and two blocks of features."""
         features, images = int(np.prod(shape)), len(self.stimuli)
@@ -81,12 +76,10 @@ class PCA:
         held = held if held <= _IN_MEMORY else 8 * images * self.n_components
         return held + 8 * features + 2 * min(_BLOCK, 8 * images * features)
 
-    def reduction(
-        self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None
-    ) -> _Components | _AsItIs:
+    def reduction(self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None) -> Reduction:
         """Fit the components to a layer."""
         if fitting is None or int(np.prod(shape)) <= self.n_components:
-            return _AsItIs(shape)
+            return unchanged
         mean, gram = _centred_gram(fitting)
         values, vectors = linalg.eigh(gram)
         [n_components] = self.reduced_shape(shape, channels_last)
@@ -94,44 +87,37 @@ class PCA:
         varies = values > _RANK * max(values[0], 0)
         inverse = np.where(varies, 1 / np.sqrt(np.where(varies, values, 1)), 0)
         furthest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
-        return _Components(mean, fitting, vectors * np.sign(furthest) * inverse)
+        return _scores_on(mean, fitting, vectors * np.sign(furthest) * inverse)
 
 
 def _bytes_of_components(features: int, n_components: int) -> int:
     return 4 * features * n_components
 
 
-class _AsItIs:
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.shape = shape
-
-    def __call__(self, outputs: np.ndarray) -> np.ndarray:
-        return outputs
-
-
-class _Components:
+def _scores_on(mean: np.ndarray, fitting: np.ndarray, vectors: np.ndarray) -> Reduction:
     """Scores (x - mean) W with W = Xc' V, from components in memory, or from images and V if those are smaller."""
 
-    def __init__(self, mean: np.ndarray, fitting: np.ndarray, vectors: np.ndarray) -> None:
-        self.shape = (vectors.shape[1],)
-        self._mean, self._fitting, self._vectors = mean, fitting, vectors
-        self._components: np.ndarray | None = None
-        if _bytes_of_components(len(mean), vectors.shape[1]) <= _IN_MEMORY:
-            self._components = np.empty((len(mean), vectors.shape[1]), np.float32)
-            for part in _blocks(*fitting.shape):
-                self._components[part] = (fitting[:, part] - mean[part]).T @ vectors
-
-    def __call__(self, outputs: np.ndarray) -> np.ndarray:
+    def by_images(outputs: np.ndarray) -> np.ndarray:
         flat = outputs.reshape(len(outputs), -1)
-        if self._components is not None:
-            scores = np.zeros((len(flat), *self.shape))
-            for part in _blocks(len(flat), flat.shape[1]):
-                scores += (flat[:, part] - self._mean[part]) @ self._components[part]
-            return scores.astype(np.float32)
-        products = np.zeros((len(flat), len(self._fitting)))
-        for part in _blocks(max(len(flat), len(self._fitting)), flat.shape[1]):
-            products += (flat[:, part] - self._mean[part]) @ (self._fitting[:, part] - self._mean[part]).T
-        return (products @ self._vectors).astype(np.float32)
+        products = np.zeros((len(flat), len(fitting)))
+        for part in _blocks(max(len(flat), len(fitting)), flat.shape[1]):
+            products += (flat[:, part] - mean[part]) @ (fitting[:, part] - mean[part]).T
+        return (products @ vectors).astype(np.float32)
+
+    if _bytes_of_components(len(mean), vectors.shape[1]) > _IN_MEMORY:
+        return by_images
+    components = np.empty((len(mean), vectors.shape[1]), np.float32)
+    for part in _blocks(*fitting.shape):
+        components[part] = (fitting[:, part] - mean[part]).T @ vectors
+
+    def by_components(outputs: np.ndarray) -> np.ndarray:
+        flat = outputs.reshape(len(outputs), -1)
+        scores = np.zeros((len(flat), vectors.shape[1]))
+        for part in _blocks(*flat.shape):
+            scores += (flat[:, part] - mean[part]) @ components[part]
+        return scores.astype(np.float32)
+
+    return by_components
 
 
 def _centred_gram(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,9 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from bsjax.activations.reducers.reducer import Reducer, Reduction
+
 
 @dataclass(frozen=True)
-class SpatialPooling:
+class SpatialPooling(Reducer):
     """Mean or maximum of each channel over the cells of a ``size`` x ``size`` grid.
 
     Cell i of an axis of length n covers positions ⌊i n / size⌋ to ⌈(i + 1) n / size⌉, as in torch's adaptive pooling.
@@ -32,18 +34,11 @@ class SpatialPooling:
     size: int = 1
     kind: Literal["mean", "max"] = "mean"
 
-    stimuli = None
-    keeps_units = False
-
     def __post_init__(self) -> None:
         if self.size < 1:
             raise ValueError(f"size must be at least 1, got {self.size}")
         if self.kind not in ("mean", "max"):
             raise ValueError(f"kind must be 'mean' or 'max', got {self.kind!r}")
-
-    def digest(self) -> str:
-        """The settings."""
-        return repr(self)
 
     def reduced_shape(self, shape: tuple[int, ...], channels_last: bool) -> tuple[int, ...]:
         """The layer's shape with smaller spatial axes.
@@ -54,17 +49,20 @@ class SpatialPooling:
         axes = self._axes(shape, channels_last)
         return tuple(min(self.size, length) if axis in axes else length for axis, length in enumerate(shape))
 
-    def units(self, shape: tuple[int, ...]) -> np.ndarray | None:
-        """None, because cells are new units."""
-        return None
-
-    def held_bytes(self, shape: tuple[int, ...], channels_last: bool) -> int:
-        """Zero; pooling stores nothing."""
-        return 0
-
-    def reduction(self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None) -> _Pooled:
+    def reduction(self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None) -> Reduction:
         """The pooling of one layer."""
-        return _Pooled(self, self._axes(shape, channels_last), self.reduced_shape(shape, channels_last))
+        axes, reduced = self._axes(shape, channels_last), self.reduced_shape(shape, channels_last)
+        pool = np.mean if self.kind == "mean" else np.max
+
+        def pooled(outputs: np.ndarray) -> np.ndarray:
+            for axis in axes:
+                # Axes can be pooled one after the other, because cells are rectangles.
+                n, size = outputs.shape[axis + 1], reduced[axis]
+                cells = [range(i * n // size, -(-(i + 1) * n // size)) for i in range(size)]
+                outputs = np.stack([pool(outputs.take(cell, axis + 1), axis=axis + 1) for cell in cells], axis + 1)
+            return outputs.astype(np.float32, copy=False)
+
+        return pooled
 
     def _axes(self, shape: tuple[int, ...], channels_last: bool) -> tuple[int, ...]:
         if len(shape) >= 3:
@@ -77,17 +75,3 @@ class SpatialPooling:
                 "where a token lies is not known; use size=1, or another reducer"
             )
         return (0,)
-
-
-class _Pooled:
-    def __init__(self, settings: SpatialPooling, axes: tuple[int, ...], shape: tuple[int, ...]) -> None:
-        self.shape = shape
-        self._axes, self._pool = axes, np.mean if settings.kind == "mean" else np.max
-
-    def __call__(self, outputs: np.ndarray) -> np.ndarray:
-        for axis in self._axes:
-            # Axes can be pooled one after the other, because cells are rectangles.
-            n, size = outputs.shape[axis + 1], self.shape[axis]
-            cells = [range(i * n // size, -(-(i + 1) * n // size)) for i in range(size)]
-            outputs = np.stack([self._pool(outputs.take(cell, axis + 1), axis=axis + 1) for cell in cells], axis + 1)
-        return outputs.astype(np.float32, copy=False)

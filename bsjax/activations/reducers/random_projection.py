@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from bsjax.activations.reducers.reducer import Reducer, Reduction, unchanged
+
 
 @dataclass(frozen=True)
-class SparseRandomProjection:
+class SparseRandomProjection(Reducer):
     """Random sums and differences of a few units each.
 
     For a layer of p units, each component sums a share 1/√p of them with weights ±√(√p / n_components) (Li, Hastie &
@@ -33,50 +35,28 @@ class SparseRandomProjection:
     n_components: int = 4000
     seed: int = 0
 
-    stimuli = None
-    keeps_units = False
-
     def __post_init__(self) -> None:
         if self.n_components < 1:
             raise ValueError(f"n_components must be at least 1, got {self.n_components}")
 
-    def digest(self) -> str:
-        """The settings."""
-        return repr(self)
-
     def reduced_shape(self, shape: tuple[int, ...], channels_last: bool) -> tuple[int, ...]:
         """The number of components; the layer's own shape if it is no larger."""
         return shape if int(np.prod(shape)) <= self.n_components else (self.n_components,)
-
-    def units(self, shape: tuple[int, ...]) -> np.ndarray | None:
-        """None, because components are new units."""
-        return None
 
     def held_bytes(self, shape: tuple[int, ...], channels_last: bool) -> int:
         """Bytes of the non-zero weights and their indices."""
         n_units = int(np.prod(shape))
         return 0 if n_units <= self.n_components else int(8 * self.n_components * np.sqrt(n_units))
 
-    def reduction(self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None) -> _Projection:
+    def reduction(self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None) -> Reduction:
         """Draw the weights for one layer."""
-        return _Projection(self, shape, self.reduced_shape(shape, channels_last))
+        if self.reduced_shape(shape, channels_last) == shape:
+            return unchanged
+        from sklearn.random_projection import SparseRandomProjection as SklearnProjection
 
-
-class _Projection:
-    def __init__(self, settings: SparseRandomProjection, shape: tuple[int, ...], reduced: tuple[int, ...]) -> None:
-        self.shape = reduced
-        self._weights = None
-        if reduced != shape:
-            # The argument is typed by its default, "auto".
-            n_components: Any = settings.n_components
-            from sklearn.random_projection import SparseRandomProjection as SklearnProjection
-
-            projection = SklearnProjection(n_components, random_state=settings.seed)
-            # Fitting uses only the shape, so a row without memory suffices.
-            row = np.broadcast_to(np.float32(0), (1, int(np.prod(shape))))
-            self._weights = projection.fit(row).components_.astype(np.float32)
-
-    def __call__(self, outputs: np.ndarray) -> np.ndarray:
-        if self._weights is None:
-            return outputs
-        return np.ascontiguousarray((self._weights @ outputs.reshape(len(outputs), -1).T).T)
+        n_components: Any = self.n_components  # the argument is typed by its default, "auto"
+        # Fitting uses only the shape, so a row without memory suffices.
+        row = np.broadcast_to(np.float32(0), (1, int(np.prod(shape))))
+        fitted = SklearnProjection(n_components, random_state=self.seed).fit(row)
+        weights = fitted.components_.astype(np.float32)
+        return lambda outputs: np.ascontiguousarray((weights @ outputs.reshape(len(outputs), -1).T).T)

@@ -1,39 +1,28 @@
-"""The protocols of reducers and of their reductions of single layers."""
+"""The base class of reducers, and the type of their reductions of single layers."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from bsjax.data import StimulusSet
+Reduction = Callable[[np.ndarray], np.ndarray]
+"""Reduces float32 outputs of a batch, ``(images, *shape of the layer)`` -> ``(images, *reduced shape)``."""
 
 
-class Reduction(Protocol):
-    """A reducer prepared for one layer."""
+class Reducer:
+    """Settings by which layers are reduced. A reducer defines :meth:`reduced_shape` and :meth:`reduction`."""
 
-    shape: tuple[int, ...]
-    """Shape of the reduced output for one image."""
+    stimuli: Any = None
+    """The stimulus set on which it is fitted; None if it needs no fitting."""
 
-    def __call__(self, outputs: np.ndarray) -> np.ndarray:
-        """Reduce float32 outputs of a batch from ``(images, *shape of the layer)`` to ``(images, *self.shape)``."""
-        ...
-
-
-class Reducer(Protocol):
-    """Settings by which layers are reduced."""
-
-    @property
-    def stimuli(self) -> StimulusSet | None:
-        """The stimuli on which it is fitted; None if it needs no fitting."""
-        ...
-
-    keeps_units: bool
+    keeps_units = False
     """Whether the reduced units are units of the layer, with their positions."""
 
     def digest(self) -> str:
-        """A digest of everything that determines the result."""
-        ...
+        """A digest of everything that determines the result; by default the settings."""
+        return repr(self)
 
     def reduced_shape(self, shape: tuple[int, ...], channels_last: bool) -> tuple[int, ...]:
         """The reduced shape of a layer; an upper bound if it depends on the fit.
@@ -41,15 +30,15 @@ class Reducer(Protocol):
         Raises:
             ValueError: a layer of this shape cannot be reduced.
         """
-        ...
+        raise NotImplementedError
 
     def units(self, shape: tuple[int, ...]) -> np.ndarray | None:
         """The units of the layer that are kept, as positions in C order; None for all, or for new units."""
-        ...
+        return None
 
     def held_bytes(self, shape: tuple[int, ...], channels_last: bool) -> int:
-        """Bytes of memory that the reduction of such a layer takes."""
-        ...
+        """Bytes of memory that the reduction of such a layer takes; by default none."""
+        return 0
 
     def reduction(self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None) -> Reduction:
         """Prepare the reducer for one layer.
@@ -60,4 +49,9 @@ class Reducer(Protocol):
             fitting: the layer's activations for ``stimuli``, ``(stimuli, units)``, possibly memory-mapped; None if
                 ``stimuli`` is None.
         """
-        ...
+        raise NotImplementedError
+
+
+def unchanged(outputs: np.ndarray) -> np.ndarray:
+    """The reduction of a layer that is small enough."""
+    return outputs

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bsjax.activations.reducers.reducer import Reducer, Reduction, unchanged
+
 
 @dataclass(frozen=True)
-class Subsampling:
+class Subsampling(Reducer):
     """A random choice of units, the same for all images, in the order of the layer. They keep their coordinates.
 
     Args:
@@ -27,16 +29,11 @@ class Subsampling:
     n_units: int = 1000
     seed: int = 0
 
-    stimuli = None
     keeps_units = True
 
     def __post_init__(self) -> None:
         if self.n_units < 1:
             raise ValueError(f"n_units must be at least 1, got {self.n_units}")
-
-    def digest(self) -> str:
-        """The settings."""
-        return repr(self)
 
     def reduced_shape(self, shape: tuple[int, ...], channels_last: bool) -> tuple[int, ...]:
         """The number of units; the layer's own shape if it has no more."""
@@ -53,14 +50,7 @@ class Subsampling:
         """Bytes of the positions of the units that are kept."""
         return 8 * self.n_units if int(np.prod(shape)) > self.n_units else 0
 
-    def reduction(self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None) -> _Chosen:
+    def reduction(self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None) -> Reduction:
         """Choose the units of one layer."""
-        return _Chosen(self.reduced_shape(shape, channels_last), self.units(shape))
-
-
-class _Chosen:
-    def __init__(self, shape: tuple[int, ...], units: np.ndarray | None) -> None:
-        self.shape, self._units = shape, units
-
-    def __call__(self, outputs: np.ndarray) -> np.ndarray:
-        return outputs if self._units is None else outputs.reshape(len(outputs), -1)[:, self._units]
+        kept = self.units(shape)
+        return unchanged if kept is None else lambda outputs: outputs.reshape(len(outputs), -1)[:, kept]

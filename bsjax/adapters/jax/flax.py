@@ -113,7 +113,7 @@ def _nnx_forward(arguments: dict[str, Any]) -> Forward:
             if path[-1] == _RECORDED:
                 outputs[".".join(map(str, path[:-1])) or _ROOT] = variable.get_value()
         last_calls = reversed(dict.fromkeys(reversed(finished)))
-        return _flat({name: outputs[name] for name in last_calls if name in outputs}, named, layers)
+        return _flat({name: outputs[name] for name in last_calls if name in outputs}, named)
 
     return forward
 
@@ -146,7 +146,7 @@ def _linen_forward(module: linen.Module, arguments: dict[str, Any]) -> Forward:
         )
         outputs: dict[str, dict[str, jax.Array]] = {}
         _collect_calls(state.get("intermediates") or {}, (), outputs)
-        return _flat(outputs, outputs, layers)
+        return _flat(outputs, outputs)
 
     return forward
 
@@ -163,13 +163,11 @@ def _collect_calls(tree: Mapping[str, Any], path: tuple[str, ...], outputs: dict
             outputs.setdefault(layer, arrays)  # a submodule named "output" takes precedence
 
 
-def _flat(
-    outputs: Mapping[str, Mapping[str, jax.Array]], modules: Collection[str], layers: Collection[str] | None
-) -> dict[str, jax.Array]:
-    """The requested layers; further outputs do not override submodules of the same name."""
+def _flat(outputs: Mapping[str, Mapping[str, jax.Array]], modules: Collection[str]) -> dict[str, jax.Array]:
+    """The arrays by layer; further outputs do not override submodules of the same name."""
     return {
         name: array
         for module, arrays in outputs.items()
         for name, array in arrays.items()
-        if (layers is None or name in layers) and (name == module or name not in modules)
+        if name == module or name not in modules
     }

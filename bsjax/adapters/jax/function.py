@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
 import jax
@@ -47,12 +47,8 @@ def from_jax(
     if not callable(function):
         raise ValueError(f"from_jax takes a function of images, got {type(function).__name__}")
 
-    def forward(
-        _structure: None, parameters: Any, batch: jax.Array, layers: Collection[str] | None
-    ) -> dict[str, jax.Array]:
-        output = function(batch) if parameters is None else function(parameters, batch)
-        named = _named_arrays(identifier, output)
-        return {name: array for name, array in named.items() if layers is None or name in layers}
+    def forward(_structure: None, parameters: Any, batch: Any, _layers: object) -> dict[str, jax.Array]:
+        return _named_arrays(identifier, function(batch) if parameters is None else function(parameters, batch))
 
     name = getattr(function, "__name__", type(function).__name__)
     network = JaxNetwork(forward, lambda: (None, parameters), name, lambda: function)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any, Unpack
 
 import jax
@@ -70,13 +69,12 @@ def from_keras(
 
 
 def _forward(recorder: Any, order: list[str]) -> Forward:
-    def forward(_structure: None, parameters: Any, batch: Any, layers: Collection[str] | None) -> dict[str, jax.Array]:
+    def forward(_structure: None, parameters: Any, batch: Any, _layers: object) -> dict[str, jax.Array]:
         found, _ = recorder.stateless_call(*parameters, batch, training=False)
         return {
             name: array
             for layer in order
             for name, array in named_layers(layer, found[layer], lambda value: isinstance(value, jax.Array)).items()
-            if layers is None or name in layers
         }
 
     return forward

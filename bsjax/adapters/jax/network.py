@@ -12,7 +12,7 @@ from bsjax.core.digests.arrays import Undigestible
 from bsjax.core.identity.values import identity_of
 
 Forward = Callable[[Any, Any, Any, Collection[str] | None], Mapping[str, jax.Array]]
-"""(structure, parameters, batch, layers) -> outputs of the existing ``layers``; of all layers if ``None``."""
+"""(structure, parameters, batch, layers) -> outputs of at least the existing ``layers``; of all if ``None``."""
 
 
 class JaxNetwork:
@@ -107,8 +107,13 @@ class JaxNetwork:
 
     def _compile(self) -> None:
         forward = self._forward
-        # JAX caches traces by function, so a new function is traced again.
-        self._compiled = jax.jit(lambda *arguments: forward(*arguments), static_argnums=(0, 3))
+
+        # JAX caches traces by function, so a new function is traced again. What is not returned is not computed.
+        def wanted(structure: Any, parameters: Any, batch: Any, layers: tuple[str, ...]) -> dict[str, jax.Array]:
+            outputs = forward(structure, parameters, batch, layers)
+            return {layer: outputs[layer] for layer in layers if layer in outputs}
+
+        self._compiled = jax.jit(wanted, static_argnums=(0, 3))
 
 
 def _in_words(value: Any) -> Any:

@@ -40,7 +40,7 @@ class Bars(Watcher):
         self._bars.update(self._pairs, total=total, visible=True)
 
     def begun(self, job: Any) -> None:
-        self._names[job.model_identifier, job.benchmark_identifier] = None
+        self._names[job.names] = None
         self._show()
 
     def came(self, outcome: Any) -> None:

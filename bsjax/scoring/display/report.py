@@ -43,10 +43,11 @@ def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
         model   benchmark      raw  ceiling  score  ± error  95 % interval  units    s
         pixels  My.V1-ridge  0.600    0.720  0.500    0.010              -     50  1.2
     """
-    scored = [outcome for outcome in outcomes if outcome.score is not None]
-    beside = _beside([outcome.score for outcome in scored if outcome.score is not None])
-    numbers = [(*_HEADER, *beside), *[(*_numbers(outcome), *_beside_of(outcome.score, beside)) for outcome in scored]]
-    names = [("model", "benchmark"), *[(outcome.model, outcome.benchmark) for outcome in scored]]
+    scored = [(outcome, outcome.score) for outcome in outcomes if outcome.score is not None]
+    beside = _beside([score for _, score in scored])
+    numbers = [(*_HEADER, *beside)]
+    numbers += [(*_numbers(score), f"{outcome.seconds:.1f}", *_beside_of(score, beside)) for outcome, score in scored]
+    names = [("model", "benchmark"), *[(outcome.model, outcome.benchmark) for outcome, _ in scored]]
     for model, benchmarks in failed_alike(outcomes).items():
         names.append((model[0], benchmarks[0] if len(benchmarks) == 1 else f"{len(benchmarks)} benchmarks"))
         numbers.append(tuple("failed" if column == "score" else "" for column in numbers[0]))
@@ -98,10 +99,7 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
         ("score", _by_value(scores, lambda score: score.formula)),
         ("± error", _by_value(scores, lambda score: score.error_kind)),
         (_INTERVAL, _by_value(scores, _kind_of_interval)),
-        (
-            "units",
-            _by_value(scores, _what_is_counted),
-        ),
+        ("units", _by_value(scores, _what_is_counted)),
         *[(name, text) for name, text in _BESIDE.items() if name in _beside(list(scores.values()))],
         ("data", _by_value(scores, _data)),
         ("computed", _by_value(scores, _environment)),
@@ -151,20 +149,15 @@ def _why_undefined(outcomes: Sequence[Outcome]) -> str:
     return "; ".join({score.provenance.reason: None for score in undefined if score.provenance.reason})
 
 
-def _numbers(outcome: Outcome) -> tuple[str, ...]:
-    score = outcome.score
-    if score is None:
-        return ("",) * len(_HEADER)
+def _numbers(score: Score) -> tuple[str, ...]:
     raw = score if score.unceiled is None else score.unceiled
-    value = _number(score.value) + ("*" if score.exceeds_ceiling else "")
     return (
         _number(raw.value),
         _number(None if score.ceiling is None else score.ceiling.value),
-        value,
+        _number(score.value) + ("*" if score.exceeds_ceiling else ""),
         _number(score.error),
         _interval(score),
         _units(score),
-        f"{outcome.seconds:.1f}",
     )
 
 
@@ -214,8 +207,8 @@ def _beside(scores: Sequence[Score]) -> list[str]:
     return [name for name, key in known.items() if any(key in score.provenance.details for score in scores)]
 
 
-def _beside_of(score: Score | None, columns: Sequence[str]) -> list[str]:
-    details = {} if score is None else score.provenance.details
+def _beside_of(score: Score, columns: Sequence[str]) -> list[str]:
+    details = score.provenance.details
     baselines = {name: value for name, value in details.get("baselines", {}).items() if not np.isnan(value).any()}
     best = max(baselines, key=lambda name: float(np.mean(baselines[name])), default=None)
     found = {

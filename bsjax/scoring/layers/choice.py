@@ -12,10 +12,9 @@ import numpy as np
 import xarray as xr
 
 from bsjax.activations.checks import listed_layers
-from bsjax.benchmarks import NeuralBenchmark, benchmark_registry, load_benchmark
+from bsjax.benchmarks import NeuralBenchmark, load_benchmark
 from bsjax.benchmarks.experiment import TimeBins, squeeze_time, timebins_from_assembly
 from bsjax.core.discovery import not_exiting
-from bsjax.core.registry import UnknownIdentifier, nearest
 from bsjax.core.watching import steps
 from bsjax.engine.tolerances import SAME_FEATURES_POWER, rounding
 from bsjax.inference.calibration import calibrated_maximum
@@ -151,13 +150,6 @@ def _benchmarks(wanted: Mapping[str, str | NeuralBenchmark]) -> dict[str, Neural
     if not wanted:
         raise ValueError("no benchmarks to choose layers by; give e.g. benchmarks={'V1': 'Simulated.V1-pls'}")
     found: dict[str, NeuralBenchmark] = {}
-    unknown = [name for name in wanted.values() if isinstance(name, str) and name not in benchmark_registry]
-    if unknown:
-        near = nearest(unknown[0], benchmark_registry)
-        raise UnknownIdentifier(
-            f"layers cannot be chosen by {', '.join(unknown)}: no such benchmark is registered. Give others, e.g. "
-            f"benchmarks={{'V1': {(near or ['Simulated.V1-pls'])[0]!r}}}; see `bsjax list benchmarks`"
-        )
     stream = [region for region in RecordingTarget if region in wanted]
     for region in [*stream, *(region for region in wanted if region not in stream)]:
         name = wanted[region]

@@ -34,8 +34,8 @@ def test_pca_is_scikit_learns_but_for_the_signs(monkeypatch, in_memory):
     rng = np.random.default_rng(0)
     fitting, new = rng.normal(2, 3, (20, 100)).astype(np.float32), rng.normal(2, 3, (9, 100)).astype(np.float32)
     ours = PCA(5, images_of(20)).reduction((100,), True, fitting)
+    assert PCA(5, images_of(20)).reduced_shape((100,), True) == (5,)
     theirs = SklearnPCA(5, svd_solver="full").fit(fitting.astype(np.float64))
-    assert ours.shape == (5,)
     np.testing.assert_allclose(np.abs(ours(new)), np.abs(theirs.transform(new)), rtol=1e-4, atol=1e-4)
     scores = ours(fitting)
     furthest = np.take_along_axis(scores, np.abs(scores).argmax(axis=0)[None], axis=0)
@@ -96,9 +96,9 @@ def test_pooling_is_torchs_adaptive_pooling(size, rows, columns, kind, channels_
     pool = {"mean": torch.nn.functional.adaptive_avg_pool2d, "max": torch.nn.functional.adaptive_max_pool2d}[kind]
     expected = pool(torch.tensor(x), goal).numpy()
     given = x.transpose(0, 2, 3, 1) if channels_last else x
-    pooling = SpatialPooling(size, kind).reduction(given.shape[1:], channels_last, None)
-    pooled = pooling(given)
-    assert pooled.shape == (2, *pooling.shape)
+    pooling = SpatialPooling(size, kind)
+    pooled = pooling.reduction(given.shape[1:], channels_last, None)(given)
+    assert pooled.shape == (2, *pooling.reduced_shape(given.shape[1:], channels_last))
     np.testing.assert_allclose(
         pooled.transpose(0, 3, 1, 2) if channels_last else pooled, expected, rtol=1e-5, atol=1e-6
     )

@@ -1,7 +1,5 @@
 """Networks of torchvision and timm."""
 
-import sys
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -63,13 +61,3 @@ def test_a_transform_that_does_not_resize_is_refused(torchvision, stimuli, tmp_p
     images = [np.zeros((4, 5, 3), np.uint8), np.zeros((5, 5, 3), np.uint8)]
     with pytest.raises(ValueError, match=r"different shapes, \(3, 4, 5\), \(3, 5, 5\): resize first"):
         transform_images(images, torchvision.transforms.functional.to_tensor)
-
-
-@pytest.mark.parametrize("library", ["torchvision", "timm"])
-def test_without_the_library_one_line_says_what_to_install(library, monkeypatch):
-    for name in [name for name in sys.modules if name.partition(".")[0] == library]:
-        monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError) as error:
-        {"torchvision": from_torchvision, "timm": from_timm}[library]("resnet18")
-    assert str(error.value) == f"{library} is not installed; run: pip install 'bsjax[{library}]'"

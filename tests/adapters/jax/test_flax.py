@@ -1,7 +1,5 @@
 """flax modules, nnx and linen."""
 
-import sys
-
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -203,11 +201,3 @@ def load(shown, stimulus_id):
     from bsjax.data import load_image
 
     return load_image(shown.get_stimulus(stimulus_id))
-
-
-def test_without_flax_one_line_says_what_to_install(monkeypatch, net):
-    for name in [name for name in sys.modules if name.partition(".")[0] == "flax"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError) as error:
-        from_flax(net, "net")
-    assert str(error.value) == "flax is not installed; run: pip install 'bsjax[flax]'"

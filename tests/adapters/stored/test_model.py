@@ -31,13 +31,6 @@ def test_rows_are_found_by_id(stimuli, arrays):
     activations.validate()
 
 
-def test_a_file_of_arrays(stimuli, arrays, tmp_path):
-    np.savez(tmp_path / "activations.npz", **arrays)
-    with np.load(tmp_path / "activations.npz") as file:
-        model = from_stored(file, "net", stimulus_ids=IDS)
-    np.testing.assert_array_equal(model(stimuli([0]), "fc").values[0], arrays["fc"][0].astype(np.float32))
-
-
 def test_what_a_network_gave_can_be_stored_and_gives_the_same(stimuli):
     network = from_jax(lambda x: {"map": x, "mean": x.mean((1, 2))}, "net", unit_preprocessing(4))
     shown = stimuli([0, 1, 2, 3])

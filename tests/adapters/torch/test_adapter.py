@@ -1,7 +1,5 @@
 """torch modules."""
 
-import os
-import sys
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -277,41 +275,6 @@ def test_the_digest_knows_what_torch_is_set_to():
         torch.set_default_dtype(torch.float32)
 
 
-def from_the_environment(self, x):
-    return x * float(os.environ.get("BSJAX_TEST_GAIN", "1"))
-
-
-def by_a_name_that_is_made(self, x):
-    return x * float(os.environ["_".join(["BSJAX", "TEST", "GAIN"])])
-
-
-def from_a_file(self, x):
-    return x * float(np.load("gains.npy"))
-
-
-@pytest.mark.parametrize("change", ["environment", "name", "file", "patched function"])
-def test_what_changes_outside_of_a_module_is_not_met_by_stored_activations(stimuli, tmp_path, monkeypatch, change):
-    monkeypatch.chdir(tmp_path)
-    reads = {"environment": from_the_environment, "name": by_a_name_that_is_made, "file": from_a_file}
-    forward = reads.get(change)
-    net = torch.nn.ReLU() if forward is None else Calls(forward)
-    model = from_torch(net, "net", SIX, cache=ActivationCache(tmp_path / "cache"))
-
-    def set_to(gain):
-        monkeypatch.setenv("BSJAX_TEST_GAIN", str(gain))
-        np.save("gains.npy", gain)
-        if change == "patched function":
-            monkeypatch.setattr(torch.nn.functional, "relu", lambda x, inplace=False: x * gain)
-
-    found = {}
-    for gain in (2, 3, 2):
-        set_to(gain)
-        found[gain] = model(stimuli([0, 1]), "output").values / gain
-    np.testing.assert_allclose(found[2], found[3], rtol=1e-6)
-    again = model.with_options(progress=lambda _: pytest.fail("it was not kept"))
-    np.testing.assert_allclose(again(stimuli([0, 1]), "output").values / 2, found[2], rtol=1e-6)
-
-
 def broken(graph, inputs):
     raise AssertionError("compiled")
 
@@ -368,14 +331,6 @@ def test_a_layer_that_does_not_run_for_every_batch(stimuli, tmp_path, kept):
     with pytest.raises(ValueError, match=line + "though it does for others: choose a layer that runs"):
         model(stimuli([brightest, darker]), ["bright"])
     assert model(stimuli([brightest]), "bright").shape == (1, 108)
-
-
-def test_without_torch_one_line_says_what_to_install(monkeypatch):
-    net = small_net()
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError) as error:
-        from_torch(net, "net")
-    assert str(error.value) == "torch is not installed; run: pip install 'bsjax[torch]'"
 
 
 def test_parameters_are_counted_once():

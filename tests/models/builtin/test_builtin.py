@@ -11,6 +11,12 @@ from PIL import Image
 from bsjax import BrainModel, ModelCommitment, list_models, load_model, model_registry
 from bsjax.adapters import from_jax
 from bsjax.data import load_image
+from bsjax.models.builtin.convnet import convnet_random
+from bsjax.models.builtin.cornet import cornet_random
+from bsjax.models.builtin.hmax import hmax
+from bsjax.models.builtin.random_network import random_network
+from bsjax.models.builtin.v1_population import v1_population
+from bsjax.models.builtin.vit import vit_random
 
 BIN = [(0, 100)]
 
@@ -55,14 +61,24 @@ def test_pixels_are_the_resized_image(stimuli):
         np.testing.assert_allclose(recording.values[row], wanted.ravel(), atol=1e-6)
 
 
-def test_a_seed_is_another_network(stimuli):
-    from bsjax.models.builtin.convnet import convnet_random
+SEEDED = {
+    "convnet-random": (convnet_random, "blocks.0"),
+    "vit-random": (vit_random, "blocks.0"),
+    "cornet-random": (cornet_random, "V1"),
+    "hmax": (hmax, "c2"),
+    "random-network": (random_network, "block0"),
+    "v1-population": (v1_population, "complex"),
+}
 
-    one, other = convnet_random(), convnet_random(seed=1)
-    assert (one.identifier, other.identifier) == ("convnet-random", "convnet-random-1")
-    for model in (one, other):
-        model.start_recording("IT", time_bins=BIN)
-    assert not np.allclose(one.look_at(stimuli).values, other.look_at(stimuli).values)
+
+@pytest.mark.parametrize(("name", "made"), SEEDED.items())
+def test_a_seed_is_another_network(name, made, stimuli):
+    make, layer = made
+    models = [make(), make(seed=0), make(seed=1)]
+    assert [model.identifier for model in models] == [name, name, f"{name}-1"]
+    one, same, other = (model.activations_model(stimuli, layer).values for model in models)
+    np.testing.assert_array_equal(one, same)
+    assert not np.allclose(one, other)
 
 
 def test_a_model_can_be_registered():

@@ -66,12 +66,3 @@ def test_behaviour_comes_from_the_decoder(model, stimuli):
     last = record(model, "IT", [(200, 300)], stimuli)
     activations = model.activations_model(stimuli, "decoder")
     np.testing.assert_allclose(activations.values, last.values.reshape(3, 9, 128).mean(axis=1), rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_a_seed_is_another_network(model, stimuli):
-    other = cornet_random(seed=1)
-    assert other.identifier == "cornet-random-1"
-    one, two = (record(m, "V1", [(50, 150)], stimuli).values for m in (model, other))
-    np.testing.assert_array_equal(one, record(cornet_random(), "V1", [(50, 150)], stimuli).values)
-    assert not np.allclose(one, two)

@@ -28,13 +28,9 @@ def test_it_has_one_layer():
         load_model("stimulus-order").activations_model(StimulusSet({"stimulus_id": ["a"]}), ["pixels"])
 
 
-def test_a_random_network_is_that_of_its_seed():
-    one, same, other = random_weights(0), random_weights(0), random_weights(1)
-    np.testing.assert_array_equal(one[2], same[2])
-    assert not np.allclose(one[0], other[0])
-    assert (random_network().identifier, random_network(1).identifier) == ("random-network", "random-network-1")
+def test_a_random_network_has_its_layers():
     image = np.random.default_rng(0).uniform(size=(2, 64, 64, 3)).astype(np.float32)
-    made = blocks(one, image)
+    made = blocks(random_weights(0), image)
     assert {name: layer.shape[1:] for name, layer in made.items()} == random_network().activations_model.layers()
     assert all((np.asarray(layer) >= 0).all() and np.std(layer) > 0 for layer in made.values())
 

@@ -57,7 +57,6 @@ def test_surrounds_suppress(respond, neurons):
     assert (responses[-1] < 0.95 * responses.max(axis=0))[strongest & driven].mean() > 0.9
 
 
-def test_another_seed_is_another_model():
-    model = v1_population(seed=2)
-    assert model.identifier == "v1-population-2" and list(model.region_layer_map) == ["V1"]
-    assert model.visual_degrees() == 8
+def test_it_is_a_model_of_v1_alone():
+    model = v1_population()
+    assert list(model.region_layer_map) == ["V1"] and model.visual_degrees() == 8

@@ -22,18 +22,6 @@ def test_its_candidates_are_its_blocks_and_regions_go_by_depth():
     assert regions == sorted(regions)
 
 
-def test_a_seed_is_another_network():
-    one, again, other = (make_vit(seed, size=16, width=8, n_blocks=1) for seed in (0, 0, 1))
-    for weights in (
-        lambda net: net.patches.kernel,
-        lambda net: net.positions,
-        lambda net: net.blocks[0].mlp.layers[0].kernel,
-    ):
-        np.testing.assert_array_equal(weights(one)[...], weights(again)[...])
-        assert not np.allclose(weights(one)[...], weights(other)[...], atol=1e-3)
-    assert (vit_random().identifier, vit_random(1).identifier) == ("vit-random", "vit-random-1")
-
-
 def test_attention_carries_a_patch_to_all_tokens_and_positions_count():
     network = make_vit(size=24, width=8, n_blocks=1)
     images = jnp.zeros((1, 24, 24, 3)).at[0, :8, :8].set(1.0)

@@ -7,7 +7,6 @@ import pytest
 
 import bsjax
 from bsjax.models.sources.by_name import Name
-from tests.support.torchvision_operators import define_operators
 
 IMAGES = [np.random.default_rng(n).integers(0, 256, (20, 20, 3), np.uint8) for n in range(3)]
 
@@ -26,10 +25,8 @@ def stored(tmp_path, shown):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, transformers):
     """A tiny Hugging Face ViT and ResNet, saved without their processors."""
-    define_operators()
-    transformers = pytest.importorskip("transformers")
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
     path = tmp_path_factory.mktemp("models")
@@ -100,12 +97,6 @@ def test_unknown_sources_and_networks(torchvision):
         bsjax.load_model("pixel:s")
 
 
-@pytest.fixture
-def torchvision():
-    define_operators()
-    return pytest.importorskip("torchvision")
-
-
 def test_random_weights_of_torchvision_are_the_same_each_time(torchvision, shown):
     name = "torchvision:squeezenet1_1?weights=none@V4=features.12"
     first, second, other = (
@@ -141,16 +132,8 @@ def test_a_huggingface_model_is_scored_on_the_command_line_and_in_python(folder,
     from bsjax.cli import app
 
     identifier = f"huggingface:{folder}/{network}@{layer}"
-    arguments = [
-        "score",
-        "--model",
-        identifier,
-        "--benchmark",
-        "Simulated.V1-ridge",
-        "--json",
-        str(tmp_path / "s.json"),
-    ]
-    result = CliRunner().invoke(app, arguments)
+    arguments = ["--benchmark", "Simulated.V1-ridge", "--json", str(tmp_path / "s.json")]
+    result = CliRunner().invoke(app, ["score", "--model", identifier, *arguments])
     assert result.exit_code == 0, result.output
     [row] = json.loads((tmp_path / "s.json").read_text())
     assert row["model"] == identifier

@@ -1,7 +1,5 @@
 """Models that are published on Brain-Score, by name."""
 
-import sys
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -9,21 +7,9 @@ from PIL import Image
 import bsjax
 from bsjax.models.sources import published
 from bsjax.models.sources.published import PublishedModel, load_published, published_models
-from tests.support.torchvision_operators import define_operators
 
 IMAGES = [np.random.default_rng(n).integers(0, 256, (60, 45 + 30 * n, 3), np.uint8) for n in range(2)]
 REGIONS = ["V1", "V2", "V4", "IT"]
-
-
-@pytest.fixture
-def torchvision():
-    define_operators()
-    return pytest.importorskip("torchvision")
-
-
-@pytest.fixture
-def timm(torchvision):
-    return pytest.importorskip("timm")
 
 
 @pytest.fixture
@@ -80,14 +66,6 @@ def test_a_plugin_comes_before_what_is_published(monkeypatch, tmp_path):
     assert bsjax.load_model("alexnet") == "a plugin"
 
 
-def test_without_the_library_one_line_says_what_to_install(monkeypatch):
-    pytest.importorskip("torch")
-    for name in ["torchvision", *(name for name in sys.modules if name.startswith("torchvision."))]:
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=r"^torchvision is not installed; run: pip install 'bsjax\[torchvision\]'$"):
-        bsjax.load_model("alexnet")
-
-
 def seen(network, layer, batch):
     """What a layer of a torch network gives for a batch."""
     torch = pytest.importorskip("torch")
@@ -129,9 +107,8 @@ def test_a_network_of_timm_with_the_preprocessing_of_timm(timm, stimulus_set):
 
 
 @pytest.mark.parametrize("facts", [{"resized": 40}, {"preprocessing": {"size": 32, "resample": "bicubic"}}])
-def test_a_model_of_hugging_face(facts, published_as, stimulus_set, tmp_path):
-    define_operators()
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+def test_a_model_of_hugging_face(facts, published_as, stimulus_set, tmp_path, transformers):
+    torch = pytest.importorskip("torch")
     torch.manual_seed(0)
     config = transformers.ConvNextConfig(hidden_sizes=[4, 8], depths=[1, 1], num_stages=2, num_labels=5)
     network = transformers.ConvNextForImageClassification(config)

@@ -11,19 +11,12 @@ from rich.console import Console
 
 import bsjax
 from bsjax import Score
-from bsjax.core.watching import Watcher, is_watched, stage, steps, watched, watcher
+from bsjax.core.watching import is_watched, stage, steps, watched, watcher
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import in_draws
 from bsjax.labelled.resampling.permutations import in_permutations
 from bsjax.scoring.display import bars
-
-
-class Told(Watcher):
-    def __init__(self):
-        self.steps = {}
-
-    def step(self, what, done, total):
-        self.steps.setdefault(what, []).append((done, total))
+from tests.scoring.conftest import Told
 
 
 class Terminal(io.StringIO):
@@ -51,19 +44,11 @@ def test_each_draw_and_each_permutation_of_ones_own_metric_is_told():
 
 @pytest.mark.slow
 def test_layers_and_pairs_are_told():
-    class Pairs(Told):
-        def __init__(self):
-            super().__init__()
-            self.pairs = []
-
-        def begun(self, job):
-            self.pairs.append(job.model_identifier)
-
-    told = Pairs()
+    told = Told()
     with watched(told):
         bsjax.score(["pixels", "gabor-v1"], "Simulated.V1-cka", store=None)
         bsjax.choose_layers(bsjax.load_model("convnet-random"), benchmarks={"V1": "Simulated.V1-cka"}, n_bootstrap=10)
-    assert told.pairs == ["pixels", "gabor-v1"]
+    assert [job.model for job in told.jobs] == ["pixels", "gabor-v1"]
     [layers] = [found for what, found in told.steps.items() if what.startswith("layers against V1")]
     assert layers[0][0] == 0 and layers[-1] == (layers[0][1], layers[0][1]) and len(layers) == layers[0][1] + 1
 

@@ -1,4 +1,4 @@
-"""Scores of a model together with those of nuisance baselines."""
+"""Scores of a model together with those of nuisance baselines, which know image content, order or structure alone."""
 
 from __future__ import annotations
 
