@@ -1,7 +1,6 @@
 """Uploads to a real S3 server: versions, nothing overwritten by accident, and a registration that loads."""
 
 import os
-import re
 from pathlib import Path
 
 import numpy as np
@@ -164,10 +163,10 @@ def test_what_cannot_be_uploaded(bucket, file, machine, tmp_path):
         upload_to_s3(file, "no-such-bucket/lab", "a.nc")
     with pytest.raises(ValueError, match="not a bucket: 's3:"):
         upload_to_s3(file, "s3://bucket", "a.nc")
-    with pytest.raises(ValueError, match="no name that S3 can have"):
+    with pytest.raises(ValueError, match="S3 can have no such bucket"):
         upload_to_s3(file, "no bucket", "a.nc")
     machine.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
-    with pytest.raises(ConnectionError, match="no connection to upload s3://"):
+    with pytest.raises(ConnectionError, match="no connection for s3://"):
         upload_to_s3(file, bucket, "a.nc")
     machine.delenv("AWS_ACCESS_KEY_ID")
     machine.delenv("AWS_SECRET_ACCESS_KEY")
@@ -180,10 +179,10 @@ def test_what_cannot_be_uploaded(bucket, file, machine, tmp_path):
 
 def test_a_refusal_says_what_it_takes(relay, file):
     relay.trouble.fail_with = 403
-    with pytest.raises(PermissionError, match=re.escape("s3:PutObject and s3:GetObject on arn:aws:s3:::lab/x/a")):
+    with pytest.raises(PermissionError, match="s3:PutObject, .* on arn:aws:s3:::lab/x/a"):
         upload_to_s3(file, "lab/x", "a")
     relay.trouble.fail_with = 503
-    with pytest.raises(ConnectionError, match="S3 failed to take s3://lab/x/a"):
+    with pytest.raises(ConnectionError, match="S3 failed for s3://lab/x/a"):
         upload_to_s3(file, "lab/x", "a")
 
 
