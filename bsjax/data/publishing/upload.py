@@ -86,7 +86,7 @@ def upload_stimulus_set(
         ...
         ValueError: ...
     """
-    files = _packaged_files(packaged, bucket, "csv_", "zip_")
+    files = {path: RemoteFile(bucket, path.name, **digests) for path, digests in packaged_files(packaged).items()}
     there = [properties.get("VersionId") for properties in _upload(files, overwrite, progress).values()]
     kept = ("identifier", "csv_sha1", "zip_sha1", "csv_sha256", "zip_sha256")
     versions = dict(zip(("csv_version_id", "zip_version_id"), there, strict=True))
@@ -126,26 +126,30 @@ def upload_assembly(
         ...
         ValueError: ...
     """
-    files = _packaged_files(packaged, bucket, "")
+    files = {path: RemoteFile(bucket, path.name, **digests) for path, digests in packaged_files(packaged).items()}
     [there] = _upload(files, overwrite, progress).values()
     kept = ("identifier", "sha1", "sha256", "cls", "stimulus_set_identifier")
     return {"bucket": bucket, "version_id": there.get("VersionId"), **{name: packaged[name] for name in kept}}
 
 
-def _packaged_files(packaged: Mapping[str, Any], bucket: str, *prefixes: str) -> dict[Path, RemoteFile]:
-    """The files of a package, after verifying that they are unchanged, and their destination objects."""
-    files, changed = {}, []
-    for prefix in prefixes:
-        path = Path(packaged[f"{prefix}path"])
+def packaged_files(packaged: Mapping[str, Any]) -> dict[Path, dict[str, str]]:
+    """The files of a package with their digests, after verifying that they are unchanged.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: a file has changed since it was packaged.
+    """
+    files = {
+        Path(packaged[f"{prefix}path"]): {name: packaged[f"{prefix}{name}"] for name in ("sha1", "sha256")}
+        for prefix in ("csv_", "zip_", "")
+        if f"{prefix}path" in packaged
+    }
+    name = packaged["identifier"]
+    for path in files:
         if not path.is_file():
-            raise FileNotFoundError(f"no file {path} to upload: package {packaged['identifier']!r} again")
-        digests = {name: packaged[f"{prefix}{name}"] for name in ("sha1", "sha256")}
-        wrong = mismatch(path, digests)
-        if wrong:
-            changed.append(f"{path}: {wrong}")
-        files[path] = RemoteFile(bucket, path.name, **digests)
+            raise FileNotFoundError(f"there is no file {path}: package {name!r} again")
+    changed = [f"{path}: {wrong}" for path, digests in files.items() if (wrong := mismatch(path, digests))]
     if changed:
-        name = packaged["identifier"]
         raise ValueError(f"{name!r} has changed since it was packaged, package it again: {'; '.join(changed)}")
     return files
 

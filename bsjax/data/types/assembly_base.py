@@ -16,7 +16,7 @@ import xarray as xr
 from bsjax import data
 from bsjax.core.given_arrays import widened
 from bsjax.core.messages import some
-from bsjax.data.types.assembly_checks import IDENTIFIERS, empty_problems, stimulus_set_problems
+from bsjax.data.types.assembly_checks import IDENTIFIERS, Standard, problems_of
 from bsjax.data.types.grouping import apply_to_cells, group_by
 from bsjax.data.types.plain import plain_values, without_levels
 from bsjax.data.types.repetitions import average_repetition
@@ -94,6 +94,9 @@ class DataAssembly(xr.DataArray):
 
     __slots__ = ()
 
+    standard: ClassVar[Standard] = Standard()
+    """The data standard of the class."""
+
     merges_stimulus_set: ClassVar[bool] = True
     """Whether ``from_files`` turns every column of the stimulus set into a coordinate."""
 
@@ -150,7 +153,7 @@ class DataAssembly(xr.DataArray):
 
     def problems(self) -> list[str]:
         """Violations of the data standard, one line each; empty if there are none."""
-        return empty_problems(self) + stimulus_set_problems(self)
+        return problems_of(self, self.standard)
 
     def validate(self) -> None:
         """Verify that the assembly follows its data standard.
@@ -242,17 +245,14 @@ class DataAssembly(xr.DataArray):
 
     def identical(self, other: Any) -> bool:
         """Whether values, name, coordinates and attributes, including tables and arrays among these, are equal."""
-        if not isinstance(other, xr.DataArray):
+        if not isinstance(other, xr.DataArray) or self.attrs.keys() != other.attrs.keys():
             return False
-        mine, theirs = _split_attributes(self.attrs), _split_attributes(other.attrs)
-        if mine[1].keys() != theirs[1].keys() or not all(
-            _same(value, theirs[1][key]) for key, value in mine[1].items()
-        ):
-            return False
-        bare_self = self.copy(deep=False)
-        bare_other = other.copy(deep=False)
-        bare_self.attrs, bare_other.attrs = mine[0], theirs[0]
-        return xr.DataArray.identical(bare_self, bare_other)
+        mine, theirs = self.copy(deep=False), other.copy(deep=False)
+        for key in self.attrs:
+            if any(isinstance(value, (pd.DataFrame, xr.DataArray)) for value in (self.attrs[key], other.attrs[key])):
+                if not _same(mine.attrs.pop(key), theirs.attrs.pop(key)):
+                    return False
+        return xr.DataArray.identical(mine, theirs)
 
     # xarray returns a bare DataArray from these methods; the assembly keeps its class.
     def where(self, *args: Any, **kwargs: Any) -> Self:
@@ -357,13 +357,8 @@ def _plain_coords(coords: Any) -> Any:
     }
 
 
-def _split_attributes(attrs: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Attributes that compare to a single truth value, and the tables and labelled arrays, which do not."""
-    whole = {key: value for key, value in attrs.items() if isinstance(value, (pd.DataFrame, xr.DataArray))}
-    return {key: value for key, value in attrs.items() if key not in whole}, whole
-
-
-def _same(one: pd.DataFrame | xr.DataArray, other: Any) -> bool:
+def _same(one: Any, other: Any) -> bool:
+    """Whether two tables, or two labelled arrays, are equal; xarray compares neither among attributes."""
     if isinstance(one, pd.DataFrame):
         return isinstance(other, pd.DataFrame) and one.equals(other)
-    return one.identical(other)
+    return isinstance(one, xr.DataArray) and isinstance(other, xr.DataArray) and one.identical(other)

@@ -28,18 +28,6 @@ def grouped_by_pandas(assembly: NeuroidAssembly) -> pd.DataFrame:
     return table.groupby(keys, sort=True).mean()
 
 
-def test_against_pandas_on_ragged_repetitions_with_missing_values():
-    rng = np.random.default_rng(0)
-    ids = rng.permutation(np.repeat([f"im{i}" for i in range(40)], rng.integers(1, 8, size=40)))
-    values = rng.normal(size=(len(ids), 5))
-    values[rng.random(values.shape) < 0.2] = np.nan
-    objects = ["object" + name[-1] for name in ids]
-    assembly = build(values, ids, object_name=objects, repetition=np.arange(len(ids)))
-    mean, expected = average_repetition(assembly), grouped_by_pandas(assembly)
-    np.testing.assert_allclose(mean.values, expected.to_numpy(), rtol=1e-12)
-    assert list(zip(mean["stimulus_id"].values, mean["object_name"].values, strict=True)) == list(expected.index)
-
-
 @st.composite
 def recordings(draw) -> NeuroidAssembly:
     n = draw(st.integers(1, 25))
@@ -90,17 +78,6 @@ def test_any_order_of_dimensions_and_a_time_bin():
     turned = average_repetition(assembly.transpose("time_bin", "neuroid", "presentation"))
     assert turned.dims == ("time_bin", "neuroid", "presentation")
     np.testing.assert_array_equal(turned.transpose(*mean.dims).values, mean.values)
-
-
-def test_a_cell_without_any_repetition_stays_missing():
-    mean = average_repetition(build([[np.nan, 1.0], [np.nan, np.nan]], ["a", "a"], repetition=[0, 1]))
-    assert np.isnan(mean.values[0, 0]) and mean.values[0, 1] == 1
-
-
-def test_rows_are_sorted_by_the_tuple_in_the_order_of_coordinates():
-    mean = average_repetition(build(np.zeros((4, 1)), ["10", "9", "9", "10"], size=[2, 10, 9, 1]))
-    rows = list(zip(mean["stimulus_id"].values, mean["size"].values, strict=True))
-    assert rows == [("10", 1), ("10", 2), ("9", 9), ("9", 10)]  # strings as strings, numbers as numbers
 
 
 def test_mixed_types_sort_as_strings_and_missing_ones_form_a_group_at_the_end():
