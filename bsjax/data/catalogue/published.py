@@ -104,17 +104,12 @@ def published(kind: str) -> dict[str, Published]:
     Args:
         kind: "assembly" or "stimulus_set".
 
-    Raises:
-        KeyError: the kind is unknown.
-
     Example:
         >>> len(published("assembly")), len(published("stimulus_set"))
         (144, 155)
         >>> published("assembly")["MajajHong2015.public"].stimulus_set
         'hvm-public'
     """
-    if kind not in KINDS:
-        raise KeyError(f"unknown kind {kind!r} of published data; there are: {', '.join(KINDS)}")
     return dict(_entries()[kind])
 
 

@@ -6,7 +6,7 @@ import shutil
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EINVAL, ENOSPC
+from errno import EINVAL
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -179,9 +179,6 @@ def _absent(folder: Path, members: dict[str, zipfile.ZipInfo]) -> Iterator[tuple
 def _extract(file: zipfile.ZipFile, folder: Path, absent: dict[str, zipfile.ZipInfo]) -> None:
     if not absent:  # another process has extracted them
         return
-    size, free = sum(member.file_size for member in absent.values()), shutil.disk_usage(folder.parent).free
-    if size > free:
-        raise OSError(ENOSPC, f"the files of {file.filename} take {size:,} bytes, {free:,} are free", str(folder))
     aside = folder.with_name(f".{folder.name}.unzipping")
     if aside.exists():  # left by a killed process
         shutil.rmtree(aside)

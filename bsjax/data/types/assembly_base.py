@@ -114,11 +114,12 @@ class DataAssembly(xr.DataArray):
     ) -> None:
         if not internal.get("fastpath") and not isinstance(data, xr.DataArray):
             data = data if isinstance(data, np.ndarray) and data.dtype.kind == "f" else widened(data)
-            problems = _construction_problems(data, coords, dims)
-            if problems:
-                raise ValueError(f"cannot build a {type(self).__name__}: " + "; ".join(problems))
             data, coords = plain_values(data), _plain_coords(coords)
-        super().__init__(data, coords, dims, name, attrs, **internal)
+        try:
+            super().__init__(data, coords, dims, name, attrs, **internal)
+        except ValueError as error:
+            problems = _problems_of_each(data, coords, dims) or [str(error)]
+            raise ValueError(f"cannot build a {type(self).__name__}: {'; '.join(problems)}") from error
 
     @classmethod
     def from_files(
@@ -307,42 +308,15 @@ for _operator in "add sub mul truediv floordiv mod pow and xor or".split():
     setattr(DataAssembly, f"__r{_operator}__", lambda self, other, _f=_inherited: _f(self, other))
 
 
-def _construction_problems(data: Any, coords: Any, dims: Any) -> list[str]:
-    """Mistakes in ``coords`` and ``dims``, all at once; xarray would report one at a time."""
-    coords = {} if coords is None else coords
-    if not isinstance(coords, Mapping) or dims is None or isinstance(data, (pd.Series, pd.DataFrame)):
-        return []  # other ways to build an array, whose errors xarray reports
-    dims = (dims,) if isinstance(dims, str) else tuple(dims)
-    shape = np.shape(data)
-    if shape == ():  # a scalar fills the shape given by the coordinates
-        sizes = dict.fromkeys(dims)
-    elif len(shape) != len(dims):
-        return [f"data of shape {shape} need {len(shape)} dims, got {list(dims)}"]
-    else:
-        sizes = dict(zip(dims, shape, strict=True))
-    problems = []
-    for name, coord in coords.items():
-        if isinstance(coord, (xr.DataArray, xr.Variable)):
-            on, lengths = coord.dims, coord.shape
-        elif isinstance(coord, tuple) and len(coord) >= 2:
-            on = (coord[0],) if isinstance(coord[0], str) else tuple(coord[0])
-            lengths = np.shape(coord[1])
-        else:
-            continue
-        unknown = [dim for dim in on if dim not in sizes]
-        if unknown:
-            lost = ", ".join(map(repr, unknown))
-            problems.append(f"coordinate {name!r} lies on {lost}, which is not among dims {list(dims)}")
-            continue
-        if len(on) != len(lengths):
-            problems.append(f"coordinate {name!r} has shape {lengths} but lies on {len(on)} dimension(s) {list(on)}")
-            continue
-        problems += [
-            f"coordinate {name!r} has {length} values on {dim!r}, where the data have {sizes[dim]}"
-            for dim, length in zip(on, lengths, strict=True)
-            if sizes[dim] is not None and sizes[dim] != length
-        ]
-    return problems
+def _problems_of_each(data: Any, coords: Any, dims: Any) -> list[str]:
+    """What xarray says of each coordinate alone; of several it names the first that does not fit."""
+    problems: dict[str, None] = {}
+    for name, coord in coords.items() if isinstance(coords, Mapping) and np.ndim(data) else ():
+        try:
+            xr.DataArray(data, {name: coord}, dims)
+        except ValueError as error:
+            problems[" ".join(str(error).split())[:200]] = None
+    return list(problems)
 
 
 def _plain_coords(coords: Any) -> Any:

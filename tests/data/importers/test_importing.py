@@ -292,7 +292,7 @@ def test_refusals_and_absence_are_explained(small, web):
         import_data("Geirhos2021", base_url="file:///")
 
 
-def test_two_processes_at_once_and_one_that_is_killed(small, web, home, tmp_path):
+def test_an_import_that_is_killed_is_completed_by_the_next(small, web, tmp_path):
     serve(web, small, "c1")
     web.held = True
     stand_in = repr(source("Geirhos2021"))
@@ -301,27 +301,17 @@ def test_two_processes_at_once_and_one_that_is_killed(small, web, home, tmp_path
         f"stand_in = eval({stand_in!r}, vars(sources))\n"
         "sources.sources = lambda: {'Geirhos2021': stand_in}\n"
         "from bsjax.data.importers.importing import import_data\n"
-        "print(import_data('Geirhos2021', base_url=sys.argv[1]))\n"
+        "import_data('Geirhos2021', base_url=sys.argv[1])\n"
     )
-
-    def start(address: str) -> subprocess.Popen:
-        return subprocess.Popen([sys.executable, "-c", code, address], stdout=subprocess.PIPE, text=True)
-
-    killed = start(web.address)
+    killed = subprocess.Popen([sys.executable, "-c", code, web.address])
     while not web.asked:
         time.sleep(0.01)
         assert killed.poll() is None
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert imported_files("Geirhos2021") == []
-    with served() as another:  # which the first process has asked nothing
-        serve(another, small, "c1")
-        both = [start(another.address), start(another.address)]
-        for process in both:
-            out, _ = process.communicate(timeout=600)
-            assert process.returncode == 0 and out.strip() == str(home / "Geirhos2021")
-        assert len(another.asked) == len(set(another.asked)) > 0  # one of the two fetched
-    assert leftovers(home) == []
+    web.held = False
+    assert len(snapshot(import_data("Geirhos2021", base_url=web.address))) == 3 + 1
 
 
 def test_sources_are_complete():

@@ -275,17 +275,6 @@ def test_a_disk_that_is_too_small_is_named_before_the_download(remote, relay, sm
     assert files_in(small_disk) == []
 
 
-def test_nothing_is_written_outside_the_cache(remote, tmp_path, brainio_home):
-    work, home = tmp_path / "work", tmp_path / "home"
-    work.mkdir()
-    home.mkdir()
-    environment = {**os.environ, "HOME": str(home), "TMPDIR": str(work), "PYTHONPATH": str(REPOSITORY)}
-    command = [sys.executable, "-c", fetching(remote)]
-    subprocess.run(command, cwd=work, env=environment, check=True, stdout=subprocess.DEVNULL)
-    assert cached_path(remote).is_file()
-    assert [path for path in tmp_path.rglob("*") if path.is_file() and brainio_home not in path.parents] == []
-
-
 @pytest.mark.slow
 def test_a_kill_at_any_stage_is_mended_by_the_next_fetch(s3, relay, bucket, tmp_path):
     packed = io.BytesIO()

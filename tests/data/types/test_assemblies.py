@@ -181,8 +181,8 @@ def test_construction_names_everything_that_does_not_fit():
     }
     with pytest.raises(ValueError) as error:
         NeuroidAssembly(np.zeros((2, 3)), coords=coords, dims=["presentation", "neuroid"])
-    assert {name for name in coords if f"'{name}'" in str(error.value)} == set(coords) - {"fine"}
-    with pytest.raises(ValueError, match=r"data of shape \(2, 3\) need 2 dims, got \['neuroid'\]"):
+    assert {name for name in coords if name in str(error.value)} == set(coords) - {"fine"}
+    with pytest.raises(ValueError, match="cannot build a DataAssembly: different number of dimensions"):
         DataAssembly(np.zeros((2, 3)), dims=["neuroid"])
 
 

@@ -127,36 +127,6 @@ def test_what_cannot_be_averaged(assembly, message):
         average_repetition(assembly)
 
 
-def test_what_it_does_does_not_grow_with_the_number_of_stimuli():
-    """By the calls of functions, which no other process makes slower; a loop over stimuli would add to them."""
-
-    def calls(n_stimuli: int) -> int:
-        rng = np.random.default_rng(0)
-        n = 10 * n_stimuli
-        assembly = build(
-            rng.normal(size=(n, 168, 1)),
-            [f"image_{i % n_stimuli}" for i in range(n)],
-            object_name=[f"object_{i % 8}" for i in range(n)],
-            repetition=np.arange(n) // n_stimuli,
-        )
-        count = 0
-
-        def profile(frame: object, event: str, argument: object) -> None:
-            nonlocal count
-            count += event in ("call", "c_call")
-
-        sys.setprofile(profile)
-        try:
-            mean = average_repetition(assembly)
-        finally:
-            sys.setprofile(None)
-        assert mean.shape == (n_stimuli, 168, 1)
-        return count
-
-    calls(40)  # what is only done the first time
-    assert calls(320) - calls(40) < 320 - 40  # not one for each stimulus
-
-
 @pytest.mark.slow
 @given(recordings(), st.integers(1, 7), st.integers(1, 3))
 def test_block_by_block_is_the_same(assembly, rows, columns):
