@@ -6,53 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bsjax.core.digests.files import digests_of, mismatch
+from bsjax.core.digests.files import mismatch
 from bsjax.data.remote.cache import Progress
 from bsjax.data.remote.storage import RemoteFile, as_python, http_status, s3_clients
-
-
-def upload_to_s3(
-    source_file_path: str | Path,
-    bucket_name: str,
-    target_s3_key: str,
-    *,
-    overwrite: bool = False,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Upload a file, unless the same file is already there.
-
-    Its SHA-1 and SHA-256 are stored as metadata of the object, by which it is recognised later. Credentials are found
-    as by every AWS tool: from the environment, ``~/.aws``, ``AWS_PROFILE``, or the machine's role.
-
-    Args:
-        source_file_path: the file.
-        bucket_name: "bucket" or "bucket/folder".
-        target_s3_key: name of the object in it.
-        overwrite: whether to replace another object of this name. (A bucket with versioning keeps the other one as a
-            version.)
-        progress: callback that is told how much has been uploaded.
-
-    Returns:
-        S3's properties of the object, among them ``ContentLength``, ``ETag``, and, with versioning, ``VersionId``.
-
-    Raises:
-        FileNotFoundError: the file or the bucket does not exist.
-        FileExistsError: another object has this name.
-        PermissionError: credentials are missing or insufficient; the message says what access is needed.
-        ConnectionError: S3 cannot be reached or fails, or the server is not S3.
-        ValueError: the bucket or object name is invalid.
-
-    Example:
-        >>> upload_to_s3("nowhere.nc", "brainscore-storage/data", "assy_A.nc")
-        Traceback (most recent call last):
-        ...
-        FileNotFoundError: no file nowhere.nc to upload
-    """
-    path = Path(source_file_path)
-    if not path.is_file():
-        raise FileNotFoundError(f"no file {path} to upload")
-    file = RemoteFile(bucket_name, target_s3_key, **digests_of(path, ["sha1", "sha256"]))
-    return _upload({path: file}, overwrite, progress)[path]
 
 
 def upload_stimulus_set(
@@ -63,13 +19,13 @@ def upload_stimulus_set(
     Args:
         packaged: the result of ``package_stimulus_set_locally``.
         bucket: "bucket" or "bucket/folder".
-        overwrite, progress: as for ``upload_to_s3``.
+        overwrite, progress: as for ``upload_files``.
 
     Returns:
         As ``package_stimulus_set``: identifier, bucket, digests and versions.
 
     Raises:
-        ValueError: a file has changed since it was packaged; further errors as ``upload_to_s3``.
+        ValueError: a file has changed since it was packaged; further errors as ``upload_files``.
 
     Example:
         >>> import tempfile
@@ -87,7 +43,7 @@ def upload_stimulus_set(
         ValueError: ...
     """
     files = {path: RemoteFile(bucket, path.name, **digests) for path, digests in packaged_files(packaged).items()}
-    there = [properties.get("VersionId") for properties in _upload(files, overwrite, progress).values()]
+    there = [properties.get("VersionId") for properties in upload_files(files, overwrite, progress).values()]
     kept = ("identifier", "csv_sha1", "zip_sha1", "csv_sha256", "zip_sha256")
     versions = dict(zip(("csv_version_id", "zip_version_id"), there, strict=True))
     return {"bucket": bucket, **versions, **{name: packaged[name] for name in kept}}
@@ -101,13 +57,13 @@ def upload_assembly(
     Args:
         packaged: the result of ``package_data_assembly_locally``.
         bucket: "bucket" or "bucket/folder".
-        overwrite, progress: as for ``upload_to_s3``.
+        overwrite, progress: as for ``upload_files``.
 
     Returns:
         As ``package_data_assembly``: identifier, bucket, class, digests, version and stimulus set.
 
     Raises:
-        ValueError: the file has changed since it was packaged; further errors as ``upload_to_s3``.
+        ValueError: the file has changed since it was packaged; further errors as ``upload_files``.
 
     Example:
         >>> import tempfile
@@ -127,7 +83,7 @@ def upload_assembly(
         ValueError: ...
     """
     files = {path: RemoteFile(bucket, path.name, **digests) for path, digests in packaged_files(packaged).items()}
-    [there] = _upload(files, overwrite, progress).values()
+    [there] = upload_files(files, overwrite, progress).values()
     kept = ("identifier", "sha1", "sha256", "cls", "stimulus_set_identifier")
     return {"bucket": bucket, "version_id": there.get("VersionId"), **{name: packaged[name] for name in kept}}
 
@@ -154,8 +110,29 @@ def packaged_files(packaged: Mapping[str, Any]) -> dict[Path, dict[str, str]]:
     return files
 
 
-def _upload(files: Mapping[Path, RemoteFile], overwrite: bool, progress: Progress | None) -> dict[Path, dict[str, Any]]:
-    """Upload the files that are missing, or none if one is refused; returns S3's properties of each object."""
+def upload_files(
+    files: Mapping[Path, RemoteFile], overwrite: bool = False, progress: Progress | None = None
+) -> dict[Path, dict[str, Any]]:
+    """Upload files, or none if one is refused; a file that is already there is not sent again.
+
+    Their SHA-1 and SHA-256 are stored as metadata of the objects, by which they are recognised later. Credentials are
+    found as by every AWS tool: from the environment, ``~/.aws``, ``AWS_PROFILE``, or the machine's role.
+
+    Args:
+        files: the files -> their destinations, with their digests.
+        overwrite: whether to replace other objects of these names. (A bucket with versioning keeps them as versions.)
+        progress: callback that is told how much has been uploaded.
+
+    Returns:
+        S3's properties of each object, among them ``ContentLength``, ``ETag``, and, with versioning, ``VersionId``.
+
+    Raises:
+        FileNotFoundError: the bucket does not exist.
+        FileExistsError: another object has one of the names.
+        PermissionError: credentials are missing or insufficient; the message says what access is needed.
+        ConnectionError: S3 cannot be reached or fails.
+        ValueError: a bucket or object name is invalid, or the AWS settings cannot be used.
+    """
     client, *anonymous = s3_clients()
     if not anonymous:
         raise PermissionError(

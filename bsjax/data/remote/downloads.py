@@ -66,10 +66,10 @@ def _continue(remote: RemoteFile, part: Path, storage: Storage, report: Callable
         return True
     body, here, size = opened
     pieced = here > 0
-    free = shutil.disk_usage(part.parent).free
-    if size - here > free:
-        raise OSError(ENOSPC, f"{size - here:,} bytes are to come and {free:,} are free")
     with body, open(part, "ab" if pieced else "wb") as file:
+        free = shutil.disk_usage(part.parent).free
+        if size - here > free:
+            raise OSError(ENOSPC, f"{size - here:,} bytes are to come and {free:,} are free")
         report(here, size)
         for piece in _pieces(body):
             file.write(piece)

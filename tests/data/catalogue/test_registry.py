@@ -222,19 +222,6 @@ def test_the_neuroids_of_cadena2017_get_their_names(registered):
     assert "neuroid" not in assembly.coords
 
 
-def test_a_single_subject_of_zerbe2026(registered):
-    assembly = load_dataset("Zerbe2026_fmri_persubject_full_sub-01")
-    assert set(assembly["subject_id_pres"].values) == {"sub-01"}
-    assert not {"session", "run", "beta_index"} & set(assembly.coords)
-    assert set(assembly.coords) == {"stimulus_id", "repetition", "neuroid_id", "region", "subject_id_pres"}
-
-
-def test_conditions_of_scialom2024_are_text(registered):
-    name = next(entry.name for entry in STIMULUS_SETS if entry.post_processing and not entry.archive)
-    stimuli = load_stimulus_set(name)
-    assert stimuli["percentage_elements"].tolist() == stimuli["condition"].tolist() == ["12", "16", "100"]
-
-
 @pytest.mark.parametrize("where", ["variable", "home"])
 def test_stimuli_behind_an_agreement_from_a_folder_of_ones_own(registered, relay, monkeypatch, tmp_path, where):
     folder = Path(GATED.default_folder).expanduser() if where == "home" else tmp_path / "own"

@@ -7,6 +7,7 @@ actual reader raises them with better messages. Prints "sealed" if bsjax wrote t
 """
 
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -21,7 +22,7 @@ def main(path: str, with_values: str) -> None:
     import h5py
 
     def look(_: str, member: Any) -> None:
-        steps = [lambda: dict(member.attrs)]
+        steps: list[Callable[[], Any]] = [lambda: dict(member.attrs)]
         if isinstance(member, h5py.Dataset):
             steps += [member.id.get_num_chunks, lambda: (member.chunks, member.compression_opts, member.fletcher32)]
             if with_values == "True" or member.ndim < 2:
@@ -40,7 +41,7 @@ def main(path: str, with_values: str) -> None:
         for group in (file, *file.groups.values()):
             for variable in group.variables.values():
                 with suppress(Exception):
-                    dict(variable.attrs), variable.dimensions, variable.shape, variable.dtype
+                    _ = dict(variable.attrs), variable.dimensions, variable.shape, variable.dtype
 
 
 def _read(variable: Any) -> None:
