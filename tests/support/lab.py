@@ -1,6 +1,5 @@
 """An experiment as a lab has it: images in a folder, a table of them, and the responses to them."""
 
-import struct
 from pathlib import Path
 
 import numpy as np
@@ -50,11 +49,16 @@ def choices() -> BehavioralAssembly:
     return BehavioralAssembly(said, dims=["presentation"], coords=coords)
 
 
-def mp4(handler: bytes = b"vide") -> bytes:
-    """The structure of a film: its kind, its description with one track, and its content."""
+def film(path: Path, pictures: int = 3) -> Path:
+    """A film of a few grey pictures."""
+    import av
 
-    def box(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I4s", 8 + len(content), kind) + content
-
-    track = box(b"trak", box(b"mdia", box(b"hdlr", bytes(8) + handler + bytes(12))))
-    return box(b"ftyp", b"isomiso2") + box(b"moov", track) + box(b"mdat", bytes(100))
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=10)
+        stream.width = stream.height = 32
+        stream.pix_fmt = "yuv420p"
+        for number in range(pictures):
+            grey = np.full((32, 32, 3), 20 * number, np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(grey, format="rgb24")))
+        container.mux(stream.encode())
+    return path

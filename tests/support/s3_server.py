@@ -1,7 +1,7 @@
 """A real S3 server over HTTP (moto's, in a process of its own), and a relay before it that makes trouble.
 
-The relay passes requests on, and can slow answers down, cut them off, let them end never, alter a byte or a header, or
-refuse. It keeps a record of what was asked, so that a test can say what came twice.
+The relay passes requests on, and can slow answers down, cut them off, alter a byte, or refuse. It keeps a record
+of what was asked, so that a test can say what came twice.
 """
 
 import http.client
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -89,17 +89,12 @@ class Trouble:
 
     bytes_per_second: float | None = None
     cut_after: list[int] = field(default_factory=list)  # one answer each: only so many bytes of its body
-    stop_after: int | None = None  # so many bytes of a body, and then no more, though the connection stays,
-    resume: threading.Event | None = None  # unless this happens
+    stop_after: int | None = None  # so many bytes of a body, and then no more, though the connection stays
     together: int = 0  # no answer before so many requests were there at once
-    endless: bool = False  # the body comes again and again, in chunks, whatever its length
-    change_headers: Callable[[Asked, dict[str, str | None]], None] | None = None  # names in lower case; None drops one
-    forget_condition: bool = False  # the server is not told which ETag is wanted
     alter: int = 0  # so many answers have one byte changed
     refuse_signed: bool = False
     fail_with: int | None = None
     without_ranges: bool = False
-    without_etag: bool = False
 
 
 class Relay:
@@ -165,8 +160,6 @@ class Relay:
             return self._send(request, asked, {}, b"")
         if trouble.without_ranges:
             headers.pop("Range", None)
-        if trouble.forget_condition:
-            headers.pop("If-Match", None)
         connection = http.client.HTTPConnection(self.server.hostname, self.server.port, timeout=600)
         sent = request.rfile.read(int(headers.get("Content-Length", 0)))
         connection.request(request.command, request.path, sent, headers)
@@ -175,11 +168,9 @@ class Relay:
         connection.close()
         asked.status = response.status
         fetched = response.status in (200, 206)
-        passed: dict[str, str | None] = {name.lower(): value for name, value in response.getheaders()}
-        for name in ("connection", "date", "server", *(["etag"] if trouble.without_etag else [])):
+        passed = {name.lower(): value for name, value in response.getheaders()}
+        for name in ("connection", "date", "server"):
             passed.pop(name, None)
-        if trouble.change_headers:
-            trouble.change_headers(asked, passed)
         if trouble.alter and fetched and body:
             trouble.alter -= 1
             middle = len(body) // 2
@@ -187,30 +178,18 @@ class Relay:
         return self._send(request, asked, passed, body, trouble.cut_after.pop(0) if trouble.cut_after else None)
 
     def _send(
-        self, request: Any, asked: Asked, headers: dict[str, str | None], body: bytes, cut_after: int | None = None
+        self, request: Any, asked: Asked, headers: dict[str, str], body: bytes, cut_after: int | None = None
     ) -> None:
         request.close_connection = True
         self.leave()
         try:
             request.send_response(asked.status)
-            endless = self.trouble.endless and body
-            more = {"transfer-encoding": "chunked"} if endless else {}
-            for name, value in {"content-length": str(len(body)), **headers, **more}.items():
-                if value is not None:
-                    request.send_header(name, value)
+            for name, value in {"content-length": str(len(body)), **headers}.items():
+                request.send_header(name, value)
             request.end_headers()
-            while endless:
-                request.wfile.write(b"%x\r\n%b\r\n" % (len(body), body))
-            body = body if cut_after is None else body[:cut_after]
-            stop_after, resume = self.trouble.stop_after, self.trouble.resume
-            self._write(request, asked, body[:stop_after])
-            if stop_after is None:
-                return
-            if resume is None:
+            self._write(request, asked, body[:cut_after][: self.trouble.stop_after])
+            if self.trouble.stop_after is not None:
                 request.connection.recv(1)  # until the other side goes
-            else:
-                resume.wait()
-                self._write(request, asked, body[stop_after:])
         except OSError:  # the other side is gone
             pass
 

@@ -162,7 +162,7 @@ def fetch(identifiers: Annotated[list[str], typer.Argument(metavar="ID", help="D
             complain(one_line(error))
             failed = True
             continue
-        typer.echo(f"{identifier}: {overview(loaded).lines()[0]}")
+        typer.echo(f"{identifier}: {overview(loaded)[0]}")
     if failed:
         raise typer.Exit(1)
 
@@ -201,7 +201,7 @@ def show(
         else:
             with _showing("fetched"):
                 loaded = _load(what, {} if data is None else {"folder": data})
-        typer.echo("\n".join(overview(loaded).lines()))
+        typer.echo("\n".join(overview(loaded)))
         if ceiling and hasattr(loaded, "dims"):
             for line in ceilings(loaded):
                 typer.echo(line)

@@ -151,10 +151,7 @@ def _load(registry: Registry, identifier: str, options: dict[str, Any]) -> Any:
             raise
         where = "data of your own are looked for in folders of $BSJAX_PLUGINS or --plugins, and none is given"
         raise UnknownIdentifier(f"{unknown}; {where}") from None
-    try:
-        signature = inspect.signature(factory)
-    except (TypeError, ValueError):  # some C callables have no signature
-        return factory(**options)
+    signature = inspect.signature(factory)
     imported = identifier in _IMPORTED and "folder" in signature.parameters and "folder" not in options
     try:
         signature.bind(**options, **({"folder": ""} if imported else {}))

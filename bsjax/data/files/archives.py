@@ -1,38 +1,23 @@
 """Extraction of zip files, once and atomically, so that a partial extraction is never used."""
 
-import hashlib
-import lzma
 import os
 import re
 import shutil
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EINVAL, ENOSPC
+from errno import EINVAL
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from bsjax.core.digests.files import digests_of
 from bsjax.core.disk_errors import explained
 from bsjax.core.file_reading import refuse_pipe
-from bsjax.core.files import exclusive, write_atomically
-from bsjax.core.left_behind import is_left_behind
+from bsjax.core.files import exclusive
+from bsjax.core.left_behind import files_in, is_left_behind
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png")
 
-# Errors that zipfile raises for a file that is damaged, encrypted, or packed by an unknown method.
-_UNREADABLE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    OverflowError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-)
 _OF_THE_ARCHIVE = (None, EINVAL)  # errno of OSErrors from the archive, not the disk: bzip2, or a negative position
 
 
@@ -83,21 +68,17 @@ def unzip(archive: str | Path, folder: str | Path | None = None) -> Path:
 
 
 def extract_images(archive: str | Path, into: str | Path) -> list[Path]:
-    """Extract the images of a zip file, unless they are already extracted.
-
-    The destination is a folder named after the SHA-256 of the archive. Each image is checked against the size and
-    checksum stated in the archive, so a truncated or altered one is written again. Other members are ignored.
+    """Extract a zip file of images, unless it is already extracted.
 
     Args:
-        archive: a zip file. Its folders are dropped: images are named by the last part of their path.
-        into: the folder in which to create the destination.
+        archive: a zip file.
+        into: the folder in which to create the destination, a folder named after the SHA-256 of the archive.
 
     Returns:
         Paths of the images, sorted by name.
 
     Raises:
-        ValueError: the file is not a readable zip file, has a member whose path leads outside, two images of one name,
-            or no image.
+        ValueError: the file has no image; further errors as ``unzip``.
 
     Example:
         >>> import tempfile
@@ -107,16 +88,12 @@ def extract_images(archive: str | Path, into: str | Path) -> list[Path]:
         ...     [path.name for path in extract_images(f"{folder}/a.zip", into=f"{folder}/cache")]
         ['image0001.jpg']
     """
-    archive = Path(archive)
     refuse_pipe(archive)
-    digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
-    folder = Path(into) / digest
-    with opened(archive) as file:
-        members = _members(archive, file, images=True)
-        for name, member in members.items():
-            if not _is_complete(folder / name, member):
-                write_atomically(folder / name, file.read(member), sync=False)
-    return [folder / name for name in sorted(members)]
+    folder = unzip(archive, Path(into) / digests_of(archive, ["sha256"])["sha256"][:16])
+    images = [path for path in files_in(folder, "**/*") if is_image(path.name)]
+    if not images:
+        raise Refused(f"{archive} holds no image ({', '.join(IMAGE_SUFFIXES)})")
+    return sorted(images, key=lambda path: path.name)
 
 
 def is_image(name: str) -> bool:
@@ -146,31 +123,27 @@ def opened(archive: Path, file: IO[bytes] | None = None, advice: str = "fetch it
             yield found
     except Refused:
         raise
-    except (*_UNREADABLE, OSError) as error:
+    except Exception as error:  # of zipfile, and of each library that it unpacks with
         if isinstance(error, OSError) and error.errno not in _OF_THE_ARCHIVE:
             raise
         raise ValueError(f"cannot read {archive} as a zip file ({error}): {advice}") from error
 
 
-def _members(archive: Path, file: zipfile.ZipFile, images: bool = False) -> dict[str, zipfile.ZipInfo]:
-    """The files in an archive by path, after checking that all stay inside the destination folder.
-
-    With ``images``, only the images, by file name; two images of one name are refused as ambiguous.
-    """
+def _members(archive: Path, file: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """The files in an archive by path, after checking that all stay inside the destination folder."""
     members: dict[str, zipfile.ZipInfo] = {}
     for member in file.infolist():
         if leads_outside(member.filename):
             raise Refused(f"{archive} holds a member that leads outside of it, {member.filename!r}: do not use it")
         path = member.filename.replace("\\", "/")  # zip files from Windows may use backslashes
-        if path.endswith("/") or (not is_image(path) if images else is_left_behind(path)):
+        name = PurePosixPath(path).as_posix()  # "a//b" and "./a/b" are "a/b"
+        if path.endswith("/") or is_left_behind(path):
             continue
-        name = PurePosixPath(path).name if images else PurePosixPath(path).as_posix()  # "a//b" and "./a/b" are "a/b"
         if name in members:
-            raise Refused(f"{archive} holds two {'images' if images else 'files'} named {name!r}")
+            raise Refused(f"{archive} holds two files named {name!r}")
         members[name] = member
     if not members:
-        what = f"image ({', '.join(IMAGE_SUFFIXES)})" if images else "files"
-        raise Refused(f"{archive} holds no {what}")
+        raise Refused(f"{archive} holds no files")
     under_files = [name for name in members if any(str(parent) in members for parent in PurePosixPath(name).parents)]
     if under_files:
         raise Refused(f"{archive} holds {under_files[0]!r} in a folder that is a file too: do not use it")
@@ -206,9 +179,6 @@ def _absent(folder: Path, members: dict[str, zipfile.ZipInfo]) -> Iterator[tuple
 def _extract(file: zipfile.ZipFile, folder: Path, absent: dict[str, zipfile.ZipInfo]) -> None:
     if not absent:  # another process has extracted them
         return
-    size, free = sum(member.file_size for member in absent.values()), shutil.disk_usage(folder.parent).free
-    if size > free:
-        raise OSError(ENOSPC, f"the files of {file.filename} take {size:,} bytes, {free:,} are free", str(folder))
     aside = folder.with_name(f".{folder.name}.unzipping")
     if aside.exists():  # left by a killed process
         shutil.rmtree(aside)
@@ -226,12 +196,3 @@ def _extract(file: zipfile.ZipFile, folder: Path, absent: dict[str, zipfile.ZipI
             os.replace(aside / name, folder / name)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-
-
-def _is_complete(path: Path, member: zipfile.ZipInfo) -> bool:
-    try:
-        if path.stat().st_size != member.file_size:
-            return False
-        return zlib.crc32(path.read_bytes()) == member.CRC
-    except FileNotFoundError:
-        return False

@@ -15,7 +15,7 @@ from bsjax.core.digests.files import check_unchanged, remember, sha1_hash
 from bsjax.core.files import write_atomically, written_aside
 from bsjax.core.left_behind import is_left_behind
 from bsjax.core.messages import some
-from bsjax.data.files.archives import unzip
+from bsjax.data.files.archives import leads_outside, unzip
 from bsjax.data.files.tables import read_table, table_as_csv
 from bsjax.data.types.stimuli import StimulusSet
 
@@ -219,15 +219,10 @@ def _table_problems(table: pd.DataFrame, exact: bool) -> list[str]:
     repeated = ids[ids.duplicated()].unique()
     if exact and len(repeated):
         problems.append(f"stimulus_id repeats {some(repeated)}")
-    outside = [name for name in table["filename"] if not pd.isna(name) and _leads_outside(name)]
+    outside = [name for name in table["filename"] if not pd.isna(name) and leads_outside(name)]
     if outside:
         problems.append(f"filename leads out of the folder: {some(outside)}")
     return problems
-
-
-def _leads_outside(name: str) -> bool:
-    path = PurePosixPath(name.replace("\\", "/"))
-    return path.is_absolute() or ".." in path.parts or not path.parts or (len(name) > 1 and name[1] == ":")
 
 
 def stimulus_paths_in(folder: Path, names: Iterable[str]) -> tuple[dict[str, Path], list[str]]:

@@ -18,6 +18,7 @@ import os
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -25,14 +26,11 @@ from urllib.parse import quote
 from bsjax.core.digests.files import digests_of, mismatch
 from bsjax.core.disk_errors import explaining
 from bsjax.core.files import cache_dir, exclusive, write_atomically, written_aside
-from bsjax.core.messages import in_words, some
+from bsjax.core.messages import some
 from bsjax.data.importers.sources import Source, SourceFile, find_files, source
 from bsjax.data.remote.web_files import fetch_address
 
 BASE_URL = "https://raw.githubusercontent.com"
-
-# The maximal file size in a GitHub repository; a longer response is an error.
-MOST_BYTES = 100 << 20
 
 
 def base_address(given: str | None = None) -> str:
@@ -61,39 +59,30 @@ def fetch_pinned(wanted: Source, file: SourceFile, to: Path, base: str) -> str |
 
     Raises:
         FileNotFoundError: no commit has the file.
-        ValueError: the download has another digest, or exceeds GitHub's maximal file size; it is deleted.
+        ValueError: the download has another digest; it is deleted.
         PermissionError, ConnectionError: the server refuses, cannot be reached, or never sends the whole file.
         OSError: the file cannot be written.
     """
     to.parent.mkdir(parents=True, exist_ok=True)
     part = to.with_name(f".{to.name}.part")
-    expected = {} if file.sha256 is None else {"sha256": file.sha256}
     wrong = ""
-    for commit in wanted.commits:
-        url = f"{base}/{wanted.repository}/{commit}/{quote(file.path)}"
-        try:
-            if not fetch_address(url, part, MOST_BYTES):
+    try:
+        for commit in wanted.commits:
+            url = f"{base}/{wanted.repository}/{commit}/{quote(file.path)}"
+            if not fetch_address(url, part):
                 continue
-            if part.stat().st_size > MOST_BYTES:
-                raise ValueError(f"{url} is not a file of a repository: it has more than {in_words(MOST_BYTES)}")
-            now = mismatch(part, expected)
+            now = mismatch(part, {"sha256": file.sha256} if file.sha256 else {})
             if not now:
                 os.replace(part, to)
                 return url
-            wrong = f"{url} is not the file it should be: {now}{_pointer(part)}"
-        finally:
-            part.unlink(missing_ok=True)
+            wrong = f"{url} is not the file it should be: {now}. What came was removed"
+    finally:
+        part.unlink(missing_ok=True)
     if wrong:
-        raise ValueError(wrong + ". What came was removed.")
+        raise ValueError(wrong)
     if file.optional:
         return None
     raise FileNotFoundError(f"{base}/{wanted.repository} has no {file.path} at commit {', '.join(wanted.commits)}")
-
-
-def _pointer(part: Path) -> str:
-    with open(part, "rb") as file:
-        pointer = file.read(40).startswith(b"version https://git-lfs")
-    return " (it is a pointer of Git LFS, not the file itself)" if pointer else ""
 
 
 RECORD = "imported.json"
@@ -113,8 +102,8 @@ def import_data(
     Files are copied from ``folder`` if it is given, otherwise downloaded at a pinned commit of the public repository.
     Each is compared with its known SHA-256. For some further files (other models' trials in Geirhos2021, session 201016
     of Cowley2026) no digest is known; they are *trusted on first import*: their digest is recorded, and a later import
-    of a different file is refused. The imported folder is written atomically. An existing, intact one is reused, and
-    replaced if it lacks a file of ``folder``.
+    of a different file is refused. Files that were imported before and are intact are kept. The data can be loaded once
+    all files are there.
 
     Args:
         name: "Algonauts2019", "Cowley2026", "Geirhos2021" or "Kriegeskorte2008".
@@ -140,17 +129,45 @@ def import_data(
         FileNotFoundError: no/such/folder lacks raw-data/colour/colour_subject-01_session_1.csv, ...
     """
     wanted, place = source(name), _place(name)
-    if folder is None:
-        base = base_address(base_url)
-        with explaining(f"keep {name}", place.parent), exclusive(place):
-            _recover(place)
-            if not _is_intact(place):
-                _fetch(wanted, place, base, progress)
-        return place
-    found = find_files(wanted, folder)
+    base = base_address(base_url)
+    found = None if folder is None else find_files(wanted, folder)
     with explaining(f"keep {name}", place.parent), exclusive(place):
-        _recover(place)
-        _copy(wanted, found, Path(folder), place, progress)
+        before = _recorded(place)
+        # Of a file without a published digest, the first import decides.
+        files = [
+            replace(file, sha256=file.sha256 or before.get(file.to, {}).get("sha256")) for file in found or wanted.files
+        ]
+        given = dict(zip(files, found.values(), strict=True)) if found else {}
+        _refuse_others(wanted, given, place)
+
+        def obtain(file: SourceFile) -> tuple[SourceFile, str | None]:
+            """Put one file into its place; also returns where it is from, or None if there is none."""
+            to = place / file.to
+            if file.sha256 and to.is_file() and not mismatch(to, {"sha256": file.sha256}):
+                return file, str(given.get(file, f"{base}/{wanted.repository}"))
+            if not given:
+                return file, fetch_pinned(wanted, file, to, base)
+            with written_aside(to) as copy:
+                shutil.copyfile(given[file], copy)
+            return file, str(given[file])
+
+        origins: dict[str, str] = {}
+        with ThreadPoolExecutor(max_workers=8, thread_name_prefix="import") as pool:
+            try:
+                for number, (file, origin) in enumerate(pool.map(obtain, files), start=1):
+                    if origin is not None:
+                        origins[file.to] = origin
+                    if progress is not None:
+                        progress(file.to, number, len(files))
+            except BaseException as error:
+                pool.shutdown(cancel_futures=True)
+                remote = isinstance(error, ConnectionError | PermissionError | FileNotFoundError) and not error.errno
+                if not remote:
+                    raise
+                raise type(error)(
+                    f"{error}; with a clone of {wanted.url}, use `bsjax data import {name} --from CLONE`"
+                ) from error
+        _record(wanted, place, before, origins)
     return place
 
 
@@ -193,109 +210,48 @@ def _place(name: str) -> Path:
     return cache_dir() / "imported" / name
 
 
-def _fetch(wanted: Source, place: Path, base: str, progress: Progress | None) -> None:
-    aside = _aside(place)
-    origins: dict[SourceFile, str | None] = {}
-
-    def fetch(file: SourceFile) -> tuple[SourceFile, str | None]:
-        there = aside / file.to
-        if file.sha256 and there.is_file() and not mismatch(there, {"sha256": file.sha256}):
-            return file, f"{base}/{wanted.repository}"  # downloaded by an earlier call
-        return file, fetch_pinned(wanted, file, there, base)
-
-    with ThreadPoolExecutor(max_workers=8, thread_name_prefix="import") as pool:
-        try:
-            for file, origin in pool.map(fetch, wanted.files):
-                origins[file] = origin
-                if progress is not None:
-                    progress(file.to, len(origins), len(wanted.files))
-        except (ConnectionError, PermissionError, FileNotFoundError) as error:
-            pool.shutdown(cancel_futures=True)
-            if error.errno is not None:  # an error of this machine's disk
-                raise
-            raise type(error)(
-                f"{error}; with a clone of {wanted.url}, use `bsjax data import {wanted.name} --from CLONE`"
-            ) from error
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-    _finish(wanted, place, {file: origin for file, origin in origins.items() if origin})
-
-
-def _copy(wanted: Source, found: dict[SourceFile, Path], folder: Path, place: Path, progress: Progress | None) -> None:
-    aside = _aside(place)
-    shutil.rmtree(aside, ignore_errors=True)
-    try:
-        for number, (file, path) in enumerate(found.items(), start=1):
-            with written_aside(aside / file.to) as copy:
-                shutil.copyfile(path, copy)
-            if progress is not None:
-                progress(file.to, number, len(found))
-        _finish(wanted, place, {file: str(path) for file, path in found.items()})
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
-
-
-def _finish(wanted: Source, place: Path, origins: dict[SourceFile, str]) -> None:
-    """Check and record the files in the temporary folder, and move them into place in one step."""
-    aside, before = _aside(place), _recorded(place)
-    files: dict[str, dict[str, Any]] = {}
-    wrong, changed = [], []
-    for file, origin in sorted(origins.items(), key=lambda item: item[0].to):
-        path = aside / file.to
-        digest = digests_of(path, ["sha256"])["sha256"]
-        if file.sha256 and digest != file.sha256:
-            wrong.append(f"{origin} (expected sha256 {file.sha256}, got {digest})")
-        elif not file.sha256 and before.get(file.to, {}).get("sha256", digest) != digest:
-            changed.append(origin)
-        files[file.to] = {
-            "sha256": digest,
-            "bytes": path.stat().st_size,
-            "checked": _BY_DIGEST if file.sha256 else _BY_TRUST,
-            "from": origin,
-        }
+def _refuse_others(wanted: Source, given: dict[SourceFile, Path], place: Path) -> None:
+    """Raise an error if given files are not the published ones, or not those that were imported first."""
+    published = {file.to for file in wanted.files if file.sha256}
+    wrong = {
+        file: said
+        for file, path in given.items()
+        if (said := mismatch(path, {"sha256": file.sha256} if file.sha256 else {}))
+    }
+    unpublished = [f"{given[file]} ({said})" for file, said in wrong.items() if file.to in published]
+    if unpublished:
+        raise ValueError(
+            f"not the published files of {wanted.name}: {some(unpublished, 3)}. Get them again; a clone must not "
+            "change line endings (git -c core.autocrlf=false clone)"
+        )
     if wrong:
         raise ValueError(
-            f"not the published files of {wanted.name}: {some(wrong, 3)}. Get them again; a clone must not change "
-            "line endings (git -c core.autocrlf=false clone)"
-        )
-    if changed:
-        raise ValueError(
             f"not the files of {wanted.name} that were imported first, and no digest is published that could decide: "
-            f"{some(changed, 3)}. To trust these instead, remove {place} and import again"
+            f"{some([given[file] for file in wrong], 3)}. To trust these instead, remove {place} and import again"
         )
-    if _digests(before) | _digests(files) == _digests(before) and _is_intact(place):
-        shutil.rmtree(aside)  # everything has been imported before
-        return
-    for leftover in [path for path in aside.rglob("*") if path.is_file()]:
-        if leftover.relative_to(aside).as_posix() not in files:
-            leftover.unlink()
-    record = {"name": wanted.name, "repository": wanted.url, "licence": wanted.licence, "files": files}
-    write_atomically(aside / RECORD, (json.dumps(record, indent=1) + "\n").encode())
-    if place.exists():
-        os.rename(place, _old(place))
-    os.rename(aside, place)
-    shutil.rmtree(_old(place), ignore_errors=True)
 
 
-def _recover(place: Path) -> None:
-    """Complete or undo a replacement that was interrupted between its two steps."""
-    if _old(place).exists():
-        if place.exists():
-            shutil.rmtree(_old(place))
-        else:
-            os.rename(_old(place), place)
-
-
-def _is_intact(place: Path) -> bool:
-    recorded = _recorded(place)
-    try:
-        return bool(recorded) and all(
-            not mismatch(place / to, {"sha256": file["sha256"]}) for to, file in recorded.items()
-        )
-    except OSError:
-        return False
+def _record(wanted: Source, place: Path, before: dict[str, dict[str, Any]], origins: dict[str, str]) -> None:
+    """Record the files in their folder, of which the data can be loaded from then on."""
+    published = {file.to for file in wanted.files if file.sha256}
+    files = {
+        to: {
+            **digests_of(place / to, ["sha256"]),
+            "bytes": (place / to).stat().st_size,
+            "checked": _BY_DIGEST if to in published else _BY_TRUST,
+            "from": origin,
+        }
+        for to, origin in sorted(origins.items())
+        if to not in before
+    }
+    if files:
+        record = {
+            "name": wanted.name,
+            "repository": wanted.url,
+            "licence": wanted.licence,
+            "files": {**before, **files},
+        }
+        write_atomically(place / RECORD, (json.dumps(record, indent=1) + "\n").encode())
 
 
 def _recorded(place: Path) -> dict[str, dict[str, Any]]:
@@ -304,15 +260,3 @@ def _recorded(place: Path) -> dict[str, dict[str, Any]]:
         return {str(to): {**file, "sha256": str(file["sha256"])} for to, file in files.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
-
-
-def _digests(files: dict[str, dict[str, Any]]) -> dict[str, str]:
-    return {to: file["sha256"] for to, file in files.items()}
-
-
-def _aside(place: Path) -> Path:
-    return place.with_name(f".{place.name}.importing")
-
-
-def _old(place: Path) -> Path:
-    return place.with_name(f".{place.name}.replaced")

@@ -1,18 +1,15 @@
 """The checklist for data to be published: each check, whether it passes, and how to fix it.
 
 The checks are those of Brain-Score's submission tutorial and of its packaging, plus those that its validator omits or
-gets wrong: files are decoded, identifiers are compared, and all problems are reported at once. Two tables,
-``STIMULUS_SET_CHECKS`` and ``ASSEMBLY_CHECKS``, list for each check a name, the requirement, and the function that
-finds violations.
+gets wrong: files are decoded, identifiers are compared, and all problems are reported at once.
 """
 
 import io
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,8 +32,6 @@ from bsjax.data.types.assemblies import (
 from bsjax.data.types.assembly_checks import missing_problems
 from bsjax.data.types.stimuli import StimulusSet
 
-Draft = TypeVar("Draft")
-
 _NAMES = re.compile(
     r"([A-Za-z][A-Za-z0-9]*\.)*"  # the lab
     r"[A-Z][A-Za-z'-]*(18|19|20)\d\d[a-z]?[A-Za-z0-9]*([._-][A-Za-z0-9._-]+)?"  # author, year, part
@@ -44,6 +39,25 @@ _NAMES = re.compile(
 )
 _TIMES = ("time_bin_start", "time_bin_end")
 _REQUESTED_FILE = re.compile(r"(?:[a-zA-Z0-9]+_?)?(?!0)(\d+)\.(?:jpg|jpeg|png|mp4)")
+
+CHECKS = {
+    "name": "the identifier is of the form [lab.]AuthorYear[.part]",
+    "table": "the table has rows, a column stimulus_id and at least one other column",
+    "ids": "each stimulus has a unique id that survives storage as CSV",
+    "files": "each stimulus has a file that can be decoded",
+    "media": "all files are of one media type",
+    "store": "it can be stored as CSV and zip files",
+    "requested": "files are numbered, as for requested experiments",
+    "class": "dimensions, coordinates and values match its class",
+    "coordinates": "coordinates follow the standard",
+    "nan": "there are no missing values",
+    "repetition": "each presentation has a repetition number",
+    "region": "each neuroid has a region",
+    "time": "recordings have time bins",
+    "aligned": "every stimulus id is in the stimulus set",
+    "types": "coordinates and columns with the same name have the same type",
+}
+"""The requirement of each check, by its name, by which it can be waived."""
 
 
 @dataclass(frozen=True)
@@ -68,33 +82,6 @@ class Check:
         return not self.problems
 
 
-@dataclass(frozen=True)
-class Item(Generic[Draft]):
-    """One row of a checklist.
-
-    Attributes:
-        name: short name, by which the check can be waived.
-        asks: the requirement.
-        find: function that lists the problems of an object; it returns None if the check does not apply.
-    """
-
-    name: str
-    asks: str
-    find: Callable[[Draft], list[str] | None]
-
-
-def go_through(items: Iterable[Item[Draft]], draft: Draft) -> list[Check]:
-    """Run the checks of a checklist that apply to an object, in order.
-
-    Example:
-        >>> even = Item[int]("even", "the number is even", lambda number: ["it is odd"] if number % 2 else [])
-        >>> go_through([even], 3)
-        [Check(name='even', asks='the number is even', problems=('it is odd',), skipped='')]
-    """
-    found = ((item, item.find(draft)) for item in items)
-    return [Check(item.name, item.asks, tuple(problems)) for item, problems in found if problems is not None]
-
-
 def check_stimulus_set(
     stimulus_set: pd.DataFrame, identifier: str | None = None, requested: bool = False
 ) -> list[Check]:
@@ -116,10 +103,19 @@ def check_stimulus_set(
         files False stimulus_paths lacks a: map each id to the path of its file
         media True
     """
-    items = STIMULUS_SET_CHECKS
+    found = {"name": name_problems(identifier)} if identifier is not None else {}
+    found["table"] = table_problems(stimulus_set)
     if list(stimulus_set.columns).count("stimulus_id") != 1:  # the other checks need the ids
-        items = tuple(item for item in items if item.name in ("name", "table"))
-    return go_through(items, _Stimuli(stimulus_set, identifier, requested))
+        return _checks(found)
+    ids = pd.Index(stimulus_set["stimulus_id"])
+    known = getattr(stimulus_set, "stimulus_paths", {})
+    paths = [Path(known[key]) for key in ids if key in known]
+    found |= {"ids": id_problems(ids), "files": file_problems(ids, known, paths), "media": media_type_problems(paths)}
+    if len(paths) == len(ids):
+        found["store"] = store_problems(StimulusSet(stimulus_set, stimulus_paths=known))
+    if requested:
+        found["requested"] = requested_problems(paths)
+    return _checks(found)
 
 
 def check_assembly(
@@ -156,8 +152,28 @@ def check_assembly(
     """
     cls = resolve_assembly_class(assembly_class_name)
     stimuli = assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
-    aligned = isinstance(stimuli, pd.DataFrame) and "stimulus_id" in assembly.coords and "stimulus_id" in stimuli
-    return go_through(ASSEMBLY_CHECKS, _Assembly(assembly, identifier, cls, stimuli if aligned else None))
+    found = {"name": name_problems(identifier)} if identifier is not None else {}
+    found |= {"class": class_problems(assembly, cls), "coordinates": coordinate_problems(assembly)}
+    if not issubclass(cls, (PropertyAssembly, MetadataAssembly)):  # of which values may be unknown
+        found["nan"] = nan_problems(assembly)
+    of_neuroids = issubclass(cls, NeuroidAssembly) and not issubclass(cls, SpikeTimesAssembly)
+    recorded = of_neuroids and not issubclass(cls, ModelFeaturesAssembly)
+    if recorded:
+        advice = "number the presentations of each stimulus, e.g. ('presentation', [0, 1, ...])"
+        found["repetition"] = presence_problems(assembly, "repetition", "presentation", advice)
+    if of_neuroids:
+        advice = "say where each neuroid is, e.g. ('neuroid', ['IT', ...])"
+        found["region"] = presence_problems(assembly, "region", "neuroid", advice)
+    if recorded and "time_bin" not in assembly.dims:
+        found["time"] = time_problems(assembly)
+    if isinstance(stimuli, pd.DataFrame) and "stimulus_id" in assembly.coords and "stimulus_id" in stimuli:
+        found |= {"aligned": alignment_problems(assembly, stimuli), "types": type_problems(assembly, stimuli)}
+    return _checks(found)
+
+
+def _checks(found: Mapping[str, Sequence[str]]) -> list[Check]:
+    """The results of checks, from the problems that each has found."""
+    return [Check(name, CHECKS[name], tuple(problems)) for name, problems in found.items()]
 
 
 def known_checks(names: Iterable[str]) -> list[str]:
@@ -336,6 +352,19 @@ def requested_problems(paths: Collection[Path]) -> list[str]:
     return problems
 
 
+def class_problems(assembly: xr.DataArray, cls: type[DataAssembly]) -> list[str]:
+    """Violations of the class's dimensions and coordinates; the values, possibly large, are checked separately.
+
+    Example:
+        >>> class_problems(xr.DataArray([0], dims=["neuroid"]), SpikeTimesAssembly)[0]
+        'expected the dimensions event, got neuroid'
+    """
+    zero = np.asarray("") if assembly.dtype.kind in "OUT" else np.zeros((), assembly.dtype)
+    bare = cls(assembly.copy(data=np.broadcast_to(zero, assembly.shape)))
+    bare.attrs = {}
+    return bare.problems()
+
+
 def coordinate_problems(assembly: xr.DataArray) -> list[str]:
     """Problems of coordinates that are missing, or that Brain-Score loses.
 
@@ -382,6 +411,19 @@ def presence_problems(assembly: xr.DataArray, name: str, dim: str, advice: str) 
         return [f"no coordinate {name!r} on {dim}: {advice}"]
     lost = int(pd.isna(coord.values).sum())
     return [f"{name} is missing in {lost} of {coord.size} places: {advice}"] if lost else []
+
+
+def time_problems(assembly: xr.DataArray) -> list[str]:
+    """Problem of a recording without time bins that does not say when it was made.
+
+    Example:
+        >>> time_problems(xr.DataArray([0], {"time_bin_start": 70, "time_bin_end": 170}, ["neuroid"]))
+        []
+    """
+    if set(_TIMES) <= set(assembly.coords):
+        return []
+    advice = "say it in ms after stimulus onset, e.g. assembly.assign_coords(time_bin_start=70, time_bin_end=170)"
+    return [f"no time_bin_start and time_bin_end, which benchmarks record a model at: {advice}"]
 
 
 def alignment_problems(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> list[str]:
@@ -438,112 +480,3 @@ def _family(values: np.ndarray) -> str:
         return {"string": "text", "empty": "nothing", "floating": "float"}.get(inferred, inferred)
     families = {"U": "text", "T": "text", "i": "integer", "u": "integer", "f": "float", "b": "boolean"}
     return families.get(values.dtype.kind, str(values.dtype))
-
-
-@dataclass(frozen=True)
-class _Stimuli:
-    """A stimulus set to be checked."""
-
-    table: pd.DataFrame
-    identifier: str | None
-    requested: bool
-
-    @cached_property
-    def known(self) -> Mapping[Hashable, Any]:
-        """Stimulus id -> path."""
-        return getattr(self.table, "stimulus_paths", {})
-
-    @cached_property
-    def paths(self) -> list[Path]:
-        """The files of the rows that have one."""
-        return [Path(self.known[key]) for key in self.table["stimulus_id"] if key in self.known]
-
-    def store_problems(self) -> list[str] | None:
-        """``store_problems``, if every row has a file."""
-        whole = len(self.paths) == len(self.table)
-        return store_problems(StimulusSet(self.table, stimulus_paths=self.known)) if whole else None
-
-
-@dataclass(frozen=True)
-class _Assembly:
-    """An assembly to be checked; ``stimuli`` is None if it cannot be compared with them."""
-
-    array: xr.DataArray
-    identifier: str | None
-    cls: type[DataAssembly]
-    stimuli: pd.DataFrame | None
-
-    def class_problems(self) -> list[str]:
-        """Violations of the class's dimensions and coordinates; the values, possibly large, are checked separately."""
-        zero = np.asarray("") if self.array.dtype.kind in "OUT" else np.zeros((), self.array.dtype)
-        bare = self.cls(self.array.copy(data=np.broadcast_to(zero, self.array.shape)))
-        bare.attrs = {}
-        return bare.problems()
-
-    def nan_problems(self) -> list[str] | None:
-        """``nan_problems``, unless the class allows unknown values."""
-        return None if issubclass(self.cls, (PropertyAssembly, MetadataAssembly)) else nan_problems(self.array)
-
-    def repetition_problems(self) -> list[str] | None:
-        """Problems of recordings whose presentations do not state their repetition."""
-        advice = "number the presentations of each stimulus, e.g. ('presentation', [0, 1, ...])"
-        asked = self.is_of_neuroids and not issubclass(self.cls, ModelFeaturesAssembly)
-        return presence_problems(self.array, "repetition", "presentation", advice) if asked else None
-
-    def region_problems(self) -> list[str] | None:
-        """Problems of neuroids without a region."""
-        advice = "say where each neuroid is, e.g. ('neuroid', ['IT', ...])"
-        return presence_problems(self.array, "region", "neuroid", advice) if self.is_of_neuroids else None
-
-    def time_problems(self) -> list[str] | None:
-        """Problems of recordings with neither time bins nor a recording time."""
-        if not self.is_of_neuroids or issubclass(self.cls, ModelFeaturesAssembly) or "time_bin" in self.array.dims:
-            return None
-        said = set(_TIMES) <= set(self.array.coords)
-        advice = "say it in ms after stimulus onset, e.g. assembly.assign_coords(time_bin_start=70, time_bin_end=170)"
-        return [] if said else [f"no time_bin_start and time_bin_end, which benchmarks record a model at: {advice}"]
-
-    @property
-    def is_of_neuroids(self) -> bool:
-        """Whether it has a dimension of neuroids."""
-        return issubclass(self.cls, NeuroidAssembly) and not issubclass(self.cls, SpikeTimesAssembly)
-
-
-def _named(draft: _Stimuli | _Assembly) -> list[str] | None:
-    return None if draft.identifier is None else name_problems(draft.identifier)
-
-
-def _with_stimuli(find: Callable[[xr.DataArray, pd.DataFrame], list[str]]) -> Callable[[_Assembly], list[str] | None]:
-    return lambda of: None if of.stimuli is None else find(of.array, of.stimuli)
-
-
-_NAME = "the identifier is of the form [lab.]AuthorYear[.part]"
-_IDS = "each stimulus has a unique id that survives storage as CSV"
-_FILES = "each stimulus has a file that can be decoded"
-_TABLE = "the table has rows, a column stimulus_id and at least one other column"
-_REQUESTED = "files are numbered, as for requested experiments"
-
-STIMULUS_SET_CHECKS: tuple[Item[_Stimuli], ...] = (
-    Item("name", _NAME, _named),
-    Item("table", _TABLE, lambda of: table_problems(of.table)),
-    Item("ids", _IDS, lambda of: id_problems(pd.Index(of.table["stimulus_id"]))),
-    Item("files", _FILES, lambda of: file_problems(pd.Index(of.table["stimulus_id"]), of.known, of.paths)),
-    Item("media", "all files are of one media type", lambda of: media_type_problems(of.paths)),
-    Item("store", "it can be stored as CSV and zip files", _Stimuli.store_problems),
-    Item("requested", _REQUESTED, lambda of: requested_problems(of.paths) if of.requested else None),
-)
-
-ASSEMBLY_CHECKS: tuple[Item[_Assembly], ...] = (
-    Item("name", _NAME, _named),
-    Item("class", "dimensions, coordinates and values match its class", _Assembly.class_problems),
-    Item("coordinates", "coordinates follow the standard", lambda of: coordinate_problems(of.array)),
-    Item("nan", "there are no missing values", _Assembly.nan_problems),
-    Item("repetition", "each presentation has a repetition number", _Assembly.repetition_problems),
-    Item("region", "each neuroid has a region", _Assembly.region_problems),
-    Item("time", "recordings have time bins", _Assembly.time_problems),
-    Item("aligned", "every stimulus id is in the stimulus set", _with_stimuli(alignment_problems)),
-    Item("types", "coordinates and columns with the same name have the same type", _with_stimuli(type_problems)),
-)
-
-CHECKS = tuple(dict.fromkeys(item.name for item in (*STIMULUS_SET_CHECKS, *ASSEMBLY_CHECKS)))
-"""Names of all checks, by which they can be waived."""

@@ -5,13 +5,14 @@ import json
 import os
 import tempfile
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from bsjax.core.digests.files import note_of
 from bsjax.core.files import write_atomically
 from bsjax.core.left_behind import files_in
 from bsjax.core.messages import some
+from bsjax.data.files.archives import leads_outside
 from bsjax.data.files.netcdf import read_assembly
 from bsjax.data.files.stimulus_files import stimulus_paths_in, stimulus_table
 from bsjax.data.publishing.packaging import package_data_assembly_locally, package_stimulus_set_locally, packages_folder
@@ -27,10 +28,6 @@ _COLUMNS = {
 }
 _DIGEST = "sha256"  # digest of the manifest's content
 _FILES = ("csv_path", "zip_path", "path")
-_NOTED = {
-    "stimulus_set": ("identifier", *(f"{kind}_{of}" for kind in ("csv", "zip") for of in ("path", "sha1", "sha256"))),
-    "assembly": ("identifier", "path", "sha1", "sha256", "cls", "stimulus_set_identifier"),
-}
 
 
 def find_files(paths: Iterable[str | Path]) -> tuple[list[Path], list[Path]]:
@@ -46,19 +43,18 @@ def find_files(paths: Iterable[str | Path]) -> tuple[list[Path], list[Path]]:
         ...
         FileNotFoundError: there is no nowhere.csv
     """
-    found: dict[str, list[Path]] = {".csv": [], ".nc": []}
+    found: list[Path] = []
     for path in map(Path, paths):
         if not path.exists():
             raise FileNotFoundError(f"there is no {path}")
         inside = files_in(path) if path.is_dir() else [path]
-        here = [file for file in inside if file.suffix.lower() in found and file.is_file()]
-        if not here and path.is_dir():
-            raise FileNotFoundError(f"{path} holds no table (.csv) and no assembly (.nc)")
+        here = [file for file in inside if file.suffix.lower() in (".csv", ".nc") and file.is_file()]
         if not here:
-            raise ValueError(f"{path} is neither a table of stimuli (.csv) nor an assembly (.nc)")
-        for file in here:
-            found[file.suffix.lower()].append(file)
-    return found[".csv"], found[".nc"]
+            kind = FileNotFoundError if path.is_dir() else ValueError
+            raise kind(f"{path} is no table of stimuli (.csv) or assembly (.nc), and holds none")
+        found += here
+    tables = [path for path in found if path.suffix.lower() == ".csv"]
+    return tables, [path for path in found if path not in tables]
 
 
 def read_draft_stimuli(csv_path: str | Path, folder: str | Path | None = None) -> StimulusSet:
@@ -86,7 +82,7 @@ def read_draft_stimuli(csv_path: str | Path, folder: str | Path | None = None) -
             f"{csv_path} has no column {' and no column '.join(lacks)} ({has}): {'; '.join(lacks.values())}"
         )
     names = table["filename"].fillna("").astype(str).str.replace("\\", "/")
-    outside = [name for name in names if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]
+    outside = [name for name in names if name and leads_outside(name)]
     if outside:
         raise ValueError(f"{csv_path}: filename leads out of the folder {folder}: {some(outside)}")
     found, _ = stimulus_paths_in(folder, names)
@@ -162,10 +158,9 @@ def package_drafts(
     folder = packages_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     named = stimulus_set_identifier
-    if named is None and assembly is not None and stimulus_set is None:
-        named = assembly.attrs.get("stimulus_set_identifier")
-    elif named is None:
-        named = identifier
+    if named is None:
+        alone = None if stimulus_set is not None else assembly
+        named = identifier if alone is None else alone.attrs.get("stimulus_set_identifier")
     packages: dict[str, dict[str, Any]] = {}
     refused = []
     with tempfile.TemporaryDirectory(dir=folder, prefix=".") as aside:
@@ -252,14 +247,9 @@ def read_manifest(path: str | Path) -> dict[str, dict[str, Any]]:
         content = json.loads(path.read_bytes())
         if content.pop(_DIGEST, None) != _digest(content):
             raise ValueError("it was changed after it was written")
-        packages = {kind: dict(content[kind]) for kind in _NOTED if kind in content}
-        for kind, package in packages.items():
-            package |= {name: str(path.parent / Path(package[name]).name) for name in _FILES if name in package}
-            lacking = [name for name in _NOTED[kind] if name not in package]
-            if lacking:
-                raise ValueError(f"it lacks {', '.join(lacking)}")
-        if not packages:
-            raise ValueError("it names no data")
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} is not a package's note ({error}): package the data again") from error
-    return packages
+        raise ValueError(f"{path} is not the manifest of a package ({error}): package the data again") from error
+    return {
+        kind: {name: str(path.parent / value) if name in _FILES else value for name, value in package.items()}
+        for kind, package in content.items()
+    }

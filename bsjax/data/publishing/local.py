@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bsjax.core.digests.files import digests_of
 from bsjax.core.files import write_atomically
 from bsjax.core.left_behind import files_in
 from bsjax.data.catalogue.registry import load_stimulus_set
 from bsjax.data.files.netcdf import read_assembly
 from bsjax.data.files.stimulus_files import read_stimulus_set
 from bsjax.data.publishing.drafts import MANIFEST, read_manifest
+from bsjax.data.publishing.upload import packaged_files
 from bsjax.data.types.assemblies import DataAssembly
 from bsjax.data.types.merging import attach_stimulus_set
 from bsjax.data.types.stimuli import StimulusSet
@@ -70,9 +70,7 @@ def load_packaged(package: str | Path, kind: str = "assembly") -> DataAssembly |
     if kind not in packages:
         raise ValueError(f"{package} holds no {kind}, only: {', '.join(packages)}")
     noted = packages[kind]
-    for name in [name for name in noted if name.endswith("path")]:
-        if digests_of(noted[name], ["sha256"])["sha256"] != noted[f"{name.removesuffix('path')}sha256"]:
-            raise ValueError(f"{noted[name]} was changed since it was packaged: package the data again")
+    packaged_files(noted)
     if kind == "stimulus_set":
         stimuli = read_stimulus_set(noted["csv_path"], noted["zip_path"])
         stimuli.identifier = noted["identifier"]

@@ -51,7 +51,7 @@ def package_stimulus_set(
 
     Raises:
         ValueError: checks fail; one message lists every problem.
-        FileExistsError, PermissionError, ConnectionError, FileNotFoundError, OSError: as ``upload_to_s3``.
+        FileExistsError, PermissionError, ConnectionError, FileNotFoundError, OSError: as ``upload_files``.
 
     Example:
         >>> from bsjax.data import StimulusSet
@@ -97,7 +97,7 @@ def package_data_assembly(
 
     Raises:
         ValueError: checks fail; one message lists every problem.
-        FileExistsError, PermissionError, ConnectionError, FileNotFoundError, OSError: as ``upload_to_s3``.
+        FileExistsError, PermissionError, ConnectionError, FileNotFoundError, OSError: as ``upload_files``.
 
     Example:
         >>> import xarray as xr

@@ -51,23 +51,22 @@ def registration_snippet(
     for given in (stimulus_set, assembly):
         if given is not None and "bucket" not in given:
             raise ValueError(f"{given.get('identifier')!r} has not been uploaded: it has no bucket")
-    of_assembly = _assembly(assembly, library) if assembly else ""
-    of_stimuli = _stimulus_set(stimulus_set, library) if stimulus_set else ""
-    names = [
-        *(["data_registry"] if assembly else []),
-        *(["load_stimulus_set"] if "load_stimulus_set(" in of_assembly else []),
-        *(["stimulus_set_registry"] if stimulus_set else []),
-    ]
-    loaders = [
-        *(["load_assembly_from_s3"] if assembly else []),
-        *(["load_stimulus_set_from_s3"] if stimulus_set else []),
-    ]
-    modules = _IMPORTS[library]
-    of_module = {modules["registries"]: names}
-    of_module.setdefault(modules["classes"], []).extend([assembly["cls"]] if assembly else [])
-    of_module.setdefault(modules["loaders"], []).extend(loaders)
-    imports = [f"from {module} import {', '.join(names)}" for module, names in of_module.items() if names]
-    return "\n\n".join(["\n".join(imports), *filter(None, [of_stimuli, of_assembly])]) + "\n"
+    needed: list[tuple[str, str]] = []
+    code = []
+    if assembly:
+        needed.append(("registries", "data_registry"))
+        if assembly["stimulus_set_identifier"] is not None:
+            needed.append(("registries", "load_stimulus_set"))
+        needed += [("classes", assembly["cls"]), ("loaders", "load_assembly_from_s3")]
+        code.append(_assembly(assembly, library))
+    if stimulus_set:
+        needed += [("registries", "stimulus_set_registry"), ("loaders", "load_stimulus_set_from_s3")]
+        code.insert(0, _stimulus_set(stimulus_set, library))
+    names: dict[str, list[str]] = {}
+    for kind, name in needed:
+        names.setdefault(_IMPORTS[library][kind], []).append(name)
+    imports = [f"from {module} import {', '.join(of_module)}" for module, of_module in names.items()]
+    return "\n\n".join(["\n".join(imports), *code]) + "\n"
 
 
 def _stimulus_set(uploaded: Mapping[str, Any], library: str) -> str:
@@ -81,7 +80,7 @@ def _stimulus_set(uploaded: Mapping[str, Any], library: str) -> str:
 def _assembly(uploaded: Mapping[str, Any], library: str) -> str:
     arguments = {name: _literal(uploaded[name]) for name in ("identifier", "version_id", "sha1", "bucket")}
     arguments["cls"] = uploaded["cls"]
-    if uploaded.get("stimulus_set_identifier") is not None:
+    if uploaded["stimulus_set_identifier"] is not None:
         arguments["stimulus_set_loader"] = f"lambda: load_stimulus_set({_literal(uploaded['stimulus_set_identifier'])})"
     if library == "bsjax":
         arguments["sha256"] = _literal(uploaded["sha256"])

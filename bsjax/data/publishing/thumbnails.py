@@ -1,12 +1,11 @@
 """A sheet of thumbnails of a stimulus set."""
 
 import math
-import unicodedata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw, ImageFont, ImageOps
 
 from bsjax.data.files.images import load_image
 from bsjax.data.files.media_types import media_type
@@ -50,25 +49,16 @@ def thumbnail_sheet(stimulus_set: StimulusSet, most: int = 48, columns: int = 8,
     columns = min(columns, len(ids))
     lines = math.ceil(len(ids) / columns)
     step = size + _MARGIN, size + _LINE + _MARGIN
-    title = _title(stimulus_set, len(ids))
+    title = f"{stimulus_set.identifier or 'stimulus set'}: {len(ids)} of {len(stimulus_set):,} stimuli"
     sheet = Image.new("RGB", (_MARGIN + columns * step[0], 2 * _MARGIN + _LINE + lines * step[1]), _PAPER)
     draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(_TEXT)
     draw.text((_MARGIN, _MARGIN), _fitted(title, sheet.width - 2 * _MARGIN, font), fill=_INK, font=font)
     for number, stimulus_id in enumerate(ids):
         left = _MARGIN + number % columns * step[0]
         top = 2 * _MARGIN + _LINE + number // columns * step[1]
-        picture = _picture(stimulus_set, stimulus_id, size, font)
-        sheet.paste(picture, (left + (size - picture.width) // 2, top + (size - picture.height) // 2))
+        sheet.paste(_picture(stimulus_set, stimulus_id, size, font), (left, top))
         draw.text((left + size // 2, top + size + 3), _fitted(str(stimulus_id), size, font), _INK, font, anchor="ma")
     return sheet
-
-
-def _title(stimulus_set: StimulusSet, shown: int) -> str:
-    name = stimulus_set.identifier or "stimulus set"
-    total = len(stimulus_set)
-    if shown < total:
-        return f"{name}: {shown} of {total:,} stimuli"
-    return f"{name}: {total:,} {'stimulus' if total == 1 else 'stimuli'}"
 
 
 def _picture(stimulus_set: StimulusSet, stimulus_id: Any, size: int, font: Any) -> Image.Image:
@@ -82,10 +72,9 @@ def _picture(stimulus_set: StimulusSet, stimulus_id: Any, size: int, font: Any) 
         image = Image.fromarray(load_image(path))
     except ValueError:
         return _field("cannot be read", size, font)
-    scale = size / max(image.size)
-    sides = [max(1, round(side * scale)) for side in image.size]
     # nearest-neighbour enlarging adds no detail; Lanczos shrinking avoids aliasing
-    return image.resize((sides[0], sides[1]), Image.Resampling.NEAREST if scale >= 2 else Image.Resampling.LANCZOS)
+    way = Image.Resampling.NEAREST if size >= 2 * max(image.size) else Image.Resampling.LANCZOS
+    return ImageOps.pad(image, (size, size), way, _PAPER)
 
 
 def _field(text: str, size: int, font: Any) -> Image.Image:
@@ -96,9 +85,7 @@ def _field(text: str, size: int, font: Any) -> Image.Image:
 
 def _fitted(text: str, width: int, font: Any) -> str:
     """The text, with its middle elided if it is too long, because names differ at both ends."""
-    # Pillow's default font has no accents, and shows a box for missing characters.
-    bare = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
-    text = bare.encode("ascii", "replace").decode()
+    text = text.encode("ascii", "replace").decode()  # Pillow's default font shows a box for other characters
     if font.getlength(text) <= width:
         return text
     for kept in range(len(text) - 1, 1, -1):

@@ -6,61 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bsjax.core.digests.files import digests_of, mismatch
+from bsjax.core.digests.files import mismatch
 from bsjax.data.remote.cache import Progress
-from bsjax.data.remote.storage import (
-    RemoteFile,
-    aws_session,
-    checked,
-    http_status,
-    s3_client,
-    understood,
-    unreadable,
-)
-
-
-def upload_to_s3(
-    source_file_path: str | Path,
-    bucket_name: str,
-    target_s3_key: str,
-    *,
-    overwrite: bool = False,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Upload a file, unless the same file is already there.
-
-    Its SHA-1 and SHA-256 are stored as metadata of the object, by which it is recognised later. Credentials are found
-    as by every AWS tool: from the environment, ``~/.aws``, ``AWS_PROFILE``, or the machine's role.
-
-    Args:
-        source_file_path: the file.
-        bucket_name: "bucket" or "bucket/folder".
-        target_s3_key: name of the object in it.
-        overwrite: whether to replace another object of this name. (A bucket with versioning keeps the other one as a
-            version.)
-        progress: callback that is told how much has been uploaded.
-
-    Returns:
-        S3's properties of the object, among them ``ContentLength``, ``ETag``, and, with versioning, ``VersionId``.
-
-    Raises:
-        FileNotFoundError: the file or the bucket does not exist.
-        FileExistsError: another object has this name.
-        PermissionError: credentials are missing or insufficient; the message says what access is needed.
-        ConnectionError: S3 cannot be reached or fails, or the server is not S3.
-        ValueError: the bucket or object name is invalid.
-
-    Example:
-        >>> upload_to_s3("nowhere.nc", "brainscore-storage/data", "assy_A.nc")
-        Traceback (most recent call last):
-        ...
-        FileNotFoundError: no file nowhere.nc to upload
-    """
-    path = Path(source_file_path)
-    if not path.is_file():
-        raise FileNotFoundError(f"no file {path} to upload")
-    file = RemoteFile(bucket_name, target_s3_key, **digests_of(path, ["sha1", "sha256"]))
-    return _upload({path: file}, overwrite, progress)[path]
+from bsjax.data.remote.storage import RemoteFile, as_python, http_status, s3_clients
 
 
 def upload_stimulus_set(
@@ -71,13 +19,13 @@ def upload_stimulus_set(
     Args:
         packaged: the result of ``package_stimulus_set_locally``.
         bucket: "bucket" or "bucket/folder".
-        overwrite, progress: as for ``upload_to_s3``.
+        overwrite, progress: as for ``upload_files``.
 
     Returns:
         As ``package_stimulus_set``: identifier, bucket, digests and versions.
 
     Raises:
-        ValueError: a file has changed since it was packaged; further errors as ``upload_to_s3``.
+        ValueError: a file has changed since it was packaged; further errors as ``upload_files``.
 
     Example:
         >>> import tempfile
@@ -94,8 +42,8 @@ def upload_stimulus_set(
         ...
         ValueError: ...
     """
-    files = _packaged_files(packaged, bucket, "csv_", "zip_")
-    there = [properties.get("VersionId") for properties in _upload(files, overwrite, progress).values()]
+    files = {path: RemoteFile(bucket, path.name, **digests) for path, digests in packaged_files(packaged).items()}
+    there = [properties.get("VersionId") for properties in upload_files(files, overwrite, progress).values()]
     kept = ("identifier", "csv_sha1", "zip_sha1", "csv_sha256", "zip_sha256")
     versions = dict(zip(("csv_version_id", "zip_version_id"), there, strict=True))
     return {"bucket": bucket, **versions, **{name: packaged[name] for name in kept}}
@@ -109,13 +57,13 @@ def upload_assembly(
     Args:
         packaged: the result of ``package_data_assembly_locally``.
         bucket: "bucket" or "bucket/folder".
-        overwrite, progress: as for ``upload_to_s3``.
+        overwrite, progress: as for ``upload_files``.
 
     Returns:
         As ``package_data_assembly``: identifier, bucket, class, digests, version and stimulus set.
 
     Raises:
-        ValueError: the file has changed since it was packaged; further errors as ``upload_to_s3``.
+        ValueError: the file has changed since it was packaged; further errors as ``upload_files``.
 
     Example:
         >>> import tempfile
@@ -134,41 +82,70 @@ def upload_assembly(
         ...
         ValueError: ...
     """
-    files = _packaged_files(packaged, bucket, "")
-    [there] = _upload(files, overwrite, progress).values()
+    files = {path: RemoteFile(bucket, path.name, **digests) for path, digests in packaged_files(packaged).items()}
+    [there] = upload_files(files, overwrite, progress).values()
     kept = ("identifier", "sha1", "sha256", "cls", "stimulus_set_identifier")
     return {"bucket": bucket, "version_id": there.get("VersionId"), **{name: packaged[name] for name in kept}}
 
 
-def _packaged_files(packaged: Mapping[str, Any], bucket: str, *prefixes: str) -> dict[Path, RemoteFile]:
-    """The files of a package, after verifying that they are unchanged, and their destination objects."""
-    files, changed = {}, []
-    for prefix in prefixes:
-        path = Path(packaged[f"{prefix}path"])
+def packaged_files(packaged: Mapping[str, Any]) -> dict[Path, dict[str, str]]:
+    """The files of a package with their digests, after verifying that they are unchanged.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: a file has changed since it was packaged.
+    """
+    files = {
+        Path(packaged[f"{prefix}path"]): {name: packaged[f"{prefix}{name}"] for name in ("sha1", "sha256")}
+        for prefix in ("csv_", "zip_", "")
+        if f"{prefix}path" in packaged
+    }
+    name = packaged["identifier"]
+    for path in files:
         if not path.is_file():
-            raise FileNotFoundError(f"no file {path} to upload: package {packaged['identifier']!r} again")
-        digests = {name: packaged[f"{prefix}{name}"] for name in ("sha1", "sha256")}
-        wrong = mismatch(path, digests)
-        if wrong:
-            changed.append(f"{path}: {wrong}")
-        files[path] = RemoteFile(bucket, path.name, **digests)
+            raise FileNotFoundError(f"there is no file {path}: package {name!r} again")
+    changed = [f"{path}: {wrong}" for path, digests in files.items() if (wrong := mismatch(path, digests))]
     if changed:
-        name = packaged["identifier"]
         raise ValueError(f"{name!r} has changed since it was packaged, package it again: {'; '.join(changed)}")
     return files
 
 
-def _upload(files: Mapping[Path, RemoteFile], overwrite: bool, progress: Progress | None) -> dict[Path, dict[str, Any]]:
-    """Upload the files that are missing, or none if one is refused; returns S3's properties of each object."""
-    client: Any = None
+def upload_files(
+    files: Mapping[Path, RemoteFile], overwrite: bool = False, progress: Progress | None = None
+) -> dict[Path, dict[str, Any]]:
+    """Upload files, or none if one is refused; a file that is already there is not sent again.
+
+    Their SHA-1 and SHA-256 are stored as metadata of the objects, by which they are recognised later. Credentials are
+    found as by every AWS tool: from the environment, ``~/.aws``, ``AWS_PROFILE``, or the machine's role.
+
+    Args:
+        files: the files -> their destinations, with their digests.
+        overwrite: whether to replace other objects of these names. (A bucket with versioning keeps them as versions.)
+        progress: callback that is told how much has been uploaded.
+
+    Returns:
+        S3's properties of each object, among them ``ContentLength``, ``ETag``, and, with versioning, ``VersionId``.
+
+    Raises:
+        FileNotFoundError: the bucket does not exist.
+        FileExistsError: another object has one of the names.
+        PermissionError: credentials are missing or insufficient; the message says what access is needed.
+        ConnectionError: S3 cannot be reached or fails.
+        ValueError: a bucket or object name is invalid, or the AWS settings cannot be used.
+    """
+    client, *anonymous = s3_clients()
+    if not anonymous:
+        raise PermissionError(
+            f"no credentials to upload {', '.join(map(str, files.values()))}: set AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+        )
     there: dict[Path, dict[str, Any]] = {}
     for path, remote in files.items():
         with _explained(remote):
-            client = client or s3_client(aws_session())
             properties = _head(client, remote)
             if properties is None:
                 continue
-            if _is_same(client, remote, properties, path.stat().st_size):
+            if _is_same(client, remote, properties, path):
                 there[path] = properties
             elif not overwrite:
                 raise FileExistsError(
@@ -176,26 +153,23 @@ def _upload(files: Mapping[Path, RemoteFile], overwrite: bool, progress: Progres
                     "or to another folder, or ask for it to be overwritten"
                 )
     for path, remote in files.items():
-        if path in there:
-            size = path.stat().st_size
-            if progress is not None:
-                progress(path.name, size, size)
-        else:
-            with _explained(remote):
-                there[path] = _send(client, path, remote, progress)
+        size = path.stat().st_size
+        if path not in there:
+            there[path] = _send(client, path, remote, progress)
+        elif progress is not None:
+            progress(path.name, size, size)
     return {path: there[path] for path in files}
 
 
 def _send(client: Any, path: Path, remote: RemoteFile, progress: Progress | None) -> dict[str, Any]:
-    from boto3.s3.transfer import S3Transfer
-
-    size = path.stat().st_size
-    told = _counted(progress, path.name, size) if progress is not None else None
-    with S3Transfer(client) as transfer:
-        transfer.upload_file(str(path), remote.bucket, remote.key, told, {"Metadata": remote.digests})
-    there = _head(client, remote)
-    if there is None or not _is_same(client, remote, there, size):
-        raise ConnectionError(f"{path} was uploaded, but {remote} is not it: was something else uploaded meanwhile?")
+    told = None if progress is None else _counted(progress, path)
+    with _explained(remote):
+        client.upload_file(str(path), remote.bucket, remote.key, {"Metadata": remote.digests}, told)
+        there = _head(client, remote)
+        if there is None or not _is_same(client, remote, there, path):
+            raise ConnectionError(
+                f"{path} was uploaded, but {remote} is not it: was something else uploaded meanwhile?"
+            )
     return there
 
 
@@ -204,17 +178,15 @@ def _head(client: Any, remote: RemoteFile) -> dict[str, Any] | None:
     from botocore.exceptions import ClientError
 
     try:
-        with understood(remote):
-            return checked(client.head_object(Bucket=remote.bucket, Key=remote.key))
+        return client.head_object(Bucket=remote.bucket, Key=remote.key)
     except ClientError as error:
         if http_status(error) != 404:
             raise
-    client.head_bucket(Bucket=remote.bucket)  # raises if the bucket does not exist either
     return None
 
 
-def _is_same(client: Any, remote: RemoteFile, there: Mapping[str, Any], size: int) -> bool:
-    if there["ContentLength"] != size:
+def _is_same(client: Any, remote: RemoteFile, there: Mapping[str, Any], path: Path) -> bool:
+    if there["ContentLength"] != path.stat().st_size:
         return False
     known = there.get("Metadata", {}).get("sha256")
     return _sha256(client, remote) == remote.sha256 if known is None else known == remote.sha256
@@ -223,19 +195,18 @@ def _is_same(client: Any, remote: RemoteFile, there: Mapping[str, Any], size: in
 def _sha256(client: Any, remote: RemoteFile) -> str:
     """Digest of an object uploaded by other software, computed from its content."""
     digest = hashlib.sha256()
-    with understood(remote), checked(client.get_object(Bucket=remote.bucket, Key=remote.key))["Body"] as body:
-        while piece := body.read(1 << 20):
-            digest.update(piece)
+    for piece in client.get_object(Bucket=remote.bucket, Key=remote.key)["Body"].iter_chunks(1 << 20):
+        digest.update(piece)
     return digest.hexdigest()
 
 
-def _counted(progress: Progress, name: str, size: int) -> Callable[[int], None]:
-    gone = 0
+def _counted(progress: Progress, path: Path) -> Callable[[int], None]:
+    gone, size = 0, path.stat().st_size
 
     def count(more: int) -> None:  # negative if a part is sent again
         nonlocal gone
         gone += more
-        progress(name, gone, size)
+        progress(path.name, gone, size)
 
     return count
 
@@ -244,43 +215,10 @@ def _counted(progress: Progress, name: str, size: int) -> Callable[[int], None]:
 def _explained(remote: RemoteFile) -> Iterator[None]:
     """Context manager that turns errors of boto3 into Python's, with advice."""
     from boto3.exceptions import S3UploadFailedError
-    from botocore import exceptions
-    from botocore.parsers import ResponseParserError
+    from botocore.exceptions import BotoCoreError, ClientError
 
     try:
         yield
-    except TimeoutError as error:
-        raise ConnectionError(f"the connection to upload {remote} was given up: {error}") from error
-    except ResponseParserError as error:
-        raise unreadable(remote, error) from error
-    except KeyError as error:
-        raise unreadable(remote, f"it lacks {error}") from error
-    except S3UploadFailedError as error:
-        raise _as_python(remote, error.__cause__ or error.__context__ or error) from error
-    except (exceptions.BotoCoreError, exceptions.ClientError) as error:
-        raise _as_python(remote, error) from error
-
-
-def _as_python(remote: RemoteFile, error: BaseException) -> Exception:
-    from botocore import exceptions
-
-    said = " ".join(str(error).split())
-    if isinstance(error, exceptions.NoCredentialsError | exceptions.PartialCredentialsError):
-        return PermissionError(
-            f"no credentials to upload {remote}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
-        )
-    if isinstance(error, exceptions.ParamValidationError):
-        return ValueError(f"{remote} is no name that S3 can have: {said}")
-    if isinstance(error, exceptions.ConnectionError | exceptions.HTTPClientError):
-        return ConnectionError(f"no connection to upload {remote}: {said}")
-    if isinstance(error, exceptions.ClientError):
-        if http_status(error) == 404:
-            return FileNotFoundError(f"there is no bucket {remote.bucket!r}, to which {remote} should go")
-        if http_status(error) >= 500 or http_status(error) == 429:
-            return ConnectionError(f"S3 failed to take {remote}: {said}")
-        return PermissionError(
-            f"S3 refused the upload of {remote}: {said}. It takes the permissions s3:PutObject and s3:GetObject on "
-            f"arn:aws:s3:::{remote.bucket}/{remote.key}, and s3:ListBucket on the bucket: use the credentials of an "
-            "account that has them"
-        )
-    return ValueError(f"the AWS settings of this machine cannot be used to upload {remote}: {said}")
+    except (BotoCoreError, ClientError, S3UploadFailedError) as error:
+        cause = error.__context__ if isinstance(error, S3UploadFailedError) else error
+        raise as_python(cause or error, remote, "s3:PutObject, s3:GetObject and s3:ListBucket") from error

@@ -17,7 +17,7 @@ from bsjax.core.context import set_within
 from bsjax.core.digests.files import is_verified, mismatch, remember
 from bsjax.core.disk_errors import explained
 from bsjax.core.files import exclusive
-from bsjax.data.remote.downloads import download, note_of
+from bsjax.data.remote.downloads import download
 from bsjax.data.remote.storage import RemoteFile, Storage
 
 Progress = Callable[[str, int, int], None]
@@ -144,19 +144,13 @@ def fetch_files(
             return error
         return None
 
-    if len(missing) == 1:
-        errors = [fetch(*missing)]
-    else:
-        with ThreadPoolExecutor(max_workers=max(1, at_once), thread_name_prefix="fetch") as pool:
-            futures = [pool.submit(fetch, place) for place in missing]
-            try:
-                errors = [future.result() for future in futures]
-            except BaseException:  # an interrupt; the threads stop at their next chunk, or while waiting for it
-                stopped.set()
-                storage.stop()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-    failed = [error for error in errors if error is not None]
+    with ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="fetch") as pool:
+        try:
+            failed = [error for error in pool.map(fetch, missing) if error is not None]
+        except BaseException:  # an interrupt; the threads stop at their next chunk
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+            raise
     if len(failed) > 1:
         raise OSError(f"{len(failed)} of {len(places)} files were not fetched: " + "; ".join(map(str, failed)))
     if failed:
@@ -171,8 +165,7 @@ def _obtain(remote: RemoteFile, path: Path, storage: Storage, report: Callable[[
             if not _is_there(remote, path):
                 _fetch(remote, path, part, storage, report)
             # Clean up before the file is recorded, because recorded files are not inspected again.
-            for leftover in (part, note_of(part)):
-                leftover.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
             if not is_verified(path, remote.digests):
                 remember(path, remote.digests)
     except OSError as error:
@@ -182,24 +175,20 @@ def _obtain(remote: RemoteFile, path: Path, storage: Storage, report: Callable[[
                 raise explained(error, f"keep {remote}", path.parent, wrong) from error
             remember(path, remote.digests)  # the folder is read-only
         elif isinstance(error, PermissionError | ConnectionError):
-            said = str(error) if str(error).endswith((".", ".)")) else f"{error}."
-            raise type(error)(f"{said} A copy of the file can also be put at {path}; it is checked there.") from error
+            raise type(error)(f"{error}. A copy of the file can also be put at {path}; it is checked there.") from error
         else:
             raise
 
 
 def _is_there(remote: RemoteFile, path: Path) -> bool:
     """Whether the file is present and correct, possibly from another process; a wrong file is removed."""
-    if is_verified(path, remote.digests):
-        return True
     if not path.exists():
         return False
-    wrong = mismatch(path, remote.digests)
-    if not wrong:
-        return True
-    path.unlink()
-    warnings.warn(f"removed {path}: {wrong}; fetching it again", stacklevel=2)
-    return False
+    wrong = "" if is_verified(path, remote.digests) else mismatch(path, remote.digests)
+    if wrong:
+        path.unlink()
+        warnings.warn(f"removed {path}: {wrong}; fetching it again", stacklevel=2)
+    return not wrong
 
 
 def _fetch(remote: RemoteFile, path: Path, part: Path, storage: Storage, report: Callable[[int, int], None]) -> None:
@@ -212,24 +201,8 @@ def _fetch(remote: RemoteFile, path: Path, part: Path, storage: Storage, report:
     if wrong:
         size = part.stat().st_size
         part.unlink()
-        note_of(part).unlink(missing_ok=True)
         raise ValueError(
             f"{remote} is not the file it should be: {wrong} from {size:,} bytes. What came was removed. Either the "
             "registered digest or version is not that of the object, or the object has been altered."
         )
     os.replace(part, path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the renaming survive a power cut, if the system supports it."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows cannot open folders
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:  # some network disks do not support it
-        pass
-    finally:
-        os.close(descriptor)

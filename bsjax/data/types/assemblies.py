@@ -4,14 +4,7 @@ from typing import ClassVar
 
 from bsjax.core.registry import nearest
 from bsjax.data.types.assembly_base import DataAssembly as DataAssembly
-from bsjax.data.types.assembly_checks import (
-    dimension_problems,
-    empty_problems,
-    identifier_problems,
-    missing_problems,
-    number_problems,
-    stimulus_set_problems,
-)
+from bsjax.data.types.assembly_checks import Standard
 
 
 class NeuroidAssembly(DataAssembly):
@@ -32,21 +25,14 @@ class NeuroidAssembly(DataAssembly):
 
     __slots__ = ()
 
-    def problems(self) -> list[str]:
-        """Violations of the data standard of neuroid assemblies."""
-        return [
-            *dimension_problems(
-                self,
-                "presentation, neuroid[, time_bin]",
-                ["presentation", "neuroid"],
-                ["presentation", "neuroid", "time_bin"],
-            ),
-            *identifier_problems(self, "stimulus_id", "presentation"),
-            *identifier_problems(self, "neuroid_id", "neuroid", unique=True),
-            *number_problems(self),
-            *missing_problems(self),
-            *stimulus_set_problems(self),
-        ]
+    standard: ClassVar[Standard] = Standard(
+        ("presentation", "neuroid"),
+        optional=("time_bin",),
+        identifiers={"stimulus_id": "presentation", "neuroid_id": "neuroid"},
+        unique=("neuroid_id",),
+        numbers=True,
+        complete=True,
+    )
 
 
 class NeuronRecordingAssembly(NeuroidAssembly):
@@ -90,14 +76,9 @@ class SpikeTimesAssembly(NeuronRecordingAssembly):
     merges_stimulus_set: ClassVar[bool] = False
     reads_groups: ClassVar[bool] = True
 
-    def problems(self) -> list[str]:
-        """Violations of the data standard of spike times."""
-        return [
-            *dimension_problems(self, "event", ["event"]),
-            *identifier_problems(self, "neuroid_id", "event"),
-            *number_problems(self),
-            *missing_problems(self),
-        ]
+    standard: ClassVar[Standard] = Standard(
+        ("event",), optional=(), identifiers={"neuroid_id": "event"}, numbers=True, complete=True
+    )
 
 
 class BehavioralAssembly(DataAssembly):
@@ -113,17 +94,9 @@ class BehavioralAssembly(DataAssembly):
 
     __slots__ = ()
 
-    def problems(self) -> list[str]:
-        """Violations of the data standard of behavioural assemblies."""
-        dims = ", ".join(map(str, self.dims)) or "none"
-        lost = [] if "presentation" in self.dims else [f"expected a dimension presentation, got {dims}"]
-        return [
-            *lost,
-            *empty_problems(self),
-            *identifier_problems(self, "stimulus_id", "presentation"),
-            *missing_problems(self),
-            *stimulus_set_problems(self),
-        ]
+    standard: ClassVar[Standard] = Standard(
+        ("presentation",), identifiers={"stimulus_id": "presentation"}, complete=True
+    )
 
 
 class PropertyAssembly(DataAssembly):
@@ -141,11 +114,7 @@ class PropertyAssembly(DataAssembly):
 
     merges_stimulus_set: ClassVar[bool] = False
 
-    def problems(self) -> list[str]:
-        """Violations of the data standard of properties."""
-        dims = ", ".join(map(str, self.dims)) or "none"
-        lost = [] if "neuroid" in self.dims else [f"expected a dimension neuroid, got {dims}"]
-        return [*lost, *empty_problems(self), *number_problems(self)]
+    standard: ClassVar[Standard] = Standard(("neuroid",), numbers=True)
 
 
 PropertiesAssembly = PropertyAssembly
@@ -163,11 +132,6 @@ class MetadataAssembly(DataAssembly):
     __slots__ = ()
 
     merges_stimulus_set: ClassVar[bool] = False
-
-    def problems(self) -> list[str]:
-        """Violations of the data standard of metadata."""
-        lost = [] if self.dims else ["it is one value, without a dimension"]
-        return lost + empty_problems(self)
 
 
 _CLASSES: dict[str, type[DataAssembly]] = {

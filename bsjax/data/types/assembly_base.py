@@ -16,7 +16,7 @@ import xarray as xr
 from bsjax import data
 from bsjax.core.given_arrays import widened
 from bsjax.core.messages import some
-from bsjax.data.types.assembly_checks import IDENTIFIERS, empty_problems, stimulus_set_problems
+from bsjax.data.types.assembly_checks import IDENTIFIERS, Standard, problems_of
 from bsjax.data.types.grouping import apply_to_cells, group_by
 from bsjax.data.types.plain import plain_values, without_levels
 from bsjax.data.types.repetitions import average_repetition
@@ -94,6 +94,9 @@ class DataAssembly(xr.DataArray):
 
     __slots__ = ()
 
+    standard: ClassVar[Standard] = Standard()
+    """The data standard of the class."""
+
     merges_stimulus_set: ClassVar[bool] = True
     """Whether ``from_files`` turns every column of the stimulus set into a coordinate."""
 
@@ -111,11 +114,12 @@ class DataAssembly(xr.DataArray):
     ) -> None:
         if not internal.get("fastpath") and not isinstance(data, xr.DataArray):
             data = data if isinstance(data, np.ndarray) and data.dtype.kind == "f" else widened(data)
-            problems = _construction_problems(data, coords, dims)
-            if problems:
-                raise ValueError(f"cannot build a {type(self).__name__}: " + "; ".join(problems))
             data, coords = plain_values(data), _plain_coords(coords)
-        super().__init__(data, coords, dims, name, attrs, **internal)
+        try:
+            super().__init__(data, coords, dims, name, attrs, **internal)
+        except ValueError as error:
+            problems = _problems_of_each(data, coords, dims) or [str(error)]
+            raise ValueError(f"cannot build a {type(self).__name__}: {'; '.join(problems)}") from error
 
     @classmethod
     def from_files(
@@ -150,7 +154,7 @@ class DataAssembly(xr.DataArray):
 
     def problems(self) -> list[str]:
         """Violations of the data standard, one line each; empty if there are none."""
-        return empty_problems(self) + stimulus_set_problems(self)
+        return problems_of(self, self.standard)
 
     def validate(self) -> None:
         """Verify that the assembly follows its data standard.
@@ -242,17 +246,14 @@ class DataAssembly(xr.DataArray):
 
     def identical(self, other: Any) -> bool:
         """Whether values, name, coordinates and attributes, including tables and arrays among these, are equal."""
-        if not isinstance(other, xr.DataArray):
+        if not isinstance(other, xr.DataArray) or self.attrs.keys() != other.attrs.keys():
             return False
-        mine, theirs = _split_attributes(self.attrs), _split_attributes(other.attrs)
-        if mine[1].keys() != theirs[1].keys() or not all(
-            _same(value, theirs[1][key]) for key, value in mine[1].items()
-        ):
-            return False
-        bare_self = self.copy(deep=False)
-        bare_other = other.copy(deep=False)
-        bare_self.attrs, bare_other.attrs = mine[0], theirs[0]
-        return xr.DataArray.identical(bare_self, bare_other)
+        mine, theirs = self.copy(deep=False), other.copy(deep=False)
+        for key in self.attrs:
+            if any(isinstance(value, (pd.DataFrame, xr.DataArray)) for value in (self.attrs[key], other.attrs[key])):
+                if not _same(mine.attrs.pop(key), theirs.attrs.pop(key)):
+                    return False
+        return xr.DataArray.identical(mine, theirs)
 
     # xarray returns a bare DataArray from these methods; the assembly keeps its class.
     def where(self, *args: Any, **kwargs: Any) -> Self:
@@ -307,42 +308,15 @@ for _operator in "add sub mul truediv floordiv mod pow and xor or".split():
     setattr(DataAssembly, f"__r{_operator}__", lambda self, other, _f=_inherited: _f(self, other))
 
 
-def _construction_problems(data: Any, coords: Any, dims: Any) -> list[str]:
-    """Mistakes in ``coords`` and ``dims``, all at once; xarray would report one at a time."""
-    coords = {} if coords is None else coords
-    if not isinstance(coords, Mapping) or dims is None or isinstance(data, (pd.Series, pd.DataFrame)):
-        return []  # other ways to build an array, whose errors xarray reports
-    dims = (dims,) if isinstance(dims, str) else tuple(dims)
-    shape = np.shape(data)
-    if shape == ():  # a scalar fills the shape given by the coordinates
-        sizes = dict.fromkeys(dims)
-    elif len(shape) != len(dims):
-        return [f"data of shape {shape} need {len(shape)} dims, got {list(dims)}"]
-    else:
-        sizes = dict(zip(dims, shape, strict=True))
-    problems = []
-    for name, coord in coords.items():
-        if isinstance(coord, (xr.DataArray, xr.Variable)):
-            on, lengths = coord.dims, coord.shape
-        elif isinstance(coord, tuple) and len(coord) >= 2:
-            on = (coord[0],) if isinstance(coord[0], str) else tuple(coord[0])
-            lengths = np.shape(coord[1])
-        else:
-            continue
-        unknown = [dim for dim in on if dim not in sizes]
-        if unknown:
-            lost = ", ".join(map(repr, unknown))
-            problems.append(f"coordinate {name!r} lies on {lost}, which is not among dims {list(dims)}")
-            continue
-        if len(on) != len(lengths):
-            problems.append(f"coordinate {name!r} has shape {lengths} but lies on {len(on)} dimension(s) {list(on)}")
-            continue
-        problems += [
-            f"coordinate {name!r} has {length} values on {dim!r}, where the data have {sizes[dim]}"
-            for dim, length in zip(on, lengths, strict=True)
-            if sizes[dim] is not None and sizes[dim] != length
-        ]
-    return problems
+def _problems_of_each(data: Any, coords: Any, dims: Any) -> list[str]:
+    """What xarray says of each coordinate alone; of several it names the first that does not fit."""
+    problems: dict[str, None] = {}
+    for name, coord in coords.items() if isinstance(coords, Mapping) and np.ndim(data) else ():
+        try:
+            xr.DataArray(data, {name: coord}, dims)
+        except ValueError as error:
+            problems[" ".join(str(error).split())[:200]] = None
+    return list(problems)
 
 
 def _plain_coords(coords: Any) -> Any:
@@ -357,13 +331,8 @@ def _plain_coords(coords: Any) -> Any:
     }
 
 
-def _split_attributes(attrs: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Attributes that compare to a single truth value, and the tables and labelled arrays, which do not."""
-    whole = {key: value for key, value in attrs.items() if isinstance(value, (pd.DataFrame, xr.DataArray))}
-    return {key: value for key, value in attrs.items() if key not in whole}, whole
-
-
-def _same(one: pd.DataFrame | xr.DataArray, other: Any) -> bool:
+def _same(one: Any, other: Any) -> bool:
+    """Whether two tables, or two labelled arrays, are equal; xarray compares neither among attributes."""
     if isinstance(one, pd.DataFrame):
         return isinstance(other, pd.DataFrame) and one.equals(other)
-    return one.identical(other)
+    return isinstance(one, xr.DataArray) and isinstance(other, xr.DataArray) and one.identical(other)

@@ -1,6 +1,7 @@
-"""Checks of the data standard, one per function, each returning the problems it finds."""
+"""Data standards of assemblies, and the checks of them, each returning the problems it finds."""
 
-from collections.abc import Collection
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -11,27 +12,49 @@ from bsjax.core.messages import some
 IDENTIFIERS = {"presentation": "stimulus_id", "neuroid": "neuroid_id"}
 
 
-def dimension_problems(assembly: xr.DataArray, wanted: str, *allowed: Collection[str]) -> list[str]:
-    """Problems of dimensions that match none of the allowed sets, in any order, or that are empty.
+@dataclass(frozen=True)
+class Standard:
+    """The data standard of a class of assemblies.
+
+    Attributes:
+        dims: the dimensions that it needs.
+        optional: further dimensions that it may have; None for any.
+        identifiers: coordinates that it needs -> the dimension of each.
+        unique: identifiers that must not repeat.
+        numbers: whether its values must be numbers.
+        complete: whether no value may be missing.
+    """
+
+    dims: tuple[str, ...] = ()
+    optional: tuple[str, ...] | None = None
+    identifiers: Mapping[str, str] = field(default_factory=dict)
+    unique: tuple[str, ...] = ()
+    numbers: bool = False
+    complete: bool = False
+
+
+def problems_of(assembly: xr.DataArray, standard: Standard) -> list[str]:
+    """Violations of a data standard, one line each.
 
     Example:
-        >>> dimension_problems(xr.DataArray([0.0], dims=["trial"]), "event", ["event"])
-        ['expected the dimensions event, got trial']
+        >>> problems_of(xr.DataArray([0.0, float("nan")], dims=["trial"]), Standard(("event",), complete=True))
+        ['expected a dimension event, got trial', '1 of 2 values is NaN, first at trial number 1']
     """
     problems = []
-    if not any(set(assembly.dims) == set(dims) for dims in allowed):
-        problems.append(f"expected the dimensions {wanted}, got {', '.join(map(str, assembly.dims)) or 'none'}")
-    return problems + empty_problems(assembly)
-
-
-def empty_problems(assembly: xr.DataArray) -> list[str]:
-    """Problems of empty dimensions.
-
-    Example:
-        >>> empty_problems(xr.DataArray([], dims=["trial"]))
-        ['dimension trial is empty']
-    """
-    return [f"dimension {dim} is empty" for dim, size in assembly.sizes.items() if size == 0]
+    wanted = ", ".join(standard.dims) + "".join(f"[, {dim}]" for dim in standard.optional or ())
+    lacking = set(standard.dims) - set(assembly.dims)
+    strange = set() if standard.optional is None else set(assembly.dims) - {*standard.dims, *standard.optional}
+    if lacking or strange:
+        kind = "a dimension" if standard.optional is None else "the dimensions"
+        problems.append(f"expected {kind} {wanted}, got {', '.join(map(str, assembly.dims)) or 'none'}")
+    problems += [f"dimension {dim} is empty" for dim, size in assembly.sizes.items() if size == 0]
+    for name, dim in standard.identifiers.items():
+        problems += identifier_problems(assembly, name, dim, unique=name in standard.unique)
+    if standard.numbers and assembly.dtype.kind not in "biuf":
+        problems.append(f"expected numbers, got values of dtype {assembly.dtype}")
+    if standard.complete:
+        problems += missing_problems(assembly)
+    return problems + stimulus_set_problems(assembly)
 
 
 def identifier_problems(assembly: xr.DataArray, name: str, dim: str, unique: bool = False) -> list[str]:
@@ -55,16 +78,6 @@ def identifier_problems(assembly: xr.DataArray, name: str, dim: str, unique: boo
     if len(repeated):
         problems.append(f"coordinate {name!r} repeats {some(repeated)}")
     return problems
-
-
-def number_problems(assembly: xr.DataArray) -> list[str]:
-    """Problem of values that are not numbers.
-
-    Example:
-        >>> number_problems(xr.DataArray(["dog"]))
-        ['expected numbers, got values of dtype <U3']
-    """
-    return [] if assembly.dtype.kind in "biuf" else [f"expected numbers, got values of dtype {assembly.dtype}"]
 
 
 def missing_problems(assembly: xr.DataArray) -> list[str]:

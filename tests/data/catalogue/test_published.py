@@ -2,14 +2,11 @@
 
 import hashlib
 import json
-from collections import Counter
-from dataclasses import asdict
 
 import pytest
 
 from bsjax.data.catalogue.post_processing import STEPS
-from bsjax.data.catalogue.published import ACCESS, KINDS, Published, published
-from bsjax.data.remote.storage import assembly_file, stimulus_set_files
+from bsjax.data.catalogue.published import ACCESS, KINDS, published
 from bsjax.data.types.assemblies import resolve_assembly_class
 
 ENTRIES = [entry for kind in KINDS for entry in published(kind).values()]
@@ -22,26 +19,6 @@ def register(shared_data) -> list[dict]:
     if not path.is_file():
         pytest.skip(f"no register of published data at {path}")
     return json.loads(path.read_bytes())["entries"]
-
-
-def test_all_published_entries_are_there():
-    assert Counter(entry.kind for entry in ENTRIES) == {"assembly": 144, "stimulus_set": 155}
-    assert Counter(entry.class_name for entry in ENTRIES) == {
-        "StimulusSet": 155,
-        "BehavioralAssembly": 67,
-        "NeuronRecordingAssembly": 33,
-        "NeuroidAssembly": 26,
-        "PropertyAssembly": 16,
-        "DataAssembly": 2,
-    }
-    versions = Counter(
-        "null" if file.version_id == "null" else "real" if file.version_id else "none"
-        for entry in ENTRIES
-        for file in entry.files
-    )
-    assert versions == {"null": 394, "real": 56, "none": 2}
-    for kind in KINDS:
-        assert list(published(kind)) == sorted(published(kind))
 
 
 def test_no_entry_has_changed_unnoticed():
@@ -77,27 +54,11 @@ def test_rows_are_those_of_the_register(register):
         assert (entry.access == "public") >= row["access"].startswith("public")
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.kind}-{entry.name}")
-def test_each_entry_can_be_resolved(entry: Published):
-    for file in entry.files:
-        assert file.url.startswith("https://brainscore-storage.s3.amazonaws.com/")
-        assert file.sha1 or entry.archive
-    assert entry.access in ACCESS
-    assert {name for name, *_ in entry.post_processing} <= set(STEPS)
-    if entry.kind == "assembly":
-        assert resolve_assembly_class(entry.class_name).__name__ == entry.class_name
-        assert not entry.stimulus_set or entry.stimulus_set in published("stimulus_set")
-        assert entry.files == (assembly_file(entry.identifier, entry.version_id, entry.sha1, entry.bucket),)
-    elif not entry.archive:
-        digests = {key: value for key, value in asdict(entry).items() if key.startswith(("csv_", "zip_"))}
-        assert entry.files == stimulus_set_files(entry.identifier, entry.bucket, **digests)
-
-
-def test_another_kind():
-    with pytest.raises(KeyError, match="unknown kind 'stimuli' of published data; there are: assembly, stimulus_set"):
-        published("stimuli")
-
-
-def test_a_change_of_the_answer_changes_nothing():
-    published("assembly").clear()
-    assert len(published("assembly")) == 144
+def test_each_entry_can_be_resolved():
+    for entry in ENTRIES:
+        assert all(file.sha1 or entry.archive for file in entry.files)
+        assert entry.access in ACCESS
+        assert {name for name, *_ in entry.post_processing} <= set(STEPS)
+        if entry.kind == "assembly":
+            assert resolve_assembly_class(entry.class_name).__name__ == entry.class_name
+            assert not entry.stimulus_set or entry.stimulus_set in published("stimulus_set")

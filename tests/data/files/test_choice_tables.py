@@ -48,11 +48,6 @@ def test_a_file_with_several_models_and_people(tmp_path):
     assert {name: list(tables) for name, tables in models.items()} == {"one": ["false-colour"], "two": ["false-colour"]}
 
 
-def test_a_plain_table(tmp_path):
-    path = write(tmp_path / "mine.csv", "stimulus_id,choice,condition\n001,cat,0.60\n")
-    assert read_choices(path)["mine"][""].values.tolist() == [["001", "cat", "0.60"]]
-
-
 def test_what_is_no_table_of_choices_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="no file .*none.csv to read choices from"):
         read_choices(tmp_path / "none.csv")
@@ -105,5 +100,5 @@ def test_several_folders(tmp_path):
 
 
 def test_blanks_around_names_and_answers(tmp_path):
-    (tmp_path / "mine.csv").write_text('stimulus_id, choice , note\na, dog, x\nb, "hot dog", y\n')
-    assert read_choices(tmp_path)["mine"][""]["choice"].tolist() == ["dog", "hot dog"]
+    (tmp_path / "mine.csv").write_text('stimulus_id, choice , condition\n001, dog, 0.60\nb, "hot dog", y\n')
+    assert read_choices(tmp_path)["mine"][""].values.tolist() == [["001", "dog", "0.60"], ["b", "hot dog", "y"]]

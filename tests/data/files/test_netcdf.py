@@ -1,6 +1,5 @@
 """netCDF files: what is written is read, every variant that others have written, the same bytes everywhere."""
 
-import signal
 import subprocess
 import sys
 import tempfile
@@ -344,59 +343,61 @@ def test_what_cannot_be_written_where(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["assy.nc"]
 
 
-def broken(tmp_path, kind: str) -> Path:
+def changed_by_h5py(path: Path, change) -> None:
+    import h5py
+
+    with h5py.File(path, "r+") as file:
+        del file.attrs["bsjax_sha256"]
+        change(file)
+
+
+def without_names(file) -> None:
+    for name in list(file):
+        del file[name]
+    file["data"] = [1, 2]
+
+
+BROKEN = {
+    "no assembly at .*assy.nc: no such file": lambda path: path.unlink(),
+    "assy.nc is a folder": lambda path: (path.unlink(), path.mkdir()),
+    "assy.nc is empty": lambda path: path.write_bytes(b""),
+    "assy.nc is not a netCDF-4 file: it begins with b'<Error>A'": lambda path: path.write_bytes(b"<Error>AccessDenied"),
+    "assy.nc is a netCDF file of version 3": lambda path: path.write_bytes(b"CDF\x01\0\0\0\0"),
+    "cannot read .*assy.nc as a netCDF-4 file .*truncated file.*: fetch it again": lambda path: path.write_bytes(
+        path.read_bytes()[: path.stat().st_size * 2 // 3]
+    ),
+    "assy.nc has to hold one data variable, but holds 2: a, b": lambda path: xr.Dataset(
+        {"a": ("x", [1]), "b": ("x", [2])}
+    ).to_netcdf(path, engine="h5netcdf"),
+    "assy.nc is a file of HDF5, but not of netCDF-4": lambda path: changed_by_h5py(path, without_names),
+    "assy.nc.*attribute 'x' is not the JSON": lambda path: changed_by_h5py(
+        path, lambda file: file["data"].attrs.update({"bsjax_json": "x", "x": "{"})
+    ),
+}
+
+
+@pytest.mark.parametrize("message", BROKEN)
+def test_files_that_are_no_assembly(message, tmp_path):
     path = tmp_path / "assy.nc"
-    if kind == "absent":
-        return path
-    if kind == "folder":
-        path.mkdir()
-        return path
-    if kind in ("empty", "text", "version 3"):
-        path.write_bytes({"empty": b"", "text": b"<Error>AccessDenied</Error>", "version 3": b"CDF\x01\0\0\0\0"}[kind])
-        return path
     write_netcdf(recording(), path)
-    content = path.read_bytes()
-    if kind == "truncated":
-        path.write_bytes(content[: len(content) * 2 // 3])
-    elif kind == "only a header":
-        path.write_bytes(content[:8])
-    elif kind == "overwritten":
-        path.write_bytes(content[:100] + bytes(len(content) - 100))
-    elif kind in ("two variables", "no variable"):
-        dataset = xr.Dataset({"a": ("x", [1]), "b": ("x", [2])} if kind == "two variables" else {"x": [1]})
-        dataset.to_netcdf(path, engine="h5netcdf")
-    elif kind == "not netCDF":
-        import h5py
-
-        with h5py.File(path, "w") as file:
-            file["data"] = [1, 2]
-    elif kind == "bad JSON":
-        import h5py
-
-        with h5py.File(path, "r+") as file:
-            file["data"].attrs["bsjax_json"], file["data"].attrs["x"] = "x", "{"
-            del file.attrs["bsjax_sha256"]
-    return path
+    BROKEN[message](path)
+    for cls, chunks in ((NeuroidAssembly, None), (SpikeTimesAssembly, None), (NeuroidAssembly, {})):
+        with pytest.raises((ValueError, FileNotFoundError), match=message):
+            read_assembly(path, cls, chunks=chunks)
 
 
 @pytest.mark.parametrize(
-    ("kind", "error", "message"),
+    ("options", "message"),
     [
-        ("absent", FileNotFoundError, "no assembly at .*assy.nc: no such file"),
-        ("folder", ValueError, "assy.nc is a folder"),
-        ("text", ValueError, "assy.nc is not a netCDF-4 file: it begins with b'<Error>A'"),
-        ("version 3", ValueError, "assy.nc is a netCDF file of version 3"),
-        ("truncated", ValueError, "cannot read .*assy.nc as a netCDF-4 file .*truncated file.*: fetch it again"),
-        ("two variables", ValueError, "assy.nc has to hold one data variable, but holds 2: a, b"),
-        ("not netCDF", ValueError, "assy.nc is a file of HDF5, but not of netCDF-4: its dimensions have no names"),
-        ("bad JSON", ValueError, "assy.nc.*attribute 'x' is not the JSON"),
+        ({"group": "more"}, r"assy.nc has no group 'more'; its groups: none"),
+        ({"chunks": {"time": 3}}, "nc has no dimension 'time'"),
+        ({"cls": "NeuronAssembly"}, "unknown assembly class 'NeuronAssembly'; nearest: Neuro"),
     ],
 )
-def test_files_that_are_no_assembly(kind, error, message, tmp_path):
-    path = broken(tmp_path, kind)
-    for cls, chunks in ((NeuroidAssembly, None), (SpikeTimesAssembly, None), (NeuroidAssembly, {})):
-        with pytest.raises(error, match=message):
-            read_assembly(path, cls, chunks=chunks)
+def test_groups_and_classes_that_are_not_there(options, message, tmp_path):
+    write_netcdf(recording(), tmp_path / "assy.nc")
+    with pytest.raises(ValueError, match=message):
+        read_assembly(tmp_path / "assy.nc", **options)
 
 
 def test_what_bsjax_wrote_and_was_changed_is_refused(tmp_path):
@@ -457,19 +458,6 @@ def test_a_file_on_which_hdf5_hangs_is_refused(tmp_path):
         write_netcdf(recording(), path, append=True, group="more")
 
 
-@pytest.mark.slow
-def test_an_interrupt_ends_the_look_at_a_file_on_which_hdf5_hangs(tmp_path):
-    path = tmp_path / "assy.nc"
-    endless(path)
-    script = "import sys; from bsjax.data import read_assembly; print(flush=True); read_assembly(sys.argv[1])"
-    reading = subprocess.Popen(
-        [sys.executable, "-c", script, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    reading.stdout.readline()
-    reading.send_signal(signal.SIGINT)
-    assert reading.communicate(timeout=300)[1].strip().endswith("KeyboardInterrupt")
-
-
 def test_a_file_that_was_fetched_is_read_without_another_process(tmp_path, monkeypatch):
     path = written_by_xarray(tmp_path)
     monkeypatch.setattr("sys.executable", "no such program")
@@ -477,16 +465,6 @@ def test_a_file_that_was_fetched_is_read_without_another_process(tmp_path, monke
         read_assembly(path)
     remember(path, digests_of(path, ["sha1"]))
     assert read_assembly(path).shape == (1, 2)
-
-
-def test_groups_and_classes_that_are_not_there(tmp_path):
-    write_netcdf(recording(), tmp_path / "assy.nc")
-    with pytest.raises(ValueError, match=r"assy.nc has no group 'more'; its groups: none"):
-        read_assembly(tmp_path / "assy.nc", group="more")
-    with pytest.raises(ValueError, match="nc has no dimension 'time'"):
-        read_assembly(tmp_path / "assy.nc", chunks={"time": 3})
-    with pytest.raises(ValueError, match="unknown assembly class 'NeuronAssembly'; nearest: Neuro"):
-        read_assembly(tmp_path / "assy.nc", "NeuronAssembly")
 
 
 def test_characters_are_text_and_attributes_of_the_file_stay(tmp_path):

@@ -152,34 +152,21 @@ def test_what_is_not_there(pair, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "message"),
+    ("change", "message"),
     [
-        (lambda s: s.drop(columns="stimulus_id"), ValueError, "no column stimulus_id"),
-        (lambda s: s.assign(stimulus_id=["x", "y", "z"]), ValueError, "stimulus_paths lacks x, y, z"),
-        (lambda s: s.assign(filename=["../x", "y", "z"]), ValueError, "'../x' is not a plain file name"),
+        (lambda s: s.drop(columns="stimulus_id"), "no column stimulus_id"),
+        (lambda s: s.assign(stimulus_id=["x", "y", "z"]), "stimulus_paths lacks x, y, z"),
+        (lambda s: s.assign(filename=["../x", "y", "z"]), "'../x' is not a plain file name"),
+        (lambda s: s.get_stimulus("001").unlink() or s, "no such file: .*source1.PNG"),
+        (lambda s: s.assign(boxes=[[1], [2], [3]]), "column 'boxes': values of type list"),
     ],
 )
-def test_sets_that_cannot_be_written(change, error, message, tmp_path):
+def test_sets_that_cannot_be_written(change, message, tmp_path):
     stimuli = change(stimulus_set(tmp_path / "source"))
-    for write in (write_stimulus_csv, write_stimulus_zip):
-        with pytest.raises(error, match=message):
-            write(stimuli, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-def test_stimuli_without_a_file_are_not_written(tmp_path):
-    stimuli = stimulus_set(tmp_path / "source")
-    stimuli.get_stimulus("001").unlink()
-    for write in (write_stimulus_csv, write_stimulus_zip):
-        with pytest.raises(FileNotFoundError, match="no such file: .*source1.PNG"):
+    for write in (write_stimulus_csv, write_stimulus_zip)[: 1 if "boxes" in stimuli else 2]:
+        with pytest.raises((ValueError, FileNotFoundError), match=message):
             write(stimuli, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["source"]
-
-
-def test_a_table_with_values_that_it_cannot_hold_is_not_written(tmp_path):
-    stimuli = stimulus_set(tmp_path / "source", boxes=[[1], [2], [3]])
-    with pytest.raises(ValueError, match="column 'boxes': values of type list"):
-        write_stimulus_csv(stimuli, tmp_path / "out.csv")
 
 
 def in_zip(path, *members):

@@ -56,5 +56,5 @@ def test_what_cannot_be_loaded(packages):
         load_packaged(packages / "Doe2025.package.json")
     table = packages / "stimulus_Doe2025.csv"
     table.write_text(table.read_text().replace("1", "2"))
-    with pytest.raises(ValueError, match=r"stimulus_Doe2025.csv was changed since it was packaged"):
+    with pytest.raises(ValueError, match=r"'Doe2025' has changed since it was packaged, .*stimulus_Doe2025.csv"):
         load_packaged(packages / "Doe2025.package.json", "stimulus_set")

@@ -3,95 +3,30 @@
 import hashlib
 import io
 import zipfile
-from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
 
-from bsjax.data.files.netcdf import write_netcdf
+from bsjax.data.publishing.packaging import package_data_assembly, package_stimulus_set
 from bsjax.data.remote.bucket_files import load_file, load_file_from_s3, load_folder_from_s3, load_weight_file
 from bsjax.data.remote.s3 import get_path, load_assembly_from_s3, load_stimulus_set_from_s3
 from bsjax.data.remote.storage import store_name
-from bsjax.data.types.assemblies import NeuroidAssembly
 from bsjax.data.types.stimuli import StimulusSet
-
-IDS = ["im0", "im1", "im2"]
+from tests.support import lab
 
 
 def sha1_of(content: bytes) -> str:
     return hashlib.sha1(content).hexdigest()
 
 
-def csv_file() -> bytes:
-    rows = [f"{name}.png,{name},{size}" for size, name in enumerate(IDS)]
-    return "\n".join(["filename,stimulus_id,size", *rows, ""]).encode()
-
-
-def zip_file(ids: list[str] = IDS) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as file:
-        for index, name in enumerate(ids):
-            image = io.BytesIO()
-            Image.new("RGB", (8, 8), (index, 0, 0)).save(image, "png")
-            file.writestr(f"{name}.png", image.getvalue())
-    return packed.getvalue()
-
-
-class Store:
-    """A bucket of which the folder "lab/data" holds a stimulus set and an assembly, and how to load them."""
-
-    def __init__(self, s3, bucket: str, tmp_path: Path) -> None:
-        self.bucket = f"{bucket}/lab/data"
-        self.csv, self.zip = csv_file(), zip_file()
-        assembly = NeuroidAssembly(
-            np.arange(12.0).reshape(6, 2),
-            dims=["presentation", "neuroid"],
-            coords={
-                "stimulus_id": ("presentation", [*IDS, *IDS]),
-                "size": ("presentation", [10, 11, 12, 10, 11, 12]),
-                "neuroid_id": ("neuroid", ["n0", "n1"]),
-                "region": ("neuroid", ["V4", "IT"]),
-            },
-            attrs={"source": "a lab", "stimulus_set_identifier": "as written"},
-        )
-        write_netcdf(assembly, tmp_path / "a.nc")
-        self.nc = (tmp_path / "a.nc").read_bytes()
-
-        def put(name: str, content: bytes) -> str | None:
-            return s3.put_object(Bucket=bucket, Key=f"lab/data/{name}", Body=content).get("VersionId")
-
-        self.csv_version = put("stimulus_lab_Set.csv", self.csv)
-        self.zip_version = put("stimulus_lab_Set.zip", self.zip)
-        self.nc_version = put("assy_lab_Recording.nc", self.nc)
-
-    def stimuli(self, **changes) -> StimulusSet:
-        arguments = {
-            "identifier": "lab.Set",
-            "bucket": self.bucket,
-            "csv_sha1": sha1_of(self.csv),
-            "zip_sha1": sha1_of(self.zip),
-            "csv_version_id": self.csv_version or "null",
-            "zip_version_id": self.zip_version or "null",
-        }
-        return load_stimulus_set_from_s3(**arguments | changes)
-
-    def assembly(self, **changes):
-        arguments = {
-            "identifier": "lab.Recording",
-            "version_id": self.nc_version or "null",
-            "sha1": sha1_of(self.nc),
-            "bucket": self.bucket,
-            "cls": NeuroidAssembly,
-        }
-        return load_assembly_from_s3(**arguments | changes)
-
-
-@pytest.fixture(params=["unversioned", "versioned"])
-def store(request, s3, relay, bucket, tmp_path) -> Store:
-    if request.param == "versioned":
-        s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
-    return Store(s3, bucket, tmp_path)
+@pytest.fixture
+def uploaded(s3, relay, bucket, tmp_path) -> tuple[dict, dict]:
+    """What loads a stimulus set and an assembly from a folder of the bucket."""
+    stimuli = package_stimulus_set(None, lab.stimuli(tmp_path / "lab"), "lab.Doe2024", f"{bucket}/lab/data")
+    recordings = lab.recordings().assign_coords(size=("presentation", range(18)))
+    assembly = package_data_assembly(None, recordings, "lab.Doe2024", "lab.Doe2024", bucket_name=f"{bucket}/lab/data")
+    del assembly["stimulus_set_identifier"]
+    relay.asked.clear()
+    return stimuli, assembly
 
 
 def test_names_in_the_store():
@@ -102,54 +37,39 @@ def test_names_in_the_store():
         store_name("a", "png")
 
 
-def test_a_stimulus_set(store, relay, brainio_home):
-    stimuli = store.stimuli()
-    assert type(stimuli) is StimulusSet and stimuli.identifier == "lab.Set"
-    assert stimuli["stimulus_id"].tolist() == IDS and stimuli["size"].tolist() == [0, 1, 2]
-    folder = brainio_home / sha1_of(store.zip) / "stimulus_lab_Set"
-    assert stimuli.stimulus_paths == {name: folder / f"{name}.png" for name in IDS}
-    with Image.open(stimuli.get_stimulus("im2")) as image:
-        assert image.getpixel((0, 0)) == (2, 0, 0)
+def test_a_stimulus_set(uploaded, relay, brainio_home):
+    stimuli = load_stimulus_set_from_s3(**uploaded[0])
+    assert type(stimuli) is StimulusSet and stimuli.identifier == "lab.Doe2024"
+    assert stimuli["stimulus_id"].tolist() == lab.IDS
+    folder = brainio_home / uploaded[0]["zip_sha1"] / "stimulus_lab_Doe2024"
+    assert stimuli.stimulus_paths == {name: folder / f"{name}.png" for name in lab.IDS}
     stimuli.validate()
     relay.asked.clear()
-    assert store.stimuli().equals(stimuli) and relay.asked == []
+    assert load_stimulus_set_from_s3(**uploaded[0]).equals(stimuli) and relay.asked == []
+    path = get_path("lab.Doe2024", "csv", uploaded[0]["bucket"], None, uploaded[0]["csv_sha1"])
+    assert path.parent == brainio_home / uploaded[0]["csv_sha1"] and relay.asked == []
 
 
 @pytest.mark.parametrize("merge", [True, False])
-def test_an_assembly_with_its_stimulus_set(merge, store):
-    assembly = store.assembly(stimulus_set_loader=store.stimuli, merge_stimulus_set_meta=merge)
-    assert assembly.attrs["identifier"] == "lab.Recording" and assembly.attrs["stimulus_set_identifier"] == "lab.Set"
-    assert assembly.attrs["stimulus_set"].equals(store.stimuli())
-    assert assembly["size"].values.tolist() == [10, 11, 12, 10, 11, 12]  # the recording's own win
+def test_an_assembly_with_its_stimulus_set(merge, uploaded):
+    assembly = load_assembly_from_s3(
+        **uploaded[1],
+        stimulus_set_loader=lambda: load_stimulus_set_from_s3(**uploaded[0]),
+        merge_stimulus_set_meta=merge,
+    )
+    assert assembly.attrs["identifier"] == assembly.attrs["stimulus_set_identifier"] == "lab.Doe2024"
+    assert assembly.attrs["stimulus_set"]["stimulus_id"].tolist() == lab.IDS
+    assert assembly["size"].values.tolist() == list(range(18))  # the recording's own win
     assert ("filename" in assembly.coords) == merge
-    if merge:
-        assert assembly["filename"].values.tolist() == [f"{name}.png" for name in [*IDS, *IDS]]
 
 
-def test_a_table_that_does_not_fit_its_archive_is_an_error(s3, store, bucket):
-    incomplete = zip_file(["im0", "im1"])
-    version = s3.put_object(Bucket=bucket, Key="lab/data/stimulus_lab_Set.zip", Body=incomplete).get("VersionId")
-    with pytest.raises((ValueError, FileNotFoundError), match="im2"):
-        store.stimuli(zip_sha1=sha1_of(incomplete), zip_version_id=version)
-
-
-def test_another_digest_is_checked_as_well(store):
-    sha256 = hashlib.sha256(store.nc).hexdigest()
-    assert store.assembly(sha256=sha256).shape == (6, 2)
-    with pytest.warns(UserWarning, match="removed"), pytest.raises(ValueError, match="expected sha256 0000"):
-        store.assembly(sha256="0" * 64)
-    assert len(store.stimuli(csv_sha256=hashlib.sha256(store.csv).hexdigest())) == 3
-    with pytest.warns(UserWarning, match="removed"), pytest.raises(ValueError, match="expected sha256 0000"):
-        store.stimuli(zip_sha256="0" * 64)
-
-
-def test_the_path_of_one_file(store, bucket, brainio_home):
-    sha1 = sha1_of(store.csv)
-    path = get_path("lab.Set", "csv", bucket, store.csv_version, sha1, folder_name="lab/data")
-    assert path == brainio_home / sha1 / "stimulus_lab_Set.csv" and path.read_bytes() == store.csv
-    sha1 = sha1_of(store.nc)
-    path = get_path("lab.Recording", "nc", store.bucket, store.nc_version, sha1, filename_prefix="assy_")
-    assert path.read_bytes() == store.nc
+def test_a_table_that_does_not_fit_its_archive_is_an_error(s3, uploaded, bucket):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as file:
+        file.writestr("im_1.png", b"image")
+    s3.put_object(Bucket=bucket, Key="lab/data/stimulus_lab_Doe2024.zip", Body=packed.getvalue())
+    with pytest.raises(FileNotFoundError, match="im_2"):
+        load_stimulus_set_from_s3(**uploaded[0] | {"zip_sha1": sha1_of(packed.getvalue()), "zip_sha256": None})
 
 
 def test_a_file_at_a_place_of_its_own(s3, relay, bucket, tmp_path):

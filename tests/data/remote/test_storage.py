@@ -1,17 +1,17 @@
 """Access to S3: names, versions, credentials first and then none, and one clear error for each refusal."""
 
 import json
-import re
 
 import pytest
 
-from bsjax.data.remote.storage import ObjectChanged, RemoteFile, Storage
+from bsjax.data.remote.storage import RemoteFile, Storage
 
 BODY = b"content of the object"
 
 
-def content(remote: RemoteFile, storage: Storage | None = None) -> bytes:
-    with (storage or Storage()).open(remote).body as body:
+def content(remote: RemoteFile) -> bytes:
+    body, _, _ = Storage().open(remote)
+    with body:
         return body.read()
 
 
@@ -58,28 +58,21 @@ def test_versioned_bucket(s3, relay, bucket):
     assert content(RemoteFile(bucket, "a.bin", first)) == b"first"
 
 
-def test_credentials_that_fail_are_followed_by_none_and_that_is_remembered(s3, relay, bucket):
-    for name in ("a.bin", "b.bin"):
-        s3.put_object(Bucket=bucket, Key=name, Body=BODY, ACL="public-read")
-    relay.trouble.refuse_signed = True
-    storage = Storage()
-    assert content(RemoteFile(bucket, "a.bin"), storage) == BODY
-    assert content(RemoteFile(bucket, "b.bin"), storage) == BODY
-    assert [(asked.signed, asked.status) for asked in relay.asked] == [(True, 403), (False, 200), (False, 200)]
-
-
-def test_no_credentials_are_needed_for_a_public_object(s3, relay, bucket, monkeypatch):
+def test_credentials_that_fail_are_followed_by_none(s3, relay, bucket):
     s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY, ACL="public-read")
+    relay.trouble.refuse_signed = True
+    assert content(RemoteFile(bucket, "a.bin")) == BODY
+    assert [(asked.signed, asked.status) for asked in relay.asked] == [(True, 403), (False, 200)]
+
+
+def test_without_credentials_public_objects_can_be_read(s3, relay, bucket, monkeypatch):
+    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY, ACL="public-read")
+    s3.put_object(Bucket=bucket, Key="private.bin", Body=BODY)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     assert content(RemoteFile(bucket, "a.bin", "null")) == BODY
     assert [asked.signed for asked in relay.asked] == [False]
-
-
-def test_a_private_object_without_credentials_is_refused(s3, relay, bucket, monkeypatch):
-    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    with pytest.raises(PermissionError, match=r"403 without credentials \(none are set\)"):
-        content(RemoteFile(bucket, "a.bin"))
+    with pytest.raises(PermissionError, match=r"S3 refused .*403.* set AWS_ACCESS_KEY_ID"):
+        content(RemoteFile(bucket, "private.bin"))
 
 
 @pytest.mark.parametrize(("version", "permission"), [(None, "s3:GetObject"), ("null", "s3:GetObjectVersion")])
@@ -87,20 +80,14 @@ def test_refused_with_and_without_credentials_is_one_message(s3, relay, bucket, 
     s3.put_object(Bucket=bucket, Key="folder/a.bin", Body=BODY)
     deny = {"Effect": "Deny", "Principal": "*", "Action": "s3:GetObject", "Resource": f"arn:aws:s3:::{bucket}/*"}
     s3.put_bucket_policy(Bucket=bucket, Policy=json.dumps({"Version": "2012-10-17", "Statement": [deny]}))
-    with pytest.raises(PermissionError) as error:
+    with pytest.raises(PermissionError, match=rf"{permission} on arn:aws:s3:::{bucket}/folder/a.bin: set AWS_ACCESS_K"):
         content(RemoteFile(bucket, "folder/a.bin", version))
-    said = f"S3 refused s3://{bucket}/folder/a.bin{f' (version {version!r})' if version else ''}: HTTP 403 with "
-    assert str(error.value).startswith(
-        f"{said}credentials, HTTP 403 without credentials. Reading it takes the permission {permission} on "
-        f"arn:aws:s3:::{bucket}/folder/a.bin: set AWS_ACCESS_KEY_ID"
-    )
-    assert f"the owner of bucket '{bucket}'" in str(error.value)
 
 
 def test_what_is_not_there_is_named(relay, bucket):
     with pytest.raises(FileNotFoundError, match=f"^there is no object 'b/a.bin' in bucket '{bucket}'$"):
         content(RemoteFile(bucket, "b/a.bin"))
-    with pytest.raises(FileNotFoundError, match="there is no bucket 'no-such-bucket', where s3://no-such-bucket/a"):
+    with pytest.raises(FileNotFoundError, match="there is no bucket 'no-such-bucket', which s3://no-such-bucket/a"):
         content(RemoteFile("no-such-bucket", "a"))
     with pytest.raises(ValueError, match="S3 can have no such bucket, object or version: s3://not a bucket/a"):
         content(RemoteFile("not a bucket", "a"))
@@ -108,36 +95,8 @@ def test_what_is_not_there_is_named(relay, bucket):
 
 def test_no_server_and_a_failing_one(relay, bucket, monkeypatch):
     relay.trouble.fail_with = 503
-    with pytest.raises(ConnectionError, match=f"S3 failed to send s3://{bucket}/a: HTTP 503 with credentials"):
+    with pytest.raises(ConnectionError, match=f"S3 failed for s3://{bucket}/a: .*503"):
         content(RemoteFile(bucket, "a"))
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")  # the port of the discard service
     with pytest.raises(ConnectionError, match=f"no connection for s3://{bucket}/a: Could not connect to the endpoint"):
         content(RemoteFile(bucket, "a"))
-
-
-def test_a_part_of_an_object_that_has_changed_is_not_continued(s3, relay, bucket):
-    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
-    remote, storage = RemoteFile(bucket, "a.bin"), Storage()
-    etag = s3.head_object(Bucket=bucket, Key="a.bin")["ETag"]
-    stream = storage.open(remote, start=8, etag=etag)
-    with stream.body as body:
-        assert (stream.start, stream.size, body.read()) == (8, len(BODY), BODY[8:])
-    s3.put_object(Bucket=bucket, Key="a.bin", Body=b"another content")
-    with pytest.raises(ObjectChanged):
-        storage.open(remote, start=8, etag=etag)
-    new = s3.head_object(Bucket=bucket, Key="a.bin")["ETag"]
-    with pytest.raises(ObjectChanged):  # it has fewer bytes than are here
-        storage.open(remote, start=100, etag=new)
-
-
-@pytest.mark.parametrize(
-    ("header", "value"),
-    [("content-length", value) for value in (None, "", "many", "1.5", "-5", "9" * 5000)]
-    + [(header, "yesterday") for header in ("last-modified", "x-amz-missing-meta")],
-)
-def test_headers_that_make_no_sense(s3, relay, bucket, header, value):
-    s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
-    remote = RemoteFile(bucket, "a.bin")
-    relay.trouble.change_headers = lambda asked, headers: headers.update({header: value})
-    with pytest.raises(ConnectionError, match=re.escape(f"the answer for {remote} cannot be used (")):
-        content(remote)

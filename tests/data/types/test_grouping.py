@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
-from bsjax.data import BehavioralAssembly, DataAssembly, NeuroidAssembly, average_repetition, walk_coords
+from bsjax.data import BehavioralAssembly, DataAssembly, NeuroidAssembly
 
 
 @pytest.fixture
@@ -35,14 +35,6 @@ def test_the_mean_of_groups_is_that_of_pandas(trials):
     np.testing.assert_allclose(mean.values, expected.to_numpy())
     assert list(zip(mean["object_name"].values, mean["stimulus_id"].values, strict=True)) == list(expected.index)
     assert mean["neuroid_id"].values.tolist() == ["a", "b", "c"] and "repetition" not in mean.coords
-
-
-def test_it_averages_repetitions_as_average_repetition_does(trials):
-    names = [name for name, dims, _ in walk_coords(trials) if dims == ("presentation",) and name != "repetition"]
-    by_groups = trials.multi_groupby(names).mean(dim="presentation")
-    xr_mean = average_repetition(trials)
-    np.testing.assert_allclose(by_groups.values, xr_mean.values)
-    assert by_groups["stimulus_id"].values.tolist() == xr_mean["stimulus_id"].values.tolist()
 
 
 def test_values_that_are_missing_are_left_out_and_coordinates_that_are_missing_are_a_group(trials):
@@ -137,10 +129,3 @@ def test_what_has_no_name_is_a_group_of_its_own(missing, names):
     keys = [key if names == ["kind"] else key[0] for key, _ in groups]
     assert keys[:2] == ["a", "b"] and pd.isna(keys[2]) and len(groups.groups) == 3
     assert [part.values.tolist() for _, part in groups] == [[3.0], [1.0], [2.0, 4.0]]
-
-
-def test_a_function_of_cells_sees_those_without_a_name():
-    coords = {"kind": ("presentation", np.array(["a", None], object)), "choice": ["x", "y"]}
-    shares = DataAssembly([[1.0, 2.0], [3.0, 4.0]], coords, ["presentation", "choice"])
-    doubled = shares.multi_dim_apply(["kind", "choice"], lambda values, kind, choice: 2 * values)
-    assert doubled.values.tolist() == [[2.0, 4.0], [6.0, 8.0]]

@@ -28,18 +28,6 @@ def grouped_by_pandas(assembly: NeuroidAssembly) -> pd.DataFrame:
     return table.groupby(keys, sort=True).mean()
 
 
-def test_against_pandas_on_ragged_repetitions_with_missing_values():
-    rng = np.random.default_rng(0)
-    ids = rng.permutation(np.repeat([f"im{i}" for i in range(40)], rng.integers(1, 8, size=40)))
-    values = rng.normal(size=(len(ids), 5))
-    values[rng.random(values.shape) < 0.2] = np.nan
-    objects = ["object" + name[-1] for name in ids]
-    assembly = build(values, ids, object_name=objects, repetition=np.arange(len(ids)))
-    mean, expected = average_repetition(assembly), grouped_by_pandas(assembly)
-    np.testing.assert_allclose(mean.values, expected.to_numpy(), rtol=1e-12)
-    assert list(zip(mean["stimulus_id"].values, mean["object_name"].values, strict=True)) == list(expected.index)
-
-
 @st.composite
 def recordings(draw) -> NeuroidAssembly:
     n = draw(st.integers(1, 25))
@@ -92,17 +80,6 @@ def test_any_order_of_dimensions_and_a_time_bin():
     np.testing.assert_array_equal(turned.transpose(*mean.dims).values, mean.values)
 
 
-def test_a_cell_without_any_repetition_stays_missing():
-    mean = average_repetition(build([[np.nan, 1.0], [np.nan, np.nan]], ["a", "a"], repetition=[0, 1]))
-    assert np.isnan(mean.values[0, 0]) and mean.values[0, 1] == 1
-
-
-def test_rows_are_sorted_by_the_tuple_in_the_order_of_coordinates():
-    mean = average_repetition(build(np.zeros((4, 1)), ["10", "9", "9", "10"], size=[2, 10, 9, 1]))
-    rows = list(zip(mean["stimulus_id"].values, mean["size"].values, strict=True))
-    assert rows == [("10", 1), ("10", 2), ("9", 9), ("9", 10)]  # strings as strings, numbers as numbers
-
-
 def test_mixed_types_sort_as_strings_and_missing_ones_form_a_group_at_the_end():
     mixed = np.array([2, "10", 2, None, "a", None], dtype=object)
     values = np.arange(6.0)[:, np.newaxis]
@@ -148,36 +125,6 @@ def test_sums_of_float32_do_not_lose_small_terms():
 def test_what_cannot_be_averaged(assembly, message):
     with pytest.raises(ValueError, match=message):
         average_repetition(assembly)
-
-
-def test_what_it_does_does_not_grow_with_the_number_of_stimuli():
-    """By the calls of functions, which no other process makes slower; a loop over stimuli would add to them."""
-
-    def calls(n_stimuli: int) -> int:
-        rng = np.random.default_rng(0)
-        n = 10 * n_stimuli
-        assembly = build(
-            rng.normal(size=(n, 168, 1)),
-            [f"image_{i % n_stimuli}" for i in range(n)],
-            object_name=[f"object_{i % 8}" for i in range(n)],
-            repetition=np.arange(n) // n_stimuli,
-        )
-        count = 0
-
-        def profile(frame: object, event: str, argument: object) -> None:
-            nonlocal count
-            count += event in ("call", "c_call")
-
-        sys.setprofile(profile)
-        try:
-            mean = average_repetition(assembly)
-        finally:
-            sys.setprofile(None)
-        assert mean.shape == (n_stimuli, 168, 1)
-        return count
-
-    calls(40)  # what is only done the first time
-    assert calls(320) - calls(40) < 320 - 40  # not one for each stimulus
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ actual reader raises them with better messages. Prints "sealed" if bsjax wrote t
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 SEALED = "bsjax_sha256"
@@ -22,39 +21,27 @@ def main(path: str, with_values: str) -> None:
     import h5netcdf
     import h5py
 
+    def look(_: str, member: Any) -> None:
+        steps: list[Callable[[], Any]] = [lambda: dict(member.attrs)]
+        if isinstance(member, h5py.Dataset):
+            steps += [member.id.get_num_chunks, lambda: (member.chunks, member.compression_opts, member.fletcher32)]
+            if with_values == "True" or member.ndim < 2:
+                steps.append(lambda: _read(member))
+        for step in steps:
+            with suppress(Exception):
+                step()
+
     with suppress(Exception), h5py.File(path, "r") as file:
         if SEALED in file.attrs:
             sys.stdout.write("sealed\n")
             sys.stdout.flush()
-        file.visititems(lambda _, member: _each_alone(lambda: member.id.get_num_chunks()))
+        look("/", file)
+        file.visititems(look)
     with suppress(Exception), h5netcdf.File(path, "r", phony_dims="sort") as file:
-        _walk(file, with_values == "True")
-
-
-def _each_alone(*steps: Callable[[], Any]) -> None:
-    """Run all steps, even if some raise an error."""
-    for step in steps:
-        with suppress(Exception):
-            step()
-
-
-def _walk(group: Any, with_values: bool) -> None:
-    _each_alone(
-        lambda: dict(group.attrs),
-        lambda: [(name, dim.size, dim.isunlimited()) for name, dim in group.dimensions.items()],
-        lambda: _each_alone(*[partial(_look, group.variables, name, with_values) for name in group.variables]),
-        lambda: _each_alone(*[lambda name=name: _walk(group.groups[name], with_values) for name in group.groups]),
-    )
-
-
-def _look(variables: Any, name: str, with_values: bool) -> None:
-    variable = variables[name]
-    _each_alone(
-        lambda: dict(variable.attrs),
-        lambda: (variable.dimensions, variable.shape, variable.dtype, variable.chunks),
-        lambda: (variable.compression, variable.compression_opts, variable.shuffle, variable.fletcher32),
-        lambda: _read(variable) if with_values or len(variable.shape) < 2 else None,
-    )
+        for group in (file, *file.groups.values()):
+            for variable in group.variables.values():
+                with suppress(Exception):
+                    _ = dict(variable.attrs), variable.dimensions, variable.shape, variable.dtype
 
 
 def _read(variable: Any) -> None:

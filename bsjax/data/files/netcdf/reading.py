@@ -1,8 +1,7 @@
 """Reading of assemblies from netCDF-4 files written by Brain-Score, its predecessors or bsjax."""
 
 import importlib.util
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -98,7 +97,7 @@ def read_assembly(
 
 
 def _read(path: Path, cls: type[Assembly], group: str | None, chunks: Any) -> Assembly:
-    with _explained(path):
+    with reading_as("a netCDF-4 file", path):
         array, close = _read_array(path, group, chunks)
         assembly = cls(array)
         assembly.set_close(close)
@@ -118,23 +117,10 @@ def _check_kind(path: Path) -> None:
         raise ValueError(f"{path} is {kind}" if start else f"{path} is empty, not a netCDF-4 file")
 
 
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    with reading_as("a netCDF-4 file", path):
-        try:
-            yield
-        except _Unusable as error:
-            raise ValueError(f"{path} {error}") from None
-
-
-class _Unusable(Exception):
-    """A file that can be read, but does not hold an assembly."""
-
-
 def _groups(path: Path) -> list[str]:
     import h5py
 
-    with _explained(path), h5py.File(path, "r") as file:
+    with reading_as("a netCDF-4 file", path), h5py.File(path, "r") as file:
         return [name for name, member in file.items() if isinstance(member, h5py.Group)]
 
 
@@ -142,14 +128,14 @@ def _read_array(path: Path, group: str | None, chunks: Any) -> tuple[xr.DataArra
     """The array of a group, and a function that closes its file if it must stay open."""
     names = _groups(path)
     if group is not None and group not in names:
-        raise _Unusable(f"has no group {group!r}; its groups: {', '.join(names) or 'none'}")
+        raise ValueError(f"{path} has no group {group!r}; its groups: {', '.join(names) or 'none'}")
     # HDF5 files other than netCDF have unnamed dimensions; "sort" names them.
     raw = xr.open_dataset(path, engine="h5netcdf", group=group, decode_cf=False, cache=False, phony_dims="sort")
     try:
-        stored = _only_variable(raw)
+        stored = _only_variable(path, raw)
         array = _plain_coordinates(stored)
         if chunks is not None:
-            return _as_objects(_chunked(array, chunks, stored.encoding.get("preferred_chunks", {}))), raw.close
+            return _as_objects(_chunked(path, array, chunks, stored.encoding.get("preferred_chunks", {}))), raw.close
         array = _as_objects(array.load())
     except BaseException:
         raw.close()
@@ -158,9 +144,9 @@ def _read_array(path: Path, group: str | None, chunks: Any) -> tuple[xr.DataArra
     return array, None
 
 
-def _only_variable(raw: xr.Dataset) -> xr.DataArray:
+def _only_variable(path: Path, raw: xr.Dataset) -> xr.DataArray:
     if any(str(dim).startswith("phony_dim_") for dim in raw.dims):
-        raise _Unusable("is a file of HDF5, but not of netCDF-4: its dimensions have no names")
+        raise ValueError(f"{path} is a file of HDF5, but not of netCDF-4: its dimensions have no names")
     for variable in raw.variables.values():
         fill = variable.attrs.get("_FillValue")
         if isinstance(fill, np.floating) and np.isnan(fill):
@@ -168,7 +154,7 @@ def _only_variable(raw: xr.Dataset) -> xr.DataArray:
     dataset = xr.decode_cf(raw, decode_timedelta=False)  # numbers whose unit is "ms" stay numbers
     if len(dataset.data_vars) != 1:
         found = ", ".join(map(str, dataset.data_vars)) or "none"
-        raise _Unusable(f"has to hold one data variable, but holds {len(dataset.data_vars)}: {found}")
+        raise ValueError(f"{path} has to hold one data variable, but holds {len(dataset.data_vars)}: {found}")
     array = next(iter(dataset.data_vars.values()))
     of_file = {name: value for name, value in dataset.attrs.items() if not str(name).startswith("bsjax_")}
     return array.assign_attrs({**of_file, **array.attrs})
@@ -211,10 +197,10 @@ def _text(characters: bytes) -> str:
         return characters.decode("latin-1").rstrip(" ")
 
 
-def _chunked(array: xr.DataArray, chunks: Any, stored: dict[Any, int]) -> xr.DataArray:
+def _chunked(path: Path, array: xr.DataArray, chunks: Any, stored: dict[Any, int]) -> xr.DataArray:
     unknown = [dim for dim in chunks if dim not in array.dims] if isinstance(chunks, dict) else []
     if unknown:
-        raise _Unusable(f"has no dimension {', '.join(map(repr, unknown))} to cut; it has {list(array.dims)}")
+        raise ValueError(f"{path} has no dimension {', '.join(map(repr, unknown))} to cut; it has {list(array.dims)}")
     if chunks == "auto":
         from dask.array.core import normalize_chunks
 

@@ -1,7 +1,7 @@
 """Writing of assemblies to netCDF-4 files, in Brain-Score's format."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -97,31 +97,29 @@ def _arrays_to_write(assembly: xr.DataArray, group: str | None) -> dict[str | No
         ValueError: a file cannot hold something; one message lists all problems.
     """
     attrs = dict(assembly.attrs)
-    stimulus_set = attrs.pop("stimulus_set", None)
-    identifier = getattr(stimulus_set, "identifier", None)
+    identifier = getattr(attrs.get("stimulus_set"), "identifier", None)
     if identifier is not None:
         attrs.setdefault("stimulus_set_identifier", identifier)
-    arrays: dict[str | None, xr.DataArray] = {group: assembly}
     problems = name_problems([] if group is None else [group], "group")
+    parts: dict[Any, xr.DataArray] = {}
     if getattr(assembly, "reads_groups", False) and group is None:
-        parts = {name: value for name, value in attrs.items() if isinstance(value, xr.DataArray)}
-        attrs = {name: value for name, value in attrs.items() if name not in parts}
+        parts = {name: attrs.pop(name) for name, value in assembly.attrs.items() if isinstance(value, xr.DataArray)}
         problems += name_problems(parts, "attribute")
         names = {*assembly.coords, *assembly.dims, _variable_name(assembly, compress=True), assembly.name, UNNAMED}
         problems += [f"attribute {name!r}: the file has a variable of that name" for name in parts if name in names]
-        for name, part in parts.items():
-            bare = part.copy(deep=False)
-            bare.attrs = {key: value for key, value in part.attrs.items() if key != "stimulus_set"}
-            arrays[name] = bare
-    arrays[group] = assembly.copy(deep=False)
-    arrays[group].attrs = attrs
+    arrays = {group: _bare(assembly, attrs)} | {name: _bare(part, part.attrs) for name, part in parts.items()}
     for name, array in arrays.items():
-        arrays[name] = without_levels(array)
-        found = _problems(arrays[name])
-        problems += [f"group {name!r}: {problem}" for problem in found] if name is not None else found
+        problems += [problem if name is None else f"group {name!r}: {problem}" for problem in _problems(array)]
     if problems:
         raise ValueError(f"cannot write this {type(assembly).__name__} to a file: " + "; ".join(problems))
     return arrays
+
+
+def _bare(array: xr.DataArray, attrs: Mapping[Any, Any]) -> xr.DataArray:
+    """The array with its levels as coordinates, and without its stimulus set."""
+    bare = without_levels(array).copy(deep=False)
+    bare.attrs = {name: value for name, value in attrs.items() if name != "stimulus_set"}
+    return bare
 
 
 def _problems(array: xr.DataArray) -> list[str]:
