@@ -7,7 +7,9 @@ import sqlite3
 import tempfile
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 import sqlalchemy as sa
 
@@ -18,10 +20,7 @@ from bsjax.results.database import url_of
 from tests.support import disks
 from tests.support.forked import CONTEXT
 from tests.support.large_store import ceiled_score
-from tests.support.score_writers import (
-    hold_a_lock,
-    use_without_rights,
-)
+from tests.support.score_writers import hold_a_lock, use_without_rights
 
 SCORE = Score(0.5, provenance={"model": "m", "benchmark": "b"})
 
@@ -330,18 +329,21 @@ def test_a_store_that_somebody_is_making_says_so(tmp_path, monkeypatch):
             ResultStore(path)
 
 
-MOUNTS = """\
-/dev/sda1 / ext4 rw 0 0
-proc /proc proc rw 0 0
-server:/home /home nfs4 rw,vers=4.2 0 0
-/dev/sdb1 /home/local xfs rw 0 0
-auto /net autofs rw 0 0
-server:/big /net/big\\040disk lustre rw 0 0
-auto /shared autofs rw 0 0
-server:/shared /shared nfs rw 0 0
-//server/x /mnt/x cifs rw 0 0
-short
-"""
+DISKS = [
+    ("/", "ext4"),
+    ("/home", "nfs4"),
+    ("/home/local", "xfs"),
+    ("/net", "autofs"),
+    ("/net/big disk", "lustre"),
+    ("/shared", "autofs"),
+    ("/shared", "nfs"),
+]
+
+
+def mount(monkeypatch, *disks):
+    """Let the system have these disks: place and file system of each."""
+    found = [SimpleNamespace(mountpoint=place, fstype=kind) for place, kind in disks]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda all: found)
 
 
 @pytest.mark.parametrize(
@@ -354,18 +356,14 @@ short
         ("/net/other/results.db", False),
         ("/net/big disk/results.db", True),
         ("/shared/results.db", True),
-        ("/mnt/x/results.db", True),
     ],
 )
 def test_disks_of_other_machines_are_known(tmp_path, monkeypatch, file, is_remote):
-    (tmp_path / "mounts").write_text(MOUNTS)
-    monkeypatch.setattr(database, "_MOUNTS", tmp_path / "mounts")
+    mount(monkeypatch, *DISKS)
     assert database._is_remote(Path(file)) is is_remote
     link = tmp_path / "link"
     link.symlink_to(os.path.dirname(file))
     assert database._is_remote(link / "results.db") is is_remote
-    monkeypatch.setattr(database, "_MOUNTS", tmp_path / "none")
-    assert database._is_remote(Path(file)) is False
 
 
 def journal(path):
@@ -374,10 +372,9 @@ def journal(path):
 
 
 def test_on_a_disk_of_another_machine_nothing_is_written_ahead(tmp_path, monkeypatch):
-    (tmp_path / "mounts").write_text(f"server:/ {tmp_path} nfs4 rw 0 0\n")
     here, there = tmp_path / "here.db", tmp_path / "there.db"
     ResultStore(here).add(SCORE)
-    monkeypatch.setattr(database, "_MOUNTS", tmp_path / "mounts")
+    mount(monkeypatch, (str(tmp_path), "nfs4"))
     with ResultStore(there) as store:
         store.add(SCORE)
         with store.reading() as connection:
@@ -388,7 +385,7 @@ def test_on_a_disk_of_another_machine_nothing_is_written_ahead(tmp_path, monkeyp
         store.add(Score(0.6, provenance=SCORE.provenance))
     assert journal(here) == "delete" and sorted(scores_in(here)) == [0.5, 0.6]
     assert not list(tmp_path.glob(".there*")) and not list(tmp_path.glob("there.db-*"))
-    monkeypatch.setattr(database, "_MOUNTS", tmp_path / "none")
+    mount(monkeypatch)
     with ResultStore(there) as store, store.reading() as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 1
     assert journal(there) == "wal" and scores_in(there) == [0.5]
