@@ -3,13 +3,15 @@
 import json
 import os
 import re
+from urllib.parse import quote
 
 import pytest
 
 import bsjax
 from bsjax.leaderboard import build
+from bsjax.leaderboard.names import slug
 from bsjax.results import ResultStore
-from tests.leaderboard.conftest import scored
+from tests.leaderboard.conftest import HOSTILE, scored
 
 
 @pytest.fixture
@@ -94,3 +96,26 @@ def test_a_grid_becomes_a_site_that_shows_itself(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert (tmp_path / "leaderboard" / "index.html").as_uri() in site._repr_html_()
+
+
+MARKUP, PATH = quote(HOSTILE[0]), quote(HOSTILE[4])
+HOSTILE_PAGES = [
+    ("history.html", None),
+    (f"scatter.html#x={MARKUP}&y={PATH}", None),
+    (f"compare.html#model={MARKUP}&model={PATH}", None),
+    *((f"{kind}/{slug(name)}.html", name) for kind in ("models", "benchmarks") for name in (HOSTILE[0], HOSTILE[4])),
+    # Half a character is shown by its number.
+    *((f"{kind}/{slug(name)}.html", name) for kind, name in (("models", "half \\ud800"), ("benchmarks", "__proto__"))),
+]
+
+
+@pytest.mark.parametrize(("address", "name"), HOSTILE_PAGES)
+def test_hostile_names_are_text(page, hostile_site, address, name):
+    path, _, view = address.partition("#")
+    page.show(hostile_site / path, view)
+    page.wait("document.querySelector('.main-svg, #content table')")
+    assert page.execute_script("return window.hacked") is None and page.messages() == []
+    assert page.execute_script("return document.querySelectorAll('main .chart a, main .chart img').length") == 0
+    assert {address.partition(":")[0] for address in page.requests()} <= {"file", "data", "about"}
+    shown = page.execute_script("return document.querySelector('main').innerText")
+    assert (HOSTILE[0] if name is None else name) in shown
