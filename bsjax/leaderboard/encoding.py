@@ -27,7 +27,10 @@ def column(values: np.ndarray) -> dict[str, str]:
         {'type': 'i1', 'base64': 'AQI='}
     """
     little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-    return {"type": f"{values.dtype.kind}{values.dtype.itemsize}", "base64": base64.b64encode(little).decode()}
+    return {
+        "type": f"{values.dtype.kind}{values.dtype.itemsize}",
+        "base64": base64.b64encode(little.tobytes()).decode(),
+    }
 
 
 def json_in_page(value: Any) -> str:

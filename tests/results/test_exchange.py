@@ -509,15 +509,7 @@ def test_places_without_scores(tmp_path):
 # The leaderboard.
 
 LAYERS = '{"V4": "layer2.0", "IT": ["layer3", "layer4"]}'
-HEADER = [
-    "model_name",
-    "layers",
-    "average_vision_v0",
-    "neural_vision_v0",
-    "Doe2026.V4-pls_v3",
-    "Doe_v1_v2",
-    "Hebart_v1",
-]
+HEADER = "model_name layers average_vision_v0 neural_vision_v0 Doe2026.V4-pls_v3 Doe_v1_v2 Hebart_v1".split()
 
 
 def leaderboard(path, rows, header=HEADER, **format):
@@ -584,13 +576,7 @@ def test_a_leaderboard_with_quirks(tmp_path):
     }
 
 
-@pytest.mark.parametrize(
-    "layers",
-    [
-        "{",
-        '{"V4": 3}',
-    ],
-)
+@pytest.mark.parametrize("layers", ["{", '{"V4": 3}'])
 def test_layers_that_are_none_do_not_lose_the_scores(tmp_path, layers):
     rows = [["resnet50", layers, "", "", ".1", "", ""]]
     store = ResultStore(tmp_path / "results.db")
