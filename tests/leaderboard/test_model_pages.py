@@ -2,6 +2,7 @@ import re
 from html import unescape
 
 import numpy as np
+import pytest
 from selenium.webdriver import ActionChains, Keys
 
 from bsjax.leaderboard import build
@@ -49,17 +50,17 @@ def test_numbers_are_those_of_the_store_without_scripts(ordinary_store, ordinary
             assert cells[2:] == [shown(score["raw"]), f"{shown(score['ceiling'])} ±{shown(score['ceiling_error'])}"]
 
 
-def test_what_has_no_score_says_why(ordinary_site):
-    assert rows_of(ordinary_site, "alexnet")["FreemanZiemba2013public.V2-pls"] == [
-        "failed: the machine has too little memory"
-    ]
-    assert rows_of(ordinary_site, "hmax")["FreemanZiemba2013public.V2-pls"] == ["missing"]
-    assert rows_of(ordinary_site, "pixels")["MajajHong2015public.V4-pls"] == [
-        "not applicable: the model has no layer for V4"
-    ]
-    assert rows_of(ordinary_site, "resnet50")["Marques2020_Cavanaugh2002-grating_summation_field"] == [
-        "undefined: no unit of the model responds"
-    ]
+@pytest.mark.parametrize(
+    ("model", "benchmark", "said"),
+    [
+        ("alexnet", "FreemanZiemba2013public.V2-pls", "failed: the machine has too little memory"),
+        ("hmax", "FreemanZiemba2013public.V2-pls", "missing"),
+        ("pixels", "MajajHong2015public.V4-pls", "not applicable: the model has no layer for V4"),
+        ("resnet50", "Marques2020_Cavanaugh2002-grating_summation_field", "undefined: no unit of the model responds"),
+    ],
+)
+def test_what_has_no_score_says_why(ordinary_site, model, benchmark, said):
+    assert rows_of(ordinary_site, model)[benchmark] == [said]
 
 
 def test_layers_profile_and_provenance(paired_site):

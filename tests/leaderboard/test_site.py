@@ -89,9 +89,9 @@ def test_a_grid_becomes_a_site_that_shows_itself(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store = ResultStore(tmp_path / "results.db")
     store.add_failure("another", "Doe2026-x", "not of the grid")
-    grid = bsjax.score_grid(["pixels", "gabor-v1"], "Simulated.V1-cka", store=store)
+    grid = bsjax.score_grid("pixels", "Simulated.V1-cka", store=store)
     site = build(grid)
-    assert (site.n_models, site.n_benchmarks) == (2, 1) and site.folder == tmp_path / "leaderboard"
+    assert (site.n_models, site.n_benchmarks) == (1, 1) and site.folder == tmp_path / "leaderboard"
     assert '<iframe src="leaderboard/index.html"' in site._repr_html_()
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")

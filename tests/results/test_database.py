@@ -263,18 +263,6 @@ def test_on_a_full_disk_nothing_is_lost(small_disk):
         assert store.score(keys[-1]).to_dict() == ceiled_score("m", "b", 1000).to_dict()
 
 
-def test_a_database_that_may_not_grow_says_that_the_disk_is_full(path):
-    with ResultStore(path) as store:
-        with store.reading() as connection:
-            pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
-            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
-        before = store.frame(latest=False)["key"].tolist()
-        with refused(OSError, "cannot be written, as the disk is full: free some; nothing that was kept is lost"):
-            for seed in range(1000):
-                before.append(store.add(ceiled_score(f"m{seed}", "b", seed)))
-        assert store.frame(latest=False)["key"].tolist() == before
-
-
 # Locks.
 
 

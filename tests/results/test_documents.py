@@ -224,12 +224,6 @@ def test_nan_is_nan_whichever_bits_it_has(dtype):
     assert again.dtype == np.dtype(dtype) and again.identical(made(math.nan).raw)
 
 
-def test_one_array_that_is_there_twice_is_written_once():
-    score = ceiled_score("m", "b")
-    apart = replace(score, unceiled=replace(score.unceiled, raw=score.raw.copy()))
-    assert document_of(apart).raw.keys() == document_of(score).raw.keys()
-
-
 def test_a_score_that_is_nested_too_deeply_is_refused_in_words():
     score = Score(0.5)
     for _ in range(3000):
