@@ -61,6 +61,7 @@ def import_scores(
         OSError, PermissionError, ConnectionError, TimeoutError: a store cannot be used.
 
     Example:
+        >>> from bsjax import Score
         >>> from bsjax.core.files import as_json, write_atomically
         >>> score = Score(0.5, provenance={"model": "pixels", "benchmark": "Doe2026-pls"})
         >>> with tempfile.TemporaryDirectory() as folder, ResultStore(f"{folder}/results.db") as store:
