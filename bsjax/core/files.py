@@ -173,16 +173,9 @@ def _opened(path: Path) -> BinaryIO:
 
 def _try_folder(path: Path) -> None:
     """Create and remove a file in the nearest existing parent of a path."""
-    missing = [path.name]
-    while not os.path.lexists(path.parent):
-        path = path.parent
-        missing.append(path.name)
-    for name in missing:
-        with suppress(FileNotFoundError):
-            os.stat(path.parent / name)  # the system refuses names that are too long
-    descriptor, tried = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    os.close(descriptor)
-    os.unlink(tried)
+    folder = next(parent for parent in path.parents if os.path.lexists(parent))
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".part"):
+        pass
 
 
 @contextmanager

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from bsjax.core.messages import in_words
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -70,37 +72,30 @@ def parse_bytes(size: int | float | str) -> int:
     return int(n_bytes)
 
 
-def available_memory() -> int | None:
-    """Get the bytes that this process can still allocate; None if unknown.
+def available_memory() -> int:
+    """Get the bytes that this process can still allocate.
 
     The limits are those of the machine, of its control group, and of ``$BSJAX_MEMORY``. Memory that only caches files
     counts as free.
 
     Example:
-        >>> available_memory() is None or available_memory() > 0
+        >>> available_memory() > 0
         True
     """
-    return min((free for free in (free_memory(), left_of_share()) if free is not None), default=None)
+    free, left = free_memory(), left_of_share()
+    return free if left is None else min(free, left)
 
 
-def free_memory() -> int | None:
-    """Get the bytes that are free on this machine and in its control group; None if unknown."""
-    return min((free for free in (_of_machine(), _of_cgroup(_CGROUP)) if free is not None), default=None)
+def free_memory() -> int:
+    """Get the bytes that are free on this machine and in its control group."""
+    free, left = psutil.virtual_memory().available, _of_cgroup(_CGROUP)
+    return free if left is None else min(free, left)
 
 
 def left_of_share() -> int | None:
-    """Get the bytes of ``$BSJAX_MEMORY`` that this process has not used yet; None if it is not set or unknown."""
-    share, held = os.environ.get(SHARE), _status("VmRSS")
-    return None if not share or held is None else max(parse_bytes(share) - held, 0)
-
-
-def _of_machine() -> int | None:
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        return None
-    fields = dict(line.split(":", 1) for line in lines if ":" in line)
-    return int(fields["MemAvailable"].split()[0]) * 1024 if "MemAvailable" in fields else None
+    """Get the bytes of ``$BSJAX_MEMORY`` that this process has not used yet; None if it is not set."""
+    share = os.environ.get(SHARE)
+    return max(parse_bytes(share) - _held(), 0) if share else None
 
 
 def _of_cgroup(root: Path) -> int | None:
@@ -126,10 +121,10 @@ def peak_during(run: Callable[[], object]) -> int | None:
 
     The peak is that which Linux records for the process, and includes allocations of other threads.
     """
-    is_told, before = forget_peak(), _status("VmRSS")
+    is_told, before = forget_peak(), _held()
     run()
     peak = peak_held()
-    return None if not is_told or before is None or peak is None else max(peak - before, 0)
+    return None if not is_told or peak is None else max(peak - before, 0)
 
 
 def forget_peak() -> bool:
@@ -143,15 +138,16 @@ def forget_peak() -> bool:
 
 def peak_held() -> int | None:
     """Get the peak memory of this process in bytes since its start or the last :func:`forget_peak`; None if unknown."""
-    return _status("VmHWM")
-
-
-def _status(name: str) -> int | None:
     try:
-        lines = Path("/proc/self/status").read_text().splitlines()
+        found = re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text())
     except OSError:
         return None
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:")), None)
+    return None if found is None else int(found[1]) * 1024
+
+
+def _held() -> int:
+    """The memory of this process in bytes."""
+    return psutil.Process().memory_info().rss
 
 
 def give_back_free_memory() -> None:

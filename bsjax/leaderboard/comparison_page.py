@@ -27,12 +27,11 @@ def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
 
 
 def _plain(group: Group) -> dict[str, Any]:
-    numbers = {name: np.asarray(getattr(group, name), float) for name in ("values", "low", "high")}
     return {
         "leaf": group.leaf,
         "models": group.models.tolist(),
         "words": group.words,
         "over": group.over,
         "ofScores": group.of_scores,
-        **{name: {"type": "f8", "base64": column(values)} for name, values in numbers.items()},
+        **{name: column(np.asarray(getattr(group, name), float)) for name in ("values", "low", "high")},
     }

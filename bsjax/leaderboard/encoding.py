@@ -16,18 +16,21 @@ _MOST_SHOWN = 1e6
 _ESCAPED = {character: f"\\u{ord(character):04x}" for character in "<>&"}
 
 
-def column(values: np.ndarray) -> str:
-    """Encode an array in base64: its bytes in C order, little-endian.
+def column(values: np.ndarray) -> dict[str, str]:
+    """Encode an array as its type and, in base64, its bytes in C order, little-endian.
 
     Args:
         values: array of 64-bit floats or of integers.
 
     Example:
-        >>> column(np.array([1.0, float("nan")])), column(np.array([1, 2], np.int8))
-        ('AAAAAAAA8D8AAAAAAAD4fw==', 'AQI=')
+        >>> column(np.array([1, 2], np.int8))
+        {'type': 'i1', 'base64': 'AQI='}
     """
     little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-    return base64.b64encode(little.tobytes()).decode()
+    return {
+        "type": f"{values.dtype.kind}{values.dtype.itemsize}",
+        "base64": base64.b64encode(little.tobytes()).decode(),
+    }
 
 
 def json_in_page(value: Any) -> str:

@@ -32,21 +32,17 @@ def history(records: Records) -> dict[str, Any]:
     found = found[(found["state"] == "scored") & ~found["key"].isin(list(shown))]
     leaf = pd.Index([node.identifier for node in records.leaves]).get_indexer(pd.Index(found["benchmark"]))
     model = pd.Index([model.identifier for model in records.models]).get_indexer(pd.Index(found["model"]))
-    started = _seconds(found["started"].fillna("").to_numpy(object))
     earlier = {"leaf": leaf, "model": model, "version": found["version"].fillna(0).to_numpy(np.int32)}
     changes = {"": 0}
     keys = [*records.texts["key"].ravel(), *found["key"]]
     change = [changes.setdefault(records.origins.changes.get(key, ""), len(changes)) for key in keys]
+    earlier = {name: column(values.astype(np.int32)) for name, values in earlier.items()}
+    earlier |= {name: column(found[name].to_numpy(float)) for name in ("score", "error")}
     return {
         "changes": list(changes),
-        "change": _plain(np.array(change, np.int32)),
-        "started": _plain(_seconds(records.texts["started"].ravel())),
-        "earlier": {name: _plain(values.astype(np.int32)) for name, values in earlier.items()}
-        | {
-            "started": _plain(started),
-            "score": _plain(found["score"].to_numpy(float)),
-            "error": _plain(found["error"].to_numpy(float)),
-        },
+        "change": column(np.array(change, np.int32)),
+        "started": column(_seconds(records.texts["started"].ravel())),
+        "earlier": earlier | {"started": column(_seconds(found["started"].fillna("").to_numpy(object)))},
     }
 
 
@@ -54,7 +50,3 @@ def _seconds(moments: np.ndarray) -> np.ndarray:
     """Convert ISO 8601 times in UTC to seconds since 1970; "" gives 0."""
     there = np.array([text.partition("+")[0] or "1970-01-01" for text in moments], "datetime64[us]")
     return there.astype(np.int64) / 1e6
-
-
-def _plain(values: np.ndarray) -> dict[str, str]:
-    return {"type": "f8" if values.dtype.kind == "f" else "i4", "base64": column(values)}

@@ -164,16 +164,9 @@ def data_script(found: Records) -> str:
             "nodes": [_plain_node(node) for node in found.nodes],
             "reasons": [_cut(text) for text in reasons],
             "intervals": intervals,
-            "columns": {
-                name: {"type": f"{values.dtype.kind}{values.dtype.itemsize}", "base64": column(values)}
-                for name, values in columns.items()
-            },
+            "columns": {name: column(values) for name, values in columns.items()},
             # Averaged instead of the scores by Brain-Score's website, for engineering benchmarks only.
-            "raw": {
-                node.leaf: {"type": "f8", "base64": column(found.columns["raw"][node.leaf])}
-                for node in found.leaves
-                if node.engineering
-            },
+            "raw": {node.leaf: column(found.columns["raw"][node.leaf]) for node in found.leaves if node.engineering},
         },
     )
 

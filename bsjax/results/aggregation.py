@@ -21,7 +21,6 @@ from bsjax.core.messages import some
 from bsjax.results.tree import Tree
 
 How = Literal["available", "website"]
-Samples = Mapping[tuple[str, str], Any]
 
 # Half the width of a 95 % interval of a normal distribution, in standard deviations.
 _NORMAL_HALF = special.ndtri(0.975)
@@ -38,9 +37,6 @@ def aggregate(
     tree: Tree,
     how: How = "available",
     weights: Mapping[str, float] | None = None,
-    *,
-    samples: Samples | None = None,
-    level: float = 0.95,
 ) -> pd.DataFrame:
     """The score of every node of a tree, for every model.
 
@@ -72,10 +68,6 @@ def aggregate(
         how: treatment of missing scores.
         weights: node or leaf -> its weight among its siblings, 1 by default. A weight of 0 excludes it from the score
             and from the counts of leaves.
-        samples: (model, benchmark) -> draws of the score that is averaged, e.g. of a bootstrap. All have the same
-            number of draws. Draws with the same index are averaged together, so they must come from one seed over the
-            same stimuli.
-        level: of the intervals, which are between the quantiles (1 ± level) / 2 of a node's draws.
 
     Returns:
         One row for each model (in alphabetical order) and node (in the order of the tree), with the columns
@@ -84,12 +76,10 @@ def aggregate(
         - ``n_there``, number of leaves with a score, of ``n_leaves`` that count;
         - ``n_failed``, number of leaves that are failed or undefined;
         - ``complete``, whether all leaves have a score;
-        - ``version``, if ``scores`` has it: for a leaf the version that counts, for other nodes 0;
-        - ``low``, ``high``, with ``samples``: the interval. It is NaN if a child with a score has no draws, or draws
-          that are not finite.
+        - ``version``, if ``scores`` has it: for a leaf the version that counts, for other nodes 0.
 
     Raises:
-        ValueError: ``how``, ``level``, a weight, a row or a draw is invalid; the message names it.
+        ValueError: ``how``, a weight or a row is invalid; the message names it.
 
     Example:
         >>> tree = Tree({"V1": "", "a": "V1", "b": "V1", "c": "V1"})
@@ -105,8 +95,6 @@ def aggregate(
     """
     if how not in ("available", "website"):
         raise ValueError(f"how must be 'available' or 'website', got {how!r}")
-    if not 0 < level < 1:
-        raise ValueError(f"the level of an interval must be between 0 and 1, got {level!r}")
     shares = _shares(tree, weights or {})
     models, rows = _read(scores, tree)
     latest = np.full(len(tree.order), np.nan)
@@ -131,10 +119,6 @@ def aggregate(
     if "version" in scores:
         is_leaf = np.array([not tree.children(name) for name in tree.order], bool)
         table["version"] = pd.array(np.tile(np.where(is_leaf, latest, 0), len(models)), dtype="Int64")
-    if samples is not None:
-        uncut = set(tree.leaves()) if how == "available" else _engineering(tree)
-        ends = _intervals(cells, models, tree, shares, samples, level, uncut)
-        table["low"], table["high"] = (end.T.ravel() for end in ends)
     return table
 
 
@@ -230,9 +214,9 @@ def _as_on_the_website(rows: Any, tree: Tree) -> Any:
 def _averaged(
     rows: pd.DataFrame, n_models: int, tree: Tree, how: How, shares: Mapping[str, float]
 ) -> dict[str, np.ndarray]:
-    """Statistics of all nodes and models, ``(nodes, models)``; ``total`` is the divisor of sums over children."""
+    """Statistics of all nodes and models, ``(nodes, models)``."""
     size, at = (len(tree.order), n_models), (rows["node"].to_numpy(), rows["column"].to_numpy())
-    score, error, total = np.full(size, np.nan), np.full(size, np.nan), np.ones(size)
+    score, error = np.full(size, np.nan), np.full(size, np.nan)
     state, n_leaves = np.full(size, _MISSING, np.int8), np.ones(size, int)
     score[at], state[at] = rows["score"], rows["state"]
     error[at] = rows["error"].where(rows["state"] == _SCORED)
@@ -246,86 +230,18 @@ def _averaged(
         share = np.array([shares[child] for child in counting])[:, None]
         there = state[children] == _SCORED
         any_there = there.any(0)
-        total[number] = np.where(any_there, _added_up(np.where(there | (how == "website"), share, 0)), 1)
+        total = np.where(any_there, _added_up(np.where(there | (how == "website"), share, 0)), 1)
         sums = _added_up(np.where(there, share * score[children], 0))
         squares = _added_up(np.where(there, (share * error[children]) ** 2, 0))
-        score[number] = np.where(any_there, sums / total[number], np.nan)
-        error[number] = np.where(any_there, np.sqrt(squares) / total[number], np.nan)
+        score[number] = np.where(any_there, sums / total, np.nan)
+        error[number] = np.where(any_there, np.sqrt(squares) / total, np.nan)
         state[number] = np.where(any_there, _SCORED, state[children].max(0, initial=_MISSING))
         for counts in (n_there, n_failed, n_leaves):
             counts[number] = counts[children].sum(0)
     counted = {"n_there": n_there, "n_leaves": n_leaves, "n_failed": n_failed}
-    return {"score": score, "error": error, "state": state, "total": total, **counted}
+    return {"score": score, "error": error, "state": state, **counted}
 
 
 def _added_up(rows: np.ndarray) -> np.ndarray:
     """The sum of rows in sequence; NumPy's sum uses another order for a single model."""
     return np.add.accumulate(rows, axis=0)[-1] if len(rows) else np.zeros(rows.shape[1])
-
-
-def _intervals(
-    cells: Mapping[str, np.ndarray],
-    models: np.ndarray,
-    tree: Tree,
-    shares: Mapping[str, float],
-    samples: Samples,
-    level: float,
-    uncut: set[str],
-) -> tuple[np.ndarray, np.ndarray]:
-    """The ends of the intervals of all nodes and models, ``(nodes, models)``."""
-    low, high = np.full(cells["state"].shape, np.nan), np.full(cells["state"].shape, np.nan)
-    drawn, n_draws = _draws(cells, models, tree, samples)
-    # Restrict the arrays to models with draws.
-    with_draws = np.array(sorted({model for of in drawn.values() for model in of}), int)
-    size = len(with_draws), n_draws
-    sums: dict[str, np.ndarray] = {}
-    complete: dict[str, np.ndarray] = {}
-    # From last to first, at most as many sums are kept as there are nodes on a path to a root.
-    for number, node in reversed(list(enumerate(tree.order))):
-        is_scored = cells["state"][number, with_draws] == _SCORED
-        if tree.children(node):
-            draws = sums.pop(node, np.zeros(size)) / cells["total"][number, with_draws][:, None]
-            has_draws = complete.pop(node, np.zeros(len(with_draws), bool))
-        else:
-            draws = np.full(size, np.nan)
-            for model, values in drawn.get(number, {}).items():
-                draws[np.searchsorted(with_draws, model)] = values
-            if node not in uncut:
-                draws = np.clip(draws, 0, 1)
-            has_draws = np.isfinite(draws).all(1)
-        known = has_draws & is_scored
-        if known.any():
-            ends = np.quantile(draws[known], [(1 - level) / 2, (1 + level) / 2], axis=1)
-            low[number, with_draws[known]], high[number, with_draws[known]] = ends
-        above = tree.parent[node]
-        if above and shares[node]:
-            sums[above] = sums.get(above, 0) + np.where(is_scored[:, None], shares[node] * draws, 0)
-            complete[above] = complete.get(above, True) & (has_draws | ~is_scored)
-    return low, high
-
-
-def _draws(
-    cells: Mapping[str, np.ndarray], models: np.ndarray, tree: Tree, samples: Samples
-) -> tuple[dict[int, dict[int, np.ndarray]], int]:
-    """Leaf index -> model index -> draws, NaN where not finite; and the number of draws."""
-    numbers = {name: number for number, name in enumerate(tree.order) if not tree.children(name)}
-    model_numbers = {name: number for number, name in enumerate(models)}
-    drawn: dict[int, dict[int, np.ndarray]] = {}
-    lengths: dict[int, Any] = {}
-    for pair, given in samples.items():
-        model, leaf = pair if isinstance(pair, tuple) and len(pair) == 2 else ("", "")
-        at = numbers.get(leaf), model_numbers.get(model)
-        if at[0] is None or at[1] is None or cells["state"][at] != _SCORED:
-            raise ValueError(f"samples are of a (model, benchmark) that has a score, but {pair!r} has none")
-        draws = np.asarray(given, float)
-        if draws.ndim != 1 or not draws.size:
-            raise ValueError(f"the samples of {pair!r} must be a row of numbers, got an array of shape {draws.shape}")
-        drawn.setdefault(at[0], {})[at[1]] = np.where(np.isfinite(draws), draws, np.nan)
-        lengths.setdefault(len(draws), pair)
-    if len(lengths) > 1:
-        said = [f"{length} of {pair!r}" for length, pair in lengths.items()]
-        raise ValueError(
-            "samples with one number go up the tree together, so that there must be equally many of each score, but "
-            f"there are {some(said)}: draw them all with one seed, equally often"
-        )
-    return drawn, next(iter(lengths), 0)

@@ -138,18 +138,14 @@ def _taken_apart(value: Any, what: str, arrays: list[np.ndarray]) -> dict[str, A
         case Score():
             return {"score": value.to_dict()}
         case xr.DataArray():
+            if type(value) is not xr.DataArray:
+                resolve_assembly_class(type(value).__name__)
             # A multi-level index is stored as its coordinates.
             plain = xr.DataArray(value)
-            found = {dim: plain.indexes[dim] for dim in plain.dims if dim in plain.indexes}
-            levels = {dim: list(index.names) for dim, index in found.items() if index.nlevels > 1}
-            flat = plain.reset_index(list(levels))
-            coords = [[to_plain(n, what), to_plain(c.dims, what), part(c.values)] for n, c in flat.coords.items()]
-            labels = to_plain({"name": value.name, "dims": value.dims, "levels": levels}, what)
-            kind = type(value).__name__
-            if type(value) is not xr.DataArray:
-                resolve_assembly_class(kind)
-            attrs = part(dict(value.attrs))
-            return {"kind": kind, "values": part(value.values), "coords": coords, "labels": labels, "attrs": attrs}
+            levels = {dim: list(index.names) for dim, index in plain.indexes.items() if index.nlevels > 1}
+            levels = {dim: names for dim, names in levels.items() if dim in plain.dims}
+            flat = plain.drop_attrs(deep=False).reset_index(list(levels)).to_dict(data="array")
+            return {"labelled": [part(each) for each in (type(value).__name__, flat, dict(value.attrs), levels)]}
         case StimulusSet():
             table = part({name: column.to_numpy() for name, column in value.items()})
             paths = part({stimulus_id: str(path) for stimulus_id, path in value.stimulus_paths.items()})
@@ -167,14 +163,12 @@ def _taken_apart(value: Any, what: str, arrays: list[np.ndarray]) -> dict[str, A
 
 def _restored(said: dict[str, Any], file: Any) -> Any:
     """The value that was passed to ``_taken_apart``."""
-    if "kind" in said:
-        labels, attrs = from_plain(said["labels"]), _restored(said["attrs"], file)
-        levels = labels.pop("levels")
-        coords = {from_plain(n): (from_plain(dims), _restored(each, file)) for n, dims, each in said["coords"]}
-        made = xr.DataArray(_restored(said["values"], file), coords, attrs=attrs, **labels).set_index(levels)
-        return made if said["kind"] == "DataArray" else resolve_assembly_class(said["kind"])(made)
     [(kind, content)] = said.items()
     match kind:
+        case "labelled":
+            name, flat, attrs, levels = (_restored(each, file) for each in content)
+            made = xr.DataArray.from_dict(flat).assign_attrs(attrs).set_index(levels)
+            return made if name == "DataArray" else resolve_assembly_class(name)(made)
         case "score":
             return Score.from_dict(content)
         case "stimuli":

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
+import psutil
 from sqlalchemy import Connection, Engine, Table, create_engine, event, inspect, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
@@ -36,7 +37,6 @@ _REMOTE = {
     *("lustre", "gpfs", "beegfs", "fhgfs", "panfs", "wekafs"),
     *("fuse.sshfs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.gcsfuse"),
 }
-_MOUNTS = Path("/proc/mounts")
 
 
 class Readable(Protocol):
@@ -316,18 +316,11 @@ def _begin(connection: Connection) -> None:
 
 def _is_remote(file: Path) -> bool:
     """Whether a file is known to lie on a network file system."""
-    try:
-        lines = _MOUNTS.read_text().splitlines()
-    except OSError:
-        return False
-    path, kind, longest = file.resolve(), "", 0
-    for fields in map(str.split, lines):
-        if len(fields) > 2:
-            folder = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), fields[1])
-            # The last mount at a mount point hides the earlier ones.
-            if path.is_relative_to(folder) and len(folder) >= longest:
-                kind, longest = fields[2], len(folder)
-    return kind in _REMOTE
+    path = file.resolve()
+    disks = [disk for disk in psutil.disk_partitions(all=True) if path.is_relative_to(disk.mountpoint)]
+    # The last mount at a mount point hides the earlier ones.
+    disk = max(reversed(disks), key=lambda disk: len(disk.mountpoint), default=None)
+    return disk is not None and disk.fstype in _REMOTE
 
 
 def _make_ready(engine: Engine, url: URL, read_only: bool) -> None:

@@ -1,18 +1,17 @@
 """Storage format of scores: a JSON document for each, and separate blobs for unaggregated values.
 
-A document is the compressed JSON of ``Score.to_dict``, in which ``{"$raw": DIGEST}`` stands for raw values or values
-in draws. Each such array is a compressed blob: the digest of its labels, which many scores share, followed by its
-numbers as bytes. The labels are a blob of JSON, which also holds the values if these are not numbers.
+A document is ``Score.to_dict``, in which ``{"$raw": DIGEST}`` stands for raw values or values in draws. Each such array
+is a blob: the digest of its labels, which many scores share, followed by its numbers as bytes. The labels are a blob of
+JSON, which also holds the values if these are not numbers.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -26,19 +25,18 @@ _PARTS = ("unceiled", "ceiling")
 _DRAWN = ("draws", "errors", "influence")
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(NamedTuple):
     """A score in its storage format.
 
     Attributes:
         key: digest of the document.
-        content: the document, compressed.
-        raw: digest -> raw values, or their labels, not compressed.
+        content: the document, plain values.
+        raw: digest -> raw values, or their labels.
     """
 
     key: str
-    content: bytes
-    raw: dict[str, bytes] = field(default_factory=dict)
+    content: dict[str, Any]
+    raw: dict[str, bytes]
 
 
 def document_of(score: Score) -> Document:
@@ -55,42 +53,29 @@ def document_of(score: Score) -> Document:
     raw: dict[str, bytes] = {}
     try:
         plain = _plain(score, raw)
-        return Document(digest_of_json(plain), packed(_as_bytes(plain)), raw)
+        return Document(digest_of_json(plain), plain, raw)
     except RecursionError as error:
         raise ValueError("the score is nested more deeply than can be written") from error
 
 
-def score_of(content: bytes, raw: Callable[[str], bytes | None] = lambda digest: None) -> Score:
+def score_of(content: dict[str, Any], raw: Callable[[str], bytes | None] = lambda digest: None) -> Score:
     """Read the score from a document.
 
     Args:
         content: of :class:`Document`.
-        raw: digest -> raw values, or values in draws, compressed; return None to leave them out.
+        raw: digest -> raw values, or values in draws; return None to leave them out.
 
     Raises:
         ValueError, KeyError: it is not a valid document, or a part of it is damaged.
     """
-    return Score.from_dict(_filled(said_in(content), raw))
-
-
-def said_in(content: bytes) -> dict[str, Any]:
-    """The content of a document as plain values, with the digests of raw values.
-
-    Raises:
-        ValueError: it is damaged.
-
-    Example:
-        >>> said_in(document_of(Score(0.5, provenance={"benchmark": "Doe2026-pls"})).content)["value"]
-        0.5
-    """
-    return json.loads(_unpacked(content))
+    return Score.from_dict(_filled(content, raw))
 
 
 def named_values(said: Mapping[str, Any]) -> set[str]:
     """The digests of a score's unaggregated values and values in draws.
 
     Args:
-        said: from :func:`said_in`.
+        said: content of a :class:`Document`.
 
     Example:
         >>> named_values({"value": 0.5, "raw": {"$raw": "9f8e"}}), named_values({"value": 0.5})
@@ -109,22 +94,6 @@ def digest_of_json(content: Any) -> str:
         True
     """
     return _digest(json.dumps(content, sort_keys=True, allow_nan=False).encode())
-
-
-def packed(content: bytes) -> bytes:
-    """Compress a document or raw values."""
-    return zlib.compress(content)
-
-
-def _unpacked(content: bytes) -> bytes:
-    try:
-        return zlib.decompress(content)
-    except zlib.error as error:
-        raise ValueError(f"a part of it is damaged: {error}") from error
-
-
-def _as_bytes(content: Any) -> bytes:
-    return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _digest(content: bytes) -> str:
@@ -171,18 +140,19 @@ def _noted(array: xr.DataArray, raw: dict[str, bytes]) -> dict[str, str]:
         labels, numbers = labelled_to_plain(array, "raw"), b""
     of_labels = digest_of_json(labels)
     content = of_labels.encode() + numbers
-    raw |= {of_labels: _as_bytes(labels), (digest := _digest(content)): content}
+    raw |= {of_labels: json.dumps(labels).encode(), (digest := _digest(content)): content}
     return {_RAW: digest}
 
 
 def _array(digest: str, raw: Callable[[str], bytes | None]) -> dict[str, Any] | None:
     """The array with a digest, as plain values; None if it was not stored."""
-    if (body := raw(digest)) is None:
+    if (content := raw(digest)) is None:
         return None
-    content = _unpacked(body)
+    if _digest(content) != digest:
+        raise ValueError("its unaggregated values have changed")
     if (labels := raw(content[:_DIGITS].decode())) is None:
         return None
-    plain = json.loads(_unpacked(labels))
+    plain = json.loads(labels)
     if plain["values"] is None:
         plain["values"] = np.frombuffer(content[_DIGITS:], np.dtype(plain["dtype"])).tolist()
     return plain

@@ -1,12 +1,10 @@
-"""Ranks of models by score, as on Brain-Score's website, and with their uncertainty."""
+"""Ranks of models by score, and their uncertainty."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_HALF_UP, Decimal
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,22 +18,17 @@ if TYPE_CHECKING:
 
 Scores = Sequence[float] | np.ndarray | pd.Series
 
-_METHODS: dict[str, Literal["min", "dense"]] = {"competition": "min", "dense": "dense"}
 _MISSING = "missing"
-_DECIMALS = Decimal("0.001")
 
 
-def ranks(
-    scores: Scores, how: Literal["competition", "dense"] = "competition", states: Iterable[str] | None = None
-) -> pd.Series:
-    """The rank of each model, 1 for the highest score; equal scores share a rank.
+def ranks(scores: Scores, states: Iterable[str] | None = None) -> pd.Series:
+    """The rank of each model: one more than the number of models ahead, so that equal scores share a rank (1, 2, 2, 4).
 
     Models whose score is NaN were tried without success, and share the last rank. Models that were not tried have no
     rank.
 
     Args:
         scores: one for each model.
-        how: "competition" counts the models that are ahead (1, 2, 2, 4), "dense" the distinct scores (1, 2, 2, 3).
         states: one for each model, as from :func:`~bsjax.results.aggregation.aggregate`: models that are "missing"
             have no rank. By default none is missing.
 
@@ -43,7 +36,7 @@ def ranks(
         Integers, NA where there is no rank; with the index of ``scores`` if that is a series.
 
     Raises:
-        ValueError: ``how`` is unknown, scores are not a row of numbers, or the numbers of states and scores differ.
+        ValueError: scores are not a row of numbers, or the numbers of states and scores differ.
 
     Example:
         >>> ranks([0.4, 0.5, 0.4, 0.1, float("nan")]).tolist()
@@ -51,70 +44,11 @@ def ranks(
         >>> ranks([0.4, float("nan"), float("nan")], states=["scored", "failed", "missing"]).tolist()
         [1, 2, <NA>]
     """
-    if how not in _METHODS:
-        raise ValueError(f"how must be one of {', '.join(map(repr, _METHODS))}, got {how!r}")
     values = _numbers(scores, "scores")
     there = ~_are_missing(states, len(values))
     placed = np.full(len(values), np.nan)
-    placed[there] = pd.Series(values[there]).rank(method=_METHODS[how], ascending=False, na_option="bottom")
+    placed[there] = pd.Series(values[there]).rank(method="min", ascending=False, na_option="bottom")
     return _whole(placed, scores)
-
-
-def website_ranks(scores: Scores, states: Iterable[str] | None = None) -> pd.Series:
-    """Ranks as on Brain-Score's website: competition ranks of the numbers that :func:`displayed` shows.
-
-    Scores that look the same share a rank, whatever follows the third decimal. Models with an "X" share the last rank.
-    Models without anything displayed are hidden on the website, and have no rank.
-
-    Args:
-        scores: one for each model, e.g. of ``average_vision``.
-        states: one for each model, as for :func:`ranks`.
-
-    Raises:
-        ValueError: as for :func:`ranks` and :func:`displayed`.
-
-    Example:
-        >>> ranks([0.4121, 0.4124, 0.39]).tolist(), website_ranks([0.4121, 0.4124, 0.39]).tolist()
-        ([2, 1, 3], [1, 1, 3])
-    """
-    values = _numbers(scores, "scores")
-    missing = _are_missing(states, len(values))
-    shown = [displayed(value, _MISSING if hidden else None) for value, hidden in zip(values, missing, strict=True)]
-    read = np.array([math.nan if text in ("", "X") else float(text) for text in shown])
-    return _whole(ranks(read, states=[_MISSING if hidden else "" for hidden in missing]).to_numpy(float), scores)
-
-
-def displayed(value: float | None, state: str | None = None) -> str:
-    """A score as Brain-Score's website shows it.
-
-    - An empty text if it is missing: None, or with the state "missing".
-    - "X" if it is NaN: it was tried and failed.
-    - "1.0" if it is 1.
-    - Otherwise three decimals, rounded half up from the decimal representation. Numbers below 1 have no leading zero,
-      ".412", except those that round to 1, "1.000", and negative ones, "-0.053".
-
-    Args:
-        value: the score.
-        state: as from :func:`~bsjax.results.aggregation.aggregate`; only "missing" matters.
-
-    Raises:
-        ValueError: the score is infinite.
-
-    Example:
-        >>> [displayed(value) for value in (0.4125, 0, 1, 1.27, 0.9996, -0.0526, float("nan"), None)]
-        ['.413', '.000', '1.0', '1.270', '1.000', '-0.053', 'X', '']
-    """
-    if value is None or state == _MISSING:
-        return ""
-    if math.isnan(value):
-        return "X"
-    if math.isinf(value):
-        raise ValueError(f"a score must be finite to be shown, or NaN, got {value!r}")
-    if value == 1:
-        return "1.0"
-    # A double is reliable to 15 decimal digits: 0.4125 is stored as slightly less.
-    rounded = Decimal(f"{value:.15g}").quantize(_DECIMALS, ROUND_HALF_UP)
-    return f"{abs(rounded) if rounded == 0 else rounded:.3f}".removeprefix("0")
 
 
 def rank_intervals(

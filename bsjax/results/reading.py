@@ -12,7 +12,7 @@ from bsjax.core.discovery import one_line
 from bsjax.labelled import Score
 from bsjax.results import tables
 from bsjax.results.database import Readable, askable
-from bsjax.results.documents import named_values, said_in, score_of
+from bsjax.results.documents import named_values, score_of
 
 # Rows held at a time. For more keys, all scores are queried and filtered here.
 _AT_ONCE = 500
@@ -62,7 +62,7 @@ def read_documents(store: Readable, keys: Iterable[str]) -> Iterator[tuple[str, 
         >>> said["value"], said["provenance"]["dtype"]
         (0.5, 'float64')
     """
-    return _read(store, keys, lambda content, raw: said_in(content))
+    return _read(store, keys, lambda content, raw: content)
 
 
 def having_values(store: Readable, keys: Iterable[str]) -> list[str]:
@@ -90,7 +90,7 @@ def having_values(store: Readable, keys: Iterable[str]) -> list[str]:
     return [key for key, digests in named.items() if digests & there]
 
 
-def _read(store: Readable, keys: Iterable[str], read: Callable[[bytes, Any], Any]) -> Iterator[tuple[str, Any]]:
+def _read(store: Readable, keys: Iterable[str], read: Callable[[Any, Any], Any]) -> Iterator[tuple[str, Any]]:
     wanted, of, parts = set(keys), tables.scores.c, tables.raw_values.c
     asked = select(of.key, of.document)
     if len(wanted) <= _AT_ONCE:

@@ -25,7 +25,7 @@ from bsjax.labelled import Score
 from bsjax.labelled.plain_values import to_plain
 from bsjax.results import tables
 from bsjax.results.database import askable, explaining, for_reading, insert_new, opened, url_of
-from bsjax.results.documents import digest_of_json, document_of, packed
+from bsjax.results.documents import digest_of_json, document_of
 from bsjax.results.reading import read_scores
 
 if TYPE_CHECKING:
@@ -165,8 +165,8 @@ class ResultStore:
         made, known = document_of(score), to_plain(dict(facts or {}), "the facts of the model")
         row = {"key": made.key, **task.columns, "memory": memory, "opened": opened}
         row |= {**columns_of(score), "document": made.content}
-        # Compress before taking the lock; sort, so that concurrent writers cannot deadlock.
-        raw = {digest: packed(made.raw[digest]) for digest in sorted(made.raw)} if raw_values else {}
+        # Sorted, so that concurrent writers cannot deadlock.
+        raw = {digest: made.raw[digest] for digest in sorted(made.raw)} if raw_values else {}
         with self.writing() as connection:
             row["model_id"] = _id_of(connection, tables.models, of_model, lambda: {"facts": known})
             row["benchmark_id"] = _id_of(connection, tables.benchmarks, of_benchmark, lambda: _about_benchmark(score))

@@ -133,8 +133,8 @@ scores = _table(
     Column("reason", Words),
     # Files that were read for it, with states and digests (see ``core.identity.opened``); NULL if not recorded.
     Column("opened", sa.JSON(none_as_null=True)),
-    # The score as compressed JSON, with digests in place of raw values.
-    Column("document", sa.LargeBinary, nullable=False),
+    # The score as JSON, with digests in place of raw values.
+    Column("document", sa.JSON, nullable=False),
     sa.Index("scores_of_cells", "cell"),
     sa.Index("scores_of_pairs", "benchmark_id", "model_id"),
 )

@@ -77,7 +77,7 @@ def _waves(cells: Sequence[Cell], workers: int) -> list[tuple[int, list[Cell]]]:
     available = available_memory()
     waves: dict[int, list[Cell]] = {}
     for cell in cells:
-        fitting = available // cell.memory if available is not None and cell.memory else workers
+        fitting = available // cell.memory if cell.memory else workers
         waves.setdefault(min(max(fitting, 1), workers), []).append(cell)
     return sorted(waves.items(), reverse=True)
 
@@ -95,8 +95,7 @@ def _own_cluster(workers: int) -> Iterator[str]:
     here, available = {"host": "127.0.0.1"}, available_memory()
     # Dask would kill workers by their memory use; bsjax limits its own use to the worker's share instead.
     options = {**here, "nthreads": 1, "memory_limit": None, "silence_logs": logging.CRITICAL, "preload": __name__}
-    env = {"OMP_NUM_THREADS": str(max((os.cpu_count() or 1) // workers, 1))}
-    env |= {} if available is None else {SHARE: str(available // workers)}
+    env = {"OMP_NUM_THREADS": str(max((os.cpu_count() or 1) // workers, 1)), SHARE: str(available // workers)}
     specs = {
         number: {
             "cls": distributed.Nanny,

@@ -46,6 +46,7 @@ def test_folders_of_images(tmp_path, pipe):
     for name in ("2.png", "1.png"):
         image(tmp_path / name)
     pipe("0.png")
+    (tmp_path / "._1.png").write_bytes(b"of an operating system")
     assert image_names(tmp_path) == ["1.png", "2.png"]
     assert list(images_in(tmp_path, 2, "Doe2026.IT-rdm", "a book")["filename"]) == ["1.png", "2.png"]
     reducer = extraction_options(None, None, "pca:1", tmp_path, True)["reducer"]

@@ -103,8 +103,6 @@ def test_what_cannot_be_written_is_known_before(tmp_path, monkeypatch):
         check_writable(tmp_path / "file" / "a.json")
     with pytest.raises(OSError, match="x cannot be written: File name too long"):
         check_writable(tmp_path / ("x" * 300))
-    with pytest.raises(OSError, match="a.json cannot be written: File name too long"):
-        check_writable(tmp_path / "none" / ("x" * 300) / "a.json")
     with pytest.raises(IsADirectoryError, match="is a folder"):
         check_writable(tmp_path)
     with pytest.raises(OSError, match=r"cannot be written"):

@@ -11,8 +11,6 @@ from bsjax import Score
 from bsjax.benchmarks.families.geirhos2021.reader import load_people
 from bsjax.benchmarks.families.geirhos2021.trials import trial_stimuli
 from bsjax.benchmarks.families.imagenet.corrupted_images import _images_by_class
-from bsjax.benchmarks.kinds.subject_matrices import images_in
-from bsjax.cli.extraction import extraction_options
 from bsjax.core.left_behind import files_in, is_left_behind
 from bsjax.data.publishing.drafts import find_files, read_manifest
 from bsjax.results import ResultStore
@@ -77,15 +75,6 @@ def test_readers_read_what_was_there(tmp_path, left, name):
 def image(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(path)
-
-
-def test_folders_of_images(tmp_path, left):
-    for name in ("1.png", "2.png"):
-        image(tmp_path / name)
-    left()
-    assert list(images_in(tmp_path, 2, "Doe2026.IT-rdm", "a book")["filename"]) == ["1.png", "2.png"]
-    reducer = extraction_options(None, None, "pca:1", tmp_path, True)["reducer"]
-    assert list(reducer.stimuli["stimulus_id"]) == ["1.png", "2.png"]
 
 
 def test_folders_of_classes(tmp_path, left):

@@ -39,9 +39,7 @@ def test_the_limit_of_a_control_group_counts(tmp_path):
     assert _of_cgroup(tmp_path) == 450  # files that are only held can go
     (tmp_path / "memory.max").write_text("max\n")
     assert _of_cgroup(tmp_path) is None
-
-
-def test_of_the_older_kind_too(tmp_path):
+    (tmp_path / "memory.max").unlink()  # of the older kind
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory/memory.limit_in_bytes").write_text("1000")
     (tmp_path / "memory/memory.usage_in_bytes").write_text("1300")

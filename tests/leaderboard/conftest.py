@@ -9,6 +9,7 @@ from bsjax import Score
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.leaderboard import build
 from bsjax.results import ResultStore
+from tests.support import paired_store
 
 try:
     from tests.support.browser import CHROMIUM, DRIVER, Browser
@@ -129,6 +130,19 @@ def ordinary_store(tmp_path_factory) -> ResultStore:
 @pytest.fixture(scope="session")
 def ordinary_site(ordinary_store, tmp_path_factory) -> Path:
     return build(ordinary_store, tmp_path_factory.mktemp("sites") / "ordinary", title="Lab & friends").folder
+
+
+@pytest.fixture(scope="session")
+def paired(tmp_path_factory) -> ResultStore:
+    """A store whose scores have draws and raw values."""
+    store = ResultStore(tmp_path_factory.mktemp("paired") / "results.db")
+    paired_store.fill(store)
+    return store
+
+
+@pytest.fixture(scope="session")
+def paired_site(paired, tmp_path_factory) -> Path:
+    return build(paired, tmp_path_factory.mktemp("sites") / "paired").folder
 
 
 @pytest.fixture(scope="session")

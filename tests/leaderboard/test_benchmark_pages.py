@@ -10,7 +10,7 @@ from bsjax.leaderboard import build
 from bsjax.leaderboard.encoding import shown
 from bsjax.leaderboard.names import slug
 from bsjax.results import ResultStore
-from tests.leaderboard.conftest import BENCHMARKS, HOSTILE, scored
+from tests.leaderboard.conftest import BENCHMARKS, scored
 
 
 def text_of(site, benchmark):
@@ -93,18 +93,3 @@ def test_bibtex_is_copied(ordinary_site, page):
         "navigator.clipboard.readText().then(arguments[0], (error) => arguments[0](String(error)))"
     )
     assert copied == benchmark_row("MajajHong2015public.IT-pls").bibtex.strip()
-
-
-# That of the first has the scores of models of all hostile names.
-@pytest.mark.parametrize("name", [HOSTILE[0], HOSTILE[4], HOSTILE[10], "__proto__"])
-def test_hostile_names_are_text(page, hostile_site, hostile_store, name):
-    page.show(hostile_site / "benchmarks" / f"{slug(name)}.html")
-    page.wait("document.querySelector('#content table')")
-    assert page.execute_script("return window.hacked") is None
-    assert page.execute_script("return document.querySelector('h1 bdi').textContent") == name
-    named = page.execute_script(
-        "return [...document.querySelectorAll('#content tbody th')].map((cell) => cell.textContent)"
-    )
-    rows = hostile_store.frame(benchmarks=name)
-    assert sorted(named) == sorted(rows["model"])
-    assert page.messages() == []

@@ -3,27 +3,11 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 
 from bsjax.inference.comparison import compare
-from bsjax.leaderboard import build
 from bsjax.leaderboard.encoding import shown
-from bsjax.results import ResultStore
-from tests.leaderboard.conftest import HOSTILE
-from tests.support import paired_store
 from tests.support.paired_store import ALONE, BY_NEUROID, CROSSED, DRAWN
 
 VIEW = "model=hmax&model=resnet50"
 ROWS = "[...document.querySelectorAll('#numbers tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText))"
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    with ResultStore(tmp_path_factory.mktemp("comparison") / "results.db") as store:
-        paired_store.fill(store)
-        yield store
-
-
-@pytest.fixture(scope="module")
-def site(store, tmp_path_factory):
-    return build(store, tmp_path_factory.mktemp("site") / "comparison").folder
 
 
 def shown_rows(page):
@@ -37,44 +21,44 @@ def difference(value, low, high):
     )
 
 
-def test_scores_are_those_of_the_store(page, site, store):
-    page.show(site / "compare.html", VIEW)
+def test_scores_are_those_of_the_store(page, paired_site, paired):
+    page.show(paired_site / "compare.html", VIEW)
     rows = shown_rows(page)
-    for _, stored in store.frame(["hmax", "resnet50"]).iterrows():
+    for _, stored in paired.frame(["hmax", "resnet50"]).iterrows():
         cell = rows[stored["benchmark"]][["hmax", "resnet50"].index(stored["model"])]
         assert cell == f"{shown(stored['score'])} [{shown(stored['low'])}, {shown(stored['high'])}]"
 
 
 @pytest.mark.parametrize("benchmark", [DRAWN, CROSSED, BY_NEUROID])
-def test_paired_differences_are_those_of_the_comparison_of_the_scores(page, site, store, benchmark):
-    keys = store.frame(benchmarks=benchmark).set_index("model")["key"]
+def test_paired_differences_are_those_of_the_comparison_of_the_scores(page, paired_site, paired, benchmark):
+    keys = paired.frame(benchmarks=benchmark).set_index("model")["key"]
     # All models at once, as the pairing of draws and units is that of all.
-    pair = compare({model: store.score(key) for model, key in keys.items()}).table.set_index(["model", "other"])
+    pair = compare({model: paired.score(key) for model, key in keys.items()}).table.set_index(["model", "other"])
     row = pair.loc[("resnet50", "hmax")]
-    page.show(site / "compare.html", VIEW)
+    page.show(paired_site / "compare.html", VIEW)
     lines = shown_rows(page)[benchmark][2].split("\n")
     assert difference(row["difference"], row["low"], row["high"]) in lines
     assert any(line.startswith("paired over") for line in lines)
     assert ("independent errors" in lines) == (benchmark == BY_NEUROID)
     # The other way round, all is turned.
-    page.show(site / "compare.html", "model=resnet50&model=hmax")
+    page.show(paired_site / "compare.html", "model=resnet50&model=hmax")
     assert difference(-row["difference"], -row["high"], -row["low"]) in shown_rows(page)[benchmark][2].split("\n")
 
 
-def test_other_differences_are_by_independent_errors(page, site, store):
-    scores = store.frame(["hmax", "resnet50"], ALONE).set_index("model")
+def test_other_differences_are_by_independent_errors(page, paired_site, paired):
+    scores = paired.frame(["hmax", "resnet50"], ALONE).set_index("model")
     # The error that averages take: that of an interval, where it is wider.
     errors = np.fmax(scores["error"], (scores["high"] - scores["low"]) / 2 / 1.959963984540054)
     value, reach = scores["score"]["resnet50"] - scores["score"]["hmax"], 1.959963984540054 * np.hypot(*errors)
-    page.show(site / "compare.html", VIEW)
+    page.show(paired_site / "compare.html", VIEW)
     assert shown_rows(page)[ALONE][2].split("\n") == [
         difference(value, value - reach, value + reach),
         "independent errors",
     ]
 
 
-def test_models_are_chosen_and_the_address_keeps_the_view(page, site):
-    page.show(site / "compare.html")
+def test_models_are_chosen_and_the_address_keeps_the_view(page, paired_site):
+    page.show(paired_site / "compare.html")
     # It opens on the two best.
     chosen = "[...document.querySelectorAll('#chosen bdi')].map((name) => name.textContent)"
     assert len(page.execute_script(f"return {chosen}")) == 2
@@ -97,31 +81,10 @@ def test_models_are_chosen_and_the_address_keeps_the_view(page, site):
     assert list(shown_rows(page)) == [DRAWN]
     view = page.execute_script("return location.hash.slice(1)")
     before = page.execute_script(f"return {ROWS}")
-    page.show(site / "compare.html", view)
+    page.show(paired_site / "compare.html", view)
     shown_rows(page)
     assert page.execute_script(f"return {ROWS}") == before
     page.execute_script("document.querySelector('#chosen button').click()")
     assert page.execute_script(
         "return [...document.querySelectorAll('#chosen bdi')].map((name) => name.textContent)"
     ) == ["pixels"]
-
-
-def test_hostile_names_are_text(page, hostile_site):
-    page.show(hostile_site / "compare.html")
-    for name in HOSTILE[:2]:
-        page.execute_script(
-            "document.getElementById('add').value = arguments[0]; document.getElementById('controls').requestSubmit()",
-            name,
-        )
-    shown_rows(page)
-    assert (
-        page.execute_script("return [...document.querySelectorAll('#chosen bdi')].map((name) => name.textContent)")
-        == HOSTILE[:2]
-    )
-    legend = page.execute_script(
-        "return [...document.querySelectorAll('#chart .legendtext')].map((name) => name.textContent)"
-    )
-    assert [text.strip("\u2068\u2069") for text in legend] == HOSTILE[:2] or all(
-        "…" in text or text.strip("\u2068\u2069") in HOSTILE for text in legend
-    )
-    assert page.execute_script("return window.hacked") is None and page.messages() == []

@@ -1,28 +1,14 @@
 import numpy as np
-import pytest
 
 from bsjax.leaderboard import build
 from bsjax.leaderboard.encoding import shown
 from bsjax.results import ResultStore
 from tests.leaderboard.conftest import scored
-from tests.support import paired_store
 from tests.support.paired_store import ALONE, DRAWN, PROFILED
 
 ROWS = (
     "[...document.querySelectorAll('#numbers tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"
 )
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    with ResultStore(tmp_path_factory.mktemp("history") / "results.db") as store:
-        paired_store.fill(store)
-        yield store
-
-
-@pytest.fixture(scope="module")
-def site(store, tmp_path_factory):
-    return build(store, tmp_path_factory.mktemp("site") / "history").folder
 
 
 def rows(page):
@@ -45,10 +31,10 @@ def expected(frame, shown_keys):
     ]
 
 
-def test_all_scores_of_a_benchmark_are_there(page, site, store):
-    page.show(site / "history.html", f"benchmark={DRAWN}")
-    found, last = rows(page), set(store.frame()["key"])
-    assert [row[:5] + row[6:] for row in found] == expected(store.frame(benchmarks=DRAWN, latest=False), last)
+def test_all_scores_of_a_benchmark_are_there(page, paired_site, paired):
+    page.show(paired_site / "history.html", f"benchmark={DRAWN}")
+    found, last = rows(page), set(paired.frame()["key"])
+    assert [row[:5] + row[6:] for row in found] == expected(paired.frame(benchmarks=DRAWN, latest=False), last)
     assert len(found) == 7 and sum(row[-1] == "no" for row in found) == 3
     assert (
         page.execute_script("return document.getElementById('status').textContent")
@@ -56,8 +42,8 @@ def test_all_scores_of_a_benchmark_are_there(page, site, store):
     )
 
 
-def test_versions_are_apart_and_the_best_so_far_never_falls(page, site, store):
-    page.show(site / "history.html", f"benchmark={DRAWN}")
+def test_versions_are_apart_and_the_best_so_far_never_falls(page, paired_site, paired):
+    page.show(paired_site / "history.html", f"benchmark={DRAWN}")
     rows(page)
     series = page.execute_script(
         "const plain = (name) => name.replace(/[\\u2068\\u2069]/g, '');"
@@ -72,7 +58,7 @@ def test_versions_are_apart_and_the_best_so_far_never_falls(page, site, store):
         "each model",
         "known change",
     ]
-    stored = store.frame(benchmarks=DRAWN, latest=False).sort_values("started")
+    stored = paired.frame(benchmarks=DRAWN, latest=False).sort_values("started")
     of_four = stored[stored["version"] == 4]
     assert series[1][2] == of_four["score"].tolist()
     best = series[3][2]
@@ -104,8 +90,8 @@ def test_an_average_at_the_end_of_each_day(page, tmp_path):
     ]
 
 
-def test_choice_and_the_address(page, site):
-    page.show(site / "history.html")
+def test_choice_and_the_address(page, paired_site):
+    page.show(paired_site / "history.html")
     # At first, the benchmark with the most scores.
     rows(page)
     assert page.execute_script("return document.getElementById('benchmark').value") == DRAWN
@@ -117,7 +103,7 @@ def test_choice_and_the_address(page, site):
     page.execute_script(write, "model", PROFILED)
     assert [row[1:3] for row in rows(page)] == [[PROFILED, ALONE]]
     before, view = rows(page), page.execute_script("return location.hash.slice(1)")
-    page.show(site / "history.html", view)
+    page.show(paired_site / "history.html", view)
     assert rows(page) == before
     page.execute_script(write, "benchmark", "none such")
     assert (
@@ -129,12 +115,6 @@ def test_choice_and_the_address(page, site):
     assert (
         page.execute_script("return document.getElementById('status').textContent") == "Choose a benchmark or a model."
     )
-
-
-def test_hostile_names_are_text(page, hostile_site):
-    page.show(hostile_site / "history.html")
-    rows(page)
-    assert page.execute_script("return window.hacked") is None and page.messages() == []
 
 
 def test_it_says_what_changed(page, tmp_path):

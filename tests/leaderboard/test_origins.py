@@ -13,13 +13,6 @@ from bsjax.results.reading import read_documents
 from tests.support import paired_store
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    with ResultStore(tmp_path_factory.mktemp("origins") / "results.db") as store:
-        paired_store.fill(store)
-        yield store
-
-
 def of(alpha, splits=7):
     made = Provenance(metric="ridge", settings={"alpha": alpha}, seeds={"random_state": 1})
     ceiling = Score(0.8, provenance=Provenance(metric="internal_consistency", settings={"splits": splits}))
@@ -49,10 +42,10 @@ def test_the_pages_have_the_settings_of_metric_and_ceiling(tmp_path):
     assert f"metric and its settings {ridge.format(10000)} {ceiling}" in model
 
 
-def test_origins_count_what_scores_were_made_from(store):
-    rows = store.frame(paired_store.PROFILED)
+def test_origins_count_what_scores_were_made_from(paired):
+    rows = paired.frame(paired_store.PROFILED)
     origins = Origins()
-    for _, said in read_documents(store, rows["key"]):
+    for _, said in read_documents(paired, rows["key"]):
         origins.add(said)
     assert origins.n == len(rows) == 4
     assert origins.layers == {region: {("layer4",): 1} for region in paired_store.REGIONS.values()}

@@ -6,21 +6,12 @@ import pytest
 from bsjax.inference.comparison import compare
 from bsjax.leaderboard.pairing import groups, most_of_one
 from bsjax.leaderboard.records import records
-from bsjax.results import ResultStore
-from tests.support import paired_store
 from tests.support.paired_store import ALONE, BY_NEUROID, CROSSED, DRAWN, MODELS
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    with ResultStore(tmp_path_factory.mktemp("pairing") / "results.db") as store:
-        paired_store.fill(store)
-        yield store
-
-
-@pytest.fixture(scope="module")
-def found(store):
-    read = records(store)
+def found(paired):
+    read = records(paired)
     return {read.leaves[group.leaf].identifier: group for group in groups(read)}
 
 
@@ -29,12 +20,12 @@ def test_benchmarks_without_draws_or_raw_values_have_no_pairs(found):
 
 
 @pytest.mark.parametrize("benchmark", [DRAWN, CROSSED, BY_NEUROID])
-def test_intervals_are_those_of_the_comparison_of_the_scores(store, found, benchmark):
+def test_intervals_are_those_of_the_comparison_of_the_scores(paired, found, benchmark):
     group = found[benchmark]
-    rows = store.frame(benchmarks=benchmark).set_index("model")
-    scores = {model: store.score(rows.loc[model, "key"]) for model in MODELS}
+    rows = paired.frame(benchmarks=benchmark).set_index("model")
+    scores = {model: paired.score(rows.loc[model, "key"]) for model in MODELS}
     compared = compare(scores).table.set_index(["model", "other"])
-    names = [records(store).models[number].identifier for number in group.models]
+    names = [records(paired).models[number].identifier for number in group.models]
     for pair, (one, two) in enumerate(zip(*np.triu_indices(len(names), 1), strict=True)):
         key = (names[one], names[two])
         low, high = group.low[pair], group.high[pair]
@@ -53,8 +44,8 @@ def test_what_is_compared_is_said(found):
     assert not found[BY_NEUROID].of_scores
 
 
-def test_pairing_takes_out_what_scores_have_in_common(store, found):
-    group, rows = found[DRAWN], store.frame(benchmarks=DRAWN)
+def test_pairing_takes_out_what_scores_have_in_common(paired, found):
+    group, rows = found[DRAWN], paired.frame(benchmarks=DRAWN)
     apart = np.sqrt(2) * rows["error"].to_numpy()[0] * 2 * 1.96
     assert (group.high - group.low < apart).all()
 

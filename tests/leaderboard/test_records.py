@@ -53,15 +53,6 @@ def test_averages_are_those_of_the_store(ordinary_store, how):
     assert [STATES[number] for number in read.averages["state"].T.ravel()] == expected["state"].tolist()
 
 
-def test_cells_without_a_score_say_which_they_are_and_why(read):
-    assert cell(read, "hmax", "FreemanZiemba2013public.V2-pls") == ("missing", "")
-    state, why = cell(read, "alexnet", "FreemanZiemba2013public.V2-pls")
-    assert state == "failed" and "too little memory" in why
-    undefined = cell(read, "resnet50", "Marques2020_Cavanaugh2002-grating_summation_field")
-    assert undefined == ("undefined", "no unit of the model responds")
-    assert cell(read, "pixels", "MajajHong2015public.V4-pls") == ("not applicable", "the model has no layer for V4")
-
-
 def test_the_tree_is_depth_first_and_says_what_rows_say(read):
     by_name = {node.identifier: node for node in read.nodes}
     for number, node in enumerate(read.nodes):

@@ -3,9 +3,6 @@ from scipy import stats
 from selenium.webdriver import ActionChains, Keys
 
 from bsjax.leaderboard.encoding import shown
-from bsjax.results.aggregation import aggregate
-from bsjax.results.tree import benchmark_tree
-from tests.leaderboard.conftest import HOSTILE, MODELS
 
 X, Y = "MajajHong2015public.IT-pls", "FreemanZiemba2013public.V1-pls"
 CELLS = "[...document.querySelectorAll('#{} tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"
@@ -32,19 +29,6 @@ def test_points_and_correlations_are_those_of_the_store(page, ordinary_store, or
     assert [row[1].split(" ")[0] for row in cells(page, "numbers")] == [shown(value) for value in by_x[X]]
     drawn = page.execute_script("const [one] = document.querySelector('#chart .chart').data; return [one.x, one.y]")
     assert sorted(zip(*drawn, strict=True)) == sorted(zip(one.tolist(), two.tolist(), strict=True))
-
-
-def test_averages_are_those_of_the_aggregation(page, ordinary_store, ordinary_site):
-    last = ordinary_store.frame()
-    tree = benchmark_tree(dict(zip(last["benchmark"], last["parent"], strict=True)))
-    tree = tree.only(name for name in tree.leaves() if name in set(last["benchmark"]))
-    averages = aggregate(last, tree).set_index(["benchmark", "model"])["score"]
-    page.show(ordinary_site / "scatter.html", "x=average_vision&y=neural_vision")
-    rows = {row[0]: row[1:3] for row in cells(page, "numbers")}
-    assert set(rows) == set(MODELS)
-    for model, texts in rows.items():
-        for text, node in zip(texts, ("average_vision", "neural_vision"), strict=True):
-            assert text.split(" ")[0] == shown(averages[(node, model)])
 
 
 def test_choice_marks_and_the_address(page, ordinary_site):
@@ -86,17 +70,3 @@ def test_points_by_keyboard(page, ordinary_site):
     page.wait("document.querySelector('#chart .hoverlayer text')")
     ActionChains(page).send_keys(Keys.HOME).perform()
     assert page.execute_script("return document.querySelector('#chart [role=status]').textContent").startswith(order[0])
-
-
-def test_hostile_names_are_text(page, hostile_site):
-    page.show(hostile_site / "scatter.html")
-    page.wait("document.querySelector('#chart .main-svg')")
-    page.execute_script(
-        "const x = document.getElementById('x'); x.value = arguments[0]; x.dispatchEvent(new Event('change'))",
-        HOSTILE[1],
-    )
-    page.wait("document.querySelector('#numbers table')")
-    heading = page.execute_script("return document.querySelector('#numbers thead').rows[0].cells[1].textContent")
-    assert heading == HOSTILE[1]
-    assert page.execute_script("return document.querySelectorAll('#chart .xtitle a, #chart img').length") == 0
-    assert page.execute_script("return window.hacked") is None and page.messages() == []

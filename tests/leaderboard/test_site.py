@@ -3,13 +3,15 @@
 import json
 import os
 import re
+from urllib.parse import quote
 
 import pytest
 
 import bsjax
 from bsjax.leaderboard import build
+from bsjax.leaderboard.names import slug
 from bsjax.results import ResultStore
-from tests.leaderboard.conftest import scored
+from tests.leaderboard.conftest import HOSTILE, scored
 
 
 @pytest.fixture
@@ -87,10 +89,33 @@ def test_a_grid_becomes_a_site_that_shows_itself(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store = ResultStore(tmp_path / "results.db")
     store.add_failure("another", "Doe2026-x", "not of the grid")
-    grid = bsjax.score_grid(["pixels", "gabor-v1"], "Simulated.V1-cka", store=store)
+    grid = bsjax.score_grid("pixels", "Simulated.V1-cka", store=store)
     site = build(grid)
-    assert (site.n_models, site.n_benchmarks) == (2, 1) and site.folder == tmp_path / "leaderboard"
+    assert (site.n_models, site.n_benchmarks) == (1, 1) and site.folder == tmp_path / "leaderboard"
     assert '<iframe src="leaderboard/index.html"' in site._repr_html_()
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert (tmp_path / "leaderboard" / "index.html").as_uri() in site._repr_html_()
+
+
+MARKUP, PATH = quote(HOSTILE[0]), quote(HOSTILE[4])
+HOSTILE_PAGES = [
+    ("history.html", None),
+    (f"scatter.html#x={MARKUP}&y={PATH}", None),
+    (f"compare.html#model={MARKUP}&model={PATH}", None),
+    *((f"{kind}/{slug(name)}.html", name) for kind in ("models", "benchmarks") for name in (HOSTILE[0], HOSTILE[4])),
+    # Half a character is shown by its number.
+    *((f"{kind}/{slug(name)}.html", name) for kind, name in (("models", "half \\ud800"), ("benchmarks", "__proto__"))),
+]
+
+
+@pytest.mark.parametrize(("address", "name"), HOSTILE_PAGES)
+def test_hostile_names_are_text(page, hostile_site, address, name):
+    path, _, view = address.partition("#")
+    page.show(hostile_site / path, view)
+    page.wait("document.querySelector('.main-svg, #content table')")
+    assert page.execute_script("return window.hacked") is None and page.messages() == []
+    assert page.execute_script("return document.querySelectorAll('main .chart a, main .chart img').length") == 0
+    assert {address.partition(":")[0] for address in page.requests()} <= {"file", "data", "about"}
+    shown = page.execute_script("return document.querySelector('main').innerText")
+    assert (HOSTILE[0] if name is None else name) in shown

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bsjax import Score
 from bsjax.core.files import as_json
 from bsjax.labelled.uncertainty import Uncertainty
-from bsjax.results.documents import document_of, packed, score_of
+from bsjax.results.documents import document_of, score_of
 from tests.labelled.test_plain_values import scores
 from tests.support.large_store import ceiled_score
 from tests.support.plain_assemblies import assert_same_score
@@ -24,8 +24,8 @@ NEIGHBOURS = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 def written_and_read(score, raw=True):
     made = document_of(score)
-    parts = {digest: packed(part) for digest, part in made.raw.items()}
-    return score_of(made.content, parts.get) if raw else score_of(made.content)
+    content = json.loads(json.dumps(made.content))
+    return score_of(content, made.raw.get) if raw else score_of(content)
 
 
 def after_json(score):
@@ -212,18 +212,6 @@ def test_the_order_of_details_does_not_change_the_key_and_comes_back(names):
     assert list(written_and_read(ordered).provenance.details) == names
 
 
-def test_scores_on_a_benchmark_share_labels_and_the_raw_values_of_the_ceiling():
-    one, other = (document_of(ceiled_score(f"model{n}", "Doe2026-pls", seed=n)) for n in range(2))
-    assert one.key != other.key and len(one.raw) == 3 and len(one.raw.keys() & other.raw.keys()) == 2
-
-
-def test_a_score_takes_few_bytes():
-    made = document_of(ceiled_score("resnet50_trained_on_imagenet", "Doe2026.IT-pls"))
-    assert len(made.content) <= 800  # of about 2000 as JSON without raw values
-    values = sum(len(packed(part)) for part in made.raw.values())
-    assert values <= 2 * 10 * 24 * 8 + 500
-
-
 @pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f8"])
 def test_nan_is_nan_whichever_bits_it_has(dtype):
     def made(nan):
@@ -235,26 +223,6 @@ def test_nan_is_nan_whichever_bits_it_has(dtype):
     assert usual.key == other.key and usual.raw == other.raw
     again = written_and_read(made(-math.nan)).raw
     assert again.dtype == np.dtype(dtype) and again.identical(made(math.nan).raw)
-
-
-def test_one_array_that_is_there_twice_is_written_once():
-    score = ceiled_score("m", "b")
-    apart = replace(score, unceiled=replace(score.unceiled, raw=score.raw.copy()))
-    assert document_of(apart).raw.keys() == document_of(score).raw.keys()
-
-
-@pytest.mark.parametrize("how", ["cut off", "other bits", "empty", "no document", "no compression"])
-def test_a_damaged_document_is_an_error_that_says_so(how):
-    made = document_of(ceiled_score("m", "b"))
-    content = {
-        "cut off": made.content[:-3],
-        "other bits": made.content[:40] + bytes([made.content[40] ^ 8]) + made.content[41:],
-        "empty": b"",
-        "no document": packed(b"[1, 2"),
-        "no compression": b"no" + made.content[2:],
-    }[how]
-    with pytest.raises(ValueError):
-        score_of(content)
 
 
 def test_a_score_that_is_nested_too_deeply_is_refused_in_words():

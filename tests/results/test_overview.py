@@ -45,17 +45,6 @@ def test_the_last_is_what_was_begun_last(store):
     assert shown(latest(store, ["pix*", "other"], "Doe*", until=datetime(2026, 8, 10, tzinfo=UTC))) == [0.7, "fourth"]
 
 
-def test_a_later_version_counts_more_than_a_later_time(store):
-    add(store, 0.1, day=9, version=1)
-    add(store, 0.2, day=3, version=2)
-    assert shown(latest(store)) == [0.2]
-    assert shown(latest(store, until="2026-08-01")) == []
-    fail(store, "tried", day=2)
-    assert shown(latest(store)) == [0.2]
-    fail(store, "tried again", day=4)
-    assert shown(latest(store)) == ["tried again"]
-
-
 def test_of_one_run(store):
     first, second = store.begin_run(2), store.begin_run(1)
     add(store, 0.1, day=1, task=Task(first, "a", "a"))

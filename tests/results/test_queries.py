@@ -37,18 +37,6 @@ def rows(table, *columns):
     return list(table[list(columns)].itertuples(index=False, name=None))
 
 
-@pytest.fixture
-def said(store):
-    """What is asked of the database."""
-    statements = []
-
-    def note(connection, cursor, statement, *more):
-        statements.append(statement)
-
-    event.listen(store._engine, "before_cursor_execute", note)
-    return statements
-
-
 # What a table is.
 
 
@@ -222,13 +210,6 @@ def test_the_last_score_is_that_of_the_greatest_version_begun_last(store):
     assert store.frame(latest=False)["score"].tolist() == [1, 2, 3, 4, 5, 6]
 
 
-def test_scores_of_models_with_other_weights_follow_one_another(store):
-    for digest, day in (("new", 2), ("old", 1)):
-        origin = {"model": "m", "benchmark": "b", "model_digest": digest, "start": f"2026-01-0{day}"}
-        store.add(Score(0.5, provenance=origin))
-    assert store.frame()["model_digest"].tolist() == ["new"]
-
-
 def test_a_failure_counts_if_it_was_tried_after_the_last_score(store):
     for model in ("after", "before", "at once", "between", "alone", "after a score without a time"):
         if model == "alone":
@@ -339,40 +320,6 @@ def test_as_many_names_as_there_are_can_be_asked_for(tmp_path, n):
 
 
 # What is read.
-
-
-def test_a_table_reads_neither_what_scores_say_nor_what_they_are_aggregates_of(store, said):
-    for n in range(3):
-        store.add(ceiled_score(f"model{n}", "b", n))
-    fail(store)
-    said.clear()
-    for arguments in ({}, {"latest": False}, {"models": "m*"}, {"columns": ["score", "reason"]}):
-        store.frame(**arguments)
-    for statement in said:
-        assert not any(word in statement for word in ("raw_values", "shared_parts", "document", "log", "facts")), said
-
-
-@pytest.mark.parametrize("n", [0, 1, 40])
-def test_a_table_takes_four_statements_however_large_it_is(store, said, n):
-    for number in range(n):
-        add(store, f"model{number}", f"benchmark{number % 7}", value=number)
-        fail(store, f"other{number}")
-    for arguments in ({}, {"models": "model1*", "benchmarks": "*"}, {"latest": False}):
-        said.clear()
-        assert store.frame(**arguments) is not None
-        assert sum(statement.startswith("SELECT") for statement in said) == 4
-    said.clear()
-    store.frame(failures=False)
-    assert sum(statement.startswith("SELECT") for statement in said) == 3
-
-
-def test_of_other_benchmarks_nothing_is_read(tmp_path):
-    with ResultStore(tmp_path / "results.db") as store:
-        fill(store, 5, 40)
-        plans = plans_of(store, lambda: store.frame(benchmarks="Lab2020.IT-7"))
-        assert [plan for plan in plans if " scores" in plan] == [
-            "SEARCH scores USING INDEX scores_of_pairs (benchmark_id=?)"
-        ]
 
 
 def plans_of(store, call):

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from bsjax import Score
 from bsjax.labelled.uncertainty import Uncertainty
-from bsjax.results.ranks import displayed, paired_draws, rank_intervals, ranks, website_ranks
+from bsjax.results.ranks import paired_draws, rank_intervals, ranks
 
 NAN = math.nan
 NA = pd.NA
@@ -20,24 +20,20 @@ SCORES = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.2504, 0.9]) | st.floats(-1,
 
 
 @pytest.mark.parametrize(
-    ("scores", "states", "competition", "dense"),
+    ("scores", "states", "expected"),
     [
-        ([], None, [], []),
-        ([0.3], None, [1], [1]),
-        ([0.9, 0.5, 0.5, 0.1], None, [1, 2, 2, 4], [1, 2, 2, 3]),
-        ([0.5, 0.9, 0.5, 0.5, 0.9], None, [3, 1, 3, 3, 1], [2, 1, 2, 2, 1]),
+        ([], None, []),
+        ([0.9, 0.5, 0.5, 0.1], None, [1, 2, 2, 4]),
         # Failures share the last place, behind the lowest score.
-        ([NAN, -0.5, NAN, 0.2], None, [3, 2, 3, 1], [3, 2, 3, 1]),
-        ([NAN, NAN], None, [1, 1], [1, 1]),
-        ([0.2, NAN, NAN, 0.2], ["scored", "missing", "undefined", "scored"], [1, NA, 3, 1], [1, NA, 2, 1]),
-        ([NAN, NAN], ["missing", "missing"], [NA, NA], [NA, NA]),
+        ([NAN, -0.5, NAN, 0.2], None, [3, 2, 3, 1]),
+        ([NAN, NAN], None, [1, 1]),
+        ([0.2, NAN, NAN, 0.2], ["scored", "missing", "undefined", "scored"], [1, NA, 3, 1]),
         # Zero has no sign.
-        ([0.0, -0.0, -0.1], None, [1, 1, 3], [1, 1, 2]),
+        ([0.0, -0.0, -0.1], None, [1, 1, 3]),
     ],
 )
-def test_ranks_by_hand(scores, states, competition, dense):
-    assert ranks(scores, states=states).tolist() == competition
-    assert ranks(scores, "dense", states).tolist() == dense
+def test_ranks_by_hand(scores, states, expected):
+    assert ranks(scores, states).tolist() == expected
 
 
 @given(SCORES)
@@ -45,56 +41,6 @@ def test_a_rank_is_one_more_than_the_number_of_models_ahead(scores):
     n_scored = sum(not math.isnan(score) for score in scores)
     ahead = [n_scored if math.isnan(one) else sum(other > one for other in scores) for one in scores]
     assert ranks(scores).tolist() == [1 + number for number in ahead]
-    higher = [len({other for other in scores if math.isnan(one) or other > one} - {NAN}) for one in scores]
-    different = len({score for score in scores if not math.isnan(score)})
-    expected = [1 + (different if math.isnan(one) else number) for one, number in zip(scores, higher, strict=True)]
-    assert ranks(scores, "dense").tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (None, ""),
-        (NAN, "X"),
-        (1, "1.0"),
-        (0.123, ".123"),
-        (0, ".000"),
-        (-0.053, "-0.053"),
-        (0.9996, "1.000"),
-        (1.2344, "1.234"),
-        (0.4125, ".413"),
-        (np.float64(0.25), ".250"),
-    ],
-)
-def test_what_is_displayed(value, shown):
-    assert displayed(value) == shown
-
-
-def test_what_is_missing_is_not_displayed():
-    assert displayed(NAN, "missing") == "" and displayed(None, "scored") == ""
-    assert displayed(NAN, "failed") == displayed(NAN, "undefined") == "X" and displayed(0.5, "scored") == ".500"
-    with pytest.raises(ValueError, match="a score must be finite to be shown, or NaN, got inf"):
-        displayed(math.inf)
-
-
-@given(st.floats(-5, 5))
-def test_what_is_displayed_is_the_number_to_three_decimals(value):
-    assert abs(float(displayed(value)) - value) <= 0.0005 + 1e-12
-
-
-def test_the_website_ranks_what_it_shows():
-    scores = [0.4121, 0.4124, 0.4126, NAN, 0.39, NAN, NAN]
-    states = ["scored", "scored", "scored", "failed", "scored", "missing", "undefined"]
-    assert website_ranks(scores, states).tolist() == [2, 2, 1, 5, 4, NA, 5]
-    # "1.000" and "1.0" are one number, and text would put ".9" behind "-0.1" or "10".
-    assert website_ranks([0.9996, 1.0, 10.0, -0.1, 0.9, -0.3]).tolist() == [2, 2, 1, 5, 4, 6]
-    assert website_ranks([]).tolist() == [] and website_ranks([NAN, NAN]).tolist() == [1, 1]
-
-
-@given(SCORES)
-def test_the_website_ranks_are_those_of_rounded_scores(scores):
-    shown = [NAN if math.isnan(score) else float(displayed(score)) for score in scores]
-    assert website_ranks(scores).tolist() == ranks(shown).tolist()
 
 
 def test_ranks_without_errors_do_not_move():

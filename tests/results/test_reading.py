@@ -1,10 +1,9 @@
 """Scores read many at a time, beside each read by itself."""
 
 import pytest
-from sqlalchemy import update
 
 from bsjax.labelled import Provenance
-from bsjax.results import ResultStore, database, reading, tables
+from bsjax.results import ResultStore, database, reading
 from bsjax.results.reading import having_values, read_documents, read_scores
 from tests.support import paired_store
 
@@ -46,14 +45,3 @@ def test_more_keys_than_are_asked_for_at_once(store, keys, monkeypatch):
     monkeypatch.setattr(reading, "_AT_ONCE", 2)
     monkeypatch.setattr(database, "_ASKABLE", 2)
     assert (dict(read_scores(store, wanted)), sorted(having_values(store, wanted))) == few
-
-
-@pytest.mark.parametrize("read", [read_documents, read_scores, having_values])
-def test_the_damaged_score_is_named(tmp_path, read):
-    with ResultStore(tmp_path / "results.db") as store:
-        paired_store.fill(store)
-        keys = store.frame()["key"].tolist()
-        with store.writing() as connection:
-            connection.execute(update(tables.scores).values(document=b"{}"))
-        with pytest.raises(ValueError, match="the score .* as the store is damaged: a part of it is damaged"):
-            list(read(store, keys))

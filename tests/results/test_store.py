@@ -6,7 +6,6 @@ import math
 import os
 import re
 import threading
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +13,12 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 import xarray as xr
-from sqlalchemy import event
 
 from bsjax import Score
 from bsjax.core.files import as_json
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore, tables
-from bsjax.results.documents import document_of, packed
+from bsjax.results.documents import document_of
 from bsjax.results.leases import claim, release, this_process, workers_at
 from bsjax.results.store import Task
 from tests.labelled.test_score_fields import SCORES
@@ -59,19 +57,6 @@ def count(store, table):
 
 def counts(store):
     return {table.name: count(store, table) for table in tables.metadata.sorted_tables}
-
-
-@contextmanager
-def statements(store):
-    """What is asked of the database meanwhile."""
-    said = []
-
-    def note(connection, cursor, statement, *more):
-        said.append(statement)
-
-    event.listen(store._engine, "before_cursor_execute", note)
-    yield said
-    event.remove(store._engine, "before_cursor_execute", note)
 
 
 DRAWN = Uncertainty(
@@ -259,16 +244,15 @@ def test_a_score_is_found_by_the_beginning_of_its_key(store):
             store.score(unknown)
 
 
-@pytest.mark.parametrize("what", ["document", "no document", "raw values"])
+@pytest.mark.parametrize("what", ["document", "raw values"])
 def test_a_damaged_score_says_so_and_the_others_are_read(store, what):
     key, other = (store.add(ceiled_score("m", name, seed)) for seed, name in enumerate("bc"))
     made, of = document_of(ceiled_score("m", "b")), tables.scores.c
     own = [digest for digest, part in made.raw.items() if len(part) > 1000]
     raw = tables.raw_values.c
     changed = {
-        "document": sa.update(tables.scores).where(of.key == key).values(document=made.content[:-5]),
-        "no document": sa.update(tables.scores).where(of.key == key).values(document=packed(b'{"value": "high"}')),
-        "raw values": sa.update(tables.raw_values).where(raw.digest == own[0]).values(content=b"no compression"),
+        "document": sa.update(tables.scores).where(of.key == key).values(document={"value": "high"}),
+        "raw values": sa.update(tables.raw_values).where(raw.digest == own[0]).values(content=bytes(2000)),
     }[what]
     with store.writing() as connection:
         assert connection.execute(changed).rowcount == 1
@@ -305,9 +289,7 @@ def test_a_score_that_was_kept_outside_of_a_grid_is_found_by_its_cell(store):
 def test_many_cells_are_asked_for_at_once(store):
     keys = {f"{n}": store.add(Score(n, provenance=ORIGIN), task=Task(cell=f"{n}")) for n in range(5)}
     asked = [f"{n}" for n in range(2500)]
-    with statements(store) as said:
-        assert store.scored(asked) == {cell: [(key, None)] for cell, key in keys.items()}
-    assert sum("SELECT" in each for each in said) == 5
+    assert store.scored(asked) == {cell: [(key, None)] for cell, key in keys.items()}
     assert store.scored([]) == {}
 
 
@@ -525,15 +507,6 @@ def test_the_place_of_a_store_opens_it_again(tmp_path, monkeypatch, name):
                 with ResultStore(place, read_only=read_only) as again:
                     assert again.score(key) == 0.5
     assert path.is_file()
-
-
-def test_a_relative_path_stays_what_it_was(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with ResultStore("results.db") as store:
-        monkeypatch.chdir("/")
-        store.close()
-        store.add(Score(0.5, provenance=ORIGIN))
-    assert len(ResultStore(tmp_path / "results.db").frame()) == 1
 
 
 def test_the_place_of_a_store_on_a_server_opens_it_again(new_database):

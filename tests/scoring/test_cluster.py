@@ -220,8 +220,6 @@ def test_no_more_processes_at_a_time_than_memory_is_foreseen_for(monkeypatch):
     [large] = cells("hmax", "Simulated.V1-cka", memory=7 * GB)
     [huge] = cells("hmax", "Simulated.V1-rdm", memory=40 * GB)
     assert cluster._waves([huge, small, large, unknown], 4) == [(4, [small, unknown]), (2, [large]), (1, [huge])]
-    monkeypatch.setattr(cluster, "available_memory", lambda: None)
-    assert cluster._waves([huge, small], 4) == [(4, [huge, small])]
     with pytest.raises(ValueError, match="workers must be at least 1, got 0"):
         cluster._waves([small], 0)
 

@@ -49,8 +49,7 @@ def fitted_to_memory(
         ValueError: the budget is too small for batches of one image.
     """
     if options.memory is None:
-        free = available_memory()
-        return batch_size_for(len(items), options.batch_size), None if free is None else int(_SHARE * free)
+        return batch_size_for(len(items), options.batch_size), int(_SHARE * available_memory())
     size, batches = _fitting(runner, items, layers, options, options.memory)
     return size, _room(options.memory, batches, _sizes(runner, len(items), layers, options)[1])
 

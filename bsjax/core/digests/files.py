@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from time import sleep, time_ns
 
@@ -62,25 +62,32 @@ def is_verified(path: Path, expected: Mapping[str, str]) -> bool:
 
     Its content is not read. Without expected digests, any existing file passes.
     """
-    return path.exists() and any(expected.items() <= digests.items() for digests in _found_before(path))
+    return path.exists() and expected.items() <= _verified(path).items()
 
 
 def has_verified_digest(path: Path) -> bool:
     """Check whether a file was verified by any digest, and has kept its size and time since."""
-    return any(_found_before(path))
+    return bool(_verified(path))
 
 
-def _found_before(path: Path) -> Iterator[dict[str, str]]:
-    """Digests verified in this or another process, if the file has kept its size and time since."""
-    yield {}
+def _verified(path: Path) -> dict[str, str]:
+    """Digests verified in this or another process; empty if the file has not kept its size and time since."""
     try:
         size, time = _size_and_time(path)
-        yield _checked_here.get((os.fspath(path), size, time), {})
+    except OSError:
+        return {}
+    noted_for, digests = _noted(path)
+    here = _checked_here.get((os.fspath(path), size, time), {})
+    return here | (digests if noted_for == (size, time) else {})
+
+
+def _noted(path: Path) -> tuple[tuple[int, int], dict[str, str]]:
+    """Size and time of a file when it was verified, and its digests; empty without a note, or with a damaged one."""
+    try:
         note = json.loads(note_of(path).read_bytes())
-        if note["size"] == size and note["mtime_ns"] == time:
-            yield dict(note["digests"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # no note, or a damaged one
-        return
+        return (note["size"], note["mtime_ns"]), dict(note["digests"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return (0, 0), {}
 
 
 def remember(path: Path, digests: Mapping[str, str]) -> None:
@@ -113,9 +120,8 @@ def check_unchanged(path: Path) -> None:
     if has_verified_digest(path):
         return
     try:
-        digests = dict(json.loads(note_of(path).read_bytes())["digests"])
-        wrong = mismatch(path, digests)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # no note, or a damaged one
+        wrong = mismatch(path, _noted(path)[1])
+    except (OSError, ValueError):  # no such file, or an algorithm that hashlib does not know
         return
     if wrong:
         raise ValueError(

@@ -170,13 +170,9 @@ def _explained(error: Exception, plugin: Plugin, asked: str) -> ImportError:
 
 
 def _remedy(missing: str, plugin: Plugin, asked: str) -> str:
+    """What to do about a missing package."""
     path = plugin.folder / "requirements.txt"
-    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
-    required = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith(("#", "-"))]
-    names = [re.split(r"[^\w.-]", line, maxsplit=1)[0].lower().replace("-", "_") for line in required]
+    if not path.is_file():
+        return f"pip install {missing}, and name it in {path}"
     by_itself = BY_ITSELF if asked.startswith(("model ", "benchmark ")) else ""
-    if missing.lower() in names:
-        return f"its requirements.txt names it: pip install -r {path}{by_itself}"
-    if required:
-        return f"its requirements.txt has {', '.join(required)}: pip install -r {path}{by_itself}"
-    return f"pip install {missing}, and name it in {path}"
+    return f"install what its requirements.txt names: pip install -r {path}{by_itself}"

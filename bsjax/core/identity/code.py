@@ -283,9 +283,10 @@ def source_of(function: FunctionType) -> str:
     node = _node(text, code)
     # A file that was not modified since the start of this process need not be compared.
     touched = os.path.isfile(file) and os.stat(file).st_mtime >= _began() - 1
-    if node is None or (touched and _plain(code) not in _compiled(text)):
+    if node is None or (touched and code not in _compiled(text)):
         raise Undigestible(f"{where} was changed in {file} after it was imported: start again, or reload it")
-    return plain_source(textwrap.dedent(_segment(text, node)))
+    segment = ast.get_source_segment(text, node, padded=not isinstance(node, ast.Lambda))
+    return plain_source(textwrap.dedent(segment or ""))
 
 
 @cache
@@ -326,17 +327,10 @@ def _functions(text: str) -> Mapping[int, list[Any]]:
     return found
 
 
-def _segment(text: str, node: Any) -> str:
-    lines = text.splitlines(keepends=True)[node.lineno - 1 : node.end_lineno]
-    lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
-    start = 0 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else node.col_offset
-    lines[0] = lines[0].encode()[start:].decode()
-    return "".join(lines)
-
-
 @cache
-def _compiled(text: str) -> frozenset[str]:
-    return frozenset(map(_plain, _codes(compile(text, "<text>", "exec", dont_inherit=True))))
+def _compiled(text: str) -> frozenset[CodeType]:
+    """The code objects of some source."""
+    return frozenset(_codes(compile(text, "<text>", "exec", dont_inherit=True)))
 
 
 def _means(source: str) -> str | None:
@@ -353,12 +347,6 @@ def _means(source: str) -> str | None:
 
 def _is_docstring(node: Any) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _plain(code: CodeType) -> str:
-    """The executable content of a code object, without line numbers, for comparison in this process."""
-    constants = [_plain(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
-    return repr((code.co_name, code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants))
 
 
 @cache

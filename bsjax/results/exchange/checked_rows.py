@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import sqlalchemy as sa
@@ -40,27 +40,34 @@ Row = _struct(
     ("score", dict[str, Any] | None, None),
     all_may_lack=True,
 )
-"""A score or a failure; only scores have a ``score``."""
+"""A score or a failure; only scores have a ``score``, the output of ``Score.to_dict``."""
+
+Found = tuple[str, Callable[[], Any]]
+"""The beginning of a message about an entry of a file, and a function that makes its row, or raises."""
 
 OTHERS = {tables.runs: _struct(tables.runs.c)}
 OTHERS |= {table: _struct(list(table.c)[1:]) for table in (tables.models, tables.benchmarks)}
 """Schemas of the rows that scores refer to, by table."""
 
 
-def keep_score(store: ResultStore, score: Score, row: Any = None) -> None:
-    """Store a score with the run, names and interval that a row of a file gives.
+def keep(store: ResultStore, row: Any) -> None:
+    """Store a score or failure.
+
+    The names of model and benchmark in a row are used if the score has none, or if the row has a key: it then comes
+    from a store, which may have renamed them. The interval is used too, because it may come from draws that the file
+    does not have.
 
     Args:
-        store: the store.
-        score: the score.
-        row: the run, which must be in the store, the task and the cell; names of model and benchmark. The names are
-            used if the score has none, or if the row has a key: it then comes from a store, which may have renamed
-            them. Its interval is used too, because it may come from draws that the file does not have.
+        store: the store, which must have the run of the row.
+        row: a :data:`Row`.
 
     Raises:
-        ValueError: the score does not name its model and benchmark, or cannot be stored.
+        ValueError: it is neither a score nor a failure, does not name its model and benchmark, or cannot be stored.
     """
-    row = row or Row()
+    if row.score is None:
+        _keep_failure(store, row)
+        return
+    score = Score.from_dict(row.score)
     names = {
         kind: name
         for kind, name in (("model", row.model), ("benchmark", row.benchmark))
@@ -75,12 +82,8 @@ def keep_score(store: ResultStore, score: Score, row: Any = None) -> None:
             connection.execute(sa.update(tables.scores).where(tables.scores.c.key == key).values(interval))
 
 
-def keep_failure(store: ResultStore, row: Any) -> None:
-    """Store a failure; if it has no key, the digest of its content is used.
-
-    Raises:
-        ValueError: the row is not a failure.
-    """
+def _keep_failure(store: ResultStore, row: Any) -> None:
+    """Store a failure; if it has no key, the digest of its content is used."""
     if not (row.model and row.benchmark and row.error):
         raise ValueError("neither a score nor a failure: it lacks a model, a benchmark, or an error")
     made = {name: getattr(row, name) for name in tables.failures.c.keys() if name not in ("id", "key")}
@@ -90,19 +93,16 @@ def keep_failure(store: ResultStore, row: Any) -> None:
         insert_new(connection, tables.failures, [{**made, "key": row.key or digest_of_json(made)}])
 
 
-def keep_others(store: ResultStore, table: sa.Table, rows: Iterable[Any]) -> list[str]:
-    """Store new runs, models or benchmarks; returns a message for each invalid row."""
-    kept, refused = [], []
-    for number, row in enumerate(rows, 1):
-        try:
-            made = structs.asdict(checked(row, OTHERS[table], table.name.removesuffix("s")))
-            times = {name: tables.moment(made[name]).isoformat() for name in ("started", "ended") if made.get(name)}
-            kept.append(made | times)
-        except ValueError as error:
-            refused.append(f"row {number} of {table.name}: {error}")
+def keep_other(store: ResultStore, table: sa.Table, row: Any) -> None:
+    """Store a run, model or benchmark if it is new.
+
+    Raises:
+        ValueError: the row is invalid.
+    """
+    made = structs.asdict(checked(row, OTHERS[table], table.name.removesuffix("s")))
+    times = {name: tables.moment(made[name]).isoformat() for name in ("started", "ended") if made.get(name)}
     with store.writing() as connection:
-        insert_new(connection, table, kept)
-    return refused
+        insert_new(connection, table, [made | times])
 
 
 def _number(value: Any) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pandas as pd
 from bsjax.benchmarks import benchmark_registry, benchmark_row
 from bsjax.labelled import Score
 from bsjax.labelled.provenance import Provenance
-from bsjax.results.exchange.checked_rows import Row
+from bsjax.results.exchange.checked_rows import Found, Row
 from bsjax.results.exchange.exported import without_formula_mark
 
 _NEEDED = {"model", "benchmark", "state", "score"}
@@ -24,11 +25,8 @@ def is_exported_table(path: Path) -> bool:
         return _NEEDED <= set(next(csv.reader(file), []))
 
 
-def read_exported_table(path: Path) -> Iterator[Any]:
-    """Read the scores of a table, without the unaggregated values.
-
-    Yields:
-        A score with its row; a row alone for a failure; or a message for an invalid row.
+def read_exported_table(path: Path) -> Iterator[Found]:
+    """Read the scores and failures of a table, without the unaggregated values.
 
     Raises:
         ValueError: the file is not CSV.
@@ -38,10 +36,8 @@ def read_exported_table(path: Path) -> Iterator[Any]:
     except (pd.errors.ParserError, UnicodeDecodeError) as error:
         raise ValueError(f"no table in CSV ({error})") from error
     for line, cells in enumerate(table.to_dict("records"), 2):
-        try:
-            yield _read({str(name): without_formula_mark(text) for name, text in cells.items() if text})
-        except ValueError as error:
-            yield f"row {line}: {error}"
+        known = {str(name): without_formula_mark(text) for name, text in cells.items() if text}
+        yield f"row {line}: ", partial(_read, known)
 
 
 def _read(cells: Mapping[str, str]) -> Any:
@@ -73,7 +69,7 @@ def _read(cells: Mapping[str, str]) -> Any:
         unceiled=_part(cells, "raw"),
         provenance=made,
     )
-    return score, Row(**names, **numbers)
+    return Row(**names, **numbers, score=score.to_dict())
 
 
 def _version(cells: Mapping[str, str]) -> int | None:

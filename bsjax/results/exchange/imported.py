@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,13 @@ from sqlalchemy import select
 
 from bsjax.core.discovery import one_line
 from bsjax.core.left_behind import files_in
-from bsjax.labelled import Score
 from bsjax.labelled.plain_values import checked, said
 from bsjax.results import tables
 from bsjax.results.database import is_sqlite, is_url
-from bsjax.results.exchange.checked_rows import OTHERS, Row, keep_failure, keep_others, keep_score
+from bsjax.results.exchange.checked_rows import OTHERS, Found, Row, keep, keep_other
 from bsjax.results.exchange.exported_table import is_exported_table, read_exported_table
 from bsjax.results.exchange.leaderboard import read_leaderboard
-from bsjax.results.exchange.merging import Imported, Progress, keys_there, merge
+from bsjax.results.exchange.merging import Imported, Progress, keys_of, merge
 from bsjax.results.store import ResultStore
 
 _EXPECTED = "expected a store of results, a file of scores in JSON, a folder of such, or a table of scores in CSV"
@@ -61,6 +61,7 @@ def import_scores(
         OSError, PermissionError, ConnectionError, TimeoutError: a store cannot be used.
 
     Example:
+        >>> from bsjax import Score
         >>> from bsjax.core.files import as_json, write_atomically
         >>> score = Score(0.5, provenance={"model": "pixels", "benchmark": "Doe2026-pls"})
         >>> with tempfile.TemporaryDirectory() as folder, ResultStore(f"{folder}/results.db") as store:
@@ -76,13 +77,12 @@ def import_scores(
     files = files_in(path, "**/*.json") if path.is_dir() else [path]
     if not files:
         raise ValueError(f"no scores in {path}: expected files that end in .json")
-    known, refused = 0, []
+    known, refused, there = 0, [], set(keys_of(store, tables.scores))
     # Files are read into a temporary store, which is then merged, so that all imports take one path.
     with tempfile.TemporaryDirectory() as folder, ResultStore(Path(folder) / "read.db") as read:
         for number, file in enumerate(files, 1):
             try:
-                reader = _read_table if file.suffix.lower() == ".csv" else _read_json
-                known_here, wrong = reader(read, file, store)
+                known_here, wrong = _read_file(read, file, there)
                 known += known_here
                 refused += [f"{file}: {why}" for why in wrong]
             except (*_WRONG, OSError) as error:
@@ -109,57 +109,42 @@ def check_place(place: str | Path) -> None:
         raise FileNotFoundError(f"nothing at {place}: {_EXPECTED}")
 
 
-def _read_table(read: ResultStore, path: Path, store: ResultStore) -> tuple[int, list[str]]:
-    """Read a table of scores or of the leaderboard; returns the number of known scores, and messages."""
-    rows = list(read_exported_table(path) if is_exported_table(path) else read_leaderboard(path))
-    there = _there(store, (found[1].key for found in rows if isinstance(found, tuple)))
-    known, refused = 0, []
-    for found in rows:
+def _read_file(read: ResultStore, path: Path, there: Collection[str]) -> tuple[int, list[str]]:
+    """Read a file; returns the number of scores whose keys are there already, and a message for each invalid row."""
+    if path.suffix.lower() == ".csv":
+        found = read_exported_table(path) if is_exported_table(path) else read_leaderboard(path)
+    else:
+        found = _read_json(read, path)
+    n_known, n_kept, refused = 0, 0, []
+    for where, make in found:
         try:
-            if isinstance(found, tuple) and found[1].key in there:
-                known += 1
-            elif isinstance(found, tuple):
-                keep_score(read, *found)
-            elif isinstance(found, Score):
-                keep_score(read, found)
-            elif isinstance(found, str):
-                refused.append(found)
-            else:
-                keep_failure(read, found)
+            row = make()
+            # Without its raw values, a score gets another key than its original one.
+            if row is not None and row.score is not None and row.key in there:
+                n_known += 1
+            elif row is not None:
+                keep(read, row)
+                n_kept += 1
         except _WRONG as error:
-            refused.append(one_line(error))
-    return known, refused
+            refused.append(f"{where}{one_line(error)}")
+    if refused and not n_known + n_kept:
+        more = f"; nor is any other of its {len(refused)} rows a score" if len(refused) > 1 else ""
+        raise ValueError(f"{refused[0]}{more}")
+    return n_known, refused
 
 
-def _there(store: ResultStore, keys: Iterable[Any]) -> set[Any]:
-    """The keys of scores that a store already has."""
-    with store.reading() as connection:
-        return keys_there(connection, tables.scores, "key", [key for key in keys if isinstance(key, str)])
-
-
-def _read_json(read: ResultStore, path: Path, store: ResultStore) -> tuple[int, list[str]]:
-    """Read a JSON file; returns the number of scores whose keys are known, and messages for invalid rows."""
+def _read_json(read: ResultStore, path: Path) -> Iterator[Found]:
+    """Read a JSON file, and store the runs, models and benchmarks that it has."""
     plain = json.loads(path.read_bytes())
-    rows, refused = _rows(plain), []
+    rows = _rows(plain)
     for table in OTHERS:
         more = plain.get(table.name, []) if isinstance(plain, dict) else []
-        refused += keep_others(read, table, more if isinstance(more, list) else [more])
+        for number, row in enumerate(more if isinstance(more, list) else [more], 1):
+            yield f"row {number} of {table.name}: ", partial(keep_other, read, table, row)
     with read.reading() as connection:
         runs = set(connection.execute(select(tables.runs.c.id)).scalars())
-    # Without its raw values, a score gets another key than its original one.
-    there = _there(store, (row.get("key") for row in rows if isinstance(row, dict)))
-    known, wrong = 0, []
     for number, row in enumerate(rows, 1):
-        try:
-            if isinstance(row, dict) and row.get("score") is not None and row.get("key") in there:
-                known += 1
-            else:
-                _read_row(read, row, runs)
-        except _WRONG as error:
-            wrong.append(one_line(error) if rows == [plain] else f"row {number}: {one_line(error)}")
-    if rows and len(wrong) == len(rows):
-        raise ValueError(wrong[0] + (f"; nor is any of its {len(rows)} rows a score" if len(rows) > 1 else ""))
-    return known, refused + wrong
+        yield "" if rows == [plain] else f"row {number}: ", partial(_row, row, runs)
 
 
 def _rows(plain: Any) -> list[Any]:
@@ -175,12 +160,12 @@ def _rows(plain: Any) -> list[Any]:
     return rows
 
 
-def _read_row(read: ResultStore, row: Any, runs: set[str]) -> None:
+def _row(row: Any, runs: set[str]) -> Any:
+    """A valid row from a row of a file."""
     if not isinstance(row, dict):
         raise ValueError(f"no score: expected a dict, got {said(row)}")
     if "value" in row:
-        keep_score(read, Score.from_dict(row))
-        return
+        return Row(score=row)
     if isinstance(row.get("score"), int | float):
         raise ValueError(
             f"no whole score but {said(row['score'])}, as in a table: write it with `bsjax results export --scores`"
@@ -188,7 +173,4 @@ def _read_row(read: ResultStore, row: Any, runs: set[str]) -> None:
     made = checked(row, Row, "a row")
     if made.run_id is not None and made.run_id not in runs:
         raise ValueError(f"it is of the run {made.run_id!r}, which the file does not have")
-    if made.score is None:
-        keep_failure(read, made)
-    else:
-        keep_score(read, Score.from_dict(made.score), made)
+    return made

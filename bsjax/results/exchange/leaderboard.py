@@ -6,6 +6,7 @@ import csv
 import math
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from bsjax.benchmarks import benchmark_registry
 from bsjax.core.messages import some
 from bsjax.labelled import Score
 from bsjax.labelled.provenance import Provenance
-from bsjax.results.exchange.checked_rows import Row
+from bsjax.results.exchange.checked_rows import Found, Row
 
 # Decimals on the website.
 _DECIMALS = 3
@@ -26,7 +27,7 @@ _VERSIONED = re.compile(r"(.+)_v(\d+)", re.DOTALL)
 _OF_AVERAGES = 0
 
 
-def read_leaderboard(path: str | Path) -> Iterator[Any]:
+def read_leaderboard(path: str | Path) -> Iterator[Found]:
     """Read the scores of a table from Brain-Score's website.
 
     A column is a benchmark and its version, ``MajajHong2015.V4-pls_v3``. Averages have the version 0; they are left
@@ -37,8 +38,7 @@ def read_leaderboard(path: str | Path) -> Iterator[Any]:
         path: the CSV file.
 
     Yields:
-        Scores, whose ``provenance.details`` name the leaderboard and the number of decimals; failures; and a message
-        for each invalid entry.
+        Scores, whose ``provenance.details`` name the leaderboard and the number of decimals; and failures.
 
     Raises:
         ValueError: it is not such a table.
@@ -87,39 +87,41 @@ def _benchmark_columns(header: Sequence[str]) -> dict[int, tuple[str, int | None
 
 def _scores_of(
     row: Sequence[str], header: Sequence[str], model: int, benchmarks: dict[int, tuple[str, int | None]], line: int
-) -> Iterator[Any]:
+) -> Iterator[Found]:
     if len(row) != len(header):
-        yield f"line {line}: expected {len(header)} cells, got {len(row)}"
+        yield f"line {line}: ", partial(_refuse, f"expected {len(header)} cells, got {len(row)}")
         return
-    name = row[model]
-    if not name.strip():
-        yield f"line {line}: no name of a model"
+    if not row[model].strip():
+        yield f"line {line}: ", partial(_refuse, "no name of a model")
         return
     layers = None
     if _LAYERS in header and row[header.index(_LAYERS)].strip():
         try:
             layers = _layers(row[header.index(_LAYERS)])
         except ValueError as error:
-            yield f"line {line}: {error}"
+            yield f"line {line}: ", partial(_refuse, str(error))
     for number, (benchmark, version) in benchmarks.items():
-        shown = row[number].strip()
-        value = _number(shown)
-        if shown.lower() in ("x", "nan"):
-            yield Row(model=name, benchmark=benchmark, error="shown as X on the leaderboard")
-        elif value is not None:
-            details = {"source": "leaderboard", "decimals": _DECIMALS}
-            origin = {"model": name, "benchmark": benchmark, "benchmark_version": version, "layers": layers}
-            yield Score(value, formula="as on the leaderboard", provenance=Provenance(**origin, details=details))
-        elif shown:
-            yield f"line {line}, column {header[number]!r}: expected a score, 'X' or nothing, got {shown!r}"
+        if shown := row[number].strip():
+            origin = {"model": row[model], "benchmark": benchmark, "benchmark_version": version, "layers": layers}
+            yield f"line {line}, column {header[number]!r}: ", partial(_row, shown, origin)
 
 
-def _number(shown: str) -> float | None:
+def _refuse(why: str) -> None:
+    raise ValueError(why)
+
+
+def _row(shown: str, origin: dict[str, Any]) -> Any:
+    """The score or failure in a cell."""
+    if shown.lower() in ("x", "nan"):
+        return Row(model=origin["model"], benchmark=origin["benchmark"], error="shown as X on the leaderboard")
     try:
         value = float(shown)
     except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"expected a score, 'X' or nothing, got {shown!r}")
+    made = Provenance(**origin, details={"source": "leaderboard", "decimals": _DECIMALS})
+    return Row(score=Score(value, formula="as on the leaderboard", provenance=made).to_dict())
 
 
 def _layers(text: str) -> dict[str, list[str]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, select, update
+from sqlalchemy import Table, bindparam, select, update
 
 from bsjax.results import tables
 from bsjax.results.database import alone_in, askable, insert_new
@@ -85,11 +85,11 @@ def merge(
         (Imported(new=1, known=0, failures=0, refused=()), Imported(new=0, known=1, failures=0, refused=()))
     """
     # Rows that scores refer to are written with them or before, so list these after the scores.
-    there = {table: _keys(other, table) for table in _COPIED if raw_values or table is not tables.raw_values}
+    there = {table: keys_of(other, table) for table in _COPIED if raw_values or table is not tables.raw_values}
     n_new: dict[Table, int] = {}
     same: dict[str, dict[int, int]] = {column: {} for column in _REFERRED}
     for table, keys in reversed(there.items()):
-        (name, at_once), known = _COPIED[table], set(_keys(store, table))
+        (name, at_once), known = _COPIED[table], set(keys_of(store, table))
         n_new[table], missing = 0, [key for key in keys if key not in known]
         for start in range(0, len(missing), at_once):
             part = missing[start : start + at_once]
@@ -110,13 +110,7 @@ def merge(
     return Imported(new=new, known=len(there[tables.scores]) - new, failures=n_new[tables.failures])
 
 
-def keys_there(connection: Connection, table: Table, column: str, values: Iterable[Any]) -> set[Any]:
-    """The values that a table has in a column, of those given."""
-    of = table.c[column]
-    return {each for part in askable(values) for each in connection.execute(select(of).where(of.in_(part))).scalars()}
-
-
-def _keys(store: ResultStore, table: Table) -> list[str]:
+def keys_of(store: ResultStore, table: Table) -> list[str]:
     """The keys of all rows of a table, in order of insertion."""
     name, _ = _COPIED[table]
     with store.reading() as connection:

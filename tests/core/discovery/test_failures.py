@@ -114,11 +114,6 @@ def test_the_command_writes_and_prints_what_is_done(exiting, tmp_path):
     assert len(lines) == 3 and all(place_of(exiting, place) in line for place, line in zip(PLACES, lines, strict=True))
 
 
-def test_listing_runs_nothing(exiting):
-    done = run_command("list", "models")
-    assert done.returncode == 0 and "at_import-net" in done.stdout and done.stderr == ""
-
-
 @pytest.mark.slow
 def test_an_interrupt_still_interrupts(exiting, tmp_path):
     with pytest.raises(KeyboardInterrupt), not_exiting():

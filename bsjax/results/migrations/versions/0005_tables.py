@@ -1,9 +1,9 @@
 """The first version that can be migrated; a new store has its tables from :mod:`bsjax.results.tables`.
 
-Stores of versions 0001 and 0002 must be exported with the bsjax that wrote them.
+Stores of earlier versions, which were never released, must be exported with the bsjax that wrote them.
 """
 
-revision = "0003"
+revision = "0005"
 down_revision = None
 
 
