@@ -1,4 +1,4 @@
-"""Videos and images as passed to the preprocessing of plugins; pixels are read on request."""
+"""Videos, and images as still videos, as passed to the preprocessing of plugins; frames are read on request."""
 
 from __future__ import annotations
 
@@ -7,85 +7,18 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from PIL import Image as Picture
+from PIL import Image
 
-from bsjax.activations.inputs.video import is_video, load_video, video_duration
+from bsjax.activations.inputs.video import load_video, video_duration
 from bsjax.core.extras import import_extra
 from bsjax.core.file_reading import reading_as
 from bsjax.data.files.images import image_size, load_image
 
-_IMAGES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
 # Tolerance for times and frame numbers, which are computed from each other by division.
 _ROUNDING = 1e-6
 
 
-class Stimulus:
-    """A stimulus of a model."""
-
-    _size: Any  # (width, height), or None for the file's own size
-
-    @staticmethod
-    def is_video_path(path: str | Path) -> bool:
-        """Whether a file's extension is that of a video."""
-        return is_video(path)
-
-    @staticmethod
-    def is_image_path(path: str | Path) -> bool:
-        """Whether a file's extension is that of an image.
-
-        Example:
-            >>> Stimulus.is_image_path("dog.PNG"), Stimulus.is_image_path("film.mp4")
-            (True, False)
-        """
-        return Path(path).suffix.lower() in _IMAGES
-
-    def copy(self) -> Self:
-        """A copy that refers to the same file."""
-        return copy.copy(self)
-
-    def set_size(self, size: tuple[int, int]) -> Self:
-        """A copy with another size (width, height)."""
-        changed = self.copy()
-        changed._size = size
-        return changed
-
-
-class Image(Stimulus):
-    """An image in a file.
-
-    Args:
-        path: the file.
-        size: (width, height) to resize it to.
-    """
-
-    def __init__(self, path: str | Path, size: tuple[int, int]) -> None:
-        self._path = path
-        self._size = size
-
-    @classmethod
-    def from_path(cls, path: str | Path) -> Self:
-        """An image in its original size.
-
-        Raises:
-            FileNotFoundError, ValueError: the file is missing or not an image.
-        """
-        return cls(path, image_size(path))
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height."""
-        return self._size
-
-    def to_numpy(self) -> np.ndarray:
-        """The pixels: uint8, ``(height, width, 3)``."""
-        return _resized(load_image(self._path), self._size)
-
-    def to_pil_img(self) -> Picture.Image:
-        """The image for Pillow."""
-        return Picture.fromarray(self.to_numpy())
-
-
-class Video(Stimulus):
+class Video:
     """A part of a video file, at a given frame rate and size.
 
     Args:
@@ -144,6 +77,16 @@ class Video(Stimulus):
         """Width and height of a frame."""
         return self._size or self._own_size()
 
+    def copy(self) -> Self:
+        """A copy that refers to the same file."""
+        return copy.copy(self)
+
+    def set_size(self, size: tuple[int, int]) -> Self:
+        """A copy with another size (width, height)."""
+        changed = self.copy()
+        changed._size = size
+        return changed
+
     def set_fps(self, fps: float) -> Self:
         """A copy with another frame rate.
 
@@ -183,9 +126,9 @@ class Video(Stimulus):
         """The frames as a list."""
         return list(self.to_numpy())
 
-    def to_pil_imgs(self) -> list[Picture.Image]:
+    def to_pil_imgs(self) -> list[Image.Image]:
         """The frames for Pillow."""
-        return [Picture.fromarray(frame) for frame in self.to_numpy()]
+        return [Image.fromarray(frame) for frame in self.to_numpy()]
 
     def _frames(self, first: float, n: int) -> np.ndarray:
         if abs(first - round(first)) < _ROUNDING:
@@ -230,5 +173,5 @@ def _resized(picture: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     if (width, height) == (wide, high):
         return picture
     scale = (width / wide, 0, 0, 0, height / high, 0)
-    image = Picture.fromarray(picture)
-    return np.asarray(image.transform((wide, high), Picture.Transform.AFFINE, scale, Picture.Resampling.BILINEAR))
+    image = Image.fromarray(picture)
+    return np.asarray(image.transform((wide, high), Image.Transform.AFFINE, scale, Image.Resampling.BILINEAR))

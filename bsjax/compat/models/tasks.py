@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import scipy.special
-
 from bsjax.compat.assemblies import for_plugins
 from bsjax.compat.models.answers import in_order_of_plugins
 from bsjax.models.brain_model import Task
 from bsjax.models.commitment import Doing
 from bsjax.models.region_layers import layer_names
 from bsjax.models.stimulus_presentation import as_stimulus_set, eye_movements, features
-from bsjax.models.tasks.imagenet import indices_of, synsets
+from bsjax.models.tasks.imagenet import synsets
 from bsjax.models.tasks.label import label_task
 from bsjax.models.tasks.odd_one_out import OddOneOutTask
 from bsjax.models.tasks.probabilities import probabilities_task
@@ -182,40 +180,6 @@ class BehaviorArbiter:
         if self.current_executor is None:
             raise ValueError(f"no task was started: call start_task with one of {', '.join(map(str, self.mapping))}")
         return self.current_executor.look_at(stimuli, *args, **kwargs)
-
-
-class _Indices(type):
-    """Metaclass that provides ``LabelToImagenetIndices.dog_indices`` and similar attributes."""
-
-    def __getattr__(cls, name: str) -> list[int]:
-        if not name.endswith("_indices"):
-            raise AttributeError(name)
-        try:
-            return list(indices_of(name.removesuffix("_indices")))
-        except ValueError as error:
-            raise AttributeError(str(error), name=name, obj=cls) from None
-
-
-class LabelToImagenetIndices(metaclass=_Indices):
-    """ImageNet classes that count as a label: ``dog_indices`` and so on, see ``bsjax.models.tasks.imagenet``."""
-
-    @classmethod
-    def label_to_indices(cls, label: str) -> list[int]:
-        """The indices of the classes.
-
-        Raises:
-            ValueError: the label is unknown.
-
-        Example:
-            >>> LabelToImagenetIndices.label_to_indices("Elephant"), LabelToImagenetIndices.knife_indices
-            ([385, 386], [499])
-        """
-        return list(indices_of(label))
-
-
-def softmax(x: Any) -> Any:
-    """Softmax over ``neuroid``, in the class of the input."""
-    return x.copy(data=scipy.special.softmax(x.values, axis=x.get_axis_num("neuroid")))
 
 
 def _knows(function: Any, name: str) -> bool:

@@ -1,6 +1,5 @@
-"""Wrappers of Keras models and of graphs of TensorFlow."""
+"""Wrappers of Keras models."""
 
-import importlib.util
 import os
 from pathlib import Path
 
@@ -93,27 +92,3 @@ def test_images_are_those_of_keras(keras, paths):
     nearest = [np.asarray(Image.open(path).resize((8, 8), Image.Resampling.NEAREST), np.float32) for path in paths]
     np.testing.assert_array_equal(images, nearest)
     np.testing.assert_allclose(wrappers.preprocess(paths, 8, mode="tf"), images / 127.5 - 1, atol=1e-6)
-
-
-@pytest.mark.skipif(importlib.util.find_spec("tensorflow") is not None, reason="TensorFlow is installed")
-def test_tensorflow_is_not_there():
-    with pytest.raises(ImportError, match="'old' is a graph of TensorFlow, .* bsjax.adapters.from_stored"):
-        wrappers.TensorflowWrapper("old", None, {"fc": None})
-
-
-class Graph:
-    """A stand-in for a session: layers are functions of the paths."""
-
-    def run(self, tensors, feed_dict):
-        [paths] = feed_dict.values()
-        return {name: tensor(paths) for name, tensor in tensors.items()}
-
-
-def test_a_graph_is_run_by_its_session(monkeypatch, paths):
-    monkeypatch.setattr(wrappers, "import_module", lambda name: None)
-    endpoints = {"length": lambda paths: np.array([[len(path)] for path in paths], np.float32)}
-    endpoints["number"] = lambda paths: np.array([[int(Path(path).stem)] for path in paths], np.float32)
-    wrapper = wrappers.TensorflowWrapper("graph", "paths", endpoints, Graph(), batch_size=2)
-    assert wrapper(paths, ["number"]).values.ravel().tolist() == [0, 1, 2, 3, 4]
-    assert wrapper(paths).values.ravel().tolist() == [0, 1, 2, 3, 4]  # logits, the last
-    assert wrapper(paths, ["length"]).values.ravel().tolist() == [len(path) for path in paths]

@@ -9,7 +9,6 @@ import xarray as xr
 
 import bsjax
 from bsjax.compat.assemblies import BehavioralAssembly, NeuroidAssembly
-from bsjax.compat.by_name.layer_choice import RegionLayerMap
 from bsjax.compat.models.commitment import ModelCommitment
 from bsjax.compat.models.published_layers import published_layers
 from tests.support import served_data as served
@@ -151,24 +150,6 @@ def test_a_part_that_does_a_task_can_be_changed(stimuli):
         model.start_task(task, needed)
         xr.testing.assert_allclose(model.look_at(stimuli), answers[task])
     assert {tuple(layers) for layers in asked} == {("late",), ("logits",)}
-
-
-def test_a_map_may_choose_when_it_is_asked(stimuli):
-    chosen = []
-
-    def choose(selection_identifier, benchmark):
-        chosen.append((selection_identifier, benchmark))
-        return "late"
-
-    model = ModelCommitment("net", network(), ["early", "late"], region_layer_map=RegionLayerMap(choose, {"IT": "it"}))
-    for _ in range(2):
-        model.start_recording("IT", [(70, 170)])
-    assert chosen == [("IT", "it")] and model.layers_in_use == {"IT": ["late"]}
-    with pytest.raises(ValueError, match="no layer is committed to V4,"):
-        model.start_recording("V4", [(70, 170)])
-    other = model.with_region_layers({"V4": "early"})
-    with pytest.raises(ValueError, match="model 'net' has no layer for V1; it has one for V4"):
-        other.start_recording("V1", [(70, 170)])
 
 
 def test_the_field_of_view_is_the_wrappers_too(stimuli):

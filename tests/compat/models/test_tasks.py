@@ -9,15 +9,14 @@ from bsjax.compat.assemblies import BehavioralAssembly, NeuroidAssembly
 from bsjax.compat.models.tasks import (
     BehaviorArbiter,
     LabelBehavior,
-    LabelToImagenetIndices,
     OddOneOut,
     ProbabilitiesMapping,
 )
 from bsjax.models.brain_model import Task
-from bsjax.models.tasks.imagenet import synsets
+from bsjax.models.tasks.imagenet import indices_of, synsets
 from tests.support.written_plugins import answering, by_hand, images_of, network
 
-DOG, CAT = (LabelToImagenetIndices.label_to_indices(label) for label in ("dog", "cat"))
+DOG, CAT = (list(indices_of(label)) for label in ("dog", "cat"))
 
 
 class TemporalIgnore:
