@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pandas as pd
 import xarray as xr
@@ -17,7 +16,6 @@ from bsjax.compat.assemblies import for_plugins
 from bsjax.compat.benchmarks.described import data_are_read
 from bsjax.core.digests.files import sha1_hash as sha1_hash
 from bsjax.data.files.archives import unzip as unzipped
-from bsjax.data.remote.cache import fetch_file as fetched
 
 # Names from before 2021, and the current ones.
 _NAMES = (
@@ -44,21 +42,6 @@ def load_stimulus_set_from_s3(*args: Any, **kwargs: Any) -> data.StimulusSet:
 def unzip(zip_path: str | Path) -> str:
     """The folder next to an archive with its files, which are extracted if missing."""
     return str(unzipped(zip_path))
-
-
-def fetch_file(location_type: str, location: str, sha1: str, version_id: str | None = None) -> str:
-    """The path of a file in S3, given by its address; downloaded and verified if missing.
-
-    Raises:
-        ValueError: it is not an address of S3; further errors as :func:`bsjax.data.fetch_file`.
-    """
-    parts = urlsplit(location)
-    bucket, dot, _ = (parts.hostname or "").partition(".s3.")
-    if location_type != "S3" or not dot:
-        raise ValueError(
-            f"expected 'S3' and https://BUCKET.s3.amazonaws.com/NAME, got {location_type!r} and {location}"
-        )
-    return str(fetched(bucket, parts.path.lstrip("/"), sha1, version_id))
 
 
 def download_file_if_not_exists(local_path: str | Path, bucket: str, remote_filepath: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +20,6 @@ def fullname(obj: object) -> str:
     """
     named: Any = obj if inspect.isfunction(obj) else type(obj)
     return f"{named.__module__}.{named.__name__}"
-
-
-def is_iterable(x: object) -> bool:
-    """Whether an object is iterable and not a string."""
-    return isinstance(x, Iterable) and not isinstance(x, str)
-
-
-def make_list(element: Any) -> Any:
-    """Wrap a single object in a list; iterables are unchanged.
-
-    Example:
-        >>> make_list("conv1"), make_list(("conv1", "conv2"))
-        (['conv1'], ('conv1', 'conv2'))
-    """
-    return element if is_iterable(element) and not isinstance(element, bytes) else [element]
 
 
 def download_weight_file(url: str, folder: str | None = None) -> str:

@@ -16,7 +16,6 @@ from bsjax.compat.data import (
     create_stimulus_csv,
     create_stimulus_zip,
     download_file_if_not_exists,
-    fetch_file,
     get_assembly,
     get_stimulus_set,
     load_assembly_from_s3,
@@ -139,23 +138,11 @@ def test_assemblies_and_stimuli_from_s3(relay, s3, bucket, stimuli, recording, f
         assert type(made) is assemblies.NeuroidAssembly and made.values.tolist() == recording.values.tolist()
         assert made.attrs["identifier"] == "Doe.2024" and made.attrs["stimulus_set_identifier"] == "Few"
         assert made.stimulus_set["stimulus_id"].tolist() == list("abc") and ("object_name" in made.coords) == merge
-    path = fetch_file("S3", f"https://{bucket}.s3.amazonaws.com/assy_Doe_2024.nc", sha1_of(file))
-    assert sha1_of(path) == sha1_of(file)
     here = tmp_path / "here.csv"
     for _ in range(2):
         download_file_if_not_exists(here, bucket, "stimulus_Few.csv")
         assert here.read_bytes() == table.read_bytes()
         s3.put_object(Bucket=bucket, Key="stimulus_Few.csv", Body=b"another")  # what is here stays
-
-
-@pytest.mark.parametrize(
-    ("kind", "location"),
-    [("S3", "https://example.org/file"), ("URL", "https://b.s3.amazonaws.com/file"), ("S3", "file.nc")],
-)
-def test_addresses_that_are_none_of_s3(kind, location):
-    with pytest.raises(ValueError, match="expected 'S3' and https://BUCKET.s3.amazonaws.com/NAME, got") as failed:
-        fetch_file(kind, location, "0" * 40)
-    assert kind in str(failed.value) and location in str(failed.value)
 
 
 def test_data_by_their_identifiers(serve):

@@ -83,13 +83,6 @@ class KerasWrapper(Wrapper):
         arrays = found if isinstance(found, (list, tuple)) else [found]
         return OrderedDict(zip(names, map(np.asarray, arrays), strict=True))
 
-    def graph(self) -> Any:
-        """The layers as nodes of a ``networkx`` graph."""
-        graph = import_extra("networkx", "keras").DiGraph()
-        for layer in self._model.layers:
-            graph.add_node(layer.name, object=layer, type=type(layer))
-        return graph
-
     def _layer(self, name: str) -> Any:
         known = {layer.name: layer for layer in self._model.layers}
         if name not in known and name != _LOGITS:

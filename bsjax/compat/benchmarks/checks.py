@@ -32,11 +32,6 @@ def check_standard_format(assembly: Any, nans_expected: bool = False) -> None:
         raise ValueError(f"not a NeuroidAssembly as benchmarks need it: {'; '.join(problems)}")
 
 
-def stimulus_identifier_is_cacheable(stimuli_identifier: str) -> bool:
-    """Return True, because activations are cached by image content, whatever the name of the stimulus set."""
-    return True
-
-
 def assert_stimulus_identifier_is_cacheable(stimuli_identifier: str) -> None:
     """Do nothing, because activations of every stimulus set are cached by image content."""
 

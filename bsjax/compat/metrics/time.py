@@ -83,48 +83,23 @@ class PerTime(PerOps):
         super().__init__(callable, [time_dim], [check_coord])
 
 
-class SpanOps:
-    """Applies a function to assemblies with several dimensions stacked into one.
+class SpanTime:
+    """Applies a function to assemblies with all time bins stacked into presentations."""
 
-    Args:
-        callable: function of the assemblies.
-        source_dims: dimensions to stack.
-        aggregated_dim: name of the stacked dimension.
-        resample: whether to draw rows at random, as many as the dimension had before.
-    """
-
-    def __init__(
-        self, callable: Callable[..., Any], source_dims: Sequence[str], aggregated_dim: str, resample: bool = False
-    ) -> None:
-        self.callable, self.source_dims, self.aggregated_dim = callable, source_dims, aggregated_dim
-        self.resample = resample
+    def __init__(self, callable: Callable[..., Any]) -> None:
+        self.callable = callable
 
     def __call__(self, *asms: Any) -> Any:
         """The result of the function."""
-        return self.callable(*map(self._stack, asms))
-
-    def _stack(self, assembly: Any) -> Any:
-        size = assembly.sizes[self.aggregated_dim]
-        plain = xr.DataArray(assembly.variable, {name: coord.variable for name, coord in assembly.coords.items()})
-        plain = plain.rename({dim: f"{dim}_" for dim in self.source_dims})
-        stacked = plain.stack({self.aggregated_dim: [f"{dim}_" for dim in self.source_dims]}, create_index=False)
-        if self.resample:
-            rows = np.random.randint(0, stacked.sizes[self.aggregated_dim], size)
-            stacked = stacked.isel({self.aggregated_dim: rows})
-        return type(assembly)(stacked.transpose(self.aggregated_dim, ...))
+        return self.callable(*map(_in_one, asms))
 
 
-class SpanTime(SpanOps):
-    """Applies a function with all time bins stacked into presentations."""
-
-    def __init__(
-        self,
-        callable: Callable[..., Any],
-        time_dim: str = "time_bin",
-        presentation_dim: str = "presentation",
-        resample: bool = False,
-    ) -> None:
-        super().__init__(callable, [time_dim, presentation_dim], presentation_dim, resample=resample)
+def _in_one(assembly: Any) -> Any:
+    """The assembly, in the rows of one time bin after those of the other."""
+    plain = xr.DataArray(assembly.variable, {name: coord.variable for name, coord in assembly.coords.items()})
+    plain = plain.rename({"time_bin": "time_bin_", "presentation": "presentation_"})
+    stacked = plain.stack({"presentation": ["time_bin_", "presentation_"]}, create_index=False)
+    return type(assembly)(stacked.transpose("presentation", ...))
 
 
 class SpanTimeRegression:

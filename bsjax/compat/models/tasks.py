@@ -28,15 +28,10 @@ class _Behaviour:
     _task: Task
 
     def __init__(self, identifier: str, activations_model: Any) -> None:
-        self._identifier = identifier
+        self.identifier = identifier
         self.activations_model = activations_model
         self.current_task: Task | None = None
         self._doing: Doing | None = None
-
-    @property
-    def identifier(self) -> str:
-        """The name of the model."""
-        return self._identifier
 
     def look_at(self, stimuli: Any, number_of_trials: int = 1, require_variance: bool = False) -> Any:
         """Answers to stimuli.
@@ -45,9 +40,7 @@ class _Behaviour:
             ValueError: the task has not been started.
         """
         if self._doing is None:
-            raise ValueError(
-                f"model {self._identifier!r} was given no task: call start_task({self._task.value!r}, ...)"
-            )
+            raise ValueError(f"model {self.identifier!r} was given no task: call start_task({self._task.value!r}, ...)")
         see = self._see(number_of_trials, require_variance)
         return in_order_of_plugins(for_plugins(self._doing(see, as_stimulus_set(stimuli))))
 
@@ -79,7 +72,7 @@ class LabelBehavior(_Behaviour):
         self._check(task)
         labels = named.pop("fitting_stimuli", choice_labels)  # the general name of the argument
         known = self.activations_model.layers() if self._lists_layers() else {_LOGITS: (len(synsets()),)}
-        self._doing = label_task(self._identifier, known, labels, aggregation, **named)
+        self._doing = label_task(self.identifier, known, labels, aggregation, **named)
 
     def _lists_layers(self) -> bool:
         return hasattr(self.activations_model, "layers")
@@ -98,7 +91,7 @@ class LabelBehavior(_Behaviour):
         if seen.sizes["neuroid"] != len(synsets()):
             raise ValueError(
                 f"naming needs a layer {_LOGITS!r} of {len(synsets())} units, one for each class of ImageNet; that of "
-                f"model {self._identifier!r} has {seen.sizes['neuroid']}"
+                f"model {self.identifier!r} has {seen.sizes['neuroid']}"
             )
         return seen
 

@@ -61,8 +61,7 @@ def test_layers_are_what_the_model_computes(net, paths):
     np.testing.assert_allclose(found.values, np.hstack([net.predict_on_batch(images), conv]), atol=1e-5)
     assert found["neuroid_id"].values[0] == "little.fc.0" and found["stimulus_path"].values.tolist() == paths
     np.testing.assert_array_equal(wrapper(paths).values, found.sel(layer="fc").values)  # logits, the last layer
-    assert wrapper.layers()["conv"] == (6, 6, 4) and wrapper.layers()["logits"] == (3,)
-    assert [*wrapper.graph().nodes] == ["conv", "bn", "drop", "flat", "fc"] and "little" in repr(wrapper)
+    assert wrapper.layers()["conv"] == (6, 6, 4) and wrapper.layers()["logits"] == (3,) and "little" in repr(wrapper)
 
 
 def test_other_weights_are_another_model(net, paths):

@@ -6,12 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from bsjax.compat.assemblies import BehavioralAssembly, NeuroidAssembly
-from bsjax.compat.models.tasks import (
-    BehaviorArbiter,
-    LabelBehavior,
-    OddOneOut,
-    ProbabilitiesMapping,
-)
+from bsjax.compat.models.tasks import BehaviorArbiter, LabelBehavior, OddOneOut, ProbabilitiesMapping
 from bsjax.models.brain_model import Task
 from bsjax.models.tasks.imagenet import indices_of, synsets
 from tests.support.written_plugins import answering, by_hand, images_of, network

@@ -68,11 +68,7 @@ def test_a_model_of_a_plugin_for_bsjax():
     model.start_task("label", ["x", "y"], aggregation="max")
     model.start_task("passive")
     model.start_recording("IT", [(70, 170)])
-    assert plugin.asked == [
-        ("label", (["x", "y"],), {"aggregation": "max"}),
-        ("passive", (), {}),
-        ("IT", [(70, 170)]),
-    ]
+    assert plugin.asked == [("label", (["x", "y"],), {"aggregation": "max"}), ("passive", (), {}), ("IT", [(70, 170)])]
     assert model_for_plugins(model) is plugin and model_for_bsjax(model) is model and repr(model) == repr(plugin)
     with pytest.raises(AttributeError, match="nothing"):
         _ = model.nothing
