@@ -22,6 +22,17 @@ def fullname(obj: object) -> str:
     return f"{named.__module__}.{named.__name__}"
 
 
+def accepts(function: Any, name: str) -> bool:
+    """Whether a function accepts an argument of this name.
+
+    Example:
+        >>> accepts(fullname, "obj"), accepts(fullname, "name"), accepts(lambda **named: named, "name")
+        (True, False, True)
+    """
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+
+
 def download_weight_file(url: str, folder: str | None = None) -> str:
     """Download a file from the web to ``$BRAINSCORE_HOME/models`` (``~/.brain-score``), unless it exists; its path.
 

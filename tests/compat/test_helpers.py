@@ -1,6 +1,5 @@
 """Small functions that plugins import."""
 
-import contextlib
 import http.server
 import threading
 from functools import partial
@@ -10,54 +9,23 @@ import pytest
 from bsjax.compat.helpers import download_weight_file
 
 
-@contextlib.contextmanager
-def served(answer):
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            answer(self)
-
-        def log_message(self, format, *args):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/weights.pth"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 def test_weights_are_fetched_once_and_whole(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path))
-    monkeypatch.setattr("bsjax.data.remote.web_files.ATTEMPTS", 2)
-    asked = []
-
-    def answer(request, status=200, stated=7):
-        asked.append(request.path)
-        request.send_response(status)
-        request.send_header("Content-Length", str(stated))
-        request.end_headers()
-        request.wfile.write(b"weights")
-
-    with served(partial(answer, stated=9)) as url, pytest.raises(ConnectionError, match="7 of 9 bytes came"):
-        download_weight_file(url, folder="net")
-    assert len(asked) == 2
-    with served(partial(answer, status=404)) as url, pytest.raises(ConnectionError, match="cannot fetch .*404"):
-        download_weight_file(url, folder="net")
-    assert not list((tmp_path / "models" / "net").iterdir())
-    with served(answer) as url:
-        asked.clear()
-        for _ in range(2):
-            path = download_weight_file(url, folder="net")
-    assert path == str(tmp_path / "models" / "net" / "weights.pth") and len(asked) == 1
+    source = tmp_path / "web" / "weights.pth"
+    source.parent.mkdir()
+    source.write_bytes(b"weights")
+    handler = partial(http.server.SimpleHTTPRequestHandler, directory=source.parent)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        try:
+            with pytest.raises(ConnectionError, match="cannot fetch .*404"):
+                download_weight_file(f"{url}/nothing.pth", folder="net")
+            assert not list((tmp_path / "models" / "net").iterdir())
+            path = download_weight_file(f"{url}/weights.pth", folder="net")
+        finally:
+            server.shutdown()
+    assert path == str(tmp_path / "models" / "net" / "weights.pth")
+    # What is there is not fetched: nothing listens at this address any more.
+    assert download_weight_file(f"{url}/weights.pth", folder="net") == path
     assert (tmp_path / "models" / "net" / "weights.pth").read_bytes() == b"weights"
-
-
-def test_the_home_of_weights(monkeypatch, tmp_path):
-    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path))
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "w.pth").write_bytes(b"here")
-    # What is there is not fetched: nothing listens at this address.
-    assert download_weight_file("http://127.0.0.1:9/w.pth") == str(tmp_path / "models" / "w.pth")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -42,8 +43,8 @@ class PropertiesBenchmark(BenchmarkBase):
             presentation)`` in spikes per second.
         similarity_metric: metric of two such assemblies.
         timebins: the single time bin to record in, ``[(start, end)]`` in ms.
-        **kwargs: arguments of :class:`~bsjax.compat.benchmarks.base.BenchmarkBase`; ``ceiling_func`` takes the
-            assembly.
+        ceiling_func: function of the assembly that returns the ceiling; called once.
+        **kwargs: arguments of :class:`~bsjax.compat.benchmarks.base.BenchmarkBase`.
     """
 
     def __init__(
@@ -53,9 +54,10 @@ class PropertiesBenchmark(BenchmarkBase):
         neuronal_property: Any,
         similarity_metric: Any,
         timebins: Any,
+        ceiling_func: Callable[[Any], Any],
         **kwargs: Any,
     ) -> None:
-        super().__init__(identifier=identifier, **kwargs)
+        super().__init__(identifier, lambda: ceiling_func(content_of(assembly)), **kwargs)
         self._assembly = assembly
         self._neuronal_property = neuronal_property
         self._similarity_metric = similarity_metric
@@ -65,11 +67,6 @@ class PropertiesBenchmark(BenchmarkBase):
     def region(self) -> str:
         """The region to record."""
         return single_region(content_of(self._assembly), self.identifier)
-
-    @property
-    def ceiling(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The similarity of resamples of the recording to the recording."""
-        return self._ceiling_func(content_of(self._assembly))  # pyright: ignore[reportCallIssue]
 
     def __call__(self, candidate: Any) -> Score:
         """Score a model."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from bsjax.compat.assemblies import for_plugins
+from bsjax.compat.helpers import accepts
 from bsjax.compat.models.answers import in_order_of_plugins
 from bsjax.models.brain_model import Task
 from bsjax.models.commitment import Doing
@@ -47,7 +47,7 @@ class _Behaviour:
     def _see(self, number_of_trials: int = 1, require_variance: bool = False) -> Any:
         """A function from stimuli and layers to features."""
         movements = eye_movements(number_of_trials, require_variance, _DEGREES)
-        if movements is not None and _knows(self.activations_model, "require_variance"):
+        if movements is not None and accepts(self.activations_model, "require_variance"):
             # The model knows its own field of view.
             asked: Any = partial(self.activations_model, number_of_trials=number_of_trials, require_variance=True)
             return partial(features, asked)
@@ -173,9 +173,3 @@ class BehaviorArbiter:
         if self.current_executor is None:
             raise ValueError(f"no task was started: call start_task with one of {', '.join(map(str, self.mapping))}")
         return self.current_executor.look_at(stimuli, *args, **kwargs)
-
-
-def _knows(function: Any, name: str) -> bool:
-    """Whether a function accepts an argument of this name."""
-    parameters = inspect.signature(function).parameters
-    return name in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())

@@ -15,7 +15,6 @@ from bsjax.compat.benchmarks.neural import (
     average_repetition,
     flatten_timebins_into_neuroids,
     neuroid_wise_explained_var,
-    select_with_preserved_index,
     timebins_from_assembly,
 )
 from bsjax.compat.metrics.rdm import RDM, RDMSimilarity
@@ -240,19 +239,6 @@ def test_time_bins_as_neuroids():
             (column,) = np.flatnonzero((flat["recording_site"] == site) & (flat["recording_time"] == start))
             np.testing.assert_array_equal(flat.values[:, column, 0], assembly.values[:, site, number])
     assert (flat["time_bin_start"].values.tolist(), flat["time_bin_end"].values.tolist()) == ([70], [90])
-
-
-def test_neuroids_with_some_values():
-    assembly = responses(0, 4, subject=("neuroid", ["x", "y", "y", "y"])).drop_vars("region")
-    for subject, neuroids in (("y", [1, 2, 3]), ("x", [0])):
-        part = select_with_preserved_index(assembly, {"subject": subject})
-        assert part.dims == ("presentation", "neuroid") and part["subject"].values.tolist() == [subject] * len(neuroids)
-        assert part["neuroid_id"].values.tolist() == neuroids
-        np.testing.assert_array_equal(part.values, assembly.values[:, neuroids])
-    both = select_with_preserved_index(assembly, {"subject": "y", "neuroid_id": 2})
-    assert both["neuroid_id"].values.tolist() == [2]
-    with pytest.raises(KeyError, match="the assembly has nothing with subject=z"):
-        select_with_preserved_index(assembly, {"subject": "z"})
 
 
 def of_neuroids(values, ids, name="neuroid_id"):

@@ -68,14 +68,6 @@ def test_slices_without_a_result_are_left_out():
     assert PerTime(lambda part: None)(assembly) is None
 
 
-def test_coordinates_that_differ_between_slices_are_kept():
-    assembly = recording(0, 4)
-    each = np.arange(ROWS * 3).reshape(ROWS, 3)
-    assembly = assembly.assign_coords(trial=(("presentation", "time_bin"), each))
-    means = PerTime(lambda part: part.mean("neuroid"))(assembly)
-    assert means["trial"].dims == ("time_bin", "presentation") and means["trial"].values.tolist() == each.T.tolist()
-
-
 def test_attributes_of_results_are_kept():
     stimuli = object()
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bsjax import BehavioralAssembly, NeuroidAssembly
+from bsjax import BehavioralAssembly
 from bsjax.compat.assemblies import for_plugins
 from bsjax.compat.models.answers import in_order_of_bsjax, in_order_of_plugins
 
@@ -25,13 +25,3 @@ def test_probabilities_have_one_order():
     shares = BehavioralAssembly(np.arange(6.0).reshape(3, 2), coords=coords, dims=["presentation", "choice"])
     assert in_order_of_plugins(shares).identical(shares)
     assert in_order_of_bsjax(shares.transpose("choice", "presentation")).identical(shares)
-
-
-def test_anything_else_is_as_it_is():
-    recording = NeuroidAssembly(np.ones((1, 3)), coords=IDS, dims=["choice", "presentation"])
-    plain = BehavioralAssembly(["x", "y", "z"], coords=IDS, dims=["presentation"])
-    timed = BehavioralAssembly(np.ones((1, 3, 2)), coords=IDS, dims=["choice", "presentation", "time_bin"])
-    for answers in (recording, plain, timed, None, "text"):
-        assert in_order_of_bsjax(answers) is answers
-    for answers in (recording, plain, None, "text"):
-        assert in_order_of_plugins(answers) is answers

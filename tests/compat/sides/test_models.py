@@ -74,24 +74,6 @@ def test_a_model_of_a_plugin_for_bsjax():
         _ = model.nothing
 
 
-@pytest.mark.parametrize(
-    "known", [{"number_of_trials"}, {"require_variance"}, {"number_of_trials", "require_variance"}]
-)
-def test_trials_are_asked_of_models_that_know_them(known):
-    asked = {}
-
-    class Knowing:
-        def look_at(self, stimuli, **named):
-            asked.update(named)
-
-    if known == {"number_of_trials"}:
-        Knowing.look_at = lambda self, stimuli, number_of_trials=1: asked.update(number_of_trials=number_of_trials)
-    elif known == {"require_variance"}:
-        Knowing.look_at = lambda self, stimuli, *, require_variance: asked.update(require_variance=require_variance)
-    ModelForBsjax(Knowing()).look_at(STIMULI, number_of_trials=3, require_variance=True)
-    assert asked == {name: {"number_of_trials": 3, "require_variance": True}[name] for name in known}
-
-
 def test_commitments_are_models_of_both_sides(tmp_path):
     own, plugin = load_model("pixels"), ModelCommitment("net", network(), ["late"], region_layer_map={"IT": "late"})
     assert model_for_bsjax(own) is own and model_for_plugins(plugin) is plugin and model_for_bsjax(plugin) is plugin

@@ -43,10 +43,6 @@ class ActivationWrapper:
     def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:
         return self._extractor(*args, **kwargs)
 
-    def layers(self) -> dict[str, tuple[int, ...]]:
-        """Names of the layers with a format -> shape of the output in one time bin."""
-        return self._extractor.layers()
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
