@@ -1,6 +1,5 @@
 """The order of dimensions of behaviour on both sides."""
 
-import numpy as np
 import pytest
 
 from bsjax import BehavioralAssembly
@@ -18,10 +17,3 @@ def test_a_single_choice_comes_first_for_plugins_and_last_for_bsjax(side):
     assert type(theirs) is type(own) and in_order_of_plugins(theirs).identical(theirs)
     back = in_order_of_bsjax(theirs)
     assert back.identical(own) and in_order_of_bsjax(own).identical(own)
-
-
-def test_probabilities_have_one_order():
-    coords = {**IDS, "choice": ["x", "y"]}
-    shares = BehavioralAssembly(np.arange(6.0).reshape(3, 2), coords=coords, dims=["presentation", "choice"])
-    assert in_order_of_plugins(shares).identical(shares)
-    assert in_order_of_bsjax(shares.transpose("choice", "presentation")).identical(shares)
