@@ -334,12 +334,6 @@ def array_is_element(arr: Sequence[Any], element: object) -> bool:
     return len(arr) == 1 and arr[0] == element
 
 
-def get_levels(assembly: xr.DataArray) -> list[str]:
-    """Names of the coordinates that are levels in Brain-Score, i.e. of dimensions with several coordinates."""
-    by_dim = [level_names(assembly, dim) for dim in assembly.dims]
-    return [name for names in by_dim if len(names) > 1 for name in names]
-
-
-def coords_for_dim(assembly: xr.DataArray, dim: str) -> dict[str, np.ndarray]:
-    """The values of a dimension's coordinates, by name."""
-    return {name: assembly.coords[name].values for name in level_names(assembly, dim)}
+def fix_timebin_naming(assembly: Any) -> Any:
+    """Return the assembly unchanged; in bsjax, a dimension's only coordinate keeps its name."""
+    return assembly

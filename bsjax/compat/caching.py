@@ -14,10 +14,6 @@ from bsjax.activations.cache.default import is_switched_off
 from bsjax.results.cached import cached
 
 
-class NotCachedError(Exception):
-    """Raised, as plugins expect, if a result must be cached but is not."""
-
-
 def store(*args: Any, **kwargs: Any) -> Any:
     """Decorator that caches a function's results; it accepts, and ignores, the arguments of ``result_caching``.
 
@@ -36,8 +32,3 @@ def store(*args: Any, **kwargs: Any) -> Any:
 def is_enabled(function_identifier: str) -> bool:
     """Whether results of a function are cached."""
     return not is_switched_off(function_identifier)
-
-
-def cached_only(function_identifier: str) -> bool:
-    """Whether a function may only be read from the cache: never."""
-    return False

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pandas as pd
 import xarray as xr
 
 from bsjax import data
-from bsjax.compat import assemblies
 from bsjax.compat.assemblies import for_plugins
 from bsjax.compat.benchmarks.described import data_are_read
 from bsjax.core.digests.files import sha1_hash as sha1_hash
 from bsjax.data.files.archives import unzip as unzipped
-from bsjax.data.remote.cache import fetch_file as fetched
 
-BRAINIO_HOME = "BRAINIO_HOME"
 # Names from before 2021, and the current ones.
 _NAMES = (
     *(("image_id", "stimulus_id"), ("image_path_within_store", "stimulus_path_within_store")),
@@ -44,65 +39,14 @@ def load_stimulus_set_from_s3(*args: Any, **kwargs: Any) -> data.StimulusSet:
     return data.load_stimulus_set_from_s3(*args, **kwargs)
 
 
-def verify_sha1(file_path: str | Path, expected_sha1: str) -> None:
-    """Verify the digest of a file.
-
-    Raises:
-        ValueError: the SHA-1 differs.
-    """
-    found = sha1_hash(file_path)
-    if found != expected_sha1:
-        raise ValueError(f"the SHA-1 of {file_path} is {found}, expected {expected_sha1}: fetch it again")
-
-
 def unzip(zip_path: str | Path) -> str:
     """The folder next to an archive with its files, which are extracted if missing."""
     return str(unzipped(zip_path))
 
 
-def fetch_file(location_type: str, location: str, sha1: str, version_id: str | None = None) -> str:
-    """The path of a file in S3, given by its address; downloaded and verified if missing.
-
-    Raises:
-        ValueError: it is not an address of S3; further errors as :func:`bsjax.data.fetch_file`.
-    """
-    parts = urlsplit(location)
-    bucket, dot, _ = (parts.hostname or "").partition(".s3.")
-    if location_type != "S3" or not dot:
-        raise ValueError(
-            f"expected 'S3' and https://BUCKET.s3.amazonaws.com/NAME, got {location_type!r} and {location}"
-        )
-    return str(fetched(bucket, parts.path.lstrip("/"), sha1, version_id))
-
-
 def download_file_if_not_exists(local_path: str | Path, bucket: str, remote_filepath: str) -> None:
     """Download a file from S3 to a path, unless it exists."""
     data.load_file_from_s3(bucket, remote_filepath, local_path)
-
-
-def get_local_data_path() -> str:
-    """The data folder: ``$BRAINIO_HOME``, or ``~/.brainio``."""
-    return os.path.expanduser(os.environ.get(BRAINIO_HOME) or "~/.brainio")
-
-
-def resolve_assembly_class(class_name: str) -> type:
-    """The class of assemblies with a given name.
-
-    Raises:
-        ValueError: the class is unknown.
-    """
-    return getattr(assemblies, data.resolve_assembly_class(class_name).__name__)
-
-
-def resolve_stimulus_set_class(class_name: str | None) -> type:
-    """The class of stimulus sets, of which there is only one.
-
-    Raises:
-        ValueError: the name is another one.
-    """
-    if class_name not in (None, "StimulusSet"):
-        raise ValueError(f"the class of stimulus sets is 'StimulusSet', got {class_name!r}")
-    return data.StimulusSet
 
 
 def get_assembly(identifier: str) -> Any:
@@ -194,25 +138,16 @@ class StimulusSetLoader:
             stimulus_set["stimulus_id"] = stimulus_set["image_id"]
 
 
-class AssemblyLoader:
-    """Loader of an assembly from a file.
+class StimulusMergeAssemblyLoader:
+    """Loader of an assembly with the columns of its stimulus set as coordinates.
 
     Args:
         cls: the class of the assembly.
         file_path: the file.
+        stimulus_set_identifier: identifier of the stimulus set, kept as an attribute.
+        stimulus_set: the stimulus set, kept as an attribute.
         group: the group of the file.
     """
-
-    def __init__(self, cls: type, file_path: str | Path, group: str | None = None, **kwargs: Any) -> None:
-        self.assembly_class, self.file_path, self.group = cls, file_path, group
-
-    def load(self) -> Any:
-        """The assembly."""
-        return for_plugins(data.read_assembly(self.file_path, self.assembly_class.__name__, group=self.group))
-
-
-class StimulusReferenceAssemblyLoader(AssemblyLoader):
-    """Loader of an assembly that refers to its stimulus set."""
 
     def __init__(
         self,
@@ -220,28 +155,16 @@ class StimulusReferenceAssemblyLoader(AssemblyLoader):
         file_path: str | Path,
         stimulus_set_identifier: Any = None,
         stimulus_set: Any = None,
-        **kwargs: Any,
+        group: str | None = None,
     ) -> None:
-        super().__init__(cls, file_path, **kwargs)
+        self.assembly_class, self.file_path, self.group = cls, file_path, group
         self.stimulus_set_identifier, self.stimulus_set = stimulus_set_identifier, stimulus_set
 
     def load(self) -> Any:
-        """The assembly, with the stimulus set as an attribute."""
-        attrs = {"stimulus_set_identifier": self.stimulus_set_identifier, "stimulus_set": self.stimulus_set}
-        return super().load().assign_attrs(attrs)
-
-
-class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
-    """Loader of an assembly with the columns of its stimulus set as coordinates."""
-
-    def load(self) -> Any:
         """The assembly."""
-        made = super().load()
-        return made if self.stimulus_set is None else for_plugins(data.merge_stimulus_set(made, self.stimulus_set))
-
-
-class GroupAppendAssemblyLoader(StimulusReferenceAssemblyLoader):
-    """Loader of an assembly with the further arrays of its file as attributes."""
+        made = data.read_assembly(self.file_path, self.assembly_class.__name__, group=self.group)
+        made = made.assign_attrs(stimulus_set_identifier=self.stimulus_set_identifier, stimulus_set=self.stimulus_set)
+        return for_plugins(made if self.stimulus_set is None else data.merge_stimulus_set(made, self.stimulus_set))
 
 
 def _loaded(registry: Any, load: Callable[[str], Any], identifier: str) -> Any:

@@ -6,7 +6,9 @@ time. Digests are 32 hexadecimal digits. Names and free text may hold any charac
 
 from __future__ import annotations
 
+import json
 import re
+import zlib
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,6 +37,37 @@ class Words(sa.TypeDecorator[str]):
         if value is None or _ANNOUNCES not in value:
             return value
         return _WRITTEN.sub(lambda found: chr(int(found[1], 16)), value)
+
+
+class Packed(sa.TypeDecorator[bytes]):
+    """Bytes, compressed in the database; empty if they are damaged there, so that the reader can name the score."""
+
+    impl = sa.LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: bytes | None, dialect: Any) -> bytes | None:
+        return None if value is None else zlib.compress(value)
+
+    def process_result_value(self, value: bytes | None, dialect: Any) -> bytes | None:
+        try:
+            return None if value is None else zlib.decompress(value)
+        except zlib.error:
+            return b""
+
+
+class PackedJSON(Packed):
+    """A JSON object, compressed in the database to a quarter of its size; empty if it is damaged there."""
+
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Any) -> bytes | None:
+        return super().process_bind_param(json.dumps(value, allow_nan=False).encode(), dialect)
+
+    def process_result_value(self, value: bytes | None, dialect: Any) -> Any:
+        try:
+            return json.loads(super().process_result_value(value, dialect) or b"{}")
+        except ValueError:
+            return {}
 
 
 def moment(time: str | datetime, local: bool = False) -> datetime:
@@ -134,7 +167,7 @@ scores = _table(
     # Files that were read for it, with states and digests (see ``core.identity.opened``); NULL if not recorded.
     Column("opened", sa.JSON(none_as_null=True)),
     # The score as JSON, with digests in place of raw values.
-    Column("document", sa.JSON, nullable=False),
+    Column("document", PackedJSON, nullable=False),
     sa.Index("scores_of_cells", "cell"),
     sa.Index("scores_of_pairs", "benchmark_id", "model_id"),
 )
@@ -143,7 +176,7 @@ scores = _table(
 raw_values = _table(
     "raw_values",
     Column("digest", String(32), primary_key=True),
-    Column("content", sa.LargeBinary, nullable=False),
+    Column("content", Packed, nullable=False),
 )
 
 failures = _table(

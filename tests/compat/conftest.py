@@ -1,13 +1,14 @@
 """Brain-Score's published plugins, where they are beside the repository, and small ones that are written here."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.paths import REPOSITORY
 from tests.support.served_data import serving
+from tests.support.written_plugins import writing
 
 
 @pytest.fixture
@@ -24,4 +25,11 @@ def published_plugins(monkeypatch: pytest.MonkeyPatch) -> Path:
 def serve(s3, relay, monkeypatch, tmp_path) -> Iterator[object]:
     """Puts small data where published ones lie; see ``tests.support.served_data``."""
     with serving(s3, monkeypatch, tmp_path) as put:
+        yield put
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Path]]:
+    """``write(kind, name, init, **files)``; see ``tests.support.written_plugins``."""
+    with writing(tmp_path / "plugins", monkeypatch) as put:
         yield put

@@ -13,7 +13,6 @@ from bsjax.compat.assemblies import (
     for_bsjax,
     for_plugins,
     gather_indexes,
-    get_levels,
     merge_data_arrays,
     walk_coords,
 )
@@ -44,7 +43,6 @@ def test_a_dimension_has_the_index_that_its_coordinates_make(assembly):
     assert assembly["presentation"].values.tolist() == list(expected)
     assert assembly.get_index("neuroid").names == ["neuroid_id", "region", "animal"]
     assert [name for name, _, _ in walk_coords(assembly["presentation"])] == ["stimulus_id", "object_name"]
-    assert get_levels(assembly) == ["stimulus_id", "object_name", "neuroid_id", "region", "animal"]
     assert gather_indexes(assembly) is assembly and len(assembly["neuroid"]) == 4
 
 

@@ -11,24 +11,17 @@ from bsjax import StimulusSet
 from bsjax import data as of_bsjax
 from bsjax.compat import assemblies
 from bsjax.compat.data import (
-    AssemblyLoader,
-    GroupAppendAssemblyLoader,
     StimulusMergeAssemblyLoader,
-    StimulusReferenceAssemblyLoader,
     StimulusSetLoader,
     create_stimulus_csv,
     create_stimulus_zip,
     download_file_if_not_exists,
-    fetch_file,
     get_assembly,
-    get_local_data_path,
     get_stimulus_set,
     load_assembly_from_s3,
     load_stimulus_set_from_s3,
-    resolve_assembly_class,
     sha1_hash,
     unzip,
-    verify_sha1,
 )
 from bsjax.data import write_netcdf
 from tests.support import served_data as served
@@ -63,52 +56,13 @@ def file(recording, tmp_path):
     return path
 
 
-def test_digests(tmp_path):
-    path = tmp_path / "file"
-    path.write_bytes(b"abc" * 100_000)
-    assert sha1_hash(path) == sha1_hash(str(path)) == sha1_of(path)
-    verify_sha1(path, sha1_of(path))
-    with pytest.raises(
-        ValueError, match=f"the SHA-1 of .*file is {sha1_of(path)}, expected {'0' * 40}: fetch it again"
-    ):
-        verify_sha1(path, "0" * 40)
-
-
-def test_archives_are_unpacked_once(tmp_path):
-    path = tmp_path / "stimulus_Doe2024.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.png", b"image")
-    for given in (path, str(path)):
-        folder = unzip(given)
-        assert folder == str(tmp_path / "stimulus_Doe2024") and Path(folder, "a.png").read_bytes() == b"image"
-    path.write_bytes(b"no archive")
-    with pytest.raises(ValueError, match="stimulus_Doe2024.zip"):
-        unzip(path)
-
-
-def test_the_folder_of_data(monkeypatch, tmp_path):
-    monkeypatch.setenv("BRAINIO_HOME", "~/mine")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert get_local_data_path() == str(tmp_path / "mine")
-    monkeypatch.delenv("BRAINIO_HOME")
-    assert get_local_data_path() == str(tmp_path / ".brainio")
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["DataAssembly", "NeuroidAssembly", "BehavioralAssembly", "PropertyAssembly", "MetadataAssembly"]
-    + ["SpikeTimesAssembly", "NeuronRecordingAssembly"],
-)
-def test_classes_by_name(name):
-    assert resolve_assembly_class(name) is getattr(assemblies, name)
-
-
 def test_files_of_a_stimulus_set_and_back(stimuli, tmp_path):
     table, archive = tmp_path / "out" / "stimulus_few.csv", tmp_path / "out" / "stimulus_few.zip"
     assert create_stimulus_csv(stimuli, table) == sha1_of(table)
     sha1, names = create_stimulus_zip(stimuli, str(archive))
     assert sha1 == sha1_of(archive) and names == ["a.png", "b.png", "c.png"] == zipfile.ZipFile(archive).namelist()
     folder = unzip(archive)
+    assert sha1_hash(archive) == sha1
     read = StimulusSetLoader(cls=StimulusSet, csv_path=table, stimuli_directory=folder).load()
     assert type(read) is StimulusSet and read["object_name"].tolist() == ["dog", "car", "cup"]
     for stimulus_id in "abc":
@@ -128,27 +82,19 @@ def test_ids_of_old_tables():
     assert both["stimulus_id"].tolist() == ["x"]
 
 
-def test_loaders_of_assemblies(recording, stimuli, file):
+def test_the_loader_of_an_assembly(recording, stimuli, file, tmp_path):
     cls = assemblies.NeuroidAssembly
-    plain = AssemblyLoader(cls=cls, file_path=file).load()
-    assert type(plain) is cls and plain.values.tolist() == recording.values.tolist()
-    assert {name: plain[name].values.tolist() for name in plain.coords} == {
-        name: recording[name].values.tolist() for name in recording.coords
-    }
-    for loader in (StimulusReferenceAssemblyLoader, GroupAppendAssemblyLoader, StimulusMergeAssemblyLoader):
-        made = loader(cls, file, stimulus_set_identifier="mine", stimulus_set=stimuli).load()
-        assert type(made) is cls and made.attrs["stimulus_set"] is stimuli
-        assert made.attrs["stimulus_set_identifier"] == "mine"
-        merged = "object_name" in made.coords
-        assert merged == (loader is StimulusMergeAssemblyLoader)
-    assert made["object_name"].values.tolist() == ["car", "dog", "cup"] * 2
-    assert "object_name" not in StimulusMergeAssemblyLoader(cls, file).load().coords
-
-
-def test_ids_of_old_files(recording, tmp_path):
+    plain = StimulusMergeAssemblyLoader(cls, file).load()
+    assert type(plain) is cls and "object_name" not in plain.coords
+    np.testing.assert_array_equal(plain.values, recording.values)
+    merged = StimulusMergeAssemblyLoader(
+        cls=cls, file_path=file, stimulus_set_identifier="mine", stimulus_set=stimuli
+    ).load()
+    assert type(merged) is cls and merged["object_name"].values.tolist() == ["car", "dog", "cup"] * 2
+    assert merged.attrs["stimulus_set"] is stimuli and merged.attrs["stimulus_set_identifier"] == "mine"
     write_netcdf(recording.rename(stimulus_id="image_id"), tmp_path / "old.nc")
-    read = AssemblyLoader(assemblies.NeuroidAssembly, tmp_path / "old.nc").load()
-    assert read["stimulus_id"].values.tolist() == read["image_id"].values.tolist() == ["b", "a", "c"] * 2
+    old = StimulusMergeAssemblyLoader(cls, tmp_path / "old.nc").load()
+    assert old["stimulus_id"].values.tolist() == old["image_id"].values.tolist() == ["b", "a", "c"] * 2
 
 
 def test_assemblies_and_stimuli_from_s3(relay, s3, bucket, stimuli, recording, file, tmp_path):  # noqa: F811
@@ -175,23 +121,11 @@ def test_assemblies_and_stimuli_from_s3(relay, s3, bucket, stimuli, recording, f
         assert type(made) is assemblies.NeuroidAssembly and made.values.tolist() == recording.values.tolist()
         assert made.attrs["identifier"] == "Doe.2024" and made.attrs["stimulus_set_identifier"] == "Few"
         assert made.stimulus_set["stimulus_id"].tolist() == list("abc") and ("object_name" in made.coords) == merge
-    path = fetch_file("S3", f"https://{bucket}.s3.amazonaws.com/assy_Doe_2024.nc", sha1_of(file))
-    assert sha1_of(path) == sha1_of(file) and path.startswith(get_local_data_path())
     here = tmp_path / "here.csv"
     for _ in range(2):
         download_file_if_not_exists(here, bucket, "stimulus_Few.csv")
         assert here.read_bytes() == table.read_bytes()
         s3.put_object(Bucket=bucket, Key="stimulus_Few.csv", Body=b"another")  # what is here stays
-
-
-@pytest.mark.parametrize(
-    ("kind", "location"),
-    [("S3", "https://example.org/file"), ("URL", "https://b.s3.amazonaws.com/file"), ("S3", "file.nc")],
-)
-def test_addresses_that_are_none_of_s3(kind, location):
-    with pytest.raises(ValueError, match="expected 'S3' and https://BUCKET.s3.amazonaws.com/NAME, got") as failed:
-        fetch_file(kind, location, "0" * 40)
-    assert kind in str(failed.value) and location in str(failed.value)
 
 
 def test_data_by_their_identifiers(serve):

@@ -158,13 +158,6 @@ def test_a_misspelled_name_is_an_error_with_the_nearest(statement, nearest):
         exec(statement, {})
 
 
-def test_all_names_of_a_module_are_imported_by_a_star():
-    install()
-    names = {}
-    exec("from brainio.assemblies import *\nfrom brainscore_vision.data_helpers.s3 import *", names)
-    assert {"NeuroidAssembly", "load_assembly_from_s3"} <= set(names)
-
-
 BENCHMARK = """
 from brainscore_vision import benchmark_registry
 from brainscore_vision.benchmarks import BenchmarkBase

@@ -5,15 +5,9 @@ import http.server
 import threading
 from functools import partial
 
-import numpy as np
 import pytest
 
-from bsjax.compat.helpers import (
-    combine_fields,
-    download_weight_file,
-    flatten,
-    map_fields,
-)
+from bsjax.compat.helpers import download_weight_file
 
 
 @contextlib.contextmanager
@@ -62,36 +56,3 @@ def test_weights_are_fetched_once_and_whole(tmp_path, monkeypatch):
             path = download_weight_file(url, folder="net")
     assert path == str(tmp_path / "models" / "net" / "weights.pth") and len(asked) == 1
     assert (tmp_path / "models" / "net" / "weights.pth").read_bytes() == b"weights"
-
-
-class Fields:
-    def __init__(self, one, two):
-        self.one, self.two = one, two
-
-
-def test_fields_of_objects():
-    fields = Fields(1, 2)
-    map_fields(fields, lambda value: 10 * value)
-    assert vars(fields) == {"one": 10, "two": 20}
-    both = combine_fields([fields, Fields(3, 4)], sum)
-    assert type(both) is Fields and vars(both) == {"one": 13, "two": 24} and vars(fields) == {"one": 10, "two": 20}
-    assert combine_fields([], sum) == []
-    with pytest.raises(AttributeError, match="two"):
-        combine_fields([fields, type("Other", (), {"one": 3})()], sum)
-
-
-@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4), (2, 2, 3, 4)])
-def test_units_and_their_places(shape):
-    output = np.random.default_rng(0).normal(size=shape)
-    flat, places = flatten(output, return_index=True)
-    assert flat.shape == (2, np.prod(shape[1:])) and flatten(output).tolist() == flat.tolist()
-    for unit, place in enumerate(places):
-        assert output[(1, *place)] == flat[1, unit]
-
-
-def test_the_home_of_weights(monkeypatch, tmp_path):
-    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path))
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "w.pth").write_bytes(b"here")
-    # What is there is not fetched: nothing listens at this address.
-    assert download_weight_file("http://127.0.0.1:9/w.pth") == str(tmp_path / "models" / "w.pth")

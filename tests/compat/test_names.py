@@ -34,8 +34,6 @@ def test_other_names_of_a_package_are_those_of_another():
 def test_what_is_said_of_all_names_holds_for_the_modules_within():
     refused = target_of("brainscore_vision.submission.endpoints", "run_scoring")
     assert isinstance(refused, Refused) and "bsjax check" in refused.instead
-    deep = "brainscore_vision.model_helpers.activations.temporal.core.inferencer.video.temporal_context.causal"
-    assert target_of(deep, "CausalInferencer") == "bsjax.compat.activations.temporal.inferencers:CausalInferencer"
     # Of a package that says nothing of all its names, and of plugins, there is no such module.
     for module in ("brainscore_vision.no_such", "brainscore_vision.models.mine", "result_caching.no_such"):
         assert table_of(module) is None and target_of(module, "name") is None

@@ -2,12 +2,8 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
-from bsjax import labelled
-from bsjax.compat.benchmarks.base import bound_score, ceil_score, explained_variance
 from bsjax.compat.score import Score
-from bsjax.compat.sides.scores import MetricForBsjax, MetricForPlugins, score_for_bsjax, score_for_plugins
 
 
 @pytest.fixture
@@ -49,47 +45,3 @@ def test_scores_are_merged_with_their_raw_values(splits):
     assert merged.sel(model="two").item() == pytest.approx(0.6) and merged.raw.sizes["model"] == 2
     with pytest.raises(ValueError, match="exception_handling must be"):
         Score.merge(*parts, exception_handling="no")
-
-
-def test_to_bsjax_and_back(splits):
-    score = Score(0.5)
-    score.attrs |= {"raw": Score(0.6), "ceiling": Score(0.8), "error": Score(0.1), "n": 3, "each": [1, 2]}
-    score.attrs["raw"].attrs["raw"] = splits
-    own = score_for_bsjax(score)
-    assert (own.value, own.error, float(own.unceiled), float(own.ceiling)) == (0.5, 0.1, 0.6, 0.8)
-    assert own.unceiled.raw.sizes == {"split": 2, "neuroid": 3} and own.provenance["n"] == 3
-    again = score_for_plugins(own)
-    assert type(again) is Score and again == 0.5 and again.raw == 0.6 and again.ceiling == 0.8
-    assert again.attrs["error"] == 0.1 and again.raw.raw.values.tolist() == splits.values.tolist()
-    assert labelled.Score.from_dict(own.to_dict()) == own
-
-
-def test_normalisation():
-    raw, ceiling = Score(-0.6), Score(0.9)
-    raw.attrs["error"] = 0.05
-    assert float(ceil_score(raw, ceiling)) == pytest.approx(-0.6 / 0.9)
-    explained = explained_variance(raw, ceiling)
-    assert float(explained) == pytest.approx(-0.36 / 0.9)  # the sign stays
-    assert explained.raw is raw and explained.ceiling is ceiling
-    over = Score(1.2)
-    over.attrs["raw"] = Score(1.1)
-    bound_score(over)
-    assert over == 1 and over.raw == 1.1
-
-
-def test_metrics_of_both_sides(splits):
-    class OfPlugin:
-        def __call__(self, assembly1, assembly2):
-            score = Score(float((assembly1 * assembly2).sum()))
-            score.attrs["raw"] = assembly1
-            return score
-
-        def half(self):
-            return 0.5
-
-    metric = MetricForBsjax(OfPlugin())
-    one = xr.DataArray([1.0, 2.0], dims=["presentation"])
-    score = metric(one, assembly2=one)
-    assert isinstance(score, labelled.Score) and score == 5 and metric.half() == 0.5
-    back = MetricForPlugins(metric)(one, one)
-    assert type(back) is Score and back == 5 and back.raw.values.tolist() == [1, 2]

@@ -49,13 +49,6 @@ def test_stimuli_are_packaged(stimuli, tmp_path):
     assert list(stimuli.columns) == ["image_id", "object_name", "image_path_within_store"]
 
 
-def test_a_column_of_that_name_is_a_column():
-    stimuli = bsjax.StimulusSet({"stimulus_id": ["a"], "name": ["dog"]}, identifier="few")
-    assert stimuli["name"].tolist() == stimuli.name.tolist() == ["dog"] and stimuli.copy().identifier == "few"
-    with pytest.raises(AttributeError, match="no_such"):
-        _ = stimuli.no_such
-
-
 def test_choices_are_packaged(stimuli, tmp_path):
     from brainio.assemblies import BehavioralAssembly
     from brainio.packaging import package_data_assembly_locally

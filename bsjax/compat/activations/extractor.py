@@ -24,12 +24,6 @@ from bsjax.models.stimulus_presentation import as_stimulus_set
 _LOGITS = "logits"
 
 
-class Defaults:
-    """Default values of arguments."""
-
-    batch_size = 64
-
-
 GetActivations = Callable[[Any, list[str]], Mapping[str, Any]]
 
 # Methods of the reference's extractor that are not called here, because their work is done elsewhere for all callers.
@@ -159,7 +153,7 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
         get_activations: GetActivations,
         preprocessing: Callable[[list[str]], Any] | None,
         identifier: str | bool | None = False,
-        batch_size: int = Defaults.batch_size,
+        batch_size: int = 64,
         *,
         network: CalledNetwork | None = None,
         **options: Any,

@@ -1,10 +1,9 @@
-"""Wrappers of Keras models and of TensorFlow graphs."""
+"""Wrapper of Keras models."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -84,13 +83,6 @@ class KerasWrapper(Wrapper):
         arrays = found if isinstance(found, (list, tuple)) else [found]
         return OrderedDict(zip(names, map(np.asarray, arrays), strict=True))
 
-    def graph(self) -> Any:
-        """The layers as nodes of a ``networkx`` graph."""
-        graph = import_extra("networkx", "keras").DiGraph()
-        for layer in self._model.layers:
-            graph.add_node(layer.name, object=layer, type=type(layer))
-        return graph
-
     def _layer(self, name: str) -> Any:
         known = {layer.name: layer for layer in self._model.layers}
         if name not in known and name != _LOGITS:
@@ -120,47 +112,3 @@ class _KerasNetwork(CalledNetwork):
         own = overrides_of(self._wrapper, apart=("_model", "_recorders", "_extractor"))
         classes = [type(layer) for layer in model.layers]
         return model.to_json(), weights, own, classes, settings, tuple(self.hooks.values())
-
-
-class TensorflowWrapper(Wrapper):
-    """A graph of TensorFlow 1 as an activations model.
-
-    Args:
-        identifier: name of the model.
-        inputs: the placeholder for the paths of images.
-        endpoints: layer name -> tensor; ``logits`` is the last one, unless a layer has that name.
-        session: session that runs the graph; by default a new one.
-        *args, **kwargs: arguments of :class:`ActivationsExtractorHelper`, such as ``batch_size``.
-
-    Raises:
-        ImportError: TensorFlow is not installed.
-    """
-
-    def __init__(
-        self, identifier: str, inputs: Any, endpoints: Mapping[str, Any], session: Any = None, *args: Any, **kwargs: Any
-    ) -> None:
-        try:
-            tensorflow = import_module("tensorflow")
-        except ModuleNotFoundError as error:
-            raise ImportError(
-                f"model {identifier!r} is a graph of TensorFlow, which is not installed; cache its activations where "
-                "it is, and load them: bsjax.adapters.from_stored",
-                name="tensorflow",
-            ) from error
-        self._inputs = inputs
-        self._endpoints = dict(endpoints)
-        self._session = session or tensorflow.compat.v1.Session()
-        known = {**self._endpoints, _LOGITS: None}
-        network = CalledNetwork(self.get_activations, lambda: known)
-        # The content of a session has no digest, so nothing is cached.
-        options = {"cache": None, **kwargs}
-        self._extractor = ActivationsExtractorHelper(
-            self.get_activations, None, identifier, *args, network=network, **options
-        )
-        self._extractor.insert_attrs(self)
-
-    def get_activations(self, images: Any, layer_names: Sequence[str]) -> OrderedDict[str, np.ndarray]:
-        """Activations of layers for the paths of images."""
-        last = next(reversed(self._endpoints.values()))
-        tensors = {name: self._endpoints[name] if name in self._endpoints else last for name in layer_names}
-        return OrderedDict(self._session.run(tensors, feed_dict={self._inputs: list(images)}))

@@ -60,7 +60,7 @@ class LayerPCA:
             ValueError: the wrapper is already reduced, or takes videos; or there are not enough images.
             FileNotFoundError: the file of the images is missing.
         """
-        extractor = _extractor_of(activations_extractor)
+        extractor = getattr(activations_extractor, "_extractor", activations_extractor)
         if not isinstance(extractor, ActivationsExtractorHelper):
             raise ValueError(f"{type(activations_extractor).__name__} has layers with time, which are not reduced")
         if cls.is_hooked(activations_extractor):
@@ -70,12 +70,8 @@ class LayerPCA:
     @classmethod
     def is_hooked(cls, activations_extractor: Any) -> bool:
         """Whether a wrapper returns components."""
-        extractor = _extractor_of(activations_extractor)
+        extractor = getattr(activations_extractor, "_extractor", activations_extractor)
         return isinstance(extractor, ActivationsExtractorHelper) and isinstance(extractor._options.reducer, PCA)
-
-
-def _extractor_of(wrapper: Any) -> Any:
-    return wrapper if isinstance(wrapper, ActivationsExtractorHelper) else getattr(wrapper, "_extractor", None)
 
 
 def _imagenet(n: int) -> StimulusSet:

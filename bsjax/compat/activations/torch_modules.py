@@ -54,14 +54,6 @@ class ModuleWrapper:
             module = inner
         return module
 
-    def graph(self) -> Any:
-        """The layers as nodes of a ``networkx`` graph."""
-        graph = import_extra("networkx", "torch").DiGraph()
-        for name, module in self._model.named_modules():
-            if not any(True for _ in module.children()):
-                graph.add_node(name, object=module, type=type(module))
-        return graph
-
     def _wrap(self, model: torch.nn.Module) -> None:
         """Wrap a module and move it to a GPU if there is one."""
         torch = import_extra("torch", "torch")

@@ -1,94 +1,28 @@
-"""Videos and images as passed to the preprocessing of plugins; pixels are read on request."""
+"""Videos, and images as still videos, as passed to the preprocessing of plugins; frames are read on request."""
 
 from __future__ import annotations
 
-import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from PIL import Image as Picture
+from PIL import Image
 
-from bsjax.activations.inputs.video import is_video, load_video, video_duration
+from bsjax.activations.inputs.video import load_video, video_duration
 from bsjax.core.extras import import_extra
 from bsjax.core.file_reading import reading_as
 from bsjax.data.files.images import image_size, load_image
 
-_IMAGES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
 # Tolerance for times and frame numbers, which are computed from each other by division.
 _ROUNDING = 1e-6
 
 
-class Stimulus:
-    """A stimulus of a model."""
-
-    _size: Any  # (width, height), or None for the file's own size
-
-    @staticmethod
-    def is_video_path(path: str | Path) -> bool:
-        """Whether a file's extension is that of a video."""
-        return is_video(path)
-
-    @staticmethod
-    def is_image_path(path: str | Path) -> bool:
-        """Whether a file's extension is that of an image.
-
-        Example:
-            >>> Stimulus.is_image_path("dog.PNG"), Stimulus.is_image_path("film.mp4")
-            (True, False)
-        """
-        return Path(path).suffix.lower() in _IMAGES
-
-    def copy(self) -> Self:
-        """A copy that refers to the same file."""
-        return copy.copy(self)
-
-    def set_size(self, size: tuple[int, int]) -> Self:
-        """A copy with another size (width, height)."""
-        changed = self.copy()
-        changed._size = size
-        return changed
-
-
-class Image(Stimulus):
-    """An image in a file.
-
-    Args:
-        path: the file.
-        size: (width, height) to resize it to.
-    """
-
-    def __init__(self, path: str | Path, size: tuple[int, int]) -> None:
-        self._path = path
-        self._size = size
-
-    @classmethod
-    def from_path(cls, path: str | Path) -> Self:
-        """An image in its original size.
-
-        Raises:
-            FileNotFoundError, ValueError: the file is missing or not an image.
-        """
-        return cls(path, image_size(path))
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height."""
-        return self._size
-
-    def to_numpy(self) -> np.ndarray:
-        """The pixels: uint8, ``(height, width, 3)``."""
-        return _resized(load_image(self._path), self._size)
-
-    def to_pil_img(self) -> Picture.Image:
-        """The image for Pillow."""
-        return Picture.fromarray(self.to_numpy())
-
-
-class Video(Stimulus):
+@dataclass(frozen=True)
+class Video:
     """A part of a video file, at a given frame rate and size.
 
-    Args:
+    Attributes:
         path: the file.
         fps: frames per second.
         start: start of the part, in ms. Before the beginning of the video, its first frame is repeated.
@@ -101,13 +35,11 @@ class Video(Stimulus):
         (200, 2)
     """
 
-    def __init__(
-        self, path: str | Path, fps: float, start: float, end: float, size: tuple[int, int] | None = None
-    ) -> None:
-        self._path = path
-        self._fps = fps
-        self._start, self._end = start, end
-        self._size = size
+    path: str | Path
+    fps: float
+    start: float
+    end: float
+    size: tuple[int, int] | None = None
 
     @staticmethod
     def from_path(path: str | Path) -> Video:
@@ -127,12 +59,7 @@ class Video(Stimulus):
     @property
     def duration(self) -> float:
         """Duration in ms."""
-        return self._end - self._start
-
-    @property
-    def fps(self) -> float:
-        """Frames per second."""
-        return self._fps
+        return self.end - self.start
 
     @property
     def num_frames(self) -> int:
@@ -142,7 +69,15 @@ class Video(Stimulus):
     @property
     def frame_size(self) -> tuple[int, int]:
         """Width and height of a frame."""
-        return self._size or self._own_size()
+        return self.size or self._own_size()
+
+    def copy(self) -> Self:
+        """A copy that refers to the same file."""
+        return replace(self)
+
+    def set_size(self, size: tuple[int, int]) -> Self:
+        """A copy with another size (width, height)."""
+        return replace(self, size=size)
 
     def set_fps(self, fps: float) -> Self:
         """A copy with another frame rate.
@@ -151,10 +86,8 @@ class Video(Stimulus):
             ValueError: a frame would last longer than the video.
         """
         if 1000 / fps > self.duration + _ROUNDING:
-            raise ValueError(f"at {fps:g} frames a second none fits into the {self.duration:g} ms of {self._path}")
-        changed = self.copy()
-        changed._fps = fps
-        return changed
+            raise ValueError(f"at {fps:g} frames a second none fits into the {self.duration:g} ms of {self.path}")
+        return replace(self, fps=fps)
 
     def set_window(self, start: float, end: float, padding: str = "repeat") -> Self:
         """A part from ``start`` to ``end`` ms after its own start; it may extend beyond the video.
@@ -164,9 +97,7 @@ class Video(Stimulus):
         """
         if end < start or padding != "repeat":
             raise ValueError(f"a window is start <= end, padded by 'repeat'; got {start}, {end}, {padding!r}")
-        changed = self.copy()
-        changed._start, changed._end = self._start + start, self._start + end
-        return changed
+        return replace(self, start=self.start + start, end=self.start + end)
 
     def to_numpy(self) -> np.ndarray:
         """The frames: uint8, ``(frames, height, width, 3)``.
@@ -175,30 +106,30 @@ class Video(Stimulus):
             FileNotFoundError, ValueError: the file is missing or cannot be read.
             ImportError: PyAV is not installed.
         """
-        first = self._start * self._fps / 1000
-        frames = self._frames(first, int(np.ceil(self.duration * self._fps / 1000 - _ROUNDING)))
-        return frames if self._size is None else np.stack([_resized(frame, self._size) for frame in frames])
+        first = self.start * self.fps / 1000
+        frames = self._frames(first, int(np.ceil(self.duration * self.fps / 1000 - _ROUNDING)))
+        return frames if self.size is None else np.stack([_resized(frame, self.size) for frame in frames])
 
     def to_frames(self) -> list[np.ndarray]:
         """The frames as a list."""
         return list(self.to_numpy())
 
-    def to_pil_imgs(self) -> list[Picture.Image]:
+    def to_pil_imgs(self) -> list[Image.Image]:
         """The frames for Pillow."""
-        return [Picture.fromarray(frame) for frame in self.to_numpy()]
+        return [Image.fromarray(frame) for frame in self.to_numpy()]
 
     def _frames(self, first: float, n: int) -> np.ndarray:
         if abs(first - round(first)) < _ROUNDING:
-            return load_video(self._path, self._fps, (round(first), n))
+            return load_video(self.path, self.fps, (round(first), n))
         # Times between the frames counted from the file's start: choose for each a rate with a frame at that time.
-        times = np.maximum(np.arange(n) + first, 0) / self._fps
-        numbers = [max(round(time * self._fps), 1) if time > 0 else 0 for time in times]
-        rates = [number / time if number else self._fps for number, time in zip(numbers, times, strict=True)]
-        found = [load_video(self._path, rate, (number, 1)) for rate, number in zip(rates, numbers, strict=True)]
+        times = np.maximum(np.arange(n) + first, 0) / self.fps
+        numbers = [max(round(time * self.fps), 1) if time > 0 else 0 for time in times]
+        rates = [number / time if number else self.fps for number, time in zip(numbers, times, strict=True)]
+        found = [load_video(self.path, rate, (number, 1)) for rate, number in zip(rates, numbers, strict=True)]
         return np.concatenate(found)
 
     def _own_size(self) -> tuple[int, int]:
-        height, width = load_video(self._path, 1, (0, 1)).shape[1:3]
+        height, width = load_video(self.path, 1, (0, 1)).shape[1:3]
         return width, height
 
 
@@ -206,10 +137,10 @@ class VideoFromImage(Video):
     """A still image as a video."""
 
     def _frames(self, first: float, n: int) -> np.ndarray:
-        return np.repeat(load_image(self._path)[None], n, axis=0)
+        return np.repeat(load_image(self.path)[None], n, axis=0)
 
     def _own_size(self) -> tuple[int, int]:
-        return image_size(self._path)
+        return image_size(self.path)
 
 
 def _frame_rate(path: str | Path) -> float:
@@ -230,5 +161,5 @@ def _resized(picture: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     if (width, height) == (wide, high):
         return picture
     scale = (width / wide, 0, 0, 0, height / high, 0)
-    image = Picture.fromarray(picture)
-    return np.asarray(image.transform((wide, high), Picture.Transform.AFFINE, scale, Picture.Resampling.BILINEAR))
+    image = Image.fromarray(picture)
+    return np.asarray(image.transform((wide, high), Image.Transform.AFFINE, scale, Image.Resampling.BILINEAR))

@@ -24,12 +24,6 @@ from bsjax.labelled.score import as_score
 class Benchmark:
     """The interface of a benchmark: ``identifier``, ``version``, ``parent``, ``bibtex``, ``ceiling``, and a call."""
 
-    identifier: Any
-    version: Any
-    parent: Any
-    bibtex: Any
-    ceiling: Any
-
     def __call__(self, candidate: Any) -> Score:
         """Score a model."""
         raise NotImplementedError(f"{type(self).__name__} has no __call__(candidate)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,68 +32,37 @@ def check_standard_format(assembly: Any, nans_expected: bool = False) -> None:
         raise ValueError(f"not a NeuroidAssembly as benchmarks need it: {'; '.join(problems)}")
 
 
-def stimulus_identifier_is_cacheable(stimuli_identifier: str) -> bool:
-    """Return True, because activations are cached by image content, whatever the name of the stimulus set."""
-    return True
-
-
 def assert_stimulus_identifier_is_cacheable(stimuli_identifier: str) -> None:
     """Do nothing, because activations of every stimulus set are cached by image content."""
 
 
-@dataclass
-class ValidationResult:
-    """Result of checking the error of a score.
-
-    Attributes:
-        ok: whether there are no problems.
-        problems: definite problems.
-        warnings: possible problems.
-    """
-
-    ok: bool
-    problems: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
-def validate_score_uncertainty(
-    score: Any, require_raw: bool = True, allow_nan_with_reason: bool = True
-) -> ValidationResult:
-    """Check whether a score has a usable error.
+def assert_valid_uncertainty(score: Any, require_raw: bool = True, allow_nan_with_reason: bool = True) -> None:
+    """Check that a score has a usable error, and warn of possible problems.
 
     Args:
         score: the score, with its error in ``attrs``.
         require_raw: whether it must have raw values.
         allow_nan_with_reason: whether the error may be NaN if a reason is given.
-    """
-    problems, doubts = [], []
-    try:
-        error = float(score.attrs[ERROR_KEY])
-    except (KeyError, TypeError, ValueError):
-        return ValidationResult(False, [f"attrs['error'] must be a number, got {score.attrs.get(ERROR_KEY)!r}"])
-    if math.isnan(error):
-        if not (allow_nan_with_reason and score.attrs.get(ERROR_NAN_REASON_KEY)):
-            problems.append("the error is nan without an attribute 'error_nan_reason'")
-    else:
-        if not (math.isfinite(error) and error >= 0):
-            problems.append(f"the error must be finite and not negative, got {error}")
-        if score.ndim == 0 and math.isfinite(float(score)) and error > max(1.0, 2 * abs(float(score))):
-            doubts.append(f"the error, {error:.3f}, is large beside the score, {float(score):.3f}")
-        if not score.attrs.get(ERROR_OVER_KEY):
-            doubts.append("no attribute 'error_over' says what was drawn again")
-    if require_raw and "raw" not in score.attrs:
-        problems.append("no attribute 'raw' keeps what the score is an aggregate of")
-    return ValidationResult(not problems, problems, doubts)
-
-
-def assert_valid_uncertainty(score: Any, **kwargs: Any) -> None:
-    """Check the error of a score, and warn of possible problems.
 
     Raises:
         AssertionError: the error is unusable; tests expect this type.
     """
-    result = validate_score_uncertainty(score, **kwargs)
-    for warning in result.warnings:
-        warnings.warn(warning, stacklevel=2)
-    if not result.ok:
-        raise AssertionError("; ".join(result.problems))
+    try:
+        error = float(score.attrs[ERROR_KEY])
+    except (KeyError, TypeError, ValueError):
+        raise AssertionError(f"attrs['error'] must be a number, got {score.attrs.get(ERROR_KEY)!r}") from None
+    problems = []
+    if math.isnan(error):
+        if not (allow_nan_with_reason and score.attrs.get(ERROR_NAN_REASON_KEY)):
+            problems.append("the error is NaN without an attribute 'error_nan_reason'")
+    elif not (math.isfinite(error) and error >= 0):
+        problems.append(f"the error must be finite and not negative, got {error}")
+    else:
+        if score.ndim == 0 and error > max(1.0, 2 * abs(float(score))):
+            warnings.warn(f"the error, {error:.3f}, is large for a score of {float(score):.3f}", stacklevel=2)
+        if not score.attrs.get(ERROR_OVER_KEY):
+            warnings.warn("the score has no attribute 'error_over', the resampled dimensions", stacklevel=2)
+    if require_raw and "raw" not in score.attrs:
+        problems.append("the score has no attribute 'raw', the values that it aggregates")
+    if problems:
+        raise AssertionError("; ".join(problems))

@@ -16,6 +16,7 @@ from bsjax.compat.score import Score
 from bsjax.labelled.aggregate import nan_mean
 
 WRAPPER_N_BOOTSTRAP = 200
+_NEUROID_COORDS = ("subject_id", "region", "roi", "voxel_index_in_brain_mask", "nc_4rep", "nc_12rep", "nc_allrep")
 
 
 class _MeanBenchmark(BenchmarkBase):
@@ -23,8 +24,8 @@ class _MeanBenchmark(BenchmarkBase):
 
     _over: str
 
-    def __init__(self, identifier: str, keys: Iterable[Any], factory: Callable[[Any], Any], aggregation: float) -> None:
-        self._keys, self._factory, self._peak_aggregation = list(keys), factory, float(aggregation)
+    def __init__(self, identifier: str, keys: Iterable[Any], factory: Callable[[Any], Any]) -> None:
+        self._keys, self._factory = list(keys), factory
         if not self._keys:
             raise ValueError(f"benchmark {identifier!r} is the mean over each {self._over}'s benchmark, and has none")
         first = factory(self._keys[0])
@@ -87,7 +88,7 @@ class MultiSubjectNeuralBenchmark(_MeanBenchmark):
         per_subject_factory: Callable[[str], Any],
         peak_aggregation: float = 1.0,
     ) -> None:
-        super().__init__(identifier, subjects, per_subject_factory, peak_aggregation)
+        super().__init__(identifier, subjects, per_subject_factory)
 
 
 class KFoldNeuralBenchmark(_MeanBenchmark):
@@ -105,7 +106,7 @@ class KFoldNeuralBenchmark(_MeanBenchmark):
     def __init__(
         self, identifier: str, n_folds: int, fold_factory: Callable[[int], Any], peak_aggregation: float = 1.0
     ) -> None:
-        super().__init__(identifier, range(int(n_folds)), fold_factory, peak_aggregation)
+        super().__init__(identifier, range(int(n_folds)), fold_factory)
 
     def _details(self, scores: list[Score]) -> dict[str, Any]:
         return {"folds": scores}
@@ -132,15 +133,7 @@ def scaled_preallocate_memory(wrapper: Any, candidate: Any, child_factory: Any, 
 def block_diagonal_concat(
     slices: Sequence[Any],
     presentation_coords: Sequence[str] = ("stimulus_id", "subject_id_pres", "repetition"),
-    neuroid_coords: Sequence[str] = (
-        "subject_id",
-        "region",
-        "roi",
-        "voxel_index_in_brain_mask",
-        "nc_4rep",
-        "nc_12rep",
-        "nc_allrep",
-    ),
+    neuroid_coords: Sequence[str] = _NEUROID_COORDS,
 ) -> NeuroidAssembly:
     """Combine recordings of subjects as blocks on the diagonal, with NaN elsewhere.
 

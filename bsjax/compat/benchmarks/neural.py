@@ -196,8 +196,9 @@ class RSABenchmark(BenchmarkBase):
         self.region = region
         self._visual_degrees = visual_degrees
         self._number_of_trials = number_of_trials
-        self._rdm, self._similarity = rdm or RDM(), similarity or RDMSimilarity()
-        self._metric = None if rdm or similarity else load_metric("rdm")
+        of, compare = rdm or RDM(), similarity or RDMSimilarity()
+        custom = rdm is not None or similarity is not None
+        self._metric = (lambda *sides: compare(*map(of, sides))) if custom else load_metric("rdm")
 
     @property
     def timebins(self) -> list[Any]:
@@ -210,17 +211,12 @@ class RSABenchmark(BenchmarkBase):
         seen = _recorded(self, candidate, assembly.stimulus_set)
         names = np.unique(assembly["subject"].values)
         subjects = [select_with_preserved_index(assembly, {"subject": name}) for name in names]
-        scores = [float(self._compared(seen, subject)) for subject in subjects]
+        scores = [float(self._metric(seen, subject)) for subject in subjects]
         raw = Score(np.mean(scores))
         raw.attrs["subject_scores"] = scores
         score = Score(raw.values / self.ceiling.values)
         score.attrs |= {_RAW: raw, "ceiling": self.ceiling}
         return score
-
-    def _compared(self, seen: Any, subject: Any) -> Any:
-        if self._metric is not None:
-            return self._metric(seen, subject)
-        return self._similarity(self._rdm(seen), self._rdm(subject))
 
 
 def timebins_from_assembly(assembly: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -12,17 +13,11 @@ from scipy.interpolate import UnivariateSpline
 
 from bsjax.benchmarks.experiment import single_region
 from bsjax.benchmarks.families.marques2020.properties import shows
-from bsjax.benchmarks.families.marques2020.rates import MAXIMAL, SPONTANEOUS, population
+from bsjax.benchmarks.families.marques2020.rates import population
 from bsjax.benchmarks.lazy_loading import content_of
 from bsjax.compat.assemblies import for_plugins
 from bsjax.compat.benchmarks.base import BenchmarkBase, ceil_score
 from bsjax.compat.score import Score
-
-BLANK_STIM_NAME = "Marques2020_blank"
-RF_STIM_NAME = "Marques2020_receptive_field"
-ORIENTATION_STIM_NAME = "Marques2020_orientation"
-MEDIAN_MAX_RESP = {"V1": MAXIMAL}
-MEDIAN_SPONTANEOUS = {"V1": SPONTANEOUS}
 
 Numbers = NDArray[np.float64]
 
@@ -48,8 +43,8 @@ class PropertiesBenchmark(BenchmarkBase):
             presentation)`` in spikes per second.
         similarity_metric: metric of two such assemblies.
         timebins: the single time bin to record in, ``[(start, end)]`` in ms.
-        **kwargs: arguments of :class:`~bsjax.compat.benchmarks.base.BenchmarkBase`; ``ceiling_func`` takes the
-            assembly.
+        ceiling_func: function of the assembly that returns the ceiling; called once.
+        **kwargs: arguments of :class:`~bsjax.compat.benchmarks.base.BenchmarkBase`.
     """
 
     def __init__(
@@ -59,9 +54,10 @@ class PropertiesBenchmark(BenchmarkBase):
         neuronal_property: Any,
         similarity_metric: Any,
         timebins: Any,
+        ceiling_func: Callable[[Any], Any],
         **kwargs: Any,
     ) -> None:
-        super().__init__(identifier=identifier, **kwargs)
+        super().__init__(identifier, lambda: ceiling_func(content_of(assembly)), **kwargs)
         self._assembly = assembly
         self._neuronal_property = neuronal_property
         self._similarity_metric = similarity_metric
@@ -72,18 +68,13 @@ class PropertiesBenchmark(BenchmarkBase):
         """The region to record."""
         return single_region(content_of(self._assembly), self.identifier)
 
-    @property
-    def ceiling(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The similarity of resamples of the recording to the recording."""
-        return self._ceiling_func(content_of(self._assembly))  # pyright: ignore[reportCallIssue]
-
     def __call__(self, candidate: Any) -> Score:
         """Score a model."""
         assembly = content_of(self._assembly)
         show = shows(candidate, self.region, self.timebins, int(assembly.attrs["number_of_trials"]))
         seen = show(assembly.stimulus_set.identifier)
-        position = get_stimulus_position(seen)
-        found = population(show, (float(position[0]), float(position[1])), candidate.identifier)
+        y, x = get_stimulus_position(seen)
+        found = population(show, (float(y), float(x)), candidate.identifier)
         responses = for_plugins(found.rates(seen).transpose("neuroid", "presentation"))
         baseline = responses.isel(presentation=[0]).copy(data=found.baseline[:, None])
         identifier = candidate.identifier
@@ -254,38 +245,19 @@ def calc_sparseness(response: Any) -> float:
     return float((1 - values.mean() ** 2 / np.mean(values**2)) / (1 - 1 / len(values)))
 
 
-def calc_variance(response: Any) -> tuple[float, float, float]:
-    """Mean squares within repetitions (NaN without several), within families, and between them.
-
-    Args:
-        response: ``(families, samples)`` or ``(families, samples, repetitions)``.
-    """
-    values = np.asarray(response, float)
-    families, samples = values.shape[:2]
-    repetitions = values.shape[2] if values.ndim == 3 else 1
-    of_sample = values.mean(axis=2) if values.ndim == 3 else values
-    of_family = of_sample.mean(axis=1)
-    residual = np.nan
-    if repetitions > 1:
-        residual = float(np.sum((values - of_sample[..., None]) ** 2) / (families * samples * (repetitions - 1)))
-    within = repetitions * np.sum((of_sample - of_family[:, None]) ** 2) / (families * (samples - 1))
-    between = samples * repetitions * np.sum((of_family - of_family.mean()) ** 2) / (families - 1)
-    return residual, float(within), float(between)
-
-
 def calc_variance_ratio(response: Any) -> tuple[float, float, float]:
     """Ratio of the variance across families to that across samples, and the share of each in the total variance.
 
     Args:
-        response: as for :func:`calc_variance`.
+        response: ``(families, samples)``.
     """
-    residual, within, between = calc_variance(response)
-    _, samples, *repetitions = np.shape(response)
-    repeated = repetitions[0] if repetitions else 1
-    of_residual = residual if repetitions else 0.0
-    of_samples = (within - of_residual) / repeated
-    of_families = (between - within) / (samples * repeated)
-    total = of_residual + of_samples + of_families
+    values = np.asarray(response, float)
+    families, samples = values.shape
+    of_family = values.mean(axis=1)
+    of_samples = np.sum((values - of_family[:, None]) ** 2) / (families * (samples - 1))
+    between = samples * np.sum((of_family - of_family.mean()) ** 2) / (families - 1)
+    of_families = (between - of_samples) / samples
+    total = of_samples + of_families
     return (of_families / total + 0.02) / (of_samples / total + 0.02), of_samples / total, of_families / total
 
 

@@ -7,7 +7,6 @@ precedence, and the plugin's model, benchmark or metric is available as ``brains
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterator, MutableMapping
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ from bsjax.benchmarks.registry import benchmark_registry as benchmarks_of_bsjax
 from bsjax.compat.assemblies import for_bsjax, for_plugins
 from bsjax.compat.benchmarks.base import BenchmarkForBsjax, BenchmarkForPlugins
 from bsjax.compat.benchmarks.described import data_are_read
+from bsjax.compat.helpers import accepts
 from bsjax.compat.sides.models import model_for_bsjax, model_for_plugins
 from bsjax.compat.sides.scores import MetricForBsjax, MetricForPlugins, score_for_plugins
 from bsjax.core.discovery import as_plugin, brainscore_plugins, calling_module, import_plugin
@@ -162,11 +162,8 @@ def load_benchmark(identifier: str) -> Any:
 def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Any:
     """Load a metric with scores in the class known to plugins; errors are those of :func:`bsjax.load_metric`."""
     factory = metric_registry[identifier]
-    if "alphas" in kwargs and identifier.endswith("_split"):
-        # Benchmarks pass candidate penalties also to metrics that do not select a penalty.
-        named = inspect.signature(factory).parameters.values()
-        if all(each.name != "alphas" and each.kind is not each.VAR_KEYWORD for each in named):
-            del kwargs["alphas"]
+    if "alphas" in kwargs and identifier.endswith("_split") and not accepts(factory, "alphas"):
+        del kwargs["alphas"]  # benchmarks pass candidate penalties also to metrics that do not select a penalty
     return factory(*args, **kwargs)
 
 
@@ -195,8 +192,3 @@ def score(model_identifier: str, benchmark_identifier: str, conda_active: bool =
     made.attrs |= {"model_identifier": model_identifier, "benchmark_identifier": benchmark_identifier}
     layers = score.provenance.layers
     return made if layers is None else made.assign_attrs(comment=f"layers: {dict(layers)}")
-
-
-def score_benchmark(benchmark: Any, candidate: Any) -> Any:
-    """The score of a model on a benchmark, both in the form known to plugins."""
-    return benchmark(candidate)

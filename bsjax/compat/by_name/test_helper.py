@@ -37,9 +37,9 @@ class StandardizedTests:
         Raises:
             AssertionError: it differs from the expected one, or the splits are missing.
         """
-        raw = self._of_itself(benchmark, visual_degrees, expected)
-        if "neuroid" not in raw.dims or raw.sizes.get("split") != 10:
-            raise AssertionError(f"raw values of {benchmark!r} have {dict(raw.sizes)}, expected neuroids in 10 splits")
+        sizes = self._splits_of_itself(benchmark, visual_degrees, expected)
+        if "neuroid" not in sizes:
+            raise AssertionError(f"raw values of {benchmark!r} have {dict(sizes)}, expected neuroids in 10 splits")
 
     def self_rdm_test(self, benchmark: str, visual_degrees: float, expected: Any) -> None:
         """Check the raw score of the recordings themselves, for a metric with ten splits.
@@ -47,15 +47,17 @@ class StandardizedTests:
         Raises:
             AssertionError: it differs from the expected one, or the splits are missing.
         """
-        raw = self._of_itself(benchmark, visual_degrees, expected)
-        if raw.sizes.get("split") != 10:
-            raise AssertionError(f"raw values of {benchmark!r} have {dict(raw.sizes)}, expected 10 splits")
+        self._splits_of_itself(benchmark, visual_degrees, expected)
 
-    def _of_itself(self, identifier: str, visual_degrees: float, expected: Any) -> Any:
+    def _splits_of_itself(self, identifier: str, visual_degrees: float, expected: Any) -> Mapping[Any, int]:
+        """Check the raw score of the recordings; the sizes of its values in each split."""
         benchmark = load_benchmark(identifier)
         score = benchmark(PrecomputedFeatures(_recordings(benchmark), visual_degrees=visual_degrees)).raw
         _check(score, expected, f"the recordings' score on {identifier!r}")
-        return score.attrs["raw"]
+        sizes = score.attrs["raw"].sizes
+        if sizes.get("split") != 10:
+            raise AssertionError(f"raw values of {identifier!r} have {dict(sizes)}, expected 10 splits")
+        return sizes
 
 
 class PrecomputedTests:

@@ -1,17 +1,15 @@
-"""Coordinates of assemblies: renaming, filtering and merging, and selection of rows by another assembly."""
+"""Selection of the rows of an assembly by the coordinates of another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.compat.assemblies import DataAssembly, level_names, walk_coords
-
-Coords = dict[str, tuple[tuple[str, ...], Any]]
+from bsjax.compat.assemblies import level_names
 
 
 def unique_ordered(a: np.ndarray) -> np.ndarray:
@@ -22,84 +20,6 @@ def unique_ordered(a: np.ndarray) -> np.ndarray:
         [3, 1, 2]
     """
     return a[np.sort(np.unique(a, return_index=True)[1])]
-
-
-def merge_dicts(dicts: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
-    """Merge dicts; later ones take precedence."""
-    return {key: value for each in dicts for key, value in each.items()}
-
-
-def get_modified_coords(assembly: xr.DataArray, modifier: Callable[..., Any] | None = None) -> Coords:
-    """Apply ``modifier(name, dims, values) -> (name, (dims, values))`` to all coordinates; None drops one."""
-    made = [
-        (name, (dims, values)) if modifier is None else modifier(name, dims, values)
-        for name, dims, values in walk_coords(assembly)
-    ]
-    return dict(each for each in made if each is not None)
-
-
-def filter_coords(coords: Mapping[Any, Any], ignore_dims: Collection[str]) -> dict[Any, Any]:
-    """The coordinates that are neither on ignored dimensions nor have the name of one.
-
-    Raises:
-        ValueError: a coordinate is on an ignored dimension and on another.
-    """
-    kept = {}
-    for name, coord in coords.items():
-        ignored = [dim in ignore_dims for dim in coord.dims]
-        if any(ignored) and not all(ignored):
-            raise ValueError(f"coordinate {name!r} lies on {coord.dims}, of which only some are to be ignored")
-        if name not in ignore_dims and not any(ignored):
-            kept[name] = coord
-    return kept
-
-
-def rename_coords(coords: Mapping[Any, Any], rename_coords_list: Collection[str], suffix: str) -> Coords:
-    """Append ``-suffix`` to the given names of coordinates and dimensions."""
-
-    def renamed(name: Any) -> str:
-        return f"{name}-{suffix}" if name in rename_coords_list else str(name)
-
-    return {renamed(name): (tuple(map(renamed, coord.dims)), coord.values) for name, coord in coords.items()}
-
-
-def collect_coords(
-    assembly: xr.DataArray, ignore_dims: Collection[str], rename_coords_list: Collection[str], kind: str
-) -> Coords:
-    """Filter coordinates by :func:`filter_coords` and rename them by :func:`rename_coords`."""
-    return rename_coords(filter_coords(assembly.coords, ignore_dims), rename_coords_list, kind)
-
-
-def filter_dims(dims: Iterable[str], ignore_dims: Collection[str]) -> list[str]:
-    """The dimensions without the ignored ones."""
-    return [dim for dim in dims if dim not in ignore_dims]
-
-
-def rename_dims(dims: Iterable[str], rename_dims_list: Collection[str], rename_suffix: str) -> list[str]:
-    """Append ``-suffix`` to the given names of dimensions."""
-    return [f"{dim}-{rename_suffix}" if dim in rename_dims_list else dim for dim in dims]
-
-
-def collect_dim_shapes(
-    assembly: xr.DataArray, rename_dims_list: Collection[str], ignore_dims: Collection[str], kind: str
-) -> dict[str, tuple[int, ...]]:
-    """Dimension -> its size, without the ignored dimensions, and with some renamed."""
-    dims = filter_dims(map(str, assembly.dims), ignore_dims)
-    return {
-        new: (assembly.sizes[dim],) for new, dim in zip(rename_dims(dims, rename_dims_list, kind), dims, strict=True)
-    }
-
-
-def expand(assembly: xr.DataArray, target_dims: Collection[str]) -> DataAssembly:
-    """Turn scalar coordinates, also ``x_source`` and ``x_target``, into dimensions of length one.
-
-    Dimensions are in the order of their coordinates, those without one first.
-    """
-    names = [str(name) for name in assembly.coords if _stripped(str(name)) in target_dims]
-    single = {name: np.atleast_1d(assembly.coords[name].values) for name in names if not assembly.coords[name].dims}
-    dims = [dim for dim in assembly.dims if dim not in names]
-    expanded = DataAssembly(assembly).drop_vars(list(single)).expand_dims(single)
-    return expanded.transpose(*dims, *(name for name in names if name in expanded.dims)).drop_attrs()
 
 
 def subset(
@@ -148,7 +68,3 @@ def index_efficient(source_values: np.ndarray, target_values: np.ndarray) -> lis
     """
     by_value = pd.Series(range(len(source_values))).groupby(pd.Index(source_values)).indices
     return [int(row) for value in np.sort(target_values) if value in by_value for row in by_value[value]]
-
-
-def _stripped(name: str) -> str:
-    return name.removesuffix("_source").removesuffix("_target")

@@ -1,4 +1,4 @@
-"""Metrics for each time bin, stimulus or neuroid, and regressions over time, for metrics of plugins."""
+"""Metrics for each slice of assemblies, and regressions over all time bins, for metrics of plugins."""
 
 from __future__ import annotations
 
@@ -9,16 +9,6 @@ import numpy as np
 import xarray as xr
 
 from bsjax.compat.assemblies import level_names
-from bsjax.compat.score import Score
-
-
-def recursive_op(*arrs: Any, op: Callable[..., Any] = lambda x: x) -> Any:
-    """Apply an operation to arrays, and recursively to the arrays in their attributes."""
-    result = op(*arrs)
-    for name, value in arrs[0].attrs.items():
-        inner = isinstance(value, xr.DataArray)
-        result.attrs[name] = recursive_op(*(each.attrs[name] for each in arrs), op=op) if inner else value
-    return result
 
 
 def apply_over_dims(callable: Callable[..., Any], *asms: Any, dims: Sequence[str], njobs: int = -1) -> Any:
@@ -88,83 +78,28 @@ class PerTime(PerOps):
     """Applies a function to each time bin."""
 
     def __init__(
-        self,
-        callable: Callable[..., Any],
-        time_dim: str = "time_bin",
-        check_coord: str = "time_bin_start",
-        **kwargs: Any,
+        self, callable: Callable[..., Any], time_dim: str = "time_bin", check_coord: str = "time_bin_start"
     ) -> None:
-        self.time_bin = time_dim
-        super().__init__(callable, [time_dim], [check_coord], **kwargs)
+        super().__init__(callable, [time_dim], [check_coord])
 
 
-class PerPresentation(PerOps):
-    """Applies a function to each presentation."""
+class SpanTime:
+    """Applies a function to assemblies with all time bins stacked into presentations."""
 
-    def __init__(
-        self,
-        callable: Callable[..., Any],
-        presentation_dim: str = "presentation",
-        check_coord: str = "stimulus_id",
-        **kwargs: Any,
-    ) -> None:
-        self.presentation_dim = presentation_dim
-        super().__init__(callable, [presentation_dim], [check_coord], **kwargs)
-
-
-class PerNeuroid(PerOps):
-    """Applies a function to each neuroid."""
-
-    def __init__(
-        self, callable: Callable[..., Any], neuroid_dim: str = "neuroid", check_coord: str = "neuroid_id", **kwargs: Any
-    ) -> None:
-        self.neuroid_dim = neuroid_dim
-        super().__init__(callable, [neuroid_dim], [check_coord], **kwargs)
-
-
-class SpanOps:
-    """Applies a function to assemblies with several dimensions stacked into one.
-
-    Args:
-        callable: function of the assemblies.
-        source_dims: dimensions to stack.
-        aggregated_dim: name of the stacked dimension.
-        resample: whether to draw rows at random, as many as the dimension had before.
-    """
-
-    def __init__(
-        self, callable: Callable[..., Any], source_dims: Sequence[str], aggregated_dim: str, resample: bool = False
-    ) -> None:
-        self.callable, self.source_dims, self.aggregated_dim = callable, source_dims, aggregated_dim
-        self.resample = resample
+    def __init__(self, callable: Callable[..., Any]) -> None:
+        self.callable = callable
 
     def __call__(self, *asms: Any) -> Any:
         """The result of the function."""
-        return self.callable(*map(self._stack, asms))
-
-    def _stack(self, assembly: Any) -> Any:
-        size = assembly.sizes[self.aggregated_dim]
-        plain = xr.DataArray(assembly.variable, {name: coord.variable for name, coord in assembly.coords.items()})
-        plain = plain.rename({dim: f"{dim}_" for dim in self.source_dims})
-        stacked = plain.stack({self.aggregated_dim: [f"{dim}_" for dim in self.source_dims]}, create_index=False)
-        if self.resample:
-            rows = np.random.randint(0, stacked.sizes[self.aggregated_dim], size)
-            stacked = stacked.isel({self.aggregated_dim: rows})
-        return type(assembly)(stacked.transpose(self.aggregated_dim, ...))
+        return self.callable(*map(_in_one, asms))
 
 
-class SpanTime(SpanOps):
-    """Applies a function with all time bins stacked into presentations."""
-
-    def __init__(
-        self,
-        callable: Callable[..., Any],
-        time_dim: str = "time_bin",
-        presentation_dim: str = "presentation",
-        resample: bool = False,
-    ) -> None:
-        self.time_dim = time_dim
-        super().__init__(callable, [time_dim, presentation_dim], presentation_dim, resample=resample)
+def _in_one(assembly: Any) -> Any:
+    """The assembly, in the rows of one time bin after those of the other."""
+    plain = xr.DataArray(assembly.variable, {name: coord.variable for name, coord in assembly.coords.items()})
+    plain = plain.rename({"time_bin": "time_bin_", "presentation": "presentation_"})
+    stacked = plain.stack({"presentation": ["time_bin_", "presentation_"]}, create_index=False)
+    return type(assembly)(stacked.transpose("presentation", ...))
 
 
 class SpanTimeRegression:
@@ -178,54 +113,15 @@ class SpanTimeRegression:
         self._regression = regression
 
     def fit(self, source: Any, target: Any) -> None:
-        """Fit all time bins together."""
-        _check_same_bins(source, target)
+        """Fit all time bins together.
+
+        Raises:
+            ValueError: source and target have different time bins.
+        """
+        if not np.array_equal(source["time_bin"].values, target["time_bin"].values):
+            raise ValueError("source and target must have the same time bins")
         SpanTime(self._regression.fit)(source, target)
 
     def predict(self, source: Any) -> Any:
         """Predictions in each time bin."""
         return PerTime(self._regression.predict)(source)
-
-
-class PerTimeRegression:
-    """A regression with separate weights in each time bin.
-
-    Args:
-        regression: a regression of assemblies without time, fitted anew for each bin.
-    """
-
-    def __init__(self, regression: Any) -> None:
-        self._regression = regression
-        self._train: tuple[Any, Any] | None = None
-
-    def fit(self, source: Any, target: Any) -> None:
-        """Store the data for fitting, which takes place in ``predict``."""
-        _check_same_bins(source, target)
-        self._train = source, target
-
-    def predict(self, source: Any) -> Any:
-        """Fit and predict in each time bin.
-
-        Raises:
-            ValueError: ``fit`` was not called before.
-        """
-        if self._train is None:
-            raise ValueError("call fit(source, target) before predict(source)")
-
-        def fitted(train_source: Any, train_target: Any, test_source: Any) -> Any:
-            self._regression.fit(train_source, train_target)
-            return self._regression.predict(test_source)
-
-        return PerTime(fitted)(*self._train, source)
-
-
-def average_over_presentation(score: Score) -> Score:
-    """The mean over presentations, with the unaggregated values as ``attrs["raw"]``."""
-    mean = score.mean("presentation")
-    mean.attrs["raw"] = score
-    return mean
-
-
-def _check_same_bins(source: Any, target: Any) -> None:
-    if not np.array_equal(source["time_bin"].values, target["time_bin"].values):
-        raise ValueError("source and target must have the same time bins")

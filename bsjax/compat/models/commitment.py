@@ -12,7 +12,7 @@ from bsjax.compat.models.published_layers import published_layers
 from bsjax.compat.models.tasks import BehaviorArbiter, LabelBehavior, OddOneOut, ProbabilitiesMapping
 from bsjax.models.brain_model import Task
 from bsjax.models.commitment import ModelCommitment as _ModelCommitment
-from bsjax.models.region_layers import Layers, layers_by_region
+from bsjax.models.region_layers import Layers
 
 
 class ModelCommitment(_ModelCommitment):
@@ -23,9 +23,8 @@ class ModelCommitment(_ModelCommitment):
         activations_model: a wrapper, or any activations model.
         layers: candidate layers.
         behavioral_readout_layer: layer read by behavioural tasks; by default the last of ``layers``.
-        region_layer_map: region -> layers. A map with ``__missing__``, such as ``RegionLayerMap``, is queried when a
-            region is first recorded. The default is ``region_layer_map/<identifier>.json`` next to the plugin; without
-            that file, the layer of a region is selected among ``layers`` when it is first recorded.
+        region_layer_map: region -> layers. The default is ``region_layer_map/<identifier>.json`` next to the plugin;
+            without that file, the layer of a region is selected among ``layers`` when it is first recorded.
         visual_degrees: width of the field of view.
     """
 
@@ -43,8 +42,6 @@ class ModelCommitment(_ModelCommitment):
         super().__init__(
             identifier, activations_model, layers, behavioral_readout_layer, region_layer_map, visual_degrees
         )
-        self._asked = region_layer_map if hasattr(type(region_layer_map), "__missing__") else None
-        self._chooses = self._chooses or self._asked is not None
         if hasattr(activations_model, "set_visual_degrees"):
             activations_model.set_visual_degrees(visual_degrees)
 
@@ -102,8 +99,3 @@ class ModelCommitment(_ModelCommitment):
     def _has_parts(self) -> bool:
         """Whether ``behavior_model`` has been accessed."""
         return "behavior_model" in vars(self)
-
-    def _chosen(self, region: str) -> list[str]:
-        if self._chooses and self._asked is not None:
-            return layers_by_region({region: self._asked[region]})[region]
-        return super()._chosen(region)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from bsjax.benchmarks.lazy_loading import content_of
 from bsjax.core.registry import UnknownIdentifier
+from bsjax.models import PrecomputedFeatures as OfBsjax
 
 
 class PrecomputedFeatures:
-    """Returns stored answers by ``stimulus_id``, whatever the task or recording.
+    """Returns stored answers by ``stimulus_id``, the first if a stimulus has several, whatever the task or recording.
 
     Args:
         features: an assembly, or a mapping from identifiers of stimulus sets to assemblies.
@@ -50,11 +50,4 @@ class PrecomputedFeatures:
             raise UnknownIdentifier(f"no stored answers to the stimulus set {stimuli.identifier!r}, only to {known}")
         features = content_of(self.features[stimuli.identifier] if several else self.features)
         _, first = np.unique(features["stimulus_id"].values, return_index=True)
-        known = pd.Index(features["stimulus_id"].values[first])
-        rows = known.get_indexer(pd.Index(stimuli["stimulus_id"]))
-        if (rows < 0).any():
-            missing = stimuli["stimulus_id"].to_numpy()[rows < 0]
-            raise ValueError(
-                f"no stored answer to {len(missing)} of {len(rows)} stimuli: {', '.join(map(str, missing[:5]))}"
-            )
-        return features.isel(presentation=first[rows])
+        return OfBsjax(features.isel(presentation=first), self._visual_degrees).look_at(stimuli)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import scipy.special
-
 from bsjax.compat.assemblies import for_plugins
+from bsjax.compat.helpers import accepts
 from bsjax.compat.models.answers import in_order_of_plugins
 from bsjax.models.brain_model import Task
 from bsjax.models.commitment import Doing
 from bsjax.models.region_layers import layer_names
 from bsjax.models.stimulus_presentation import as_stimulus_set, eye_movements, features
-from bsjax.models.tasks.imagenet import indices_of, synsets
+from bsjax.models.tasks.imagenet import synsets
 from bsjax.models.tasks.label import label_task
 from bsjax.models.tasks.odd_one_out import OddOneOutTask
 from bsjax.models.tasks.probabilities import probabilities_task
@@ -30,15 +28,10 @@ class _Behaviour:
     _task: Task
 
     def __init__(self, identifier: str, activations_model: Any) -> None:
-        self._identifier = identifier
+        self.identifier = identifier
         self.activations_model = activations_model
         self.current_task: Task | None = None
         self._doing: Doing | None = None
-
-    @property
-    def identifier(self) -> str:
-        """The name of the model."""
-        return self._identifier
 
     def look_at(self, stimuli: Any, number_of_trials: int = 1, require_variance: bool = False) -> Any:
         """Answers to stimuli.
@@ -47,16 +40,14 @@ class _Behaviour:
             ValueError: the task has not been started.
         """
         if self._doing is None:
-            raise ValueError(
-                f"model {self._identifier!r} was given no task: call start_task({self._task.value!r}, ...)"
-            )
+            raise ValueError(f"model {self.identifier!r} was given no task: call start_task({self._task.value!r}, ...)")
         see = self._see(number_of_trials, require_variance)
         return in_order_of_plugins(for_plugins(self._doing(see, as_stimulus_set(stimuli))))
 
     def _see(self, number_of_trials: int = 1, require_variance: bool = False) -> Any:
         """A function from stimuli and layers to features."""
         movements = eye_movements(number_of_trials, require_variance, _DEGREES)
-        if movements is not None and _knows(self.activations_model, "require_variance"):
+        if movements is not None and accepts(self.activations_model, "require_variance"):
             # The model knows its own field of view.
             asked: Any = partial(self.activations_model, number_of_trials=number_of_trials, require_variance=True)
             return partial(features, asked)
@@ -81,7 +72,7 @@ class LabelBehavior(_Behaviour):
         self._check(task)
         labels = named.pop("fitting_stimuli", choice_labels)  # the general name of the argument
         known = self.activations_model.layers() if self._lists_layers() else {_LOGITS: (len(synsets()),)}
-        self._doing = label_task(self._identifier, known, labels, aggregation, **named)
+        self._doing = label_task(self.identifier, known, labels, aggregation, **named)
 
     def _lists_layers(self) -> bool:
         return hasattr(self.activations_model, "layers")
@@ -100,7 +91,7 @@ class LabelBehavior(_Behaviour):
         if seen.sizes["neuroid"] != len(synsets()):
             raise ValueError(
                 f"naming needs a layer {_LOGITS!r} of {len(synsets())} units, one for each class of ImageNet; that of "
-                f"model {self._identifier!r} has {seen.sizes['neuroid']}"
+                f"model {self.identifier!r} has {seen.sizes['neuroid']}"
             )
         return seen
 
@@ -182,43 +173,3 @@ class BehaviorArbiter:
         if self.current_executor is None:
             raise ValueError(f"no task was started: call start_task with one of {', '.join(map(str, self.mapping))}")
         return self.current_executor.look_at(stimuli, *args, **kwargs)
-
-
-class _Indices(type):
-    """Metaclass that provides ``LabelToImagenetIndices.dog_indices`` and similar attributes."""
-
-    def __getattr__(cls, name: str) -> list[int]:
-        if not name.endswith("_indices"):
-            raise AttributeError(name)
-        try:
-            return list(indices_of(name.removesuffix("_indices")))
-        except ValueError as error:
-            raise AttributeError(str(error), name=name, obj=cls) from None
-
-
-class LabelToImagenetIndices(metaclass=_Indices):
-    """ImageNet classes that count as a label: ``dog_indices`` and so on, see ``bsjax.models.tasks.imagenet``."""
-
-    @classmethod
-    def label_to_indices(cls, label: str) -> list[int]:
-        """The indices of the classes.
-
-        Raises:
-            ValueError: the label is unknown.
-
-        Example:
-            >>> LabelToImagenetIndices.label_to_indices("Elephant"), LabelToImagenetIndices.knife_indices
-            ([385, 386], [499])
-        """
-        return list(indices_of(label))
-
-
-def softmax(x: Any) -> Any:
-    """Softmax over ``neuroid``, in the class of the input."""
-    return x.copy(data=scipy.special.softmax(x.values, axis=x.get_axis_num("neuroid")))
-
-
-def _knows(function: Any, name: str) -> bool:
-    """Whether a function accepts an argument of this name."""
-    parameters = inspect.signature(function).parameters
-    return name in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())

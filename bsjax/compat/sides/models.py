@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from typing import Any
 
 from bsjax.compat.assemblies import for_bsjax, for_plugins
+from bsjax.compat.helpers import accepts
 from bsjax.compat.models.answers import in_order_of_bsjax, in_order_of_plugins
 from bsjax.compat.models.commitment import ModelCommitment as CommitmentOfPlugins
 from bsjax.compat.sides.held import Holding
@@ -42,7 +41,8 @@ class ModelForBsjax(Holding):
     def look_at(self, stimuli: Any, number_of_trials: int = 1, require_variance: bool = False) -> Any:
         """Responses or answers."""
         asked = {"number_of_trials": number_of_trials, "require_variance": require_variance}
-        return in_order_of_bsjax(for_bsjax(_called(self.plugin.look_at, (stimuli,), asked)))
+        known = {name: value for name, value in asked.items() if accepts(self.plugin.look_at, name)}
+        return in_order_of_bsjax(for_bsjax(self.plugin.look_at(stimuli, **known)))
 
     def start_task(self, task: Any, fitting_stimuli: Any = None, **settings: Any) -> Any:
         """Start a task."""
@@ -69,14 +69,3 @@ def model_for_bsjax(model: Any) -> Any:
     if isinstance(model, ModelForPlugins):
         return model.bsjax
     return model if isinstance(model, ModelCommitment | ModelForBsjax) else ModelForBsjax(model)
-
-
-def _called(function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Call a function with the named arguments that it accepts."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return function(*arguments, **named)
-    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
-    known = {parameter.name for parameter in parameters}
-    return function(*arguments, **{name: value for name, value in named.items() if takes_all or name in known})

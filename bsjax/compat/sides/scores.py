@@ -152,11 +152,10 @@ def _part_for_bsjax(name: str, value: Any) -> Any:
     return _plain(value) if name == _ERROR else _with_attrs(value)
 
 
-def _arguments(arguments: tuple[Any, ...], named: dict[str, Any], convert: Callable[[Any], Any]) -> Any:
-    """The loaded arguments of a metric, converted to the classes of the other side."""
-    return [convert(content_of(each)) for each in arguments], {
-        name: convert(content_of(each)) for name, each in named.items()
-    }
+def _called(function: Callable[..., Any], args: Any, kwargs: Any, convert: Callable[[Any], Any]) -> Any:
+    """Call a metric with the loaded arguments, converted to the classes of its side."""
+    named = {name: convert(content_of(each)) for name, each in kwargs.items()}
+    return function(*[convert(content_of(each)) for each in args], **named)
 
 
 def _mean_of_splits(scores: Any) -> Any:
@@ -178,8 +177,12 @@ def normalised(function: Callable[..., labelled.Score], score: Any, ceiling: Any
 
 
 # Parts of Brain-Score's metrics that published benchmarks use on their own.
-_PIECES: dict[str, Any] = {"aggregate": _mean_of_splits, "_rdm": RDM(), "_similarity": RDMSimilarity()}
-_PIECES["ceil_score"] = ceil_score
+_PIECES: dict[str, Any] = {
+    "aggregate": _mean_of_splits,
+    "ceil_score": ceil_score,
+    "_rdm": RDM(),
+    "_similarity": RDMSimilarity(),
+}
 
 
 class MetricForPlugins(Holding):
@@ -193,8 +196,7 @@ class MetricForPlugins(Holding):
 
     def __call__(self, *assemblies: Any, **named: Any) -> Any:
         """The score of the bsjax metric."""
-        arguments, named = _arguments(assemblies, named, for_bsjax)
-        return score_for_plugins(self.bsjax(*arguments, **named))
+        return score_for_plugins(_called(self.bsjax, assemblies, named, for_bsjax))
 
     def __getattr__(self, name: str) -> Any:
         if name in _PIECES and not hasattr(self.bsjax, name):
@@ -205,8 +207,7 @@ class MetricForPlugins(Holding):
 
         @functools.wraps(found)
         def call(*args: Any, **kwargs: Any) -> Any:
-            arguments, named = _arguments(args, kwargs, for_bsjax)
-            return _part_for_plugins(found(*arguments, **named))
+            return _part_for_plugins(_called(found, args, kwargs, for_bsjax))
 
         return call
 
@@ -222,5 +223,4 @@ class MetricForBsjax(Holding):
 
     def __call__(self, *assemblies: Any, **named: Any) -> labelled.Score:
         """The score of the plugin's metric."""
-        arguments, named = _arguments(assemblies, named, for_plugins)
-        return score_for_bsjax(self.plugin(*arguments, **named))
+        return score_for_bsjax(_called(self.plugin, assemblies, named, for_plugins))

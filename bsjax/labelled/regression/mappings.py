@@ -20,6 +20,7 @@ from bsjax.metrics import (
     RidgeCV,
     Rotation,
 )
+from bsjax.metrics.regression.banded_ridge import PENALTIES
 
 _XARRAY_DEFAULTS = {
     "expected_dims": ("presentation", "neuroid"),
@@ -124,7 +125,7 @@ def kernel_ridge(
 
 def banded_ridge(
     bands: Sequence[int],
-    alphas: Sequence[float] = BandedRidge.alphas,
+    alphas: Sequence[float] = PENALTIES,
     candidates: int = 60,
     cv: int = 5,
     seed: int = 0,

@@ -17,6 +17,7 @@ from bsjax.metrics.regression.validation_folds import validation_errors
 
 # Concentrations of the Dirichlet distributions that shares are drawn from in turn: few spaces, and all alike.
 _CONCENTRATIONS = (0.1, 1.0)
+PENALTIES = tuple(10.0**power for power in range(-2, 8))
 
 
 class PreparedBands(NamedTuple):
@@ -89,7 +90,7 @@ class BandedRidge(Mapping):
     """
 
     bands: tuple[int, ...]
-    alphas: tuple[float, ...] | Float[Array, " penalties"] = tuple(10.0**power for power in range(-2, 8))
+    alphas: tuple[float, ...] | Float[Array, " penalties"] = PENALTIES
     candidates: int = 60
     cv: int = 5
     seed: int = 0

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -175,9 +175,9 @@ def weights_of(
     return weights, steps
 
 
-def _forward(problem: Problem, curvature: Array, positive: bool, most_steps: int) -> tuple:
-    found = weights_of(problem, curvature, positive, most_steps)
-    return found, (problem, found[0])
+def _forward(problem: Problem, curvature: Array, positive: bool, most_steps: int) -> tuple[Any, Any]:
+    weights, steps = weights_of(problem, curvature, positive, most_steps)
+    return (weights, steps), (problem, weights)
 
 
 def _backward(positive: bool, most_steps: int, kept: tuple, changes: tuple) -> tuple[Problem, Array]:

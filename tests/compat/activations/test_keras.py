@@ -1,6 +1,5 @@
-"""Wrappers of Keras models and of graphs of TensorFlow."""
+"""Wrappers of Keras models."""
 
-import importlib.util
 import os
 from pathlib import Path
 
@@ -62,8 +61,7 @@ def test_layers_are_what_the_model_computes(net, paths):
     np.testing.assert_allclose(found.values, np.hstack([net.predict_on_batch(images), conv]), atol=1e-5)
     assert found["neuroid_id"].values[0] == "little.fc.0" and found["stimulus_path"].values.tolist() == paths
     np.testing.assert_array_equal(wrapper(paths).values, found.sel(layer="fc").values)  # logits, the last layer
-    assert wrapper.layers()["conv"] == (6, 6, 4) and wrapper.layers()["logits"] == (3,)
-    assert [*wrapper.graph().nodes] == ["conv", "bn", "drop", "flat", "fc"] and "little" in repr(wrapper)
+    assert wrapper.layers()["conv"] == (6, 6, 4) and wrapper.layers()["logits"] == (3,) and "little" in repr(wrapper)
 
 
 def test_other_weights_are_another_model(net, paths):
@@ -93,27 +91,3 @@ def test_images_are_those_of_keras(keras, paths):
     nearest = [np.asarray(Image.open(path).resize((8, 8), Image.Resampling.NEAREST), np.float32) for path in paths]
     np.testing.assert_array_equal(images, nearest)
     np.testing.assert_allclose(wrappers.preprocess(paths, 8, mode="tf"), images / 127.5 - 1, atol=1e-6)
-
-
-@pytest.mark.skipif(importlib.util.find_spec("tensorflow") is not None, reason="TensorFlow is installed")
-def test_tensorflow_is_not_there():
-    with pytest.raises(ImportError, match="'old' is a graph of TensorFlow, .* bsjax.adapters.from_stored"):
-        wrappers.TensorflowWrapper("old", None, {"fc": None})
-
-
-class Graph:
-    """A stand-in for a session: layers are functions of the paths."""
-
-    def run(self, tensors, feed_dict):
-        [paths] = feed_dict.values()
-        return {name: tensor(paths) for name, tensor in tensors.items()}
-
-
-def test_a_graph_is_run_by_its_session(monkeypatch, paths):
-    monkeypatch.setattr(wrappers, "import_module", lambda name: None)
-    endpoints = {"length": lambda paths: np.array([[len(path)] for path in paths], np.float32)}
-    endpoints["number"] = lambda paths: np.array([[int(Path(path).stem)] for path in paths], np.float32)
-    wrapper = wrappers.TensorflowWrapper("graph", "paths", endpoints, Graph(), batch_size=2)
-    assert wrapper(paths, ["number"]).values.ravel().tolist() == [0, 1, 2, 3, 4]
-    assert wrapper(paths).values.ravel().tolist() == [0, 1, 2, 3, 4]  # logits, the last
-    assert wrapper(paths, ["length"]).values.ravel().tolist() == [len(path) for path in paths]

@@ -6,8 +6,6 @@ import pytest
 
 from bsjax.compat.activations.extractor import ActivationsExtractorHelper
 from bsjax.compat.activations.images import load_preprocess_images, torchvision_preprocess_input
-from bsjax.compat.activations.temporal.extractor import ActivationsExtractor
-from bsjax.compat.activations.temporal.inferencers import TemporalInferencer
 from bsjax.compat.activations.temporal.pytorch import PytorchWrapper as WrapperOfVideos
 from bsjax.core.identity.values import identity_of
 
@@ -45,10 +43,6 @@ def tensor(video):
 def test_a_method_of_a_wrapper_is_known_by_its_weights():
     models = [ActivationsExtractorHelper(images_of(bias).get_activations, None, "net") for bias in (0, 1)]
     assert models[0].recipe_digest() != models[1].recipe_digest()
-    formats = {"fps": 10, "layer_activation_format": {"0": "CTHW"}}
-    inferencers = [TemporalInferencer(videos_of(bias).get_activations, tensor, **formats) for bias in (0, 1)]
-    digests = [ActivationsExtractor(inferencer, "net").recipe_digest() for inferencer in inferencers]
-    assert digests[0] != digests[1]
 
 
 def test_a_subclass_is_known_by_its_own_code():
@@ -84,14 +78,3 @@ def test_a_subclass_is_known_by_what_it_holds():
     patched.get_layer = lambda name: patched._model[0]
     digests = [wrapper._extractor.recipe_digest() for wrapper in (plain, sized, patched)]
     assert digests[0] == digests[1] != digests[2]
-
-
-def test_an_inferencer_is_known_by_its_code():
-    class Whole(TemporalInferencer):
-        def frames_in(self, path):
-            return 1
-
-    first = videos_of(0)
-    second = videos_of(0)
-    second.build_extractor(Whole, fps=10, layer_activation_format={"0": "CTHW"})
-    assert first.recipe_digest() != second.recipe_digest() is not None

@@ -1,7 +1,6 @@
 """Wrappers of networks that see videos."""
 
 from collections import OrderedDict
-from functools import partial
 
 import numpy as np
 import pytest
@@ -10,14 +9,9 @@ from PIL import Image
 from bsjax import ModelCommitment, StimulusSet
 from bsjax.activations import SpatialPooling
 from bsjax.compat.activations.temporal import extractor
-from bsjax.compat.activations.temporal.inferencers import BlockInferencer, CausalInferencer, TemporalInferencer
+from bsjax.compat.activations.temporal.inferencers import TemporalInferencer
 from bsjax.compat.activations.temporal.pytorch import PytorchWrapper
-from bsjax.compat.activations.temporal.wrappers import (
-    ActivationWrapper,
-    get_inferencer,
-    get_specified_layers,
-    switch_inferencer,
-)
+from bsjax.compat.activations.temporal.wrappers import ActivationWrapper, get_specified_layers
 from bsjax.compat.activations.video import Video
 
 pytest.importorskip("av")
@@ -123,9 +117,8 @@ def test_units_have_their_places(module, stimuli):
     assert turned.layers() == {"conv": (8, 8, 2)}
 
 
-@pytest.mark.parametrize("inferencer", [TemporalInferencer, BlockInferencer])
-def test_a_fixed_number_of_frames_is_seen_in_blocks(module, stimuli, inferencer):
-    found = wrapped(module, num_frames=4, inferencer_cls=inferencer)(stimuli, ["pool", "head"])
+def test_a_fixed_number_of_frames_is_seen_in_blocks(module, stimuli):
+    found = wrapped(module, num_frames=4)(stimuli, ["pool", "head"])
     path = stimuli.get_stimulus("long")
     blocks = [by_hand(module, path, first, 4) for first in (0, 4, 8)]  # the last one is filled up
     pool = np.concatenate([block["pool"].repeat(2, axis=1) for block in blocks], axis=1)[:, :10]
@@ -149,40 +142,16 @@ def test_a_range_of_frames(module, stimuli):
     np.testing.assert_allclose(layer_of(found, "head", 1)[:, :1], by_hand(module, short, 0, 6)["head"], atol=1e-6)
 
 
-@pytest.mark.slow
-def test_causal_bins_see_only_their_past(module, stimuli):
-    model = wrapped(module, num_frames=4, inferencer_cls=CausalInferencer)
-    found = model(stimuli, ["conv", "head"])
-    for row, name in enumerate(("long", "short", "image")):
-        for frame in range(6):
-            wanted = by_hand(module, stimuli.get_stimulus(name), frame - 3, 4)
-            np.testing.assert_allclose(layer_of(found, "conv", row)[:, frame], wanted["conv"][:, -1], atol=1e-6)
-            np.testing.assert_allclose(layer_of(found, "head", row)[:, frame], wanted["head"][:, 0], atol=1e-6)
-    assert model.layers()["conv"] == (2, 8, 8) and found.sizes["time_bin"] == 10
-    growing = wrapped(module, num_frames=(2, 8), inferencer_cls=CausalInferencer)(stimuli, "conv")
-    for frame, n in enumerate((2, 2, 3, 4, 5, 6, 7, 8, 8, 8)):
-        wanted = by_hand(module, stimuli.get_stimulus("long"), frame + 1 - n, n)["conv"][:, -1]
-        np.testing.assert_allclose(layer_of(growing, "conv", 0)[:, frame], wanted, atol=1e-6)
-
-
 def test_entries_that_are_not_frames_are_weighted():
     np.testing.assert_allclose(extractor._shares(2, 3), [[1, 0.5, 0], [0, 0.5, 1]])
     np.testing.assert_allclose(extractor._shares(4, 2), [[0.5, 0], [0.5, 0], [0, 0.5], [0, 0.5]])
 
 
-@pytest.mark.parametrize(
-    ("strategy", "lengths"),
-    [
-        ({}, [5] * 3),
-        ({"temporal_context_strategy": "conservative"}, [2] * 3),
-        ({"temporal_context_strategy": "fix", "fixed_temporal_context": 300}, [3] * 3),
-    ],
-)
-def test_how_much_is_seen_at_once(strategy, lengths):
-    settings = {"fps": FPS, "num_frames": (2, 15), "duration": (0, 500), **strategy}
-    make = partial(BlockInferencer, None, None, {}, **settings)
-    assert [window.length for window in make().windows(15)][:3] == lengths
-    assert [window.first for window in make().windows(15)][:2] == [0, lengths[0]]
+def test_how_much_is_seen_at_once():
+    shown = TemporalInferencer(None, None, {}, fps=FPS, num_frames=(2, 15), duration=(0, 500))
+    assert [shown.window_length(n) for n in (1, 3, 15)] == [2, 3, 5]
+    with pytest.raises(ValueError, match="num_frames=8 and duration=500 ms exclude each other at 10 frames"):
+        TemporalInferencer(None, None, {}, fps=FPS, num_frames=8, duration=500)
 
 
 class Twice(PytorchWrapper):
@@ -275,17 +244,12 @@ def test_hooks(module, stimuli):
     np.testing.assert_array_equal(model(stimuli, "head").values, whole.values)
 
 
-def test_another_way_to_show_videos(module, stimuli):
-    model = wrapped(module, num_frames=4)
-    committed = ModelCommitment("net", model, region_layer_map={"IT": "conv"})
-    assert get_specified_layers(committed) == list(FORMATS)
-    switch_inferencer(committed, CausalInferencer, fps="same", layer_activation_format="same", num_frames="same")
-    assert isinstance(get_inferencer(model), CausalInferencer) and get_inferencer(model).num_frames == (4, 4)
-    wanted = by_hand(module, stimuli.get_stimulus("long"), -3, 4)["conv"][:, -1]
-    np.testing.assert_allclose(layer_of(model(stimuli, "conv"), "conv", 0)[:, 0], wanted, atol=1e-6)
-    assert get_inferencer(get_inferencer(model.with_options(cache=None))) is get_inferencer(model)
-    with pytest.raises(ValueError, match="Net shows no videos"):
-        get_inferencer(module)
+def test_layers_that_have_a_format(module, stimuli):
+    model = wrapped(module)
+    assert get_specified_layers(ModelCommitment("net", model, region_layer_map={"IT": "conv"})) == list(FORMATS)
+    assert get_specified_layers(model.with_options(cache=None)) == list(FORMATS)
+    with pytest.raises(ValueError, match="expected a wrapper of a network that takes videos, got a Net"):
+        get_specified_layers(module)
 
 
 def test_layers_that_are_not_there(module, stimuli):
@@ -297,16 +261,7 @@ def test_layers_that_are_not_there(module, stimuli):
         wrapped(module, layer_activation_format={"head": "TC"})(stimuli, "head")
     model = wrapped(module, layer_activation_format={"logits": "C"})
     assert model.layers() == {"logits": (5,)} and model.get_layer("logits") is module.head
-    assert len(model.graph().nodes) == 4 and "Conv3d" in repr(model)
-
-
-def test_ways_of_its_own_are_refused(module):
-    class Own(TemporalInferencer):
-        def inference(self, stimuli, layers):
-            raise RuntimeError
-
-    with pytest.raises(ValueError, match=r"Own is no .*\(it has inference\): override get_activations"):
-        wrapped(module, inferencer_cls=Own)
+    assert "Conv3d" in repr(model)
 
 
 def test_what_is_not_done_is_refused(module, stimuli):

@@ -29,7 +29,7 @@ def test_layers_are_recorded_as_they_are_computed(wrapper, module):
         wanted = module[0][0](torch.stack(inputs)).numpy()
     np.testing.assert_array_equal(found["0.0"], wanted)
     np.testing.assert_array_equal(found["logits"], np.maximum(wanted, 0))
-    assert [*wrapper.graph().nodes] == ["0.0", "0.1"] and repr(wrapper) == repr(module)
+    assert repr(wrapper) == repr(module)
 
 
 def test_nothing_stays_on_a_module_after_an_error(wrapper, module):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from PIL import Image as Picture
+from PIL import Image
 
 from bsjax.activations.inputs.video import load_video
-from bsjax.compat.activations.video import Image, Video
+from bsjax.compat.activations.video import Video
 
 av = pytest.importorskip("av")
 
@@ -21,7 +21,7 @@ def ramp(tmp_path_factory):
 @pytest.fixture
 def picture(tmp_path):
     path = tmp_path / "image.png"
-    Picture.fromarray(np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)).save(path)
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)).save(path)
     return path
 
 
@@ -74,9 +74,9 @@ def test_a_window_may_begin_between_frames(ramp):
 
 def test_sizes_are_as_opencv_resizes(picture):
     cv2 = pytest.importorskip("cv2")
-    whole = np.asarray(Picture.open(picture))
+    whole = np.asarray(Image.open(picture))
     for size in ((12, 9), (75, 40)):
-        resized = Image.from_path(picture).set_size(size).to_numpy()
+        [resized] = Video.from_img_path(picture, 100, 10).set_size(size).to_numpy()
         assert resized.shape == (size[1], size[0], 3)
         assert np.abs(resized.astype(int) - cv2.resize(whole, size)).max() <= 1
 
@@ -86,4 +86,4 @@ def test_an_image_is_a_still_video(picture):
     assert (video.num_frames, video.frame_size, video.set_fps(5).num_frames) == (25, (30, 20), 5)
     frames = video.set_window(-100, 300).to_numpy()
     assert frames.shape == (10, 20, 30, 3) and frames.flags.writeable
-    assert (frames == np.asarray(Picture.open(picture))).all()
+    assert (frames == np.asarray(Image.open(picture))).all()

@@ -5,11 +5,7 @@ import pytest
 import xarray as xr
 
 from bsjax.compat.assemblies import NeuroidAssembly
-from bsjax.compat.benchmarks.checks import (
-    assert_valid_uncertainty,
-    check_standard_format,
-    validate_score_uncertainty,
-)
+from bsjax.compat.benchmarks.checks import assert_valid_uncertainty, check_standard_format
 from bsjax.compat.score import Score
 
 
@@ -46,20 +42,35 @@ def with_error(value=0.5, **attrs):
 
 @pytest.mark.parametrize("error", [0.0, 0.1, Score(0.1), np.float32(0.2)])
 def test_an_error_that_can_be_used(error):
-    result = validate_score_uncertainty(with_error(error=error))
-    assert result.ok and result.problems == result.warnings == []
     assert_valid_uncertainty(with_error(error=error))
+    assert_valid_uncertainty(with_error(error=np.nan, error_nan_reason="a single subject"))
 
 
-def test_an_error_may_be_undefined_for_a_reason():
-    score = with_error(error=np.nan, error_nan_reason="a single subject")
-    assert validate_score_uncertainty(score).ok
-    assert not validate_score_uncertainty(score, allow_nan_with_reason=False).ok
+@pytest.mark.parametrize(
+    ("attrs", "options", "problem"),
+    [
+        ({"error": "large"}, {}, "must be a number, got 'large'"),
+        ({"error": -0.1}, {}, "finite and not negative, got -0.1"),
+        ({"error": np.nan}, {}, "NaN without an attribute 'error_nan_reason'"),
+        ({"error": np.nan, "error_nan_reason": "one"}, {"allow_nan_with_reason": False}, "NaN without"),
+    ],
+)
+def test_an_error_that_cannot_be_used(attrs, options, problem):
+    with pytest.raises(AssertionError, match=problem):
+        assert_valid_uncertainty(with_error(**attrs), **options)
 
 
-def test_raw_values_are_asked_for():
+def test_raw_values_are_required():
     score = with_error(error=0.1)
     del score.attrs["raw"]
-    result = validate_score_uncertainty(score)
-    assert not result.ok and result.problems == ["no attribute 'raw' keeps what the score is an aggregate of"]
-    assert validate_score_uncertainty(score, require_raw=False).ok
+    with pytest.raises(AssertionError, match="no attribute 'raw'"):
+        assert_valid_uncertainty(score)
+    assert_valid_uncertainty(score, require_raw=False)
+
+
+@pytest.mark.parametrize(
+    ("attrs", "problem"), [({"error": 2.0}, "2.000, is large"), ({"error": 0.1, "error_over": None}, "'error_over'")]
+)
+def test_an_error_that_is_doubtful(attrs, problem):
+    with pytest.warns(UserWarning, match=problem):
+        assert_valid_uncertainty(with_error(**attrs))

@@ -7,7 +7,6 @@ from bsjax.benchmarks import benchmark_row
 from bsjax.compat.benchmarks.base import BenchmarkForBsjax
 from bsjax.compat.benchmarks.described import Said, described
 from bsjax.core.discovery import brainscore_plugins
-from tests.support.written_plugins import writing
 
 INIT = """
 from brainscore_vision import benchmark_registry
@@ -80,9 +79,8 @@ class Own:
 
 
 @pytest.fixture
-def written(tmp_path, monkeypatch):
-    with writing(tmp_path / "plugins", monkeypatch) as write:
-        yield write("benchmarks", "mine2024", INIT, benchmark=BENCHMARK)
+def written(write):
+    return write("benchmarks", "mine2024", INIT, benchmark=BENCHMARK)
 
 
 @pytest.mark.parametrize(

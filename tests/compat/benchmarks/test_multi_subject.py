@@ -66,12 +66,6 @@ def test_one_benchmark_after_the_other():
     assert OfSubject.made == ["anna", *RAWS]
 
 
-def test_subjects_that_are_numbered():
-    names = dict(enumerate(RAWS, start=1))
-    score = MultiSubjectNeuralBenchmark("Mine", [1, 3], lambda number: OfSubject(names[number]))(None)
-    assert float(score.attrs[3]) == pytest.approx(RAWS["carl"] / CEILINGS["carl"])
-
-
 def test_the_mean_over_folds():
     names = list(RAWS)
     benchmark = KFoldNeuralBenchmark("Mine", 3, lambda number: OfSubject(names[number]))

@@ -15,7 +15,6 @@ from bsjax.compat.benchmarks.neural import (
     average_repetition,
     flatten_timebins_into_neuroids,
     neuroid_wise_explained_var,
-    select_with_preserved_index,
     timebins_from_assembly,
 )
 from bsjax.compat.metrics.rdm import RDM, RDMSimilarity
@@ -45,14 +44,6 @@ def responses(seed, neuroids, prefix="a", **coords):
         dims=["presentation", "neuroid"],
         attrs={"stimulus_set": StimulusSet({"stimulus_id": ids}, identifier=prefix)},
     )
-
-
-def in_time(assembly):
-    """The same in two time bins, the second doubled."""
-    bins = {"time_bin_start": ("time_bin", [70, 80]), "time_bin_end": ("time_bin", [80, 90])}
-    coords = {name: coord.variable for name, coord in assembly.coords.items() if name not in bins}
-    values = np.stack([assembly.values, 2 * assembly.values], axis=2)
-    return NeuroidAssembly(values, coords={**coords, **bins}, dims=["presentation", "neuroid", "time_bin"])
 
 
 class Candidate(PrecomputedFeatures):
@@ -91,18 +82,6 @@ def test_a_neural_benchmark(lazy, binned):
     assert float(score.raw) == pytest.approx(np.median(rs)) and score.attrs["ceiling"] == 0.8
     np.testing.assert_allclose(score.raw.raw.values, rs)
     assert candidate.recorded == ("IT", [(70, 170)]) and (benchmark.identifier, benchmark.parent) == ("Mine.IT", "IT")
-
-
-def test_the_region_must_be_one():
-    target = responses(0, 3, region=("neuroid", ["V4", "IT", "IT"]))
-    arguments = {"similarity_metric": correlated, "visual_degrees": 8, "number_of_trials": 1, "version": 1}
-    with pytest.raises(ValueError, match="'Mine' compares one region, its data hold 2: IT, V4"):
-        _ = NeuralBenchmark("Mine", target, ceiling_func=lambda: Score(1.0), **arguments).region
-    other = responses(1, 3, "b", region=("neuroid", ["V4"] * 3))
-    with pytest.raises(ValueError, match="'Mine' is about IT, its data are of V4"):
-        _ = TrainTestNeuralBenchmark(
-            "Mine", lambda: Score(1.0), train_assembly=responses(0, 3), test_assembly=other, parent="IT", **arguments
-        ).region
 
 
 def fitted(source_train, target_train, source_test, target_test):
@@ -209,50 +188,29 @@ class TestRSA:
         assert float(ceiling.attrs["lower_bound_loo"]) < float(ceiling) <= 1
 
 
-def test_time_bins():
-    assembly = responses(0, 3)
-    assert timebins_from_assembly(assembly) == [(70, 170)]
-    assert timebins_from_assembly(LazyLoad(lambda: in_time(assembly))) == [(70, 80), (80, 90)]
-    with pytest.raises(ValueError, match="no coordinates 'time_bin_start', 'time_bin_end' on dimension 'time_bin'"):
-        timebins_from_assembly(assembly.drop_vars(["time_bin_start", "time_bin_end"]))
-
-
-def test_the_mean_over_repetitions():
-    assembly = responses(0, 3)
-    trials = assembly.isel(presentation=np.tile(range(ROWS), 2))
-    trials = trials.assign_coords(repetition=("presentation", np.repeat([0, 1], ROWS)))
-    trials[{"presentation": slice(ROWS, None)}] = trials.values[ROWS:] + 2
-    trials[{"presentation": 0, "neuroid": 1}] = np.nan
-    mean = average_repetition(trials)
+def test_helpers_are_those_of_bsjax_in_the_classes_of_plugins():
+    """Of an assembly or what loads it: two repetitions, in two time bins, the second doubled."""
+    one = responses(0, 3).drop_vars(["time_bin_start", "time_bin_end"])
+    values = np.stack([np.tile(one.values, (2, 1)), np.tile(2 * one.values, (2, 1))], axis=2)
+    coords = {
+        "stimulus_id": ("presentation", np.tile(one["stimulus_id"].values, 2)),
+        "repetition": ("presentation", np.repeat([0, 1], ROWS)),
+        "neuroid_id": ("neuroid", range(3)),
+        "time_bin_start": ("time_bin", [70, 80]),
+        "time_bin_end": ("time_bin", [80, 90]),
+    }
+    trials = NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid", "time_bin"])
+    lazy = LazyLoad(lambda: trials)
+    assert timebins_from_assembly(lazy) == [(70, 80), (80, 90)]
+    mean = average_repetition(lazy)
     assert type(mean) is NeuroidAssembly and "repetition" not in mean.coords
-    expected = assembly.values + 1
-    expected[0, 1] = assembly.values[0, 1] + 2
-    np.testing.assert_allclose(mean.values, expected)
-    assert mean.attrs["stimulus_set"] is assembly.attrs["stimulus_set"]
-
-
-def test_time_bins_as_neuroids():
-    assembly = in_time(responses(0, 3))
-    flat = flatten_timebins_into_neuroids(assembly)
+    np.testing.assert_allclose(mean.values[..., 0], one.values)
+    flat = flatten_timebins_into_neuroids(mean)
     assert type(flat) is NeuroidAssembly and flat.sizes == {"presentation": ROWS, "neuroid": 6, "time_bin": 1}
     for site in range(3):
         for start, number in ((70, 0), (80, 1)):
             (column,) = np.flatnonzero((flat["recording_site"] == site) & (flat["recording_time"] == start))
-            np.testing.assert_array_equal(flat.values[:, column, 0], assembly.values[:, site, number])
-    assert (flat["time_bin_start"].values.tolist(), flat["time_bin_end"].values.tolist()) == ([70], [90])
-
-
-def test_neuroids_with_some_values():
-    assembly = responses(0, 4, subject=("neuroid", ["x", "y", "y", "y"])).drop_vars("region")
-    for subject, neuroids in (("y", [1, 2, 3]), ("x", [0])):
-        part = select_with_preserved_index(assembly, {"subject": subject})
-        assert part.dims == ("presentation", "neuroid") and part["subject"].values.tolist() == [subject] * len(neuroids)
-        assert part["neuroid_id"].values.tolist() == neuroids
-        np.testing.assert_array_equal(part.values, assembly.values[:, neuroids])
-    both = select_with_preserved_index(assembly, {"subject": "y", "neuroid_id": 2})
-    assert both["neuroid_id"].values.tolist() == [2]
-    with pytest.raises(KeyError, match="the assembly has nothing with subject=z"):
-        select_with_preserved_index(assembly, {"subject": "z"})
+            np.testing.assert_array_equal(flat.values[:, column, 0], mean.values[:, site, number])
 
 
 def of_neuroids(values, ids, name="neuroid_id"):

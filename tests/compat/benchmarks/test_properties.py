@@ -1,8 +1,9 @@
 """Properties of single neurons, with the names and arguments that plugins know."""
 
 import itertools
-import math
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.stats import f_oneway
@@ -15,11 +16,11 @@ from bsjax.compat.benchmarks.properties import (
     PropertiesBenchmark,
     calc_bandwidth,
     calc_circular_variance,
+    calc_orthogonal_preferred_ratio,
     calc_size_tuning,
     calc_sparseness,
     calc_spatial_frequency_tuning,
     calc_texture_modulation,
-    calc_variance,
     calc_variance_ratio,
     check_gratings,
     check_textures,
@@ -27,33 +28,57 @@ from bsjax.compat.benchmarks.properties import (
 )
 from bsjax.compat.sides.scores import MetricForPlugins
 from bsjax.data import StimulusSet
+from bsjax.metrics.tuning import orientation, size, sparseness, spatial_frequency
 from tests.support import v1_neurons
 
 ANGLES = np.arange(0, 180, 15.0)
 COLUMNS = ("position_y", "position_x", "contrast", "radius", "spatial_frequency", "orientation", "phase")
 
 
-@pytest.mark.parametrize(
-    ("curve", "expected"), [([0, 5, 0, 0], 0), ([2, 2, 2, 2], 1), ([3, 1, 1, 1], 2 / 3), ([2, 1, 0, 1], 1 / 2)]
-)
-def test_circular_variance(curve, expected):
-    angles = np.array([0, 45, 90, 135])  # twice of which are the four directions of a plane
-    assert calc_circular_variance(np.array(curve), angles) == pytest.approx(expected, abs=1e-12)
+def curves_of(n):
+    return np.random.default_rng(0).gamma(1.0, size=(40, n))
 
 
-@pytest.mark.parametrize("best", [0, 45, 165])
-def test_the_width_of_a_curve(best):
-    angles = np.arange(0, 180, 5.0)
-    away = np.abs((angles - best + 90) % 180 - 90)
-    curve = np.exp(-((away / 12) ** 2) / 2)
-    # The borders are those whole degrees at which the curve has fallen to the share.
-    for share in (0.5, 0.707):
-        side = 12 * math.sqrt(-2 * math.log(share))
-        width, preferred, fine, smooth = calc_bandwidth(curve, angles, filt_type=None, thrsh=share)
-        assert (width, preferred) == (2 * math.ceil(side), best)
-        assert calc_bandwidth(curve, angles, filt_type=None, thrsh=share, mode="half")[0] == math.ceil(side)
-    assert fine.tolist() == list(range(180))
-    np.testing.assert_allclose(smooth[angles.astype(int)], curve, atol=1e-9)
+def test_orientation_tuning_is_that_of_the_kernels():
+    curves = curves_of(12)
+    angles = tuple(ANGLES.tolist())
+    with jax.enable_x64(True):
+        of_kernels = jnp.asarray(curves)
+        variance = orientation.circular_variance(of_kernels, orientations=angles)
+        ratio = orientation.orthogonal_preferred_ratio(of_kernels)
+        half = orientation.half_bandwidth(of_kernels, orientations=angles)
+        preferred = orientation.preferred_orientation(of_kernels, orientations=angles)
+    for number, curve in enumerate(curves):
+        assert calc_circular_variance(curve, ANGLES) == pytest.approx(float(variance[number]), abs=1e-12)
+        assert calc_orthogonal_preferred_ratio(curve, ANGLES) == pytest.approx(float(ratio[number]), abs=1e-12)
+        width = calc_bandwidth(curve, ANGLES, filt_type="hanning", thrsh=0.707, mode="half")[0]
+        assert width == pytest.approx(float(half[number]), nan_ok=True)
+        best = calc_bandwidth(curve, ANGLES, filt_type="smooth", thrsh=0.5)[1]
+        assert (best - 180 if best >= 157.5 else best) == float(preferred[number])
+
+
+def test_other_tuning_is_that_of_the_kernels():
+    frequencies, radii = 2.0 ** np.arange(-2, 4, 0.5), np.arange(1.0, 13) / 2
+    curves = curves_of(12)
+    with jax.enable_x64(True):
+        of_kernels, at = jnp.asarray(curves), jnp.asarray(radii)
+        peaks = spatial_frequency.peak_spatial_frequency(of_kernels, frequencies=tuple(frequencies.tolist()))
+        widths = spatial_frequency.spatial_frequency_bandwidth(of_kernels, frequencies=tuple(frequencies.tolist()))
+        sizes = [size.grating_summation_field(of_kernels, at), size.surround_diameter(of_kernels, at)]
+        suppression, sparse = size.surround_suppression_index(of_kernels), sparseness(of_kernels)
+    for number, curve in enumerate(curves):
+        found = calc_spatial_frequency_tuning(curve, frequencies, filt_type="smooth")
+        assert found[:2] == pytest.approx((float(widths[number]), float(peaks[number])), nan_ok=True)
+        octaves = calc_spatial_frequency_tuning(curve, frequencies, filt_type="smooth", mode="oct")[0]
+        assert octaves == pytest.approx(100 / found[0] - 1, nan_ok=True)
+        field, surround, ratio, index = calc_size_tuning(curve, radii)
+        assert (field, surround, index) == pytest.approx(
+            (*(float(each[number]) for each in sizes), float(suppression[number])), nan_ok=True
+        )
+        assert ratio == pytest.approx(surround / field, nan_ok=True)
+        assert calc_sparseness(curve) == pytest.approx(float(sparse[number]), abs=1e-12)
+    with pytest.raises(ValueError, match="radii must ascend, as the curve is taken to end at the largest"):
+        calc_size_tuning(np.array([9, 10, 8, 7, 6, 5]), radii[:6][::-1])
 
 
 @pytest.mark.parametrize(
@@ -72,32 +97,6 @@ def test_what_a_curve_is_smoothed_with(kind, around):
         calc_bandwidth(curve, ANGLES, filt_type="box")
 
 
-def test_the_tuning_to_spatial_frequency():
-    frequency = 2.0 ** np.arange(-3, 4.5, 0.5)
-    curve = np.exp(-((np.log2(frequency) - 0.5) ** 2) / 2 / 0.8**2)
-    step = 7 / 99  # octaves between two points of the smooth curve
-    ratio, peak, r2, fine, smooth = calc_spatial_frequency_tuning(curve, frequency, filt_type=None)
-    side = 0.8 * math.sqrt(-2 * math.log(0.707))
-    assert abs(math.log2(peak) - 0.5) <= step and r2 == pytest.approx(1)
-    assert abs(math.log2(ratio / 100) + 2 * side) <= 2 * step
-    octaves = calc_spatial_frequency_tuning(curve, frequency, filt_type=None, mode="oct")[0]
-    assert octaves == pytest.approx(100 / ratio - 1)
-    assert fine.shape == smooth.shape == (100,) and fine[[0, -1]] == pytest.approx(frequency[[0, -1]])
-    smoothed = calc_spatial_frequency_tuning(curve, frequency)
-    assert smoothed[0] < ratio and smoothed[2] < 0.99  # wider, and not the curve itself
-
-
-def test_the_tuning_to_size():
-    radii = np.array([0.5, 1, 2, 3, 4, 5])
-    assert calc_size_tuning(np.array([2, 9.6, 10, 6, 5.1, 5]), radii) == pytest.approx((2, 8, 4, 0.5))
-    *none, suppression = calc_size_tuning(np.array([2, 9.6, 10, 9.9, 9.5, 9.5]), radii)
-    assert np.isnan(none).all() and suppression == pytest.approx(0.05)
-    *none, suppression = calc_size_tuning(np.array([1.0, 2, 3, 4, 5, 6]), radii)
-    assert np.isnan(none).all() and suppression == 0
-    with pytest.raises(ValueError, match="radii must ascend, as the curve is taken to end at the largest"):
-        calc_size_tuning(np.array([9, 10, 8, 7, 6, 5]), radii[::-1])
-
-
 def test_texture_modulation():
     mean, by_family = calc_texture_modulation(np.array([[1.0, 2.0, 4.0], [3.0, 2.0, 1.0]]))
     assert by_family.tolist() == [0.5, 0, -0.6] and mean == pytest.approx(-0.1 / 3)
@@ -105,30 +104,12 @@ def test_texture_modulation():
     assert mean == 0.5 and np.isnan(by_family[1])
 
 
-@pytest.mark.parametrize(
-    ("response", "expected"), [([0, 0, 7, 0], 1), ([3, 3, 3], 0), ([1, 2, 3], 3 / 14), ([[1, 2], [3, 0]], 10 / 21)]
-)
-def test_sparseness(response, expected):
-    assert calc_sparseness(np.array(response)) == pytest.approx(expected, abs=1e-12)
-
-
 def test_variances_are_those_of_an_analysis_of_variance():
-    response = np.random.default_rng(0).normal(size=(4, 6, 3)) + np.arange(4)[:, None, None]
-    residual, within, between = calc_variance(response.mean(axis=2))
-    assert np.isnan(residual) and between / within == pytest.approx(f_oneway(*response.mean(axis=2)).statistic)
-    residual, within, between = calc_variance(response)
-    assert between / within == pytest.approx(f_oneway(*response.mean(axis=2)).statistic)
-    assert residual == pytest.approx(response.var(axis=2, ddof=1).mean())
-    assert within == pytest.approx(3 * response.mean(axis=2).var(axis=1, ddof=1).mean())
-    shares = calc_variance_ratio(response)[1:]
-    assert sum(shares) == pytest.approx(1 - residual / (residual + (within - residual) / 3 + (between - within) / 18))
-    assert sum(calc_variance_ratio(response[..., 0])[1:]) == pytest.approx(1)
-
-
-def test_a_single_repetition_says_nothing_of_repetitions():
-    response = np.random.default_rng(0).normal(size=(4, 6, 1))
-    assert calc_variance(response) == pytest.approx(calc_variance(response[..., 0]), nan_ok=True)
-    assert np.isnan(calc_variance(response)[0]) and np.isnan(calc_variance_ratio(response)).all()
+    response = np.random.default_rng(0).normal(size=(4, 6)) + np.arange(4)[:, None]
+    ratio, of_samples, of_families = calc_variance_ratio(response)
+    assert of_samples + of_families == pytest.approx(1)
+    assert of_families / of_samples == pytest.approx((f_oneway(*response).statistic - 1) / 6)
+    assert ratio == pytest.approx((of_families + 0.02) / (of_samples + 0.02))
 
 
 def gratings(rows):

@@ -6,7 +6,6 @@ import pytest
 from bsjax import NeuroidAssembly, load_metric
 from bsjax.compat import assemblies
 from bsjax.compat.by_name import metrics
-from bsjax.compat.names import MODULES, target_of
 from bsjax.compat.score import Score
 
 NAMES = {"RDMMetric": "rdm", "CKAMetric": "cka", "RDMCrossValidated": "rdm_cv", "CKACrossValidated": "cka_cv"}
@@ -45,8 +44,3 @@ def test_the_consistency_of_trials():
     expected = load_metric("internal_consistency")(recording(1, 6, NeuroidAssembly))
     assert type(ceiling) is Score and ceiling == float(expected) and 0.5 < ceiling < 1
     assert ceiling.raw.dims == expected.raw.dims and ceiling.raw.sizes["neuroid"] == 5
-
-
-def test_each_class_has_a_name_there():
-    places = {target_of(module, name) for module, names in MODULES.items() for name in names}
-    assert {f"bsjax.compat.by_name.metrics:{name}" for name in (*NAMES, "InternalConsistency")} <= places

@@ -162,10 +162,7 @@ def test_a_benchmark_of_a_plugin(plugins):
     assert float(benchmark.ceiling) == 0.8 and type(benchmark.ceiling) is labelled.Score
     theirs = registries.load_benchmark("Tiny.V1-mean")
     assert type(theirs).__name__ == "Tiny" and (theirs.version, theirs.bibtex) == (3, "@a{}")
-    for found in (
-        registries.score_benchmark(theirs, registries.load_model("pixels")),
-        registries.score("pixels", "Tiny.V1-mean"),
-    ):
+    for found in (theirs(registries.load_model("pixels")), registries.score("pixels", "Tiny.V1-mean")):
         assert type(found) is Score and found == float(score) and found.raw == float(score.unceiled)
         assert found.ceiling == 0.8 and found.attrs["error"] == 0.1
         np.testing.assert_array_equal(found.raw.raw.values, score.raw.values)

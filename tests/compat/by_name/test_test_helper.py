@@ -7,8 +7,10 @@ from PIL import Image
 from bsjax import NeuroidAssembly, data_registry, load_benchmark
 from bsjax.compat.by_name.registries import load_benchmark as as_plugin
 from bsjax.compat.by_name.test_helper import (
+    NumberOfTrialsTests,
     PrecomputedTests,
     StandardizedTests,
+    VisualDegreesTests,
 )
 from bsjax.data import read_assembly, write_netcdf
 from bsjax.models import PrecomputedFeatures
@@ -33,9 +35,8 @@ class Shows(BenchmarkBase):
     def __call__(self, candidate):
         assert candidate.visual_degrees() == 8
         candidate.start_recording('V1', time_bins=[(70, 170)])
-        stimuli = StimulusSet({'stimulus_id': ['colour', 'grey']})
-        stimuli.stimulus_paths = {each: Path(__file__).parent / f'{each}.png' for each in stimuli['stimulus_id']}
-        stimuli.identifier = 'two'
+        stimuli = StimulusSet({'stimulus_id': ['colour']}, identifier='one')
+        stimuli.stimulus_paths = {'colour': Path(__file__).parent / 'colour.png'}
         if self.trials:
             candidate.look_at(stimuli, number_of_trials=self.trials)
         return Score(0.5)
@@ -77,9 +78,6 @@ def shows(write):
     pixels[0] = 128
     pixels[1, :, 0] = 128  # which is no grey
     Image.fromarray(pixels).save(folder / "colour.png")
-    grey = np.full((4, 5), 10, np.uint8)
-    grey[:2, 0] = 128
-    Image.fromarray(grey, mode=None).save(folder / "grey.png")
 
 
 @pytest.fixture
@@ -99,6 +97,17 @@ def test_ceilings(shows, here):
         StandardizedTests().ceilings_test(NAME, 0.1)
 
 
+def test_what_is_shown(shows):
+    gray, trials = VisualDegreesTests().amount_gray_test, NumberOfTrialsTests().repetitions_test
+    gray("Shows.Tiny-often", 8, "colour", pytest.approx(5 / 60))
+    with pytest.raises(AssertionError, match="the share of gray in 'colour' is 0.08.*, expected 1"):
+        gray("Shows.Tiny-often", 8, "colour", 1)
+    trials("Shows.Tiny-often")
+    for form, problem in (("once", "shows its stimuli once"), ("never", "shows no stimuli")):
+        with pytest.raises(AssertionError, match=problem):
+            trials(f"Shows.Tiny-{form}")
+
+
 def test_the_recordings_themselves(here, write):
     write("benchmarks", "unsplit", UNSPLIT)
     # Of the responses averaged over trials, as Brain-Score's benchmarks hold them.
@@ -112,8 +121,10 @@ def test_the_recordings_themselves(here, write):
     StandardizedTests().self_rdm_test(NAME, 8, pytest.approx(expected, abs=1e-6))
     # Its raw values are of neuroids, in no splits.
     unsplit = pytest.approx(here.trials[0].mean())
-    for check, missing in (("regression", "expected neuroids in 10 splits"), ("rdm", "expected 10 splits")):
-        with pytest.raises(AssertionError, match=f"raw values of 'Unsplit.IT' have .*'neuroid': 30.*, {missing}"):
+    for check in ("regression", "rdm"):
+        with pytest.raises(
+            AssertionError, match="raw values of 'Unsplit.IT' have .*'neuroid': 30.*, expected 10 splits"
+        ):
             getattr(StandardizedTests(), f"self_{check}_test")("Unsplit.IT", 8, unsplit)
 
 

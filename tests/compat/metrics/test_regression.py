@@ -36,15 +36,6 @@ def test_rows_are_matched_by_stimulus():
     assert set(prediction.coords) == {"stimulus_id", "object_name", "neuroid_id", "region"}
 
 
-def test_a_neuroid_with_a_single_coordinate():
-    target = recording(1, 3).drop_vars("region")
-    regression = XarrayRegression(LinearRegression())
-    regression.fit(recording(0, 4), target)
-    prediction = regression.predict(recording(0, 4))
-    assert prediction.dims == ("presentation", "neuroid") and "region" not in prediction.coords
-    assert prediction["neuroid_id"].values.tolist() == ["n0", "n1", "n2"]
-
-
 def test_what_cannot_be_fitted():
     source, target = recording(0, 4), recording(1, 3)
     regression = XarrayRegression(LinearRegression())
@@ -63,10 +54,3 @@ def test_correlations_of_neuroids(correlation):
     assert type(score) is Score and score.dims == ("neuroid",) and set(score.coords) == {"neuroid_id", "region"}
     assert score["neuroid_id"].values.tolist() == ["n0", "n1", "n2"]
     np.testing.assert_allclose(score.values, expected, atol=1e-12)
-
-
-def test_the_target_comes_first():
-    score = XarrayCorrelation(lambda target, prediction: (float((target - 2 * prediction).values[0]), 0))(
-        recording(0, 2), recording(1, 2)
-    )
-    np.testing.assert_allclose(score.values, recording(1, 2).values[0] - 2 * recording(0, 2).values[0])

@@ -1,4 +1,4 @@
-"""Assemblies in parts, a metric of each, and the results put together."""
+"""Cross-validation of assemblies."""
 
 import numpy as np
 import pytest
@@ -6,16 +6,11 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold, StratifiedShu
 
 from bsjax.compat.assemblies import DataAssembly, NeuroidAssembly
 from bsjax.compat.metrics.transformations import (
-    Alignment,
-    CartesianProduct,
     CrossValidation,
     CrossValidationSingle,
     Split,
     TestOnlyCrossValidation,
-    TestOnlyCrossValidationSingle,
-    Transformation,
     apply_aggregate,
-    extract_coord,
 )
 from bsjax.compat.score import Score
 
@@ -63,82 +58,6 @@ def test_the_rawest_values_are_kept():
     assert again == pytest.approx(0.6) and again.raw is values
 
 
-def test_a_transformation_of_a_plugin(assembly):
-    class Halves(Transformation):
-        def pipe(self, whole):
-            results = []
-            for number in (0, 1):
-                result = yield from self._get_result(whole[number::2], number, done=number == 1)
-                results.append(result)
-            yield Score(results, dims=["half"])
-
-    given = []
-
-    def mean(part, number):
-        given.append(number)
-        return float(part.mean())
-
-    score = Halves()(assembly, apply=mean, aggregate=lambda halves: halves.mean("half"))
-    assert given == [0, 1] and score == pytest.approx(float(assembly.mean()))
-    np.testing.assert_allclose(score.raw.values, [assembly.values[::2].mean(), assembly.values[1::2].mean()])
-    with pytest.raises(NotImplementedError, match=r"Transformation has no pipe\(\*assemblies\)"):
-        Transformation()(assembly, apply=mean)
-
-
-def test_alignment(assembly):
-    def both(source, target):
-        assert source["stimulus_id"].values.tolist() == target["stimulus_id"].values.tolist()
-        assert source.dims == ("presentation", "neuroid")
-        return Score((source.values * target.values).sum())
-
-    target = assembly.isel(presentation=[7, 3, 11])
-    assert Alignment()(assembly.T, target, apply=both) == pytest.approx((target.values**2).sum())
-    repeated = assembly.isel(presentation=[7, 3, 7])
-    aligned = Alignment(repeat=True)(assembly, repeated, apply=both)
-    assert aligned == pytest.approx((repeated.values**2).sum())
-    with pytest.raises(ValueError, match="2 rows have the values of 'stimulus_id' of the 3 that are wanted"):
-        Alignment()(assembly, repeated, apply=both)
-
-
-def test_a_part_for_each_combination(assembly):
-    parts = Parts()
-    score = CartesianProduct(["region", "object_name"])(assembly, apply=parts)
-    assert len(parts.seen) == 4 and set(score.dims) == {"region", "object_name"}
-    for region in ("V4", "IT"):
-        for name in ("dog", "cat"):
-            expected = assembly.values[np.ix_(name == OBJECTS, assembly["region"].values == region)].mean()
-            assert score.sel(region=region, object_name=name).item() == pytest.approx(expected)
-    # One neuroid is no dimension.
-    assert [part.dims for (part,) in parts.seen] == [("presentation",)] * 2 + [("presentation", "neuroid")] * 2
-    assert float(CartesianProduct()(assembly, apply=parts)) == pytest.approx(float(assembly.mean()))
-
-
-def test_a_combination_that_is_not_there(assembly):
-    with pytest.raises(KeyError, match="the assembly has nothing with region=V4, animal=y"):
-        CartesianProduct(["region", "animal"])(assembly, apply=Parts())
-
-
-def test_raw_values_that_have_the_coordinate_keep_it(assembly):
-    def scored(part):
-        score = part.mean("presentation")
-        mean = Score(float(score.mean()))
-        mean.attrs["raw"] = Score(score)
-        return mean
-
-    score = CartesianProduct(["animal"])(assembly, apply=scored)
-    assert score.dims == ("animal",) and score.raw.dims == ("neuroid",)
-    by_neuroid = dict(zip(score.raw["neuroid_id"].values.tolist(), score.raw.values, strict=True))
-    assert by_neuroid == pytest.approx(dict(enumerate(assembly.values.mean(axis=0))))
-    assert score.raw["animal"].values.tolist() == ["x", "x", "y", "y"]
-
-
-def test_what_cannot_be_divided_by(assembly):
-    with pytest.raises(ValueError, match="no coordinates subject to divide by; there are stimulus_id, object_name"):
-        CartesianProduct(["subject"])(assembly, apply=Parts())
-    with pytest.raises(ValueError, match=r"lies on one dimension, 'time_bin' on \(\)"):
-        CartesianProduct(["time_bin"])(assembly.assign_coords(time_bin=0), apply=Parts())
-
-
 @pytest.mark.parametrize(
     ("arguments", "oracle", "balanced"),
     [
@@ -157,14 +76,11 @@ def test_splits_are_those_of_scikit_learn(assembly, arguments, oracle, balanced)
     CrossValidationSingle(**arguments)(assembly, apply=parts)
     assert [[sorted(part) for part in each] for each in parts.ids] == [[sorted(p) for p in each] for each in expected]
     values, splits = Split(**arguments).build_splits(assembly)
-    assert ids_of(splits, values.values) == expected and Split(**arguments).do_stratify is balanced
+    assert ids_of(splits, values.values) == expected
 
 
 def test_distinct_values_are_split(assembly):
     trials = assembly.isel(presentation=np.repeat(range(ROWS), 2))
-    values, rows = extract_coord(trials, "stimulus_id", unique=True)
-    assert values["stimulus_id"].dims == ("presentation",) and list(rows) == list(range(0, 2 * ROWS, 2))
-    assert extract_coord(trials, "stimulus_id")[1] == list(range(2 * ROWS))
     parts = Parts()
     CrossValidationSingle(splits=3, test_size=0.5, unique_split_values=True)(trials, apply=parts)
     for train, test in parts.ids:
@@ -201,13 +117,6 @@ def test_source_and_target_are_split_alike(assembly):
     assert again.ids == [each[2:] for each in parts.ids]
 
 
-def test_only_what_is_tested(assembly):
-    parts, tested = Parts(), Parts()
-    CrossValidationSingle(splits=3, test_size=0.3)(assembly, apply=parts)
-    score = TestOnlyCrossValidationSingle(splits=3, test_size=0.3)(assembly, apply=tested)
-    assert tested.ids == [each[1:] for each in parts.ids] and score.raw.sizes == {"split": 3}
-
-
 @pytest.mark.filterwarnings("ignore:Duplicate dimension names")
 def test_matrices_are_split_on_both_sides(assembly):
     coords = {name: assembly.coords[name].variable for name in ("stimulus_id", "object_name")}
@@ -220,20 +129,6 @@ def test_matrices_are_split_on_both_sides(assembly):
         assert test.values.tolist() == rdm.values[np.ix_(rows, rows)].tolist()
 
 
-@pytest.mark.parametrize("paired", [False, True])
-def test_splits_may_be_changed(assembly, paired):
-    def fewer(train, test, of):
-        assert of is assembly
-        return train[:5], test
-
-    parts, arguments = Parts(), {"splits": 2, "test_size": 0.3, "preprocess_indices": fewer}
-    if paired:
-        CrossValidation(**arguments)(assembly, assembly.copy(), apply=parts)
-    else:
-        CrossValidationSingle(**arguments)(assembly, apply=parts)
-    assert [[len(part) for part in each] for each in parts.ids] == [[5, 5, 6, 6] if paired else [5, 6]] * 2
-
-
 def test_what_cannot_be_cross_validated(assembly):
     fewer = assembly.isel(presentation=slice(ROWS - 1))
     with pytest.raises(ValueError, match="source and target must have the same values of 'stimulus_id'"):
@@ -244,3 +139,5 @@ def test_what_cannot_be_cross_validated(assembly):
     with pytest.raises(ValueError, match="must have the coordinate 'object_name' to be cross-validated by it"):
         CrossValidation()(assembly.drop_vars("object_name"), assembly, apply=Parts())
     CrossValidation(splits=2, stratification_coord=None)(assembly.drop_vars("object_name"), assembly, apply=Parts())
+    with pytest.raises(ValueError, match="must not be given with kfold=True"):
+        CrossValidation(kfold=True, test_size=0.2)

@@ -1,9 +1,8 @@
 """The order of dimensions of behaviour on both sides."""
 
-import numpy as np
 import pytest
 
-from bsjax import BehavioralAssembly, NeuroidAssembly
+from bsjax import BehavioralAssembly
 from bsjax.compat.assemblies import for_plugins
 from bsjax.compat.models.answers import in_order_of_bsjax, in_order_of_plugins
 
@@ -18,20 +17,3 @@ def test_a_single_choice_comes_first_for_plugins_and_last_for_bsjax(side):
     assert type(theirs) is type(own) and in_order_of_plugins(theirs).identical(theirs)
     back = in_order_of_bsjax(theirs)
     assert back.identical(own) and in_order_of_bsjax(own).identical(own)
-
-
-def test_probabilities_have_one_order():
-    coords = {**IDS, "choice": ["x", "y"]}
-    shares = BehavioralAssembly(np.arange(6.0).reshape(3, 2), coords=coords, dims=["presentation", "choice"])
-    assert in_order_of_plugins(shares).identical(shares)
-    assert in_order_of_bsjax(shares.transpose("choice", "presentation")).identical(shares)
-
-
-def test_anything_else_is_as_it_is():
-    recording = NeuroidAssembly(np.ones((1, 3)), coords=IDS, dims=["choice", "presentation"])
-    plain = BehavioralAssembly(["x", "y", "z"], coords=IDS, dims=["presentation"])
-    timed = BehavioralAssembly(np.ones((1, 3, 2)), coords=IDS, dims=["choice", "presentation", "time_bin"])
-    for answers in (recording, plain, timed, None, "text"):
-        assert in_order_of_bsjax(answers) is answers
-    for answers in (recording, plain, None, "text"):
-        assert in_order_of_plugins(answers) is answers

@@ -8,8 +8,7 @@ import pytest
 import xarray as xr
 
 import bsjax
-from bsjax.compat.assemblies import BehavioralAssembly, NeuroidAssembly
-from bsjax.compat.by_name.layer_choice import RegionLayerMap
+from bsjax.compat.assemblies import NeuroidAssembly
 from bsjax.compat.models.commitment import ModelCommitment
 from bsjax.compat.models.published_layers import published_layers
 from tests.support import served_data as served
@@ -101,32 +100,6 @@ def test_the_layer_is_chosen_when_it_is_first_recorded(serve, stimuli):
     np.testing.assert_allclose(seen.values, drawn(pixels_of(paths), ["good"])["good"], rtol=1e-6)
 
 
-@pytest.mark.slow
-def test_behaviour_is_read_where_it_is_said(stimuli):
-    for layers, readout, expected in (
-        (["early", "late"], None, ["late"]),
-        (["early", "late"], "early", ["early"]),
-        (None, ["early", "late"], ["early", "late"]),
-    ):
-        model = ModelCommitment("net", network(), layers, behavioral_readout_layer=readout)
-        assert not model.do_behavior
-        model.start_task("probabilities", stimuli)
-        assert model.do_behavior and model.layers_in_use == {"probabilities": expected}
-        shares = model.look_at(stimuli)
-        assert type(shares) is BehavioralAssembly and shares.dims == ("presentation", "choice")
-        np.testing.assert_allclose(shares.sum("choice").values, 1)
-    model.start_task("odd_one_out")
-    assert model.look_at(stimuli).dims == ("choice", "presentation")
-    model.start_task("label", ["dog", "cat"])
-    assert model.look_at(stimuli).dims == ("choice", "presentation")
-    model.start_task("passive")
-    assert not model.do_behavior
-    with pytest.raises(ValueError, match="model 'net' is not recording; call start_recording"):
-        model.look_at(stimuli)
-    with pytest.raises(ValueError, match="model 'net' has no layer to read behaviour from; give behavioral_readout_"):
-        ModelCommitment("net", network(), None).start_task("odd_one_out")
-
-
 def test_a_part_that_does_a_task_can_be_changed(stimuli):
     model = ModelCommitment("net", network(), ["early", "late"])
     tasks = {"probabilities": stimuli, "odd_one_out": None, "label": ["dog", "cat"]}
@@ -153,24 +126,6 @@ def test_a_part_that_does_a_task_can_be_changed(stimuli):
     assert {tuple(layers) for layers in asked} == {("late",), ("logits",)}
 
 
-def test_a_map_may_choose_when_it_is_asked(stimuli):
-    chosen = []
-
-    def choose(selection_identifier, benchmark):
-        chosen.append((selection_identifier, benchmark))
-        return "late"
-
-    model = ModelCommitment("net", network(), ["early", "late"], region_layer_map=RegionLayerMap(choose, {"IT": "it"}))
-    for _ in range(2):
-        model.start_recording("IT", [(70, 170)])
-    assert chosen == [("IT", "it")] and model.layers_in_use == {"IT": ["late"]}
-    with pytest.raises(ValueError, match="no layer is committed to V4,"):
-        model.start_recording("V4", [(70, 170)])
-    other = model.with_region_layers({"V4": "early"})
-    with pytest.raises(ValueError, match="model 'net' has no layer for V1; it has one for V4"):
-        other.start_recording("V1", [(70, 170)])
-
-
 def test_the_field_of_view_is_the_wrappers_too(stimuli):
     model = ModelCommitment("net", network(), ["late"], region_layer_map={"V1": "late"}, visual_degrees=4)
     direct = model.activations_model(stimuli, layers=["late"], number_of_trials=3, require_variance=True)
@@ -181,17 +136,3 @@ def test_the_field_of_view_is_the_wrappers_too(stimuli):
     for degrees in (0, -8, float("nan")):
         with pytest.raises(ValueError, match="visual_degrees must be positive"):
             ModelCommitment("net", network(), ["late"], visual_degrees=degrees)
-
-
-def test_several_time_bins_repeat_a_static_answer(stimuli):
-    model = ModelCommitment("net", network(), ["late"], region_layer_map={"V1": "late"})
-    model.layer_model.start_recording("V1", time_bins=[(50, 100), (100, 150)])
-    seen = model.layer_model.look_at(stimuli)
-    assert seen.dims == ("presentation", "neuroid", "time_bin") and seen["time_bin_end"].values.tolist() == [100, 150]
-    for number in range(2):
-        np.testing.assert_array_equal(seen.isel(time_bin=number).values, by_hand(stimuli, "late"))
-
-
-def test_bare_functions_are_refused():
-    with pytest.raises(ValueError, match="function is not an activations model; wrap it"):
-        ModelCommitment("net", lambda stimuli, layers: None, ["late"])

@@ -2,22 +2,14 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
 
 from bsjax.compat.assemblies import BehavioralAssembly, NeuroidAssembly
-from bsjax.compat.models.tasks import (
-    BehaviorArbiter,
-    LabelBehavior,
-    LabelToImagenetIndices,
-    OddOneOut,
-    ProbabilitiesMapping,
-)
+from bsjax.compat.models.tasks import BehaviorArbiter, LabelBehavior, OddOneOut, ProbabilitiesMapping
 from bsjax.models.brain_model import Task
-from bsjax.models.tasks.imagenet import synsets
+from bsjax.models.tasks.imagenet import indices_of, synsets
 from tests.support.written_plugins import answering, by_hand, images_of, network
 
-DOG, CAT = (LabelToImagenetIndices.label_to_indices(label) for label in ("dog", "cat"))
+DOG, CAT = (list(indices_of(label)) for label in ("dog", "cat"))
 
 
 class TemporalIgnore:
@@ -56,29 +48,6 @@ def test_labels_of_a_bare_function(stimuli):
     assert said.dims == ("choice", "presentation") and said.values.tolist() == [["cat", "dog", "dog"]]
     assert said["stimulus_id"].values.tolist() == ["a", "b", "c"]
     assert said["label"].values.tolist() == ["cat", "dog", "dog"] and said["image_label"].values.tolist()[1] == "y"
-
-
-def test_imagenet_of_a_bare_function(stimuli):
-    task = LabelBehavior("bare", answering(logits_of(7, 0, 999)))
-    task.start_task("label", "imagenet")
-    said = task.look_at(stimuli)
-    expected = [synsets()[number] for number in (7, 0, 999)]
-    assert said["synset"].values.tolist() == said.values[0].tolist() == expected
-    assert said["logit"].values.tolist() == [7, 0, 999]
-
-
-def test_the_mean_or_the_maximum_over_the_classes_of_a_label(stimuli):
-    # One of the many dogs is likeliest; over their mean, the few cats are.
-    row = np.zeros(1000)
-    row[DOG[0]], row[CAT] = 3.0, 2.0
-    task = LabelBehavior("bare", answering([row] * 3))
-    answers = {}
-    for aggregation in ("mean", "max"):
-        task.start_task("label", choice_labels=["dog", "cat"], aggregation=aggregation)
-        answers[aggregation] = set(task.look_at(stimuli).values[0].tolist())
-    assert answers == {"mean": {"cat"}, "max": {"dog"}}
-    with pytest.raises(ValueError, match="aggregation must be one of mean, max, got 'median'"):
-        task.start_task("label", ["dog"], aggregation="median")
 
 
 def test_over_a_wrapper_that_ignores_time(stimuli):
@@ -137,18 +106,14 @@ def test_trials_that_vary_are_in_the_field_of_the_wrapper(stimuli):
         unknown.look_at(stimuli, number_of_trials=2, require_variance=True)
 
 
-def test_probabilities_are_those_of_a_logistic_regression(tmp_path):
-    rng = np.random.default_rng(0)
-    features = rng.normal(size=(12, 5))
-    stimuli = images_of(tmp_path / "images", 12, image_label=["dog", "car", "cup"] * 4)
+def test_learned_probabilities(stimuli):
+    features = np.array([[5.0, 0], [0, 5], [4, 1]])
     task = ProbabilitiesMapping("bare", answering(features), "late")
     task.start_task(Task.probabilities, fitting_stimuli=stimuli, number_of_trials=1)
-    shares = task.look_at(stimuli.iloc[[5, 0, 7]])
-    assert shares.dims == ("presentation", "choice") and shares["choice"].values.tolist() == ["dog", "car", "cup"]
-    assert shares["stimulus_id"].values.tolist() == ["f", "a", "h"]
-    scaler = StandardScaler().fit(features)
-    oracle = LogisticRegression(C=1e-3, tol=1e-10, max_iter=1000).fit(scaler.transform(features), np.arange(12) % 3)
-    np.testing.assert_allclose(shares.values, oracle.predict_proba(scaler.transform(features[[5, 0, 7]])), atol=1e-5)
+    shares = task.look_at(stimuli.iloc[[1, 0]])
+    assert shares.dims == ("presentation", "choice") and shares["choice"].values.tolist() == ["x", "y"]
+    assert shares["stimulus_id"].values.tolist() == ["b", "a"]
+    assert shares.values[0, 1] > shares.values[1, 1] and shares.sum("choice").values == pytest.approx([1, 1])
 
 
 def test_odd_ones_out(tmp_path):
@@ -159,20 +124,10 @@ def test_odd_ones_out(tmp_path):
     triplets = stimuli.iloc[[0, 1, 2, 3, 1, 0]]
     found = task.look_at(triplets)  # there is one task only, so that it need not be started
     assert found.dims == ("choice", "presentation") and found.values.tolist() == [["a", "b"]]
-    assert found["stimulus_id"].values.tolist() == ["a|b|c", "d|b|a"]
-    task.start_task(Task.odd_one_out)
-    assert task.look_at(triplets).identical(found)
     task.set_similarity_measure("cosine")  # also after the start
     assert task.similarity_measure == "cosine" and task.look_at(triplets).values.tolist() == [["b", "b"]]
     task.start_task("odd_one_out", similarity_measure="dot")
     assert task.look_at(triplets).identical(found)
-    with pytest.raises(ValueError, match="similarity_measure must be one of dot, cosine, got 'l2'"):
-        task.set_similarity_measure("l2")
-    assert task.similarity_measure == "dot"
-    with pytest.raises(ValueError, match="triplets need a multiple of 3 rows, three for each, got 4"):
-        task.look_at(stimuli)
-    with pytest.raises(TypeError, match="number_of_things"):
-        task.start_task("odd_one_out", number_of_things=3)
 
 
 def test_the_arbiter_gives_each_task_to_what_does_it(stimuli):

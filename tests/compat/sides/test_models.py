@@ -68,32 +68,10 @@ def test_a_model_of_a_plugin_for_bsjax():
     model.start_task("label", ["x", "y"], aggregation="max")
     model.start_task("passive")
     model.start_recording("IT", [(70, 170)])
-    assert plugin.asked == [
-        ("label", (["x", "y"],), {"aggregation": "max"}),
-        ("passive", (), {}),
-        ("IT", [(70, 170)]),
-    ]
+    assert plugin.asked == [("label", (["x", "y"],), {"aggregation": "max"}), ("passive", (), {}), ("IT", [(70, 170)])]
     assert model_for_plugins(model) is plugin and model_for_bsjax(model) is model and repr(model) == repr(plugin)
     with pytest.raises(AttributeError, match="nothing"):
         _ = model.nothing
-
-
-@pytest.mark.parametrize(
-    "known", [{"number_of_trials"}, {"require_variance"}, {"number_of_trials", "require_variance"}]
-)
-def test_trials_are_asked_of_models_that_know_them(known):
-    asked = {}
-
-    class Knowing:
-        def look_at(self, stimuli, **named):
-            asked.update(named)
-
-    if known == {"number_of_trials"}:
-        Knowing.look_at = lambda self, stimuli, number_of_trials=1: asked.update(number_of_trials=number_of_trials)
-    elif known == {"require_variance"}:
-        Knowing.look_at = lambda self, stimuli, *, require_variance: asked.update(require_variance=require_variance)
-    ModelForBsjax(Knowing()).look_at(STIMULI, number_of_trials=3, require_variance=True)
-    assert asked == {name: {"number_of_trials": 3, "require_variance": True}[name] for name in known}
 
 
 def test_commitments_are_models_of_both_sides(tmp_path):

@@ -60,17 +60,6 @@ def test_all_attributes_come_over_and_back():
         assert (back.note, back.place, back.gone) == ("by hand", ("a", 1), None)
 
 
-def test_values_in_raw_values_are_kept_at_any_depth():
-    score, over_neuroids = Score(0.5), raw_values().mean("neuroid")
-    over_neuroids.attrs["raw"] = raw_values()
-    score.attrs["raw"] = over_neuroids
-    own = labelled.Score.from_dict(score_for_bsjax(score).to_dict())
-    np.testing.assert_allclose(own.raw.values, [0.4, 0.6])
-    assert own.raw.attrs["raw"].values.tolist() == RAW
-    back = score_for_plugins(own)
-    assert type(back.raw) is type(back.raw.raw) is Score and back.raw.raw.values.tolist() == RAW
-
-
 def test_scores_with_dimensions():
     score = Score([0.4, 0.6], coords={"time_bin_start": ("time_bin", [0, 50])}, dims=["time_bin"])
     score.attrs["error"] = score * 0.1

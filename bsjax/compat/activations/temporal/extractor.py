@@ -20,7 +20,7 @@ from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.activations.options import ExtractionOptions
 from bsjax.activations.passes.results import concatenated
 from bsjax.compat.activations.hooks import Hooked, through
-from bsjax.compat.activations.temporal.inferencers import AXES, TIME, TemporalInferencer, Window
+from bsjax.compat.activations.temporal.inferencers import AXES, TIME, TemporalInferencer
 from bsjax.compat.activations.temporal.network import OfVideos, VideoNetwork
 from bsjax.compat.assemblies import NeuroidAssembly, for_plugins
 from bsjax.core.digests.arrays import Undigestible
@@ -50,22 +50,16 @@ class ActivationsExtractor(Hooked):
     Args:
         inferencer: object that defines how videos are shown to the network.
         identifier: name of the model.
-        content: function that returns the object to take a digest of; by default ``get_activations``.
+        content: function that returns the object to take a digest of.
     """
 
-    def __init__(
-        self, inferencer: TemporalInferencer, identifier: str, content: Callable[[], object] | None = None
-    ) -> None:
+    def __init__(self, inferencer: TemporalInferencer, identifier: str, content: Callable[[], object]) -> None:
         self.inferencer = inferencer
         self.identifier = identifier
-        network = VideoNetwork(inferencer, content or (lambda: inferencer.get_activations))
-        [*_, window] = inferencer.windows(max(int(inferencer.img_duration * inferencer.fps / 1000), 1))
-        self._activations = ExtractedActivations(
-            identifier,
-            network,
-            OfVideos(inferencer.preprocessing, inferencer.fps, window.length),
-            batch_size=inferencer.batch_size,
-        )
+        network = VideoNetwork(inferencer, content)
+        length = inferencer.window_length(max(int(inferencer.img_duration * inferencer.fps / 1000), 1))
+        preprocessing = OfVideos(inferencer.preprocessing, inferencer.fps, length)
+        self._activations = ExtractedActivations(identifier, network, preprocessing, batch_size=inferencer.batch_size)
         self._batch_hooks, self._stimulus_set_hooks = network.hooks, {}
 
     @property
@@ -143,21 +137,20 @@ class ActivationsExtractor(Hooked):
         return found if isinstance(stimuli, StimulusSet) else found.rename({"stimulus_id": "stimulus_path"})
 
     def set_visual_degrees(self, visual_degrees: float) -> None:
-        """Set the width of the field of view, which has no effect here."""
-        self.inferencer.visual_degrees = visual_degrees
+        """Do nothing; the field of view has no effect on videos."""
 
     def _recorded(self, stimuli: StimulusSet, layers: list[str]) -> dict[str, _InFrames]:
         paths = [item.path for item in items_of(stimuli)]
         frames_in = {path: self.inferencer.frames_in(path) for path in dict.fromkeys(paths)}
         n_frames = [frames_in[path] for path in paths]
-        of_length: dict[int, list[tuple[int, Window]]] = {}  # windows of equal length are run together
+        of_length: dict[int, list[tuple[int, int]]] = {}  # windows of equal length are run together
         for row, n in enumerate(n_frames):
-            for window in self.inferencer.windows(n):
-                of_length.setdefault(window.length, []).append((row, window))
+            length = self.inferencer.window_length(n)
+            of_length.setdefault(length, []).extend((row, first) for first in range(0, n, length))
         ids = stimuli["stimulus_id"].tolist()
         found: dict[str, _InFrames] = {}
-        for shown in of_length.values():
-            items = [self._item(paths[row], window) for row, window in shown]
+        for length, shown in of_length.items():
+            items = [self._item(paths[row], first, length) for row, first in shown]
             answers = self._activations.record_items(items, [ids[row] for row, _ in shown], layers)
             for layer in layers:
                 shape = answers[layer].units.shape
@@ -171,15 +164,14 @@ class ActivationsExtractor(Hooked):
                         f"and {found[layer].shape} to others"
                     )
                 time = self.inferencer.time_axis(layer, shape)
-                for (row, window), value in zip(shown, np.asarray(answers[layer].values), strict=True):
-                    frames = _in_frames(value.reshape(shape), time, window.covers)
-                    stop = min(window.at + window.covers, n_frames[row])
-                    found[layer].values[row, :, window.at : stop] = frames[:, : stop - window.at]
+                for (row, first), value in zip(shown, np.asarray(answers[layer].values), strict=True):
+                    frames = _in_frames(value.reshape(shape), time, length)[:, : n_frames[row] - first]
+                    found[layer].values[row, :, first : first + frames.shape[1]] = frames
         return found
 
-    def _item(self, path: Path, window: Window) -> Item:
-        first = window.first if is_video(path) else 0  # all parts of a still image are equal
-        return Item(path, window=(first, window.length, self.inferencer.fps))
+    def _item(self, path: Path, first: int, length: int) -> Item:
+        first = first if is_video(path) else 0  # all parts of a still image are equal
+        return Item(path, window=(first, length, self.inferencer.fps))
 
     def _without_time(self, layer: str, shape: tuple[int, ...]) -> tuple[int, ...]:
         time = self.inferencer.time_axis(layer, shape)

@@ -1,4 +1,4 @@
-"""Inferencers: division of videos into the windows of frames that a network is shown.
+"""Division of videos into the windows of frames that a network is shown.
 
 A video that is longer than the network accepts is shown in parts, a shorter one is padded with its last frame, and an
 image is shown as a still video.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,23 +20,7 @@ AXES = {"C": "channel", "H": "channel_y", "W": "channel_x", "K": "channel_token"
 """Letters of the axes other than time, and the coordinates of units along them."""
 # Tolerance for numbers of frames, which are computed from durations by division.
 _ROUNDING = 1e-6
-_EVENLY, _BY_FRAME = "evenly_spaced", "per_frame_aligned"
-
-
-class Window(NamedTuple):
-    """A window of frames that a network sees at once.
-
-    Attributes:
-        first: its first frame; negative frames are before the beginning of the video.
-        length: number of frames.
-        at: the first frame that the response belongs to.
-        covers: number of frames that the response belongs to.
-    """
-
-    first: int
-    length: int
-    at: int
-    covers: int
+_EVENLY = "evenly_spaced"
 
 
 class TemporalInferencer:
@@ -61,8 +45,6 @@ class TemporalInferencer:
     Raises:
         ValueError: a setting is out of range or not supported.
     """
-
-    causal = False
 
     def __init__(
         self,
@@ -97,25 +79,20 @@ class TemporalInferencer:
         self.preprocessing = preprocessing
         self.layer_activation_format = _checked_formats(layer_activation_format or {})
         self.fps = fps
-        self.num_frames = _range(num_frames, 1)
-        self.duration = _range(duration, 0)
-        self.convert_to_video = convert_img_to_video
+        self._images = convert_img_to_video
         self.img_duration = img_duration
         self.batch_size = batch_size
-        self.visual_degrees = visual_degrees
-        in_frames = [limit * fps / 1000 for limit in self.duration]
-        self.fewest = max(self.num_frames[0], np.ceil(in_frames[0] - _ROUNDING), 1)
-        self.most = min(self.num_frames[1], np.floor(in_frames[1] + _ROUNDING))
-        if self.fewest > self.most:
+        (fewest, most), (shortest, longest) = _range(num_frames, 1), _range(duration, 0)
+        self._fewest = max(fewest, np.ceil(shortest * fps / 1000 - _ROUNDING), 1)
+        self._most = min(most, np.floor(longest * fps / 1000 + _ROUNDING))
+        if self._fewest > self._most:
             raise ValueError(
-                f"no number of frames is both in num_frames {self.num_frames} and, at {fps:g} frames a second, in "
-                f"duration {self.duration} ms"
+                f"num_frames={num_frames} and duration={duration} ms exclude each other at {fps:g} frames per second"
             )
 
-    def windows(self, n_frames: int) -> list[Window]:
-        """The windows in which a video of this many frames is shown."""
-        length = self._length(n_frames)
-        return [Window(first, length, first, length) for first in range(0, n_frames, length)]
+    def window_length(self, n_frames: int) -> int:
+        """Number of frames in each window, for a video of this many frames."""
+        return int(min(max(n_frames, self._fewest), self._most))
 
     def frames_in(self, path: Path) -> int:
         """Number of frames of a video or an image.
@@ -123,15 +100,15 @@ class TemporalInferencer:
         Raises:
             FileNotFoundError, ValueError: a video is missing or cannot be read, or images are not accepted.
         """
-        if not is_video(path) and not self.convert_to_video:
+        if not is_video(path) and not self._images:
             raise ValueError(f"{path} is no video, and with convert_img_to_video=False no image is shown as one")
         duration = video_duration(path) if is_video(path) else self.img_duration
         return max(int(np.ceil(duration * self.fps / 1000 - _ROUNDING)), 1)
 
     def settings(self) -> tuple[Any, ...]:
         """All settings that determine how stimuli are shown, and how responses are processed."""
-        shown = self.fps, float(self.fewest), float(self.most), self.img_duration
-        return type(self), *shown, tuple(self.layer_activation_format.items())
+        shown = self.fps, float(self._fewest), float(self._most), self.img_duration
+        return *shown, tuple(self.layer_activation_format.items())
 
     def time_axis(self, layer: str, shape: Sequence[int]) -> int | None:
         """The time axis of a layer's output for one video; None if it has none.
@@ -146,82 +123,6 @@ class TemporalInferencer:
                 "it names each axis but the first, of what process_output makes"
             )
         return axes.index(TIME) if TIME in axes else None
-
-    def _length(self, n_frames: int) -> int:
-        """Length of a window, for a video of this many frames."""
-        return int(min(max(n_frames, self.fewest), self.most))
-
-
-class _InContext(TemporalInferencer):
-    """Shows windows whose length is set by a strategy.
-
-    Args:
-        *args, **kwargs: arguments of :class:`TemporalInferencer`.
-        temporal_context_strategy: ``"greedy"`` for the longest window that the network accepts, ``"conservative"``
-            for the shortest, ``"fix"`` for ``fixed_temporal_context``.
-        fixed_temporal_context: length of the window in ms.
-        out_of_bound_strategy: ``"repeat"``: the first and last frame are repeated beyond the ends of a video.
-
-    Raises:
-        ValueError: a setting is out of range or not supported.
-    """
-
-    def __init__(
-        self,
-        *args: Any,
-        temporal_context_strategy: str = "greedy",
-        fixed_temporal_context: float | None = None,
-        out_of_bound_strategy: str = "repeat",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(*args, **kwargs)
-        if out_of_bound_strategy != "repeat":
-            raise ValueError(f"out_of_bound_strategy must be 'repeat', got {out_of_bound_strategy!r}")
-        if temporal_context_strategy == "conservative":
-            self.most = self.fewest
-        elif temporal_context_strategy == "fix":
-            frames = round((fixed_temporal_context or 0) * self.fps / 1000)
-            if not self.fewest <= frames <= self.most:
-                raise ValueError(
-                    f"fixed_temporal_context={fixed_temporal_context} ms are {frames} frames, and the network takes "
-                    f"{self.fewest:g} to {self.most:g}"
-                )
-            self.fewest = self.most = frames
-        elif temporal_context_strategy != "greedy":
-            raise ValueError(
-                "temporal_context_strategy must be 'greedy', 'conservative' or 'fix', "
-                f"got {temporal_context_strategy!r}"
-            )
-
-
-class BlockInferencer(_InContext):
-    """Shows a video in consecutive blocks of equal length, with the last one padded by its last frame.
-
-    Arguments are those of :class:`TemporalInferencer`, and ``temporal_context_strategy`` (``"greedy"``,
-    ``"conservative"`` or ``"fix"``) with ``fixed_temporal_context`` in ms, which set the length of a block.
-    """
-
-    def _length(self, n_frames: int) -> int:
-        return super()._length(n_frames if np.isinf(self.most) else int(self.most))
-
-
-class CausalInferencer(_InContext):
-    """Shows for each frame the video up to its end, and keeps the last entry of the response.
-
-    Arguments are those of :class:`BlockInferencer`; they set the length of the context.
-    """
-
-    causal = True
-
-    def __init__(self, *args: Any, time_alignment: str = _BY_FRAME, **kwargs: Any) -> None:
-        if time_alignment != _BY_FRAME:
-            raise ValueError(f"answers to each frame are {_BY_FRAME!r}, got time_alignment={time_alignment!r}")
-        super().__init__(*args, **kwargs)
-
-    def windows(self, n_frames: int) -> list[Window]:
-        """The windows in which a video of this many frames is shown."""
-        lengths = [self._length(end) for end in range(1, n_frames + 1)]
-        return [Window(end - length, length, end - 1, 1) for end, length in enumerate(lengths, start=1)]
 
 
 def _range(given: float | Sequence[float] | None, least: float) -> tuple[float, float]:

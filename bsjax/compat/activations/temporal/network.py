@@ -74,25 +74,15 @@ class VideoNetwork(CalledNetwork):
 
     def __init__(self, inferencer: TemporalInferencer, content: Callable[[], object]) -> None:
         super().__init__(inferencer.get_activations, lambda: inferencer.layer_activation_format)
-        self._inferencer = inferencer
         self._computes = content
 
     def shapes(self, batch: Batch) -> Mapping[str, tuple[int, ...]]:
         """Shapes of the layers, from one pass."""
         return {layer: output.shape for layer, output in self.run(batch, [*self._known()]).items()}
 
-    def run(self, batch: Batch, layers: Sequence[str]) -> dict[str, np.ndarray]:
-        """Outputs of layers, after the hooks; for causal inferencers, only the last entry in time."""
-        arrays = super().run(batch, layers)
-        axes = {layer: self._inferencer.time_axis(layer, array.shape[1:]) for layer, array in arrays.items()}
-        if self._inferencer.causal:
-            for layer, axis in axes.items():
-                arrays[layer] = arrays[layer] if axis is None else arrays[layer].take([-1], axis + 1)
-        return arrays
-
     def _content(self, batch: Batch) -> Any:
         """The objects that determine the outputs."""
-        return self._computes(), self._inferencer.causal, tuple(self.hooks.values())
+        return self._computes(), tuple(self.hooks.values())
 
     def _taken(self, batch: Batch) -> list[Any]:
         """The preprocessed videos of a batch, in their original type."""

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     import torch
 
 
-def default_process_activation(layer: Any, layer_name: str, inputs: Any, output: Any) -> Any:
-    """Return the output of a module unchanged."""
-    return output
-
-
 class PytorchWrapper(ActivationWrapper, ModuleWrapper):
     """A torch module for videos as an activations model.
 
@@ -46,7 +41,7 @@ class PytorchWrapper(ActivationWrapper, ModuleWrapper):
     ) -> None:
         self._wrap(model)
         self._preprocess = preprocessing
-        self._process_activation = process_output or default_process_activation
+        self._process_activation = process_output or (lambda layer, layer_name, inputs, output: output)
         super().__init__(identifier, preprocessing, *args, **kwargs)
 
     def forward(self, inputs: list[Any]) -> Any:
