@@ -21,8 +21,8 @@ from tests.support.lowered import lowered
 
 PLATFORMS = ("gpu", "tpu")
 
-# Where x64 is on, optax raises float64 to the power of its count of steps; two numbers each.
-FLOAT64_OF_OPTAX = ("object solution time", "factorised read-out")
+# Where x64 is on, optax raises float64 to the power of its count of steps, and holds a few numbers of it in assignments.
+FLOAT64_OF_OPTAX = ("object solution time", "factorised read-out", "one_to_one")
 
 # Factorisations and eigenvectors by the vendors' libraries.
 LIBRARIES = {
@@ -33,6 +33,8 @@ LIBRARIES = {
     "tpu": {"Qr", "ProductOfElementaryHouseholderReflectors", "Eigh"},
 }
 FACTORISING = ("pls", "ridge", "ridgecv", "linear_predictivity", "alpha_per_target", "gsn_rsa_ceiling")
+FACTORISING += ("procrustes", "shape", "cca", "svcca", "pwcca")
+FACTORISING += ("pcr", "reduced_rank", "rotation", "elastic_net", "lasso", "nnls", "kernel_ridge", "banded_ridge")
 
 # JAX's primitives that order or decompose all of a problem.
 WHOLE = ("sort", "eigh", "svd", "qr", "cholesky")

@@ -538,8 +538,12 @@ def _unpadded(
     report = {name: values for name, values in report.items() if name not in of_features}
     for message in traits.warnings(report):
         warnings.warn(message, stacklevel=3)
-    whole = {name: values[..., neuroids] if values.ndim == len(dims) else values for name, values in report.items()}
-    return raw[..., neuroids], {name: (dims[: values.ndim], values) for name, values in whole.items()}, of_features
+    whole = {name: values[..., neuroids] if values.ndim >= len(dims) else values for name, values in report.items()}
+    labelled = {name: values for name, values in whole.items() if values.ndim <= len(dims)}
+    coords = {name: (dims[: values.ndim], values) for name, values in labelled.items()}
+    for name in whole.keys() - labelled.keys():  # of each feature space too
+        coords |= {f"{name}_{place}": (dims, values) for place, values in enumerate(np.moveaxis(whole[name], -2, 0))}
+    return raw[..., neuroids], coords, of_features
 
 
 def _smallest(splits: Splits) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -176,8 +176,8 @@ def weights_of(
 
 
 def _forward(problem: Problem, curvature: Array, positive: bool, most_steps: int) -> tuple[Any, Any]:
-    weights, steps = weights_of(problem, curvature, positive, most_steps)
-    return (weights, steps), (problem, weights)
+    found = cast(tuple[Array, Array], weights_of(problem, curvature, positive, most_steps))
+    return found, (problem, found[0])
 
 
 def _backward(positive: bool, most_steps: int, kept: tuple, changes: tuple) -> tuple[Problem, Array]:

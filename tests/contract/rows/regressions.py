@@ -215,7 +215,7 @@ MAPPINGS = [
 ONE_SCALE = ("pls", "ridgecv", "elastic_net", "lasso", "reduced_rank", "rotation")
 # Of one's own features: not exact with few dimensions or with a kernel of distances.
 INEXACT = ("elastic_net", "lasso", "nnls", "pcr", "reduced_rank", "rotation", "kernel_ridge", "banded_ridge")
-# The spaces of the features are told by their places and their number.
+# The spaces of the features are told by their places and their number, and validation folds by the order of stimuli.
 IN_ORDER = ("banded_ridge",)
 CROSS_VALIDATED = {"pls": ("pls", "pls_cv", "reverse_pls", "reverse_pls_cv")}
 FIXED = {
@@ -232,7 +232,7 @@ for name, mapping, source, more, memory in MAPPINGS:
     if name == "pls":
         invariances |= SCALED
     if name in IN_ORDER:
-        invariances = {k: v for k, v in invariances.items() if k != "features permuted"}
+        invariances = {k: v for k, v in invariances.items() if k not in ("features permuted", "stimuli reordered")}
     shared = {
         "bounds": (-1.0, 1.0),
         "source": source,
@@ -250,7 +250,7 @@ for name, mapping, source, more, memory in MAPPINGS:
             CROSS_VALIDATED.get(name, (name, f"{name}_cv")),
             cross_validated,
             cv_arrays,
-            partial(cv_arrays, n=400, p=P if name in IN_ORDER else 300, q=20),
+            partial(cv_arrays, n=400, p=P if name in IN_ORDER else 300, q=Q if name in IN_ORDER else 20),
             ("split", "neuroid"),
             ceiling="internal_consistency",
             **shared,
@@ -260,7 +260,7 @@ for name, mapping, source, more, memory in MAPPINGS:
             FIXED.get(name, (f"{name}_split",)),
             train_test,
             split_arrays,
-            partial(split_arrays, n=400, p=P if name in IN_ORDER else 300, q=20),
+            partial(split_arrays, n=400, p=P if name in IN_ORDER else 300, q=Q if name in IN_ORDER else 20),
             ("neuroid",),
             ceiling="internal_consistency",
             **shared,

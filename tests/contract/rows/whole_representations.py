@@ -46,6 +46,13 @@ STRETCHED = {"units of x scaled each": units("x", stretch_units), "units of y sc
 ROTATIONS = COMMON | SHIFTED | ROTATED
 
 
+def shared_dimensions(rng, n=12, p=5, q=4):
+    """Units that code for few dimensions in common, so that those of one side agree among themselves."""
+    latent = rng.normal(size=(n, 2))
+    x = latent @ rng.normal(size=(2, 2, p)) + 0.3 * rng.normal(size=(2, n, p))
+    return {"x": x, "y": latent @ rng.normal(size=(2, q)) + 0.3 * rng.normal(size=(n, q)), "where": np.ones(n, bool)}
+
+
 def row(name, metric, kernel, source, invariances, **more):
     shared = {
         "undefined": constant_layer,
@@ -95,6 +102,7 @@ ROWS = [
         cka_of_sampled_units,
         "Chun, Canatar, Chung & Lee 2025",
         COMMON | SHIFTED,
+        arrays=shared_dimensions,
         bounds=(-np.inf, np.inf),
         identity=None,
     ),
