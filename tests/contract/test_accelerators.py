@@ -21,7 +21,7 @@ from tests.support.lowered import lowered
 
 PLATFORMS = ("gpu", "tpu")
 
-# Where x64 is on, optax raises float64 to the power of its count of steps, and holds a few numbers of it in assignments.
+# Where x64 is on, optax raises float64 to the power of its count of steps, and assignments hold some numbers of it.
 FLOAT64_OF_OPTAX = ("object solution time", "factorised read-out", "one_to_one")
 
 # Factorisations and eigenvectors by the vendors' libraries.

@@ -1,9 +1,12 @@
 """Extraction of zip files, once and atomically, so that a partial extraction is never used."""
 
+import lzma
 import os
 import re
 import shutil
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import EINVAL
@@ -18,6 +21,18 @@ from bsjax.core.left_behind import files_in, is_left_behind
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png")
 
+# Errors that zipfile raises for a file that is damaged, encrypted, or packed by an unknown method.
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OverflowError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 _OF_THE_ARCHIVE = (None, EINVAL)  # errno of OSErrors from the archive, not the disk: bzip2, or a negative position
 
 
@@ -123,7 +138,7 @@ def opened(archive: Path, file: IO[bytes] | None = None, advice: str = "fetch it
             yield found
     except Refused:
         raise
-    except Exception as error:  # of zipfile, and of each library that it unpacks with
+    except (*_UNREADABLE, OSError) as error:
         if isinstance(error, OSError) and error.errno not in _OF_THE_ARCHIVE:
             raise
         raise ValueError(f"cannot read {archive} as a zip file ({error}): {advice}") from error

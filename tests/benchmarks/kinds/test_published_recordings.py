@@ -220,3 +220,17 @@ def test_what_cannot_be_had_is_said_when_it_scores(brainio_home, model, monkeypa
     benchmark = load_benchmark("MajajHong2015public.IT-pls")
     with pytest.raises(ConnectionError, match=r"cannot load assembly 'MajajHong2015.public'.*\[access to"):
         benchmark(model())
+
+
+FACTS = (
+    *("identifier", "pattern", "dataset", "region", "metric", "metric_kwargs", "ceiling", "normalisation"),
+    *("visual_degrees", "number_of_trials", "timebins", "parent", "version", "tests", "notes"),
+)
+
+
+def test_the_facts_are_those_of_the_survey(shared_data):
+    survey = shared_data.parent / "spec" / "benchmarks.json"
+    if not survey.is_file():
+        pytest.skip(f"no survey of the reference at {survey}")
+    rows = [row for row in json.loads(survey.read_bytes()) if row["task"] == "recording"]
+    assert [{name: row[name] for name in FACTS if row.get(name) is not None} for row in rows] == REFERENCE

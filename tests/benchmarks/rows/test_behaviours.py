@@ -95,3 +95,17 @@ def check_ceiling(ceiling, fact):
     else:  # of the metric itself
         assert ceiling.method.__name__ == "ceiling"
         check_metric(ceiling.method.__self__, fact)
+
+
+FACTS = (
+    *("identifier", "pattern", "dataset", "stimulus_set", "task", "metric", "metric_kwargs", "ceiling"),
+    *("normalisation", "visual_degrees", "place_on_screen", "number_of_trials", "parent", "version", "tests", "notes"),
+)
+
+
+def test_the_facts_are_those_of_the_survey(shared_data):
+    survey = shared_data.parent / "spec" / "benchmarks.json"
+    if not survey.is_file():
+        pytest.skip(f"no survey of the reference at {survey}")
+    rows = [row for row in json.loads(survey.read_bytes()) if row["task"] != "recording"]
+    assert [{name: row[name] for name in FACTS if row.get(name) is not None} for row in rows] == REFERENCE
