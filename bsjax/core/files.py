@@ -174,6 +174,9 @@ def _opened(path: Path) -> BinaryIO:
 def _try_folder(path: Path) -> None:
     """Create and remove a file in the nearest existing parent of a path."""
     folder = next(parent for parent in path.parents if os.path.lexists(parent))
+    for name in path.relative_to(folder).parts:
+        with suppress(FileNotFoundError):
+            os.stat(folder / name)  # the system refuses names that are too long
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".part"):
         pass
 

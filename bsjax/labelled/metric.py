@@ -139,6 +139,16 @@ class Metric(ABC):
         """The score of every source with one target."""
         return [self(source, target) for source in sources]
 
+    def all_pairs(self, sides: Sequence[xr.DataArray]) -> np.ndarray:
+        """The scores of all pairs of sides, ``(sources, targets)``."""
+        values = np.full((len(sides), len(sides)), np.nan)
+        for column, target in enumerate(sides):
+            sources = sides[: column + 1] if self.symmetric else sides
+            values[: len(sources), column] = [float(score) for score in self.of_many(sources, target)]
+            if self.symmetric:
+                values[column, : len(sources)] = values[: len(sources), column]
+        return values
+
     def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
         """This metric prepared for many sources of one target, with folds on request; see ``SharedTarget``."""
         return WithTarget(self, target, None)

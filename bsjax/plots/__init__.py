@@ -13,6 +13,7 @@ from bsjax.plots.property_distributions import plot_property_distributions
 from bsjax.plots.rdms import plot_mds, plot_rdm, plot_rdm_pair
 from bsjax.plots.score_curves import plot_score_by_number, plot_score_by_time
 from bsjax.plots.scores import plot_scores
+from bsjax.plots.similarity_matrix import plot_similarity_matrix
 
 __all__ = [
     "check_format",
@@ -33,4 +34,5 @@ __all__ = [
     "plot_score_by_number",
     "plot_score_by_time",
     "plot_scores",
+    "plot_similarity_matrix",
 ]

@@ -13,6 +13,7 @@ from bsjax.scoring.layers.choice import choose_layers
 from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
 from bsjax.scoring.pair import run, score
 from bsjax.scoring.planning import Cell, Plan, plan
+from bsjax.scoring.similarity_matrix import similarity_matrix
 from bsjax.scoring.sources import score_sources
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "score_arrays",
     "score_grid",
     "score_sources",
+    "similarity_matrix",
     "table",
     "watched",
 ]

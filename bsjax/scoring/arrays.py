@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bsjax.core.given_arrays import unmasked, widened
 from bsjax.labelled import metric_registry
-from bsjax.labelled.metric import scored
+from bsjax.labelled.metric import Metric, as_metric, scored
 from bsjax.labelled.registry import compare_responses, compares_responses, settings_taken
 from bsjax.labelled.resampling.permutations import in_permutations
 from bsjax.scoring.display.bars import shown
@@ -76,19 +76,22 @@ def score_arrays(
         >>> bsjax.score_arrays(X, Y, metric="cka", null=99).provenance["p_value"]
         0.01
     """
-    X, Y = _first_stimuli(X), _first_stimuli(Y)
-    source, target = _matrix(X, "X"), _matrix(Y, "Y")
-    ids = _labels(X), _labels(Y)
-    if ids[0] is None or ids[1] is None:
-        ids = None, None
-    if ids[0] is None and len(source) != len(target):
-        raise ValueError(
-            f"X and Y need the same stimuli in their rows: X has shape {source.shape}, Y has shape {target.shape}"
-        )
-    loaded = _loaded(metric, crossvalidation_kwargs, metric_kwargs)
-    assemblies = _assembly(source, "x", ids[0]), _assembly(target, "y", ids[1])
+    assemblies = assemblies_of({"X": X, "Y": Y})
+    made = loaded(metric, crossvalidation_kwargs, metric_kwargs)
     with shown(progress=progress), nullcontext() if null is None else in_permutations(null):
-        return scored(loaded, *assemblies)
+        return scored(made, *assemblies)
+
+
+def assemblies_of(sides: Mapping[str, Any]) -> list[xr.DataArray]:
+    """Responses to the same stimuli as assemblies, matched by label if all of them have row labels."""
+    first = {name: _first_stimuli(values) for name, values in sides.items()}
+    arrays, ids = {name: _matrix(values, name) for name, values in first.items()}, [*map(_labels, first.values())]
+    if any(each is None for each in ids):
+        ids = [None] * len(ids)
+        if len({len(array) for array in arrays.values()}) > 1:
+            shapes = ", ".join(f"{name} has shape {array.shape}" for name, array in arrays.items())
+            raise ValueError(f"{' and '.join(arrays)} need the same stimuli in their rows: {shapes}")
+    return [_assembly(array, name.lower(), own) for (name, array), own in zip(arrays.items(), ids, strict=True)]
 
 
 def _first_stimuli(values: Any) -> Any:
@@ -152,18 +155,19 @@ def _of_torch(tensor: Any) -> Any:
         return jax.dlpack.from_dlpack(tensor.contiguous())
 
 
-def _loaded(
+def loaded(
     metric: str | Callable[..., Score],
     crossvalidation_kwargs: Mapping[str, Any] | None,
     metric_kwargs: Mapping[str, Any],
-) -> Callable[..., Score]:
-    """The metric, with the arguments that it takes."""
+    interval: bool = True,
+) -> Metric:
+    """The metric with the arguments that it takes, and with an interval if it has a cheap one."""
     if not isinstance(metric, str):
         if crossvalidation_kwargs is not None or metric_kwargs:
             named = {"crossvalidation_kwargs": crossvalidation_kwargs, **metric_kwargs}
             given = ", ".join(name for name, value in named.items() if value is not None)
             raise ValueError(f"a metric that is made already has its settings: make it with {given}")
-        return metric
+        return as_metric(metric)
     factory = metric_registry[metric]
     has = inspect.signature(factory).parameters
     if not compares_responses(metric):
@@ -182,7 +186,7 @@ def _loaded(
         names = ", ".join(sorted(unknown))
         raise ValueError(f"metric {metric!r} takes no argument {names}; it takes: {', '.join(has)}")
     made = factory(**given)
-    return made if "error" in metric_kwargs else made.with_interval()
+    return made.with_interval() if interval and "error" not in metric_kwargs else made
 
 
 def _assembly(values: Any, name: str, stimulus_ids: NDArray[Any] | None) -> xr.DataArray:

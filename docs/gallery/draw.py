@@ -320,6 +320,13 @@ PICTURES: dict[str, Callable[[Path], object]] = {
         matrix(features("convnet-a")), matrix(measured("IT")), names=("convnet-a", "IT"), groups=objects(), path=path
     ),
     "mds": lambda path: plots.plot_mds(matrix(measured("IT")), groups=objects(), path=path, title="Simulated2026.IT"),
+    "similarity_matrix": lambda path: plots.plot_similarity_matrix(
+        bsjax.similarity_matrix(
+            {model: features(model) for model in MODELS} | {each: measured(each) for each in REGIONS}
+        ),
+        path=path,
+        title="CKA",
+    ),
     "property_distributions": tuning,
     "model_vs_human": lambda path: plots.plot_model_vs_human(*behaviour(), path),
     "condition_curves": lambda path: plots.plot_condition_curves(

@@ -17,6 +17,7 @@ from bsjax.metrics import cka_biased as biased_cka
 from bsjax.metrics.resampling.permutation import cka_permutations
 from bsjax.metrics.similarity.cka import cka_and_influence, cka_of_grams
 from bsjax.metrics.similarity.similarity import Similarity
+from bsjax.metrics.similarity.vectors import cka_vector
 
 
 def _cka_in_shares(x: Any, y: Any, where: Any, *, shares: int, unbiased: bool) -> Any:
@@ -36,6 +37,7 @@ def _similarity(kernel: Callable[..., Any], unbiased: bool) -> Similarity:
         of_grams=partial(cka_of_grams, unbiased=unbiased),
         in_shares=partial(_cka_in_shares, unbiased=unbiased),
         of_subjects=partial(cka_between_subjects, unbiased=unbiased),
+        vector=partial(cka_vector, unbiased=unbiased),
     )
 
 

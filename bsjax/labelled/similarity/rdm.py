@@ -20,6 +20,7 @@ from bsjax.metrics.similarity.rdm import rdm_similarity_and_influence
 from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, Comparison, comparison_named
 from bsjax.metrics.similarity.sharded_rdm import rdm_similarity_in_shares
 from bsjax.metrics.similarity.similarity import Similarity
+from bsjax.metrics.similarity.vectors import rdm_vector
 
 _FIXED = {"neuroid_dim": "neuroid", "comparison_coord": STIMULUS}
 
@@ -108,6 +109,9 @@ def _similarity(dissimilarity: Dissimilarity, comparison: Comparison) -> Similar
         influence=partial(rdm_similarity_and_influence, **by) if named else None,
         statistic=partial(rdm_statistic, **by) if named else None,
         permutations=partial(rdm_permutations, method=comparison, dissimilarity=dissimilarity),
+        vector=None
+        if comparison.factor is None
+        else partial(rdm_vector, method=comparison, dissimilarity=dissimilarity),
         compares_pairs=True,
         in_shares=rdm_similarity_in_shares if default else None,
         varied_patterns=dissimilarity.varied_patterns,

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -45,6 +46,7 @@ from bsjax.metrics.resampling.influence import (
 from bsjax.metrics.resampling.permutation import similarity_permutations
 from bsjax.metrics.resampling.subsets import unit_bootstraps
 from bsjax.metrics.similarity.similarity import Similarity
+from bsjax.metrics.similarity.vectors import inner_products
 
 SimilarityError = Literal["jackknife", "bootstrap", "influence"]
 
@@ -323,6 +325,21 @@ class RepresentationalSimilarity(_OfSimilarity):
                 for each, value in zip(arrays, values, strict=True)
             ]
         return [self._score(value, reason) for value, reason in zip(values, why, strict=True)]
+
+    def all_pairs(self, sides: Sequence[xr.DataArray]) -> np.ndarray:
+        """The similarities of all pairs of sides; where it has a vector of one side, each is made once."""
+        if self.similarity.vector is None:
+            return super().all_pairs(sides)
+        sides = [two_dimensional(side, "source") for side in sides]
+        n = len(sides[0])
+        self._check_stimuli(n)
+        kernel = compiled(self.similarity.vector)
+        with precision(self.dtype) as dtype:
+            takes = (len(sides) + 4) * n * n * dtype.itemsize
+            refuse_unless_it_fits(takes, f"{self.identifier} of {len(sides)} representations of {n:,} stimuli", "fewer")
+            values = [finite_values(reordered(side, order_of(side, sides[0])), "source") for side in sides]
+            vectors = jnp.stack([kernel(padded(x, self._padded_width(*x.shape), dtype)) for x in values])
+            return np.clip(np.asarray(compiled(inner_products)(vectors), float), -1.0, 1.0)
 
     def drawn_score(self, plan: Resampling, *assemblies: xr.DataArray) -> Score:
         """Its score with its values in draws; draws of stimuli alone reuse the same RDMs."""

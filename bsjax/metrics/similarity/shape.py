@@ -74,7 +74,7 @@ def shape_distance(
     Example:
         >>> x = jnp.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [5.0, 1.0]])
         >>> print(f"{shape_distance(x, x**2):.3f}")
-        0.319
+        0.314
     """
     cosine = shape_similarity(x, y, alpha=alpha, where=where)
     equal = cosine >= 1.0

@@ -29,6 +29,8 @@ class Similarity:
         in_shares: ``(x, y, where, *, shares)``, the kernel with stimuli divided into shares, one per device.
         of_subjects: ``(responses, units, *, how)``, the similarity of every two subjects, or of each with the pooled
             units of all others, see ``bsjax.metrics.cka_between_subjects``.
+        vector: function of one side's responses to a unit vector, whose inner product with that of another side is the
+            similarity, to compare many.
         compares_pairs: whether it ranks or scales all pairs of stimuli together, which must not include copies.
         varied_patterns: whether it is undefined if a stimulus has the same response in all units.
         symmetric: whether the two sides may be exchanged.
@@ -50,6 +52,7 @@ class Similarity:
     of_grams: Callable[..., float] | None = None
     in_shares: Callable[..., Any] | None = None
     of_subjects: Callable[..., Any] | None = None
+    vector: Callable[..., Any] | None = None
     compares_pairs: bool = False
     varied_patterns: bool = False
     symmetric: bool = True
