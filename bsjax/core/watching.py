@@ -57,6 +57,9 @@ def is_watched() -> bool:
 def watched(by: Watcher) -> Iterator[None]:
     """Set the watcher within a block.
 
+    Args:
+        by: receives progress and stages of computations in the block.
+
     Example:
         >>> class Names(Watcher):
         ...     def came(self, outcome):

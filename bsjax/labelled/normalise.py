@@ -86,6 +86,10 @@ def explained_variance(score: Score, ceiling: Score) -> Score:
 def ceil_score(score: Score, ceiling: Score) -> Score:
     """Score over ceiling, ``r/c``; NaN for a ceiling of 0 or below, which would flip the sign.
 
+    Args:
+        score: the score before normalisation.
+        ceiling: its ceiling.
+
     Example:
         >>> ceil_score(Score(0.4), Score(0.8))
         Score(0.5000, r/c)

@@ -67,6 +67,13 @@ def _taken(value: Any) -> Any:
 def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Any:
     """A ceiling that is ready to be estimated; as in Brain-Score, metrics and ceilings share one registry.
 
+    Args:
+        identifier: a name of :func:`bsjax.list_ceilings`.
+        *args, **kwargs: settings of the ceiling.
+
+    Raises:
+        KeyError: the ceiling is unknown; the message names the nearest ones.
+
     Example:
         >>> load_ceiling("internal_consistency").split_coord
         'repetition'

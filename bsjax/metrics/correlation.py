@@ -37,6 +37,8 @@ def pearson(
         The shape of ``x`` without ``axis``, in the dtype of the inputs. NaN where either side is constant or has fewer
         than two values, with a zero gradient there.
 
+    Source: Pearson 1895.
+
     Example:
         >>> import jax.numpy as jnp
         >>> x = jnp.array([[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]])
@@ -133,6 +135,8 @@ def spearman(x: PerStimulus, y: PerStimulus, *, where: Mask | None = None) -> Sc
 
     Returns:
         A scalar in [-1, 1]; NaN where a side is constant or holds a NaN that counts.
+
+    Source: Spearman 1904.
 
     Example:
         >>> import jax.numpy as jnp

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 def check_format(path: str | Path) -> None:
     """Check that a figure can be written to a file, before the work begins.
 
+    Args:
+        path: of the file.
+
     Raises:
         ImportError: matplotlib is not installed; the message contains the command to install it.
         ValueError: the suffix of the file is not that of a known format.

@@ -202,9 +202,10 @@ def run_plan(
     timeout: float | None = None,
     progress: bool | None = None,
 ) -> Grid:
-    """Run the cells of a plan that are to be computed; other arguments as for :func:`score_grid`.
+    """Run the cells of a plan that are to be computed.
 
     Args:
+        planned, store, again, workers, progress: as for :func:`score_grid`.
         timeout: seconds after which a cell fails and its process is killed; requires ``workers`` on this machine.
 
     Raises:

@@ -1,5 +1,6 @@
 """The site: it builds without a warning, offline; it has every public name; every task is two clicks away."""
 
+import ast
 import importlib
 import importlib.util
 import inspect
@@ -7,6 +8,7 @@ import json
 import re
 import sys
 import zlib
+from textwrap import dedent
 
 import pytest
 
@@ -33,6 +35,9 @@ TASKS = {
 }
 # Their examples need what the tests have not: libraries of networks, another backend of Keras.
 NOT_INSTALLED = {"from_keras", "from_timm", "from_torchvision"}
+# Kernels that do no more than count, sort or arrange.
+WITHOUT_A_PAPER = {"accuracy", "compiled", "confusion_counts", "decode", "drawn_folds", "leave_one_out_similarity"}
+WITHOUT_A_PAPER |= {"make_folds", "ranks", "rdm_pairs", "similarity_on_subsets"}
 LOOKED_AT = ["index.html", "tutorials/index.html", "explanations/which-metric.html", "help/troubleshooting.html"]
 LOOKED_AT += ["examples/torch_against_v1.html", "reference/names/bsjax.score.html", "reference/packages.html"]
 LOOKED_AT += ["gallery.html", "reference/glossary.html", "differences.html"]
@@ -69,6 +74,25 @@ def test_every_public_name_has_a_docstring_with_an_example(public):
                 if "Example" not in doc or (">>>" not in doc and name not in NOT_INSTALLED):
                     bare.append(f"{package}.{name}")
     assert bare == []
+
+
+def test_every_public_function_states_its_arguments_errors_and_source(public):
+    lacking = []
+    for name in sorted(
+        {public.home(package, name) for package in public.packages() for name in public.public_names(package)}
+    ):
+        package, _, own = name.rpartition(".")
+        value = getattr(importlib.import_module(package), own)
+        if not inspect.isfunction(value):
+            continue
+        doc, code = inspect.getdoc(value) or "", ast.parse(dedent(inspect.getsource(inspect.unwrap(value))))
+        parameters = [each for each in inspect.signature(value).parameters if not each.startswith("_")]
+        lacking += [f"{name}: {each}" for each in parameters if not re.search(rf"\b{each}\b", doc)]
+        if any(isinstance(node, ast.Raise) and node.exc for node in ast.walk(code)) and "Raises:" not in doc:
+            lacking.append(f"{name}: what it raises")
+        if package == "bsjax.metrics" and own not in WITHOUT_A_PAPER and "Source:" not in doc:
+            lacking.append(f"{name}: its source")
+    assert lacking == []
 
 
 @pytest.mark.slow

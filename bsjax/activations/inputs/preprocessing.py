@@ -99,6 +99,13 @@ def _resized(image: np.ndarray, height: int, width: int, resample: Image.Resampl
 def imagenet_preprocessing(size: int = 224, layout: Literal["NCHW", "NHWC"] = "NCHW") -> Preprocessing:
     """The standard preprocessing for ImageNet: a square of ``size`` pixels, standardised by mean and deviation.
 
+    Args:
+        size: width and height in pixels.
+        layout: the order of the axes: images, channels, rows and columns (``"NCHW"``), or channels last (``"NHWC"``).
+
+    Returns:
+        A function from paths of images to an array of float32.
+
     Example:
         >>> import numpy as np
         >>> imagenet_preprocessing(size=4)([np.zeros((9, 9, 3), np.uint8)])[0, :, 0, 0].tolist()
@@ -109,6 +116,13 @@ def imagenet_preprocessing(size: int = 224, layout: Literal["NCHW", "NHWC"] = "N
 
 def unit_preprocessing(size: int = 224, layout: Literal["NCHW", "NHWC"] = "NHWC") -> Preprocessing:
     """Preprocessing to a square of ``size`` pixels with values in [0, 1].
+
+    Args:
+        size: width and height in pixels.
+        layout: the order of the axes: images, channels, rows and columns (``"NCHW"``), or channels last (``"NHWC"``).
+
+    Returns:
+        A function from paths of images to an array of float32.
 
     Example:
         >>> import numpy as np

@@ -85,6 +85,9 @@ def stimulus_filenames(stimulus_set: StimulusSet) -> list[str]:
 
     Otherwise the name is ``stimulus_path_within_store``, or the ``stimulus_id``, with the extension of the file.
 
+    Args:
+        stimulus_set: the stimuli, with their paths.
+
     Raises:
         FileNotFoundError: the file of a stimulus is missing.
         ValueError: the column ``stimulus_id`` is missing, an id has no path, two files have one name, or a name is not

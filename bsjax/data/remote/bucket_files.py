@@ -119,6 +119,9 @@ def load_weight_file(
 def load_file(bucket: str, relative_path: str, version_id: str | None, folder_name: str | None = None) -> Path:
     """Like ``load_weight_file``, for a file without a digest.
 
+    Args:
+        bucket, relative_path, version_id, folder_name: as for ``load_weight_file``.
+
     Example:
         >>> load_file("brainscore-storage", "/etc/weights.pt", version_id=None)
         Traceback (most recent call last):

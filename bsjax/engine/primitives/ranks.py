@@ -39,6 +39,9 @@ def ranks(x: Numbers, where: Counted | None = None, errors: RowErrors | None = N
             tied: neighbours that differ by at most the sum of their errors are joined, unless the first and the last of
             the joined numbers differ by more than the sum of theirs.
 
+    Returns:
+        The shape and dtype of ``x``.
+
     Example:
         >>> print(ranks(jnp.array([0.5, 2.0, 0.5])))
         [1.5 3.  1.5]

@@ -197,6 +197,9 @@ def value_delta(
         source, target: numbers, in the same units.
         scale: rate :math:`s` of the decay, per unit; not negative.
 
+    Returns:
+        The shape of the inputs, in their dtype.
+
     Example:
         >>> import jax.numpy as jnp
         >>> print(f"{value_delta(jnp.array(1.0), jnp.array(1.5)):.4f}")

@@ -174,6 +174,8 @@ def choice_consistency(
         image_weights: as in ``consistency_of_rates``.
         kind: which signature.
 
+    Source: Rajalingham et al. 2018.
+
     Example:
         >>> import jax.numpy as jnp, numpy as np
         >>> rng = np.random.default_rng(0)
@@ -215,6 +217,8 @@ def choice_reliability(
         weights, others: weight of each trial in the first and in the second half of each split.
         image_weights: as in ``consistency_of_rates``.
         kind: which signature.
+
+    Source: Rajalingham et al. 2018.
 
     Example:
         >>> import jax.numpy as jnp, numpy as np

@@ -108,6 +108,8 @@ def split_half_consistency(
         undefined: for a constant unit, or one with fewer than ``FEWEST_STIMULI`` stimuli. See
         ``reliability_of_halves`` for halves that correlate by -1.
 
+    Source: Spearman 1910; Brown 1910.
+
     Example:
         >>> import jax.numpy as jnp
         >>> trials = jnp.stack([jnp.arange(5.0)[:, None]] * 4)
@@ -205,6 +207,8 @@ def complete_split_half_consistency(trials: Trials, first: Bool[Array, "splits r
     Returns:
         ``(splits, units)``; NaN for a constant unit, where a half has no repetition, and for fewer than
         ``FEWEST_STIMULI`` stimuli.
+
+    Source: Spearman 1910; Brown 1910.
 
     Example:
         >>> import jax.numpy as jnp

@@ -123,6 +123,9 @@ def cka_between_subjects(
     Returns:
         ``(subjects, subjects)`` or ``(subjects,)``; NaN where ``cka`` is NaN.
 
+    Raises:
+        ValueError: ``how`` is not known.
+
     Source: Kornblith et al. 2019; Song et al. 2012.
 
     Example:

@@ -182,6 +182,8 @@ def rsa_noise_ceiling(
     Returns:
         ``(2, subjects)``, lower then upper; NaN for a subject with a stimulus whose pattern is constant.
 
+    Source: Nili et al. 2014.
+
     Example:
         >>> import jax.numpy as jnp
         >>> from bsjax.metrics import compiled

@@ -74,6 +74,8 @@ def signal_and_noise_variances(trials: Float[Array, "r n u"], present: Bool[Arra
         Variances in the squared unit of the trials. The signal variance is NaN where no stimulus is repeated, or with
         fewer than two stimuli.
 
+    Source: Allen et al. 2022.
+
     Example:
         >>> import jax.numpy as jnp
         >>> trials = jnp.array([[[0.0], [3.0], [5.0]], [[2.0], [5.0], [3.0]]])

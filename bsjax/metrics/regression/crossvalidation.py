@@ -34,6 +34,8 @@ def cross_validate(x: Features, y: Targets, folds: Folds, *, mapping: Mapping) -
         over the test stimuli. NaN also where training does not determine the prediction: for a target that is constant
         over the training stimuli of a fold, and for test stimuli that differ only in features that are constant there.
 
+    Source: Schrimpf et al. 2018, Brain-Score.
+
     Example:
         >>> import jax.numpy as jnp, numpy as np
         >>> from bsjax.metrics import Ridge, make_folds
@@ -77,6 +79,8 @@ def cross_validate_over_time(
     Returns:
         Pearson r ``(folds, time bins, targets)`` over the test stimuli of each fold; NaN as in ``cross_validate``.
 
+    Source: Schrimpf et al. 2018, Brain-Score.
+
     Example:
         >>> import jax.numpy as jnp, numpy as np
         >>> from bsjax.metrics import Ridge, make_folds
@@ -119,6 +123,8 @@ def train_test(
     Returns:
         Pearson r ``(targets,)``; NaN where a target or its prediction is constant over the test stimuli, and where
         training does not determine the prediction, as in ``cross_validate``.
+
+    Source: Schrimpf et al. 2018, Brain-Score.
 
     Example:
         >>> import numpy as np

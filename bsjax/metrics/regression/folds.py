@@ -32,6 +32,13 @@ class Folds(NamedTuple):
 def make_folds(n: int, splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> Folds:
     """Folds from ``(train, test)`` index arrays over ``n`` stimuli, as returned by scikit-learn's splitters.
 
+    Args:
+        n: number of stimuli.
+        splits: ``(train, test)`` indices of each fold.
+
+    Returns:
+        Indices ``(folds, stimuli)`` of held-out and test stimuli, padded to one length, with masks of the same shape.
+
     Example:
         >>> make_folds(4, [(np.array([0, 1, 2]), np.array([3])), (np.array([2, 3]), np.array([0, 1]))]).held_out
         array([[3, 0],

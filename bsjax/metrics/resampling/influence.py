@@ -76,6 +76,8 @@ def influence_error(
     Returns:
         ``(draws, ...)``; 0, with a zero gradient, where all influences are zero.
 
+    Source: Jaeckel 1972 (the infinitesimal jackknife).
+
     Example:
         >>> x, w = jnp.array([1.0, 2.0, 6.0]), jnp.array([[1.0, 1.0, 1.0], [3.0, 0.0, 0.0]])
         >>> print(*(f"{error:.2f}" for error in influence_error(influence(lambda w: w @ x / 3.0, w), w)))

@@ -130,6 +130,8 @@ def cross_validation_permutations(
     Returns:
         Pearson r ``(draws, folds, targets)``, in the dtype of the inputs; NaN where ``cross_validate`` is NaN.
 
+    Source: Ojala & Garriga 2010.
+
     Example:
         >>> import numpy as np
         >>> from bsjax.metrics import Ridge, compiled, make_folds
@@ -165,6 +167,8 @@ def similarity_permutations(
         x, y: responses ``(stimuli, units)`` to the same stimuli in the same order.
         permutations: orders of the stimuli of ``y``.
         similarity: function of two sets of responses; its result may have any shape.
+
+    Source: Kriegeskorte, Mur & Bandettini 2008 (randomised condition labels).
 
     Example:
         >>> from bsjax.metrics import pearson
@@ -226,6 +230,8 @@ def null_threshold(null: Draws, *, level: float = 0.05) -> Value:
 
     Raises:
         ValueError: there are too few permutations for the level.
+
+    Source: Phipson & Smyth 2010.
 
     Example:
         >>> print(null_threshold(jnp.arange(19.0)))

@@ -101,6 +101,9 @@ def drawn_folds(counts: Int[np.ndarray, "draws n"], folds: Folds) -> DrawnFolds:
         counts: how often each draw contains each stimulus. Draws may have different sizes.
         folds: the held-out and test stimuli of each fold (``make_folds``).
 
+    Returns:
+        Indices and counts ``(draws, folds, stimuli)``.
+
     Raises:
         ValueError: a count is negative, a draw is empty, or folds have more stimuli than ``counts``.
 
@@ -147,6 +150,8 @@ def cross_validation_bootstraps(
     Returns:
         Pearson r ``(draws, folds, targets)`` in the dtype of the inputs. NaN where ``cross_validate`` is NaN, and for a
         fold with fewer than two different training stimuli or fewer than three different test stimuli.
+
+    Source: Efron & Tibshirani 1993.
 
     Example:
         >>> from bsjax.metrics import Ridge, make_folds
@@ -217,6 +222,8 @@ def train_test_bootstraps(
         Pearson r ``(draws, targets)``. NaN where ``train_test`` is NaN, and for draws with fewer than two different
         training stimuli or fewer than three different test stimuli.
 
+    Source: Efron & Tibshirani 1993.
+
     Example:
         >>> import numpy as np
         >>> from bsjax.metrics import Ridge, bootstrap_counts
@@ -260,6 +267,8 @@ def prediction_bootstraps(predicted: Targets, y: Targets, counts: Counts) -> Flo
     Returns:
         Pearson r ``(draws, targets)``. NaN where a side is constant over a draw, and for draws of fewer than three
         different stimuli.
+
+    Source: Efron & Tibshirani 1993.
 
     Example:
         >>> y = jnp.array([[1.0], [2.0], [4.0], [3.0]])

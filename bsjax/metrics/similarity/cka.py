@@ -185,6 +185,14 @@ def _without_diagonals(
 def cka_biased(x: Features, y: Targets, *, where: Mask | None = None) -> Scalar:
     """``cka`` with the biased estimator of HSIC, as in older published scores.
 
+    Args:
+        x, y, where: as for ``cka``.
+
+    Returns:
+        A scalar from 0 to 1 in the dtype of the inputs; NaN where ``cka`` is NaN.
+
+    Source: Kornblith et al. 2019.
+
     Example:
         >>> import jax.numpy as jnp, numpy as np
         >>> rng = np.random.default_rng(0)

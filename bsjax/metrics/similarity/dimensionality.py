@@ -68,6 +68,15 @@ def whole_units(shares: Float[Array, " f"], *, units: int) -> Float[Array, " f"]
 
     The result is piecewise constant, with a zero gradient.
 
+    Args:
+        shares: ``(factors + 1,)``, which sum to 1; the last one is the residual.
+        units: number of units.
+
+    Returns:
+        The shape of ``shares``, in its dtype.
+
+    Source: Esser, Rombach & Ommer 2020.
+
     Example:
         >>> import jax.numpy as jnp
         >>> print(whole_units(jnp.array([0.3, 0.3, 0.4]), units=4))

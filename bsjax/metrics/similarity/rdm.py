@@ -83,6 +83,8 @@ def compare_rdms(
         A scalar in [-1, 1]; NaN where a dissimilarity that counts is NaN, and where all are equal (see
         ``compare_rdm_vectors``). Ranks are piecewise constant, so their gradient is zero.
 
+    Source: Kriegeskorte, Mur & Bandettini 2008.
+
     Example:
         >>> import jax.numpy as jnp
         >>> a = jnp.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
@@ -108,6 +110,8 @@ def rdm_similarity(
         where: True where a stimulus counts; all if None.
         method: how the two RDMs are compared, see ``compare_rdm_vectors``.
         dissimilarity: as for ``rdm``.
+
+    Source: Kriegeskorte, Mur & Bandettini 2008.
 
     Example:
         >>> import jax.numpy as jnp

@@ -132,6 +132,16 @@ def compare_all_rdm_vectors(
 ) -> Float[Array, "k s"]:
     """``compare_rdm_vectors`` for every row of ``a`` with every row of ``b``, e.g. models with subjects.
 
+    Args:
+        a: ``(rdms, pairs)``.
+        b: ``(others, pairs)``.
+        method: as for ``compare_rdm_vectors``.
+
+    Returns:
+        ``(rdms, others)`` in the dtype of the inputs; NaN where ``compare_rdm_vectors`` is NaN.
+
+    Source: Kriegeskorte, Mur & Bandettini 2008.
+
     Example:
         >>> import jax.numpy as jnp
         >>> from bsjax.metrics import compiled

@@ -125,6 +125,10 @@ def legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
 def brief_legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
     """A one-line explanation of the scores at hand, such as the meaning of a score of 1.
 
+    Args:
+        outcomes: the scores.
+        width: of the line, in characters.
+
     Example:
         >>> from bsjax.labelled import Score
         >>> from bsjax.scoring.job import Outcome
