@@ -37,7 +37,7 @@ TASKS = {
 NOT_INSTALLED = {"from_keras", "from_timm", "from_torchvision"}
 # Kernels that do no more than count, sort or arrange.
 WITHOUT_A_PAPER = {"accuracy", "compiled", "confusion_counts", "decode", "drawn_folds", "leave_one_out_similarity"}
-WITHOUT_A_PAPER |= {"make_folds", "ranks", "rdm_pairs", "similarity_on_subsets"}
+WITHOUT_A_PAPER |= {"value_delta", "make_folds", "ranks", "rdm_pairs", "similarity_on_subsets"}
 LOOKED_AT = ["index.html", "tutorials/index.html", "explanations/which-metric.html", "help/troubleshooting.html"]
 LOOKED_AT += ["examples/torch_against_v1.html", "reference/names/bsjax.score.html", "reference/packages.html"]
 LOOKED_AT += ["gallery.html", "reference/glossary.html", "differences.html"]

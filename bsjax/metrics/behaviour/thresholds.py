@@ -18,6 +18,8 @@ def relative_similarity(source: Float[Array, "*#shape"], target: Float[Array, "*
     Returns:
         NaN, with a zero gradient, where either is NaN or the target is not positive.
 
+    Source: Malania et al. 2007 (elevation of thresholds).
+
     Example:
         >>> import jax.numpy as jnp
         >>> print(relative_similarity(jnp.array(10.0), jnp.array([10.0, 20.0, 40.0, 0.0])))
