@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from bsjax.models import model_registry as model_registry
     from bsjax.results.cached import cached as cached
     from bsjax.scoring import Beside as Beside
+    from bsjax.scoring import brain_to_brain as brain_to_brain
     from bsjax.scoring import choose_layers as choose_layers
     from bsjax.scoring import compare_models as compare_models
     from bsjax.scoring import plan as plan

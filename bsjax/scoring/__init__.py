@@ -3,6 +3,7 @@
 from bsjax.core.watching import Watcher, watched
 from bsjax.scoring.arrays import score_arrays
 from bsjax.scoring.beside import Beside
+from bsjax.scoring.brain_to_brain import BrainToBrain, brain_to_brain
 from bsjax.scoring.comparing import compare_models
 from bsjax.scoring.display.report import brief_legend, legend, table
 from bsjax.scoring.display.scores import Scores
@@ -18,6 +19,7 @@ from bsjax.scoring.sources import score_sources
 
 __all__ = [
     "Beside",
+    "BrainToBrain",
     "Cell",
     "Grid",
     "Job",
@@ -28,6 +30,7 @@ __all__ = [
     "RegionChoice",
     "Scores",
     "Watcher",
+    "brain_to_brain",
     "brief_legend",
     "choose_layers",
     "compare_models",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from itertools import permutations
 from pathlib import Path
@@ -22,8 +22,13 @@ from bsjax.testing.data import assembly, noise
 
 NAMES = (
     *("pls", "ridge", "ridgecv", "linear_predictivity", "neuron_to_neuron", "reverse_pls"),
-    *("cka", "cka_biased", "cka_cv", "rdm", "rdm_cv"),
+    *("pcr", "reduced_rank", "rotation", "elastic_net", "lasso", "nnls", "kernel_ridge"),
+    *("cka", "cka_biased", "cka_cv", "kernel_cka", "cka_of_sampled_units", "rdm", "rdm_cv"),
+    *("procrustes", "shape", "cca", "svcca", "pwcca", "mutual_nearest_neighbours", "cknna"),
+    *("one_to_one", "semi_matching"),
 )
+# Penalties that suit responses of this size.
+SETTINGS = {"elastic_net": {"alpha": 0.01}, "lasso": {"alpha": 0.01}}
 _LAYERS = 4
 _WIDTH = 48
 _STEPS, _BATCH, _RATE = 400, 128, 3e-3
@@ -265,7 +270,8 @@ def main() -> None:
     page = Path("docs/cards.md")
     head, _, tail = page.read_text(encoding="utf-8").partition("| metric |")
     rest = tail.partition("\n\n")[2]
-    page.write_text(f"{head}{table([card(name) for name in NAMES])}\n\n{rest}", encoding="utf-8")
+    cards = [replace(card(load_metric(name, **SETTINGS.get(name, {}))), metric=name) for name in NAMES]
+    page.write_text(f"{head}{table(cards)}\n\n{rest}", encoding="utf-8")
 
 
 if __name__ == "__main__":

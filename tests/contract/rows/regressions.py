@@ -217,9 +217,10 @@ ONE_SCALE = ("pls", "ridgecv", "elastic_net", "lasso", "reduced_rank", "rotation
 INEXACT = ("elastic_net", "lasso", "nnls", "pcr", "reduced_rank", "rotation", "kernel_ridge", "banded_ridge")
 # The spaces of the features are told by their places and their number, and validation folds by the order of stimuli.
 IN_ORDER = ("banded_ridge",)
-CROSS_VALIDATED = {"pls": ("pls", "pls_cv", "reverse_pls", "reverse_pls_cv")}
+BOTH_WAYS = ("pls", "pcr", "reduced_rank", "rotation", "elastic_net", "lasso", "nnls", "kernel_ridge")
+CROSS_VALIDATED = {name: (name, f"{name}_cv", f"reverse_{name}", f"reverse_{name}_cv") for name in BOTH_WAYS}
 FIXED = {
-    "pls": ("pls_split", "reverse_pls_split"),
+    **{name: (f"{name}_split", f"reverse_{name}_split") for name in BOTH_WAYS},
     "ridge": ("ridge_split", "dual_ridge_split"),
     "ridgecv": ("ridgecv_split", "dual_ridgecv_split"),
 }

@@ -60,7 +60,7 @@ def row(name, metric, kernel, source, invariances, **more):
         "bounds": (0.0, 1.0),
         "dims": ("layer",),
         "arrays": partial(layer_arrays, n=12, p=5, q=4),
-        "large": lambda rng: layer_arrays(rng, 200, 60, 40),
+        "large": lambda rng: layer_arrays(rng, 200, 300, 100),
         "padded": more_stimuli,
         "identity": itself,
         "ceiling": "internal_consistency",
