@@ -66,7 +66,12 @@ def row(name, metric, kernel, source, invariances, **more):
         "ceiling": "internal_consistency",
     }
     return Row(
-        name, (metric,), partial(of_layers, similarity=kernel), source=source, invariances=invariances, **shared | more
+        name,
+        (metric,) if metric else (),
+        partial(of_layers, similarity=kernel),
+        source=source,
+        invariances=invariances,
+        **shared | more,
     )
 
 
@@ -91,7 +96,7 @@ ROWS = [
     row("kernel_cka", "kernel_cka", kernel_cka, "Kornblith et al. 2019", ROTATIONS, bounds=(-1.0, 1.0)),
     row(
         "kernel_cka_laplacian",
-        "kernel_cka",
+        "",
         partial(kernel_cka, kernel="laplacian", unbiased=False),
         "Kornblith et al. 2019",
         ROTATIONS,
