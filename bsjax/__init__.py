@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from bsjax.scoring import score_grid as score_grid
     from bsjax.scoring import score_sources as score_sources
     from bsjax.scoring import similarity_matrix as similarity_matrix
+    from bsjax.scoring import variance_partition as variance_partition
 
 _SUBPACKAGES = """
     activations adapters benchmarks data engine inference labelled metrics models plots results scoring testing

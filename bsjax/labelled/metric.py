@@ -149,6 +149,16 @@ class Metric(ABC):
                 values[column, : len(sources)] = values[: len(sources), column]
         return values
 
+    def explained_variance(self, source: xr.DataArray, target: xr.DataArray) -> np.ndarray:
+        """The share of the variance of each neuroid that its held-out predictions explain, ``(neuroids,)``.
+
+        Raises:
+            ValueError: the metric predicts no responses.
+        """
+        raise ValueError(
+            f"{self.identifier!r} predicts no responses: take a cross-validated regression, e.g. 'ridgecv'"
+        )
+
     def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
         """This metric prepared for many sources of one target, with folds on request; see ``SharedTarget``."""
         return WithTarget(self, target, None)

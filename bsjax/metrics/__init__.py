@@ -61,6 +61,8 @@ from bsjax.metrics.regression.ridge import Ridge as Ridge
 from bsjax.metrics.regression.ridge_cv import ALPHAS as ALPHAS
 from bsjax.metrics.regression.ridge_cv import RidgeCV as RidgeCV
 from bsjax.metrics.regression.rotation import Rotation as Rotation
+from bsjax.metrics.regression.variance import cross_validated_r2 as cross_validated_r2
+from bsjax.metrics.regression.variance import shapley_shares as shapley_shares
 from bsjax.metrics.resampling.bootstraps import cka_bootstraps as cka_bootstraps
 from bsjax.metrics.resampling.bootstraps import rdm_bootstraps as rdm_bootstraps
 from bsjax.metrics.resampling.draws import bootstrap_counts as bootstrap_counts

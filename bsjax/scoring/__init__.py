@@ -16,6 +16,7 @@ from bsjax.scoring.pair import run, score
 from bsjax.scoring.planning import Cell, Plan, plan
 from bsjax.scoring.similarity_matrix import similarity_matrix
 from bsjax.scoring.sources import score_sources
+from bsjax.scoring.variance_partition import variance_partition
 
 __all__ = [
     "Beside",
@@ -45,5 +46,6 @@ __all__ = [
     "score_sources",
     "similarity_matrix",
     "table",
+    "variance_partition",
     "watched",
 ]

@@ -107,6 +107,11 @@ def test_what_is_not_in_the_table_loses_no_digits_either(kernel):
     assert program.products and not program.below_full_precision and not program.callbacks
 
 
+def of_both(*names):
+    """Names of the cross-validated programs and those on a fixed split."""
+    return [f"{name}{form}" for name in names for form in ("", "_split")]
+
+
 # At most so many loops at the size of real data, those of JAX's own decompositions included.
 LOOPS = {
     **{
@@ -123,6 +128,12 @@ LOOPS = {
     "rsa_ceiling that no RDM exceeds: tau-a": 15,
     **dict.fromkeys(("ridge_split", "linear_predictivity_split"), 10),
     **dict.fromkeys(("ridge", "linear_predictivity", "object solution time"), 4),
+    # Singular value decompositions by two eigendecompositions.
+    **dict.fromkeys(("shape", "cca", "svcca", "pwcca"), 11),
+    "procrustes": 5,
+    **dict.fromkeys(of_both("reduced_rank"), 9),
+    **dict.fromkeys(of_both("kernel_ridge"), 7),
+    **dict.fromkeys(of_both("banded_ridge"), 6),
 }
 # Ordered or decomposed at most so often; JAX sorts the one truth value that says whether a fallback is needed.
 ORDERED = {
@@ -139,6 +150,13 @@ ORDERED = {
     "factorised read-out": {"sort": 2},
     "pls_split": {"qr": 1},
     "spantime_ridge": {"cholesky": 1, "sort": 1},
+    **dict.fromkeys(of_both("elastic_net", "lasso", "nnls"), {"eigh": 1}),
+    **dict.fromkeys(of_both("pcr", "rotation"), {"eigh": 1, "sort": 1}),
+    **dict.fromkeys(of_both("reduced_rank"), {"eigh": 1, "sort": 2, "cholesky": 1, "qr": 1}),
+    **dict.fromkeys(of_both("kernel_ridge"), {"sort": 1, "cholesky": 3, "qr": 1}),
+    **dict.fromkeys(of_both("banded_ridge"), {"eigh": 2, "sort": 2}),
+    "procrustes": {"eigh": 1, "sort": 1, "qr": 1},
+    **dict.fromkeys(("shape", "cca", "svcca", "pwcca"), {"eigh": 3, "sort": 3, "qr": 1}),
     "ridgecv": {"eigh": 2, "sort": 2},
     "ridgecv_split": {"qr": 1, "eigh": 1, "sort": 2},
     "alpha_per_target": {"qr": 1, "eigh": 2, "sort": 2},

@@ -19,6 +19,7 @@ from bsjax.engine.precision import precision
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import DependsOn, sides_to_stream
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import (
     NEUROID,
     SPLIT,
@@ -49,7 +50,7 @@ from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 from bsjax.labelled.streaming import compress
-from bsjax.metrics import Mapping, compiled, make_folds
+from bsjax.metrics import Mapping, compiled, cross_validated_r2, make_folds
 from bsjax.metrics.regression.crossvalidation import (
     EFFECTIVE_DIMENSIONALITY,
     cross_validate_and_report,
@@ -219,6 +220,20 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             coords, made_from = {**neuroid_coords(target), **reported}, self.provenance(details=details)
             scores.append(over_splits(raw, coords, made_from, shared=of_splits(splits, target[STIMULUS].values)))
         return scores
+
+    def explained_variance(self, source: xr.DataArray, target: xr.DataArray) -> np.ndarray:
+        """The cross-validated R² of each neuroid, averaged over splits, see ``bsjax.metrics.cross_validated_r2``."""
+        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+        splits = self.crossvalidation.of(target)
+        folds = make_folds(len(target), splits)
+        needed = self._needed(cross_validated_r2, target, folds)
+        x = self._features(source, order_of(source, target), target, splits, needed)
+        y = finite_values(target, "target")
+        with precision(self.dtype) as dtype:
+            widths = _padded_widths(self.mapping.traits, len(y), x.shape[1], y.shape[1])
+            sides = [padded(values, width, dtype) for values, width in zip((x, y), widths, strict=True)]
+            found = to_host(compiled(cross_validated_r2, mapping=self.mapping)(*sides, folds))
+        return nan_mean(found[:, : y.shape[1]].astype(float).T)
 
     def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.metric.scored`.

@@ -57,7 +57,7 @@ def cross_validate_and_report(
     a Gram matrix, the report also has the effective dimensionality of the features.
     """
     predicted, report = predictions(x, y, folds, mapping)
-    test, mask = _tested(folds)
+    test, mask = where_tested(folds)
     told = determined(x, y, x)(*_members(folds, len(x)))
     return jnp.where(told, pearson(predicted, y[test], axis=1, where=mask[:, :, None]), jnp.nan), report
 
@@ -95,7 +95,7 @@ def cross_validate_over_time(
         samples = Folds(*samples[:2], *_at_all_times(folds.test, folds.test_mask, bins))
     of_x, of_y = _bins_as_samples(x), _bins_as_samples(y)
     predicted, _ = predictions(of_x, of_y, samples, mapping)
-    test, mask = _tested(folds)
+    test, mask = where_tested(folds)
     by_bin = predicted.reshape(*test.shape, bins, -1)
     trains, tests = _members(samples, len(of_x))
     pairs = trains.repeat(bins, axis=0), (tests[:, None] & _of_bins(len(of_x), bins)[None]).reshape(-1, len(of_x))
@@ -160,7 +160,7 @@ def predictions(x: Features, y: Targets, folds: Folds, mapping: Mapping) -> tupl
     if folds.test is None and not reported:
         return mapping.predict_held_out(prepared, held_out, mask), _of_features(prepared, len(held_out))
     params = mapping.fit(prepared, held_out, mask)
-    predicted = mapping.predict(params, prepared.embedding[_tested(folds)[0]])
+    predicted = mapping.predict(params, prepared.embedding[where_tested(folds)[0]])
     return predicted, {name: getattr(params, name) for name in reported} | _of_features(prepared, len(held_out))
 
 
@@ -170,7 +170,8 @@ def _of_features(prepared: Any, folds: int) -> Report:
     return {} if gram is None else {EFFECTIVE_DIMENSIONALITY: jnp.full(folds, participation_ratio(gram))}
 
 
-def _tested(folds: Folds) -> tuple[Int[Array, "folds m"], Bool[Array, "folds m"]]:
+def where_tested(folds: Folds) -> tuple[Int[Array, "folds m"], Bool[Array, "folds m"]]:
+    """Indices of the test stimuli of every fold, and their mask."""
     pair = folds[:2] if folds.test is None else folds[2:]
     return jnp.asarray(pair[0]), jnp.asarray(pair[1])
 
@@ -179,7 +180,7 @@ def _members(folds: Folds, n: int) -> tuple[Bool[Array, "folds n"], Bool[Array, 
     """Masks of the training and of the test stimuli of each fold."""
     held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
     trains = training_mask(n, held_out, mask, jnp.dtype("float32")) > 0
-    return trains, training_mask(n, *_tested(folds), jnp.dtype("float32")) < 1
+    return trains, training_mask(n, *where_tested(folds), jnp.dtype("float32")) < 1
 
 
 def _bins_as_samples(values: Float[Array, "n u t"]) -> Float[Array, "nt u"]:
