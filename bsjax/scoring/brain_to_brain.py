@@ -114,8 +114,8 @@ def brain_to_brain(
         np.fill_diagonal(values, np.nan)
         ways = {
             name: (
-                np.mean([float(made(sides[name], target)) for target in measured]),
-                np.mean([float(score) for score in made.of_many(measured, sides[name])]),
+                float(np.mean([float(made(sides[name], target)) for target in measured])),
+                float(np.mean([float(score) for score in made.of_many(measured, sides[name])])),
             )
             for name in named
         }
