@@ -188,7 +188,7 @@ MAPPINGS = [
         | {"features scaled": change(features, stretch), "targets scaled each": change(targets, stretch_each)},
         8.0,
     ),
-    ("reduced_rank", ReducedRank(2, 1.0), "Izenman 1975", ROTATABLE | SCALED, 8.0),
+    ("reduced_rank", ReducedRank(2, 1.0), "Izenman 1975", ROTATABLE | SCALED, 10.0),
     (
         "rotation",
         Rotation(),
