@@ -50,10 +50,11 @@ class _Running(Watcher):
             self._report((model, on[0] if len(on) == 1 else f"{len(on)} benchmarks"), reason)
         for cell in plan.of("compute"):
             if cell.ended:
-                self._report(
-                    cell.names,
-                    f"its process ended without an error message ({cell.ended}), so it is computed last",
+                machine, _, process = cell.ended.rpartition(" ")
+                said = (
+                    f"an earlier run (process {process} on {machine}) ended while computing it, so it is computed last"
                 )
+                self._report(cell.names, said)
         scored = len(plan.of("scored"))
         if scored:
             typer.echo(

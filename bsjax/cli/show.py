@@ -54,9 +54,12 @@ def _registry_of(identifier: str) -> Registry:
     from bsjax.models import model_registry
 
     registries = (benchmark_registry, metric_registry, model_registry, data_registry, stimulus_set_registry)
-    for registry in registries:
-        if identifier in registry or registry.is_of_source(identifier):
-            return registry
+    found = [each for each in registries if identifier in each]
+    of_source = [each for each in registries if each.is_of_source(identifier)]
+    # Several registries have plugins of Brain-Score: the one that has an entry of the same name.
+    found += [each for each in of_source if identifier.partition(":")[2] in each] + of_source
+    if found:
+        return found[0]
     near = ", ".join(nearest(identifier, [name for registry in registries for name in registry]))
     raise UnknownIdentifier(
         f"there is no benchmark, metric, model or data set {identifier!r}; "

@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bsjax.compat.sides.scores import MetricForPlugins
+from bsjax.compat.sides.scores import MetricForPlugins, of_bsjax
 from bsjax.labelled.registry import load_metric
 
 
 def _made(identifier: str, *args: Any, **kwargs: Any) -> MetricForPlugins:
-    return MetricForPlugins(load_metric(identifier, *args, **kwargs))
+    given = {name: of_bsjax(value) for name, value in kwargs.items()}
+    return MetricForPlugins(load_metric(identifier, *map(of_bsjax, args), **given))
 
 
 InternalConsistency = partial(_made, "internal_consistency")

@@ -18,7 +18,7 @@ from bsjax.compat.benchmarks.base import BenchmarkForBsjax, BenchmarkForPlugins
 from bsjax.compat.benchmarks.described import data_are_read
 from bsjax.compat.helpers import accepts
 from bsjax.compat.sides.models import model_for_bsjax, model_for_plugins
-from bsjax.compat.sides.scores import MetricForBsjax, MetricForPlugins, score_for_plugins
+from bsjax.compat.sides.scores import MetricForBsjax, MetricForPlugins, of_bsjax, score_for_plugins
 from bsjax.core.discovery import as_plugin, brainscore_plugins, calling_module, import_plugin
 from bsjax.core.registry import Registry, UnknownIdentifier
 from bsjax.data.catalogue.registry import data_registry as data_of_bsjax
@@ -68,7 +68,7 @@ class PluginRegistry(MutableMapping[str, Factory]):
     def __getitem__(self, identifier: str) -> Factory:
         if self._registry in (data_of_bsjax, stimuli_of_bsjax):
             data_are_read()
-        return _then(self._for_plugins, self._registry[identifier])
+        return _then(self._for_plugins, _with_arguments_of_bsjax(self._registry[identifier]))
 
     def __delitem__(self, identifier: str) -> None:
         self._own.pop(identifier, None)
@@ -112,6 +112,16 @@ def _then(convert: Callable[[Any], Any], factory: Factory) -> Factory:
     @functools.wraps(factory, updated=())
     def build(*args: Any, **kwargs: Any) -> Any:
         return convert(factory(*args, **kwargs))
+
+    return build
+
+
+def _with_arguments_of_bsjax(factory: Factory) -> Factory:
+    """A factory of bsjax that takes metrics in the form in which plugins have them."""
+
+    @functools.wraps(factory, updated=())
+    def build(*args: Any, **kwargs: Any) -> Any:
+        return factory(*map(of_bsjax, args), **{name: of_bsjax(value) for name, value in kwargs.items()})
 
     return build
 

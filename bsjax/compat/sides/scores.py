@@ -212,6 +212,11 @@ class MetricForPlugins(Holding):
         return call
 
 
+def of_bsjax(given: Any) -> Any:
+    """The bsjax metric in a metric for plugins; anything else as it is."""
+    return given.bsjax if isinstance(given, MetricForPlugins) else given
+
+
 class MetricForBsjax(Holding):
     """A plugin's metric or ceiling whose scores are bsjax's.
 

@@ -44,3 +44,11 @@ def test_the_consistency_of_trials():
     expected = load_metric("internal_consistency")(recording(1, 6, NeuroidAssembly))
     assert type(ceiling) is Score and ceiling == float(expected) and 0.5 < ceiling < 1
     assert ceiling.raw.dims == expected.raw.dims and ceiling.raw.sizes["neuroid"] == 5
+
+
+def test_a_ceiling_takes_the_metric_that_a_plugin_has_loaded():
+    from bsjax.compat.by_name.registries import metric_registry
+
+    ceiling = metric_registry["internal_consistency"](consistency_metric=metric_registry["cka"]())
+    expected = load_metric("internal_consistency", consistency_metric=load_metric("cka"))
+    assert float(ceiling(recording(1, 6))) == float(expected(recording(1, 6, NeuroidAssembly)))
