@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks_perf.calibration.noise import ROWS, holds, identifier, metric_of, noise_score
+from benchmarks_perf.calibration.noise import FURTHER, ROWS, holds, identifier, metric_of, noise_score
 from bsjax import Resampling, list_metrics
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import FACTORS, in_draws
@@ -17,6 +17,10 @@ NARROW = {
 }
 # Rows that fit as many regressions, or psychometric functions, in every draw.
 SLOW = {"cross_subject_consistency, ridge", "threshold", "spantime_pls", "spantime_ridge", "mask_regression"}
+# The forms of further regressions share all but their mapping with those of PCR.
+SLOW |= {f"{way}{name}{form}" for name in FURTHER for way in ("", "reverse_") for form in ("", "_cv", "_split")} - {
+    "pcr"
+}
 EACH = [(name, factor) for name, row in ROWS.items() for factor in row.over if (name, factor) not in NARROW]
 SPLIT = [name for name, row in ROWS.items() if "crossvalidation_kwargs" in row.settings]
 

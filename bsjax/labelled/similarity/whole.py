@@ -1,16 +1,19 @@
 """Similarities of whole representations besides CKA and RDMs, as metrics of two assemblies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, Literal
 
 from bsjax import metrics
-from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.settings import finite_number, proportion, whole_number
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.metrics.similarity.similarity import Similarity
 
 SimilarityError = Literal["jackknife", "bootstrap"]
+
+# Properties of similarities that count units or match them, and of those by pairs of stimuli.
+_BY_UNIT = {"depends_on": "features", "ignores_zero_units": False}
+_BY_PAIRS = {"depends_on": "features", "compares_pairs": True}
 
 
 def _metric(
@@ -19,29 +22,23 @@ def _metric(
     error: SimilarityError | None,
     dtype: str | None,
     n_bootstraps: int,
-    /,
-    depends_on: DependsOn = "inner products",
-    min_stimuli: int = 3,
-    symmetric: bool = True,
-    ignores_zero_units: bool = True,
-    **settings: Any,
+    settings: Mapping[str, Any] | None = None,
+    **properties: Any,
 ) -> RepresentationalSimilarity:
-    similarity = _similarity(kernel, depends_on, min_stimuli, symmetric, ignores_zero_units, *settings.items())
+    """A metric of a kernel with these settings, and properties of a ``Similarity``."""
+    settings = dict(settings or {})
+    similarity = _similarity(kernel, tuple(settings.items()), tuple(properties.items()))
     return RepresentationalSimilarity(similarity, identifier, error, dtype, n_bootstraps, settings)
 
 
 @cache
 def _similarity(
-    kernel: Callable[..., Any],
-    depends_on: DependsOn,
-    min_stimuli: int,
-    symmetric: bool,
-    ignores_zero_units: bool,
-    *settings: tuple[str, Any],
+    kernel: Callable[..., Any], settings: tuple[tuple[str, Any], ...], properties: tuple[tuple[str, Any], ...]
 ) -> Similarity:
     """The same object for equal settings, so that its programs are compiled once."""
-    kernel = partial(kernel, **dict(settings)) if settings else kernel
-    return Similarity(kernel, min_stimuli, depends_on, ignores_zero_units, symmetric=symmetric)
+    defaults = {"min_stimuli": 3, "depends_on": "inner products", "ignores_zero_units": True}
+    made: Any = partial(kernel, **dict(settings)) if settings else kernel
+    return Similarity(made, **defaults | dict(properties))
 
 
 def procrustes(
@@ -67,7 +64,7 @@ def shape(
         alpha: from 0 (whitened: any linear map is allowed) to 1 (a rotation).
         error, dtype, n_bootstraps: as for ``procrustes``.
     """
-    return _metric("shape", metrics.shape_similarity, error, dtype, n_bootstraps, alpha=proportion(alpha, "alpha"))
+    return _metric("shape", metrics.shape_similarity, error, dtype, n_bootstraps, {"alpha": proportion(alpha, "alpha")})
 
 
 def cca(
@@ -86,7 +83,7 @@ def svcca(
         variance: the share of the variance of each side that its components must have.
         error, dtype, n_bootstraps: as for ``procrustes``.
     """
-    return _metric("svcca", metrics.cca, error, dtype, n_bootstraps, variance=proportion(variance, "variance"))
+    return _metric("svcca", metrics.cca, error, dtype, n_bootstraps, {"variance": proportion(variance, "variance")})
 
 
 def pwcca(
@@ -96,13 +93,13 @@ def pwcca(
 
     Settings as for ``procrustes``.
     """
-    return _metric("pwcca", metrics.pwcca, error, dtype, n_bootstraps, "features", symmetric=False)
+    return _metric("pwcca", metrics.pwcca, error, dtype, n_bootstraps, depends_on="features", symmetric=False)
 
 
 def mutual_nearest_neighbours(
     k: int = 10,
     cosine: bool = True,
-    error: SimilarityError | None = None,
+    error: Literal["jackknife"] | None = None,
     dtype: str | None = None,
     n_bootstraps: int = 200,
 ) -> RepresentationalSimilarity:
@@ -111,25 +108,28 @@ def mutual_nearest_neighbours(
     Args:
         k: number of neighbours.
         cosine: whether patterns are scaled to unit length.
-        error, dtype, n_bootstraps: as for ``procrustes``.
+        error: ``"jackknife"`` for a standard error over stimuli; None for none. Stimuli are not drawn with
+            replacement, because copies of a stimulus would be neighbours.
+        dtype, n_bootstraps: as for ``procrustes``.
     """
-    kernel, k = metrics.mutual_nearest_neighbours, whole_number(k, "k", 1)
+    settings = {"k": whole_number(k, "k", 1), "cosine": bool(cosine)}
+    kernel = metrics.mutual_nearest_neighbours
     return _metric(
-        "mutual_nearest_neighbours", kernel, error, dtype, n_bootstraps, "features", k + 1, k=k, cosine=bool(cosine)
+        "mutual_nearest_neighbours", kernel, error, dtype, n_bootstraps, settings, min_stimuli=k + 1, **_BY_PAIRS
     )
 
 
 def cknna(
-    k: int = 10, error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
+    k: int = 10, error: Literal["jackknife"] | None = None, dtype: str | None = None, n_bootstraps: int = 200
 ) -> RepresentationalSimilarity:
     """Unbiased CKA of nearest neighbours; see ``bsjax.metrics.cknna``.
 
     Args:
         k: number of neighbours.
-        error, dtype, n_bootstraps: as for ``procrustes``.
+        error, dtype, n_bootstraps: as for ``mutual_nearest_neighbours``.
     """
-    k = whole_number(k, "k", 1)
-    return _metric("cknna", metrics.cknna, error, dtype, n_bootstraps, "features", max(k + 1, 4), k=k)
+    settings = {"k": whole_number(k, "k", 1)}
+    return _metric("cknna", metrics.cknna, error, dtype, n_bootstraps, settings, min_stimuli=max(k + 1, 4), **_BY_PAIRS)
 
 
 def kernel_cka(
@@ -149,7 +149,7 @@ def kernel_cka(
         error, dtype, n_bootstraps: as for ``procrustes``.
     """
     settings = {"kernel": kernel, "bandwidth": finite_number(bandwidth, "bandwidth"), "unbiased": bool(unbiased)}
-    return _metric("kernel_cka", metrics.kernel_cka, error, dtype, n_bootstraps, min_stimuli=4, **settings)
+    return _metric("kernel_cka", metrics.kernel_cka, error, dtype, n_bootstraps, settings, min_stimuli=4)
 
 
 def cka_of_sampled_units(
@@ -159,16 +159,8 @@ def cka_of_sampled_units(
 
     Settings as for ``procrustes``.
     """
-    return _metric(
-        "cka_of_sampled_units",
-        metrics.cka_of_sampled_units,
-        error,
-        dtype,
-        n_bootstraps,
-        "features",
-        4,
-        ignores_zero_units=False,
-    )
+    of = metrics.cka_of_sampled_units
+    return _metric("cka_of_sampled_units", of, error, dtype, n_bootstraps, min_stimuli=4, **_BY_UNIT)
 
 
 def one_to_one(
@@ -178,7 +170,7 @@ def one_to_one(
 
     Settings as for ``procrustes``.
     """
-    return _metric("one_to_one", metrics.one_to_one, error, dtype, n_bootstraps, "features", ignores_zero_units=False)
+    return _metric("one_to_one", metrics.one_to_one, error, dtype, n_bootstraps, **_BY_UNIT)
 
 
 def semi_matching(
@@ -188,7 +180,4 @@ def semi_matching(
 
     Settings as for ``procrustes``.
     """
-    kernel = metrics.semi_matching
-    return _metric(
-        "semi_matching", kernel, error, dtype, n_bootstraps, "features", symmetric=False, ignores_zero_units=False
-    )
+    return _metric("semi_matching", metrics.semi_matching, error, dtype, n_bootstraps, symmetric=False, **_BY_UNIT)
