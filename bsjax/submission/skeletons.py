@@ -58,7 +58,7 @@ _SCORED = """\
     assert np.isfinite(float(found))
 """
 _SCORED_ABOVE_CHANCE = """\
-    found = score("pixels", IDENTIFIER, null=19)
+    found = score("pixels", IDENTIFIER, null=19, store=None)
     assert np.isfinite(float(found))
     # above the same model with shuffled stimuli; take another model if the data do not depend on pixels
     assert float(found.unceiled) > found.provenance["tau"]
