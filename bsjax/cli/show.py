@@ -114,6 +114,8 @@ def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
         for number, entry in enumerate(entries):
             text = textwrap.fill(entry, _WIDTH, initial_indent=" " * 12, subsequent_indent=" " * 12)
             yield text if number else f"{heading:<12}{text[12:]}"
+    if registry.kind in ("data set", "stimulus set"):
+        yield f"{'content':<12}bsjax data show {identifier}"
     plugin = registry.plugin_of(identifier)
     if plugin is not None:
         yield f"{'plugin':<12}{plugin.folder}"

@@ -88,8 +88,8 @@ def _source_degrees(stimulus_set: StimulusSet, source_visual_degrees: float | No
     has_column = "degrees" in stimulus_set.columns
     if has_column and source_visual_degrees is not None:
         raise ValueError(
-            f"stimulus set {stimulus_set.identifier!r} has a column 'degrees': "
-            "leave out source_visual_degrees, or drop the column"
+            f"stimulus set {stimulus_set.identifier!r} has a column 'degrees' with the size of its images: leave out "
+            "visual_degrees= of the benchmark (source_visual_degrees= of place_on_screen)"
         )
     if has_column:
         return stimulus_set["degrees"].to_numpy(dtype=float)

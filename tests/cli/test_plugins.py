@@ -106,7 +106,8 @@ def test_show_a_metric_a_model_and_a_data_set(bsjax):
     needs = bsjax("show", "baker_accuracy_delta").stdout.partition("\nneeds ")[2]
     assert "subject: identifier of the subject" in needs and "of the model's answers: animal" in needs
     assert bsjax("show", "gabor-v1").stdout.startswith("gabor-v1, a model\n\nsummary     quadrature Gabor filters")
-    assert bsjax("show", "MajajHong2015.public").stdout.startswith("MajajHong2015.public, a data set\n")
+    shown = bsjax("show", "MajajHong2015.public").stdout
+    assert shown.startswith("MajajHong2015.public, a data set\n") and "bsjax data show MajajHong2015.public" in shown
     assert bsjax("show", "hvm-public").stdout.startswith("hvm-public, a stimulus set\n")
     assert "no benchmark, metric, model or data set 'nopls'; nearest: pls" in str(bsjax("show", "nopls").exception)
 

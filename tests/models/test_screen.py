@@ -160,7 +160,7 @@ def test_degrees_come_from_one_place_and_are_positive(stimulus_set):
     stimuli = stimulus_set([noise(4, 4)])
     with pytest.raises(ValueError, match="size of the images of 'made' is unknown"):
         place_on_screen(stimuli, 8)
-    with pytest.raises(ValueError, match="'made' has a column 'degrees'"):
+    with pytest.raises(ValueError, match="'made' has a column 'degrees'.*leave out visual_degrees="):
         place_on_screen(stimulus_set([noise(4, 4)], degrees=[8]), 8, 4)
     for target, source in [(0, 8), (8, -1), (8, float("nan")), (float("inf"), 8)]:
         with pytest.raises(ValueError, match="degrees of visual angle must be positive"):

@@ -71,6 +71,15 @@ def test_a_benchmark_of_a_class_of_its_own_is_scored(plugin, does, problem):
     assert problem in " ".join(scores.problems) and bool(scores.skipped) == (not problem)
 
 
+def test_a_publication_that_is_still_the_templates_is_noted(plugin):
+    bibtex = "@article{doe, title={Title of the publication}, author={Doe, J.}, year={2026}}"
+    sections = check_plugins(plugin("doe", BENCHMARK.format(**{**GOOD, "bibtex": bibtex})))
+    [noted] = [item for section in sections for item in section.checks if item.name == "bibtex"]
+    assert noted.passed and noted.skipped == (
+        'to be filled in: bibtex still has the placeholder "Title of the publication"'
+    )
+
+
 def test_a_benchmark_that_does_not_load(plugin):
     folder = plugin("doe", "from bsjax import benchmark_registry\nbenchmark_registry['Doe2026-m'] = 'no.such:thing'\n")
     found = items(folder)

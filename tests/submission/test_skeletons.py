@@ -43,7 +43,7 @@ def test_every_skeleton_is_in_order(every_skeleton):
         item for kind, variant, name in names() for item in asked[kind](name + VARIANTS.get(kind, {}).get(variant, ""))
     ]
     assert [item for item in checks if not item.passed] == []
-    assert [item.name for item in checks if item.skipped] == ["records"]  # of stored activations
+    assert [item.name for item in checks if item.skipped] == ["bibtex"] * 4 + ["records"]
     tests = sorted(every_skeleton.glob("*/test.py"))
     options = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-c", os.devnull]
     command = [sys.executable, "-m", "pytest", *options, "--rootdir", every_skeleton, *tests]
@@ -87,6 +87,38 @@ def test_a_benchmark_takes_data_that_are_there(tmp_path, search):
     assert bsjax.load_dataset("Doe2026").sizes["neuroid"] == 12
     benchmark = bsjax.load_benchmark("Doe2026.V1-ridge")
     assert benchmark.target.sizes["presentation"] == 96
+
+
+def test_a_benchmark_fits_its_data(tmp_path, search):
+    folder = write_skeleton("data", "Doe2026", tmp_path)
+    code = (folder / "data.py").read_text().replace('stimuli.drop(columns="degrees")', "stimuli")
+    code = code.replace('["V1"] * N_NEUROIDS', '["V4", "IT"] * (N_NEUROIDS // 2)').replace("object_name", "category")
+    code = code.replace("seed=0)", 'seed=0).rename(columns={"object_name": "category"})')
+    (folder / "data.py").write_text(code)
+    search(tmp_path)
+    written = write_skeleton("benchmark", "Doe2026", tmp_path / "benchmarks")
+    search(tmp_path, tmp_path / "benchmarks")
+    benchmark = bsjax.load_benchmark("Doe2026.IT-ridge")
+    assert (benchmark.parent, benchmark.visual_degrees) == ("IT", None)
+    benchmark.ask(bsjax.load_model("pixels"))
+    assert set(benchmark.target["region"].values) == {"IT"} and "degrees" in benchmark.stimuli
+    text = "".join(path.read_text() for path in written.iterdir())
+    assert "the data have other regions, too: V4" in text and "simulated" not in text and "0.87" not in text
+    compile((written / "test.py").read_text(), "test.py", "exec")
+
+
+def test_a_benchmark_of_data_that_say_nothing(tmp_path, search):
+    folder = write_skeleton("data", "Doe2026", tmp_path)
+    (folder / "data.py").write_text(
+        "def load_assembly():\n    raise OSError('no disk')\n\n\nload_stimuli = load_assembly\n"
+    )
+    search(tmp_path)
+    for variant in VARIANTS["benchmark"]:
+        written = write_skeleton("benchmark", "Doe2026", tmp_path / variant, variant)
+        for path in written.iterdir():
+            compile(path.read_text(), path.name, "exec")
+        text = (written / "benchmark.py").read_text()
+        assert variant == "behaviour" or ("to be filled in: the region" in text and "no disk" in text)
 
 
 def test_nothing_is_overwritten(tmp_path):

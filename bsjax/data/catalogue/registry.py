@@ -6,6 +6,7 @@ Registering and listing them loads neither xarray nor boto3.
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -147,9 +148,9 @@ def _load(registry: Registry, identifier: str, options: dict[str, Any]) -> Any:
     try:
         factory = registry[identifier]
     except UnknownIdentifier as unknown:
-        if search_path():
-            raise
-        where = "data of your own are looked for in folders of $BSJAX_PLUGINS or --plugins, and none is given"
+        given = ", ".join(filter(None, search_path().split(os.pathsep)))
+        where = "data of your own are looked for in folders of $BSJAX_PLUGINS or --plugins, "
+        where += f"here {given}" if given else "and none is given"
         raise UnknownIdentifier(f"{unknown}; {where}") from None
     signature = inspect.signature(factory)
     imported = identifier in _IMPORTED and "folder" in signature.parameters and "folder" not in options

@@ -38,6 +38,8 @@ _NAMES = re.compile(
     r"|[a-z]+\.[bn]\.[mh]\.[A-Z][A-Za-z'-]*\.\d+"  # requested: behaviour/neurons, monkey/human, proposer, number
 )
 _TIMES = ("time_bin_start", "time_bin_end")
+_SECONDS = 10  # bins shorter than 1 that end before this number are taken to be in seconds
+_REPEATED = "coordinate 'neuroid_id' repeats"
 _REQUESTED_FILE = re.compile(r"(?:[a-zA-Z0-9]+_?)?(?!0)(\d+)\.(?:jpg|jpeg|png|mp4)")
 
 CHECKS = {
@@ -49,11 +51,12 @@ CHECKS = {
     "store": "it can be stored as CSV and zip files",
     "requested": "files are numbered, as for requested experiments",
     "class": "dimensions, coordinates and values match its class",
+    "neuroids": "each neuroid has an id of its own",
     "coordinates": "coordinates follow the standard",
     "nan": "there are no missing values",
     "repetition": "each presentation has a repetition number",
     "region": "each neuroid has a region",
-    "time": "recordings have time bins",
+    "time": "recordings have time bins in ms",
     "aligned": "every stimulus id is in the stimulus set",
     "types": "coordinates and columns with the same name have the same type",
 }
@@ -145,6 +148,7 @@ def check_assembly(
         ...     print(check.name, check.passed, *check.problems)
         class True
         coordinates True
+        neuroids True
         nan False 1 of 2 values is NaN, first at stimulus_id b, neuroid_id n1: fill it in, or leave out its row
         repetition True
         region False no coordinate 'region' on neuroid: say where each neuroid is, e.g. ('neuroid', ['IT', ...])
@@ -154,9 +158,12 @@ def check_assembly(
     stimuli = assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
     found = {"name": name_problems(identifier)} if identifier is not None else {}
     found |= {"class": class_problems(assembly, cls), "coordinates": coordinate_problems(assembly)}
+    of_neuroids = issubclass(cls, NeuroidAssembly) and not issubclass(cls, SpikeTimesAssembly)
+    if of_neuroids:
+        found["neuroids"] = [problem for problem in found["class"] if problem.startswith(_REPEATED)]
+        found["class"] = [problem for problem in found["class"] if problem not in found["neuroids"]]
     if not issubclass(cls, (PropertyAssembly, MetadataAssembly)):  # of which values may be unknown
         found["nan"] = nan_problems(assembly)
-    of_neuroids = issubclass(cls, NeuroidAssembly) and not issubclass(cls, SpikeTimesAssembly)
     recorded = of_neuroids and not issubclass(cls, ModelFeaturesAssembly)
     if recorded:
         advice = "number the presentations of each stimulus, e.g. ('presentation', [0, 1, ...])"
@@ -164,7 +171,7 @@ def check_assembly(
     if of_neuroids:
         advice = "say where each neuroid is, e.g. ('neuroid', ['IT', ...])"
         found["region"] = presence_problems(assembly, "region", "neuroid", advice)
-    if recorded and "time_bin" not in assembly.dims:
+    if recorded:
         found["time"] = time_problems(assembly)
     if isinstance(stimuli, pd.DataFrame) and "stimulus_id" in assembly.coords and "stimulus_id" in stimuli:
         found |= {"aligned": alignment_problems(assembly, stimuli), "types": type_problems(assembly, stimuli)}
@@ -414,14 +421,24 @@ def presence_problems(assembly: xr.DataArray, name: str, dim: str, advice: str) 
 
 
 def time_problems(assembly: xr.DataArray) -> list[str]:
-    """Problem of a recording without time bins that does not say when it was made.
+    """Problem of a recording that does not say when it was made, or says it in seconds instead of ms.
 
     Example:
         >>> time_problems(xr.DataArray([0], {"time_bin_start": 70, "time_bin_end": 170}, ["neuroid"]))
         []
+        >>> time_problems(xr.DataArray([0], {"time_bin_start": 0.07, "time_bin_end": 0.17}, ["neuroid"]))
+        ['time bins are up to 0.1 ms long and end by 0.17 ms, as if in seconds: give time_bin_start and time_bin_end \
+in ms']
     """
     if set(_TIMES) <= set(assembly.coords):
-        return []
+        start, end = (np.ravel(assembly.coords[name].values) for name in _TIMES)
+        if start.dtype.kind not in "iuf" or end.dtype.kind not in "iuf" or not start.size:
+            return []
+        long, last = (end - start).max(), max(abs(start).max(), abs(end).max())
+        said = f"time bins are up to {long:.3g} ms long and end by {end.max():.3g} ms, as if in seconds"
+        return [f"{said}: give time_bin_start and time_bin_end in ms"] if long < 1 and last < _SECONDS else []
+    if "time_bin" in assembly.dims:
+        return []  # what is missing is a problem of the coordinates
     advice = "say it in ms after stimulus onset, e.g. assembly.assign_coords(time_bin_start=70, time_bin_end=170)"
     return [f"no time_bin_start and time_bin_end, which benchmarks record a model at: {advice}"]
 

@@ -76,7 +76,8 @@ def identifier_problems(assembly: xr.DataArray, name: str, dim: str, unique: boo
         problems.append(f"coordinate {name!r} is missing in {int(values.isna().sum())} of {len(values)} rows")
     repeated = values[values.duplicated()].unique() if unique else []
     if len(repeated):
-        problems.append(f"coordinate {name!r} repeats {some(repeated)}")
+        advice = "give each its own, also over animals and sessions, e.g. 'Fritz-1'"
+        problems.append(f"coordinate {name!r} repeats {some(repeated)}: {advice}")
     return problems
 
 

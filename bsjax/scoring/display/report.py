@@ -132,8 +132,9 @@ def brief_legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
     Example:
         >>> from bsjax.labelled import Score
         >>> from bsjax.scoring.job import Outcome
-        >>> print(brief_legend([Outcome("pixels", "My.V1-ridge", Score(0.5, error=0.1, ceiling=Score(0.8)))]))
-        1 is the noise ceiling of the data; ± is the standard error; --legend explains the rest
+        >>> score = Score(0.5, error=0.1, error_kind="standard error over 10 splits", ceiling=Score(0.8))
+        >>> print(brief_legend([Outcome("pixels", "My.V1-ridge", score)]))
+        1 is the noise ceiling of the data; ± is the standard error over splits; --legend explains the rest
     """
     scores = [outcome.score for outcome in outcomes if outcome.score is not None]
     said = []
@@ -141,7 +142,9 @@ def brief_legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
         said.append("1 is the noise ceiling of the data")
     if any(score.exceeds_ceiling for score in scores):
         said.append("* exceeds the ceiling")
-    lines = ["; ".join([*said, "± is the standard error", "--legend explains the rest"])]
+    of_splits = {"splits" in score.error_kind for score in scores if score.error is not None}
+    over = " over splits" if of_splits == {True} else " (over splits if cross-validated)" if True in of_splits else ""
+    lines = ["; ".join([*said, f"± is the standard error{over}", "--legend explains the rest"])]
     undefined = _why_undefined(outcomes)
     lines += [f"nan: {undefined}"] if undefined else []
     return "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in lines)

@@ -3,6 +3,7 @@
 import re
 
 _NEEDED = ("title", "author", "year")
+_PLACEHOLDERS = ("Title of the publication", "Author, A. and Author, B.")  # of the templates of `bsjax new`
 _HEAD = re.compile(r"@(\w+)\s*\{\s*([^\s,{}]+)\s*,")
 _FIELD = re.compile(r"\s*,?\s*([\w-]+)\s*=\s*")
 
@@ -35,6 +36,17 @@ def bibtex_problems(bibtex: str) -> list[str]:
         lacking = [name for name in _NEEDED if name not in filled and not (name == "author" and "editor" in filled)]
         problems += [f"{key} has no {', '.join(lacking)}"] if lacking else []
     return problems
+
+
+def placeholder_note(bibtex: str) -> str:
+    """What of the template of ``bsjax new`` is still to be replaced; "" if nothing is.
+
+    Example:
+        >>> placeholder_note("@article{Doe2026, title={On V1}, author={Author, A. and Author, B.}, year=2026}")
+        'to be filled in: bibtex still has the placeholder "Author, A. and Author, B."'
+    """
+    left = [f'"{text}"' for text in _PLACEHOLDERS if text in bibtex]
+    return f"to be filled in: bibtex still has the placeholder {' and '.join(left)}" if left else ""
 
 
 def _fields(text: str, position: int) -> tuple[dict[str, str], int | None]:

@@ -13,7 +13,7 @@ from bsjax.data.publishing.checklist import Check, id_problems, name_problems, n
 from bsjax.labelled import Score
 from bsjax.models import Task, load_model
 from bsjax.submission.checks.attempt import attempt, check
-from bsjax.submission.checks.bibtex import bibtex_problems
+from bsjax.submission.checks.bibtex import bibtex_problems, placeholder_note
 
 _PARENTS = ("V1", "V2", "V4", "IT", "behavior", "engineering")
 _METRIC = re.compile(r"(.+)-([A-Za-z0-9][A-Za-z0-9_]*)")
@@ -44,7 +44,7 @@ def check_benchmark(identifier: str) -> list[Check]:
         check("identifier", "its name has the form [lab.]AuthorYear[.region]-metric", *_name(identifier, benchmark)),
         check("version", "version is a whole number from 1", _version(getattr(benchmark, "version", None))),
         check("parent", _parent(parent), "" if parent else f"give parent=, one of {', '.join(_PARENTS)}, or a group"),
-        check("bibtex", "bibtex names the publication", *bibtex_problems(getattr(benchmark, "bibtex", "") or "")),
+        _bibtex(getattr(benchmark, "bibtex", "") or ""),
         check("ceiling", "the ceiling is above 0 and at most 1", _ceiling(benchmark)),
         *_data(benchmark),
         *_scores(benchmark),
@@ -72,6 +72,12 @@ def _parent(parent: str) -> str:
         name.startswith(parent) and name[len(parent) :][:1] in ("", ".", "-", "_") for name in benchmark_registry
     )
     return f"it is averaged under {parent}" + ("" if known else ", a group without other benchmarks")
+
+
+def _bibtex(bibtex: str) -> Check:
+    """Check the publication; skipped if it is still that of the template."""
+    problems = tuple(bibtex_problems(bibtex))
+    return Check("bibtex", "bibtex names the publication", problems, "" if problems else placeholder_note(bibtex))
 
 
 def _ceiling(benchmark: Any) -> str:

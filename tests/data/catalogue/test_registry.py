@@ -287,6 +287,12 @@ def test_what_is_refused_is_named_with_the_access_it_takes(relay, served, monkey
     assert GATED.archive in str(error.value) and GATED.folder_variable in str(error.value)
 
 
+def test_unknown_data_say_where_they_were_looked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("BSJAX_PLUGINS", str(tmp_path))
+    with pytest.raises(KeyError, match=re.escape(f"in folders of $BSJAX_PLUGINS or --plugins, here {tmp_path}")):
+        load_dataset("Nobody2026")
+
+
 @pytest.mark.parametrize(
     ("load", "name", "message"),
     [

@@ -106,7 +106,12 @@ def test_names_of_files_for_requested_experiments(tmp_path):
         (lambda a: a.assign_coords(region=("neuroid", ["V4", None, None, "V4", "IT"])), "region", "missing in 2 of 5"),
         (lambda a: a.rename(neuroid="unit"), "class", "expected the dimensions presentation, neuroid"),
         (lambda a: a.drop_vars("time_bin_end"), "time", "assign_coords(time_bin_start=70, time_bin_end=170)"),
-        (lambda a: a.assign_coords(neuroid_id=("neuroid", ["n"] * 5)), "class", "'neuroid_id' repeats n"),
+        (lambda a: a.assign_coords(neuroid_id=("neuroid", ["n"] * 5)), "neuroids", "'neuroid_id' repeats n: give each"),
+        (
+            lambda a: a.assign_coords(time_bin_start=0.07, time_bin_end=0.17),
+            "time",
+            "time_bin_start and time_bin_end in ms",
+        ),
     ],
 )
 def test_what_is_wrong_with_an_assembly(change, name, said):

@@ -233,7 +233,7 @@ def test_validate_lists_every_problem_in_one_message():
     ("assembly", "message"),
     [
         (recording().drop_vars("neuroid_id"), "no coordinate 'neuroid_id' on neuroid"),
-        (recording().assign_coords(neuroid_id=("neuroid", [1, 2, 1])), "'neuroid_id' repeats 1$"),
+        (recording().assign_coords(neuroid_id=("neuroid", [1, 2, 1])), "'neuroid_id' repeats 1: give each its own"),
         (recording().isel(neuroid=[]), "dimension neuroid is empty"),
         (recording().astype(str), "expected numbers, got values of dtype <U32"),
         (recording().where(recording() != 5), "1 of 12 values is NaN, first at stimulus_id b, neuroid_id 12$"),
