@@ -7,7 +7,8 @@ import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 
@@ -102,13 +103,14 @@ def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
     for heading, words in (("summary", registry.summary(identifier)), ("about", _first_paragraph(factory))):
         if words:
             yield f"{heading:<12}{words}"
-    try:
-        settings = list(inspect.signature(factory).parameters.values())
-    except (TypeError, ValueError):  # some callables of C have none
-        settings = []
-    for number, setting in enumerate(settings):
+    explained = _explained(getattr(factory, "maker", factory))
+    for number, setting in enumerate(_settings(factory)):
         default = "" if setting.default is setting.empty else f" = {setting.default!r}"
-        yield f"{'' if number else 'settings':<12}{setting.name}{default}"
+        choices = ", ".join(map(repr, _choices(setting.annotation)))
+        chosen = f", one of {choices}" if choices else ""
+        yield f"{'' if number else 'settings':<12}{setting.name}{default}{chosen}"
+        if setting.name in explained:
+            yield textwrap.fill(explained[setting.name], _WIDTH, initial_indent=" " * 16, subsequent_indent=" " * 16)
     made = _made(factory) if registry.kind == "metric" else None
     for heading, entries in () if made is None else (("takes", _taken(made)), ("needs", _needed(made))):
         for number, entry in enumerate(entries):
@@ -129,12 +131,44 @@ def _made(factory: Any) -> Any:
         return factory if inspect.isclass(factory) else None
 
 
+def _settings(factory: Any) -> list[inspect.Parameter]:
+    """The parameters of a factory, with annotations as objects where they can be evaluated."""
+    for evaluated in (True, False):
+        try:
+            return list(inspect.signature(factory, eval_str=evaluated).parameters.values())
+        except (TypeError, ValueError, NameError, AttributeError):  # some callables of C have none
+            pass
+    return []
+
+
+def _choices(annotation: Any) -> list[Any]:
+    """The values of a Literal, also of one that is joined with other types."""
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    return [value for part in get_args(annotation) for value in _choices(part)] if _is_union(annotation) else []
+
+
+def _is_union(annotation: Any) -> bool:
+    return get_origin(annotation) in (Union, UnionType)
+
+
+def _explained(factory: Any) -> dict[str, str]:
+    """The explanation of each setting that has one of its own in the docstring of its factory or class."""
+    own = getattr(factory, "func", factory)  # unwraps functools.partial
+    return dict(_arguments(own)) if inspect.isroutine(own) or inspect.isclass(own) else {}
+
+
 def _taken(made: Any) -> list[str]:
     """The arguments of a metric, from the docstring of its ``__call__``."""
-    doc = (inspect.getdoc(made.__call__) or "").replace("``", "")
+    return [f"{name}: {words}" for name, words in _arguments(made.__call__)]
+
+
+def _arguments(described: Any) -> list[tuple[str, str]]:
+    """The names and explanations of the section Args of a docstring."""
+    doc = (inspect.getdoc(described) or "").replace("``", "")
     section = re.search(r"^Args:\n(.*?)(?:\n\n|\Z)", doc, re.MULTILINE | re.DOTALL)
     entries = re.findall(r"^    (\S[^:\n]*): (.*(?:\n {8}.*)*)", section[1] if section else "", re.MULTILINE)
-    return [f"{name}: {' '.join(words.split())}" for name, words in entries]
+    return [(name, " ".join(words.split())) for name, words in entries]
 
 
 def _needed(made: Any) -> list[str]:

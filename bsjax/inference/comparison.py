@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -30,6 +31,12 @@ _TESTS = {
     "sign-flip": "sign-flip test",
 }
 _COLUMNS = "score low high p_ceiling below_ceiling p_chance above_chance rank rank_low rank_high letters".split()
+# Metrics whose score of unrelated responses is not 0; it depends on the numbers of stimuli and units, or of choices.
+_ABOVE_ZERO = frozenset(
+    "procrustes shape cca svcca pwcca mutual_nearest_neighbours cka_biased one_to_one semi_matching accuracy "
+    "accuracy_distance kato_accuracy_distance baker_accuracy_delta value_delta threshold threshold_elevation "
+    "ks_similarity".split()
+)
 _SHOWN = 20
 _ZERO = -1
 
@@ -65,7 +72,7 @@ class Comparison:
         words: description of the compared values.
         correction, alpha, equivalence: as requested.
         ceiling: its ends; None if there is none.
-        chance: the score of guessing.
+        chance: the score of guessing; NaN if it is not known.
         least_p: the smallest possible corrected p value of a single pair: 0 for t tests, larger for tests with a
             finite number of outcomes.
         benchmark: its identifier, if known.
@@ -109,7 +116,8 @@ class Comparison:
             said.append(f"{int(table['equivalent'].sum())} pairs are equivalent within ±{self.equivalence:g}")
         if self.ceiling is not None and models["p_ceiling"].notna().any():
             said.append(f"{int(models['below_ceiling'].sum())} models are below the ceiling")
-        said.append(f"{int(models['above_chance'].sum())} are above chance")
+        unknown = "chance is not known for this metric: pass chance=, or see the p values of scores with null="
+        said.append(unknown if self._unknown_chance else f"{int(models['above_chance'].sum())} are above chance")
         if self.correction == "holm":
             said.append(f"ranges of ranks hold jointly at {100 * (1 - self.alpha):g} %")
         return "; ".join(said) + "."
@@ -131,6 +139,11 @@ class Comparison:
         )
 
     @property
+    def _unknown_chance(self) -> bool:
+        """Whether the score of guessing is not known."""
+        return not isinstance(self.chance, Mapping) and math.isnan(self.chance)
+
+    @property
     def _of_pairs(self) -> str:
         """The heading of the table of pairs."""
         n = len(self.table)
@@ -146,12 +159,12 @@ class Comparison:
     def _shown(self) -> pd.DataFrame:
         rows = self.models.head(_SHOWN)
         ranks = [_range(low, high) for low, high in rows[["rank_low", "rank_high"]].itertuples(index=False)]
+        nothing = {"above_chance": "?" if self._unknown_chance else "", "below_ceiling": ""}
         return rows[["score", "low", "high"]].assign(
             ranks=ranks,
             letters=rows["letters"],
             **{
-                name.replace("_", " "): ["yes" if yes else "" for yes in rows[name]]
-                for name in ("above_chance", "below_ceiling")
+                name.replace("_", " "): ["yes" if yes else said for yes in rows[name]] for name, said in nothing.items()
             },
         )
 
@@ -164,7 +177,7 @@ def compare(
     correction: Correction = "holm",
     alpha: float = 0.05,
     equivalence: float | None = None,
-    chance: float | Mapping[str, float] = 0.0,
+    chance: float | Mapping[str, float] | None = None,
     ceiling: Score | float | None = None,
 ) -> Comparison:
     """Compare scores on one benchmark pair by pair; see :func:`bsjax.compare_models` for the arguments.
@@ -178,6 +191,8 @@ def compare(
     """
     _check(test, correction, alpha, equivalence)
     check_alike(scores)
+    if chance is None:
+        chance = 0.0 if all(map(_is_zero_by_chance, scores.values())) else np.nan
     defined = {name: score for name, score in scores.items() if np.isfinite(float(score))}
     if len(defined) < 2:
         raise ValueError(f"a comparison takes two models with a score, there are {len(defined)} of {len(scores)}")
@@ -271,11 +286,19 @@ def _of_models(
         limit = np.full(len(defined), len(defined))
         models.loc[defined, "p_ceiling"] = basis.evidence.p(test, first, limit, 0.0, "less")
     guessing = np.array([_chance_of(name, chance) for name in defined])
-    nothing = np.full(len(defined), _ZERO)
-    models.loc[defined, "p_chance"] = basis.evidence.p(test, first, nothing, guessing, "greater")
+    if np.isfinite(guessing).all():
+        nothing = np.full(len(defined), _ZERO)
+        models.loc[defined, "p_chance"] = basis.evidence.p(test, first, nothing, guessing, "greater")
     for p, claim in (("p_ceiling", "below_ceiling"), ("p_chance", "above_chance")):
         models[claim] = corrected(models[p].to_numpy(), correction) < alpha
     return models
+
+
+def _is_zero_by_chance(score: Score) -> bool:
+    """Whether unrelated responses score 0 on average, as far as the metric is known."""
+    made = score.provenance
+    biased = made.metric == "kernel_cka" and not made.settings.get("unbiased", True)
+    return made.metric not in _ABOVE_ZERO and not biased
 
 
 def _chance_of(name: str, chance: float | Mapping[str, float]) -> float:

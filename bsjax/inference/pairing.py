@@ -19,7 +19,10 @@ from bsjax.labelled.uncertainty import DRAW, FACTOR, Uncertainty
 
 # Dimension and coordinate of the units in ``Score.raw``.
 _UNITS = {"subjects": ("subject", "subject"), "neuroids": ("neuroid", "neuroid_id")}
-_ASK = 'draw them together: bsjax.compare_models(models, benchmark, over="stimuli")'
+_ASK = (
+    'draw them together: bsjax.compare_models(models, benchmark, over="stimuli"), or score arrays in '
+    '`with bsjax.in_draws("stimuli"):`'
+)
 
 
 class Paired(NamedTuple):

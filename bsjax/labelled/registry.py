@@ -169,17 +169,18 @@ class _Regression:
     identifier: str
 
     def __call__(self, *args: Any, **settings: Any) -> Any:
-        return self._forms.regression(self.form, self._make, self.identifier, *args, **settings)
+        return self._forms.regression(self.form, self.maker, self.identifier, *args, **settings)
 
     @cached_property
     def __signature__(self) -> Signature:
         """The settings of the metric and of the mapping."""
-        made = signature(self._make).parameters.values()
+        made = signature(self.maker).parameters.values()
         theirs = [p if p.kind is p.VAR_KEYWORD else p.replace(kind=p.KEYWORD_ONLY) for p in made]
         return Signature(sorted([*self._forms.own_parameters(self.form), *theirs], key=lambda p: p.kind))
 
     @property
-    def _make(self) -> Callable[..., Any]:
+    def maker(self) -> Callable[..., Any]:
+        """The callable that makes the mapping from its settings."""
         return resolve_name(self.mapping) if isinstance(self.mapping, str) else self.mapping
 
     @property

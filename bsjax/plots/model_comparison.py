@@ -94,7 +94,7 @@ def _draw_scores(panel: Any, comparison: Comparison) -> None:
             markersize=5,
             zorder=1,
         )
-    else:
+    elif np.isfinite(comparison.chance):
         panel.axvline(float(comparison.chance), color=look.ink, linewidth=0.6, linestyle=(0, (3, 2)), zorder=1)
     panel.hlines(rows, models["low"], models["high"], color=VALUE, linewidth=1.4, zorder=3)
     above = models["above_chance"].to_numpy()

@@ -28,7 +28,7 @@ def compare_models(
     correction: Correction = "holm",
     alpha: float = 0.05,
     equivalence: float | None = None,
-    chance: float | Mapping[str, float] = 0.0,
+    chance: float | Mapping[str, float] | None = None,
     ceiling: Score | float | None = None,
     progress: bool | None = None,
 ) -> Comparison:
@@ -61,7 +61,8 @@ def compare_models(
         equivalence: the largest difference that is considered negligible. Each pair is then also tested for
             equivalence within that margin (two one-sided tests, Schuirmann 1987).
         chance: the score of guessing: a number, or one for each model, such as its mean score on shuffled stimuli. For
-            values of units, on their scale.
+            values of units, on their scale. The default is 0; for metrics of bsjax whose score of unrelated responses
+            is not 0, such as ``procrustes``, ``cca`` and ``cka_biased``, models are then not tested against chance.
         ceiling: for scores that are not normalised by their own ceiling: a score resampled in the same draws, or a
             number.
         progress: True shows progress, False hides it. By default it is shown on a terminal and in notebooks.

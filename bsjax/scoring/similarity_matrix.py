@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,8 @@ def similarity_matrix(
 
     Returns:
         ``(source, target)`` with the names as coordinates. A regression predicts the target from the source. Undefined
-        similarities are NaN. :func:`bsjax.plots.plot_similarity_matrix` plots it.
+        similarities are NaN. ``attrs`` holds the identifier of the metric and its ``settings``, as JSON.
+        :func:`bsjax.plots.plot_similarity_matrix` plots it.
 
     Raises:
         KeyError: the metric is unknown.
@@ -56,4 +58,6 @@ def similarity_matrix(
     sides = assemblies_of(representations)
     with shown(progress=progress):
         values = made.all_pairs(sides)
-    return xr.DataArray(values, {"source": names, "target": names}, ("source", "target"), made.identifier)
+    settings = json.dumps(made.own_settings() if made.identifier else {})
+    attrs = {"metric": made.identifier, "settings": settings}  # text, which can be written to any file
+    return xr.DataArray(values, {"source": names, "target": names}, ("source", "target"), made.identifier, attrs)

@@ -254,7 +254,10 @@ class Kernel:
         taken, given = analysis.temp_size_in_bytes, sum(values.nbytes for values in arrays.values())
         if taken > self.memory * given:
             shapes = ", ".join(f"{name} {values.shape}" for name, values in arrays.items())
-            raise Violated(f"it takes {taken / given:.1f} times the {given:,} bytes of {shapes}")
+            raise Violated(
+                f"it takes {taken / given:.1f} times the {given:,} bytes of {shapes}: declare what it needs by "
+                f"memory=, now {self.memory:g}"
+            )
 
     def _invariant(self, rng: np.random.Generator, size: Size, *, change: Change) -> None:
         arrays = self.draw(rng, size)

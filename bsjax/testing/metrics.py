@@ -260,7 +260,11 @@ class Labelled:
             tracemalloc.stop()
         bytes_given = sum(each.nbytes for each in given)
         if peak > self.memory * bytes_given + _ALLOWANCE:
-            raise Violated(f"it takes {peak:,} bytes for inputs of {bytes_given:,} bytes", given)
+            raise Violated(
+                f"it takes {peak:,} bytes for inputs of {bytes_given:,} bytes: declare what it needs by memory=, a "
+                f"multiple of the inputs, now {self.memory:g}",
+                given,
+            )
 
     def _noise(self, rng: np.random.Generator, size: Size) -> None:
         draws = [_sides(noise(rng, size)) for _ in range(self.examples)]
@@ -279,8 +283,10 @@ class Labelled:
             means.append(np.nanmean(known.draws.values))
         if np.mean(means) > (self.chance or 0.0) + _IN_DRAWS:
             raise Violated(
-                f"the mean of draws of noise is {np.mean(means):.3f}, expected {self.chance:g}: comparisons and splits "
-                "of stimuli must recognise copies by the coordinate drawn_from"
+                f"the mean of draws of noise is {np.mean(means):.3f}, expected {self.chance:g}: copies of a stimulus "
+                "are compared, or are split between training and test. A KernelMetric defines weighted_kernel, other "
+                "metrics recognise copies by the coordinate drawn_from (docs/howto/own-metric.md). If the score of "
+                "noise depends on the number of stimuli, pass chance=None"
             )
 
     def _permutations(self, rng: np.random.Generator, size: Size) -> None:

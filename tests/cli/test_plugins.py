@@ -100,6 +100,11 @@ def test_show_a_metric_a_model_and_a_data_set(bsjax):
     metric = bsjax("show", "cka").stdout.splitlines()
     assert metric[0] == "cka, a metric" and metric[2].startswith("summary     centred kernel alignment")
     assert "            n_bootstraps = 200" in metric
+    assert "            error = None, one of 'jackknife', 'bootstrap', 'influence'" in metric
+    bands = bsjax("show", "banded_ridge").stdout
+    assert (
+        "            bands\n                number of features of each space, in the order of the features.\n" in bands
+    )
     for name, coordinates in {"i1": ("sample_obj", "dist_obj"), "threshold": ("image_label",), "ridge": ()}.items():
         taken = bsjax("show", name).stdout.partition("\ntakes ")[2]
         assert all(each in taken for each in ("target: ", *coordinates))

@@ -7,6 +7,7 @@ from scipy import stats
 
 from bsjax import Score
 from bsjax.inference.comparison import compare
+from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.uncertainty import Uncertainty, of_draws
 
 NAMES = ["a", "b", "c", "d"]
@@ -139,6 +140,25 @@ def test_chance_is_a_number_or_one_for_each_model():
     assert one.models["p_chance"].tolist() == each.models["p_chance"].tolist()
     with pytest.raises(ValueError, match="chance is given for a, and not for b"):
         compare(drawn(), chance={"a": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("metric", "settings", "known"),
+    [
+        ("cka", {}, True),
+        ("mine", {}, True),
+        ("procrustes", {}, False),
+        ("kernel_cka", {"unbiased": True}, True),
+        ("kernel_cka", {"unbiased": False}, False),
+    ],
+)
+def test_no_model_is_above_a_chance_that_is_not_known(metric, settings, known):
+    made = Provenance(metric=metric, settings=settings)
+    found = compare(drawn(provenance=made))
+    assert found.models["above_chance"].any() == found.models["p_chance"].notna().all() == known
+    assert ("?" in repr(found)) == ("pass chance=" in found.statement) == (not known)
+    given = compare(drawn(provenance=made), chance=0.0)
+    assert given.models["above_chance"].any() and "?" not in repr(given)
 
 
 def test_two_factors_are_tested_by_t():

@@ -1,5 +1,7 @@
 """All pairs of many representations: equal to the score of each pair, with one computation of each representation."""
 
+import json
+
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -28,6 +30,8 @@ def test_settings_are_those_of_the_metric():
     one = bsjax.similarity_matrix(SIDES, metric="rdm", dissimilarity="euclidean", comparison="tau-a")
     alone = bsjax.score_arrays(SIDES["a"], SIDES["d"], metric="rdm", dissimilarity="euclidean", comparison="tau-a")
     assert float(one.sel(source="a", target="d")) == pytest.approx(float(alone), abs=1e-12)
+    made = bsjax.load_metric(one.attrs["metric"], **json.loads(one.attrs["settings"]))
+    assert made == bsjax.load_metric("rdm", dissimilarity="euclidean", comparison="tau-a")
 
 
 def test_each_representation_is_computed_once(monkeypatch):

@@ -8,7 +8,7 @@ from bsjax.submission import check_plugins
 from bsjax.submission.checks.bibtex import bibtex_problems
 from bsjax.submission.checks.check_data import check_registrations
 from bsjax.submission.checks.check_metrics import check_metric
-from bsjax.submission.checks.run_tests import check_tests
+from bsjax.submission.checks.run_tests import check_properties, check_tests
 from tests.support.forked import run_command
 
 BENCHMARK = """
@@ -233,6 +233,12 @@ def test_registrations_of_data_in_s3(plugin):
         "zip_sha1 is 'c96036', which is no SHA-1 digest: 40 hexadecimal digits",
         "no sha1, version_id: take the registration that `bsjax data upload` prints",
     ]
+
+
+@pytest.mark.parametrize(("test", "skipped"), [("check_metric('half')", False), ("pass", True)])
+def test_metrics_whose_properties_are_not_tested(plugin, test, skipped):
+    found = check_properties(plugin("half", "", test=f"def test_half(): {test}"))
+    assert bool(found.skipped) == skipped and not found.problems
 
 
 @pytest.mark.slow

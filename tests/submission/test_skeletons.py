@@ -13,6 +13,7 @@ from bsjax.submission.checks.check_data import check_data
 from bsjax.submission.checks.check_metrics import check_metric
 from bsjax.submission.checks.check_models import check_model
 from tests.support.forked import run_command
+from tests.support.paths import REPOSITORY
 
 
 def names():
@@ -50,6 +51,12 @@ def test_every_skeleton_is_in_order(every_skeleton):
     done = subprocess.run(command, capture_output=True, text=True, cwd=every_skeleton)
     assert done.returncode == 0, done.stdout
     assert len(tests) == len(names())
+
+
+def test_the_guide_shows_the_metric_that_is_written(tmp_path):
+    written = (write_skeleton("metric", "distances", tmp_path) / "metric.py").read_text()
+    guide = (REPOSITORY / "docs" / "howto" / "own-metric.md").read_text(encoding="utf-8")
+    assert written.partition('"""\n\n')[2] in guide
 
 
 def test_without_pytest_the_rest_is_checked(tmp_path, search):

@@ -136,9 +136,15 @@ def banded_ridge(
         bands: number of features of each space, in the order of the features.
         alphas, candidates, cv, seed: see ``bsjax.metrics.BandedRidge``.
 
-    ``score.raw["alpha"]`` and ``score.raw["shares"]`` hold what was chosen.
+    ``score.raw["alpha"]`` holds the chosen penalty, and ``score.raw["shares_0"]``, ``score.raw["shares_1"]``, ... the
+    share of each space in the scale of the features.
     """
-    sizes = tuple(whole_number(size, "bands", 1) for size in np.atleast_1d(bands))
+    if np.ndim(bands) != 1:
+        raise ValueError(
+            "bands must be the number of features of each space, in the order of the columns, e.g. (12, 40), "
+            f"got {bands!r}"
+        )
+    sizes = tuple(whole_number(size, "bands", 1) for size in bands)
     found = whole_number(candidates, "candidates", 1), whole_number(cv, "cv", 2), whole_number(seed, "seed", 0)
     return BandedRidge(sizes, _penalties(alphas), *found)
 

@@ -237,7 +237,8 @@ class RepresentationalSimilarity(_OfSimilarity):
             raise ValueError(f"error must be 'jackknife', 'bootstrap', 'influence' or None, got {self.error!r}")
         without = self.similarity.bootstraps is None
         if without and (self.error == "influence" or (self.error == "bootstrap" and self.similarity.compares_pairs)):
-            raise ValueError(f"{self!r} has no {self.error}: pass error='jackknife' or None")
+            has = "error='jackknife'" if self.similarity.compares_pairs else "error='jackknife' or 'bootstrap'"
+            raise ValueError(f"{self!r} has no error by {self.error}: pass {has}, or None for no error")
         whole_number(self.n_bootstraps, "n_bootstraps", 2)
 
     @property

@@ -18,7 +18,7 @@ from bsjax.submission.checks.check_benchmarks import check_benchmark
 from bsjax.submission.checks.check_data import check_data, check_registrations, check_stimuli
 from bsjax.submission.checks.check_metrics import check_metric
 from bsjax.submission.checks.check_models import check_model
-from bsjax.submission.checks.run_tests import check_tests
+from bsjax.submission.checks.run_tests import check_properties, check_tests
 
 TIMEOUT = 600.0
 
@@ -77,7 +77,10 @@ def check_plugins(folder: str | Path, timeout: float = TIMEOUT) -> Iterator[Sect
         for name, (registry, checks_of) in _KINDS.items():
             for identifier in registered(plugin, name):
                 yield Section(f"{registry.kind} {identifier}", checks_of(identifier))
-        yield Section(f"tests of {plugin.folder}", check_tests(plugin.folder, timeout))
+        tests = check_tests(plugin.folder, timeout)
+        if registered(plugin, "metric_registry") and not plugin.for_brainscore:
+            tests.append(check_properties(plugin.folder))
+        yield Section(f"tests of {plugin.folder}", tests)
 
 
 def registered(plugin: Plugin, name: str) -> list[str]:

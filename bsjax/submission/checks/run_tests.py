@@ -15,6 +15,7 @@ from bsjax.submission.checks.attempt import check
 
 _SETTINGS = ("pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml")
 _LAST_LINES = 15
+_OF_PROPERTIES = ("check_metric", "bsjax_contract", "bsjax.testing")
 
 
 def check_tests(folder: Path, timeout: float) -> list[Check]:
@@ -24,8 +25,7 @@ def check_tests(folder: Path, timeout: float) -> list[Check]:
         folder: folder of the plugin.
         timeout: time limit in seconds.
     """
-    patterns = ("test.py", "test_*.py", "tests/**/test*.py")
-    files = sorted({path for pattern in patterns for path in files_in(folder, pattern)})
+    files = _files(folder)
     lacking = "" if files else f"write {folder / 'test.py'} with functions test_...: `bsjax new` shows an example"
     checks = [check("tests", "it has tests", lacking)]
     if files and find_spec("pytest") is None:
@@ -35,6 +35,20 @@ def check_tests(folder: Path, timeout: float) -> list[Check]:
     elif files:
         checks.append(check("passing", "its tests pass", _run(folder.resolve(), files, timeout)))
     return checks
+
+
+def check_properties(folder: Path) -> Check:
+    """See whether the tests of a plugin of metrics check their properties; only the author knows what these are."""
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in _files(folder)]
+    checked = any(name in text for text in texts for name in _OF_PROPERTIES)
+    advice = "not run, because no test calls bsjax.testing.check_metric: see docs/howto/own-metric.md"
+    return Check("properties", "its tests check the properties of its metrics", skipped="" if checked else advice)
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of the tests of a plugin."""
+    patterns = ("test.py", "test_*.py", "tests/**/test*.py")
+    return sorted({path for pattern in patterns for path in files_in(folder, pattern)})
 
 
 def _run(folder: Path, files: list[Path], timeout: float) -> str:

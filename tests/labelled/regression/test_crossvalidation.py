@@ -137,6 +137,8 @@ def test_too_few_test_stimuli(pair, name, stimuli):
 
 
 def test_bad_settings():
+    with pytest.raises(ValueError, match=r"bands must be .* of each space, .* e\.g\. \(12, 40\), got 52"):
+        load_metric("banded_ridge", bands=52)
     with pytest.raises(ValueError, match="solver must be 'converged' or 'nipals', got 'svd'"):
         load_metric("pls", solver="svd")
     with pytest.raises(TypeError, match="alphas"):

@@ -42,9 +42,12 @@ def test_too_few_stimuli(more):
         load_metric("cka", error="permutation")
     with pytest.raises(ValueError, match="n_bootstraps must be a whole number of at least 2, got 1"):
         RepresentationalSimilarity(CKA, "cka", "bootstrap", n_bootstraps=1)
-    for error, of_pairs in (("influence", False), ("bootstrap", True)):
+    for error, of_pairs, has in (
+        ("influence", False, "'jackknife' or 'bootstrap'"),
+        ("bootstrap", True, "'jackknife'"),
+    ):
         mine = Similarity(lambda x, y: 0.0, 4, compares_pairs=of_pairs)
-        with pytest.raises(ValueError, match=f"mine has no {error}"):
+        with pytest.raises(ValueError, match=f"mine has no error by {error}: pass error={has}, or None"):
             RepresentationalSimilarity(mine, "mine", error)
 
 
