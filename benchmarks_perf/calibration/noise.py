@@ -65,6 +65,11 @@ def _pair(rng: np.random.Generator) -> Data:
     return _responses(rng, name="m"), _responses(rng)
 
 
+def _latents(rng: np.random.Generator) -> Data:
+    """Sides whose units agree among themselves, and not with those of the other."""
+    return tuple(side + rng.normal(size=(_STIMULI, 1)) * 3.0 * rng.uniform(0.5, 1.5, _NEUROIDS) for side in _pair(rng))
+
+
 def _channels(rng: np.random.Generator) -> Data:
     source, target = _pair(rng)
     unit = np.arange(_NEUROIDS)
@@ -257,7 +262,8 @@ for _name, _few in FURTHER.items():
     for _both in (_name,) if _name == "banded_ridge" else (_name, f"reverse_{_name}"):
         ROWS |= {_form: Row((_S, _N), _pair, _SPLITS | _few) for _form in (_both, f"{_both}_cv")}
         ROWS[f"{_both}_split"] = Row((_S, _N) if _both == _name else (_S,), _split, _few)
-_WHOLE = ("procrustes", "shape", "cca", "svcca", "pwcca", "kernel_cka", "cka_of_sampled_units")
+_WHOLE = ("procrustes", "shape", "cca", "svcca", "pwcca", "kernel_cka")
+ROWS["cka_of_sampled_units"] = Row((_S, _N), _latents)
 ROWS |= {_name: Row((_S, _N), _pair) for _name in (*_WHOLE, "one_to_one", "semi_matching")}
 # Copies of a stimulus in a draw are neighbours.
 ROWS |= {_name: Row((_N,), _pair, {"k": 5}) for _name in ("mutual_nearest_neighbours", "cknna")}

@@ -12,6 +12,7 @@ DRAWS = 20
 # Rows whose intervals are known to be too narrow, see docs/uncertainty.md.
 NARROW = {
     ("ost", "stimuli"),
+    ("cka_of_sampled_units", "neuroids"),
     ("confusion_similarity, ceiling", "stimuli"),
     ("confusion_similarity, ceiling", "subjects"),
 }

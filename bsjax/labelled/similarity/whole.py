@@ -157,6 +157,7 @@ def cka_of_sampled_units(
 ) -> RepresentationalSimilarity:
     """Linear CKA corrected for the number of recorded units; see ``bsjax.metrics.cka_of_sampled_units``.
 
+    Its intervals over neuroids are too narrow, because draws hold copies of units, which agree with one another.
     Settings as for ``procrustes``.
     """
     of = metrics.cka_of_sampled_units

@@ -1,8 +1,7 @@
 """Banded ridge regression: a penalty of its own for each feature space, chosen for each target by random search."""
 
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -56,7 +55,6 @@ class BandedParams(NamedTuple):
     shares: Float[Array, "folds bands q"]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["alphas"], meta_fields=["bands", "candidates", "cv", "seed"])
 @dataclass(frozen=True)
 class BandedRidge(Mapping):
     r"""Ridge regression on several feature spaces, each with its own penalty for each target.
@@ -160,3 +158,15 @@ class BandedRidge(Mapping):
 
     def _spaces(self, x: Float[Array, "n p"]) -> list[Float[Array, "n b"]]:
         return jnp.split(x, np.cumsum(self.bands)[:-1], axis=1)
+
+
+def _flattened(mapping: BandedRidge) -> tuple[tuple[Any], tuple[Any, ...]]:
+    penalties = mapping.alphas
+    array = np.asarray(penalties, float) if isinstance(penalties, tuple) else penalties
+    return (array,), (mapping.bands, mapping.candidates, mapping.cv, mapping.seed)
+
+
+# All penalties are one array leaf, instead of a leaf each.
+jax.tree_util.register_pytree_node(
+    BandedRidge, _flattened, lambda fixed, leaves: BandedRidge(fixed[0], leaves[0], *fixed[1:])
+)
