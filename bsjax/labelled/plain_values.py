@@ -30,6 +30,8 @@ _LISTED: dict[str, Any] = {"b": list[bool], "f": list[Number], "O": list[Any], "
 # Bytes by which the text dtype in a file may exceed its longest text.
 _WIDEST_SPARE = 4096
 _MOST_SHOWN = 60
+_SIMPLE = (str, int, float, bool, NoneType)
+_MOST_LOOKED_AT = 10_000
 # Object arrays of these pandas types can be written without a check of each value.
 _OBJECTS_OF_JSON = {"string", "integer", "floating", "boolean", "empty"}
 
@@ -254,7 +256,32 @@ def check(value: Any, what: str) -> None:
         ...
         ValueError: raw[0] is a builtin_function_or_method, which cannot be written as JSON: expected ...
     """
-    to_plain(value, what, _check_values)
+    if not _is_simple(value):
+        to_plain(value, what, _check_values)
+
+
+def _is_simple(value: Any) -> bool:
+    """Whether a value holds only Python text, numbers, lists, tuples and dicts with text keys, and arrays of these."""
+    held = [value]
+    for each in held:
+        if len(held) > _MOST_LOOKED_AT:  # a value that contains itself has no end
+            return False
+        kind = type(each)
+        if kind is dict and set(map(type, each)) <= {str}:
+            held.extend(each.values())
+        elif kind in (list, tuple):
+            held.extend(each)
+        elif kind is xr.DataArray and _holds_numbers_and_text(each):
+            held.append(each.name)
+        elif kind not in _SIMPLE:
+            return False
+    return True
+
+
+def _holds_numbers_and_text(array: xr.DataArray) -> bool:
+    """Whether a labelled array can be written without a check of its values."""
+    kinds = {variable.dtype.kind for variable in (array.variable, *array.coords.variables.values())}
+    return kinds <= set("biufU") and set(map(type, (*array.dims, *array.coords))) <= {str}
 
 
 def _check_values(values: np.ndarray, what: str) -> dict[str, Any]:

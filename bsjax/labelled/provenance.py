@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self, get_type_hints
+from types import NoneType
+from typing import Any, Self, TypedDict, get_type_hints
 
 import jax
 import jaxlib
+import msgspec
 import numpy as np
 import scipy
 
@@ -17,7 +20,10 @@ from bsjax.labelled.plain_values import check, checked, from_plain, said, to_pla
 from bsjax.labelled.settings import in_words
 
 SCHEMA = 1
-_VERSIONS = {"bsjax": __version__, **{package.__name__: package.__version__ for package in (jax, jaxlib, np, scipy)}}
+_VERSIONS = {
+    "bsjax": __version__,
+    **{package.__name__: package.__version__ for package in (jax, jaxlib, np, scipy)},
+}
 _SEEDS = ("seed", "random_state")
 _GROUPS = ("seeds", "versions", "details", "settings")
 _WHEN = ("start", "seconds")
@@ -90,9 +96,8 @@ class Provenance(Mapping[str, Any]):
             raise ValueError(
                 f"the schema of a provenance must be {SCHEMA}, got {self.schema!r}: another bsjax wrote it"
             )
-        for name in _KINDS:
-            given = getattr(self, name)
-            object.__setattr__(self, name, given if given is None and name not in _GROUPS else _checked(given, name))
+        for name, given in _all_checked(dict(zip(_KINDS, map(vars(self).get, _KINDS), strict=True))).items():
+            object.__setattr__(self, name, given)
         flat = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
         for group in _GROUPS:
             own = getattr(self, group)
@@ -275,6 +280,14 @@ def _checked(given: Any, name: str) -> Any:
     return checked(given, _KINDS[name], f"provenance.{name}")
 
 
+def _all_checked(given: dict[str, Any]) -> dict[str, Any]:
+    """All fields, checked at once; if one is wrong, each is checked alone for a message that names it."""
+    if set(map(type, given.values())) <= {str, int, float, dict, NoneType}:
+        with suppress(msgspec.ValidationError):
+            return dict(msgspec.convert(given, _FIELD_KINDS))
+    return {name: _checked(value, name) for name, value in given.items() if value is not None or name in _GROUPS}
+
+
 def _fits(name: str, value: Any) -> bool:
     try:
         return _checked(value, name) is not None
@@ -284,4 +297,5 @@ def _fits(name: str, value: Any) -> bool:
 
 # The type of each field, in the order of the fields.
 _KINDS = {f.name: get_type_hints(Provenance)[f.name] for f in fields(Provenance) if f.init and f.name != "schema"}
+_FIELD_KINDS: Any = TypedDict("_FIELD_KINDS", _KINDS)  # pyright: ignore[reportArgumentType]
 _FIELDS = [name for name in _KINDS if name not in _GROUPS]

@@ -84,14 +84,20 @@ def score_arrays(
 
 def assemblies_of(sides: Mapping[str, Any]) -> list[xr.DataArray]:
     """Responses to the same stimuli as assemblies, matched by label if all of them have row labels."""
-    first = {name: _first_stimuli(values) for name, values in sides.items()}
-    arrays, ids = {name: _matrix(values, name) for name, values in first.items()}, [*map(_labels, first.values())]
-    if any(each is None for each in ids):
+    arrays: dict[str, Any] = {}
+    ids: list[NDArray[Any] | None] = []
+    labelled = True
+    for name, values in sides.items():
+        values = _first_stimuli(values)
+        arrays[name] = _matrix(values, name)
+        ids.append(_labels(values))
+        labelled = labelled and ids[-1] is not None
+    if not labelled:
         ids = [None] * len(ids)
-        if len({len(array) for array in arrays.values()}) > 1:
+        if len(set(map(len, arrays.values()))) > 1:
             shapes = ", ".join(f"{name} has shape {array.shape}" for name, array in arrays.items())
             raise ValueError(f"{' and '.join(arrays)} need the same stimuli in their rows: {shapes}")
-    return [_assembly(array, name.lower(), own) for (name, array), own in zip(arrays.items(), ids, strict=True)]
+    return list(map(_assembly, arrays.values(), map(str.lower, arrays), ids))
 
 
 def _first_stimuli(values: Any) -> Any:

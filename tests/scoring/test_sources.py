@@ -89,7 +89,7 @@ def test_any_metric_will_do_and_errors_name_the_source():
     with pytest.raises(ValueError, match="^b: source and target hold different stimuli"):
         score_sources("cka", {**layers, "b": layers["b"][:-1]}, TARGET)
     with pytest.raises(KeyError, match="cka"):
-        score_sources("cca", layers, TARGET)
+        score_sources("ckaa", layers, TARGET)
 
 
 def on_device(assembly):
