@@ -3,7 +3,6 @@
 from bsjax.core.watching import Watcher, watched
 from bsjax.scoring.arrays import score_arrays
 from bsjax.scoring.beside import Beside
-from bsjax.scoring.brain_to_brain import BrainToBrain, brain_to_brain
 from bsjax.scoring.comparing import compare_models
 from bsjax.scoring.display.report import brief_legend, legend, table
 from bsjax.scoring.display.scores import Scores
@@ -14,9 +13,10 @@ from bsjax.scoring.layers.choice import choose_layers
 from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
 from bsjax.scoring.pair import run, score
 from bsjax.scoring.planning import Cell, Plan, plan
-from bsjax.scoring.similarity_matrix import similarity_matrix
+from bsjax.scoring.representations.brain_to_brain import BrainToBrain, brain_to_brain
+from bsjax.scoring.representations.similarity_matrix import similarity_matrix
+from bsjax.scoring.representations.variance_partition import variance_partition
 from bsjax.scoring.sources import score_sources
-from bsjax.scoring.variance_partition import variance_partition
 
 __all__ = [
     "Beside",

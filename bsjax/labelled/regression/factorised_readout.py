@@ -8,11 +8,11 @@ import numpy as np
 import xarray as xr
 
 from bsjax.labelled.align import coordinate, two_dimensional
-from bsjax.labelled.full_grid import along_grid
 from bsjax.labelled.metric import CrossValidated
 from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
+from bsjax.labelled.tuning.full_grid import along_grid
 from bsjax.metrics.regression.factorised_readout import FactorisedReadout
 
 _GRID = ("channel", "channel_x", "channel_y")

@@ -20,7 +20,7 @@ from bsjax.metrics import (
     RidgeCV,
     Rotation,
 )
-from bsjax.metrics.regression.banded_ridge import PENALTIES
+from bsjax.metrics.regression.mappings.banded_ridge import PENALTIES
 
 _XARRAY_DEFAULTS = {
     "expected_dims": ("presentation", "neuroid"),

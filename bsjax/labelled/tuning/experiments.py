@@ -24,7 +24,7 @@ import xarray as xr
 from bsjax.data.types.assemblies import PropertyAssembly
 from bsjax.engine.running import run
 from bsjax.labelled.align import listed, matched, two_dimensional
-from bsjax.labelled.full_grid import Grid, on_grid
+from bsjax.labelled.tuning.full_grid import Grid, on_grid
 from bsjax.metrics import tuning
 
 _NEUROID, _ID = "neuroid", "neuroid_id"

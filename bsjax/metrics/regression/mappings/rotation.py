@@ -7,8 +7,8 @@ import jax
 from jaxtyping import Array, Float
 
 from bsjax.metrics.linalg.singular_values import polar_factor
-from bsjax.metrics.regression.fold_weights import FoldWeights
 from bsjax.metrics.regression.mapping import Traits
+from bsjax.metrics.regression.mappings.fold_weights import FoldWeights
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=[])
