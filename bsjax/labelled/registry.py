@@ -69,7 +69,8 @@ def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Any:
 
     Args:
         identifier: a name of :func:`bsjax.list_ceilings`.
-        *args, **kwargs: settings of the ceiling.
+        args: settings of the ceiling, by position.
+        kwargs: settings of the ceiling, by name.
 
     Raises:
         KeyError: the ceiling is unknown; the message names the nearest ones.

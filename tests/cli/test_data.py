@@ -75,7 +75,7 @@ def refused(done, code=1):
 def test_an_experiment_from_a_folder_to_a_bucket_and_back(data, experiment, address, home, tmp_path):
     done = data("validate", experiment, "--identifier", "Doe2024")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("  ok  ") == 15 and done.stderr == ""
+    assert done.stdout.count("  ok  ") == 16 and done.stderr == ""
 
     done = data("package", experiment, "--identifier", "Doe2024", "--to", "packages")
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ from bsjax.core.left_behind import files_in, is_left_behind
 from bsjax.data.publishing.drafts import find_files, read_manifest
 from bsjax.results import ResultStore
 from bsjax.results.exchange.imported import import_scores
-from bsjax.scoring.cells import _below
+from bsjax.scoring.cells import _place
 from bsjax.submission.checks.check_data import check_registrations
 from bsjax.submission.checks.run_tests import check_tests
 from tests.support.damage import fingerprint
@@ -118,7 +118,7 @@ def test_a_plugin(tmp_path, left):
     (tmp_path / "data.py").write_text("load_assembly_from_s3('a')\n")
     (tmp_path / "test_it.py").write_text("def test_it():\n    pass\n")
     left()
-    assert [path.name for path in _below(tmp_path)] == ["__init__.py", "data.py", "test_it.py"]
+    assert list(_place(tmp_path)) == ["__init__.py", "data.py", "test_it.py"]
     assert len(check_registrations(tmp_path)) == 1
 
 

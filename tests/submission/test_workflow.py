@@ -121,7 +121,7 @@ def test_plugins_that_changed_are_checked(runner):
     repository, temporary, run, commit = runner
     run("Find the plugins that changed", BEFORE="0" * 40)
     bad = run("Check them")
-    assert bad.returncode == 1 and "all 6 items" in bad.stdout and "model x" in bad.stdout, bad.stdout + bad.stderr
+    assert bad.returncode == 1 and "all 7 items" in bad.stdout and "model x" in bad.stdout, bad.stdout + bad.stderr
     assert not list(repository.rglob("ran"))
     (repository / "metrics" / "second" / "notes.txt").write_text("More.")
     commit()

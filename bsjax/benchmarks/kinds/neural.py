@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from bsjax.benchmarks import descriptions as wording
 from bsjax.benchmarks.base import BenchmarkBase
 from bsjax.benchmarks.data_digest import data_digest
@@ -24,7 +22,6 @@ from bsjax.benchmarks.experiment import (
 )
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.core.disk_errors import warn_once
-from bsjax.core.messages import some
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score, metric_registry
 from bsjax.labelled.align import STIMULUS
@@ -145,12 +142,6 @@ class NeuralBenchmark(BenchmarkBase):
         lost = [name for name in metric.split_coords if name not in (STIMULUS, *self._assembly.coords)]
         hint = f". Its metric splits by {', '.join(lost)}: {WITHOUT_STRATA}" if lost else ""
         complete(self._assembly, self.identifier, needs_of_recordings(self.time_bins, metric), hint=hint)
-        ids = pd.Index(self._assembly["neuroid_id"].values if "neuroid_id" in self._assembly.coords else [])
-        if ids.has_duplicates:
-            warn_once(
-                f"neuroid_id of {self.identifier!r} repeats {some(ids[ids.duplicated()].unique())}: give each neuroid "
-                "an id of its own, also over animals and sessions, e.g. 'Fritz-1'"
-            )
 
     def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> NeuroidAssembly:
         """The model's responses in the region and the time bins of the data.

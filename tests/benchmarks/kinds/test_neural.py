@@ -179,14 +179,6 @@ def test_several_regions_are_an_error_that_names_them(trials, model):
         benchmark(mixed)(model())
 
 
-def test_repeated_neuroid_ids_are_warned_of(trials, model):
-    repeated = trials.assign_coords(neuroid_id=("neuroid", [1, 2, 3] * 2))
-    with pytest.warns(
-        RuntimeWarning, match="neuroid_id of 'Small.IT-repeated' repeats 1, 2, 3: give each neuroid an id"
-    ):
-        benchmark(repeated, identifier="Small.IT-repeated").ask(model())
-
-
 def test_all_that_is_missing_is_named_at_once(model):
     bare = NeuroidAssembly(np.ones((2, 1)), dims=["presentation", "neuroid"])
     with pytest.raises(ValueError, match="has no coordinate 'stimulus_id' on dimension 'presentation'") as raised:

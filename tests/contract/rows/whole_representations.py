@@ -110,6 +110,7 @@ ROWS = [
         arrays=shared_dimensions,
         bounds=(-np.inf, np.inf),
         identity=None,
+        times_input=5.0,
     ),
     row("one_to_one", "one_to_one", one_to_one, "Li et al. 2015", COMMON | SHIFTED | STRETCHED, bounds=(-1.0, 1.0)),
     row(

@@ -56,7 +56,7 @@ def test_on_subsets_and_with_errors(dissimilarity, comparison):
     drawn = load_metric("rdm", **settings, error="bootstrap", n_bootstraps=20)(X, Y)
     assert float(drawn) == pytest.approx(float(load_metric("rdm", **settings)(X, Y)), abs=1e-9)
     assert drawn.error > 0 and drawn.raw.shape == (20,)
-    with pytest.raises(ValueError, match="tau-a.* has no bootstrap"):
+    with pytest.raises(ValueError, match="tau-a.* has no error by bootstrap"):
         load_metric("rdm", dissimilarity=dissimilarity, comparison="tau-a", error="bootstrap")
 
 
