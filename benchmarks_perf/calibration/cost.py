@@ -31,7 +31,7 @@ from bsjax.metrics import (
     two_factor_bootstraps,
 )
 from bsjax.metrics.similarity.cka import cka_and_influence
-from bsjax.metrics.similarity.rdm import rdm_similarity_and_influence
+from bsjax.metrics.similarity.rdms.rdm import rdm_similarity_and_influence
 
 _ROUNDS, _OF_PEER = 4, 4
 

@@ -17,7 +17,7 @@ from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation
 from bsjax.labelled.similarity.subject_rdms import SubjectAgreement
 from bsjax.metrics import PLS, Ridge
-from bsjax.metrics.similarity.rdm import rdm_pairs
+from bsjax.metrics.similarity.rdms.rdm import rdm_pairs
 
 RDM = {"dissimilarity": "euclidean", "comparison": "corr"}
 # What a metric cannot be made without.

@@ -10,7 +10,7 @@ import bsjax
 from bsjax.engine.primitives.decompositions import eigh
 from bsjax.engine.sharding import use_devices
 from bsjax.metrics import compiled, ranks
-from bsjax.metrics.similarity.rdm_comparison import compare_rdm_vectors
+from bsjax.metrics.similarity.rdms.rdm_comparison import compare_rdm_vectors
 
 rng = np.random.default_rng(0)
 STIMULI = 640

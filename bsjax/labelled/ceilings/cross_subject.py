@@ -21,7 +21,7 @@ from bsjax.labelled.similarity.subject_responses import LEFT, RIGHT, SUBJECT, by
 from bsjax.labelled.similarity.subject_similarity import parts_by_subject
 from bsjax.metrics import mean_over_pairs, rdm_noise_ceiling, rdms_between_subjects
 from bsjax.metrics.ceilings.cross_subject import How
-from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
+from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS
 
 PREDICTOR = "predictor"
 

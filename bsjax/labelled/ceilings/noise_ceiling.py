@@ -18,9 +18,9 @@ from bsjax.labelled.similarity.drawn_rdms import BOUNDS, ceilings_in_draws
 from bsjax.labelled.similarity.subject_responses import FEWEST_STIMULI, LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.metrics import shuffled_agreement
 from bsjax.metrics.ceilings.noise_ceiling import POOLINGS, Pooling, rdm_noise_ceiling, rsa_noise_ceiling
-from bsjax.metrics.similarity.rdm import rdm as correlation_distance
-from bsjax.metrics.similarity.rdm import rdms_of_subjects
-from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
+from bsjax.metrics.similarity.rdms.rdm import rdm as correlation_distance
+from bsjax.metrics.similarity.rdms.rdm import rdms_of_subjects
+from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS
 
 _FROM_SCIPY = {"spearmanr": "spearman", "pearsonr": "corr"}
 

@@ -16,8 +16,8 @@ from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.metrics import noise_ceiling_snr
 from bsjax.metrics.ceilings.signal_and_noise import shrinkage_levels, signal_and_noise_at, simulated_rsa_ceilings
-from bsjax.metrics.similarity.dissimilarities import dissimilarity_named
-from bsjax.metrics.similarity.rdm_comparison import comparison_named
+from bsjax.metrics.similarity.rdms.dissimilarities import dissimilarity_named
+from bsjax.metrics.similarity.rdms.rdm_comparison import comparison_named
 
 OTHER = "neuroid_right"
 

@@ -15,10 +15,10 @@ from bsjax.metrics import rdm_bootstraps, rdm_similarity
 from bsjax.metrics.resampling.bootstraps import rdm_statistic
 from bsjax.metrics.resampling.permutation import rdm_permutations
 from bsjax.metrics.resampling.weighted_rdms import METHODS
-from bsjax.metrics.similarity.dissimilarities import DISSIMILARITIES, Dissimilarity, dissimilarity_named
-from bsjax.metrics.similarity.rdm import rdm_similarity_and_influence
-from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, Comparison, comparison_named
-from bsjax.metrics.similarity.sharded_rdm import rdm_similarity_in_shares
+from bsjax.metrics.similarity.rdms.dissimilarities import DISSIMILARITIES, Dissimilarity, dissimilarity_named
+from bsjax.metrics.similarity.rdms.rdm import rdm_similarity_and_influence
+from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS, Comparison, comparison_named
+from bsjax.metrics.similarity.rdms.sharded_rdm import rdm_similarity_in_shares
 from bsjax.metrics.similarity.similarity import Similarity
 from bsjax.metrics.similarity.vectors import rdm_vector
 
@@ -39,8 +39,9 @@ def rdm(
     Args:
         neuroid_dim, comparison_coord: Brain-Score's names; only its defaults are accepted.
         error, dtype, n_bootstraps: as in ``RepresentationalSimilarity``; ``"tau-a"`` has no ``"bootstrap"``.
-        dissimilarity: a name in ``bsjax.metrics.similarity.dissimilarities.DISSIMILARITIES``, e.g. ``"euclidean"``.
-        comparison: a name in ``bsjax.metrics.similarity.rdm_comparison.COMPARISONS``, e.g. ``"tau-a"``.
+        dissimilarity: a name in ``DISSIMILARITIES`` of ``bsjax.metrics.similarity.rdms.dissimilarities``, e.g.
+            ``"euclidean"``.
+        comparison: a name in ``COMPARISONS`` of ``bsjax.metrics.similarity.rdms.rdm_comparison``, e.g. ``"tau-a"``.
 
     Raises:
         ValueError: an unknown dissimilarity or comparison; the message lists the known ones.

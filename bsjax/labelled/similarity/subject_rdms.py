@@ -31,8 +31,8 @@ from bsjax.labelled.similarity.drawn_rdms import BOUNDS, ceilings_in_draws, simi
 from bsjax.labelled.similarity.subject_responses import LEFT, RIGHT, SUBJECT
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import Pooling, rdm_noise_ceiling
-from bsjax.metrics.similarity.rdm import rdm, rdm_pairs
-from bsjax.metrics.similarity.rdm_comparison import compare_all_rdm_vectors
+from bsjax.metrics.similarity.rdms.rdm import rdm, rdm_pairs
+from bsjax.metrics.similarity.rdms.rdm_comparison import compare_all_rdm_vectors
 
 LEFT_ID, RIGHT_ID = "stimulus_id_left", "stimulus_id_right"
 

@@ -25,8 +25,8 @@ from bsjax.labelled.resampling.permutations import Permutation
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.drawn_rdms import similarities_in_draws
 from bsjax.metrics.resampling.permutation import rdm_permutations
-from bsjax.metrics.similarity.rdm import rdm, rdm_pairs, rdms_of_subjects, similarity_to_subjects
-from bsjax.metrics.similarity.rdm_comparison import comparison_named
+from bsjax.metrics.similarity.rdms.rdm import rdm, rdm_pairs, rdms_of_subjects, similarity_to_subjects
+from bsjax.metrics.similarity.rdms.rdm_comparison import comparison_named
 
 FEWEST_STIMULI = 3
 SUBJECT, LEFT, RIGHT = "subject", "stimulus_left", "stimulus_right"

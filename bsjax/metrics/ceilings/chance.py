@@ -10,8 +10,8 @@ from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.ceilings.cross_subject import products_with_the_others
 from bsjax.metrics.ceilings.noise_ceiling import rdm_noise_ceiling
 from bsjax.metrics.numerics import inverse_root
-from bsjax.metrics.similarity.rdm import pairs_in_order, rdm_pairs
-from bsjax.metrics.similarity.rdm_comparison import Method, comparison_named, scaled
+from bsjax.metrics.similarity.rdms.rdm import pairs_in_order, rdm_pairs
+from bsjax.metrics.similarity.rdms.rdm_comparison import Method, comparison_named, scaled
 
 
 @at_full_precision

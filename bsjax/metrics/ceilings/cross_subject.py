@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import deviations, divide_or_nan, safe_sqrt
 from bsjax.metrics.similarity.cka import centred_hsic, cka_ratio
-from bsjax.metrics.similarity.rdm_comparison import Method, compare_all_rdm_vectors
+from bsjax.metrics.similarity.rdms.rdm_comparison import Method, compare_all_rdm_vectors
 
 How = Literal["pairwise", "leave_one_out"]
 

@@ -12,8 +12,8 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.engine.tolerances import SAME_DISSIMILARITY, rounding
 from bsjax.metrics.ceilings.upper_bound import highest_similarity
 from bsjax.metrics.numerics import divide_or_nan
-from bsjax.metrics.similarity.rdm import pairs_seen, rdm, rdm_pairs, rdms_of_subjects
-from bsjax.metrics.similarity.rdm_comparison import Method, compare_scaled, comparison_named, scaled
+from bsjax.metrics.similarity.rdms.rdm import pairs_seen, rdm, rdm_pairs, rdms_of_subjects
+from bsjax.metrics.similarity.rdms.rdm_comparison import Method, compare_scaled, comparison_named, scaled
 
 Pooling = Literal["raw", "matched", "bound"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)

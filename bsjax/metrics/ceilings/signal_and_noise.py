@@ -14,8 +14,8 @@ from bsjax.engine.tolerances import CONVERGED_POWER, rounding
 from bsjax.metrics.arrays import Mask, PerDraw, PerStimulus, Scalar, Trials
 from bsjax.metrics.linalg.semidefinite import change_of_nearest, nearest_semidefinite, semidefinite_root
 from bsjax.metrics.numerics import deviations, nonzero
-from bsjax.metrics.similarity.dissimilarities import Measure
-from bsjax.metrics.similarity.rdm import rdm_similarity
+from bsjax.metrics.similarity.rdms.dissimilarities import Measure
+from bsjax.metrics.similarity.rdms.rdm import rdm_similarity
 
 SHRINKAGE_LEVELS = tuple(level / 50 for level in range(51))
 """Shrinkage factors of the covariances between units to try."""

@@ -8,7 +8,7 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.engine.row_blocks import sum_over_row_blocks
 from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.numerics import divide_or_nan, inverse_root
-from bsjax.metrics.similarity.rdm_comparison import Method, comparison_named
+from bsjax.metrics.similarity.rdms.rdm_comparison import Method, comparison_named
 
 # 448 stimuli, for which comparing all pairs with all pairs takes a minute per ten subjects.
 _MOST_PAIRS = 100_000

@@ -16,9 +16,9 @@ from bsjax.engine.row_blocks import sum_over_row_blocks
 from bsjax.metrics.arrays import Counts, Features, Mask, PerDraw, Targets
 from bsjax.metrics.resampling.weighted_rdms import weighted_comparison
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, of_sides, standardised
-from bsjax.metrics.similarity.dissimilarities import Measure
-from bsjax.metrics.similarity.rdm import rdm_to_compare
-from bsjax.metrics.similarity.rdm_comparison import comparison_named, scaled
+from bsjax.metrics.similarity.rdms.dissimilarities import Measure
+from bsjax.metrics.similarity.rdms.rdm import rdm_to_compare
+from bsjax.metrics.similarity.rdms.rdm_comparison import comparison_named, scaled
 
 
 @at_full_precision

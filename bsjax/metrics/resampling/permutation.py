@@ -16,9 +16,9 @@ from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping
 from bsjax.metrics.resampling.refits import in_few_columns
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, of_sides, standardised, unbiased_hsic
-from bsjax.metrics.similarity.dissimilarities import Measure
-from bsjax.metrics.similarity.rdm import pairs_in_order, rdm_pairs, rdm_to_compare
-from bsjax.metrics.similarity.rdm_comparison import Method, comparison_named, scaled
+from bsjax.metrics.similarity.rdms.dissimilarities import Measure
+from bsjax.metrics.similarity.rdms.rdm import pairs_in_order, rdm_pairs, rdm_to_compare
+from bsjax.metrics.similarity.rdms.rdm_comparison import Method, comparison_named, scaled
 
 # Number of responses fitted together: those of several permutations share the computations on the features.
 _AT_A_TIME = 1 << 22

@@ -14,7 +14,7 @@ from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from bsjax.engine.primitives.running_sums import running_sums
 from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.numerics import divide_or_nan
-from bsjax.metrics.similarity.rdm_comparison import LEAST_SPREAD
+from bsjax.metrics.similarity.rdms.rdm_comparison import LEAST_SPREAD
 
 _OF_RANKS = ("spearman", "rho-a")
 METHODS = (*_OF_RANKS, "corr", "cosine")

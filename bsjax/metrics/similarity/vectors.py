@@ -8,9 +8,9 @@ from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.arrays import Features
 from bsjax.metrics.numerics import divide_or_nan, safe_sqrt
 from bsjax.metrics.similarity.cka import standardised
-from bsjax.metrics.similarity.dissimilarities import Measure
-from bsjax.metrics.similarity.rdm import rdm_to_compare
-from bsjax.metrics.similarity.rdm_comparison import Method, comparison_named, scaled
+from bsjax.metrics.similarity.rdms.dissimilarities import Measure
+from bsjax.metrics.similarity.rdms.rdm import rdm_to_compare
+from bsjax.metrics.similarity.rdms.rdm_comparison import Method, comparison_named, scaled
 
 
 @at_full_precision

@@ -9,7 +9,7 @@ from bsjax import load_dataset
 from bsjax.engine.precision import precision
 from bsjax.labelled.ceilings.noise_ceiling import RSACeiling
 from bsjax.metrics import compiled
-from bsjax.metrics.similarity.rdm_comparison import compare_all_rdm_vectors
+from bsjax.metrics.similarity.rdms.rdm_comparison import compare_all_rdm_vectors
 
 
 @pytest.fixture(scope="module")

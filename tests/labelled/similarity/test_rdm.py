@@ -10,8 +10,8 @@ import bsjax
 from bsjax import load_metric
 from bsjax.engine.memory_limit import memory_limit
 from bsjax.metrics.resampling.weighted_rdms import METHODS
-from bsjax.metrics.similarity.dissimilarities import DISSIMILARITIES, Dissimilarity
-from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, Comparison
+from bsjax.metrics.similarity.rdms.dissimilarities import DISSIMILARITIES, Dissimilarity
+from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS, Comparison
 from tests.support.responses import assembly
 
 N = 24

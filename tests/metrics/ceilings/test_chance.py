@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from bsjax.metrics import compiled, rdm_noise_ceiling, shuffled_agreement
-from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
+from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS
 
 S, N = 4, 7
 UPPER = np.triu_indices(N, 1)

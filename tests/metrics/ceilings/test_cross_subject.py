@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bsjax.metrics import cka, cka_between_subjects, compiled, mean_over_pairs, rdms_between_subjects
-from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, compare_rdm_vectors
+from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS, compare_rdm_vectors
 
 S, N, P = 4, 12, 5
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import POOLINGS, rdm_noise_ceiling, rsa_noise_ceiling
-from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, compare_all_rdm_vectors, compare_rdm_vectors
+from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS, compare_all_rdm_vectors, compare_rdm_vectors
 
 S, M = 4, 28
 POOLED = {

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bsjax.metrics import compiled, highest_similarity, rdms_between_subjects
 from bsjax.metrics.ceilings.noise_ceiling import rdm_noise_ceiling
-from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
+from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS
 from tests.support import best_rdms
 
 SLACK = 1e-6

@@ -15,7 +15,7 @@ from bsjax.metrics.resampling.influence import (
 )
 from bsjax.metrics.resampling.weighted_rdms import METHODS
 from bsjax.metrics.similarity.cka import cka_and_influence
-from bsjax.metrics.similarity.rdm import rdm_similarity_and_influence
+from bsjax.metrics.similarity.rdms.rdm import rdm_similarity_and_influence
 
 
 def correlation(a, b):

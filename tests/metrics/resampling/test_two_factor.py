@@ -10,7 +10,7 @@ from rsatoolbox.util.inference_util import _dual_bootstrap
 from bsjax.metrics import compiled
 from bsjax.metrics.resampling.draws import bootstrap_counts
 from bsjax.metrics.resampling.two_factor import two_factor_bootstraps, two_factor_variance
-from bsjax.metrics.similarity.rdm import rdm_pairs
+from bsjax.metrics.similarity.rdms.rdm import rdm_pairs
 
 N, MODELS, SUBJECTS, DRAWS = 12, 2, 4, 6
 

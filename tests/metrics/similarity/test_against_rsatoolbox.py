@@ -6,7 +6,7 @@ import pytest
 
 from bsjax.metrics import compiled, rdm
 from bsjax.metrics.ceilings.noise_ceiling import rdm_noise_ceiling
-from bsjax.metrics.similarity.rdm_comparison import COMPARISONS, compare_all_rdm_vectors
+from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS, compare_all_rdm_vectors
 
 pytest.importorskip("rsatoolbox", reason="rsatoolbox is not installed: it has no wheel for this Python")
 rsatoolbox_rdm = pytest.importorskip("rsatoolbox.rdm")

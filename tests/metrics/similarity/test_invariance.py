@@ -17,10 +17,10 @@ from bsjax.metrics.resampling.permutation import rdm_permutations
 from bsjax.metrics.resampling.subsets import similarity_on_subsets
 from bsjax.metrics.resampling.weighted_rdms import METHODS
 from bsjax.metrics.similarity.alignment_spectrum import alignment_spectrum, effective_dimensionality, predicted_errors
-from bsjax.metrics.similarity.dissimilarities import DISSIMILARITIES
-from bsjax.metrics.similarity.rdm import rdm_to_compare, similarity_to_subjects
-from bsjax.metrics.similarity.rdm_comparison import COMPARISONS
-from bsjax.metrics.similarity.sharded_rdm import rdm_similarity_in_shares
+from bsjax.metrics.similarity.rdms.dissimilarities import DISSIMILARITIES
+from bsjax.metrics.similarity.rdms.rdm import rdm_to_compare, similarity_to_subjects
+from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS
+from bsjax.metrics.similarity.rdms.sharded_rdm import rdm_similarity_in_shares
 
 N = 16
 EVERY = [(d, c) for d in DISSIMILARITIES for c in COMPARISONS]

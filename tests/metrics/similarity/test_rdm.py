@@ -6,7 +6,7 @@ import scipy.stats
 
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from bsjax.metrics import compare_rdms, compiled, rdm, rdm_similarity
-from bsjax.metrics.similarity.rdm import rdm_pairs, rdm_to_compare
+from bsjax.metrics.similarity.rdms.rdm import rdm_pairs, rdm_to_compare
 
 
 def responses(n, p, seed=0):

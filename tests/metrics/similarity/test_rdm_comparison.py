@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax.metrics import compiled
-from bsjax.metrics.similarity.rdm_comparison import (
+from bsjax.metrics.similarity.rdms.rdm_comparison import (
     COMPARISONS,
     compare_all_rdm_vectors,
     compare_rdm_vectors,

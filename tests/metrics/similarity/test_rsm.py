@@ -6,7 +6,7 @@ import pytest
 
 from bsjax.engine.precision import precision
 from bsjax.metrics import compiled
-from bsjax.metrics.similarity.rsm import responsive_rsm
+from bsjax.metrics.similarity.rdms.rsm import responsive_rsm
 
 
 def selected_by_loop(x, threshold):

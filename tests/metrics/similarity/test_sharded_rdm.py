@@ -7,7 +7,7 @@ import pytest
 
 from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics import rdm_similarity
-from bsjax.metrics.similarity.sharded_rdm import rdm_similarity_in_shares
+from bsjax.metrics.similarity.rdms.sharded_rdm import rdm_similarity_in_shares
 
 N = 24
 

@@ -25,7 +25,7 @@ from bsjax.labelled.align import finite_values, two_dimensional, unique_ids
 from bsjax.labelled.normalise import squared_ceil_score
 from bsjax.labelled.similarity.subject_rdms import LEFT, SubjectAgreement, SubjectSimilarity, square
 from bsjax.metrics import compiled
-from bsjax.metrics.similarity.rsm import responsive_rsm
+from bsjax.metrics.similarity.rdms.rsm import responsive_rsm
 
 
 def rdm(row: BenchmarkRow) -> SubjectMatricesBenchmark:

@@ -13,8 +13,8 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.arrays import Features, Mask, Scalar, Targets
 from bsjax.metrics.numerics import divide_or_nan
-from bsjax.metrics.similarity.dissimilarities import dissimilarity_named
-from bsjax.metrics.similarity.rdm import known_patterns
+from bsjax.metrics.similarity.rdms.dissimilarities import dissimilarity_named
+from bsjax.metrics.similarity.rdms.rdm import known_patterns
 
 
 @at_full_precision

@@ -13,8 +13,8 @@ from bsjax.engine.primitives.row_pairs import numbers_of_pairs, pairs_of_matrix,
 from bsjax.engine.primitives.running_sums import running_sums
 from bsjax.metrics.arrays import Features, Mask, PerStimulus, Scalar, Targets
 from bsjax.metrics.numerics import masked_mean
-from bsjax.metrics.similarity.dissimilarities import Dissimilarity, Measure, dissimilarity_named
-from bsjax.metrics.similarity.rdm_comparison import (
+from bsjax.metrics.similarity.rdms.dissimilarities import Dissimilarity, Measure, dissimilarity_named
+from bsjax.metrics.similarity.rdms.rdm_comparison import (
     Method,
     compare_complete,
     compare_rdm_vectors,
@@ -34,7 +34,7 @@ def rdm(
     Args:
         x: responses ``(stimuli, units)``.
         where: True where a unit counts; all if None.
-        dissimilarity: an entry of ``bsjax.metrics.similarity.dissimilarities.DISSIMILARITIES``.
+        dissimilarity: an entry of ``bsjax.metrics.similarity.rdms.dissimilarities.DISSIMILARITIES``.
 
     Returns:
         Symmetric ``(stimuli, stimuli)``, 0 on the diagonal, by default with values in [0, 2]. Entries that differ by no

@@ -5,7 +5,7 @@ from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import deviations, masked_mean
-from bsjax.metrics.similarity.rdm import rdm
+from bsjax.metrics.similarity.rdms.rdm import rdm
 
 
 @at_full_precision

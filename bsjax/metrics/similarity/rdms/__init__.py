@@ -1,0 +1,1 @@
+"""Representational dissimilarity matrices: dissimilarities, comparisons of matrices, similarities of responses."""
