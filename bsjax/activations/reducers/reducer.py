@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ Reduction = Callable[[np.ndarray], np.ndarray]
 """Reduces float32 outputs of a batch, ``(images, *shape of the layer)`` -> ``(images, *reduced shape)``."""
 
 
-class Reducer:
+class Reducer(ABC):
     """Settings by which layers are reduced. A reducer defines :meth:`reduced_shape` and :meth:`reduction`."""
 
     stimuli: Any = None
@@ -24,13 +25,13 @@ class Reducer:
         """A digest of everything that determines the result; by default the settings."""
         return repr(self)
 
+    @abstractmethod
     def reduced_shape(self, shape: tuple[int, ...], channels_last: bool) -> tuple[int, ...]:
         """The reduced shape of a layer; an upper bound if it depends on the fit.
 
         Raises:
             ValueError: a layer of this shape cannot be reduced.
         """
-        raise NotImplementedError
 
     def units(self, shape: tuple[int, ...]) -> np.ndarray | None:
         """The units of the layer that are kept, as positions in C order; None for all, or for new units."""
@@ -40,6 +41,7 @@ class Reducer:
         """Bytes of memory that the reduction of such a layer takes; by default none."""
         return 0
 
+    @abstractmethod
     def reduction(self, shape: tuple[int, ...], channels_last: bool, fitting: np.ndarray | None) -> Reduction:
         """Prepare the reducer for one layer.
 
@@ -49,7 +51,6 @@ class Reducer:
             fitting: the layer's activations for ``stimuli``, ``(stimuli, units)``, possibly memory-mapped; None if
                 ``stimuli`` is None.
         """
-        raise NotImplementedError
 
 
 def unchanged(outputs: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from bsjax.core.disk_errors import warn_once
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score, metric_registry
 from bsjax.labelled.align import STIMULUS
-from bsjax.labelled.metric import Metric, as_metric
+from bsjax.labelled.metric import as_metric
 from bsjax.labelled.normalise import Normalisation
 from bsjax.labelled.splits import WITHOUT_STRATA
 
@@ -94,10 +94,10 @@ class NeuralBenchmark(BenchmarkBase):
         time_bins: TimeBins | None = None,
         about: str = "",
     ) -> None:
-        normalisation = as_metric(similarity_metric).normalisation if normalisation is None else normalisation
+        metric = as_metric(similarity_metric)
+        normalisation = metric.normalisation if normalisation is None else normalisation
         super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
-        known = isinstance(similarity_metric, Metric)  # other callables have no interval to ask for
-        self.metric = similarity_metric.with_interval() if known else similarity_metric
+        self.metric = metric.with_interval()
         self.visual_degrees = visual_degrees
         self.number_of_trials = number_of_trials
         self.region = region

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.kinds.neural import NeuralBenchmark
@@ -11,6 +11,7 @@ from bsjax.labelled import Score, load_ceiling
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 
 if TYPE_CHECKING:
+    from bsjax.benchmarks.experiment import TimeBins
     from bsjax.benchmarks.lazy_loading import LazyLoad
     from bsjax.data import NeuroidAssembly
 
@@ -29,7 +30,7 @@ class RSABenchmark(NeuralBenchmark):
             function without arguments that loads it, or a ``LazyLoad``. Repetitions are averaged.
         ceiling_func: function without arguments that returns another ceiling.
         similarity_metric: another comparison, ``metric(source, target) -> Score``.
-        arguments, named: visual_degrees, number_of_trials, version, parent, bibtex, region, time_bins, about, as for
+        visual_degrees, number_of_trials, version, parent, bibtex, region, time_bins, about: as for
             :class:`~bsjax.benchmarks.NeuralBenchmark`.
 
     Source: Kriegeskorte, Mur & Bandettini 2008; Nili et al. 2014 (ceiling).
@@ -51,11 +52,27 @@ class RSABenchmark(NeuralBenchmark):
         visual_degrees: float | None = None,
         number_of_trials: int = 1,
         ceiling_func: Callable[[], Score] | None = None,
-        *arguments: Any,
+        version: int = 1,
+        parent: str = "",
+        bibtex: str = "",
+        *,
         similarity_metric: Callable[[NeuroidAssembly, NeuroidAssembly], Score] | None = None,
-        **named: Any,
+        region: str | None = None,
+        time_bins: TimeBins | None = None,
+        about: str = "",
     ) -> None:
-        metric = similarity_metric or SubjectRDMSimilarity()
-        ceiling = ceiling_func or Ceiling(load_ceiling("rsa_ceiling"), lambda: self.target)
-        named["normalisation"] = "ceil_score"
-        super().__init__(identifier, assembly, metric, visual_degrees, number_of_trials, ceiling, *arguments, **named)
+        super().__init__(
+            identifier,
+            assembly,
+            similarity_metric or SubjectRDMSimilarity(),
+            visual_degrees,
+            number_of_trials,
+            ceiling_func or Ceiling(load_ceiling("rsa_ceiling"), lambda: self.target),
+            version,
+            parent,
+            bibtex,
+            normalisation="ceil_score",
+            region=region,
+            time_bins=time_bins,
+            about=about,
+        )
