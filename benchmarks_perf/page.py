@@ -88,7 +88,7 @@ def _draws(results: Path) -> str:
 
 def _opening(rows: Mapping[str, Result]) -> str:
     return (
-        "# Performance\n\n"
+        "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n# Performance\n\n"
         "This page is rendered from the JSON in `benchmarks_perf/results/`; `make perf` measures and renders it anew.\n"
         f"{_machine(rows)} A call of bsjax or brainscore-vision goes from "
         "labelled arrays to a score; the other libraries get bare arrays and give correlations."

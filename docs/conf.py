@@ -75,6 +75,7 @@ html_title = "bsjax"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_js_files = [("site.js", {"defer": "defer"})]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",
