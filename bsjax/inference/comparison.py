@@ -17,6 +17,8 @@ from bsjax.inference.letters import compact_letters
 from bsjax.inference.multiplicity import Correction, corrected
 from bsjax.inference.pairing import Paired, check_alike, ends_of_ceiling, paired
 from bsjax.inference.student import t_test
+from bsjax.labelled.metric import as_metric
+from bsjax.labelled.registry import load_metric
 from bsjax.labelled.score import Score
 
 _CORRECTIONS: dict[str, str] = {
@@ -31,12 +33,6 @@ _TESTS = {
     "sign-flip": "sign-flip test",
 }
 _COLUMNS = "score low high p_ceiling below_ceiling p_chance above_chance rank rank_low rank_high letters".split()
-# Metrics whose score of unrelated responses is not 0; it depends on the numbers of stimuli and units, or of choices.
-_ABOVE_ZERO = frozenset(
-    "procrustes shape cca svcca pwcca mutual_nearest_neighbours cka_biased one_to_one semi_matching accuracy "
-    "accuracy_distance kato_accuracy_distance baker_accuracy_delta value_delta threshold threshold_elevation "
-    "ks_similarity".split()
-)
 _SHOWN = 20
 _ZERO = -1
 
@@ -295,10 +291,14 @@ def _of_models(
 
 
 def _is_zero_by_chance(score: Score) -> bool:
-    """Whether unrelated responses score 0 on average, as far as the metric is known."""
+    """Whether unrelated responses score 0 on average; False where the metric is not here to tell."""
     made = score.provenance
-    biased = made.metric == "kernel_cka" and not made.settings.get("unbiased", True)
-    return made.metric not in _ABOVE_ZERO and not biased
+    if made.metric is None:
+        return True
+    try:
+        return as_metric(load_metric(made.metric, **made.settings)).zero_by_chance
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def _chance_of(name: str, chance: float | Mapping[str, float]) -> float:

@@ -58,6 +58,8 @@ class Metric(ABC):
         identifier: its name in the provenance of a score.
         dtype: the precision it computes in; None for the default of the device.
         symmetric: whether source and target can be exchanged.
+        zero_by_chance: whether unrelated responses score 0 on average. Otherwise the score of chance depends on the
+            numbers of stimuli, units or choices.
         normalisation: name of the ceiling normalisation for benchmarks that name none.
         needs: coordinates that presentations of the measurements must have for this metric.
         needs_of_source: coordinates that presentations of the model's responses must have.
@@ -77,6 +79,7 @@ class Metric(ABC):
     identifier: str = ""
     dtype: str | None = None
     symmetric: bool = False
+    zero_by_chance: bool = True
     normalisation: str = "explained_variance"
     needs: Sequence[str] = ()
     needs_of_source: Sequence[str] = ()
@@ -281,6 +284,8 @@ class CallableMetric(Metric):
     Args:
         function: a function of assemblies.
     """
+
+    zero_by_chance = False
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function

@@ -70,6 +70,7 @@ class Accuracy(_Shares):
     """
 
     identifier = "accuracy"
+    zero_by_chance = False
 
     def __call__(self, source: Any, target: Any) -> Score:
         """Compares the responses trial by trial.

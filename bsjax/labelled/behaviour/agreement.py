@@ -253,6 +253,7 @@ class AccuracyDistance(_Agreement):
     """
 
     identifier = "accuracy_distance"
+    zero_by_chance = False
     formula = "1-|p-q|/max(q, 1-q)"
     kernel = staticmethod(accuracy_distance)
     truth_of_people = True
@@ -296,6 +297,7 @@ class KatoAccuracyDistance(AccuracyDistance):
     """
 
     identifier = "kato_accuracy_distance"
+    zero_by_chance = False
     no_response = ("", "NaN")
     needs_of_source = (STIMULUS, TRUTH)
     truth_of_people = False

@@ -47,6 +47,7 @@ class BakerAccuracyDelta(WithCeiling):
     """
 
     identifier = "baker_accuracy_delta"
+    zero_by_chance = False
     needs = ("image_type", SUBJECT)
     needs_of_source = ("image_type", "animal")
 

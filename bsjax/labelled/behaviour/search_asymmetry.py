@@ -41,6 +41,7 @@ class ValueDelta(Metric):
     """
 
     identifier = "value_delta"
+    zero_by_chance = False
 
     scale: float = 1.0
     dtype: str | None = None

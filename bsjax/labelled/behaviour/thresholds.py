@@ -129,6 +129,7 @@ class Threshold(AgainstSubjects):
     """
 
     identifier = "threshold"
+    zero_by_chance = False
 
     independent_variable: str
     fit_function: Any = psychometric_cum_gauss
@@ -265,6 +266,7 @@ class ThresholdElevation(AgainstSubjects):
     """
 
     identifier = "threshold_elevation"
+    zero_by_chance = False
 
     independent_variable: str
     baseline_condition: str

@@ -38,6 +38,7 @@ def _similarity(kernel: Callable[..., Any], unbiased: bool) -> Similarity:
         in_shares=partial(_cka_in_shares, unbiased=unbiased),
         of_subjects=partial(cka_between_subjects, unbiased=unbiased),
         vector=partial(cka_vector, unbiased=unbiased),
+        zero_by_chance=unbiased,
     )
 
 

@@ -232,7 +232,12 @@ class RepresentationalSimilarity(_OfSimilarity):
     settings: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
-        keep(self, settings=self.settings or {}, symmetric=self.similarity.symmetric)
+        keep(
+            self,
+            settings=self.settings or {},
+            symmetric=self.similarity.symmetric,
+            zero_by_chance=self.similarity.zero_by_chance,
+        )
         if self.error not in (None, *get_args(SimilarityError)):
             raise ValueError(f"error must be 'jackknife', 'bootstrap', 'influence' or None, got {self.error!r}")
         without = self.similarity.bootstraps is None
@@ -514,7 +519,13 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
 
     def __post_init__(self) -> None:
         crossvalidation = CrossValidation.from_kwargs(self.crossvalidation_kwargs, test_size=0.9)
-        keep(self, settings=self.settings or {}, symmetric=self.similarity.symmetric, crossvalidation=crossvalidation)
+        keep(
+            self,
+            settings=self.settings or {},
+            symmetric=self.similarity.symmetric,
+            zero_by_chance=self.similarity.zero_by_chance,
+            crossvalidation=crossvalidation,
+        )
 
     def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """Scores how similar the two representations are, as in ``RepresentationalSimilarity``."""

@@ -52,7 +52,7 @@ def procrustes(
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
         n_bootstraps: number of draws of the bootstrap.
     """
-    return _metric("procrustes", metrics.shape_similarity, error, dtype, n_bootstraps)
+    return _metric("procrustes", metrics.shape_similarity, error, dtype, n_bootstraps, zero_by_chance=False)
 
 
 def shape(
@@ -64,14 +64,22 @@ def shape(
         alpha: from 0 (whitened: any linear map is allowed) to 1 (a rotation).
         error, dtype, n_bootstraps: as for ``procrustes``.
     """
-    return _metric("shape", metrics.shape_similarity, error, dtype, n_bootstraps, {"alpha": proportion(alpha, "alpha")})
+    return _metric(
+        "shape",
+        metrics.shape_similarity,
+        error,
+        dtype,
+        n_bootstraps,
+        {"alpha": proportion(alpha, "alpha")},
+        zero_by_chance=False,
+    )
 
 
 def cca(
     error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
 ) -> RepresentationalSimilarity:
     """Mean canonical correlation; see ``bsjax.metrics.cca``. Settings as for ``procrustes``."""
-    return _metric("cca", metrics.cca, error, dtype, n_bootstraps)
+    return _metric("cca", metrics.cca, error, dtype, n_bootstraps, zero_by_chance=False)
 
 
 def svcca(
@@ -83,7 +91,15 @@ def svcca(
         variance: the share of the variance of each side that its components must have.
         error, dtype, n_bootstraps: as for ``procrustes``.
     """
-    return _metric("svcca", metrics.cca, error, dtype, n_bootstraps, {"variance": proportion(variance, "variance")})
+    return _metric(
+        "svcca",
+        metrics.cca,
+        error,
+        dtype,
+        n_bootstraps,
+        {"variance": proportion(variance, "variance")},
+        zero_by_chance=False,
+    )
 
 
 def pwcca(
@@ -93,7 +109,9 @@ def pwcca(
 
     Settings as for ``procrustes``.
     """
-    return _metric("pwcca", metrics.pwcca, error, dtype, n_bootstraps, depends_on="features", symmetric=False)
+    return _metric(
+        "pwcca", metrics.pwcca, error, dtype, n_bootstraps, depends_on="features", symmetric=False, zero_by_chance=False
+    )
 
 
 def mutual_nearest_neighbours(
@@ -115,7 +133,15 @@ def mutual_nearest_neighbours(
     settings = {"k": whole_number(k, "k", 1), "cosine": bool(cosine)}
     kernel = metrics.mutual_nearest_neighbours
     return _metric(
-        "mutual_nearest_neighbours", kernel, error, dtype, n_bootstraps, settings, min_stimuli=k + 1, **_BY_PAIRS
+        "mutual_nearest_neighbours",
+        kernel,
+        error,
+        dtype,
+        n_bootstraps,
+        settings,
+        min_stimuli=k + 1,
+        **_BY_PAIRS,
+        zero_by_chance=False,
     )
 
 
@@ -149,7 +175,16 @@ def kernel_cka(
         error, dtype, n_bootstraps: as for ``procrustes``.
     """
     settings = {"kernel": kernel, "bandwidth": finite_number(bandwidth, "bandwidth"), "unbiased": bool(unbiased)}
-    return _metric("kernel_cka", metrics.kernel_cka, error, dtype, n_bootstraps, settings, min_stimuli=4)
+    return _metric(
+        "kernel_cka",
+        metrics.kernel_cka,
+        error,
+        dtype,
+        n_bootstraps,
+        settings,
+        min_stimuli=4,
+        zero_by_chance=bool(unbiased),
+    )
 
 
 def cka_of_sampled_units(
@@ -171,7 +206,7 @@ def one_to_one(
 
     Settings as for ``procrustes``.
     """
-    return _metric("one_to_one", metrics.one_to_one, error, dtype, n_bootstraps, **_BY_UNIT)
+    return _metric("one_to_one", metrics.one_to_one, error, dtype, n_bootstraps, zero_by_chance=False, **_BY_UNIT)
 
 
 def semi_matching(
@@ -181,4 +216,13 @@ def semi_matching(
 
     Settings as for ``procrustes``.
     """
-    return _metric("semi_matching", metrics.semi_matching, error, dtype, n_bootstraps, symmetric=False, **_BY_UNIT)
+    return _metric(
+        "semi_matching",
+        metrics.semi_matching,
+        error,
+        dtype,
+        n_bootstraps,
+        symmetric=False,
+        zero_by_chance=False,
+        **_BY_UNIT,
+    )

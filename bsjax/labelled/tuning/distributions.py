@@ -53,6 +53,7 @@ class BootstrapDistributionSimilarity(Metric):
     """
 
     identifier = "ks_similarity"
+    zero_by_chance = False
     normalisation = "ceil_score"
 
     property_name: str

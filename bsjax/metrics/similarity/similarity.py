@@ -34,6 +34,7 @@ class Similarity:
         compares_pairs: whether it ranks or scales all pairs of stimuli together, which must not include copies.
         varied_patterns: whether it is undefined if a stimulus has the same response in all units.
         symmetric: whether the two sides may be exchanged.
+        zero_by_chance: whether unrelated responses score 0 on average.
 
     Example:
         >>> from bsjax.metrics import cka
@@ -56,3 +57,4 @@ class Similarity:
     compares_pairs: bool = False
     varied_patterns: bool = False
     symmetric: bool = True
+    zero_by_chance: bool = True
