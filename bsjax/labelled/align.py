@@ -155,8 +155,10 @@ def two_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
 def _same_on_both(assembly: xr.DataArray) -> bool:
     variables = assembly.coords.variables
     rows, columns = (variables.get(name) for name in (STIMULUS, "neuroid_id"))
-    known = rows is not None and columns is not None and (rows.dims, columns.dims) == (("presentation",), ("neuroid",))
-    return len(assembly) > 2 and known and rows.dtype.kind in "OUT" and np.array_equal(rows.values, columns.values)
+    if rows is None or columns is None or (rows.dims, columns.dims) != (("presentation",), ("neuroid",)):
+        return False
+    # Numbers may count both presentations and neuroids.
+    return len(assembly) > 2 and rows.dtype.kind in "OUT" and np.array_equal(rows.values, columns.values)
 
 
 def _holds_dissimilarities(assembly: xr.DataArray) -> bool:

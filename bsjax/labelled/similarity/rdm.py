@@ -97,7 +97,7 @@ class RDMSimilarity(RepresentationalSimilarity):
             more = set(made.dims) - {*made.standard.dims, *([SUBJECT] if what == "target" else [])}
             if more:
                 raise ValueError(
-                    f"{what} has RDMs over {', '.join(map(str, sorted(more)))}: select one, or average them"
+                    f"{what} has RDMs over {', '.join(sorted(map(str, more)))}: select one, or average them"
                 )
             sides.append(made)
         source, target = sides

@@ -81,8 +81,13 @@ class TrialRDM(KernelMetric):
         if self.error not in (None, "jackknife"):
             raise ValueError(f"error must be 'jackknife' or None, got {self.error!r}")
 
-    def arrays(self, source: xr.DataArray, target: xr.DataArray) -> tuple[Any, ...]:
+    @property
+    def of_halves(self) -> None:
+        """None: it compares no halves of trials, as it takes single trials."""
+
+    def arrays(self, *assemblies: xr.DataArray) -> tuple[Any, ...]:
         """The model's responses, and the trials with their mask."""
+        source, target = assemblies
         trials = whole_trials(target, self.split_coord)
         if len(trials.stimuli) < _LEAST:
             raise ValueError(f"{self.identifier} needs at least {_LEAST} stimuli, there are {len(trials.stimuli)}")
@@ -92,9 +97,9 @@ class TrialRDM(KernelMetric):
         source = aligned(two_dimensional(source, "source"), order)
         return finite_values(source, "source"), np.nan_to_num(trials.values), trials.mask
 
-    def kernel(self, x: Any, trials: Any, present: Any) -> Any:
+    def kernel(self, *arrays: Any) -> Any:
         """The similarity of both RDMs, of all stimuli and without each group of them if there is an error."""
-        ours, theirs = self._rdms(x, trials, present)
+        ours, theirs = self._rdms(*arrays)
         value = compare_rdms(ours, theirs, method=self.comparison)
         if self.error is None:
             return value, jnp.zeros(0, value.dtype)
@@ -105,12 +110,17 @@ class TrialRDM(KernelMetric):
         theirs = rdm_of_trials(trials, present, dissimilarity=self.dissimilarity, noise=self.noise)
         return rdm(x, dissimilarity=trial_dissimilarity_named(self.dissimilarity).noise_free), theirs
 
+    @property
+    def sides(self) -> int:
+        """The model's responses, and the trials."""
+        return 2
+
     def in_draws(self, x: Any, trials: Any, present: Any, counts: Any) -> Any:
         """The similarity in draws of the stimuli, given by their counts."""
         ours, theirs = (rdm_pairs(each)[None] for each in self._rdms(x, trials, present))
         return compare_weighted_rdms(ours, theirs, counts, method=self.comparison)[:, 0, 0]
 
-    def summary(self, values: Any, source: xr.DataArray, target: xr.DataArray) -> Score:
+    def summary(self, values: Any, *assemblies: xr.DataArray) -> Score:
         """The similarity, with its error."""
         value, without = float(values[0]), np.asarray(values[1], float)
         reason = None
@@ -123,17 +133,17 @@ class TrialRDM(KernelMetric):
         made = self.provenance(reason=reason)
         return Score(value, formula="r", n_undefined=int(np.isnan(value)), provenance=made, **spread)
 
-    def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
+    def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray, **kwargs: Any) -> dict[str, Any]:
         """Its values in every draw of the stimuli, see :func:`bsjax.labelled.metric.scored`."""
         if "stimuli" not in drawn.plan.factors:
-            return super().drawn_values(drawn, source, target)
+            return super().drawn_values(drawn, *assemblies, **kwargs)
         if drawn.plan.factors != ("stimuli",) or self.comparison not in METHODS:
             raise ValueError(
                 f"{self.identifier} draws stimuli alone, and by the comparisons {', '.join(METHODS)}, not by "
                 f"{self.comparison!r}: take error='jackknife'"
             )
-        counts = drawn.in_order("stimuli", whole_trials(target, self.split_coord).stimuli).astype(np.int32)
-        values = self.run(_in_draws, *self.arrays(source, target), counts, metric=self)
+        counts = drawn.in_order("stimuli", whole_trials(assemblies[-1], self.split_coord).stimuli).astype(np.int32)
+        values = self.run(_in_draws, *self.arrays(*assemblies), counts, metric=self)
         return {"values": drawn.in_passes(lambda _: values)}
 
 

@@ -31,11 +31,11 @@ _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 def _row_by_row(function: Callable[..., Array], out: str) -> Callable[..., Array]:
     """A function of RDMs ``(m,)`` and a mask of pairs as one of batches, where the mask may be None."""
 
-    def of_batches(*given: Array | None) -> Array:
-        *rdms, where = given
-        where = jnp.ones(rdms[0].shape, bool) if where is None else where
-        each = ",".join(["(m)"] * len(given))
-        return jnp.vectorize(function, signature=f"{each}->{out}")(*rdms, where)
+    def of_batches(first: Array, *rest: Array | None) -> Array:
+        *others, where = rest
+        where = jnp.ones(first.shape, bool) if where is None else where
+        each = ",".join(["(m)"] * (len(rest) + 1))
+        return jnp.vectorize(function, signature=f"{each}->{out}")(first, *others, where)
 
     return of_batches
 

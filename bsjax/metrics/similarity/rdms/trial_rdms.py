@@ -108,10 +108,10 @@ def rdm_of_trials(
     means = masked_mean(trials, present[..., None], axis=0)[0]
 
     def whiten(patterns: Array) -> Array:
-        if not measure.whitens or (noise is None and covariance is None):
-            return patterns
-        if covariance is not None:
+        if covariance is not None and measure.whitens:
             return whitened(patterns, covariance)
+        if noise is None or not measure.whitens:
+            return patterns
         residuals = jnp.where(present[..., None], trials - means, 0.0).reshape(-1, trials.shape[2])
         dof = jnp.sum(present) - jnp.sum(jnp.any(present, axis=0))
         estimate = noise_covariance(residuals, method=noise, where=present.reshape(-1), dof=dof.astype(trials.dtype))
