@@ -128,6 +128,12 @@ def repeated(stimuli: int, repetitions: int, neuroids: int) -> Inputs:
     return {"assembly": Labelled(drawn.values, drawn.dims, {**drawn.coords, **coords})}
 
 
+def model_and_trials(stimuli: int, repetitions: int, neuroids: int) -> Inputs:
+    """Features of a model beside single trials."""
+    (source,) = shared(np.random.default_rng(1), stimuli, [100], [0.3])
+    return {"source": responses(source, "feature"), "target": repeated(stimuli, repetitions, neuroids)["assembly"]}
+
+
 def in_time(stimuli: int, features: int, neuroids: int, bins: int) -> Inputs:
     """`recordings` in several time bins, in which the same weights predict."""
     random = np.random.default_rng(0)

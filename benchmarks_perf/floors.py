@@ -125,6 +125,18 @@ def rdm(*, stimuli: int, features: int, neuroids: int, **_: Any) -> Steps:
     ]
 
 
+def rdm_of_trials(*, stimuli: int, repetitions: int, neuroids: int, **_: Any) -> Steps:
+    """The covariance of the noise, its factor, and products of whitened trials within and over runs."""
+    n, r, u = stimuli, repetitions, neuroids
+    return [
+        gram("covariance of the residuals", u, r * n),
+        Step("its Cholesky factor", u**3 / 3, u * u),
+        Step("triangular solve for all trials", float(r * n * u * u), u * u + 2 * r * n * u),
+        gram("products of trials within each run", n, u, times=r),
+        gram("products of the sums over runs", n, u),
+    ]
+
+
 def ridgecv_split(*, train: int, test: int, features: int, neuroids: int, alphas: list[float], **_: Any) -> Steps:
     """One eigendecomposition; the errors of all penalties from partial fractions of their products."""
     return [
@@ -208,6 +220,7 @@ COUNTS: Mapping[str, Callable[..., Steps]] = {
     "neuron_to_neuron": neuron_to_neuron,
     "cka": cka,
     "rdm": rdm,
+    "rdm_of_trials": rdm_of_trials,
     "ridgecv_split": ridgecv_split,
     "alpha_per_target": alpha_per_target,
     "internal_consistency": internal_consistency,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bsjax.data import DataAssembly as DataAssembly
     from bsjax.data import NeuroidAssembly as NeuroidAssembly
     from bsjax.data import PropertyAssembly as PropertyAssembly
+    from bsjax.data import RDMAssembly as RDMAssembly
     from bsjax.data import StimulusSet as StimulusSet
     from bsjax.data import data_registry as data_registry
     from bsjax.data import list_data as list_data
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from bsjax.labelled import load_ceiling as load_ceiling
     from bsjax.labelled import load_metric as load_metric
     from bsjax.labelled import metric_registry as metric_registry
+    from bsjax.labelled import rdm_of as rdm_of
     from bsjax.labelled import register_mapping as register_mapping
     from bsjax.models import BrainModel as BrainModel
     from bsjax.models import ModelCommitment as ModelCommitment

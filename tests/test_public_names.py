@@ -17,7 +17,7 @@ NAMES = """
     model_registry benchmark_registry metric_registry data_registry stimulus_set_registry
     alignment_spectrum cached check_leakage in_draws required_stimuli
     KernelMetric Metric Score Resampling Permutations BrainModel ModelCommitment StimulusSet
-    DataAssembly NeuroidAssembly BehavioralAssembly PropertyAssembly
+    DataAssembly NeuroidAssembly BehavioralAssembly PropertyAssembly RDMAssembly rdm_of
 """.split()
 
 

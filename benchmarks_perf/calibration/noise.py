@@ -300,6 +300,7 @@ ROWS |= {
     "threshold_elevation": Row((_P,), _elevations, {
         "independent_variable": "x", "baseline_condition": "one", "test_condition": "two"}),
     "noise_corrected_r2": Row((_S,), _prediction_and_trials),
+    "rdm_of_trials": Row((_S,), _prediction_and_trials, {"comparison": "corr"}),
     "internal_consistency": Row((_S, _N), _trials),
     "internal_consistency_temporal": Row((_S, _N), _trials_over_time),
     "predictor_consistency": Row((_S, _N), _trials, {"n_splits": 10}),

@@ -17,7 +17,7 @@ from .regression import (
     ridgecv_split,
     spantime_ridge,
 )
-from .similarity import bootstraps, cka, internal_consistency, rdm
+from .similarity import bootstraps, cka, internal_consistency, rdm, rdm_of_trials
 
 __all__ = [
     "Fit",
@@ -32,6 +32,7 @@ __all__ = [
     "neuron_to_neuron",
     "pls",
     "rdm",
+    "rdm_of_trials",
     "ridge",
     "ridgecv_split",
     "spantime_ridge",

@@ -62,6 +62,26 @@ def rdm(inputs: Inputs) -> Answer:
     return {"score": spearmanr(pairs[0][upper], pairs[1][upper]).statistic}
 
 
+def rdm_of_trials(inputs: Inputs) -> Answer:
+    """Whitened cosine of squared distances and of crossnobis, run by run: cosine of doubly centred matrices."""
+    x, y = (inputs[side].values for side in ("source", "target"))
+    runs = y.reshape(-1, len(x), y.shape[1])
+    residuals = (runs - runs.mean(axis=0)).reshape(y.shape)
+    free = len(y) - len(x)
+    sums = residuals.T @ residuals
+    scale = np.sqrt(np.diag(sums) / free)
+    squares = (residuals / scale) ** 2
+    off = ~np.eye(len(scale), dtype=bool)
+    of_means = ((sums / np.outer(scale, scale) / (len(y) - 1)) ** 2)[off].sum()
+    of_rows = ((squares.sum(axis=1) ** 2).sum() - (squares**2).sum()) / (len(y) - 1)
+    kept = 1 - np.clip(len(y) / free**2 * (of_rows - of_means) / of_means, 0, 1)
+    white = np.linalg.solve(np.linalg.cholesky(sums / free * np.where(off, kept, 1.0)), y.T).T.reshape(runs.shape)
+    products = sum(run @ (white.sum(axis=0) - run).T for run in white)
+    centred = [side - side.mean(axis=0) - side.mean(axis=1)[:, None] + side.mean() for side in (x @ x.T, products)]
+    a, b = (side.ravel() / np.linalg.norm(side) for side in centred)
+    return {"score": a @ b}
+
+
 def internal_consistency(inputs: Inputs) -> Answer:
     """Correlation of the means of two halves of the repetitions, in ten splits, corrected by Spearman-Brown."""
     assembly = inputs["assembly"]

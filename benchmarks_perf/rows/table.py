@@ -101,6 +101,15 @@ TABLE: dict[str, Row] = {
         _MAJAJHONG,
         _SMALLEST,
     ),
+    "rdm_of_trials": Row(
+        "crossnobis of {repetitions} runs, noise covariance included: {stimuli} stimuli x {neuroids} neuroids",
+        "rdm_of_trials",
+        data.model_and_trials,
+        exact.rdm_of_trials,
+        ("rsatoolbox",),
+        {"stimuli": 92, "repetitions": 10, "neuroids": 1000},
+        {"stimuli": 50, "repetitions": 10, "neuroids": 30},
+    ),
     "ridgecv_split": Row(
         f"ridge, one of 99 alphas: {_ON_SPLIT}",
         "ridgecv_split",

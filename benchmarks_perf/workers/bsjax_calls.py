@@ -77,6 +77,7 @@ def bootstraps_one_by_one(inputs: protocol.Inputs, bootstraps: int) -> Callable[
 
 TASKS: dict[str, protocol.Build] = {name: metric(name) for name in protocol.METRICS}
 TASKS |= {
+    "rdm_of_trials": metric("rdm_of_trials"),
     "alpha_per_target": metric("ridgecv_split", alpha_per_target=True),
     "layers": layers,
     "layers one by one": layers_one_by_one,

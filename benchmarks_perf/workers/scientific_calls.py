@@ -102,6 +102,7 @@ def himalaya() -> dict[str, protocol.Build]:
 
 def rsatoolbox() -> dict[str, protocol.Build]:
     from rsatoolbox.data import Dataset
+    from rsatoolbox.data.noise import prec_from_unbalanced
     from rsatoolbox.rdm import calc_rdm, compare
 
     def build(inputs: protocol.Inputs) -> Callable[[], Any]:
@@ -113,7 +114,20 @@ def rsatoolbox() -> dict[str, protocol.Build]:
 
         return call
 
-    return {"rdm": build}
+    def of_trials(inputs: protocol.Inputs) -> Callable[[], Any]:
+        source, target = (inputs[side] for side in ("source", "target"))
+        shown, run = (target["coords"][name][1] for name in ("stimulus_id", "repetition"))
+        known = {"stimulus": list(shown), "run": list(run)}
+        model, trials = Dataset(source["values"]), Dataset(target["values"], obs_descriptors=known)
+
+        def call() -> dict[str, Any]:
+            noise = prec_from_unbalanced(trials, "stimulus")
+            theirs = calc_rdm(trials, method="crossnobis", descriptor="stimulus", noise=noise, cv_descriptor="run")
+            return {"score": compare(calc_rdm(model), theirs, method="cosine_cov").item()}
+
+        return call
+
+    return {"rdm": build, "rdm_of_trials": of_trials}
 
 
 LIBRARIES = {"scikit-learn": scikit_learn, "ikpls": ikpls, "himalaya": himalaya, "rsatoolbox": rsatoolbox}

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from bsjax.data.types.assemblies import NeuronRecordingAssembly as NeuronRecordingAssembly
     from bsjax.data.types.assemblies import PropertiesAssembly as PropertiesAssembly
     from bsjax.data.types.assemblies import PropertyAssembly as PropertyAssembly
+    from bsjax.data.types.assemblies import RDMAssembly as RDMAssembly
     from bsjax.data.types.assemblies import SpikeTimesAssembly as SpikeTimesAssembly
     from bsjax.data.types.assemblies import resolve_assembly_class as resolve_assembly_class
     from bsjax.data.types.grouping import walk_coords as walk_coords

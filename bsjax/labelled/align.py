@@ -19,6 +19,10 @@ _DRAWN_FROM = "drawn_from"
 DRAWN_ROW = "drawn_row"
 """In a draw, the presentation that each row is a copy of; splits into halves keep copies together by it."""
 _SHOWN = 5
+_OF_RDMS = (
+    "give the responses that it was made of, or label it as bsjax.RDMAssembly, with stimulus_id_left on stimulus_left "
+    "and stimulus_id_right on stimulus_right, and compare it by load_metric('rdm')"
+)
 _ROUNDING = 1e-5  # relative to the largest entry, for matrices computed in float32
 
 Assembly = TypeVar("Assembly", bound=xr.DataArray)
@@ -135,14 +139,26 @@ def two_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
                 "select one, e.g. assembly.isel(time_bin=0), or average over them"
             )
         assembly = assembly.isel({TIME_BIN: 0}, drop=True)
+    if "stimulus_left" in assembly.dims:
+        raise ValueError(f"{what} is a matrix of stimuli by stimuli where responses are expected: {_OF_RDMS}")
     assembly = _with_neuroids(with_dims(assembly, what, "presentation", "neuroid"), what)
     if _holds_dissimilarities(assembly):
         raise ValueError(
             f"{what} is a matrix of dissimilarities, {' x '.join(map(str, assembly.shape))}, symmetric with zeros on "
-            "its diagonal, where responses are expected: give the responses that it was made of, or compare two "
-            "matrices by bsjax.metrics.compare_rdms"
+            f"its diagonal, where responses are expected: {_OF_RDMS}"
         )
+    if assembly.shape[0] == assembly.shape[1] and _same_on_both(assembly):
+        raise ValueError(f"{what} has the same identifiers of presentations and neuroids: {_OF_RDMS}")
     return assembly
+
+
+def _same_on_both(assembly: xr.DataArray) -> bool:
+    variables = assembly.coords.variables
+    rows, columns = (variables.get(name) for name in (STIMULUS, "neuroid_id"))
+    if rows is None or columns is None or (rows.dims, columns.dims) != (("presentation",), ("neuroid",)):
+        return False
+    # Numbers may count both presentations and neuroids.
+    return len(assembly) > 2 and rows.dtype.kind in "OUT" and np.array_equal(rows.values, columns.values)
 
 
 def _holds_dissimilarities(assembly: xr.DataArray) -> bool:

@@ -229,6 +229,9 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
         "rdm": ("rdm", "Spearman correlation of dissimilarity matrices"),
         "rdm_cv": ("rdm_cv", "Spearman correlation of dissimilarity matrices on random subsets of the stimuli"),
     },
+    "similarity.trial_rdms": {
+        "rdm_of_trials": ("TrialRDM", "dissimilarity matrices of a model and of single trials, crossnobis by default")
+    },
     "similarity.whole": {
         "procrustes": ("procrustes", "cosine of the angle between representations after the best rotation"),
         "shape": ("shape", "Procrustes similarity of partly whitened representations"),

@@ -101,12 +101,14 @@ from bsjax.metrics.similarity.matching import one_to_one as one_to_one
 from bsjax.metrics.similarity.matching import semi_matching as semi_matching
 from bsjax.metrics.similarity.neighbours import cknna as cknna
 from bsjax.metrics.similarity.neighbours import mutual_nearest_neighbours as mutual_nearest_neighbours
+from bsjax.metrics.similarity.rdms.noise_covariance import noise_covariance as noise_covariance
 from bsjax.metrics.similarity.rdms.rdm import compare_rdms as compare_rdms
 from bsjax.metrics.similarity.rdms.rdm import rdm as rdm
 from bsjax.metrics.similarity.rdms.rdm import rdm_pairs as rdm_pairs
 from bsjax.metrics.similarity.rdms.rdm import rdm_similarity as rdm_similarity
 from bsjax.metrics.similarity.rdms.rdm_comparison import compare_all_rdm_vectors as compare_all_rdm_vectors
 from bsjax.metrics.similarity.rdms.rdm_comparison import compare_rdm_vectors as compare_rdm_vectors
+from bsjax.metrics.similarity.rdms.trial_rdms import rdm_of_trials as rdm_of_trials
 from bsjax.metrics.similarity.shape import shape_distance as shape_distance
 from bsjax.metrics.similarity.shape import shape_similarity as shape_similarity
 from bsjax.metrics.tuning.distributions import bootstrapped_similarity as bootstrapped_similarity

@@ -32,7 +32,7 @@ LIBRARIES = {
     },
     "tpu": {"Qr", "ProductOfElementaryHouseholderReflectors", "Eigh"},
 }
-FACTORISING = ("pls", "ridge", "ridgecv", "linear_predictivity", "alpha_per_target", "gsn_rsa_ceiling")
+FACTORISING = ("pls", "ridge", "ridgecv", "linear_predictivity", "alpha_per_target", "gsn_rsa_ceiling", "rdm_of_trials")
 FACTORISING += ("procrustes", "shape", "cca", "svcca", "pwcca")
 FACTORISING += ("pcr", "reduced_rank", "rotation", "elastic_net", "lasso", "nnls", "kernel_ridge", "banded_ridge")
 

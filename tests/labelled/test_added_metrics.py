@@ -56,7 +56,7 @@ import jax
 import jax.numpy as jnp
 
 from bsjax import KernelMetric, Score, metric_registry
-from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.labelled.similarity.trials import by_repetition
 from bsjax.metrics import pearson
 
 

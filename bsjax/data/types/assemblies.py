@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from bsjax.core.registry import nearest
 from bsjax.data.types.assembly_base import DataAssembly as DataAssembly
-from bsjax.data.types.assembly_checks import Standard
+from bsjax.data.types.assembly_checks import Standard, rdm_problems
 
 
 class NeuroidAssembly(DataAssembly):
@@ -119,6 +119,37 @@ class PropertyAssembly(DataAssembly):
 
 PropertiesAssembly = PropertyAssembly
 """The name of the class in Brain-Score's tutorials."""
+
+
+class RDMAssembly(DataAssembly):
+    """Dissimilarity matrices: stimulus_left x stimulus_right, optionally of several subjects, regions or times.
+
+    Coordinates required by the data standard: ``stimulus_id_left`` on stimulus_left and ``stimulus_id_right`` on
+    stimulus_right, the same stimuli in the same order. Matrices are symmetric; a dissimilarity that was not measured is
+    NaN. The diagonal is never compared.
+
+    Example:
+        >>> ids = {f"stimulus_id_{side}": (f"stimulus_{side}", ["a", "b"]) for side in ("left", "right")}
+        >>> RDMAssembly([[0.0, 1.0], [2.0, 0.0]], ids, ["stimulus_left", "stimulus_right"]).validate()
+        Traceback (most recent call last):
+        ...
+        ValueError: not a valid RDMAssembly: the matrix is not symmetric
+    """
+
+    __slots__ = ()
+
+    merges_stimulus_set: ClassVar[bool] = False
+
+    standard: ClassVar[Standard] = Standard(
+        ("stimulus_left", "stimulus_right"),
+        identifiers={"stimulus_id_left": "stimulus_left", "stimulus_id_right": "stimulus_right"},
+        unique=("stimulus_id_left", "stimulus_id_right"),
+        numbers=True,
+    )
+
+    def problems(self) -> list[str]:
+        """Violations of the data standard, also of the symmetry of the matrices."""
+        return super().problems() or rdm_problems(self)
 
 
 class MetadataAssembly(DataAssembly):

@@ -118,3 +118,19 @@ def stimulus_set_problems(assembly: xr.DataArray) -> list[str]:
         return []
     absent = pd.Index(assembly["stimulus_id"].values).unique().difference(pd.Index(stimulus_set["stimulus_id"]))
     return [f"{len(absent)} stimulus ids are not in its stimulus_set: {some(absent)}"] if len(absent) else []
+
+
+def rdm_problems(assembly: xr.DataArray) -> list[str]:
+    """Problems of dissimilarity matrices with all identifiers: other stimuli in rows than columns, or asymmetry.
+
+    Example:
+        >>> sides = {"left": ["a", "b"], "right": ["b", "a"]}
+        >>> ids = {f"stimulus_id_{side}": (f"stimulus_{side}", names) for side, names in sides.items()}
+        >>> rdm_problems(xr.DataArray(np.zeros((2, 2)), ids, ["stimulus_left", "stimulus_right"]))
+        ['rows and columns must be the same stimuli in the same order']
+    """
+    if not np.array_equal(assembly["stimulus_id_left"].values, assembly["stimulus_id_right"].values):
+        return ["rows and columns must be the same stimuli in the same order"]
+    values = assembly.transpose(..., "stimulus_left", "stimulus_right").values
+    alike = np.allclose(values, values.swapaxes(-1, -2), rtol=1e-4, atol=1e-6, equal_nan=True)
+    return [] if alike else ["the matrix is not symmetric"]

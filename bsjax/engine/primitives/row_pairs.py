@@ -3,6 +3,7 @@
 The order of the pairs depends on the platform, and is the same in all functions here.
 """
 
+import math
 from collections.abc import Callable
 
 import jax
@@ -113,6 +114,19 @@ def numbers_of_pairs(n: int) -> tuple[Int[Array, " m"], Int[Array, " m"]]:
     """
     first = jnp.broadcast_to(jnp.arange(n, dtype=jnp.int32)[:, None], (n, n))
     return pairs_of_matrix(first), pairs_of_matrix(first.T)
+
+
+def matrix_of_pairs(pairs: Shaped[Array, " m"]) -> Shaped[Array, "n n"]:
+    """The symmetric matrix with zeros on its diagonal whose ``pairs_of_matrix`` are given.
+
+    Example:
+        >>> print(matrix_of_pairs(jnp.array([5])))
+        [[0 5]
+         [5 0]]
+    """
+    n = (1 + math.isqrt(1 + 8 * len(pairs))) // 2
+    left, right = numbers_of_pairs(n)
+    return jnp.zeros((n, n), pairs.dtype).at[left, right].set(pairs).at[right, left].set(pairs)
 
 
 def rows_of_pairs(places: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

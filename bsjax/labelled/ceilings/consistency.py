@@ -17,12 +17,12 @@ from bsjax.engine.running import run
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, drawn_scores, nan_mean, nan_median, over_splits
 from bsjax.labelled.align import STIMULUS, TIME_BIN, three_dimensional, two_dimensional
-from bsjax.labelled.ceilings.trials import Trials, as_trials, by_repetition, too_few_repeated
 from bsjax.labelled.metric import Metric, OfHalves, as_metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
+from bsjax.labelled.similarity.trials import Trials, as_trials, by_repetition, too_few_repeated
 from bsjax.labelled.uncertainty import Uncertainty, as_value
 from bsjax.metrics import compiled, spearman_brown_bias, split_half_consistency
 from bsjax.metrics.ceilings.consistency import (

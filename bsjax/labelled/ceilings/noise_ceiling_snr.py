@@ -9,11 +9,11 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords
 from bsjax.labelled.align import two_dimensional
-from bsjax.labelled.ceilings.trials import as_trials, by_repetition, median_over_neuroids, of_neuroids
 from bsjax.labelled.metric import Metric, redrawn
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
+from bsjax.labelled.similarity.trials import as_trials, by_repetition, median_over_neuroids, of_neuroids
 from bsjax.metrics import signal_and_noise_variances
 from bsjax.metrics.ceilings.noise_ceiling_snr import Variances, share_of_signal
 

@@ -7,9 +7,9 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords
 from bsjax.labelled.align import STIMULUS, aligned, coordinate, finite_values, matched, two_dimensional
-from bsjax.labelled.ceilings.trials import by_repetition, median_over_neuroids, of_neuroids
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
+from bsjax.labelled.similarity.trials import by_repetition, median_over_neuroids, of_neuroids
 from bsjax.metrics import noise_corrected_r2
 
 

@@ -10,10 +10,10 @@ import xarray as xr
 from bsjax.engine.running import run
 from bsjax.labelled.aggregate import NEUROID, jackknife_error, neuroid_coords
 from bsjax.labelled.align import STIMULUS, listed, origins_of, two_dimensional
-from bsjax.labelled.ceilings.trials import as_trials, by_repetition
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
+from bsjax.labelled.similarity.trials import as_trials, by_repetition
 from bsjax.metrics import noise_ceiling_snr
 from bsjax.metrics.ceilings.signal_and_noise import shrinkage_levels, signal_and_noise_at, simulated_rsa_ceilings
 from bsjax.metrics.similarity.rdms.dissimilarities import dissimilarity_named

@@ -1,16 +1,28 @@
 """Comparison of the dissimilarity matrices (RDMs) of two assemblies."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
+import xarray as xr
+
+from bsjax.data.types.assemblies import RDMAssembly
 from bsjax.labelled.align import STIMULUS
+from bsjax.labelled.metric import Metric
+from bsjax.labelled.resampling.draws import Drawn, Resampling
+from bsjax.labelled.resampling.permutations import Permutation
+from bsjax.labelled.score import Score
 from bsjax.labelled.settings import refuse_others
+from bsjax.labelled.similarity.rdm_data import rdm_of
 from bsjax.labelled.similarity.representational import (
     CrossValidatedSimilarity,
     RepresentationalSimilarity,
     SimilarityError,
 )
+from bsjax.labelled.similarity.subject_rdms import SubjectSimilarity
+from bsjax.labelled.similarity.subject_responses import SUBJECT
 from bsjax.metrics import rdm_bootstraps, rdm_similarity
 from bsjax.metrics.resampling.bootstraps import rdm_statistic
 from bsjax.metrics.resampling.permutation import rdm_permutations
@@ -25,6 +37,77 @@ from bsjax.metrics.similarity.vectors import rdm_vector
 _FIXED = {"neuroid_dim": "neuroid", "comparison_coord": STIMULUS}
 
 
+@dataclass(frozen=True, repr=False)
+class RDMSimilarity(RepresentationalSimilarity):
+    """Comparison of two RDMs, each made of responses, or given as an ``RDMAssembly``.
+
+    Arguments as for ``RepresentationalSimilarity``, whose ``settings`` name the ``dissimilarity`` and ``comparison``.
+    A target may hold the RDMs of several subjects: the score is then the mean over subjects, with its standard error.
+    Given RDMs have no error by ``error``; their intervals come from draws of the stimuli or subjects.
+    """
+
+    def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
+        """Scores how similar the two RDMs are, as in ``RepresentationalSimilarity``."""
+        if not _given(assembly1, assembly2):
+            return super().__call__(assembly1, assembly2)
+        if self.error in ("jackknife", "bootstrap"):
+            raise ValueError(
+                f"given RDMs have no error by {self.error!r}: leave error out, and draw stimuli (bsjax.Resampling)"
+            )
+        score = self._of_matrices(*self._matrices(assembly1, assembly2))
+        return replace(score, provenance=self.provenance(reason=score.provenance.reason))
+
+    def of_many(self, sources: Sequence[xr.DataArray], target: xr.DataArray) -> list[Score]:
+        """The score of every source."""
+        return (Metric if _given(*sources, target) else RepresentationalSimilarity).of_many(self, sources, target)
+
+    def all_pairs(self, sides: Sequence[xr.DataArray]) -> np.ndarray:
+        """The similarities of all pairs of sides."""
+        return (Metric if _given(*sides) else RepresentationalSimilarity).all_pairs(self, sides)
+
+    def drawn_score(self, plan: Resampling, *assemblies: xr.DataArray) -> Score:
+        """Its score with its values in draws."""
+        if not _given(*assemblies):
+            return super().drawn_score(plan, *assemblies)
+        return Metric.drawn_score(self, plan, *self._matrices(*assemblies))
+
+    def drawn_values(self, drawn: Drawn, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw, see :func:`bsjax.labelled.metric.scored`."""
+        if not _given(assembly1, assembly2):
+            return super().drawn_values(drawn, assembly1, assembly2)
+        return self._of_matrices.drawn_values(drawn, *self._matrices(assembly1, assembly2))
+
+    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+        """Its values after permutations."""
+        return (Metric if _given(*sources, *rest) else RepresentationalSimilarity).nulls(
+            self, permutations, sources, rest
+        )
+
+    @property
+    def _of_matrices(self) -> SubjectSimilarity:
+        return SubjectSimilarity(dict(self.settings or {})["comparison"], dtype=self.dtype)
+
+    def _matrices(self, source: xr.DataArray, target: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+        """Both RDMs, the target's with a dimension of subjects."""
+        dissimilarity = dict(self.settings or {})["dissimilarity"]
+        sides = []
+        for side, what in ((source, "source"), (target, "target")):
+            made = side if isinstance(side, RDMAssembly) else rdm_of(side, dissimilarity, dtype=self.dtype)
+            made.validate()
+            more = set(made.dims) - {*made.standard.dims, *([SUBJECT] if what == "target" else [])}
+            if more:
+                raise ValueError(
+                    f"{what} has RDMs over {', '.join(sorted(map(str, more)))}: select one, or average them"
+                )
+            sides.append(made)
+        source, target = sides
+        return source, target if SUBJECT in target.dims else target.expand_dims({SUBJECT: ["all"]})
+
+
+def _given(*sides: xr.DataArray) -> bool:
+    return any(isinstance(side, RDMAssembly) for side in sides)
+
+
 def rdm(
     neuroid_dim: str = "neuroid",
     comparison_coord: str = STIMULUS,
@@ -33,8 +116,10 @@ def rdm(
     n_bootstraps: int = 200,
     dissimilarity: str = "correlation",
     comparison: str = "spearman",
-) -> RepresentationalSimilarity:
+) -> RDMSimilarity:
     """Comparison of dissimilarity matrices; stimuli are always matched by ``stimulus_id``.
+
+    Either side may be an RDM itself (:class:`bsjax.RDMAssembly`), see :class:`RDMSimilarity`.
 
     Args:
         neuroid_dim, comparison_coord: Brain-Score's names; only its defaults are accepted.
@@ -53,7 +138,7 @@ def rdm(
     """
     refuse_others({"neuroid_dim": neuroid_dim, "comparison_coord": comparison_coord}, _FIXED, "rdm")
     by = {"dissimilarity": dissimilarity, "comparison": comparison}
-    return RepresentationalSimilarity(rdm_similarity_by(**by), "rdm", error, dtype, n_bootstraps, by)
+    return RDMSimilarity(rdm_similarity_by(**by), "rdm", error, dtype, n_bootstraps, by)
 
 
 def rdm_cv(
@@ -77,7 +162,8 @@ def rdm_similarity_by(
 
     Args:
         dissimilarity: an entry of ``DISSIMILARITIES``, or its name.
-        comparison: an entry of ``COMPARISONS``, or its name. All but Kendall's support the bootstrap.
+        comparison: an entry of ``COMPARISONS``, or its name. Those in ``METHODS`` of
+            ``bsjax.metrics.resampling.weighted_rdms`` support the bootstrap.
 
     Raises:
         ValueError: an unknown name; the message lists the known ones.
@@ -88,7 +174,8 @@ def rdm_similarity_by(
         >>> rdm_similarity_by(comparison="pearson")
         Traceback (most recent call last):
         ...
-        ValueError: unknown comparison of RDMs 'pearson'; there are: corr, cosine, spearman, rho-a, tau-a
+        ValueError: unknown comparison of RDMs 'pearson'; there are: corr, cosine, spearman, rho-a, tau-a, \
+whitened_corr, whitened_cosine, bures, neg_riemannian
     """
     return _similarity(dissimilarity_named(dissimilarity), comparison_named(comparison))
 
@@ -116,4 +203,5 @@ def _similarity(dissimilarity: Dissimilarity, comparison: Comparison) -> Similar
         compares_pairs=True,
         in_shares=rdm_similarity_in_shares if default else None,
         varied_patterns=dissimilarity.varied_patterns,
+        symmetric=comparison.symmetric,
     )

@@ -6,33 +6,29 @@ The matrices may hold similarities (RSMs) or dissimilarities (RDMs), as long as 
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.data import DataAssembly
-from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
+from bsjax.data import DataAssembly, RDMAssembly
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import (
     STIMULUS,
     coordinate,
-    finite_values,
     matched,
     refuse_single,
-    two_dimensional,
-    unique_ids,
 )
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.drawn_rdms import BOUNDS, ceilings_in_draws, similarities_in_draws
+from bsjax.labelled.similarity.rdm_data import rdm_of
 from bsjax.labelled.similarity.subject_responses import LEFT, RIGHT, SUBJECT
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import Pooling, rdm_noise_ceiling
-from bsjax.metrics.similarity.rdms.rdm import rdm, rdm_pairs
-from bsjax.metrics.similarity.rdms.rdm_comparison import compare_all_rdm_vectors
+from bsjax.metrics.similarity.rdms.rdm import rdm_pairs
+from bsjax.metrics.similarity.rdms.rdm_comparison import compare_all_rdm_vectors, comparison_named
 
 LEFT_ID, RIGHT_ID = "stimulus_id_left", "stimulus_id_right"
 
@@ -57,7 +53,7 @@ def square(values: np.ndarray, stimulus_ids: np.ndarray, subjects: np.ndarray | 
     return DataAssembly(values, coords=coords, dims=dims)
 
 
-def correlation_distances(assembly: xr.DataArray) -> DataAssembly:
+def correlation_distances(assembly: xr.DataArray) -> RDMAssembly:
     """The RDM of responses: 1 - Pearson correlation between the patterns of two stimuli.
 
     Args:
@@ -75,12 +71,7 @@ def correlation_distances(assembly: xr.DataArray) -> DataAssembly:
         >>> correlation_distances(responses).values.round(3).tolist()
         [[0.0, 2.0], [2.0, 0.0]]
     """
-    assembly = two_dimensional(assembly, "assembly")
-    ids, values = unique_ids(assembly, "assembly"), finite_values(assembly, "assembly")
-    with precision() as dtype:
-        takes = taken_by(compiled(rdm), [jax.ShapeDtypeStruct(values.shape, dtype)])
-        refuse_unless_it_fits(takes, f"the RDM of {len(ids):,} stimuli", "fewer stimuli")
-        return square(np.asarray(compiled(rdm)(jnp.asarray(values, dtype))), ids)
+    return rdm_of(assembly)
 
 
 @dataclass(frozen=True)
@@ -124,7 +115,7 @@ class SubjectSimilarity(Metric):
         """
         subjects, ids = _stack(subjects)
         matrix = _in_order(model, ids)
-        vectors = compared_entries(matrix[None], subjects.values)
+        vectors = compared_entries(matrix[None], subjects.values, method=self.method)
         r = self.run(compare_all_rdm_vectors, *vectors, method=self.method)[0]
         return _over_subjects(self, xr.DataArray(r, {SUBJECT: subjects[SUBJECT]}, [SUBJECT]))
 
@@ -184,7 +175,7 @@ class SubjectAgreement(Metric):
         """
         subjects, _ = _stack(subjects)
         refuse_single(subjects[SUBJECT].values)
-        entries = compared_entries(subjects.values)[0]
+        entries = compared_entries(subjects.values, method=self.method)[0]
         both = self.run(rdm_noise_ceiling, entries, method=self.method, pooling=self.pooling)
         coords = {"bound": list(BOUNDS), SUBJECT: subjects[SUBJECT]}
         return _over_subjects(self, xr.DataArray(both, coords, ["bound", SUBJECT]), BOUNDS.index(self.bound))
@@ -196,31 +187,43 @@ class SubjectAgreement(Metric):
         return ceilings_in_draws(self, subjects.values, ids, subjects[SUBJECT].values, drawn)
 
 
-def compared_entries(*matrices: np.ndarray) -> list[np.ndarray]:
+def compared_entries(*matrices: np.ndarray, method: str = "spearman") -> list[np.ndarray]:
     """The entries of matrices (..., n, n) that are compared, the same ones for all.
 
-    If all matrices are symmetric up to rounding, they are the entries above the diagonal, (..., n (n - 1) / 2), because
-    an entry that counts twice is tied with itself, which lowers Kendall's tau-a and rho-a. Otherwise they are all
-    entries off the diagonal, (..., n (n - 1)).
+    If all matrices are symmetric up to rounding, they are the pairs of stimuli, (..., n (n - 1) / 2), because an entry
+    that counts twice is tied with itself, which lowers Kendall's tau-a and rho-a. Otherwise they are all entries off
+    the diagonal, (..., n (n - 1)).
+
+    Raises:
+        ValueError: matrices are not symmetric for a comparison of all pairs together.
 
     Example:
         >>> [entries.tolist() for entries in compared_entries(np.array([[1, 2], [3, 4]]), np.array([[0, 5], [5, 0]]))]
         [[2, 3], [5, 5]]
         >>> compared_entries(np.array([[0, 5], [5, 0]]))[0].tolist()
-        [5]
+        [5.0]
     """
-    n = matrices[0].shape[-1]
-    symmetric = all(np.allclose(m, m.swapaxes(-1, -2), rtol=1e-4, atol=1e-6, equal_nan=True) for m in matrices)
-    chosen = np.triu(np.ones((n, n), bool), 1) if symmetric else ~np.eye(n, dtype=bool)
-    return [m[..., chosen] for m in matrices]
+    if all(map(_symmetric, matrices)):
+        return list(map(_in_pairs, matrices))
+    if not comparison_named(method).of_single_pairs:
+        raise ValueError(f"the comparison {method!r} needs symmetric matrices: take another, or their mean with .T")
+    return [m[..., ~np.eye(m.shape[-1], dtype=bool)] for m in matrices]
+
+
+def _symmetric(matrices: np.ndarray) -> bool:
+    return np.allclose(matrices, matrices.swapaxes(-1, -2), rtol=1e-4, atol=1e-6, equal_nan=True)
+
+
+def _in_pairs(matrices: np.ndarray) -> np.ndarray:
+    with precision("float64"):
+        return np.asarray(compiled(rdm_pairs)(jnp.asarray(matrices, float)))
 
 
 def _pairs(matrices: np.ndarray, whose: str) -> np.ndarray:
     """The pairs of symmetric matrices for draws of the stimuli; refuses asymmetric ones."""
-    if not np.allclose(matrices, matrices.swapaxes(-1, -2), rtol=1e-4, atol=1e-6, equal_nan=True):
+    if not _symmetric(matrices):
         raise ValueError(f"{whose} matrices are not symmetric: stimuli are drawn of symmetric ones")
-    with precision("float64"):
-        return np.asarray(compiled(rdm_pairs)(jnp.asarray(matrices, float)))
+    return _in_pairs(matrices)
 
 
 def _ids(matrix: xr.DataArray, what: str) -> np.ndarray:

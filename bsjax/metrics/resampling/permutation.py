@@ -68,7 +68,8 @@ def rdm_permutations(
     def of_permuted(pairs: Float[Array, " m"]) -> Scalar:
         return jnp.sum(a * pairs) if compare is None else compare(a, pairs, None)
 
-    found = jnp.clip(_of_permuted_pairs(of_permuted, b, permutations), -1.0, 1.0)
+    found = _of_permuted_pairs(of_permuted, b, permutations)
+    found = jnp.clip(found, -1.0, 1.0) if compare is None else found
     return jnp.where(undefined, jnp.nan, found)
 
 

@@ -8,7 +8,7 @@ from bsjax import KernelMetric, NeuroidAssembly, Score, load_ceiling, load_metri
 from bsjax.benchmarks.families.cowley2026.reader import load_session
 from bsjax.labelled import aligned_values
 from bsjax.labelled.ceilings.consistency import InternalConsistency, TemporalInternalConsistency
-from bsjax.labelled.ceilings.trials import by_repetition
+from bsjax.labelled.similarity.trials import by_repetition
 from bsjax.metrics import Ridge
 from tests.support.single_trials import trials
 

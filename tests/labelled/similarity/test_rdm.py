@@ -25,6 +25,9 @@ COMPARED = {
 }
 
 
+OF_SCIPY = [name for name in DISSIMILARITIES if name != "poisson"]
+
+
 def of_width(width, seed, stimuli=N):
     latent = np.random.default_rng(99).normal(size=(stimuli, 4))
     rng = np.random.default_rng(seed)
@@ -35,8 +38,8 @@ def of_width(width, seed, stimuli=N):
 X, Y = of_width(19, 0), of_width(11, 1)
 
 
-@pytest.mark.parametrize("comparison", COMPARISONS)
-@pytest.mark.parametrize("dissimilarity", DISSIMILARITIES)
+@pytest.mark.parametrize("comparison", COMPARED)
+@pytest.mark.parametrize("dissimilarity", OF_SCIPY)
 def test_any_pair_is_that_of_scipy(dissimilarity, comparison):
     score = load_metric("rdm", dissimilarity=dissimilarity, comparison=comparison)(X, Y)
     expected = COMPARED[comparison](*(pdist(side.values, dissimilarity) for side in (X, Y)))
@@ -45,7 +48,7 @@ def test_any_pair_is_that_of_scipy(dissimilarity, comparison):
     assert (made.metric, made["dissimilarity"], made["comparison"]) == ("rdm", dissimilarity, comparison)
 
 
-@pytest.mark.parametrize(("dissimilarity", "comparison"), list(zip(DISSIMILARITIES, METHODS, strict=True)))
+@pytest.mark.parametrize(("dissimilarity", "comparison"), list(zip(OF_SCIPY, METHODS, strict=True)))
 def test_on_subsets_and_with_errors(dissimilarity, comparison):
     score = load_metric("rdm_cv", dissimilarity=dissimilarity, comparison="corr", **UNSTRATIFIED)(X, Y)
     subsets = load_metric("rdm_cv", **UNSTRATIFIED).crossvalidation.of(Y)

@@ -14,8 +14,9 @@ from bsjax.metrics.similarity.rdms.rdm_comparison import (
     scaled,
 )
 
+SINGLE = [name for name, comparison in COMPARISONS.items() if comparison.of_single_pairs]
 M = 20
-each_method = pytest.mark.parametrize("method", COMPARISONS)
+each_method = pytest.mark.parametrize("method", SINGLE)
 
 
 def draw(seed=0, rows=3, m=M, ties=False):

@@ -109,6 +109,30 @@ def _squared_distances(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[
     return jnp.where(found <= 2.0 * _rounding(a) * squares, 0.0, found)  # e.g. repeated patterns
 
 
+def poisson_rates(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """Rates with a prior of one at a tenth of the weight of a measurement, and their logarithms; NaN below zero."""
+    rates = (x + _PRIOR) / (1.0 + _PRIOR)
+    rates = jnp.where(rates > 0, rates, jnp.nan)
+    return rates, jnp.log(rates)
+
+
+def _rates_and_logs(x: Features, where: Bool[Array, " p"] | None = None) -> tuple[Float[Array, "n d"], Mask]:
+    """Rates and their logarithms, both relative to a centre, and a mask of patterns with a rate that is none."""
+    rates, logs = poisson_rates(x)
+    lost = ~jnp.all(jnp.isfinite(rates), axis=1)
+    kept = (jnp.where(lost[:, None], 0.0, each) for each in (rates, logs))
+    return jnp.concatenate([around_most(each, ~lost[:, None]) for each in kept], axis=1), lost
+
+
+def _divergences(a: Float[Array, "r d"], b: Float[Array, "c d"]) -> Float[Array, "r c"]:
+    (rates, logs), (other_rates, other_logs) = (jnp.split(side, 2, axis=1) for side in (a, b))
+    own = [jnp.sum(r * log, axis=1) for r, log in ((rates, logs), (other_rates, other_logs))]
+    found = own[0][:, None] + own[1][None, :] - rates @ other_logs.T - logs @ other_rates.T
+    sizes = jnp.sum(a**2, axis=1)[:, None] + jnp.sum(b**2, axis=1)[None, :]
+    return jnp.where(found <= _rounding(a) * sizes, 0.0, found)
+
+
+_PRIOR = 0.1
 _OF_DISTANCES: Any = {"depends_on": "inner products", "ignores_zero_units": True}
 
 DISSIMILARITIES: dict[str, Dissimilarity] = {
@@ -118,5 +142,7 @@ DISSIMILARITIES: dict[str, Dissimilarity] = {
     "cosine": Dissimilarity(_one_less_products, _directions, _errors_of_directions, ignores_zero_units=True),
     "euclidean": Dissimilarity(_squared_distances, _from_most, _errors_of_differences, safe_sqrt, **_OF_DISTANCES),
     "sqeuclidean": Dissimilarity(_squared_distances, _from_most, _errors_of_differences, **_OF_DISTANCES),
+    "poisson": Dissimilarity(_divergences, _rates_and_logs, _errors_of_differences, ignores_zero_units=True),
 }
-"""By name: 1 - Pearson correlation, 1 - cosine of the angle, Euclidean distance, and squared Euclidean distance."""
+"""By name: 1 - Pearson correlation, 1 - cosine of the angle, Euclidean distance, squared Euclidean distance, and the
+symmetric divergence of Poisson distributions with these rates, which must not be negative."""

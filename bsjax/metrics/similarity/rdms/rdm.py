@@ -1,6 +1,5 @@
 """Representational dissimilarity matrices (RDMs) and their comparison."""
 
-import math
 from collections.abc import Callable
 
 import jax
@@ -9,7 +8,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ranks import ranks
-from bsjax.engine.primitives.row_pairs import numbers_of_pairs, pairs_of_matrix, pairs_of_rows
+from bsjax.engine.primitives.row_pairs import matrix_of_pairs, numbers_of_pairs, pairs_of_matrix, pairs_of_rows
 from bsjax.engine.primitives.running_sums import running_sums
 from bsjax.metrics.arrays import Features, Mask, PerStimulus, Scalar, Targets
 from bsjax.metrics.numerics import masked_mean
@@ -137,14 +136,14 @@ def rdm_similarity_and_influence(
     pair also contributes through the ranks of all others. The influence of a stimulus is the sum over its pairs.
 
     Args:
-        x, y, method, dissimilarity: as in ``rdm_similarity``; the comparison must have a ``factor`` (not ``"tau-a"``).
+        x, y, method, dissimilarity: as in ``rdm_similarity``; the comparison is one ``of_single_pairs``.
 
     Returns:
         The similarity, and the influences ``(stimuli,)``, see :func:`bsjax.metrics.resampling.influence.influence`; NaN
         where the similarity is NaN.
 
     Raises:
-        ValueError: the comparison is not an inner product.
+        ValueError: the comparison is not an inner product with one entry for each pair.
 
     Source: Jaeckel 1972 (the infinitesimal jackknife).
 
@@ -155,7 +154,7 @@ def rdm_similarity_and_influence(
         1.00 [0. 0. 0. 0.]
     """
     comparison = comparison_named(method)
-    if comparison.factor is None:
+    if comparison.factor is None or not comparison.of_single_pairs:
         raise ValueError(f"the comparison of RDMs {method!r} has no derivative with respect to weights of stimuli")
     sides, lost = zip(*(rdm_to_compare(side, dissimilarity, method) for side in (x, y)), strict=True)
     scales = [scaled(pairs, None, comparison, errors) for pairs, errors in sides]
@@ -234,9 +233,10 @@ def rdm_pairs(rdms: Shaped[Array, "*batch n n"]) -> Shaped[Array, "*batch m"]:
 
 def pairs_in_order(pairs: Shaped[Array, " m"]) -> Callable[[Int[Array, " n"]], Shaped[Array, " m"]]:
     """Returns a function from a permutation of the stimuli to the pairs of the permuted matrix."""
-    n = (1 + math.isqrt(1 + 8 * len(pairs))) // 2
+    matrix = matrix_of_pairs(pairs)
+    n = len(matrix)
     left, right = numbers_of_pairs(n)
-    matrix = jnp.zeros((n, n), pairs.dtype).at[left, right].set(pairs).at[right, left].set(pairs).reshape(-1)
+    matrix = matrix.reshape(-1)
     return lambda order: matrix[n * order[left] + order[right]]
 
 

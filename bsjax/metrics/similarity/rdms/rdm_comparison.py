@@ -16,6 +16,11 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.concordance import net_concordance
 from bsjax.engine.primitives.ranks import ranks, ranks_of_pairs
 from bsjax.metrics.numerics import deviations, divide_or_nan, unit_length
+from bsjax.metrics.similarity.rdms.rdm_geometry import (
+    bures_similarity,
+    negative_riemannian_distance,
+    whitened_vectors,
+)
 
 Rdms = Float[Array, "*batch m"]
 PairMask = Bool[Array, "*batch m"]
@@ -42,6 +47,9 @@ class Comparison:
             an RDM, attains it. ``"length"``: vectors have unit length, and the bound is the length of the mean vector.
             ``"majority"``: the comparison is the mean over pairs of dissimilarities of 1 where both RDMs order them
             alike and -1 where oppositely, and the bound orders each as most RDMs do. None: unknown.
+        of_single_pairs: whether pairs are compared one by one, so that their order is of no importance, and stimuli can
+            be weighted. Others need all pairs of the stimuli that count, in the order of ``rdm_pairs``.
+        symmetric: whether the two RDMs can be exchanged.
     """
 
     scaled: Callable[..., Array] = lambda x, where: x
@@ -49,6 +57,8 @@ class Comparison:
     compare: Callable[..., Array] | None = None
     ranked: bool = False
     best: Literal["pool", "length", "majority"] | None = None
+    of_single_pairs: bool = True
+    symmetric: bool = True
 
     def __post_init__(self) -> None:
         if self.factor is None and self.compare is None:
@@ -91,6 +101,16 @@ def compare_rdm_vectors(
     tau-a    Kendall's tau-a: (concordant - discordant) pairs of dissimilarities over all :math:`m (m - 1) / 2` pairs
     ======== ======================================================================================================
 
+    Four take the RDM as a geometry, of squared distances with or without bias (``"sqeuclidean"``, ``"crossnobis"``):
+
+    =============== ===============================================================================================
+    whitened_corr   ``corr`` with the inverse covariance of dissimilarities that share stimuli as weights
+    whitened_cosine ``cosine`` with these weights; about 0 for crossnobis of noise alone
+    bures           :math:`\|A^{1/2} B^{1/2}\|_* / \sqrt{\mathrm{tr} A\, \mathrm{tr} B}` of the centred second moments
+    neg_riemannian  minus the Riemannian distance of :math:`\alpha A + \beta I` from B, with the best
+                    :math:`\alpha, \beta > 0`; at most 0, and not symmetric
+    =============== ===============================================================================================
+
     Args:
         a, b: dissimilarities of the same pairs of stimuli, ``(..., pairs)``, as returned by ``rdm_pairs``.
         method: which comparison. Use ``"rho-a"`` or ``"tau-a"`` if some models predict ties (categories): the others
@@ -98,11 +118,14 @@ def compare_rdm_vectors(
         where: True where a pair counts; all if None.
 
     Returns:
-        ``(...)`` in the dtype of the inputs, in [-1, 1]. NaN where a dissimilarity that counts is NaN, where fewer than
-        two pairs count, and where an RDM is constant (for the cosine: zero). Exceptions are rho-a and tau-a, which are
-        0 for a constant RDM by definition. Comparisons of ranks are piecewise constant, with a zero gradient.
+        ``(...)`` in the dtype of the inputs, in [-1, 1], except for ``neg_riemannian``. NaN where a dissimilarity that
+        counts is NaN, where fewer than two pairs count, and where an RDM is constant (for the cosine: zero). Exceptions
+        are rho-a and tau-a, which are 0 for a constant RDM by definition. Comparisons of ranks are piecewise constant,
+        with a zero gradient. The comparisons of geometries need all pairs of the stimuli that count, and are NaN
+        otherwise; ``neg_riemannian`` also if B is not of full rank, as with fewer units than stimuli - 1.
 
-    Source: Nili et al. 2014 (tau-a); Schütt et al. 2023 (rho-a).
+    Source: Nili et al. 2014 (tau-a); Schütt et al. 2023 (rho-a); Diedrichsen et al. 2021 (whitened); Bures 1969;
+    Shahbazi et al. 2021 (Riemannian).
 
     Example:
         >>> import jax.numpy as jnp
@@ -183,6 +206,10 @@ def _standardised(x: Array, where: Array | None) -> Array:
     return _unit_length(deviations(x, where, axis=-1).values)
 
 
+def _whitened(x: Array, where: Array | None) -> Array:
+    return _unit_length(whitened_vectors(x, where))
+
+
 def _spearman(a: Array, b: Array, where: Array | None, errors: tuple[Array, Array] | None = None) -> Array:
     a, b = ranks_of_pairs(a, b, where, errors)
     where = None if where is None else a > 0
@@ -242,5 +269,11 @@ COMPARISONS: dict[str, Comparison] = {
     "spearman": Comparison(ranks, _by_own_spread, _spearman, ranked=True, best="length"),
     "rho-a": Comparison(ranks, _by_spread_without_ties, ranked=True, best="pool"),
     "tau-a": Comparison(ranks, compare=_tau_a, ranked=True, best="majority"),
+    "whitened_corr": Comparison(_standardised, factor=_whitened, best="length", of_single_pairs=False),
+    "whitened_cosine": Comparison(
+        lambda x, where: _unit_length(x), factor=_whitened, best="length", of_single_pairs=False
+    ),
+    "bures": Comparison(compare=bures_similarity, of_single_pairs=False),
+    "neg_riemannian": Comparison(compare=negative_riemannian_distance, of_single_pairs=False, symmetric=False),
 }
 """Comparisons by name, see ``compare_rdm_vectors``; an added entry is available wherever RDMs are compared."""

@@ -1,4 +1,4 @@
-"""Arrangement of single trials by repetition and stimulus, for ceilings from repeated measurements."""
+"""Arrangement of single trials by repetition and stimulus, for RDMs and ceilings of repeated measurements."""
 
 import math
 import warnings
@@ -152,7 +152,7 @@ def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str 
     mask[cell] = True
     trials = Trials(rows, measured, cell, mask.reshape(len(labels), len(ids)), np.asarray(ids), whole)
     if not trials.repeated():
-        raise ValueError(f"a ceiling needs repeated stimuli: no stimulus has two values of {split_coord!r}")
+        raise ValueError(f"repeated stimuli are needed: no stimulus has two values of {split_coord!r}")
     return trials
 
 

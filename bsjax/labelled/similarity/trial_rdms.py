@@ -1,0 +1,158 @@
+"""Comparison of a model's dissimilarity matrix with that of single trials, without the bias of their noise."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from bsjax.engine.batches import batched_map
+from bsjax.labelled.aggregate import jackknife_error
+from bsjax.labelled.align import STIMULUS, aligned, finite_values, two_dimensional
+from bsjax.labelled.kernel_metric import KernelMetric
+from bsjax.labelled.resampling.draws import Drawn
+from bsjax.labelled.score import Score
+from bsjax.labelled.similarity.rdm_data import whole_trials
+from bsjax.metrics import compare_rdms, rdm, rdm_pairs
+from bsjax.metrics.resampling.weighted_rdms import METHODS, compare_weighted_rdms
+from bsjax.metrics.similarity.rdms.noise_covariance import NOISES, Noise
+from bsjax.metrics.similarity.rdms.rdm_comparison import comparison_named
+from bsjax.metrics.similarity.rdms.trial_rdms import rdm_of_trials, trial_dissimilarity_named
+
+_GROUPS, _LEAST = 10, 3
+
+
+@dataclass(frozen=True)
+class TrialRDM(KernelMetric):
+    """Similarity of a model's RDM to that of single trials.
+
+    The model has no noise: its RDM is of the dissimilarity that the one of the trials estimates, squared Euclidean for
+    Mahalanobis and crossnobis, and Poisson for Poisson. Stimuli may have different numbers of trials.
+
+    Draws of stimuli reuse both RDMs, for the comparisons ``"corr"``, ``"cosine"``, ``"spearman"`` and ``"rho-a"``. The
+    others have no weights of stimuli, so they have no draws of stimuli, and their error is the jackknife.
+
+    Args:
+        dissimilarity: of the trials: ``"crossnobis"``, ``"mahalanobis"``, ``"poisson_cv"`` or ``"poisson"``; see
+            :func:`bsjax.metrics.rdm_of_trials`. Poisson takes rates, also of the model, which are not negative.
+        noise: how the covariance of noise is estimated from the trials: ``"shrinkage_diag"``, ``"shrinkage_eye"``,
+            ``"diag"`` or ``"full"``, see :func:`bsjax.metrics.noise_covariance`; None for the identity.
+        comparison: a name in ``COMPARISONS`` of ``bsjax.metrics.similarity.rdms.rdm_comparison``.
+        split_coord: the coordinate of the repetitions, which are the folds.
+        error: ``"jackknife"`` for a standard error over ten groups of stimuli; None for none. The covariance of noise
+            stays that of all stimuli.
+        dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+
+    Raises:
+        ValueError: an unknown dissimilarity, estimate of noise, comparison or error.
+
+    Source: Walther et al. 2016; Diedrichsen et al. 2021 (whitened comparisons); Schütt et al. 2023.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> model = rng.normal(size=(6, 4))
+        >>> ids = {"stimulus_id": ("presentation", list("abcdef"))}
+        >>> source = xr.DataArray(model, ids, ["presentation", "neuroid"])
+        >>> trials = np.concatenate([model, model]) + 0.1 * rng.normal(size=(12, 4))
+        >>> ids = {"stimulus_id": ("presentation", list("abcdef" * 2))}
+        >>> ids |= {"repetition": ("presentation", [0] * 6 + [1] * 6)}
+        >>> target = xr.DataArray(trials, ids, ["presentation", "neuroid"])
+        >>> TrialRDM(noise=None)(source, target)
+        Score(0.9952, r)
+    """
+
+    identifier = "rdm_of_trials"
+    normalisation = "r_over_sqrt_ceiling"
+    needs = (STIMULUS, "repetition")
+
+    dissimilarity: str = "crossnobis"
+    noise: Noise | None = "shrinkage_diag"
+    comparison: str = "whitened_cosine"
+    split_coord: str = "repetition"
+    error: Literal["jackknife"] | None = None
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        trial_dissimilarity_named(self.dissimilarity)
+        comparison_named(self.comparison)
+        if self.noise not in (None, *NOISES):
+            raise ValueError(f"noise must be None or one of {', '.join(NOISES)}, got {self.noise!r}")
+        if self.error not in (None, "jackknife"):
+            raise ValueError(f"error must be 'jackknife' or None, got {self.error!r}")
+
+    @property
+    def of_halves(self) -> None:
+        """None: it compares no halves of trials, as it takes single trials."""
+
+    def arrays(self, *assemblies: xr.DataArray) -> tuple[Any, ...]:
+        """The model's responses, and the trials with their mask."""
+        source, target = assemblies
+        trials = whole_trials(target, self.split_coord)
+        if len(trials.stimuli) < _LEAST:
+            raise ValueError(f"{self.identifier} needs at least {_LEAST} stimuli, there are {len(trials.stimuli)}")
+        order = xr.DataArray(
+            np.zeros(len(trials.stimuli)), {STIMULUS: ("presentation", trials.stimuli)}, ["presentation"]
+        )
+        source = aligned(two_dimensional(source, "source"), order)
+        return finite_values(source, "source"), np.nan_to_num(trials.values), trials.mask
+
+    def kernel(self, *arrays: Any) -> Any:
+        """The similarity of both RDMs, of all stimuli and without each group of them if there is an error."""
+        ours, theirs = self._rdms(*arrays)
+        value = compare_rdms(ours, theirs, method=self.comparison)
+        if self.error is None:
+            return value, jnp.zeros(0, value.dtype)
+        kept = _without_groups(len(ours))
+        return value, batched_map(lambda some: compare_rdms(ours, theirs, where=some, method=self.comparison), kept)
+
+    def _rdms(self, x: Any, trials: Any, present: Any) -> tuple[Any, Any]:
+        theirs = rdm_of_trials(trials, present, dissimilarity=self.dissimilarity, noise=self.noise)
+        return rdm(x, dissimilarity=trial_dissimilarity_named(self.dissimilarity).noise_free), theirs
+
+    @property
+    def sides(self) -> int:
+        """The model's responses, and the trials."""
+        return 2
+
+    def in_draws(self, x: Any, trials: Any, present: Any, counts: Any) -> Any:
+        """The similarity in draws of the stimuli, given by their counts."""
+        ours, theirs = (rdm_pairs(each)[None] for each in self._rdms(x, trials, present))
+        return compare_weighted_rdms(ours, theirs, counts, method=self.comparison)[:, 0, 0]
+
+    def summary(self, values: Any, *assemblies: xr.DataArray) -> Score:
+        """The similarity, with its error."""
+        value, without = float(values[0]), np.asarray(values[1], float)
+        reason = None
+        if np.isnan(value):
+            reason = (
+                "a dissimilarity is undefined: a stimulus without trials in two folds, a negative rate, all of one RDM "
+                "equal, or a covariance of noise without an inverse"
+            )
+        spread = jackknife_error(without) if len(without) else {}
+        made = self.provenance(reason=reason)
+        return Score(value, formula="r", n_undefined=int(np.isnan(value)), provenance=made, **spread)
+
+    def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray, **kwargs: Any) -> dict[str, Any]:
+        """Its values in every draw of the stimuli, see :func:`bsjax.labelled.metric.scored`."""
+        if "stimuli" not in drawn.plan.factors:
+            return super().drawn_values(drawn, *assemblies, **kwargs)
+        if drawn.plan.factors != ("stimuli",) or self.comparison not in METHODS:
+            raise ValueError(
+                f"{self.identifier} draws stimuli alone, and by the comparisons {', '.join(METHODS)}, not by "
+                f"{self.comparison!r}: take error='jackknife'"
+            )
+        counts = drawn.in_order("stimuli", whole_trials(assemblies[-1], self.split_coord).stimuli).astype(np.int32)
+        values = self.run(_in_draws, *self.arrays(*assemblies), counts, metric=self)
+        return {"values": drawn.in_passes(lambda _: values)}
+
+
+def _in_draws(*arrays: Any, metric: TrialRDM) -> Any:
+    return metric.in_draws(*arrays)
+
+
+def _without_groups(n: int) -> Any:
+    """Masks of the stimuli that remain without each group of a jackknife."""
+    groups = min(_GROUPS, n // _LEAST)
+    of_stimuli = np.random.default_rng(1).permutation(n) % max(groups, 1)
+    return jnp.asarray(of_stimuli[None] != np.arange(groups)[:, None])

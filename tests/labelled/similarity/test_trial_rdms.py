@@ -1,0 +1,178 @@
+"""RDMs of single trials and RDMs given as data, by name."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import xarray as xr
+
+import bsjax
+from bsjax import Permutations, RDMAssembly, Resampling, in_draws, load_metric, rdm_of
+from bsjax.labelled.metric import scored
+from bsjax.labelled.resampling.permutations import in_permutations
+from bsjax.labelled.similarity.subject_rdms import SubjectSimilarity, square
+from bsjax.metrics import compare_rdms, rdm, rdm_of_trials
+
+N, R, U = 12, 4, 10
+IDS = np.array([f"s{i:02d}" for i in range(N)])
+MODEL = np.random.default_rng(0).normal(size=(N, 6))
+
+
+def responses(values, ids=IDS):
+    return xr.DataArray(values, {"stimulus_id": ("presentation", ids)}, ["presentation", "neuroid"])
+
+
+def trials(noise=0.3, rows=slice(None), seed=1):
+    rng = np.random.default_rng(seed)
+    values = MODEL @ rng.normal(size=(6, U)) + noise * rng.normal(size=(R, N, U))
+    ids, repetition = np.tile(IDS, R)[rows], np.repeat(np.arange(R), N)[rows]
+    coords = {"stimulus_id": ("presentation", ids), "repetition": ("presentation", repetition)}
+    return xr.DataArray(values.reshape(-1, U)[rows], coords, ["presentation", "neuroid"])
+
+
+def arrays(some):
+    order = np.lexsort((some["stimulus_id"].values, some["repetition"].values))
+    return some.values[order].reshape(R, N, U)
+
+
+SOURCE, TARGET = responses(MODEL), trials()
+
+
+@pytest.mark.parametrize(
+    ("dissimilarity", "noise_free"),
+    [("crossnobis", "sqeuclidean"), ("mahalanobis", "sqeuclidean"), ("poisson_cv", "poisson")],
+)
+def test_a_model_is_compared_by_its_noise_free_dissimilarity(dissimilarity, noise_free):
+    source, target = (abs(side) if noise_free == "poisson" else side for side in (SOURCE, TARGET))
+    shuffled = target.isel(presentation=np.random.default_rng(2).permutation(len(target)))
+    score = load_metric("rdm_of_trials", dissimilarity=dissimilarity)(source[::-1], shuffled)
+    expected = compare_rdms(
+        rdm(jnp.asarray(source.values), dissimilarity=noise_free),
+        rdm_of_trials(jnp.asarray(arrays(target)), dissimilarity=dissimilarity),
+        method="whitened_cosine",
+    )
+    np.testing.assert_allclose(float(score), expected, atol=2e-6)
+    assert score.provenance.metric == "rdm_of_trials" and score.error is None
+
+
+def test_noise_does_not_bias_it():
+    quiet, noisy = (
+        [float(load_metric("rdm_of_trials", noise=None)(SOURCE, trials(noise, seed=seed))) for seed in range(3)]
+        for noise in (0.01, 2.0)
+    )
+    assert abs(np.mean(quiet) - np.mean(noisy)) < 0.1
+
+
+def test_stimuli_with_different_numbers_of_trials():
+    rows = np.delete(np.arange(R * N), [3, 17, 29])
+    assert 0.5 < float(load_metric("rdm_of_trials")(SOURCE, trials(rows=rows))) < 1
+
+
+def test_jackknife_and_draws():
+    score = load_metric("rdm_of_trials", error="jackknife")(SOURCE, TARGET)
+    assert 0 < score.error < 0.2 and "jackknife of 4 groups" in score.error_kind
+    metric = load_metric("rdm_of_trials", comparison="corr")
+    with in_draws(Resampling("stimuli", draws=30)):
+        drawn = scored(metric, SOURCE, TARGET)
+    assert 0 < drawn.error < 0.2 and drawn.uncertainty.draws.sizes["draw"] == 30
+    with in_draws(Resampling("stimuli", draws=5)), pytest.raises(ValueError, match="not by 'whitened_cosine'"):
+        scored(load_metric("rdm_of_trials"), SOURCE, TARGET)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"dissimilarity": "euclidean"}, "unknown dissimilarity of trials 'euclidean'"),
+        ({"noise": "oas"}, "noise must be None or one of full, diag"),
+        ({"comparison": "pearson"}, "unknown comparison of RDMs"),
+        ({"error": "bootstrap"}, "error must be 'jackknife' or None"),
+    ],
+)
+def test_unknown_settings(settings, message):
+    with pytest.raises(ValueError, match=message):
+        load_metric("rdm_of_trials", **settings)
+
+
+def test_trials_without_some_neuroids_and_an_undefined_rdm():
+    lacking = TARGET.copy()
+    lacking[3, 2] = np.nan
+    with pytest.raises(ValueError, match="trials lack values of"):
+        load_metric("rdm_of_trials")(SOURCE, lacking)
+    score = load_metric("rdm_of_trials", dissimilarity="poisson")(SOURCE - 9.0, TARGET)
+    assert np.isnan(float(score)) and "negative rate" in score.provenance.reason and score.n_undefined == 1
+
+
+def test_rdm_of_responses_and_of_trials():
+    found = rdm_of(SOURCE, "euclidean")
+    assert type(found) is RDMAssembly and found.dims == ("stimulus_left", "stimulus_right")
+    np.testing.assert_allclose(found, rdm(jnp.asarray(MODEL), dissimilarity="euclidean"), atol=2e-6)
+    np.testing.assert_allclose(rdm_of(TARGET, "crossnobis"), rdm_of_trials(jnp.asarray(arrays(TARGET))), rtol=1e-5)
+    bsjax.plots.plot_rdm(found)
+    with pytest.raises(ValueError, match="unknown dissimilarity 'lcc'"):
+        rdm_of(SOURCE, "lcc")
+
+
+@pytest.mark.parametrize("comparison", ["spearman", "whitened_cosine", "neg_riemannian"])
+def test_a_given_rdm_scores_as_the_responses_it_is_made_of(comparison):
+    metric = load_metric("rdm", dissimilarity="sqeuclidean", comparison=comparison)
+    target = responses(np.random.default_rng(4).normal(size=(N, 15)) + np.pad(MODEL, [(0, 0), (0, 9)]))
+    ours, theirs = (rdm_of(side, "sqeuclidean") for side in (SOURCE, target))
+    expected = metric(SOURCE, target)
+    for pair in ((ours, target), (SOURCE, theirs), (ours, theirs[::-1, ::-1])):
+        score = metric(*pair)
+        np.testing.assert_allclose(float(score), float(expected), atol=1e-6)
+        assert score.provenance.settings == expected.provenance.settings
+    np.testing.assert_allclose([float(s) for s in metric.of_many([ours, SOURCE], theirs)], float(expected), atol=1e-6)
+
+
+def test_given_rdms_of_subjects_in_draws_and_permutations():
+    each = np.stack(
+        [rdm(jnp.asarray(MODEL + np.random.default_rng(seed).normal(size=MODEL.shape))) for seed in range(4)]
+    )
+    dims = ["subject", "stimulus_left", "stimulus_right"]
+    labels = {
+        "subject": list("abcd"),
+        "stimulus_id_left": ("stimulus_left", IDS),
+        "stimulus_id_right": ("stimulus_right", IDS),
+    }
+    subjects, metric = RDMAssembly(each, labels, dims), load_metric("rdm")
+    score = metric(SOURCE, subjects)
+    expected = SubjectSimilarity()(square(np.asarray(rdm(jnp.asarray(MODEL))), IDS), square(each, IDS, list("abcd")))
+    assert float(score) == pytest.approx(float(expected), abs=1e-6) and score.raw.dims == ("subject",)
+    with in_draws(Resampling(("stimuli", "subjects"), draws=20)):
+        assert scored(metric, SOURCE, subjects).uncertainty.draws.sizes["draw"] == 20
+    with in_permutations(Permutations(draws=19)):
+        assert scored(metric, rdm_of(SOURCE), subjects).p_value <= 0.1
+    with pytest.raises(ValueError, match="source has RDMs over subject: select one"):
+        metric(subjects, subjects)
+    with pytest.raises(ValueError, match="given RDMs have no error by 'jackknife'"):
+        load_metric("rdm", error="jackknife")(SOURCE, subjects)
+
+
+def test_a_matrix_that_is_no_rdm_assembly_is_never_scored_as_responses():
+    metric, matrix = load_metric("rdm"), rdm_of(SOURCE)
+    advice = "label it as bsjax.RDMAssembly"
+    with pytest.raises(ValueError, match=advice):
+        metric(xr.DataArray(matrix.values, matrix.coords, matrix.dims), SOURCE)
+    with pytest.raises(ValueError, match=advice):
+        metric(responses(matrix.values), SOURCE)
+    ids = {"stimulus_id": ("presentation", IDS), "neuroid_id": ("neuroid", IDS)}
+    with pytest.raises(ValueError, match=advice):
+        metric(SOURCE, xr.DataArray(MODEL @ MODEL.T, ids, ["presentation", "neuroid"]))
+    with pytest.raises(ValueError, match=advice):
+        load_metric("cka")(SOURCE, matrix)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda m: m + np.triu(np.ones((N, N)), 1), "the matrix is not symmetric"),
+        (lambda m: m.assign_coords(stimulus_id_left=("stimulus_left", IDS[::-1])), "must be the same stimuli"),
+        (lambda m: m[:3], "must be the same stimuli"),
+        (lambda m: m.drop_vars("stimulus_id_left"), "no coordinate 'stimulus_id_left'"),
+    ],
+)
+def test_rdm_assemblies_are_checked(change, problem):
+    matrix = rdm_of(SOURCE)
+    matrix.validate()
+    with pytest.raises(ValueError, match=f"not a valid RDMAssembly: .*{problem}"):
+        load_metric("rdm")(SOURCE, change(matrix))

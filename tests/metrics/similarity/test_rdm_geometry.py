@@ -1,0 +1,241 @@
+"""RDMs of trials, the covariance of their noise, and comparisons of RDMs as geometries, against rsatoolbox."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bsjax.engine.primitives.row_pairs import matrix_of_pairs
+from bsjax.metrics import compiled, rdm, rdm_noise_ceiling, rdm_pairs, rdm_permutations, rdm_similarity
+from bsjax.metrics.similarity.rdms.noise_covariance import NOISES, noise_covariance
+from bsjax.metrics.similarity.rdms.rdm import rdm_similarity_and_influence
+from bsjax.metrics.similarity.rdms.rdm_comparison import compare_rdm_vectors
+from bsjax.metrics.similarity.rdms.trial_rdms import TRIAL_DISSIMILARITIES, rdm_of_trials
+
+pytest.importorskip("rsatoolbox", reason="rsatoolbox is not installed: it has no wheel for this Python")
+theirs_rdm, theirs_noise = pytest.importorskip("rsatoolbox.rdm"), pytest.importorskip("rsatoolbox.data.noise")
+from rsatoolbox.data import Dataset  # noqa: E402
+from rsatoolbox.inference import boot_noise_ceiling  # noqa: E402
+from rsatoolbox.rdm.compare import _bures_similarity_second_way  # noqa: E402
+
+R, N, U = 4, 6, 5
+GEOMETRIES = {
+    "whitened_corr": "corr_cov",
+    "whitened_cosine": "cosine_cov",
+    "bures": "bures",
+    "neg_riemannian": "neg_riem_dist",
+}
+each_dissimilarity = pytest.mark.parametrize("dissimilarity", TRIAL_DISSIMILARITIES)
+each_noise = pytest.mark.parametrize("noise", NOISES)
+CASES = [(name, noise) for name in ("mahalanobis", "crossnobis") for noise in NOISES] + [
+    ("crossnobis", None), ("poisson", None), ("poisson_cv", None),
+]  # fmt: skip
+each_case = pytest.mark.parametrize(("dissimilarity", "noise"), CASES)
+# By rsatoolbox, of its own arrays.
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
+
+
+def recorded(missing=False, folds=R, seed=0, units=U):
+    """Trials with correlated noise, their mask and folds, and the same as a data set of rsatoolbox."""
+    rng = np.random.default_rng(seed)
+    mixing = np.eye(units) + 0.3 * rng.normal(size=(units, units))
+    trials = 9 + rng.normal(size=(N, units)) + 0.5 * rng.normal(size=(R, N, units)) @ mixing
+    present = np.ones((R, N), bool)
+    if missing:
+        present[0, 1] = present[1, 2] = present[2, 2] = False
+    fold = np.broadcast_to(np.arange(R, dtype=np.int32)[:, None] % folds, (R, N))
+    held = {"stimulus": np.argwhere(present)[:, 1], "fold": fold[present]}
+    dataset = Dataset(trials[present], obs_descriptors={name: list(each) for name, each in held.items()})
+    return (jnp.asarray(np.where(present[..., None], trials, np.nan)), jnp.asarray(present), jnp.asarray(fold)), dataset
+
+
+def matrix(found):
+    order = np.argsort(found.pattern_descriptors["stimulus"])  # by first occurrence where not sorted
+    return found.get_matrices()[0][np.ix_(order, order)]
+
+
+@each_noise
+@pytest.mark.parametrize("units", [U, 12], ids=["few units", "many units"])
+def test_covariance_of_residuals(noise, units):
+    residuals = np.random.default_rng(1).normal(size=(9, units)) + 3
+    theirs = theirs_noise.cov_from_residuals(residuals, method=noise, dof=6)
+    ours = compiled(noise_covariance, method=noise, dof=6)(jnp.asarray(residuals))
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+@each_case
+@pytest.mark.parametrize(
+    ("missing", "folds"), [(False, R), (True, R), (True, 2)], ids=["balanced", "unbalanced", "pooled"]
+)
+def test_rdms_of_trials(dissimilarity, noise, missing, folds):
+    (trials, present, fold), dataset = recorded(missing, folds)
+    precision = None if noise is None else theirs_noise.prec_from_unbalanced(dataset, "stimulus", method=noise)
+    if dissimilarity in ("mahalanobis", "poisson"):  # of mean responses, which calc_rdm computes of any number
+        theirs = theirs_rdm.calc_rdm(dataset, dissimilarity, "stimulus", precision)
+    else:
+        theirs = theirs_rdm.calc_rdm_unbalanced(dataset, dissimilarity, "stimulus", precision, "fold")
+    known = {"dissimilarity": dissimilarity, "noise": noise, "folds": None if folds == R else fold}
+    ours = rdm_of_trials(trials, present, **known)
+    np.testing.assert_allclose(ours, matrix(theirs), atol=1e-10)
+    if missing and folds == 2:
+        return
+    in_float32 = rdm_of_trials(trials.astype(jnp.float32), present, **known)
+    assert in_float32.dtype == jnp.float32
+    np.testing.assert_allclose(in_float32, ours, atol=1e-3 * np.abs(ours).max())
+
+
+def test_balanced_crossvalidation_is_leave_one_fold_out():
+    (trials, _, _), dataset = recorded()
+    precision = theirs_noise.prec_from_unbalanced(dataset, "stimulus")
+    theirs = matrix(theirs_rdm.calc_rdm(dataset, "crossnobis", "stimulus", precision, "fold"))
+    np.testing.assert_allclose(rdm_of_trials(trials), theirs, atol=1e-10)
+    covariance = jnp.asarray(theirs_noise.cov_from_unbalanced(dataset, "stimulus"))
+    np.testing.assert_allclose(rdm_of_trials(trials, covariance=covariance), theirs, atol=1e-10)
+    # Of the folds, rsatoolbox returns the last one: here each is last once.
+    each = []
+    for last in range(R):
+        dataset.obs_descriptors["order"] = [(fold - last - 1) % R for fold in dataset.obs_descriptors["fold"]]
+        each.append(matrix(theirs_rdm.calc_rdm(dataset, "poisson_cv", "stimulus", cv_descriptor="order")))
+    np.testing.assert_allclose(rdm_of_trials(trials, dissimilarity="poisson_cv"), np.mean(each, axis=0), atol=1e-10)
+
+
+def test_crossnobis_has_no_bias_and_mahalanobis_has():
+    trials = jnp.asarray(np.random.default_rng(2).normal(size=(3, 60, 40)))
+    pairs = {name: rdm_pairs(rdm_of_trials(trials, dissimilarity=name)) for name in ("crossnobis", "mahalanobis")}
+    assert abs(pairs["crossnobis"].mean()) < 0.1 < 0.5 < pairs["mahalanobis"].mean()
+
+
+@each_dissimilarity
+def test_undefined_stimuli(dissimilarity):
+    (trials, present, _), _ = recorded()
+    present = present.at[1:, 2].set(False)
+    found = rdm_of_trials(trials, present, dissimilarity=dissimilarity)
+    lost = jnp.isnan(found)
+    crossed = TRIAL_DISSIMILARITIES[dissimilarity].factors is not None
+    np.testing.assert_array_equal(lost, (np.arange(N) == 2)[:, None] | (np.arange(N) == 2) if crossed else False)
+    np.testing.assert_array_equal(jnp.diagonal(found)[~jnp.diagonal(lost)], 0.0)
+
+
+def test_a_covariance_without_inverse_leaves_all_undefined():
+    (trials, _, _), _ = recorded(units=40)
+    assert jnp.isnan(rdm_of_trials(trials, noise="full")).all()
+    assert not jnp.isnan(rdm_of_trials(trials, noise="shrinkage_eye")).any()
+    constant = trials.at[..., 0].set(1.0)
+    for noise in ("diag", "shrinkage_diag"):
+        assert jnp.isnan(rdm_of_trials(constant, noise=noise)).all()
+
+
+def test_unknown_names():
+    (trials, _, _), _ = recorded()
+    with pytest.raises(ValueError, match="unknown dissimilarity of trials 'lcc'; there are: mahalanobis, crossnobis"):
+        rdm_of_trials(trials, dissimilarity="lcc")
+    with pytest.raises(ValueError, match="unknown estimate of the covariance of noise 'oas'; there are: full, diag"):
+        rdm_of_trials(trials, noise="oas")
+
+
+def checked_gradient(function, x):
+    direction = np.random.default_rng(3).normal(size=x.shape)
+    step = 1e-5 * direction
+    expected = (function(x + step) - function(x - step)) / 2e-5
+    np.testing.assert_allclose(jnp.sum(jax.grad(function)(x) * direction), expected, rtol=1e-5, atol=1e-7)
+
+
+@each_case
+def test_gradients_of_trials(dissimilarity, noise):
+    (trials, present, _), _ = recorded(missing=True)
+    weights = np.random.default_rng(4).normal(size=(N, N))
+    trials = jnp.where(present[..., None], trials, 0.0)
+    checked_gradient(
+        lambda x: (weights * rdm_of_trials(x, present, dissimilarity=dissimilarity, noise=noise)).sum(), trials
+    )
+
+
+def two_rdms(n=8, units=12, seed=5):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, units))
+    return [
+        rdm_pairs(rdm(jnp.asarray(each), dissimilarity="sqeuclidean")) for each in (x, x + rng.normal(size=x.shape))
+    ]
+
+
+def of_rsatoolbox(a, b, method):
+    """The comparison by rsatoolbox, whose pairs are in another order."""
+    n = (1 + int(np.sqrt(1 + 8 * len(a)))) // 2
+    left, right = np.triu_indices(n, 1)
+    sides = [theirs_rdm.RDMs(np.asarray(matrix_of_pairs(side))[left, right][None]) for side in (a, b)]
+    return theirs_rdm.compare(*sides, method=method).item()
+
+
+@pytest.mark.parametrize(("ours", "theirs"), GEOMETRIES.items())
+@pytest.mark.parametrize("n", [3, 4, 8, 11])
+def test_geometries(ours, theirs, n):
+    a, b = two_rdms(n)
+    expected = of_rsatoolbox(a, b, theirs)
+    np.testing.assert_allclose(compiled(compare_rdm_vectors, method=ours)(a, b), expected, atol=1e-6)
+    assert abs(compare_rdm_vectors(*(x.astype(jnp.float32) for x in (a, b)), method=ours) - expected) < 1e-3
+
+
+@pytest.mark.parametrize("method", GEOMETRIES)
+def test_geometries_of_some_stimuli(method):
+    a, b = two_rdms(8)
+    seen = jnp.asarray(np.array([1, 1, 0, 1, 1, 0, 1, 1], bool))
+    where = rdm_pairs(seen[:, None] & seen[None])
+    some = [rdm_pairs(matrix_of_pairs(x)[np.ix_(seen, seen)]) for x in (a, b)]
+    found = compare_rdm_vectors(a, b, method=method, where=where)
+    np.testing.assert_allclose(found, compare_rdm_vectors(*some, method=method), atol=1e-7)
+    assert jnp.isnan(compare_rdm_vectors(a, b, method=method, where=where.at[jnp.argmax(where)].set(False)))
+
+
+@pytest.mark.parametrize("method", GEOMETRIES)
+def test_gradients_of_geometries(method):
+    a, b = two_rdms(6)
+    checked_gradient(lambda x: compare_rdm_vectors(x, b, method=method), a)
+    checked_gradient(lambda x: compare_rdm_vectors(a, x, method=method), b)
+
+
+def test_bures_of_an_rdm_with_negative_eigenvalues():
+    a, b = two_rdms(7)
+    a = a - 0.9 * a.min()
+    centring = np.eye(7) - 1 / 7
+    moments = [-0.5 * centring @ np.asarray(matrix_of_pairs(x)) @ centring for x in (a, b)]
+    assert np.linalg.eigvalsh(moments[0])[0] < -0.1
+    np.testing.assert_allclose(
+        compare_rdm_vectors(a, b, method="bures"), _bures_similarity_second_way(*moments), atol=1e-7
+    )
+
+
+def test_riemannian_distance_takes_the_best_scale_and_needs_full_rank():
+    a, b = two_rdms(6)
+    found = compare_rdm_vectors(a, b, method="neg_riemannian")
+    np.testing.assert_allclose(compare_rdm_vectors(7.0 * a + 0.5, 3.0 * b, method="neg_riemannian"), found, atol=1e-6)
+    np.testing.assert_allclose(compare_rdm_vectors(a, 2.0 * a, method="neg_riemannian"), 0.0, atol=1e-5)
+    flat = two_rdms(6, units=3)[0]
+    assert jnp.isnan(compare_rdm_vectors(a, flat, method="neg_riemannian"))
+    assert jnp.isfinite(compare_rdm_vectors(flat, a, method="neg_riemannian"))
+
+
+@pytest.mark.parametrize("method", GEOMETRIES)
+def test_permutations_are_those_one_by_one(method):
+    rng = np.random.default_rng(6)
+    x, y = (jnp.asarray(rng.normal(size=(6, 9))) for _ in range(2))
+    orders = jnp.asarray([rng.permutation(6) for _ in range(3)])
+    found = rdm_permutations(x, y, orders, method=method, dissimilarity="sqeuclidean")
+    expected = [rdm_similarity(x, y[order], method=method, dissimilarity="sqeuclidean") for order in orders]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(("method", "theirs"), [("whitened_corr", "corr_cov"), ("whitened_cosine", "cosine_cov")])
+def test_ceilings_of_whitened_rdms(method, theirs):
+    rdms = jnp.stack([two_rdms(5, seed=seed)[1] for seed in range(4)])
+    as_theirs = np.stack([np.asarray(matrix_of_pairs(each))[np.triu_indices(5, 1)] for each in rdms])
+    expected = boot_noise_ceiling(theirs_rdm.RDMs(as_theirs), method=theirs)
+    matched = rdm_noise_ceiling(rdms, method=method, pooling="matched")
+    np.testing.assert_allclose(matched.mean(axis=1), expected, atol=1e-6)
+    bound = rdm_noise_ceiling(rdms, method=method, pooling="bound")[1].mean()
+    assert bound >= max(compare_rdm_vectors(rdms, each[None] * jnp.ones((4, 1)), method=method).mean() for each in rdms)
+
+
+def test_what_has_no_derivative_in_weights_says_so():
+    x = jnp.asarray(np.random.default_rng(7).normal(size=(6, 9)))
+    with pytest.raises(ValueError, match="'whitened_cosine' has no derivative"):
+        rdm_similarity_and_influence(x, x**2, method="whitened_cosine")
