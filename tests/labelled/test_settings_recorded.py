@@ -63,6 +63,7 @@ OTHER = {
     "unbiased": False,
     "dissimilarity": "euclidean",
     "comparison": "tau-a",
+    "regression": "pls",
     "property_name": "radius",
     "similarity_func": {"ks_similarity": max, "rsa_ceiling": scipy.stats.pearsonr, "gsn_rsa_ceiling": "tau-a"},
     "ns": 10,
