@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from bsjax.scoring import score_arrays as score_arrays
     from bsjax.scoring import score_grid as score_grid
     from bsjax.scoring import score_sources as score_sources
+    from bsjax.scoring import searchlight as searchlight
     from bsjax.scoring import similarity_matrix as similarity_matrix
     from bsjax.scoring import variance_partition as variance_partition
 

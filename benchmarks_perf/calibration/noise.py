@@ -267,6 +267,11 @@ ROWS["cka_of_sampled_units"] = Row((_S, _N), _latents)
 ROWS |= {_name: Row((_S, _N), _pair) for _name in (*_WHOLE, "one_to_one", "semi_matching")}
 # Copies of a stimulus in a draw are neighbours.
 ROWS |= {_name: Row((_N,), _pair, {"k": 5}) for _name in ("mutual_nearest_neighbours", "cknna")}
+# Splits of few stimuli that are tested would leave few pairs of different stimuli in a draw.
+_HALVES = {"crossvalidation_kwargs": {"splits": 4, "test_size": 0.5, "stratification_coord": None}}
+ROWS |= {_name: Row((_S, _N), _pair, _HALVES) for _name in ("feature_reweighted_rdm", "encoding_rdm")}
+for _name in ("weighted_rdm", "selected_rdm", "interpolated_rdm"):
+    ROWS[_name] = Row((_S, _N), _pair, _HALVES | {"bands": (3, 3)})
 ROWS |= {f"dual_{name}": Row((_S, _N), _split) for name in ("ridge_split", "ridgecv_split")}
 ROWS |= {
     "spantime_ridge": Row((_S, _N), _over_time, _SPLITS),

@@ -207,7 +207,7 @@ _MAPPINGS: tuple[tuple[str, str, dict[str, bool]], ...] = (
     ("banded_ridge", "ridge regression on several feature spaces, each with its own penalty", {}),
 )
 # Modules of metrics of two arrays.
-_OF_ARRAYS = ("similarity.cka", "similarity.rdm", "similarity.whole")
+_OF_ARRAYS = ("similarity.cka", "similarity.rdm", "similarity.rdm_models", "similarity.whole")
 # module -> identifier -> its attribute, and the summary for listings
 _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
     "regression.factorised_readout": {
@@ -231,6 +231,13 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "similarity.trial_rdms": {
         "rdm_of_trials": ("TrialRDM", "dissimilarity matrices of a model and of single trials, crossnobis by default")
+    },
+    "similarity.rdm_models": {
+        "weighted_rdm": ("WeightedRDM", "weighted sum of the dissimilarity matrices of several feature spaces"),
+        "selected_rdm": ("SelectedRDM", "dissimilarity matrix of the feature space that is best in training stimuli"),
+        "interpolated_rdm": ("InterpolatedRDM", "dissimilarity matrix between those of neighbouring feature spaces"),
+        "feature_reweighted_rdm": ("FeatureReweightedRDM", "dissimilarities predicted by weighted features"),
+        "encoding_rdm": ("EncodingRDM", "dissimilarity matrix of cross-validated predictions of the responses"),
     },
     "similarity.whole": {
         "procrustes": ("procrustes", "cosine of the angle between representations after the best rotation"),

@@ -101,6 +101,13 @@ from bsjax.metrics.similarity.matching import one_to_one as one_to_one
 from bsjax.metrics.similarity.matching import semi_matching as semi_matching
 from bsjax.metrics.similarity.neighbours import cknna as cknna
 from bsjax.metrics.similarity.neighbours import mutual_nearest_neighbours as mutual_nearest_neighbours
+from bsjax.metrics.similarity.rdms.models import cross_validated_encoding_rdm as cross_validated_encoding_rdm
+from bsjax.metrics.similarity.rdms.models import (
+    cross_validated_feature_reweighting as cross_validated_feature_reweighting,
+)
+from bsjax.metrics.similarity.rdms.models import cross_validated_rdm_model as cross_validated_rdm_model
+from bsjax.metrics.similarity.rdms.models import feature_weights as feature_weights
+from bsjax.metrics.similarity.rdms.models import rdm_weights as rdm_weights
 from bsjax.metrics.similarity.rdms.noise_covariance import noise_covariance as noise_covariance
 from bsjax.metrics.similarity.rdms.rdm import compare_rdms as compare_rdms
 from bsjax.metrics.similarity.rdms.rdm import rdm as rdm
@@ -108,6 +115,7 @@ from bsjax.metrics.similarity.rdms.rdm import rdm_pairs as rdm_pairs
 from bsjax.metrics.similarity.rdms.rdm import rdm_similarity as rdm_similarity
 from bsjax.metrics.similarity.rdms.rdm_comparison import compare_all_rdm_vectors as compare_all_rdm_vectors
 from bsjax.metrics.similarity.rdms.rdm_comparison import compare_rdm_vectors as compare_rdm_vectors
+from bsjax.metrics.similarity.rdms.searchlights import searchlight_similarity as searchlight_similarity
 from bsjax.metrics.similarity.rdms.trial_rdms import rdm_of_trials as rdm_of_trials
 from bsjax.metrics.similarity.shape import shape_distance as shape_distance
 from bsjax.metrics.similarity.shape import shape_similarity as shape_similarity

@@ -25,7 +25,7 @@ NAMES = (
     *("pcr", "reduced_rank", "rotation", "elastic_net", "lasso", "nnls", "kernel_ridge"),
     *("cka", "cka_biased", "cka_cv", "kernel_cka", "cka_of_sampled_units", "rdm", "rdm_cv"),
     *("procrustes", "shape", "cca", "svcca", "pwcca", "mutual_nearest_neighbours", "cknna"),
-    *("one_to_one", "semi_matching"),
+    *("one_to_one", "semi_matching", "feature_reweighted_rdm", "encoding_rdm"),
 )
 # Penalties that suit responses of this size.
 SETTINGS = {"elastic_net": {"alpha": 0.01}, "lasso": {"alpha": 0.01}}

@@ -64,6 +64,7 @@ OTHER = {
     "dissimilarity": {name: "poisson" if name == "rdm_of_trials" else "euclidean" for name in list_metrics()},
     "noise": "diag",
     "comparison": "tau-a",
+    "regression": "pls",
     "property_name": "radius",
     "similarity_func": {"ks_similarity": max, "rsa_ceiling": scipy.stats.pearsonr, "gsn_rsa_ceiling": "tau-a"},
     "ns": 10,

@@ -102,7 +102,11 @@ def test_bad_settings_are_one_clear_error():
 
 
 # What a metric cannot be made without.
-NEEDED = {"regression": {"estimator": LinearRegression()}, "banded_ridge": {"bands": (10, 20), "candidates": 3}}
+NEEDED = {
+    "regression": {"estimator": LinearRegression()},
+    "banded_ridge": {"bands": (10, 20), "candidates": 3},
+    **dict.fromkeys(("weighted_rdm", "selected_rdm", "interpolated_rdm"), {"bands": (10, 20)}),
+}
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ def ranks_of_pairs(
     found = [0.5 * side.astype(x.dtype) for side in twice]
     if where is not None:
         # Numbers that do not count are last now.
-        counts = jnp.arange(x.shape[-1]) < jnp.sum(where, axis=-1, keepdims=True)
+        counts = jax.lax.broadcasted_iota(int, x.shape, x.ndim - 1) < jnp.sum(where, axis=-1, keepdims=True)
         found = [jnp.where(counts, side, 0.0) for side in found]
     return found[0], found[1]
 

@@ -183,12 +183,16 @@ def _moved(ranked: Float[Array, " m"], unit: Float[Array, " m"], slopes: Float[A
 
 
 def rdm_to_compare(
-    x: Features, dissimilarity: Measure, method: Method, where: Mask | None = None
+    x: Features,
+    dissimilarity: Measure,
+    method: Method,
+    where: Mask | None = None,
+    units: Bool[Array, " p"] | None = None,
 ) -> tuple[tuple[Float[Array, " m"], PerStimulus], Mask]:
     """Pairs of an RDM, the rounding errors of its stimuli (see ``ranks``), and a mask of stimuli without a pattern.
 
     For a comparison of ranks, pairs may be a monotonic function of the dissimilarities, such as squared distances.
-    Stimuli outside ``where`` are replaced by the mean of the others.
+    Stimuli outside ``where`` are replaced by the mean of the others, and units outside ``units`` do not count.
     """
     if x.shape[0] > _MOST_STIMULI:
         raise ValueError(
@@ -198,7 +202,8 @@ def rdm_to_compare(
     measure = dissimilarity_named(dissimilarity)
     if where is not None:
         x = jnp.where(where[:, None], x, jax.lax.stop_gradient(masked_mean(x, where[:, None], 0)[0]))
-    patterns, lost = known_patterns(x, measure)
+    x = x if units is None else jnp.where(units[None], x, 0.0)
+    patterns, lost = known_patterns(x, measure, units)
     finish = (lambda entries: entries) if comparison_named(method).ranked else measure.finish
 
     def between(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
@@ -207,9 +212,9 @@ def rdm_to_compare(
     return (pairs_of_rows(patterns, function=between), measure.errors(x, patterns)), lost
 
 
-def known_patterns(x: Features, measure: Dissimilarity) -> tuple[Array, Mask]:
+def known_patterns(x: Features, measure: Dissimilarity, units: Bool[Array, " p"] | None = None) -> tuple[Array, Mask]:
     """Patterns of a dissimilarity, and a mask of stimuli whose pattern is undefined or NaN; these are zero."""
-    patterns, none = measure.patterns(x, None)
+    patterns, none = measure.patterns(x, units)
     lost = none | jnp.any(jnp.isnan(patterns), axis=1)
     return jnp.where(lost[:, None], 0.0, patterns), lost
 

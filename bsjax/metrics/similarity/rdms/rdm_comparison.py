@@ -134,7 +134,7 @@ def compare_rdm_vectors(
         >>> print(*(f"{compiled(compare_rdm_vectors, method=m)(a, b):.3f}" for m in ("corr", "rho-a", "tau-a")))
         0.894 0.800 0.667
     """
-    (a, bad), (b, also_bad) = _cleaned(a, where), _cleaned(b, where)
+    (a, bad), (b, also_bad) = cleaned(a, where), cleaned(b, where)
     return jnp.where(bad | also_bad, jnp.nan, compare_complete(a, b, where, method))
 
 
@@ -172,7 +172,7 @@ def compare_all_rdm_vectors(
         >>> print(compiled(compare_all_rdm_vectors)(models, models[:1]).round(3).ravel())
         [ 1. -1.]
     """
-    (a, bad), (b, also_bad) = _cleaned(a, None), _cleaned(b, None)
+    (a, bad), (b, also_bad) = cleaned(a, None), cleaned(b, None)
     comparison = comparison_named(method)
     a, b = scaled(a, None, comparison), scaled(b, None, comparison)
     if comparison.factor is not None:
@@ -247,7 +247,7 @@ def _count(x: Array, where: Array | None) -> Array:
     return jnp.sum(where, axis=-1, keepdims=True).astype(x.dtype)
 
 
-def _cleaned(x: Array, where: Array | None) -> tuple[Array, Array]:
+def cleaned(x: Array, where: Array | None) -> tuple[Array, Array]:
     """``x`` with 0 for NaN, and a mask of rows with a NaN that counts."""
     missing = jnp.isnan(x)
     bad = missing if where is None else missing & where

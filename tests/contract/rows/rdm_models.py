@@ -1,0 +1,123 @@
+"""Models of RDMs that are fitted to training stimuli, and RDMs of predictions."""
+
+from functools import partial
+
+import jax.numpy as jnp
+import numpy as np
+
+from bsjax.metrics import (
+    Folds,
+    Ridge,
+    cross_validated_encoding_rdm,
+    cross_validated_feature_reweighting,
+    cross_validated_rdm_model,
+)
+from tests.contract.row import Row
+from tests.contract.rows.regressions import (
+    cv_arrays,
+    padded_folds,
+    permute,
+    reorder_stimuli,
+    rotate,
+    stretch,
+)
+from tests.contract.rows.similarity import POLICY_RDM, shift_patterns, stretch_patterns, units
+
+P, Q = 9, 5
+SPACES = np.array([[0, 1, 2, 3, 4], [5, 6, 7, 8, 0]], np.int32)
+MEMBERS = np.array([[True] * 5, [True] * 4 + [False]])
+
+
+def of_spaces(x, y, held_out, held_out_mask, **settings):
+    spaces = jnp.asarray(SPACES), jnp.asarray(MEMBERS)
+    return cross_validated_rdm_model(x, y, Folds(held_out, held_out_mask), *spaces, **settings)[0]
+
+
+def reweighted(x, y, held_out, held_out_mask, **settings):
+    return cross_validated_feature_reweighting(x, y, Folds(held_out, held_out_mask), **settings)[0]
+
+
+def encoded(x, y, held_out, held_out_mask, **settings):
+    return cross_validated_encoding_rdm(x, y, Folds(held_out, held_out_mask), **settings)
+
+
+def constant_pattern(arrays):
+    arrays["y"][0] = 0.1
+    return arrays, slice(None)
+
+
+def constant_pattern_tested_first(arrays):
+    arrays["y"][0] = 0.1
+    return arrays, 0
+
+
+def same(arrays, rng):
+    return arrays | {"y": arrays["x"][:, :5]}
+
+
+def within_spaces(x, rng):
+    return x[:, np.r_[rng.permutation(5), 5 + rng.permutation(4)]]
+
+
+OF_Y = {
+    "stimuli reordered": reorder_stimuli,
+    "units of y permuted": units("y", permute),
+    "y scaled": units("y", stretch),
+}
+PATTERNS = {
+    "patterns of y shifted": units("y", shift_patterns),
+    "patterns of y scaled each": units("y", stretch_patterns),
+}
+SHARED = {
+    "arrays": partial(cv_arrays, p=P, q=Q),
+    "large": partial(cv_arrays, n=200, p=P, q=Q),
+    "dims": ("split",),
+    "bounds": (-1.0, 1.0),
+    "undefined": constant_pattern,
+    "undefined_policy": POLICY_RDM,
+    "padded": padded_folds,
+    "ceiling": "rsa_ceiling",
+    "times_input": 200.0,  # RDMs have as many rows and columns as there are stimuli
+    "atol": 1e-8,
+}
+SCHUTT = "Khaligh-Razavi & Kriegeskorte 2014; Schütt et al. 2023"
+
+ROWS = [
+    *(
+        Row(
+            f"{fit}_rdm",
+            (f"{fit}_rdm",),
+            of_spaces,
+            source=SCHUTT,
+            invariances=OF_Y
+            | PATTERNS
+            | {"features permuted": units("x", within_spaces), "x scaled": units("x", stretch)},
+            settings={"fit": fit},
+            identity=same,
+            **SHARED,
+        )
+        for fit in ("weighted", "selected", "interpolated")
+    ),
+    Row(
+        "feature_reweighted_rdm",
+        ("feature_reweighted_rdm",),
+        reweighted,
+        source="Kaniuth & Hebart 2022",
+        invariances=OF_Y | {"features permuted": units("x", permute), "x scaled": units("x", stretch)},
+        settings={"alpha": 0.1},
+        **SHARED,
+    ),
+    Row(
+        "encoding_rdm",
+        ("encoding_rdm",),
+        encoded,
+        source="Conwell et al. 2024",
+        invariances={
+            "stimuli reordered": reorder_stimuli,
+            "features rotated": units("x", rotate),
+            "units of y permuted": units("y", permute),
+        },
+        settings={"mapping": Ridge(1.0), "method": "corr"},
+        **SHARED | {"undefined": constant_pattern_tested_first},
+    ),
+]

@@ -1,0 +1,159 @@
+"""Weights of models of RDMs against rsatoolbox and SciPy, and their identities."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from bsjax.metrics import (
+    compiled,
+    cross_validated_feature_reweighting,
+    cross_validated_rdm_model,
+    feature_weights,
+    make_folds,
+    rdm,
+    rdm_pairs,
+    rdm_similarity,
+    rdm_weights,
+)
+
+N, K = 14, 4
+LEFT, RIGHT = np.triu_indices(N, 1)
+
+
+def rdms(seed=0):
+    """RDMs of models that overlap, and one that two neighbours predict with noise; as vectors."""
+    rng = np.random.default_rng(seed)
+    models = np.abs(rng.normal(size=(K, len(LEFT))) + rng.normal(size=len(LEFT))) + 0.1
+    return models, models[1] + 0.4 * models[2] + 0.1 * models[3] + 0.3 * rng.uniform(size=len(LEFT))
+
+
+def similarity(weights, models, target, method):
+    a, b = np.asarray(weights) @ models, target
+    if method == "corr":
+        a, b = a - a.mean(), b - b.mean()
+    return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("method", ["corr", "cosine"])
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_are_as_good_as_those_of_rsatoolbox(seed, method):
+    model = pytest.importorskip("rsatoolbox.model")
+    rdm_objects = pytest.importorskip("rsatoolbox.rdm").RDMs
+    fitter = pytest.importorskip("rsatoolbox.model.fitter")
+    models, target = rdms(seed)
+    np.random.seed(0)  # rsatoolbox starts its searches at random
+    given, wanted = rdm_objects(models), rdm_objects(target[None])
+    peers = {
+        "weighted": (model.ModelWeighted("w", given), [fitter.fit_optimize_positive, fitter.fit_regress_nn], 1e-8),
+        "interpolated": (model.ModelInterpolate("i", given), [fitter.fit_interpolate], 1e-8),
+        "selected": (model.ModelSelect("s", given), [fitter.fit_select], 0.0),
+    }
+    for fit, (theirs, fits, tolerance) in peers.items():
+        ours = np.asarray(rdm_weights(jnp.asarray(models), jnp.asarray(target), fit=fit, method=method))
+        assert (ours >= 0).all()
+        for found in fits:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                theta = found(theirs, wanted, method=method)
+            peer = np.eye(K)[theta] if fit == "selected" else theta
+            best = similarity(peer, models, target, method)
+            assert best - 1e-12 <= similarity(ours, models, target, method) <= best + tolerance + 1e-5
+        if fit == "selected":
+            assert ours.tolist() == peer.tolist()
+    found, _ = nnls(*((models.T, target) if method == "cosine" else (centred(models).T, centred(target))))
+    ours = rdm_weights(jnp.asarray(models), jnp.asarray(target), method=method)
+    np.testing.assert_allclose(ours, found, atol=1e-8)
+
+
+def centred(x):
+    return x - x.mean(axis=-1, keepdims=True)
+
+
+def test_where_all_models_disagree_the_least_bad_one_is_taken_and_nan_stays():
+    models, _ = rdms()
+    against = -models.sum(axis=0)
+    weights = np.asarray(rdm_weights(jnp.asarray(models), jnp.asarray(against)))
+    best = np.argmax([similarity(one, models, against, "corr") for one in np.eye(K)])
+    assert np.flatnonzero(weights).tolist() == [best]
+    models[2, 0] = np.nan
+    assert np.isnan(rdm_weights(jnp.asarray(models), jnp.asarray(against))).all()
+    assert np.isfinite(rdm_weights(jnp.asarray(models), jnp.asarray(against), where=jnp.arange(len(LEFT)) > 0)).all()
+
+
+@pytest.mark.parametrize("method", ["corr", "cosine"])
+def test_feature_weights_are_those_of_a_regression_on_all_pairs(method):
+    rng = np.random.default_rng(0)
+    x, kept = rng.normal(size=(N, 6)) * [1, 9, 1, 1, 0.1, 1] + 5.0, np.arange(N) != 3
+    target = np.asarray(
+        rdm(jnp.asarray(x * [1, 0.2, 0, 1, 9, 1] + rng.normal(size=(N, 6))), dissimilarity="sqeuclidean")
+    )
+    pairs = (kept[LEFT] & kept[RIGHT]).nonzero()[0]
+    design, wanted = ((x[LEFT] - x[RIGHT]) ** 2)[pairs].T, target[LEFT, RIGHT][pairs]
+    if method == "corr":
+        design, wanted = centred(design), centred(wanted)
+    for alpha in (0.0, 0.5):
+        size = np.linalg.norm(design, axis=1)
+        rows = np.vstack([design.T, np.sqrt(alpha) * np.diag(size)])
+        expected, _ = nnls(rows, np.r_[wanted, np.zeros(6)])
+        found = feature_weights(
+            jnp.asarray(x), jnp.asarray(target), where=jnp.asarray(kept), alpha=alpha, method=method
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7 * expected.max())
+
+
+def two_sides(n=30):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(n, 8))
+    test = np.arange(0, n, 3)
+    folds = make_folds(n, [(np.setdiff1d(np.arange(n), test), test)])
+    return jnp.asarray(x), jnp.asarray(x[:, :5] + rng.normal(size=(n, 5))), folds, test
+
+
+def test_one_space_and_equal_weights_are_classical_rsa():
+    x, y, folds, test = two_sides()
+    spaces = jnp.arange(8, dtype="int32")[None]
+    for fit in ("weighted", "selected", "interpolated"):
+        value, _ = cross_validated_rdm_model(x, y, folds, spaces, fit=fit, method="spearman")
+        np.testing.assert_allclose(value[0], rdm_similarity(x[test], y[test]), atol=1e-12)
+    # Copies of one feature have equal weights.
+    value, weights = cross_validated_feature_reweighting(jnp.tile(x[:, :1], (1, 3)), y, folds, alpha=0.1)
+    assert np.ptp(weights) < 1e-8 * weights.max()
+    classical = np.corrcoef(rdm_pairs(rdm(x[test][:, :1], dissimilarity="sqeuclidean")), rdm_pairs(rdm(y[test])))[0, 1]
+    np.testing.assert_allclose(value[0], classical, atol=1e-10)
+
+
+def test_copies_of_a_stimulus_form_no_pairs():
+    x, y, folds, test = two_sides()
+    more = np.r_[np.arange(30), test[:2], [1, 2]]  # copies of two tested and two training stimuli
+    tested = np.isin(more, test)
+    twice = make_folds(len(more), [(np.flatnonzero(~tested), np.flatnonzero(tested))])
+    numbers = jnp.asarray(more, "int32")
+    weights = feature_weights(x, rdm(y), where=jnp.asarray(~np.isin(np.arange(30), test)))
+    pairs = cross_validated_feature_reweighting(x[more], y[more], twice, numbers)
+    assert np.isfinite(pairs[0]).all() and not np.allclose(pairs[1][0], weights)
+    alone = cross_validated_feature_reweighting(x, y, folds, jnp.arange(30, dtype="int32"))
+    np.testing.assert_allclose(alone[1][0], weights, atol=1e-12)
+    # All pairs of copies are zero in both RDMs, and would raise the similarity.
+    with_copies, _ = cross_validated_feature_reweighting(x[more], y[more], twice)
+    assert with_copies[0] > pairs[0][0]
+
+
+@pytest.mark.parametrize("fit", ["weighted", "interpolated", "features"])
+def test_gradients_and_float32(fit):
+    x, y, folds, _ = two_sides(18)
+    spaces = jnp.arange(8, dtype="int32").reshape(2, 4)
+
+    def value(x):
+        if fit == "features":
+            return cross_validated_feature_reweighting(x, y.astype(x.dtype), folds, alpha=0.1)[0][0]
+        return cross_validated_rdm_model(x, y.astype(x.dtype), folds, spaces, fit=fit)[0][0]
+
+    of = compiled(value)
+    np.testing.assert_allclose(of(x.astype("float32")), of(x), atol=1e-3)
+    slope, step = jax.jit(jax.grad(value))(x), np.random.default_rng(0).normal(size=x.shape)
+    ahead, behind = (float(of(x + sign * 1e-5 * step)) for sign in (1, -1))
+    np.testing.assert_allclose(float((slope * step).sum()), (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-6)
