@@ -14,6 +14,7 @@ from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
 from bsjax.scoring.pair import run, score
 from bsjax.scoring.planning import Cell, Plan, plan
 from bsjax.scoring.representations.brain_to_brain import BrainToBrain, brain_to_brain
+from bsjax.scoring.representations.cross_temporal import cross_temporal
 from bsjax.scoring.representations.similarity_matrix import similarity_matrix
 from bsjax.scoring.representations.variance_partition import variance_partition
 from bsjax.scoring.sources import score_sources
@@ -35,6 +36,7 @@ __all__ = [
     "brief_legend",
     "choose_layers",
     "compare_models",
+    "cross_temporal",
     "jobs_of",
     "legend",
     "plan",
