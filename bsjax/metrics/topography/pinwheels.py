@@ -4,6 +4,8 @@ A map holds the vector sum of the responses at each place of a grid: the cosine 
 orientation, times the selectivity.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -67,14 +69,19 @@ def hypercolumn_size(vectors: OrientationMap) -> Scalar:
         16.0
     """
     vectors = jnp.where(jnp.isnan(vectors), 0.0, vectors)
-    taper = jnp.asarray(np.outer(*(np.hanning(n + 2)[1:-1] for n in vectors.shape[:2])), vectors.dtype)
-    tapered = vectors * taper[..., None]
+    windows, frequencies = zip(*(_window_and_frequencies(n, vectors.dtype) for n in vectors.shape[:2]), strict=True)
+    tapered = vectors * (windows[0][:, None] * windows[1][None, :])[..., None]
     waves = jnp.fft.fft2(jax.lax.complex(tapered[..., 0], tapered[..., 1]))
     power = jnp.real(waves) ** 2 + jnp.imag(waves) ** 2
-    rows, columns = (np.fft.fftfreq(n) for n in vectors.shape[:2])
-    frequency = jnp.asarray(np.hypot(rows[:, None], columns[None, :]), vectors.dtype)
+    frequency = jnp.sqrt(frequencies[0][:, None] ** 2 + frequencies[1][None, :] ** 2)
     total, moment = jnp.sum(power), jnp.sum(power * frequency)
     return divide_or_nan(total, moment, moment <= 0)
+
+
+def _window_and_frequencies(n: int, dtype: Any) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    """A Hann window over ``n`` places, and the frequencies of their Fourier transform."""
+    place = jnp.arange(n, dtype=dtype)
+    return jnp.sin(np.pi * (place + 1) / (n + 1)) ** 2, jnp.minimum(place, n - place) / n
 
 
 def pinwheel_density(vectors: OrientationMap) -> Scalar:
