@@ -58,9 +58,12 @@ if TYPE_CHECKING:
     from bsjax.models import model_registry as model_registry
     from bsjax.results.cached import cached as cached
     from bsjax.scoring import Beside as Beside
+    from bsjax.scoring import alignment_pattern as alignment_pattern
     from bsjax.scoring import brain_to_brain as brain_to_brain
     from bsjax.scoring import choose_layers as choose_layers
     from bsjax.scoring import compare_models as compare_models
+    from bsjax.scoring import cross_temporal as cross_temporal
+    from bsjax.scoring import generalisation as generalisation
     from bsjax.scoring import plan as plan
     from bsjax.scoring import score as score
     from bsjax.scoring import score_arrays as score_arrays
@@ -68,6 +71,7 @@ if TYPE_CHECKING:
     from bsjax.scoring import score_sources as score_sources
     from bsjax.scoring import searchlight as searchlight
     from bsjax.scoring import similarity_matrix as similarity_matrix
+    from bsjax.scoring import stimulus_groups as stimulus_groups
     from bsjax.scoring import variance_partition as variance_partition
 
 _SUBPACKAGES = """

@@ -239,6 +239,12 @@ def _numbers(rng: np.random.Generator) -> Data:
     return float(rng.normal()), float(rng.normal())
 
 
+def _on_a_sheet(rng: np.random.Generator) -> Data:
+    """Neuroids on a grid, and gratings of a few orientations."""
+    unit, shown = np.arange(_NEUROIDS), ("presentation", 22.5 * (np.arange(_STIMULI) % 8))
+    return (_responses(rng, x=("neuroid", unit % 3), y=("neuroid", unit // 3), orientation=shown),)
+
+
 def _last(data: Callable[[np.random.Generator], Data]) -> Callable[[np.random.Generator], Data]:
     return lambda rng: data(rng)[-1:]
 
@@ -290,6 +296,9 @@ ROWS |= {
     "factor_dimensionality": Row((), _pairs_of_factors, {"factor": "shape", "whole_neuroids": False}),
     "ost": Row((_S,), _solution_times, {"crossvalidation_kwargs": {"splits": 2, "test_size": 0.5,
                "stratification_coord": "image_label"}, "decoder": {"epochs": 1}}),
+    "tuning_smoothness": Row((_S, _N), _on_a_sheet),
+    "wiring_economy": Row((_S, _N), _on_a_sheet),
+    "pinwheel_density": Row((_S,), _on_a_sheet),
     "i1": Row((_S,), _signatures),
     "i2n": Row((_S,), _signatures),
     "accuracy": Row((_S, _P), _right_or_wrong),

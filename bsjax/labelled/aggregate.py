@@ -216,6 +216,21 @@ def of_subsets(subsets: Sequence[np.ndarray], ids: Any) -> Shared:
     return Shared(size / (stimuli - size) if size < stimuli else math.nan, _key_of(ids, *subsets))
 
 
+def deviations_of_splits(values: np.ndarray, shared: Shared) -> np.ndarray | None:
+    """A square root of the covariance of means over splits (the last axis), as of ``jackknife_deviations``.
+
+    NaN for a mean over splits of which one has no value; None if there are too few splits.
+
+    Example:
+        >>> deviations_of_splits(np.array([0.0, 1.0, 2.0]), Shared(2.0, "")).tolist()
+        [-1.0, 0.0, 1.0]
+    """
+    splits = values.shape[-1]
+    if splits < _FEWEST_SPLITS:
+        return None
+    return math.sqrt(shared.times / (splits - 1)) * (values - values.mean(axis=-1, keepdims=True))
+
+
 def _key_of(ids: Any, *rows: np.ndarray) -> str:
     digest = hashlib.sha256(repr(np.asarray(ids).tolist()).encode())
     for each in rows:

@@ -183,6 +183,16 @@ def three_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
     return _with_neuroids(with_dims(assembly, what, "presentation", "neuroid", TIME_BIN), what)
 
 
+def bins_of(assembly: xr.DataArray, what: str) -> list[xr.DataArray]:
+    """The responses in each time bin, (presentation, neuroid).
+
+    Raises:
+        ValueError: as ``three_dimensional``.
+    """
+    assembly = three_dimensional(assembly, what)
+    return [at_positions(assembly, {TIME_BIN: place}, drop=True) for place in range(assembly.sizes[TIME_BIN])]
+
+
 def _with_neuroids(assembly: xr.DataArray, what: str) -> xr.DataArray:
     if not assembly.sizes["neuroid"]:
         raise ValueError(f"{what} has no neuroid: there is nothing to compare. Was a selection empty?")

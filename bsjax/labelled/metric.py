@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import Parameter, signature
@@ -17,6 +18,7 @@ from bsjax.core.watching import stage
 from bsjax.engine.precision import default_dtype
 from bsjax.engine.running import run
 from bsjax.engine.streaming import DependsOn
+from bsjax.labelled.align import bins_of
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.resampling.calibration import also_permuted, one_by_one
 from bsjax.labelled.resampling.draws import (
@@ -45,6 +47,19 @@ class OfHalves(NamedTuple):
 
     kernel: Callable[..., Any]
     bootstraps: Callable[..., Any] | None = None
+
+
+class OfTimes(NamedTuple):
+    """The scores of all times of a source with all times of a target.
+
+    Attributes:
+        values: ``(source times, target times)``.
+        deviations: ``(source times, target times, k)``, whose products, summed over k, are the covariances of the
+            scores over the choice of stimuli, with k - 1 degrees of freedom; None if these are unknown.
+    """
+
+    values: np.ndarray
+    deviations: np.ndarray | None = None
 
 
 class Metric(ABC):
@@ -151,6 +166,22 @@ class Metric(ABC):
             if self.symmetric:
                 values[column, : len(sources)] = values[: len(sources), column]
         return values
+
+    def of_times(self, source: xr.DataArray, target: xr.DataArray) -> OfTimes:
+        """The scores of all times of a source with all times of a target, each (presentation, neuroid, time_bin)."""
+        sources, targets = bins_of(source, "source"), bins_of(target, "target")
+        scores = [[float(score) for score in self.of_many(sources, each)] for each in targets]
+        return OfTimes(np.array(scores).T)
+
+    def at(self, splits: Splits) -> Metric:
+        """This metric with given splits, rows for training and rows for testing, instead of new ones.
+
+        Raises:
+            ValueError: the metric does not split.
+        """
+        raise ValueError(
+            f"{self.identifier!r} does not train and test: take a cross-validated regression, e.g. 'ridge'"
+        )
 
     def explained_variance(self, source: xr.DataArray, target: xr.DataArray) -> np.ndarray:
         """The share of the variance of each neuroid that its held-out predictions explain, ``(neuroids,)``.
@@ -270,6 +301,12 @@ class CrossValidated(Metric):
     def folds_of(self, target: xr.DataArray) -> Splits:
         """The splits of a target."""
         return self.crossvalidation.of(target)
+
+    def at(self, splits: Splits) -> CrossValidated:
+        """This metric with given splits."""
+        metric = copy(self)
+        keep(metric, crossvalidation=self.crossvalidation.at(splits))
+        return metric
 
     def own_settings(self) -> dict[str, Any]:
         """All settings, with those of the splits complete and their seed as ``random_state``."""

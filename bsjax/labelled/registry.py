@@ -255,6 +255,11 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
     "tuning.distributions": {
         "ks_similarity": ("BootstrapDistributionSimilarity", "distributions of a property of single neurons")
     },
+    "tuning.topography": {
+        "tuning_smoothness": ("TuningSmoothness", "correlation of differences in tuning with cortical distance"),
+        "wiring_economy": ("WiringEconomy", "length of wiring between neuroids that respond alike, relative to any"),
+        "pinwheel_density": ("PinwheelDensity", "pinwheels per hypercolumn in a map of preferred orientation"),
+    },
     "similarity.dimensionality": {
         "factor_dimensionality": ("Dimensionality", "share of dimensions that encode a stimulus factor")
     },

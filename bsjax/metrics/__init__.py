@@ -101,6 +101,7 @@ from bsjax.metrics.similarity.matching import one_to_one as one_to_one
 from bsjax.metrics.similarity.matching import semi_matching as semi_matching
 from bsjax.metrics.similarity.neighbours import cknna as cknna
 from bsjax.metrics.similarity.neighbours import mutual_nearest_neighbours as mutual_nearest_neighbours
+from bsjax.metrics.similarity.over_time import similarities_of_times as similarities_of_times
 from bsjax.metrics.similarity.rdms.models import cross_validated_encoding_rdm as cross_validated_encoding_rdm
 from bsjax.metrics.similarity.rdms.models import (
     cross_validated_feature_reweighting as cross_validated_feature_reweighting,
@@ -119,5 +120,12 @@ from bsjax.metrics.similarity.rdms.searchlights import searchlight_similarity as
 from bsjax.metrics.similarity.rdms.trial_rdms import rdm_of_trials as rdm_of_trials
 from bsjax.metrics.similarity.shape import shape_distance as shape_distance
 from bsjax.metrics.similarity.shape import shape_similarity as shape_similarity
+from bsjax.metrics.topography.pinwheels import hypercolumn_size as hypercolumn_size
+from bsjax.metrics.topography.pinwheels import pinwheel_density as pinwheel_density
+from bsjax.metrics.topography.pinwheels import pinwheel_distances as pinwheel_distances
+from bsjax.metrics.topography.pinwheels import winding_numbers as winding_numbers
+from bsjax.metrics.topography.smoothness import tuning_smoothness as tuning_smoothness
+from bsjax.metrics.topography.wiring import wiring_economy as wiring_economy
+from bsjax.metrics.topography.wiring import wiring_length as wiring_length
 from bsjax.metrics.tuning.distributions import bootstrapped_similarity as bootstrapped_similarity
 from bsjax.metrics.tuning.distributions import ks_similarity as ks_similarity

@@ -13,7 +13,10 @@ from bsjax.scoring.layers.choice import choose_layers
 from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
 from bsjax.scoring.pair import run, score
 from bsjax.scoring.planning import Cell, Plan, plan
+from bsjax.scoring.representations.alignment_pattern import alignment_pattern
 from bsjax.scoring.representations.brain_to_brain import BrainToBrain, brain_to_brain
+from bsjax.scoring.representations.cross_temporal import cross_temporal
+from bsjax.scoring.representations.generalisation import Generalisation, generalisation, stimulus_groups
 from bsjax.scoring.representations.searchlight import searchlight
 from bsjax.scoring.representations.similarity_matrix import similarity_matrix
 from bsjax.scoring.representations.variance_partition import variance_partition
@@ -23,6 +26,7 @@ __all__ = [
     "Beside",
     "BrainToBrain",
     "Cell",
+    "Generalisation",
     "Grid",
     "Job",
     "LayerChoice",
@@ -32,10 +36,13 @@ __all__ = [
     "RegionChoice",
     "Scores",
     "Watcher",
+    "alignment_pattern",
     "brain_to_brain",
     "brief_legend",
     "choose_layers",
     "compare_models",
+    "cross_temporal",
+    "generalisation",
     "jobs_of",
     "legend",
     "plan",
@@ -47,6 +54,7 @@ __all__ = [
     "score_sources",
     "searchlight",
     "similarity_matrix",
+    "stimulus_groups",
     "table",
     "variance_partition",
     "watched",

@@ -107,6 +107,7 @@ OTHER = {
     "ls": 0.5,
     "ld": 0.5,
     "decay_rate": 5,
+    "group_coord": "array",
 }
 # Brain-Score's arguments that can have one value only.
 FIXED = {"comparison_coord", "neuroid_dim", "xarray_kwargs", "fit_function", "fit_inverse_function", "aggregate"}

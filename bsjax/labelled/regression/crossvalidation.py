@@ -1,6 +1,5 @@
 """Regression metrics on labelled assemblies: cross-validated, or on a fixed split."""
 
-import copy
 import dataclasses
 import re
 import warnings
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
@@ -23,6 +23,7 @@ from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import (
     NEUROID,
     SPLIT,
+    deviations_of_splits,
     drawn_scores,
     nan_mean,
     nan_median,
@@ -34,6 +35,7 @@ from bsjax.labelled.aggregate import (
 from bsjax.labelled.align import (
     STIMULUS,
     aligned,
+    bins_of,
     coordinate,
     finite_values,
     known_ids,
@@ -42,7 +44,7 @@ from bsjax.labelled.align import (
     reordered,
     two_dimensional,
 )
-from bsjax.labelled.metric import CrossValidated, Metric
+from bsjax.labelled.metric import CrossValidated, Metric, OfTimes
 from bsjax.labelled.regression.stimulus_coordinates import N_FEATURES
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.resampling.permutations import Permutation
@@ -157,21 +159,16 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         """
         target = two_dimensional(target, "target")
         splits = self.crossvalidation.of(target)
-        whole = self._at(splits)
+        whole = self.at(splits)
         if not folds:
             return WithTarget(whole, target, None)
-        inner = [self._at(_splits_within(self.crossvalidation, target, train)) for train, _ in splits]
+        inner = [self.at(_splits_within(self.crossvalidation, target, train)) for train, _ in splits]
 
         def on_folds(sources: Sequence[xr.DataArray], scores: Sequence[Score]) -> list[tuple[np.ndarray, np.ndarray]]:
             within = np.array([[float(one) for one in metric.of_many(sources, target)] for metric in inner]).T
             return [(of_source, np.asarray(one.raw, float)) for of_source, one in zip(within, scores, strict=True)]
 
         return WithTarget(whole, target, on_folds)
-
-    def _at(self, splits: Splits) -> "CrossRegressedCorrelation":
-        metric = copy.copy(self)
-        keep(metric, crossvalidation=self.crossvalidation.at(splits))
-        return metric
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well ``source`` predicts ``target``.
@@ -220,6 +217,23 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             coords, made_from = {**neuroid_coords(target), **reported}, self.provenance(details=details)
             scores.append(over_splits(raw, coords, made_from, shared=of_splits(splits, target[STIMULUS].values)))
         return scores
+
+    def of_times(self, source: xr.DataArray, target: xr.DataArray) -> OfTimes:
+        """The scores of all times of a source with all times of a target.
+
+        Where neuroids are fitted alone, those of all times of the target are fitted together, so that a time of the
+        source is factorised once.
+        """
+        with precision(self.dtype) as dtype:  # on the device, all times of the source are computed in one program
+            each = bins_of(source, "source")
+            sources = [one.copy(data=jnp.asarray(finite_values(one, "source"), dtype)) for one in each]
+        targets = bins_of(target, "target")
+        together = [xr.concat(targets, NEUROID)] if self.fits_neuroids_alone else targets
+        raw = [[np.asarray(score.raw) for score in self.of_many(sources, one)] for one in together]
+        of_times = np.concatenate(raw, axis=2).reshape(len(sources), -1, len(targets), targets[0].sizes[NEUROID])
+        scores = np.moveaxis(nan_median(of_times), 1, 2)  # (source times, target times, splits)
+        splits = self.crossvalidation.of(targets[0])
+        return OfTimes(nan_mean(scores), deviations_of_splits(scores, of_splits(splits, targets[0][STIMULUS].values)))
 
     def explained_variance(self, source: xr.DataArray, target: xr.DataArray) -> np.ndarray:
         """The cross-validated R² of each neuroid, averaged over splits, see ``bsjax.metrics.cross_validated_r2``."""

@@ -22,9 +22,18 @@ from bsjax.engine.sharding import Shards, devices_in_use, sharded
 from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
 from bsjax.engine.transfers import to_host
-from bsjax.labelled.aggregate import jackknife_error, nan_mean, of_subsets, over_splits
-from bsjax.labelled.align import STIMULUS, finite_values, listed, order_of, reordered, two_dimensional, unique_ids
-from bsjax.labelled.metric import CrossValidated, Metric, OfHalves, scored
+from bsjax.labelled.aggregate import jackknife_deviations, jackknife_error, nan_mean, of_subsets, over_splits
+from bsjax.labelled.align import (
+    STIMULUS,
+    finite_values,
+    listed,
+    order_of,
+    reordered,
+    three_dimensional,
+    two_dimensional,
+    unique_ids,
+)
+from bsjax.labelled.metric import CrossValidated, Metric, OfHalves, OfTimes, scored
 from bsjax.labelled.resampling.clusters import clustered_by
 from bsjax.labelled.resampling.draws import Drawn, Resampling, drawn_of, in_draws, with_draws
 from bsjax.labelled.resampling.permutations import Permutation
@@ -45,6 +54,7 @@ from bsjax.metrics.resampling.influence import (
 )
 from bsjax.metrics.resampling.permutation import similarity_permutations
 from bsjax.metrics.resampling.subsets import unit_bootstraps
+from bsjax.metrics.similarity.over_time import similarities_of_times
 from bsjax.metrics.similarity.similarity import Similarity
 from bsjax.metrics.similarity.vectors import inner_products
 
@@ -347,6 +357,25 @@ class RepresentationalSimilarity(_OfSimilarity):
             vectors = jnp.stack([kernel(padded(x, self._padded_width(*x.shape), dtype)) for x in values])
             return np.clip(np.asarray(compiled(inner_products)(vectors), float), -1.0, 1.0)
 
+    def of_times(self, source: xr.DataArray, target: xr.DataArray) -> OfTimes:
+        """The similarities of all times, with their covariances by a jackknife over groups of stimuli."""
+        source, target = three_dimensional(source, "source"), three_dimensional(target, "target")
+        x = finite_values(reordered(source, order_of(source, target)), "source")
+        y, n, by = finite_values(target, "target"), len(target), clustered_by(target)
+        self._check_stimuli(n)
+        self._check_pairs(n)
+        kept = self._without_groups(n, None if by is None else target[by].values)
+        size = min(map(len, kept), default=n)  # equal sizes, by leaving out a few more
+        rng = np.random.default_rng(_SEED)
+        subsets = np.array([np.sort(rng.permutation(rows)[:size]) for rows in kept], np.int32).reshape(-1, size)
+        how = {"similarity": self.similarity.kernel, "vector": self.similarity.vector}
+        takes = f"{self.identifier} of {n:,} stimuli at {x.shape[2]} and {y.shape[2]} times"
+        values, without = self.run(similarities_of_times, x, y, subsets, takes=takes, advice=_FEWER, **how)
+        if len(kept) < 2:
+            return OfTimes(values.astype(float))
+        deviations = jackknife_deviations(np.moveaxis(without.astype(float), 0, -1))
+        return OfTimes(values.astype(float), deviations * math.sqrt(n / len(kept) / (n - size)))
+
     def drawn_score(self, plan: Resampling, *assemblies: xr.DataArray) -> Score:
         """Its score with its values in draws; draws of stimuli alone reuse the same RDMs."""
         statistic = self.similarity.statistic
@@ -481,15 +510,21 @@ class RepresentationalSimilarity(_OfSimilarity):
             kernel = compiled(self.similarity.in_shares, shares=devices_in_use())
             calls = [_Call(kernel, (np.ones(n, bool),), Shards((0, 0, 0)))]
         if self.error == "jackknife":
-            codes = label_codes(labels, n, "groups")
-            groups = min(_JACKKNIFE_GROUPS, n // self.similarity.min_stimuli, codes.max() + 1)
-            if groups < 2:
+            if not (kept := self._without_groups(n, labels)):
                 raise ValueError(f"too few stimuli for a jackknife: {n}; leave error out")
-            from sklearn.model_selection import KFold
-
-            parts = KFold(groups, shuffle=True, random_state=1).split(np.arange(codes.max() + 1))
-            calls.append(self._on_subsets(n, [np.flatnonzero(np.isin(codes, kept)) for kept, _ in parts]))
+            calls.append(self._on_subsets(n, kept))
         return calls
+
+    def _without_groups(self, n: int, labels: np.ndarray | None) -> list[np.ndarray]:
+        """The rows that the jackknife keeps when it leaves out each group; empty if there are too few stimuli."""
+        codes = label_codes(labels, n, "groups")
+        groups = min(_JACKKNIFE_GROUPS, n // self.similarity.min_stimuli, codes.max() + 1)
+        if groups < 2:
+            return []
+        from sklearn.model_selection import KFold
+
+        parts = KFold(groups, shuffle=True, random_state=1).split(np.arange(codes.max() + 1))
+        return [np.flatnonzero(np.isin(codes, kept)) for kept, _ in parts]
 
     @property
     def of_subjects(self) -> Callable[..., Any] | None:

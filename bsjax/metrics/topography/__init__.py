@@ -1,0 +1,1 @@
+"""Topography: how tuning is laid out over the cortical surface."""

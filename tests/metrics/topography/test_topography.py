@@ -1,0 +1,114 @@
+"""Topography: 0 for shuffled positions, pi pinwheels per hypercolumn in random maps, and sums over pairs by SciPy."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist, pdist, squareform
+
+from bsjax.engine.precision import precision
+from bsjax.metrics import compiled
+from bsjax.metrics.topography.pinwheels import hypercolumn_size, pinwheel_density, pinwheel_distances, winding_numbers
+from bsjax.metrics.topography.smoothness import tuning_smoothness
+from bsjax.metrics.topography.wiring import wiring_economy, wiring_length
+
+OF_UNITS = [tuning_smoothness, wiring_economy]
+
+
+def sheet(rng, units=60, stimuli=40):
+    """Units with Gaussian tuning to a stimulus that varies smoothly over the sheet, with noise."""
+    positions = rng.uniform(0, 4, (units, 2))
+    preferred = positions / 4 + 0.05 * rng.normal(size=(units, 2))
+    x = np.exp(-(cdist(rng.uniform(size=(stimuli, 2)), preferred) ** 2) / 0.1)
+    return x + 0.05 * rng.normal(size=x.shape), positions
+
+
+def run(kernel, *arrays, dtype="float64", **settings):
+    with precision(dtype) as kind:
+        arrays = [jnp.asarray(a, kind if np.asarray(a).dtype.kind == "f" else None) for a in arrays]
+        return np.asarray(compiled(kernel, **settings)(*arrays))
+
+
+def of_pairs(x, positions, where, *, kernel):
+    return kernel(x, positions, where=where)
+
+
+def gaussian_field(rng, size=192, wavelength=16.0, width=0.03):
+    """A random map of one wavelength: noise within a narrow ring of frequencies."""
+    frequency = np.hypot(*np.meshgrid(*[np.fft.fftfreq(size)] * 2, indexing="ij"))
+    ring = np.exp(-((frequency * wavelength - 1) ** 2) / (2 * width**2))
+    noise = rng.normal(size=(size, size)) + 1j * rng.normal(size=(size, size))
+    field = np.fft.ifft2(ring * noise)
+    return np.stack([field.real, field.imag], axis=2)
+
+
+def test_pairs_are_those_of_scipy():
+    x, positions = sheet(np.random.default_rng(0))
+    differences, apart = pdist(x.T, "correlation"), pdist(positions)
+    assert run(tuning_smoothness, x, positions) == pytest.approx(np.corrcoef(differences, apart)[0, 1], abs=1e-12)
+    weights = np.maximum(1 - differences, 0)
+    mean = (weights * apart).sum() / weights.sum()
+    assert run(wiring_length, squareform(weights), positions) == pytest.approx(mean, abs=1e-12)
+    assert run(wiring_economy, x, positions) == pytest.approx(1 - mean / apart.mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("kernel", OF_UNITS)
+def test_shuffled_positions_give_zero(kernel):
+    rng = np.random.default_rng(1)
+    x, positions = sheet(rng)
+    shuffled = [run(kernel, x, rng.permutation(positions)) for _ in range(100)]
+    assert abs(np.mean(shuffled)) < 4 * np.std(shuffled) / 10
+    assert run(kernel, x, positions) > max(shuffled) + 0.1
+
+
+@pytest.mark.parametrize("kernel", OF_UNITS)
+def test_what_does_not_count_changes_nothing(kernel):
+    x, positions = sheet(np.random.default_rng(2), 30)
+    kept = np.arange(30) < 20
+    other = np.where(kept, x, 0.3)  # constant units form no pairs
+    alone = run(kernel, x[:, kept], positions[kept])
+    masked = run(partial(of_pairs, kernel=kernel), x, positions, kept & kept[:, None])
+    assert masked == pytest.approx(alone, abs=1e-12) and run(kernel, other, positions) == pytest.approx(
+        alone, abs=1e-12
+    )
+    assert run(kernel, x, positions, dtype="float32") == pytest.approx(run(kernel, x, positions), abs=1e-4)
+    assert np.isnan(run(kernel, np.full_like(x, 0.1), positions)) and np.isnan(run(kernel, x, np.ones_like(positions)))
+
+
+@pytest.mark.parametrize("kernel", [*OF_UNITS, hypercolumn_size])
+def test_gradients_are_finite_differences(kernel):
+    rng = np.random.default_rng(3)
+    arrays = sheet(rng, 10, 8) if kernel in OF_UNITS else (gaussian_field(rng, 24, 8.0),)
+    step = rng.normal(size=arrays[0].shape) * np.abs(arrays[0]).max()
+    with precision("float64"):
+        arrays = [jnp.asarray(a) for a in arrays]
+        found = jnp.sum(jax.grad(kernel)(*arrays) * step)
+        ahead, behind = (kernel(arrays[0] + h * step, *arrays[1:]) for h in (1e-6, -1e-6))
+    assert float(found) == pytest.approx(float(ahead - behind) / 2e-6, rel=1e-5, abs=1e-7)
+
+
+def test_a_random_map_of_one_wavelength_has_pi_pinwheels_per_hypercolumn():
+    rng = np.random.default_rng(4)
+    maps = [gaussian_field(rng) for _ in range(6)]
+    assert np.mean([run(hypercolumn_size, each) for each in maps]) == pytest.approx(16.0, rel=0.02)
+    densities = [run(pinwheel_density, each) for each in maps]
+    assert np.mean(densities) == pytest.approx(np.pi, rel=0.03)
+    assert run(pinwheel_density, maps[0], dtype="float32") == pytest.approx(densities[0], rel=1e-3)
+    # Without a part of the map, the density is about the same.
+    holed = maps[0].copy()
+    holed[:48] = np.nan
+    assert run(pinwheel_density, holed) == pytest.approx(np.pi, rel=0.15)
+    assert np.isnan(run(pinwheel_density, np.zeros((8, 8, 2)) * np.nan))
+
+
+def test_nearest_pinwheels_are_those_of_all_pairs():
+    field = gaussian_field(np.random.default_rng(5), 96)
+    turns = run(winding_numbers, field)
+    places = np.argwhere(turns != 0)
+    apart = cdist(places, places) + np.where(np.eye(len(places)), np.inf, 0)
+    found = run(pinwheel_distances, field, most=256)
+    assert set(np.unique(turns)) == {-1, 0, 1} and np.isfinite(found).sum() == len(places)
+    np.testing.assert_allclose(found[: len(places)], apart.min(1) / run(hypercolumn_size, field), atol=1e-12)
+    assert np.isnan(run(pinwheel_distances, field, most=10)).all()
