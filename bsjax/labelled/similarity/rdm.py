@@ -204,4 +204,5 @@ def _similarity(dissimilarity: Dissimilarity, comparison: Comparison) -> Similar
         in_shares=rdm_similarity_in_shares if default else None,
         varied_patterns=dissimilarity.varied_patterns,
         symmetric=comparison.symmetric,
+        zero_by_chance=comparison.zero_by_chance,
     )

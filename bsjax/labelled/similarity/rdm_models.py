@@ -44,7 +44,7 @@ class _HeldOutPairs(CrossValidated, KernelMetric, ABC):
     def __post_init__(self) -> None:
         keep(self, crossvalidation=CrossValidation.from_kwargs(self.crossvalidation_kwargs, test_size=_TESTED))
         dissimilarity_named(self.dissimilarity)
-        comparison_named(self.comparison)
+        keep(self, zero_by_chance=comparison_named(self.comparison).zero_by_chance)
 
     @property
     def of_halves(self) -> None:

@@ -13,6 +13,7 @@ from bsjax.labelled.align import STIMULUS, aligned, finite_values, two_dimension
 from bsjax.labelled.kernel_metric import KernelMetric
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
+from bsjax.labelled.settings import keep
 from bsjax.labelled.similarity.rdm_data import whole_trials
 from bsjax.metrics import compare_rdms, rdm, rdm_pairs
 from bsjax.metrics.resampling.weighted_rdms import METHODS, compare_weighted_rdms
@@ -75,7 +76,7 @@ class TrialRDM(KernelMetric):
 
     def __post_init__(self) -> None:
         trial_dissimilarity_named(self.dissimilarity)
-        comparison_named(self.comparison)
+        keep(self, zero_by_chance=comparison_named(self.comparison).zero_by_chance)
         if self.noise not in (None, *NOISES):
             raise ValueError(f"noise must be None or one of {', '.join(NOISES)}, got {self.noise!r}")
         if self.error not in (None, "jackknife"):

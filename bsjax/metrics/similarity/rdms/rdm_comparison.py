@@ -50,6 +50,7 @@ class Comparison:
         of_single_pairs: whether pairs are compared one by one, so that their order is of no importance, and stimuli can
             be weighted. Others need all pairs of the stimuli that count, in the order of ``rdm_pairs``.
         symmetric: whether the two RDMs can be exchanged.
+        zero_by_chance: whether unrelated RDMs are compared as 0 on average.
     """
 
     scaled: Callable[..., Array] = lambda x, where: x
@@ -59,6 +60,7 @@ class Comparison:
     best: Literal["pool", "length", "majority"] | None = None
     of_single_pairs: bool = True
     symmetric: bool = True
+    zero_by_chance: bool = True
 
     def __post_init__(self) -> None:
         if self.factor is None and self.compare is None:
@@ -265,15 +267,19 @@ def _tau_a(a: Array, b: Array, where: Array | None, errors: tuple[Array, Array] 
 
 COMPARISONS: dict[str, Comparison] = {
     "corr": Comparison(_standardised, factor=lambda x, where: x, best="length"),
-    "cosine": Comparison(lambda x, where: _unit_length(x), factor=lambda x, where: x, best="length"),
+    "cosine": Comparison(
+        lambda x, where: _unit_length(x), factor=lambda x, where: x, best="length", zero_by_chance=False
+    ),
     "spearman": Comparison(ranks, _by_own_spread, _spearman, ranked=True, best="length"),
     "rho-a": Comparison(ranks, _by_spread_without_ties, ranked=True, best="pool"),
     "tau-a": Comparison(ranks, compare=_tau_a, ranked=True, best="majority"),
     "whitened_corr": Comparison(_standardised, factor=_whitened, best="length", of_single_pairs=False),
     "whitened_cosine": Comparison(
-        lambda x, where: _unit_length(x), factor=_whitened, best="length", of_single_pairs=False
+        lambda x, where: _unit_length(x), factor=_whitened, best="length", of_single_pairs=False, zero_by_chance=False
     ),
-    "bures": Comparison(compare=bures_similarity, of_single_pairs=False),
-    "neg_riemannian": Comparison(compare=negative_riemannian_distance, of_single_pairs=False, symmetric=False),
+    "bures": Comparison(compare=bures_similarity, of_single_pairs=False, zero_by_chance=False),
+    "neg_riemannian": Comparison(
+        compare=negative_riemannian_distance, of_single_pairs=False, symmetric=False, zero_by_chance=False
+    ),
 }
 """Comparisons by name, see ``compare_rdm_vectors``; an added entry is available wherever RDMs are compared."""
