@@ -107,7 +107,13 @@ from bsjax.metrics.similarity.rdms.rdm import rdm_pairs as rdm_pairs
 from bsjax.metrics.similarity.rdms.rdm import rdm_similarity as rdm_similarity
 from bsjax.metrics.similarity.rdms.rdm_comparison import compare_all_rdm_vectors as compare_all_rdm_vectors
 from bsjax.metrics.similarity.rdms.rdm_comparison import compare_rdm_vectors as compare_rdm_vectors
-from bsjax.metrics.similarity.shape import shape_distance as shape_distance
-from bsjax.metrics.similarity.shape import shape_similarity as shape_similarity
+from bsjax.metrics.similarity.shapes.dynamics import dynamical_distance as dynamical_distance
+from bsjax.metrics.similarity.shapes.dynamics import dynamical_similarity as dynamical_similarity
+from bsjax.metrics.similarity.shapes.dynamics import linear_dynamics as linear_dynamics
+from bsjax.metrics.similarity.shapes.permutation import permutation_shape_similarity as permutation_shape_similarity
+from bsjax.metrics.similarity.shapes.shape import angle as angle
+from bsjax.metrics.similarity.shapes.shape import shape_distance as shape_distance
+from bsjax.metrics.similarity.shapes.shape import shape_similarity as shape_similarity
+from bsjax.metrics.similarity.shapes.stochastic import stochastic_shape_similarity as stochastic_shape_similarity
 from bsjax.metrics.tuning.distributions import bootstrapped_similarity as bootstrapped_similarity
 from bsjax.metrics.tuning.distributions import ks_similarity as ks_similarity

@@ -67,6 +67,17 @@ def shape(
     return _metric("shape", metrics.shape_similarity, error, dtype, n_bootstraps, {"alpha": proportion(alpha, "alpha")})
 
 
+def permutation_shape(
+    error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
+) -> RepresentationalSimilarity:
+    """Cosine of the angle after the best permutation of units; see ``bsjax.metrics.permutation_shape_similarity``.
+
+    Settings as for ``procrustes``.
+    """
+    kernel = metrics.permutation_shape_similarity
+    return _metric("permutation_shape", kernel, error, dtype, n_bootstraps, **_BY_UNIT)
+
+
 def cca(
     error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
 ) -> RepresentationalSimilarity:
