@@ -82,16 +82,24 @@ def _split(rng: np.random.Generator) -> Data:
     return tuple(_responses(rng, ids, name) for name in "mn" for ids in (train, test))
 
 
-def _over_time(rng: np.random.Generator) -> Data:
-    starts = {"time_bin_start": ("time_bin", np.arange(_BINS)), "time_bin_end": ("time_bin", np.arange(_BINS) + 1)}
-    bins = [xr.concat(side, "time_bin").transpose("presentation", "neuroid", "time_bin").assign_coords(starts)
-            for side in zip(*(_pair(rng) for _ in range(_BINS)), strict=True)]  # fmt: skip
-    return tuple(bins)
+def _over_time(rng: np.random.Generator, bins: int = _BINS) -> Data:
+    starts = {"time_bin_start": ("time_bin", np.arange(bins)), "time_bin_end": ("time_bin", np.arange(bins) + 1)}
+    sides = zip(*(_pair(rng) for _ in range(bins)), strict=True)
+    joined = (xr.concat(side, "time_bin").transpose("presentation", "neuroid", "time_bin") for side in sides)
+    return tuple(side.assign_coords(starts) for side in joined)
 
 
 def _trials(rng: np.random.Generator) -> Data:
     repetition = ("presentation", np.repeat(np.arange(_TRIALS), _STIMULI))
     return (_responses(rng, np.tile(np.arange(_STIMULI), _TRIALS), repetition=repetition),)
+
+
+def _pair_of_trials(rng: np.random.Generator) -> Data:
+    return _trials(rng)[0], _trials(rng)[0]
+
+
+def _pair_of_series(rng: np.random.Generator) -> Data:
+    return _over_time(rng, bins=6)
 
 
 def _prediction_and_trials(rng: np.random.Generator) -> Data:
@@ -270,7 +278,7 @@ for _name, _few in FURTHER.items():
         ROWS[f"{_both}_split"] = Row((_S, _N) if _both == _name else (_S,), _split, _few)
 _WHOLE = ("procrustes", "shape", "cca", "svcca", "pwcca", "kernel_cka")
 ROWS["cka_of_sampled_units"] = Row((_S, _N), _latents)
-ROWS |= {_name: Row((_S, _N), _pair) for _name in (*_WHOLE, "one_to_one", "semi_matching")}
+ROWS |= {_name: Row((_S, _N), _pair) for _name in (*_WHOLE, "permutation_shape", "one_to_one", "semi_matching")}
 # Copies of a stimulus in a draw are neighbours.
 ROWS |= {_name: Row((_N,), _pair, {"k": 5}) for _name in ("mutual_nearest_neighbours", "cknna")}
 # Splits of few stimuli that are tested would leave few pairs of different stimuli in a draw.
@@ -315,6 +323,8 @@ ROWS |= {
         "independent_variable": "x", "baseline_condition": "one", "test_condition": "two"}),
     "noise_corrected_r2": Row((_S,), _prediction_and_trials),
     "rdm_of_trials": Row((_S,), _prediction_and_trials, {"comparison": "corr"}),
+    "stochastic_shape": Row((_S, _N), _pair_of_trials),
+    "dsa": Row((_S, _N), _pair_of_series, {"delays": 2, "rank": 3}),
     "internal_consistency": Row((_S, _N), _trials),
     "internal_consistency_temporal": Row((_S, _N), _trials_over_time),
     "predictor_consistency": Row((_S, _N), _trials, {"n_splits": 10}),

@@ -207,7 +207,7 @@ _MAPPINGS: tuple[tuple[str, str, dict[str, bool]], ...] = (
     ("banded_ridge", "ridge regression on several feature spaces, each with its own penalty", {}),
 )
 # Modules of metrics of two arrays.
-_OF_ARRAYS = ("similarity.cka", "similarity.rdm", "similarity.rdm_models", "similarity.whole")
+_OF_ARRAYS = ("similarity.cka", "similarity.rdm", "similarity.rdm_models", "similarity.representations")
 # module -> identifier -> its attribute, and the summary for listings
 _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
     "regression.factorised_readout": {
@@ -239,9 +239,10 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
         "feature_reweighted_rdm": ("FeatureReweightedRDM", "dissimilarities predicted by weighted features"),
         "encoding_rdm": ("EncodingRDM", "dissimilarity matrix of cross-validated predictions of the responses"),
     },
-    "similarity.whole": {
+    "similarity.representations": {
         "procrustes": ("procrustes", "cosine of the angle between representations after the best rotation"),
         "shape": ("shape", "Procrustes similarity of partly whitened representations"),
+        "permutation_shape": ("permutation_shape", "cosine of the angle after the best permutation of units"),
         "cca": ("cca", "mean canonical correlation"),
         "svcca": ("svcca", "mean canonical correlation of the leading principal components"),
         "pwcca": ("pwcca", "canonical correlations, weighted by their part in the source"),
@@ -252,6 +253,10 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
         "one_to_one": ("one_to_one", "mean correlation of units that are matched one to one"),
         "semi_matching": ("semi_matching", "mean correlation of each neuroid with the best unit"),
     },
+    "ceilings.stochastic_shape": {
+        "stochastic_shape": ("StochasticShape", "similarity of means and of trial noise after the best rotation")
+    },
+    "similarity.dynamics": {"dsa": ("DynamicalSimilarity", "dynamical similarity analysis, of responses in time bins")},
     "tuning.distributions": {
         "ks_similarity": ("BootstrapDistributionSimilarity", "distributions of a property of single neurons")
     },

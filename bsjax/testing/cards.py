@@ -24,7 +24,7 @@ NAMES = (
     *("pls", "ridge", "ridgecv", "linear_predictivity", "neuron_to_neuron", "reverse_pls"),
     *("pcr", "reduced_rank", "rotation", "elastic_net", "lasso", "nnls", "kernel_ridge"),
     *("cka", "cka_biased", "cka_cv", "kernel_cka", "cka_of_sampled_units", "rdm", "rdm_cv"),
-    *("procrustes", "shape", "cca", "svcca", "pwcca", "mutual_nearest_neighbours", "cknna"),
+    *("procrustes", "shape", "permutation_shape", "cca", "svcca", "pwcca", "mutual_nearest_neighbours", "cknna"),
     *("one_to_one", "semi_matching", "feature_reweighted_rdm", "encoding_rdm"),
 )
 # Penalties that suit responses of this size.

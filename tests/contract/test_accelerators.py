@@ -22,7 +22,7 @@ from tests.support.lowered import lowered
 PLATFORMS = ("gpu", "tpu")
 
 # Where x64 is on, optax raises float64 to the power of its count of steps, and assignments hold some numbers of it.
-FLOAT64_OF_OPTAX = ("object solution time", "factorised read-out", "one_to_one")
+FLOAT64_OF_OPTAX = ("object solution time", "factorised read-out", "one_to_one", "permutation_shape")
 
 # Factorisations and eigenvectors by the vendors' libraries.
 LIBRARIES = {
@@ -33,18 +33,8 @@ LIBRARIES = {
     "tpu": {"Qr", "ProductOfElementaryHouseholderReflectors", "Eigh"},
 }
 FACTORISING = ("pls", "ridge", "ridgecv", "linear_predictivity", "alpha_per_target", "gsn_rsa_ceiling", "rdm_of_trials")
-FACTORISING += ("procrustes", "shape", "cca", "svcca", "pwcca")
-FACTORISING += (
-    "pcr",
-    "reduced_rank",
-    "rotation",
-    "elastic_net",
-    "lasso",
-    "nnls",
-    "kernel_ridge",
-    "banded_ridge",
-    "encoding_rdm",
-)
+FACTORISING += ("procrustes", "shape", "cca", "svcca", "pwcca", "stochastic_shape", "dsa", "encoding_rdm")
+FACTORISING += ("pcr", "reduced_rank", "rotation", "elastic_net", "lasso", "nnls", "kernel_ridge", "banded_ridge")
 
 # JAX's primitives that order or decompose all of a problem.
 WHOLE = ("sort", "eigh", "svd", "qr", "cholesky")

@@ -75,6 +75,8 @@ OTHER = {
     "repetitions": 4,
     "scale": 2.0,
     "image_types": ["w", "i"],
+    "noise_weight": 0.5,
+    "delays": 2,
     "splits": 3,
     "n_splits": 3,
     "independent_variable": "size",

@@ -8,7 +8,7 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import svd
 from bsjax.metrics.linalg.singular_values import nuclear_norm, polar_factor
 from bsjax.metrics.numerics import divide_or_nan
-from bsjax.metrics.similarity.shape import centred_to_few_columns
+from bsjax.metrics.similarity.shapes.shape import centred_to_few_columns
 
 
 @at_full_precision

@@ -11,6 +11,7 @@ from bsjax.metrics import (
     kernel_cka,
     mutual_nearest_neighbours,
     one_to_one,
+    permutation_shape_similarity,
     pwcca,
     semi_matching,
     shape_similarity,
@@ -81,6 +82,14 @@ WILLIAMS = "Williams et al. 2021"
 ROWS = [
     row("procrustes", "procrustes", shape_similarity, WILLIAMS, ROTATIONS),
     row("shape", "shape", partial(shape_similarity, alpha=0.3), WILLIAMS, ROTATIONS),
+    row(
+        "permutation_shape",
+        "permutation_shape",
+        permutation_shape_similarity,
+        WILLIAMS,
+        COMMON | SHIFTED,
+        bounds=(-1.0, 1.0),
+    ),
     row("cca", "cca", cca, "Hotelling 1936", ROTATIONS | MIXED),
     row("svcca", "svcca", partial(cca, variance=0.8), "Raghu et al. 2017", ROTATIONS),
     row("pwcca", "pwcca", pwcca, "Morcos, Raghu & Bengio 2018", COMMON | SHIFTED, smooth=False),

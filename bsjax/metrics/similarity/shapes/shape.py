@@ -76,7 +76,27 @@ def shape_distance(
         >>> print(f"{shape_distance(x, x**2):.3f}")
         0.314
     """
-    cosine = shape_similarity(x, y, alpha=alpha, where=where)
+    return angle(shape_similarity(x, y, alpha=alpha, where=where))
+
+
+def angle(cosine: Float[Array, "*pairs"]) -> Float[Array, "*pairs"]:
+    r"""The angle of a similarity that is a cosine, in radians: a distance that obeys the triangle inequality.
+
+    It applies to :func:`shape_similarity`, and to ``permutation_shape_similarity`` and ``stochastic_shape_similarity``.
+
+    Args:
+        cosine: similarities, from -1 to 1.
+
+    Returns:
+        Angles from 0 to :math:`\pi`, in the shape and dtype of the cosines; NaN where they are. The gradient is zero
+        where the angle is.
+
+    Source: Williams et al. 2021, "Generalized Shape Metrics on Neural Representations".
+
+    Example:
+        >>> print(angle(jnp.array([1.0, 0.5])).round(2))
+        [0.   1.05]
+    """
     equal = cosine >= 1.0
     return jnp.where(equal, 0.0, jnp.arccos(jnp.where(equal, 0.0, cosine)))
 
@@ -95,6 +115,15 @@ def _partly_whitened(x: Float[Array, "n p"], alpha: float, where: Bool[Array, " 
 
 def centred_to_few_columns(x: Float[Array, "n p"], where: Bool[Array, " n"] | None) -> Float[Array, "n d"]:
     """Centred responses of unit Frobenius norm, in at most as many columns as stimuli; zeros if constant."""
-    centred = deviations(x, None if where is None else where[:, None], axis=0).values
-    scaled = centred / nonzero(jnp.max(jnp.abs(centred)))
-    return rotated_to_few_columns(scaled / jnp.sqrt(nonzero(jnp.sum(scaled**2))))
+    return rotated_to_few_columns(centred_to_unit_norm(x, where))
+
+
+def centred_to_unit_norm(x: Float[Array, "n p"], where: Bool[Array, " n"] | None) -> Float[Array, "n p"]:
+    """Centred responses of unit Frobenius norm; zeros if constant."""
+    return to_unit_norm(deviations(x, None if where is None else where[:, None], axis=0).values)
+
+
+def to_unit_norm(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """An array divided by its Frobenius norm, without overflow; zeros if it is zero."""
+    scaled = x / nonzero(jnp.max(jnp.abs(x)))
+    return scaled / jnp.sqrt(nonzero(jnp.sum(scaled**2)))

@@ -75,6 +75,17 @@ def shape(
     )
 
 
+def permutation_shape(
+    error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
+) -> RepresentationalSimilarity:
+    """Cosine of the angle after the best permutation of units; see ``bsjax.metrics.permutation_shape_similarity``.
+
+    Settings as for ``procrustes``.
+    """
+    kernel = metrics.permutation_shape_similarity
+    return _metric("permutation_shape", kernel, error, dtype, n_bootstraps, zero_by_chance=False, **_BY_UNIT)
+
+
 def cca(
     error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
 ) -> RepresentationalSimilarity:

@@ -1,6 +1,7 @@
 """Numbers of other libraries, identities and invariances of similarities of whole representations."""
 
 import itertools
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from sklearn.cross_decomposition import CCA
 from sklearn.neighbors import NearestNeighbors
 
 from bsjax.metrics import (
+    angle,
     cca,
     cka,
     cka_of_sampled_units,
@@ -19,6 +21,7 @@ from bsjax.metrics import (
     kernel_cka,
     mutual_nearest_neighbours,
     one_to_one,
+    permutation_shape_similarity,
     pwcca,
     semi_matching,
     shape_distance,
@@ -175,3 +178,55 @@ def test_matches_are_those_of_scipy(sides):
 def test_devices_without_a_host_find_the_same_assignment():
     gains = jnp.asarray(np.random.default_rng(3).normal(size=(3, 9, 14)))
     np.testing.assert_array_equal(jax.vmap(assignment)(gains), jax.vmap(assignment.plain)(gains))
+
+
+def test_permutations_of_scipy(sides):
+    x, y = (side / np.linalg.norm(side) for side in map(centred, sides))
+    rows, columns = linear_sum_assignment(x.T @ y, maximize=True)
+    both = [jnp.asarray(side) for side in sides]
+    assert float(permutation_shape_similarity(*both)) == pytest.approx((x.T @ y)[rows, columns].sum(), abs=1e-12)
+    assert float(permutation_shape_similarity(*both)) < float(shape_similarity(*both))
+    shuffled = 3.0 * both[0][:, np.random.default_rng(4).permutation(6)] - 1.0
+    assert float(permutation_shape_similarity(both[0], shuffled)) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_angle_of_permutations_is_a_metric():
+    several = jnp.asarray(np.random.default_rng(5).normal(size=(6, 12, 4)))
+    of_two = jax.vmap(lambda a: jax.vmap(lambda b: angle(permutation_shape_similarity(a, b)))(several))
+    pairs = np.asarray(jax.jit(of_two)(several))
+    np.testing.assert_allclose(pairs, pairs.T, atol=1e-7)
+    np.testing.assert_allclose(np.diag(pairs), 0.0, atol=1e-7)
+    assert all(pairs[a, c] <= pairs[a, b] + pairs[b, c] + 1e-7 for a, b, c in itertools.permutations(range(6), 3))
+
+
+DIFFERENTIABLE = {
+    "procrustes": shape_similarity,
+    "shape": partial(shape_similarity, alpha=0.4),
+    "cca": cca,
+    "svcca": partial(cca, variance=0.9),
+    "kernel_cka": kernel_cka,
+    "cka_of_sampled_units": cka_of_sampled_units,
+    "cknna": partial(cknna, k=6),
+    "one_to_one": one_to_one,
+    "permutation_shape": permutation_shape_similarity,
+    "semi_matching": semi_matching,
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients_also_at_degenerate_points_and_float32(sides, name):
+    kernel = jax.jit(DIFFERENTIABLE[name])
+    rng = np.random.default_rng(6)
+    orthonormal = np.linalg.qr(centred(rng.normal(size=(40, 6))))[0] * np.sqrt(40)  # equal singular values
+    with_constant = np.concatenate([sides[0], np.full((40, 1), 0.1)], axis=1)
+    y = jnp.asarray(sides[1])
+    for x in (sides[0], orthonormal, with_constant):
+        gradient = jax.jit(jax.grad(kernel))(jnp.asarray(x), y)
+        assert jnp.all(jnp.isfinite(gradient))
+        change = rng.normal(size=x.shape) * (x.std(axis=0) > 1e-9)
+        if name in ("svcca", "cka_of_sampled_units") and x is orthonormal:
+            continue  # the number of components changes here, and units agree by nothing
+        ends = [float(kernel(jnp.asarray(x + step * change), y)) for step in (1e-6, -1e-6)]
+        assert float(jnp.sum(gradient * change)) == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-5)
+        narrow = float(kernel(jnp.asarray(x, jnp.float32), y.astype(jnp.float32)))
+        assert narrow == pytest.approx(float(kernel(jnp.asarray(x), y)), abs=1e-3)

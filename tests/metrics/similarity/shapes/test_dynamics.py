@@ -1,0 +1,142 @@
+"""Dynamical similarity analysis: known dynamics are recovered, and compared up to a rotation."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import ortho_group
+
+from bsjax.metrics import dynamical_distance, dynamical_similarity, linear_dynamics
+
+SETTINGS = ("delays", "rank")
+similarity = jax.jit(dynamical_similarity, static_argnames=SETTINGS)
+distance = jax.jit(dynamical_distance, static_argnames=SETTINGS)
+
+
+def series(matrix, rng, n=20, t=15, noise=0.0, units=None):
+    """Trajectories of a linear system from random states, seen by units that mix them."""
+    states = [rng.normal(size=(n, len(matrix)))]
+    for _ in range(t - 1):
+        states.append(states[-1] @ matrix.T)
+    seen = np.stack(states, axis=2)
+    if units is not None:
+        seen = np.einsum("nkt,ku->nut", seen, rng.normal(size=(len(matrix), units)))
+    return jnp.asarray(seen + noise * rng.normal(size=seen.shape))
+
+
+def oscillators(*speeds, decay=0.97):
+    blocks = np.zeros((2 * len(speeds), 2 * len(speeds)))
+    for i, by in enumerate(speeds):
+        blocks[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [[np.cos(by), -np.sin(by)], [np.sin(by), np.cos(by)]]
+    return decay * blocks
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    rng = np.random.default_rng(0)
+    return [series(oscillators(*speeds), rng, noise=0.1, units=6) for speeds in ((0.3, 0.9), (0.4, 1.3))]
+
+
+@pytest.mark.parametrize("delays", [1, 3])
+def test_eigenvalues_of_a_linear_system_are_recovered(delays):
+    matrix = np.diag([0.9, 0.5, -0.4]) + np.triu(np.full((3, 3), 0.2), 1)
+    found = linear_dynamics(series(matrix, np.random.default_rng(1), units=7), delays=delays, rank=3)
+    np.testing.assert_allclose(np.sort(np.linalg.eigvals(found).real), [-0.4, 0.5, 0.9], atol=1e-2)
+
+
+def test_the_prediction_is_least_squares_on_left_singular_vectors(noisy):
+    x = np.asarray(noisy[0])
+    n, p, t = x.shape
+    rows = np.swapaxes(x - x.mean(axis=(0, 2), keepdims=True), 1, 2)
+    stacked = np.concatenate([rows[:, : t - 1], rows[:, 1:]], axis=2)
+    states = np.linalg.svd(stacked.reshape(-1, 2 * p), full_matrices=False)[0][:, :4].reshape(n, t - 1, 4)
+    before, after = states[:, :-1].reshape(-1, 4), states[:, 1:].reshape(-1, 4)
+    expected = np.linalg.lstsq(before, after, rcond=None)[0].T
+    found = np.asarray(linear_dynamics(noisy[0], delays=2, rank=4))
+    signs = np.sign(np.diag(np.linalg.lstsq(np.eye(4), np.eye(4), rcond=None)[0]))
+    np.testing.assert_allclose(np.linalg.svd(found)[1], np.linalg.svd(expected)[1], atol=1e-9)
+    np.testing.assert_allclose(np.abs(found), np.abs(expected) * np.abs(np.outer(signs, signs)), atol=1e-9)
+
+
+def test_the_rotation_is_the_best_of_many(noisy):
+    one, other = (np.asarray(linear_dynamics(side, delays=2, rank=3)) for side in noisy)
+
+    def apart(entries):
+        skew = np.zeros((3, 3))
+        skew[np.triu_indices(3, 1)] = entries
+        skew -= skew.T
+        turn = np.linalg.solve(np.eye(3) + skew, np.eye(3) - skew)  # of either sign, which makes no difference
+        return ((one - turn @ other @ turn.T) ** 2).sum()
+
+    rng = np.random.default_rng(2)
+    best = np.sqrt(min(minimize(apart, rng.normal(size=3)).fun for _ in range(20)))
+    assert float(distance(*noisy, delays=2, rank=3)) == pytest.approx(best, abs=1e-6)
+    squares = (one**2).sum() + (other**2).sum()
+    assert float(similarity(*noisy, delays=2, rank=3)) == pytest.approx(1 - best**2 / squares, abs=1e-6)
+
+
+@pytest.mark.parametrize("rank", [4, 10])
+def test_a_change_of_orthogonal_basis_makes_no_difference(noisy, rank):
+    x, y = noisy
+    turned = jnp.einsum("nut,uv->nvt", x, jnp.asarray(ortho_group.rvs(6, random_state=3)))
+    assert float(similarity(x, 3.0 * turned + 1.0, rank=rank)) == pytest.approx(1.0, abs=1e-9)
+    assert float(distance(x, turned, rank=rank)) == pytest.approx(0.0, abs=1e-5)
+    assert float(similarity(turned, y, rank=rank)) == pytest.approx(float(similarity(x, y, rank=rank)), abs=1e-3)
+
+
+def test_dynamics_count_and_not_geometry():
+    rng = np.random.default_rng(4)
+    slow, fast = oscillators(0.3, 0.7), oscillators(0.6, 1.4)
+    x = series(slow, rng, units=8, noise=0.05)
+    same = series(slow, rng, units=12, noise=0.05, n=30)[:20]
+    other = series(fast, rng, units=8, noise=0.05)
+    alike, unlike = (float(similarity(x, y, delays=3, rank=4)) for y in (same, other))
+    assert alike > 0.99 and unlike < 0.9
+    faded = series(oscillators(0.3, 0.7, decay=0.6), rng, units=8, noise=0.01)
+    assert float(similarity(x, faded, delays=3, rank=4)) < alike - 0.01
+
+
+def test_the_distance_is_a_metric():
+    rng = np.random.default_rng(5)
+    several = jnp.stack([series(rng.normal(size=(3, 3)) / 2, rng, n=10, t=8, noise=0.2) for _ in range(5)])
+    of_two = jax.vmap(lambda a: jax.vmap(lambda b: dynamical_distance(a, b, delays=1, rank=3))(several))
+    pairs = np.asarray(jax.jit(of_two)(several))
+    np.testing.assert_allclose(pairs, pairs.T, atol=1e-6)
+    np.testing.assert_allclose(np.diag(pairs), 0.0, atol=1e-6)
+    assert all(pairs[a, c] <= pairs[a, b] + pairs[b, c] + 1e-6 for a, b, c in itertools.permutations(range(5), 3))
+
+
+@pytest.mark.parametrize("degenerate", ["no", "constant unit", "equal singular values"])
+def test_gradients(noisy, degenerate):
+    x, y = noisy
+    if degenerate == "constant unit":
+        x = x.at[:, 0].set(0.1)
+    if degenerate == "equal singular values":  # the same trajectories in every orientation
+        x = jnp.concatenate([jnp.einsum("nut,uv->nvt", x[:5, :2], jnp.asarray(turn)) for turn in (
+            np.eye(2), [[0.0, 1.0], [-1.0, 0.0]])])  # fmt: skip
+        y = y[:10]
+    settings = {"delays": 2, "rank": 2 if degenerate.startswith("equal") else 4}
+    gradient = jax.jit(jax.grad(dynamical_similarity), static_argnames=SETTINGS)(x, y, **settings)
+    assert jnp.all(jnp.isfinite(gradient))
+    change = jnp.asarray(np.random.default_rng(6).normal(size=x.shape))
+    change = change.at[:, 0].set(0.0) if degenerate == "constant unit" else change
+    ends = [float(similarity(x + step * change, y, **settings)) for step in (1e-5, -1e-5)]
+    assert float(jnp.sum(gradient * change)) == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-5)
+
+
+def test_float32_and_what_is_undefined(noisy):
+    narrow = [side.astype(jnp.float32) for side in noisy]
+    assert similarity(*narrow, rank=4).dtype == jnp.float32
+    assert float(similarity(*narrow, rank=4)) == pytest.approx(float(similarity(*noisy, rank=4)), abs=1e-3)
+    x, y = noisy
+    assert np.isnan(similarity(jnp.full_like(x, 0.1), y))
+    assert np.isfinite(similarity(x[:, :2], y[:, :2], delays=1, rank=2))
+    planar = series(oscillators(0.4), np.random.default_rng(7), units=5)  # two dimensions only, of four
+    assert float(similarity(planar, planar, delays=1, rank=4)) == pytest.approx(1.0, abs=1e-9)
+    with pytest.raises(ValueError, match="delays must be from 1 to the number of time points less 1"):
+        dynamical_similarity(x, y, delays=15)
+    with pytest.raises(ValueError, match="rank must be from 1 to 6"):
+        dynamical_similarity(x, y, delays=1, rank=7)
