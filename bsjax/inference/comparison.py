@@ -33,8 +33,8 @@ _TESTS = {
 _COLUMNS = "score low high p_ceiling below_ceiling p_chance above_chance rank rank_low rank_high letters".split()
 # Metrics whose score of unrelated responses is not 0; it depends on the numbers of stimuli and units, or of choices.
 _ABOVE_ZERO = frozenset(
-    "procrustes shape cca svcca pwcca mutual_nearest_neighbours cka_biased one_to_one semi_matching accuracy "
-    "accuracy_distance kato_accuracy_distance baker_accuracy_delta value_delta threshold threshold_elevation "
+    "procrustes shape cca svcca pwcca mutual_nearest_neighbours cka_biased one_to_one soft_matching semi_matching "
+    "accuracy accuracy_distance kato_accuracy_distance baker_accuracy_delta value_delta threshold threshold_elevation "
     "ks_similarity".split()
 )
 _SHOWN = 20

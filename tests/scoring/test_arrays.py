@@ -102,7 +102,9 @@ def test_bad_settings_are_one_clear_error():
 
 
 # What a metric cannot be made without.
-NEEDED = {"regression": {"estimator": LinearRegression()}, "banded_ridge": {"bands": (10, 20), "candidates": 3}}
+NEEDED = {"regression": {"estimator": LinearRegression()}, "multiple_kernel_ridge": {"candidates": 3}}
+NEEDED["banded_ridge"] = {"bands": (10, 20), "candidates": 3}
+NEEDED["stacked_regression"] = {"bands": (10, 20)}
 
 
 @pytest.mark.slow
@@ -112,7 +114,7 @@ def test_every_metric_can_be_asked_for():
     scored = []
     for metric in bsjax.list_metrics():
         try:
-            settings = NEEDED.get(metric.removesuffix("_cv"), {})
+            settings = NEEDED.get(metric.removesuffix("_cv").removeprefix("reverse_"), {})
             assert np.isfinite(score_arrays(x, y, metric=metric, **settings).value), metric
             scored.append(metric)
         except ValueError as error:

@@ -1,10 +1,12 @@
 """Numbers of other libraries, identities and invariances of similarities of whole representations."""
 
 import itertools
+import math
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import ot
 import pytest
 from scipy.linalg import orthogonal_procrustes, subspace_angles
 from scipy.optimize import linear_sum_assignment
@@ -23,8 +25,9 @@ from bsjax.metrics import (
     semi_matching,
     shape_distance,
     shape_similarity,
+    soft_matching,
 )
-from bsjax.metrics.similarity.matching import assignment
+from bsjax.metrics.similarity.matching import _of_programme, assignment, transport
 
 
 def centred(x):
@@ -175,3 +178,29 @@ def test_matches_are_those_of_scipy(sides):
 def test_devices_without_a_host_find_the_same_assignment():
     gains = jnp.asarray(np.random.default_rng(3).normal(size=(3, 9, 14)))
     np.testing.assert_array_equal(jax.vmap(assignment)(gains), jax.vmap(assignment.plain)(gains))
+
+
+@pytest.mark.parametrize("units", [(6, 4), (5, 5), (9, 14)])
+def test_soft_matching_is_optimal_transport(units):
+    rng = np.random.default_rng(4)
+    x, y = (rng.normal(size=(30, each)) for each in units)
+    gains = np.corrcoef(x, y, rowvar=False)[: units[0], units[0] :]
+    masses = [np.full(each, 1.0 / each) for each in units]
+    expected = np.sum(ot.emd(*masses, -gains) * gains)
+    found = soft_matching(jnp.asarray(x), jnp.asarray(y))
+    assert float(found) == pytest.approx(expected, abs=1e-12)
+    assert float(soft_matching(jnp.asarray(y), jnp.asarray(x))) == pytest.approx(expected, abs=1e-12)
+    if units[0] == units[1]:
+        assert float(found) == pytest.approx(float(one_to_one(jnp.asarray(x), jnp.asarray(y))), abs=1e-12)
+    common = math.gcd(*units)
+    programme = _of_programme(gains, units[1] // common, units[0] // common) / (units[0] * units[1] // common)
+    assert np.sum(programme * gains) == pytest.approx(expected, abs=1e-12)
+
+
+def test_devices_without_a_host_find_a_plan_that_is_as_good():
+    gains = np.random.default_rng(3).normal(size=(3, 9, 14))
+    plans = np.asarray(jax.vmap(transport.plain)(jnp.asarray(gains)))
+    np.testing.assert_allclose(plans.sum(axis=2), 1 / 9, atol=1e-12)
+    np.testing.assert_allclose(plans.sum(axis=1), 1 / 14, atol=1e-12)
+    best = np.sum(np.asarray(jax.vmap(transport)(jnp.asarray(gains))) * gains, axis=(1, 2))
+    np.testing.assert_allclose(np.sum(plans * gains, axis=(1, 2)), best, atol=1e-12)
