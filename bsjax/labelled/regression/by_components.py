@@ -18,7 +18,7 @@ from bsjax.labelled.regression.crossvalidation import (
 )
 from bsjax.labelled.regression.mappings import pls
 from bsjax.labelled.score import Score
-from bsjax.metrics import PLS, cross_validate_by_components, make_folds
+from bsjax.metrics import Mapping, cross_validate_by_components, make_folds
 
 COMPONENT = "component"
 
@@ -39,7 +39,7 @@ class PLSByComponents(CrossValidatedRegression):
 
     called = "{}_by_components"
 
-    mapping: PLS
+    mapping: Mapping
     identifier: str = ""
     crossvalidation_kwargs: MappingABC[str, Any] | None = field(default=None, hash=False)
     dtype: str | None = None
