@@ -266,19 +266,26 @@ for _name in ("ridge", "ridgecv", "pls", "linear_predictivity", "neuron_to_neuro
     ROWS[f"{_name}_split"] = Row((_S, _N), _split, _few)
 for _name in ("reverse_pls", "reverse_pls_cv"):
     ROWS[_name] = Row((_S, _N), _pair, _SPLITS | {"n_components": 2})
+for _name in ("pls_by_components", "reverse_pls_by_components"):
+    ROWS[_name] = Row((_S, _N), _pair, _SPLITS | {"n_components": 2})
 ROWS["reverse_pls_split"] = Row((_S,), _split, {"n_components": 2})
 FURTHER: dict[str, dict[str, Any]] = {
     **{"pcr": {"n_components": 2}, "reduced_rank": {"rank": 2}, "rotation": {}, "nnls": {}, "kernel_ridge": {}},
     **{"elastic_net": {"alpha": 0.01}, "lasso": {"alpha": 0.01}},
     "banded_ridge": {"bands": (2, 4), "candidates": 2, "cv": 2},
+    "multiple_kernel_ridge": {"candidates": 2, "cv": 2},
+    "stacked_regression": {"bands": (2, 4), "cv": 2},
 }
 for _name, _few in FURTHER.items():
-    for _both in (_name,) if _name == "banded_ridge" else (_name, f"reverse_{_name}"):
+    for _both in (_name, f"reverse_{_name}"):
         ROWS |= {_form: Row((_S, _N), _pair, _SPLITS | _few) for _form in (_both, f"{_both}_cv")}
         ROWS[f"{_both}_split"] = Row((_S, _N) if _both == _name else (_S,), _split, _few)
 _WHOLE = ("procrustes", "shape", "cca", "svcca", "pwcca", "kernel_cka")
 ROWS["cka_of_sampled_units"] = Row((_S, _N), _latents)
-ROWS |= {_name: Row((_S, _N), _pair) for _name in (*_WHOLE, "permutation_shape", "one_to_one", "semi_matching")}
+ROWS |= {
+    _name: Row((_S, _N), _pair)
+    for _name in (*_WHOLE, "permutation_shape", "one_to_one", "soft_matching", "semi_matching")
+}
 # Copies of a stimulus in a draw are neighbours.
 ROWS |= {_name: Row((_N,), _pair, {"k": 5}) for _name in ("mutual_nearest_neighbours", "cknna")}
 # Splits of few stimuli that are tested would leave few pairs of different stimuli in a draw.

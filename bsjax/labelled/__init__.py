@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bsjax.labelled.registry import load_metric as load_metric
     from bsjax.labelled.registry import metric_registry as metric_registry
     from bsjax.labelled.registry import register_mapping as register_mapping
+    from bsjax.labelled.regression.delays import with_delays as with_delays
     from bsjax.labelled.resampling.draws import Resampling as Resampling
     from bsjax.labelled.resampling.draws import in_draws as in_draws
     from bsjax.labelled.resampling.permutations import Permutations as Permutations

@@ -204,7 +204,9 @@ _MAPPINGS: tuple[tuple[str, str, dict[str, bool]], ...] = (
     ("lasso", "linear regression with sparse weights, lasso", {"reverse": True}),
     ("nnls", "least squares with weights that are not negative", {"reverse": True}),
     ("kernel_ridge", "ridge regression with a kernel, by default RBF", {"reverse": True}),
-    ("banded_ridge", "ridge regression on several feature spaces, each with its own penalty", {}),
+    ("banded_ridge", "ridge regression on several feature spaces, each with its own penalty", {"reverse": True}),
+    ("multiple_kernel_ridge", "ridge regression with several kernels, each with its own penalty", {"reverse": True}),
+    ("stacked_regression", "convex combination of the predictions of several feature spaces", {"reverse": True}),
 )
 # Modules of metrics of two arrays.
 _OF_ARRAYS = ("similarity.cka", "similarity.rdm", "similarity.rdm_models", "similarity.representations")
@@ -215,6 +217,13 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
             "MaskRegression",
             "factorised read-out: spatial mask times channel weights, cross-validated",
         )
+    },
+    "regression.by_components": {
+        "pls_by_components": ("pls_by_components", "partial least squares at every number of components"),
+        "reverse_pls_by_components": (
+            "reverse_pls_by_components",
+            "partial least squares at every number of components, from neuroids to model units",
+        ),
     },
     "regression.estimators": {
         "regression": ("EstimatorRegression", "any estimator with fit and predict, cross-validated"),
@@ -251,6 +260,7 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
         "mutual_nearest_neighbours": ("mutual_nearest_neighbours", "share of nearest neighbours in common"),
         "cknna": ("cknna", "centred kernel alignment of nearest neighbours"),
         "one_to_one": ("one_to_one", "mean correlation of units that are matched one to one"),
+        "soft_matching": ("soft_matching", "mean correlation of units that are matched softly, by optimal transport"),
         "semi_matching": ("semi_matching", "mean correlation of each neuroid with the best unit"),
     },
     "ceilings.stochastic_shape": {

@@ -51,13 +51,17 @@ from bsjax.metrics.regression.folds import Folds as Folds
 from bsjax.metrics.regression.folds import make_folds as make_folds
 from bsjax.metrics.regression.mapping import Mapping as Mapping
 from bsjax.metrics.regression.mappings.banded_ridge import BandedRidge as BandedRidge
+from bsjax.metrics.regression.mappings.delays import delayed as delayed
 from bsjax.metrics.regression.mappings.elastic_net import ElasticNet as ElasticNet
 from bsjax.metrics.regression.mappings.kernelised import Kernelised as Kernelised
+from bsjax.metrics.regression.mappings.multiple_kernels import MultipleKernelRidge as MultipleKernelRidge
 from bsjax.metrics.regression.mappings.principal_components import PrincipalComponents as PrincipalComponents
 from bsjax.metrics.regression.mappings.reduced_rank import ReducedRank as ReducedRank
 from bsjax.metrics.regression.mappings.rotation import Rotation as Rotation
+from bsjax.metrics.regression.mappings.stacked import Stacked as Stacked
 from bsjax.metrics.regression.neuron_to_neuron import NeuronToNeuron as NeuronToNeuron
 from bsjax.metrics.regression.pls import PLS as PLS
+from bsjax.metrics.regression.pls import cross_validate_by_components as cross_validate_by_components
 from bsjax.metrics.regression.ridge import Ridge as Ridge
 from bsjax.metrics.regression.ridge_cv import ALPHAS as ALPHAS
 from bsjax.metrics.regression.ridge_cv import RidgeCV as RidgeCV
@@ -99,6 +103,7 @@ from bsjax.metrics.similarity.kernel_cka import cka_of_sampled_units as cka_of_s
 from bsjax.metrics.similarity.kernel_cka import kernel_cka as kernel_cka
 from bsjax.metrics.similarity.matching import one_to_one as one_to_one
 from bsjax.metrics.similarity.matching import semi_matching as semi_matching
+from bsjax.metrics.similarity.matching import soft_matching as soft_matching
 from bsjax.metrics.similarity.neighbours import cknna as cknna
 from bsjax.metrics.similarity.neighbours import mutual_nearest_neighbours as mutual_nearest_neighbours
 from bsjax.metrics.similarity.over_time import similarities_of_times as similarities_of_times

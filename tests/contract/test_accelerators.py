@@ -35,6 +35,7 @@ LIBRARIES = {
 FACTORISING = ("pls", "ridge", "ridgecv", "linear_predictivity", "alpha_per_target", "gsn_rsa_ceiling", "rdm_of_trials")
 FACTORISING += ("procrustes", "shape", "cca", "svcca", "pwcca", "stochastic_shape", "dsa", "encoding_rdm")
 FACTORISING += ("pcr", "reduced_rank", "rotation", "elastic_net", "lasso", "nnls", "kernel_ridge", "banded_ridge")
+FACTORISING += ("multiple_kernel_ridge", "stacked_regression", "pls_by_components")
 
 # JAX's primitives that order or decompose all of a problem.
 WHOLE = ("sort", "eigh", "svd", "qr", "cholesky")

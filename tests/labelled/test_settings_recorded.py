@@ -35,6 +35,9 @@ NEEDED = {
 # Another value than the default of each setting, by its name.
 OTHER = {
     "crossvalidation_kwargs": {"splits": 5, "kfold": True, "stratification_coord": None},
+    "search": "gradient",
+    "steps": 9,
+    "kernels": ("linear", "rbf"),
     "random_state": 7,
     "seed": 7,
     "n_components": 3,

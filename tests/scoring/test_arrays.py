@@ -104,8 +104,9 @@ def test_bad_settings_are_one_clear_error():
 # What a metric cannot be made without.
 NEEDED = {
     "regression": {"estimator": LinearRegression()},
+    "multiple_kernel_ridge": {"candidates": 3},
     "banded_ridge": {"bands": (10, 20), "candidates": 3},
-    **dict.fromkeys(("weighted_rdm", "selected_rdm", "interpolated_rdm"), {"bands": (10, 20)}),
+    **dict.fromkeys(("stacked_regression", "weighted_rdm", "selected_rdm", "interpolated_rdm"), {"bands": (10, 20)}),
 }
 
 
@@ -116,7 +117,7 @@ def test_every_metric_can_be_asked_for():
     scored = []
     for metric in bsjax.list_metrics():
         try:
-            settings = NEEDED.get(metric.removesuffix("_cv"), {})
+            settings = NEEDED.get(metric.removesuffix("_cv").removeprefix("reverse_"), {})
             assert np.isfinite(score_arrays(x, y, metric=metric, **settings).value), metric
             scored.append(metric)
         except ValueError as error:

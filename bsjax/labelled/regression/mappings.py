@@ -13,14 +13,17 @@ from bsjax.metrics import (
     BandedRidge,
     ElasticNet,
     Kernelised,
+    MultipleKernelRidge,
     NeuronToNeuron,
     PrincipalComponents,
     ReducedRank,
     Ridge,
     RidgeCV,
     Rotation,
+    Stacked,
 )
-from bsjax.metrics.regression.mappings.banded_ridge import PENALTIES
+from bsjax.metrics.regression.mappings.kernelised import KernelName
+from bsjax.metrics.regression.mappings.penalty_search import PENALTIES, Search
 
 _XARRAY_DEFAULTS = {
     "expected_dims": ("presentation", "neuroid"),
@@ -110,14 +113,13 @@ def nnls() -> ElasticNet:
 
 def kernel_ridge(
     alpha: float = 1.0,
-    kernel: Literal["linear", "rbf", "polynomial"] = "rbf",
+    kernel: KernelName = "rbf",
     gamma: float | None = None,
     degree: int = 3,
     constant: float = 1.0,
 ) -> Kernelised:
     """Ridge regression with a kernel; see ``bsjax.metrics.Kernelised``. ``gamma`` is 1 / features by default."""
-    if kernel not in ("linear", "rbf", "polynomial"):
-        raise ValueError(f"kernel must be 'linear', 'rbf' or 'polynomial', got {kernel!r}")
+    _kernel(kernel)
     width = None if gamma is None else _not_negative(gamma, "gamma")
     degree, constant = whole_number(degree, "degree", 1), finite_number(constant, "constant")
     return Kernelised(Ridge(_not_negative(alpha, "alpha")), kernel, width, degree, constant)
@@ -126,27 +128,96 @@ def kernel_ridge(
 def banded_ridge(
     bands: Sequence[int],
     alphas: Sequence[float] = PENALTIES,
-    candidates: int = 60,
+    candidates: int | Sequence[Sequence[float]] = 60,
     cv: int = 5,
     seed: int = 0,
+    search: Search = "random",
+    steps: int = 30,
 ) -> BandedRidge:
     """Ridge regression on several feature spaces, each with its own penalty for each neuroid.
 
     Args:
         bands: number of features of each space, in the order of the features.
-        alphas, candidates, cv, seed: see ``bsjax.metrics.BandedRidge``.
+        alphas, candidates, cv, seed, search, steps: see ``bsjax.metrics.BandedRidge``.
 
     ``score.raw["alpha"]`` holds the chosen penalty, and ``score.raw["shares_0"]``, ``score.raw["shares_1"]``, ... the
     share of each space in the scale of the features.
     """
+    sizes = _bands(bands)
+    return BandedRidge(sizes, _penalties(alphas), *_search(len(sizes), candidates, cv, seed, search, steps))
+
+
+def multiple_kernel_ridge(
+    kernels: Sequence[KernelName] = ("linear", "rbf", "polynomial"),
+    bands: Sequence[int] | None = None,
+    alphas: Sequence[float] = PENALTIES,
+    candidates: int | Sequence[Sequence[float]] = 60,
+    cv: int = 5,
+    seed: int = 0,
+    search: Search = "random",
+    steps: int = 30,
+    gamma: float | None = None,
+    degree: int = 3,
+    constant: float = 1.0,
+) -> MultipleKernelRidge:
+    """Kernel ridge regression with a sum of kernels, each with its own penalty for each neuroid.
+
+    Args:
+        kernels: names of kernels, see ``kernel_ridge``.
+        bands: number of features of each kernel, in the order of the features; None if each takes all features.
+        alphas, candidates, cv, seed, search, steps: see ``bsjax.metrics.BandedRidge``.
+        gamma, degree, constant: see ``kernel_ridge``.
+
+    ``score.raw`` holds penalties and shares as for ``banded_ridge``.
+    """
+    names = tuple(kernels)
+    for name in names:
+        _kernel(name)
+    sizes = None if bands is None else _bands(bands)
+    found = _search(len(names), candidates, cv, seed, search, steps)
+    width = None if gamma is None else _not_negative(gamma, "gamma")
+    degree, constant = whole_number(degree, "degree", 1), finite_number(constant, "constant")
+    return MultipleKernelRidge(names, sizes, _penalties(alphas), *found, width, degree, constant)
+
+
+def stacked_regression(bands: Sequence[int], alphas: Sequence[float] = PENALTIES, cv: int = 5) -> Stacked:
+    """A convex combination of the predictions of several feature spaces, each by ridge regression.
+
+    Args:
+        bands: number of features of each space, in the order of the features.
+        alphas: the penalties to choose from, for each space and neuroid.
+        cv: number of validation folds, from whose predictions the combination is made.
+
+    ``score.raw["shares_0"]``, ``score.raw["shares_1"]``, ... hold the share of each space in the prediction.
+    """
+    folds = whole_number(cv, "cv", 2)
+    return Stacked(RidgeCV(_penalties(alphas), alpha_per_target=True, cv=folds), _bands(bands), folds)
+
+
+def _bands(bands: Sequence[int]) -> tuple[int, ...]:
     if np.ndim(bands) != 1:
         raise ValueError(
             "bands must be the number of features of each space, in the order of the columns, e.g. (12, 40), "
             f"got {bands!r}"
         )
-    sizes = tuple(whole_number(size, "bands", 1) for size in bands)
-    found = whole_number(candidates, "candidates", 1), whole_number(cv, "cv", 2), whole_number(seed, "seed", 0)
-    return BandedRidge(sizes, _penalties(alphas), *found)
+    return tuple(whole_number(size, "bands", 1) for size in bands)
+
+
+def _search(
+    spaces: int, candidates: int | Sequence[Sequence[float]], cv: int, seed: int, search: Search, steps: int
+) -> tuple[int | tuple[tuple[float, ...], ...], int, int, Search, int]:
+    if search not in ("random", "gradient"):
+        raise ValueError(f"search must be 'random' or 'gradient', got {search!r}")
+    found: int | tuple[tuple[float, ...], ...]
+    if np.ndim(candidates) == 0:
+        found = whole_number(candidates, "candidates", 1)
+    else:
+        shares = np.asarray(candidates, float)
+        if shares.ndim != 2 or shares.shape[1] != spaces or not (shares >= 0).all() or not shares.any(axis=1).all():
+            raise ValueError(f"candidates must be a number, or rows of {spaces} shares that are not negative")
+        found = tuple(map(tuple, (shares / shares.sum(axis=1, keepdims=True)).tolist()))
+    numbers = whole_number(cv, "cv", 2), whole_number(seed, "seed", 0)
+    return found, *numbers, search, whole_number(steps, "steps", 1)
 
 
 def _penalties(alphas: Sequence[float]) -> tuple[float, ...]:
@@ -156,6 +227,11 @@ def _penalties(alphas: Sequence[float]) -> tuple[float, ...]:
     if wrong or not chosen_from:
         raise ValueError(f"alphas must be finite numbers above 0, got {wrong or 'none'}")
     return chosen_from
+
+
+def _kernel(name: str) -> None:
+    if name not in ("linear", "rbf", "polynomial"):
+        raise ValueError(f"kernel must be 'linear', 'rbf' or 'polynomial', got {name!r}")
 
 
 def _not_negative(value: Any, name: str) -> float:

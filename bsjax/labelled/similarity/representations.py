@@ -220,6 +220,16 @@ def one_to_one(
     return _metric("one_to_one", metrics.one_to_one, error, dtype, n_bootstraps, zero_by_chance=False, **_BY_UNIT)
 
 
+def soft_matching(
+    error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
+) -> RepresentationalSimilarity:
+    """Mean correlation of units matched by optimal transport; see ``bsjax.metrics.soft_matching``.
+
+    Settings as for ``procrustes``.
+    """
+    return _metric("soft_matching", metrics.soft_matching, error, dtype, n_bootstraps, **_BY_UNIT)
+
+
 def semi_matching(
     error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
 ) -> RepresentationalSimilarity:

@@ -58,7 +58,7 @@ def cross_validate_and_report(
     """
     predicted, report = predictions(x, y, folds, mapping)
     test, mask = where_tested(folds)
-    told = determined(x, y, x)(*_members(folds, len(x)))
+    told = determined(x, y, x)(*members(folds, len(x)))
     return jnp.where(told, pearson(predicted, y[test], axis=1, where=mask[:, :, None]), jnp.nan), report
 
 
@@ -97,7 +97,7 @@ def cross_validate_over_time(
     predicted, _ = predictions(of_x, of_y, samples, mapping)
     test, mask = where_tested(folds)
     by_bin = predicted.reshape(*test.shape, bins, -1)
-    trains, tests = _members(samples, len(of_x))
+    trains, tests = members(samples, len(of_x))
     pairs = trains.repeat(bins, axis=0), (tests[:, None] & _of_bins(len(of_x), bins)[None]).reshape(-1, len(of_x))
     told = told_apart(of_x, of_x)(*pairs).reshape(-1, bins, 1) & varies(of_y, trains)[:, None]
 
@@ -176,7 +176,7 @@ def where_tested(folds: Folds) -> tuple[Int[Array, "folds m"], Bool[Array, "fold
     return jnp.asarray(pair[0]), jnp.asarray(pair[1])
 
 
-def _members(folds: Folds, n: int) -> tuple[Bool[Array, "folds n"], Bool[Array, "folds n"]]:
+def members(folds: Folds, n: int) -> tuple[Bool[Array, "folds n"], Bool[Array, "folds n"]]:
     """Masks of the training and of the test stimuli of each fold."""
     held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
     trains = training_mask(n, held_out, mask, jnp.dtype("float32")) > 0

@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
+import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
@@ -116,3 +117,24 @@ class Mapping(ABC):
         where features outnumber them. If the result is not accurate, the caller fits copies instead.
         """
         raise NotImplementedError(f"{type(self).__name__} does not support weights of stimuli")
+
+
+Kind = TypeVar("Kind", bound=type[Mapping])
+
+
+def with_penalties(kind: Kind) -> Kind:
+    """Registers a dataclass with ``alphas``, a sequence of penalties: all are one leaf; other settings are static."""
+    make: Any = kind
+    others = [each.name for each in fields(make) if each.name != "alphas"]
+
+    def flattened(mapping: Any) -> tuple[tuple[Any], tuple[Any, ...]]:
+        settings = vars(mapping)
+        penalties = settings["alphas"]
+        array = np.asarray(penalties, float) if isinstance(penalties, tuple) else penalties
+        return (array,), tuple(settings[name] for name in others)
+
+    def made(fixed: tuple[Any, ...], leaves: tuple[Any]) -> Any:
+        return make(alphas=leaves[0], **dict(zip(others, fixed, strict=True)))
+
+    jax.tree_util.register_pytree_node(kind, flattened, made)
+    return kind

@@ -13,12 +13,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.products import skinny_product
 from bsjax.engine.tolerances import EXHAUSTED, rounding
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, Targets
+from bsjax.metrics.correlation import pearson
+from bsjax.metrics.determined import determined
 from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import Centred, centre, cross_product, fold_moments, training_mask
+from bsjax.metrics.regression.crossvalidation import members, where_tested
 from bsjax.metrics.regression.deflated_cross_product import DeflatedCrossProduct
+from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping, Traits
 from bsjax.metrics.regression.pls_solvers import SOLVERS
 
@@ -105,16 +110,16 @@ class PLS(Mapping):
 
     def fit(self, prepared: PreparedPLS, held_out: HeldOut, held_out_mask: HeldOutMask) -> PLSParams:
         """Rotations and loadings of every fold."""
-        return self._components(prepared, held_out, held_out_mask)[0]
+        return self.components(prepared, held_out, held_out_mask)[0]
 
     def predict_held_out(
         self, prepared: PreparedPLS, held_out: HeldOut, held_out_mask: HeldOutMask
     ) -> Float[Array, "folds h q"]:
         """Predicted targets of the held-out stimuli of every fold, without the intercept."""
-        params, scores = self._components(prepared, held_out, held_out_mask)
+        params, scores = self.components(prepared, held_out, held_out_mask)
         return jnp.einsum("kfh,fkq->fhq", jnp.take_along_axis(scores, held_out[None], axis=2), params.y_loadings)
 
-    def _components(
+    def components(
         self, prepared: PreparedPLS, held_out: HeldOut, held_out_mask: HeldOutMask
     ) -> tuple[PLSParams, Float[Array, "k folds n"]]:
         """Parameters of every fold, and the component scores of all stimuli."""
@@ -154,3 +159,49 @@ class PLS(Mapping):
         offset = jnp.sum(params.rotations * params.x_mean[:, None], axis=2)
         scores = jnp.einsum("fmp,fkp->fmk", embedded, params.rotations) - offset[:, None]
         return jnp.einsum("fmk,fkq->fmq", scores, params.y_loadings)
+
+
+@at_full_precision
+def cross_validate_by_components(
+    x: Features, y: Targets, folds: Folds, *, mapping: PLS
+) -> Float[Array, "folds components q"]:
+    """``cross_validate`` of PLS at every number of components up to ``mapping.n_components``, from one fit.
+
+    The first components do not depend on how many there are, so that predictions of one component more are those of
+    the components before, plus one product of scores and loadings.
+
+    Args:
+        x: features ``(stimuli, features)``.
+        y: targets ``(stimuli, targets)``, rows in the order of ``x``.
+        folds: the held-out and test stimuli of each fold (``make_folds``).
+        mapping: PLS with the largest number of components.
+
+    Returns:
+        Pearson r ``(folds, components, targets)``, in the dtype of the inputs; the first entry is that of one
+        component. NaN as in ``cross_validate``.
+
+    Source: Wold 1975.
+
+    Example:
+        >>> import jax.numpy as jnp, numpy as np
+        >>> from bsjax.metrics import make_folds
+        >>> x = jnp.asarray(np.random.RandomState(0).randn(40, 3))
+        >>> folds = make_folds(40, [(np.arange(30), np.arange(30, 40))])
+        >>> r = cross_validate_by_components(x, x @ jnp.ones((3, 1)), folds, mapping=PLS(3))
+        >>> r.shape, r[0, 2].round(3).tolist()
+        ((1, 3, 1), [1.0])
+    """
+    held_out, held_out_mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
+    params, scores = mapping.components(mapping.prepare(x, y), held_out, held_out_mask)
+    test, mask = where_tested(folds)
+    told = determined(x, y, x)(*members(folds, len(x)))
+    of_test = jnp.take_along_axis(scores, test[None], axis=2)
+
+    def add(predicted: Float[Array, "folds m q"], one: tuple[Array, Array]) -> tuple[Array, Array]:
+        score, loading = one
+        predicted = predicted + score[:, :, None] * loading[:, None]
+        r = pearson(predicted, y[test], axis=1, where=mask[:, :, None])
+        return predicted, jnp.where(told, r, jnp.nan)
+
+    each = of_test, jnp.moveaxis(params.y_loadings, 1, 0)
+    return jnp.moveaxis(jax.lax.scan(add, jnp.zeros_like(y[test]), each)[1], 0, 1)

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -13,7 +12,7 @@ from bsjax.engine.batches import batched_map
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Targets
 from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.leave_one_out import best_for_all, best_for_each, leave_one_out
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits, with_penalties
 from bsjax.metrics.regression.ridge_system import PreparedRidge, Spectrum, centred_rows, prepared_for_ridge, spectrum
 from bsjax.metrics.regression.validation_folds import validation_errors
 
@@ -36,6 +35,7 @@ class RidgeCVParams(NamedTuple):
     alpha: Float[Array, "folds ..."]
 
 
+@with_penalties
 @dataclass(frozen=True)
 class RidgeCV(Mapping):
     r"""Ridge regression with the penalty that has the smallest validation error within the training stimuli.
@@ -133,15 +133,3 @@ class RidgeCV(Mapping):
             for edge, word, share in shares
             if share > 0
         ]
-
-
-def _flattened(mapping: RidgeCV) -> tuple[tuple[Any], tuple[bool, int | None]]:
-    penalties = mapping.alphas
-    return (np.asarray(penalties, float) if isinstance(penalties, tuple) else penalties,), (
-        mapping.alpha_per_target,
-        mapping.cv,
-    )
-
-
-# All penalties are one array leaf, instead of a leaf each.
-jax.tree_util.register_pytree_node(RidgeCV, _flattened, lambda fixed, leaves: RidgeCV(leaves[0], *fixed))

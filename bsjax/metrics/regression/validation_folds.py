@@ -25,8 +25,8 @@ def validation_errors(
     fold_of = _consecutive(train > 0, folds)
 
     def errors(fold: Int[Array, ""]) -> Float[Array, "penalties q"]:
-        rows, fitted = _where((train > 0) & (fold_of != fold), n - n // folds, train.dtype)
-        tested, mask = _where((train > 0) & (fold_of == fold), -(-n // folds), train.dtype)
+        rows, fitted = where_true((train > 0) & (fold_of != fold), n - n // folds, train.dtype)
+        tested, mask = where_true((train > 0) & (fold_of == fold), -(-n // folds), train.dtype)
         of = spectrum(prepared, fitted, rows)
         basis = ((among(prepared, rows)[tested] - of.x_mean) @ of.images) * mask[:, None]
 
@@ -38,6 +38,12 @@ def validation_errors(
         return over_blocks(squared, prepared.centred.y, axis=-1) / jnp.maximum(jnp.sum(mask), 1.0)
 
     return sum_of_each(errors, jnp.arange(folds)) / folds
+
+
+def validation_masks(train: Float[Array, " n"], folds: int) -> tuple[Float[Array, "folds n"], Float[Array, "folds n"]]:
+    """Masks of the stimuli that each validation fold is fitted to, and of those it is tested on."""
+    tested = (_consecutive(train > 0, folds)[None] == jnp.arange(folds)[:, None]).astype(train.dtype) * train[None]
+    return train[None] - tested, tested
 
 
 def _squared_errors(
@@ -70,7 +76,9 @@ def _consecutive(train: Bool[Array, " n"], folds: int) -> Int[Array, " n"]:
     )
 
 
-def _where(chosen: Bool[Array, " n"], at_most: int, dtype: jnp.dtype) -> tuple[Int[Array, " m"], Float[Array, " m"]]:
+def where_true(
+    chosen: Bool[Array, " n"], at_most: int, dtype: jnp.dtype
+) -> tuple[Int[Array, " m"], Float[Array, " m"]]:
     """Indices of the chosen stimuli and a mask of ones, both padded with zeros."""
     mask = jnp.arange(at_most) < jnp.sum(chosen)
     return jnp.nonzero(chosen, size=at_most, fill_value=0)[0], mask.astype(dtype)

@@ -10,13 +10,16 @@ from bsjax.metrics import (
     ElasticNet,
     Folds,
     Kernelised,
+    MultipleKernelRidge,
     NeuronToNeuron,
     PrincipalComponents,
     ReducedRank,
     Ridge,
     RidgeCV,
     Rotation,
+    Stacked,
     cross_validate,
+    cross_validate_by_components,
     cross_validate_over_time,
     make_folds,
     train_test,
@@ -41,6 +44,10 @@ def folds_of(n, k=2):
 
 def cross_validated(x, y, held_out, held_out_mask, *, mapping):
     return cross_validate(x, y, Folds(held_out, held_out_mask), mapping=mapping)
+
+
+def by_components(x, y, held_out, held_out_mask, *, mapping):
+    return cross_validate_by_components(x, y, Folds(held_out, held_out_mask), mapping=mapping)
 
 
 def over_time(x, y, held_out, held_out_mask, *, mapping):
@@ -211,13 +218,30 @@ MAPPINGS = [
         12.0,
     ),
 ]
+MAPPINGS += [
+    (
+        "multiple_kernel_ridge",
+        MultipleKernelRidge(("linear", "rbf"), None, (0.1, 10.0), candidates=4, cv=3, gamma=0.1),
+        "Dupré la Tour et al. 2022",
+        {"targets scaled each": change(targets, stretch_each)},
+        12.0,
+    ),
+    (
+        "stacked_regression",
+        Stacked(RidgeCV((0.1, 10.0), alpha_per_target=True, cv=3), (3, P - 3), cv=3),
+        "Lin et al. 2024",
+        {"targets scaled each": change(targets, stretch_each)},
+        12.0,
+    ),
+]
 # Where a penalty or a direction is common to all targets, their scales matter, or where it is on absolute weights.
 ONE_SCALE = ("pls", "ridgecv", "elastic_net", "lasso", "reduced_rank", "rotation")
 # Of one's own features: not exact with few dimensions or with a kernel of distances.
 INEXACT = ("elastic_net", "lasso", "nnls", "pcr", "reduced_rank", "rotation", "kernel_ridge", "banded_ridge")
+INEXACT += ("multiple_kernel_ridge", "stacked_regression")
 # The spaces of the features are told by their places and their number, and validation folds by the order of stimuli.
-IN_ORDER = ("banded_ridge",)
-BOTH_WAYS = ("pls", "pcr", "reduced_rank", "rotation", "elastic_net", "lasso", "nnls", "kernel_ridge")
+IN_ORDER = ("banded_ridge", "multiple_kernel_ridge", "stacked_regression")
+BOTH_WAYS = ("pls", "pcr", "reduced_rank", "rotation", "elastic_net", "lasso", "nnls", "kernel_ridge", *IN_ORDER)
 CROSS_VALIDATED = {name: (name, f"{name}_cv", f"reverse_{name}", f"reverse_{name}_cv") for name in BOTH_WAYS}
 FIXED = {
     **{name: (f"{name}_split", f"reverse_{name}_split") for name in BOTH_WAYS},
@@ -278,5 +302,18 @@ for name, mapping, source, more, memory in MAPPINGS:
                 ("split", "time_bin", "neuroid"),
                 ceiling="internal_consistency_temporal",
                 **shared,
+            )
+        )
+    if name == "pls":
+        ROWS.append(
+            Row(
+                "pls_by_components",
+                ("pls_by_components", "reverse_pls_by_components"),
+                by_components,
+                cv_arrays,
+                partial(cv_arrays, n=400, p=300, q=20),
+                ("split", "component", "neuroid"),
+                ceiling="internal_consistency",
+                **shared | {"identity": None},
             )
         )

@@ -15,6 +15,7 @@ from bsjax.metrics import (
     pwcca,
     semi_matching,
     shape_similarity,
+    soft_matching,
 )
 from tests.contract.row import Row
 from tests.contract.rows.similarity import (
@@ -122,6 +123,14 @@ ROWS = [
         times_input=5.0,
     ),
     row("one_to_one", "one_to_one", one_to_one, "Li et al. 2015", COMMON | SHIFTED | STRETCHED, bounds=(-1.0, 1.0)),
+    row(
+        "soft_matching",
+        "soft_matching",
+        soft_matching,
+        "Khosla & Williams 2024",
+        COMMON | SHIFTED | STRETCHED,
+        bounds=(-1.0, 1.0),
+    ),
     row(
         "semi_matching",
         "semi_matching",

@@ -1,11 +1,13 @@
 """Numbers of other libraries, identities and invariances of similarities of whole representations."""
 
 import itertools
+import math
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import ot
 import pytest
 from scipy.linalg import orthogonal_procrustes, subspace_angles
 from scipy.optimize import linear_sum_assignment
@@ -26,8 +28,9 @@ from bsjax.metrics import (
     semi_matching,
     shape_distance,
     shape_similarity,
+    soft_matching,
 )
-from bsjax.metrics.similarity.matching import assignment
+from bsjax.metrics.similarity.matching import _of_programme, assignment, transport
 
 
 def centred(x):
@@ -230,3 +233,29 @@ def test_gradients_also_at_degenerate_points_and_float32(sides, name):
         assert float(jnp.sum(gradient * change)) == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-5)
         narrow = float(kernel(jnp.asarray(x, jnp.float32), y.astype(jnp.float32)))
         assert narrow == pytest.approx(float(kernel(jnp.asarray(x), y)), abs=1e-3)
+
+
+@pytest.mark.parametrize("units", [(6, 4), (5, 5), (9, 14)])
+def test_soft_matching_is_optimal_transport(units):
+    rng = np.random.default_rng(4)
+    x, y = (rng.normal(size=(30, each)) for each in units)
+    gains = np.corrcoef(x, y, rowvar=False)[: units[0], units[0] :]
+    masses = [np.full(each, 1.0 / each) for each in units]
+    expected = np.sum(ot.emd(*masses, -gains) * gains)
+    found = soft_matching(jnp.asarray(x), jnp.asarray(y))
+    assert float(found) == pytest.approx(expected, abs=1e-12)
+    assert float(soft_matching(jnp.asarray(y), jnp.asarray(x))) == pytest.approx(expected, abs=1e-12)
+    if units[0] == units[1]:
+        assert float(found) == pytest.approx(float(one_to_one(jnp.asarray(x), jnp.asarray(y))), abs=1e-12)
+    common = math.gcd(*units)
+    programme = _of_programme(gains, units[1] // common, units[0] // common) / (units[0] * units[1] // common)
+    assert np.sum(programme * gains) == pytest.approx(expected, abs=1e-12)
+
+
+def test_devices_without_a_host_find_a_plan_that_is_as_good():
+    gains = np.random.default_rng(3).normal(size=(3, 9, 14))
+    plans = np.asarray(jax.vmap(transport.plain)(jnp.asarray(gains)))
+    np.testing.assert_allclose(plans.sum(axis=2), 1 / 9, atol=1e-12)
+    np.testing.assert_allclose(plans.sum(axis=1), 1 / 14, atol=1e-12)
+    best = np.sum(np.asarray(jax.vmap(transport)(jnp.asarray(gains))) * gains, axis=(1, 2))
+    np.testing.assert_allclose(np.sum(plans * gains, axis=(1, 2)), best, atol=1e-12)

@@ -12,9 +12,9 @@ from bsjax.engine.batches import batched_map
 from bsjax.engine.primitives.decompositions import eigh
 from bsjax.engine.tolerances import CONVERGED_POWER, rounding
 from bsjax.metrics.numerics import nonzero
-from bsjax.metrics.regression.centring import Centred, centre, training_mask, without_constants
+from bsjax.metrics.regression.centring import Centred, centre, without_constants
 from bsjax.metrics.regression.mapping import Mapping, Traits
-from bsjax.metrics.regression.ridge_system import centred_rows
+from bsjax.metrics.regression.mappings.fold_weights import of_folds
 
 _MOST_STEPS = 50_000
 
@@ -103,19 +103,15 @@ class ElasticNet(Mapping):
         self, prepared: PreparedNet, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> NetParams:
         """The weights of every fold; on a CPU, only one fold is in memory at a time."""
-        x, y = prepared.centred.x, prepared.centred.y
-        alpha, ratio = (jnp.asarray(each, x.dtype) for each in (self.alpha, self.l1_ratio))
+        dtype, few = prepared.centred.x.dtype, prepared.centred.x.shape[1] < len(prepared.centred.x)
+        alpha, ratio = (jnp.asarray(each, dtype) for each in (self.alpha, self.l1_ratio))
 
-        def fit_one(train: Float[Array, " n"]) -> tuple[Array, Array]:
-            of_x, of_y = (centred_rows(side, train)[0] for side in (x, y))
-            n = jnp.sum(train)
+        def fit_one(x: Float[Array, "n p"], y: Float[Array, "n q"], n: Float[Array, ""]) -> tuple[Array, Array]:
             penalties = n * alpha * ratio, n * alpha * (1.0 - ratio)
-            gram = of_x.T @ of_x if x.shape[1] < x.shape[0] else None
-            problem = Problem(of_x, gram, of_x.T @ of_y, *penalties)
+            problem = Problem(x, x.T @ x if few else None, x.T @ y, *penalties)
             return weights_of(problem, prepared.curvature, self.positive, self.most_steps)
 
-        train = training_mask(len(y), held_out, held_out_mask, y.dtype)
-        return NetParams(*batched_map(fit_one, train))
+        return NetParams(*of_folds(fit_one, prepared.centred, held_out, held_out_mask))
 
     def predict(self, params: NetParams, embedded: Float[Array, "folds m p"]) -> Float[Array, "folds m q"]:
         """Predicted targets of embedded stimuli, without the intercept."""

@@ -1,8 +1,10 @@
 """Base class of linear mappings that are fitted fold by fold, and their coordinates."""
 
 from abc import abstractmethod
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
@@ -22,6 +24,21 @@ class PreparedAxes(NamedTuple):
     def embedding(self) -> Float[Array, "n d"]:
         """All stimuli in the coordinates of the weights."""
         return self.centred.x
+
+
+def of_folds(
+    function: Callable[[Array, Array, Array], Any],
+    centred: Centred,
+    held_out: Int[Array, "folds h"],
+    held_out_mask: Bool[Array, "folds h"],
+) -> Any:
+    """A function of every fold's features and targets, centred and zero outside the training set, and their number."""
+
+    def of_fold(train: Float[Array, " n"]) -> Any:
+        x, y = (centred_rows(side, train)[0] for side in (centred.x, centred.y))
+        return function(x, y, jnp.sum(train))
+
+    return batched_map(of_fold, training_mask(len(centred.y), held_out, held_out_mask, centred.y.dtype))
 
 
 class FoldWeights(Mapping):
@@ -52,12 +69,7 @@ class FoldWeights(Mapping):
         self, prepared: PreparedAxes, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> Float[Array, "folds d q"]:
         """Weights of every fold; on a CPU, only one fold is in memory at a time."""
-        x, y = prepared.centred.x, prepared.centred.y
-
-        def of_fold(train: Float[Array, " n"]) -> Float[Array, "d q"]:
-            return self.weights(*(centred_rows(side, train)[0] for side in (x, y)))
-
-        return batched_map(of_fold, training_mask(len(y), held_out, held_out_mask, y.dtype))
+        return of_folds(lambda x, y, n: self.weights(x, y), prepared.centred, held_out, held_out_mask)
 
     def predict(
         self, params: Float[Array, "folds d q"], embedded: Float[Array, "folds m d"]

@@ -114,12 +114,24 @@ class Kernelised(Mapping):
         return self.mapping.predict_held_out(prepared.inner, held_out, held_out_mask)
 
     def _kernel(self, a: Float[Array, "m p"], b: Float[Array, "n p"]) -> Float[Array, "m n"]:
-        gamma = 1.0 / a.shape[1] if self.gamma is None else self.gamma
-        if self.kernel == "linear":
-            return a @ b.T
-        if self.kernel == "polynomial":
-            return (gamma * (a @ b.T) + self.constant) ** self.degree
-        if self.kernel == "rbf":
-            squares = jnp.sum(a**2, axis=1)[:, None] + jnp.sum(b**2, axis=1)[None] - 2.0 * a @ b.T
-            return jnp.exp(-gamma * jnp.maximum(squares, 0.0))
-        raise ValueError(f"the kernel must be 'linear', 'rbf' or 'polynomial', and is {self.kernel!r}")
+        return kernel_of(a, b, self.kernel, self.gamma, self.degree, self.constant)
+
+
+def kernel_of(
+    a: Float[Array, "m p"],
+    b: Float[Array, "n p"],
+    kernel: KernelName,
+    gamma: float | Float[Array, ""] | None,
+    degree: int,
+    constant: float | Float[Array, ""],
+) -> Float[Array, "m n"]:
+    """The kernel of all pairs of two sets of stimuli; see ``Kernelised``."""
+    gamma = 1.0 / a.shape[1] if gamma is None else gamma
+    if kernel == "linear":
+        return a @ b.T
+    if kernel == "polynomial":
+        return (gamma * (a @ b.T) + constant) ** degree
+    if kernel == "rbf":
+        squares = jnp.sum(a**2, axis=1)[:, None] + jnp.sum(b**2, axis=1)[None] - 2.0 * a @ b.T
+        return jnp.exp(-gamma * jnp.maximum(squares, 0.0))
+    raise ValueError(f"the kernel must be 'linear', 'rbf' or 'polynomial', and is {kernel!r}")

@@ -17,11 +17,13 @@ from bsjax.metrics import (
     BandedRidge,
     ElasticNet,
     Kernelised,
+    MultipleKernelRidge,
     PrincipalComponents,
     ReducedRank,
     Ridge,
     RidgeCV,
     Rotation,
+    Stacked,
     cross_validate,
     make_folds,
     train_test,
@@ -147,6 +149,7 @@ def test_bands_find_the_space_that_matters(data):
 
 MAPPINGS = [ElasticNet(0.1), ElasticNet(0.0, 0.0, True), PrincipalComponents(3), ReducedRank(2, 2.0), Rotation()]
 MAPPINGS += [Kernelised(Ridge(1.0)), Kernelised(PLS(3), "polynomial"), BandedRidge((4, 8), (1.0, 10.0), 5)]
+MAPPINGS += [MultipleKernelRidge(alphas=(1.0, 10.0), candidates=5), Stacked(Ridge(2.0), (4, 8))]
 
 
 @pytest.mark.parametrize("mapping", MAPPINGS, ids=lambda each: type(each).__name__)
