@@ -8,6 +8,8 @@ import json
 import re
 import sys
 import zlib
+from os.path import normpath
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -125,6 +127,14 @@ def test_notebooks_are_kept_without_outputs_and_check_their_numbers():
         cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
         assert not any(cell["outputs"] or cell["execution_count"] for cell in cells), notebook.stem
         assert sum("".join(cell["source"]).count("assert ") for cell in cells) >= 2, notebook.stem
+
+
+def test_notebooks_end_with_links_that_lead_somewhere():
+    for notebook in NOTEBOOKS:
+        last = "".join(json.loads(notebook.read_text())["cells"][-1]["source"])
+        found = re.findall(r"\]\(([^)#]+)\)", last)
+        assert last.startswith("## Where to go next") and len(found) >= 3, notebook.stem
+        assert [link for link in found if not Path(normpath(DOCS / "examples" / link)).is_file()] == [], notebook.stem
 
 
 def test_the_front_page_is_short():
