@@ -8,8 +8,6 @@ import json
 import re
 import sys
 import zlib
-from os.path import normpath
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -132,9 +130,10 @@ def test_notebooks_are_kept_without_outputs_and_check_their_numbers():
 def test_notebooks_end_with_links_that_lead_somewhere():
     for notebook in NOTEBOOKS:
         last = "".join(json.loads(notebook.read_text())["cells"][-1]["source"])
-        found = re.findall(r"\]\(([^)#]+)\)", last)
+        found = re.findall(r"\]\(/([^)#]+)\)", last)
+        found += [f"{name}.ipynb" for name in re.findall(r"\{doc\}`[^`]*</([^>`]+)>`", last)]
         assert last.startswith("## Where to go next") and len(found) >= 3, notebook.stem
-        assert [link for link in found if not Path(normpath(DOCS / "examples" / link)).is_file()] == [], notebook.stem
+        assert [link for link in found if not (DOCS / link).is_file()] == [], notebook.stem
 
 
 def test_the_front_page_is_short():
