@@ -138,6 +138,6 @@ $(VENV)/docs: pyproject.toml constraints.txt
 	$(begin_install)
 	@echo 'bsjax: installing what the site of the documentation is built by (once, a few minutes)'
 	@$(PIP) install --upgrade 'pip>=25.1'
-	@$(PIP) install --constraint constraints.txt --editable '.[leaderboard,plots,torch]' --group docs
+	@$(PIP) install --constraint constraints.txt --editable '.[flax,leaderboard,plots,torch]' --group docs
 	@rm $(UNFINISHED)
 	@touch $(VENV)/core $@

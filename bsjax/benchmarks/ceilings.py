@@ -141,9 +141,9 @@ def _read(path: Path) -> Score | None:
     try:
         kept = json.loads(path.read_bytes())
         if not isinstance(kept, dict) or kept.keys() != {"sha256", "score", "opened"}:
-            raise ValueError("it is not a ceiling with its digest")
+            raise ValueError("it must have the keys sha256, score and opened")
         if kept["sha256"] != _digest_of_file(path, kept["score"], kept["opened"]):
-            raise ValueError("it was changed since it was written: its digest is another")
+            raise ValueError("it was changed or renamed after it was written: its SHA-256 differs")
         return Score.from_dict(kept["score"]) if unchanged(kept["opened"]) else None
     except (FileNotFoundError, NotADirectoryError):
         return None

@@ -70,7 +70,11 @@ def complete(
     needs = {"presentation": [], **needs}
     needs["presentation"] = [*shown, *needs["presentation"]]
     lost = stimuli and assembly.attrs.get("stimulus_set") is None
-    more = ["no attrs['stimulus_set']: what is the model to see? give it a bsjax.StimulusSet"] if lost else []
+    more = (
+        ["no attrs['stimulus_set'], the images to show: add a bsjax.StimulusSet (bsjax.data.attach_stimulus_set)"]
+        if lost
+        else []
+    )
     require(assembly, needs, f"the assembly of {identifier!r}", *more, hint=hint)
 
 

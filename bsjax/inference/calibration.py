@@ -52,7 +52,7 @@ def calibrated(score: Score, level: float = LEVEL) -> Score:
     found = calibrate(similarity.value, null.values, level)
     draws, fewest = null.values.sizes["draw"], fewest_permutations(level)
     if draws < fewest:
-        raise ValueError(f"a threshold at the level {level:g} takes at least {fewest} permutations, there are {draws}")
+        raise ValueError(f"a threshold at the level {level:g} needs at least {fewest} permutations, got {draws}")
     details = {**null.details(similarity.value), **{name: each.tolist() for name, each in found.items()}}
     details["null"] = {**details["null"], "level": level}
     value = found["calibrated"]
@@ -116,7 +116,7 @@ def calibrated_maximum(scores: Mapping[str, Score], level: float = LEVEL) -> Max
     """
     defined = {name: float(similarity_of(score)) for name, score in scores.items() if not np.isnan(float(score))}
     if not defined:
-        raise ValueError(f"none of {len(scores)} scores is defined, so there is no best of them")
+        raise ValueError(f"cannot choose the best of {len(scores)} scores: all of them are undefined (NaN)")
     nulls = {name: _null(scores[name], name) for name in defined}
     keys: dict[str, str] = {}
     for name, null in nulls.items():

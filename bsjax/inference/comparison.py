@@ -191,7 +191,9 @@ def compare(
         chance = 0.0 if all(map(_is_zero_by_chance, scores.values())) else np.nan
     defined = {name: score for name, score in scores.items() if np.isfinite(float(score))}
     if len(defined) < 2:
-        raise ValueError(f"a comparison takes two models with a score, there are {len(defined)} of {len(scores)}")
+        raise ValueError(
+            f"a comparison needs at least two models with a score; {len(defined)} of {len(scores)} have one"
+        )
     order = sorted(defined, key=lambda name: (-float(defined[name]), name))
     basis = paired({name: defined[name] for name in order}, (over,) if isinstance(over, str) else over, test, ceiling)
     tests = 1 if correction != "holm" else len(order) * (len(order) - 1) // 2
@@ -230,7 +232,9 @@ def _check(test: str | None, correction: str, alpha: float, equivalence: float |
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}")
     if equivalence is not None and not equivalence > 0:
-        raise ValueError(f"equivalence is the greatest difference that does not matter, above 0, got {equivalence!r}")
+        raise ValueError(
+            f"equivalence, the largest difference that does not matter, must be above 0, got {equivalence!r}"
+        )
 
 
 def _of_pairs(
@@ -305,7 +309,7 @@ def _chance_of(name: str, chance: float | Mapping[str, float]) -> float:
     if not isinstance(chance, Mapping):
         return float(chance)
     if name not in chance:
-        raise ValueError(f"chance is given for {some(list(chance))}, and not for {name}")
+        raise ValueError(f"chance has no value for {name}; it has values for {some(list(chance))}")
     return float(chance[name])
 
 

@@ -87,7 +87,9 @@ class PairedDraws:
     @property
     def _padded(self) -> np.ndarray:
         if self.draws is None:
-            raise ValueError("there are no draws to test by: use test='t'")
+            raise ValueError(
+                "these scores were not resampled, which this test needs: use test='t', or score again with resampling="
+            )
         return np.pad(self.draws, [(0, 0), (0, 0), (0, 1)])
 
     def _drawn(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:

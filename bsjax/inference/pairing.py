@@ -146,7 +146,7 @@ def _in_draws(scores: Mapping[str, Score], known: list[Uncertainty], ceiling: Sc
     if isinstance(ceiling, Score) and not _is_normalised(scores):
         if ceiling.uncertainty is None or ceiling.uncertainty.plan != of_models.plan:
             raise ValueError(
-                "the ceiling was not drawn together with the scores: compute it with the same resampling, "
+                "the ceiling was not resampled together with the scores: compute it with the same resampling, "
                 "or give its value, float(ceiling), to take it as it is"
             )
         columns.append(ceiling.uncertainty)
@@ -158,11 +158,15 @@ def _in_draws(scores: Mapping[str, Score], known: list[Uncertainty], ceiling: Sc
         draws = _stacked([each.draws for each in columns if each.draws is not None])
         draws = draws[:, np.isfinite(draws).all(axis=(0, 2))]
         if draws.shape[1] < 2:
-            raise ValueError("no two draws have a value for every model: compare fewer models, or draw more often")
+            raise ValueError(
+                "fewer than two draws have a score for every model: compare fewer models, or take more draws"
+            )
     if all(each.influence is not None for each in columns):
         influence = np.stack([np.asarray(each.influence, float) for each in columns], axis=1)
     if draws is None and influence is None:
-        raise ValueError("some of the scores have draws and some have none: score them again with the same resampling")
+        raise ValueError(
+            "some scores were resampled and some were not: score all of them again with the same resampling"
+        )
     if ends is not None:
         values.append(ends[0])
     if ends is not None and len(columns) == len(known):  # it is fixed, or was resampled with the scores
@@ -193,7 +197,9 @@ def _in_units(scores: Mapping[str, Score], units: str, ceiling: Score | float | 
     values = np.stack([column.reindex(ids).to_numpy(float) for column in columns], axis=1)
     defined = np.isfinite(values).all(axis=1)
     if defined.sum() < 2:
-        raise ValueError(f"of {len(ids)} {units}, {defined.sum()} have a value for every model; at least two must")
+        raise ValueError(
+            f"a comparison needs at least two {units} with a value for every model; of {len(ids)}, {defined.sum()} have"
+        )
     words = f"means over {defined.sum()} {units} of their values before normalisation"
     if not _is_normalised(scores):
         words = words.removesuffix(" before normalisation")
@@ -242,10 +248,10 @@ def _why_not(scores: Mapping[str, Score], over: Sequence[str] | None, offered: l
     plans = {name: score.uncertainty for name, score in scores.items()}
     without = [name for name, known in plans.items() if known is None or not known.is_paired]
     if without:
-        why = f"no draws are known of {some(without)}"
+        why = f"{some(without)} were scored without resampling"
     elif len({known.plan for known in plans.values() if known is not None}) > 1:
-        why = "they were drawn by different plans, or from different stimuli"
+        why = "they have different splits, resamples or stimuli"
     else:
-        why = "they were not drawn so"
+        why = "they were resampled over something else"
     others = "" if not offered else f", or compare them over {' or '.join(' and '.join(each) for each in offered)}"
     return f"these scores cannot be paired{wanted}: {why}. To pair them, {_ASK}{others}"

@@ -256,14 +256,14 @@ def _check(difference: float, score: float, metric: str, over: str, power: float
         raise ValueError(f"over must be one of {', '.join(get_args(Design))}, got {over!r}")
     if not 0 < score <= 1 or not 0 <= difference <= score:
         raise ValueError(
-            f"scores lie between 0 and 1: score is that of the better model, from which difference is taken; got a "
-            f"score of {score!r} and a difference of {difference!r}"
+            "score, of the better model, must be above 0 and at most 1, and difference between 0 and score; got "
+            f"score={score!r} and difference={difference!r}"
         )
     for name, value in (("power", power), ("alpha", alpha)):
         if not 0 < value < 1:
             raise ValueError(f"{name} must be between 0 and 1, got {value!r}")
     if not -1 <= shared <= 1:
-        raise ValueError(f"shared is a correlation, between -1 and 1, got {shared!r}")
+        raise ValueError(f"shared must be a correlation, between -1 and 1, got {shared!r}")
 
 
 def _check_size(over: Design, size: int, largest: int) -> None:

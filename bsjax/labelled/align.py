@@ -431,7 +431,7 @@ def refuse_single(subjects: Collection[Any]) -> None:
     """
     if len(subjects) < 2:
         raise ValueError(
-            f"subjects are compared with one another: at least 2, there is {', '.join(map(str, subjects))}"
+            f"at least 2 subjects are needed, to compare them, got {', '.join(map(str, subjects)) or 'none'}"
         )
 
 

@@ -83,10 +83,12 @@ class CrossValidation:
         whole_number(self.splits, "splits", 2 if self.kfold else 1)
         whole_number(self.gap, "gap", 0)
         if self.gap and not self.contiguous:
-            raise ValueError(f"a gap of {self.gap} is one between blocks of presentations: pass contiguous=True too")
+            raise ValueError(
+                f"gap={self.gap} needs blocks of presentations: pass contiguous=True too, or leave gap out"
+            )
         if self.contiguous and self.group_coord is not None:
             raise ValueError(
-                "contiguous and group_coord exclude each other: give the group_coord alone whose groups are the blocks"
+                "contiguous=True makes its own groups, so it cannot be combined with group_coord: give only one of them"
             )
         if self.stratification_coord is not None:
             kept = "cannot keep the shares of strata"

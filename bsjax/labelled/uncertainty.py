@@ -126,7 +126,7 @@ class Uncertainty:
         object.__setattr__(self, "sizes", tuple(self.sizes))
         object.__setattr__(self, "dof", None if self.dof is None else float(self.dof))
         if not self.over and self.error is None and not self.error_kind:
-            raise ValueError("an uncertainty names what could have been drawn otherwise: over=('stimuli',)")
+            raise ValueError("an uncertainty needs to say what was sampled, e.g. over=('stimuli',)")
         if self.kind and self.kind not in KINDS:
             raise ValueError(f"the kind of an interval must be one of {', '.join(KINDS)}, got {self.kind!r}")
 

@@ -172,7 +172,7 @@ def loaded(
         if crossvalidation_kwargs is not None or metric_kwargs:
             named = {"crossvalidation_kwargs": crossvalidation_kwargs, **metric_kwargs}
             given = ", ".join(name for name, value in named.items() if value is not None)
-            raise ValueError(f"a metric that is made already has its settings: make it with {given}")
+            raise ValueError(f"a metric object keeps the settings that it was made with: give {given} when you make it")
         return as_metric(metric)
     factory = metric_registry[metric]
     has = inspect.signature(factory).parameters

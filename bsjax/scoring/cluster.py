@@ -62,7 +62,9 @@ def run_on_cluster(
     """
     if isinstance(workers, str):
         if timeout is not None:
-            raise ValueError(f"a timeout ends processes of this machine: leave it out for the workers of {workers}")
+            raise ValueError(
+                f"timeout only works for workers on this machine, not for the cluster {workers}: leave it out"
+            )
         yield from _OnWorkers(sink, cells, stop).run_at(workers, is_own=False)
         return
     for n_workers, wave in _waves(cells, workers):
@@ -89,7 +91,7 @@ def _own_cluster(workers: int) -> Iterator[str]:
     cards = _cards()
     if cards and len(cards) < workers:
         raise ValueError(
-            f"{workers} workers and {len(cards)} of this machine's GPUs: a card is one worker's; give workers="
+            f"each worker needs a GPU of its own; got {workers} workers and {len(cards)} GPUs: give workers="
             f"{len(cards)}, or set JAX_PLATFORMS=cpu to use none"
         )
     here, available = {"host": "127.0.0.1"}, available_memory()

@@ -94,7 +94,9 @@ def compare_models(
     drawn, factors = (over, over.over) if isinstance(over, Resampling) else (None, over)
     if benchmark is None:
         if drawn is not None:
-            raise ValueError(f"scores are drawn already: give over={drawn.over!r}, or models and a benchmark")
+            raise ValueError(
+                f"finished scores cannot be resampled: give over={drawn.over!r}, or models and a benchmark"
+            )
         scores = _by_model(scores_or_models)
     else:
         found = found_benchmarks(benchmark)
@@ -102,7 +104,7 @@ def compare_models(
             raise ValueError(f"models are compared on one benchmark at a time, got {', '.join(found)}")
         models: Any = list(found_models(scores_or_models).values())  # type: ignore[arg-type]
         if len(models) < 2:
-            raise ValueError(f"a comparison takes two models, got {', '.join(found_models(models)) or 'none'}")
+            raise ValueError(f"a comparison needs at least two models, got {', '.join(found_models(models)) or 'none'}")
         [only] = found.values()
         plan = None if test in _OF_UNITS else drawn or Resampling(_factors(factors))
         of_pairs: Any = {}

@@ -221,7 +221,9 @@ def run_plan(
     """
     cells = planned.of("compute")
     if timeout is not None and not isinstance(workers, int):
-        raise ValueError("a cell that takes too long is ended with its process: give workers=1, or more, for a timeout")
+        raise ValueError(
+            "timeout needs worker processes, since it stops a score by ending its process: give workers=1 or more"
+        )
     if not cells:
         return Grid(planned, store, None, ())
     done: list[Outcome] = []

@@ -198,8 +198,8 @@ def _score_alone(job: Job, model: Any, benchmark: Any) -> Score:
         score = as_score(benchmark(model), f"the score of benchmark {job.benchmark_identifier!r}")
     if asked.null is not None and null_of(score) is None and np.isfinite(score.values).all():
         raise ValueError(
-            f"benchmark {job.benchmark_identifier!r} does not say what its score is by chance: it has a call of "
-            "its own, which takes no step of bsjax.benchmarks.BenchmarkBase. Leave null out"
+            f"benchmark {job.benchmark_identifier!r} cannot permute its stimuli (null=): it defines its own __call__ "
+            "instead of the steps of bsjax.benchmarks.BenchmarkBase. Leave null out"
         )
     names = {"model": job.model_identifier, "benchmark": job.benchmark_identifier}
     lacking = {name: said for name, said in names.items() if not getattr(score.provenance, name)}

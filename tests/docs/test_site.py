@@ -127,6 +127,15 @@ def test_notebooks_are_kept_without_outputs_and_check_their_numbers():
         assert sum("".join(cell["source"]).count("assert ") for cell in cells) >= 2, notebook.stem
 
 
+def test_notebooks_end_with_links_that_lead_somewhere():
+    for notebook in NOTEBOOKS:
+        last = "".join(json.loads(notebook.read_text())["cells"][-1]["source"])
+        found = re.findall(r"\]\(/([^)#]+)\)", last)
+        found += [f"{name}.ipynb" for name in re.findall(r"\{doc\}`[^`]*</([^>`]+)>`", last)]
+        assert last.startswith("## Where to go next") and len(found) >= 3, notebook.stem
+        assert [link for link in found if not (DOCS / link).is_file()] == [], notebook.stem
+
+
 def test_the_front_page_is_short():
     page = (DOCS / "index.md").read_text(encoding="utf-8")
     [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

@@ -56,7 +56,7 @@ def test_undefined_scores_are_never_the_best(scores):
     undefined = score_arrays(np.ones((20, 3)), Y, "cka", null=PLAN)
     assert np.isnan(float(undefined))
     assert calibrated_maximum({**scores, "constant": undefined}).p_values.keys() == scores.keys()
-    with pytest.raises(ValueError, match="none of 1 scores is defined"):
+    with pytest.raises(ValueError, match="cannot choose the best of 1 scores"):
         calibrated_maximum({"constant": undefined})
     assert np.isnan(float(calibrated(undefined)))
 
@@ -69,5 +69,5 @@ def test_scores_must_have_been_exchanged_alike(scores):
         calibrated(Score(0.5))
     with pytest.raises(ValueError, match="level of a threshold"):
         calibrated(scores["layer0"], 1.0)
-    with pytest.raises(ValueError, match=r"at the level 0.999 takes at least 999 permutations, there are 199"):
+    with pytest.raises(ValueError, match=r"at the level 0.999 needs at least 999 permutations, got 199"):
         calibrated(scores["layer0"], 0.999)

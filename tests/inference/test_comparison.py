@@ -121,7 +121,7 @@ def test_a_ceiling_is_drawn_with_the_scores_or_stands_fast():
     direct = compare({"a": top, "c": scores["c"]}, test="t").table["p"][0]
     assert found.models.loc["c", "p_ceiling"] == pytest.approx(direct / 2, rel=1e-6)
     assert compare(scores, ceiling=0.3).models["below_ceiling"].tolist() == [False, True, True]
-    with pytest.raises(ValueError, match="not drawn together with the scores"):
+    with pytest.raises(ValueError, match="not resampled together with the scores"):
         compare(scores, ceiling=Score(0.5))
 
 
@@ -138,7 +138,7 @@ def test_units_are_tested_against_ceilings_of_their_own():
 def test_chance_is_a_number_or_one_for_each_model():
     one, each = compare(drawn(), chance=0.1), compare(drawn(), chance=dict.fromkeys(NAMES, 0.1))
     assert one.models["p_chance"].tolist() == each.models["p_chance"].tolist()
-    with pytest.raises(ValueError, match="chance is given for a, and not for b"):
+    with pytest.raises(ValueError, match="chance has no value for b; it has values for a"):
         compare(drawn(), chance={"a": 0.1})
 
 
@@ -180,7 +180,7 @@ def test_undefined_scores_are_listed_and_not_compared():
     found = compare(scores)
     assert found.models.index[-1] == "x" and found.models.loc["x", "letters"] == ""
     assert len(found.table) == 6 and not found.differs.loc["x"].any()
-    with pytest.raises(ValueError, match="two models with a score, there are 1 of 2"):
+    with pytest.raises(ValueError, match="two models with a score; 1 of 2 have one"):
         compare({"x": scores["x"], "a": scores["a"]})
 
 
@@ -194,9 +194,9 @@ def test_scores_of_different_experiments_are_refused(field):
 
 def test_scores_that_share_nothing_are_refused_with_what_to_do():
     scores = drawn()
-    with pytest.raises(ValueError, match="cannot be paired: no draws are known of a, b.*To pair them"):
+    with pytest.raises(ValueError, match="cannot be paired: a, b were scored without resampling.*To pair them"):
         compare({"a": Score(0.5), "b": Score(0.4)})
-    with pytest.raises(ValueError, match="drawn by different plans, or from different stimuli"):
+    with pytest.raises(ValueError, match="different splits, resamples or stimuli"):
         compare(scores | {"b": drawn(plan="1:other")["b"]})
     with pytest.raises(ValueError, match="cannot be paired over neuroids.*or compare them over stimuli"):
         compare(scores, over="neuroids")

@@ -197,7 +197,7 @@ def test_what_autocorrelation_gives_to_shuffled_splits_is_not_there_in_blocks(ma
     [
         ({"group_coord": "one"}, r"target has 1 group\(s\) of 'one', of which 10 splits take at least 2"),
         ({"group_coord": "holes"}, r"target has no holes for 1 of its presentations \(30\)"),
-        ({"gap": 2}, "a gap of 2 is one between blocks of presentations: pass contiguous=True"),
+        ({"gap": 2}, "gap=2 needs blocks of presentations: pass contiguous=True"),
         ({"contiguous": True, "stratification_coord": "object_name"}, "blocks of .* cannot keep the shares of strata"),
         ({"group_coord": "one", "stratification_coord": "object_name"}, "whole groups .* pass kfold=True, or pass"),
         ({"contiguous": True, "kfold": True, "splits": 40}, "31 stimuli are too few for 40 blocks: use fewer folds"),

@@ -33,7 +33,7 @@ def test_scores_are_named_by_keys_by_pairs_or_by_their_provenance():
         (scores(("a", "a")), "several scores of a"),
         (["alexnet", "pixels"], "models and a benchmark to score them on, got str"),
         ("alexnet", "models and a benchmark to score them on, got str"),
-        (scores(("a",)), "takes two models with a score, there are 1 of 1"),
+        (scores(("a",)), "needs at least two models with a score; 1 of 1 have one"),
     ],
 )
 def test_what_names_no_two_models_is_refused(given, said):
@@ -42,11 +42,11 @@ def test_what_names_no_two_models_is_refused(given, said):
 
 
 def test_arguments_of_benchmarks_need_one():
-    with pytest.raises(ValueError, match="scores are drawn already: give over="):
+    with pytest.raises(ValueError, match="finished scores cannot be resampled: give over="):
         bsjax.compare_models(scores(), over=bsjax.Resampling("stimuli"))
     with pytest.raises(ValueError, match="one benchmark at a time, got Simulated.V1-cka, Simulated.V1-rdm"):
         bsjax.compare_models(["pixels", "gabor-v1"], ["Simulated.V1-cka", "Simulated.V1-rdm"])
-    with pytest.raises(ValueError, match="takes two models, got pixels"):
+    with pytest.raises(ValueError, match="needs at least two models, got pixels"):
         bsjax.compare_models("pixels", "Simulated.V1-cka")
 
 
@@ -74,7 +74,7 @@ def test_scores_of_other_splits_are_not_paired():
     one, other = ({"crossvalidation_kwargs": {"random_state": seed, "stratification_coord": None}} for seed in (1, 2))
     x = np.random.default_rng(0).normal(size=(60, 5))
     made = [bsjax.score_arrays(x + np.eye(60, 5), 2 * x, "ridge", **kwargs) for kwargs in (one, other)]
-    with pytest.raises(ValueError, match="different plans"):
+    with pytest.raises(ValueError, match="different splits, resamples or stimuli"):
         bsjax.compare_models({"a": made[0], "b": made[1]}, over="stimuli")
 
 

@@ -336,5 +336,5 @@ def test_what_running_code_registers_is_not_known_elsewhere(home, tmp_path, capf
     child.main(tmp_path / "job.json", tmp_path / "score.json")
     answer = json.loads((tmp_path / "score.json").read_text())
     assert answer["error"].startswith("unknown model 'mine'; ") and answer["warnings"] == []
-    assert answer["error"].endswith("what running code registers, and no plugin, is not known in other processes")
+    assert answer["error"].endswith("other processes know only plugins, not what a running script has registered")
     assert "UnknownIdentifier" in capfd.readouterr().err  # which goes to the log

@@ -126,7 +126,7 @@ def test_a_comparison_of_ones_own_is_made_again(good):
     assert score.provenance["p_value"] == 0.05
     expected = [np.corrcoef(values[rows, 0], values[:, 0])[0, 1] for rows in PLAN.rows(list("abcdefghijkl"))]
     np.testing.assert_allclose(null_of(score).values, expected)
-    with pytest.raises(ValueError, match="no stimuli: neuroid by neuroid_property"):
+    with pytest.raises(ValueError, match="its dimensions are neuroid by neuroid_property"):
         bsjax.score(good, Own(xr.DataArray(values, dims=["neuroid", "neuroid_property"])), null=PLAN)
 
 
@@ -135,7 +135,7 @@ def test_a_call_of_ones_own_is_refused(good):
         def __call__(self, candidate):
             return Score(0.5)
 
-    with pytest.raises(ValueError, match="'Mine-own' does not say what its score is by chance"):
+    with pytest.raises(ValueError, match="'Mine-own' cannot permute its stimuli"):
         bsjax.score(good, Called(None), null=PLAN)
 
 

@@ -184,7 +184,9 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         ceiled = {value: self.normalise(each, self._ceiling_of(value)) for value, each in unceiled.items()}
         score = mean_score(ceiled, name, what=f"values of {name}", ceiling=self.ceiling)
         if score.unceiled is None:
-            raise ValueError("a normalised score keeps the score before its normalisation")
+            raise ValueError(
+                f"the normalisation of {self.identifier!r} returned a Score without unceiled: set it to the raw score"
+            )
         raw = _side_by_side(unceiled, name)
         return replace(score, raw=raw, unceiled=replace(score.unceiled, raw=raw))
 

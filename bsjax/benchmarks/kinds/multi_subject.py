@@ -53,7 +53,7 @@ class MultiSubjectNeuralBenchmark(BenchmarkBase):
         bibtex: str = "",
     ) -> None:
         if not children:
-            raise ValueError(f"benchmark {identifier!r} is the mean over each {self.over}'s benchmark, and has none")
+            raise ValueError(f"benchmark {identifier!r} averages the benchmarks of each {self.over}: give at least one")
         super().__init__(identifier, self._mean_ceiling, version, parent, bibtex)
         self.children = dict(children)
 
@@ -92,7 +92,7 @@ class KFoldNeuralBenchmark(MultiSubjectNeuralBenchmark):
         >>> KFoldNeuralBenchmark("Mine-folds", {})
         Traceback (most recent call last):
         ...
-        ValueError: benchmark 'Mine-folds' is the mean over each fold's benchmark, and has none
+        ValueError: benchmark 'Mine-folds' averages the benchmarks of each fold: give at least one
     """
 
     over = "fold"

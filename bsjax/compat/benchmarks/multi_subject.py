@@ -27,7 +27,9 @@ class _MeanBenchmark(BenchmarkBase):
     def __init__(self, identifier: str, keys: Iterable[Any], factory: Callable[[Any], Any]) -> None:
         self._keys, self._factory = list(keys), factory
         if not self._keys:
-            raise ValueError(f"benchmark {identifier!r} is the mean over each {self._over}'s benchmark, and has none")
+            raise ValueError(
+                f"benchmark {identifier!r} averages the benchmarks of each {self._over}: give at least one"
+            )
         first = factory(self._keys[0])
         self.region = first.region
         self.timebins = getattr(first, "timebins", None)

@@ -80,7 +80,7 @@ class DomainTransferAccuracy(Metric):
         """
         recordings = two_dimensional(recordings, "recordings")
         if drawn_from(STIMULUS) in recordings.coords:
-            raise ValueError(f"{self.identifier} has no draws of stimuli: copies of one would be trained on and tested")
+            raise ValueError(f"{self.identifier} cannot resample stimuli: copies of one would be in training and test")
         images = self._images(recordings)
         arrays = float_values(recordings, "recordings"), images.labels.astype(np.int32), self._rows(images)
         categories = int(images.labels.max()) + 1

@@ -95,7 +95,7 @@ class OSTCorrelation(CrossValidated):
         times = coordinate(source, "time_bin_start", TIME_BIN, "source_recordings")
         order = np.argsort(times, kind="stable")
         if (np.diff(times[order]) == 0).any():
-            raise ValueError("source_recordings repeats values of time_bin_start")
+            raise ValueError("source_recordings has the same time_bin_start more than once: give each time bin once")
         objects, labels = _labels(source)
         thresholds = quantity(target_osts, "i1", "presentation", "target_osts")
         train, test = self._masks(target_osts, objects, labels)

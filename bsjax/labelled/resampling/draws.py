@@ -122,7 +122,7 @@ class Resampling:
         """
         names = np.asarray(ids)
         if len(names) < _FEWEST:
-            raise ValueError(f"to draw {factor} anew takes at least {_FEWEST} of them; there is {listed(names, 'id')}")
+            raise ValueError(f"resampling {factor} needs at least {_FEWEST} of them, got {listed(names, 'id')}")
         order = _sorted(names)
         labels = [None if each is None else np.asarray(each)[order] for each in (groups, strata)]
         seed = [self.seed, FACTORS.index(factor)]
@@ -257,7 +257,7 @@ def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
     labels: dict[str, np.ndarray | None] = {"groups": None, "strata": None}
     measured = assemblies[-1]
     if not isinstance(measured, xr.DataArray):
-        raise ValueError(f"to draw {' and '.join(plan.factors)} anew takes labelled measurements, got {measured!r:.80}")
+        raise ValueError(f"resampling {' and '.join(plan.factors)} needs labelled measurements, got {measured!r:.80}")
     if "stimuli" in plan.factors and plan.groups is None and plan.strata is None:
         plan = replace(plan, groups=clustered_by(measured))
     for factor in plan.factors:
@@ -265,7 +265,7 @@ def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
         if place is None:
             present = [str(c) for c, coord in measured.coords.items() if coord.ndim == 1]
             raise ValueError(
-                f"to draw {factor} anew takes a coordinate {_PLACES[factor][0][0]!r} of the measurements; there are "
+                f"resampling {factor} needs the coordinate {_PLACES[factor][0][0]!r} of the measurements; they have "
                 f"{', '.join(present)}"
             )
         name, dim = place
@@ -404,5 +404,5 @@ def _sorted(names: np.ndarray) -> np.ndarray:
     """The order that sorts identifiers as text; refuses repeated ones."""
     if pd.Index(names).has_duplicates:
         repeated = pd.unique(names[pd.Index(names).duplicated()])
-        raise ValueError(f"what is drawn must be there once, there are several of {listed(repeated, 'identifiers')}")
+        raise ValueError(f"ids that are resampled must be unique; more than once: {listed(repeated, 'identifiers')}")
     return np.argsort(names.astype(str), kind="stable")

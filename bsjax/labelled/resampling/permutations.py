@@ -74,8 +74,8 @@ class Permutations:
         together = np.asarray(groups)[first] if groups is not None else np.arange(len(first))
         if len(pd.DataFrame({"stratum": codes, "group": together}).drop_duplicates()) == len(np.unique(codes)):
             raise ValueError(
-                f"no two of {len(first)} stimuli can trade places: it takes two that were shown equally often, and are "
-                "of one stratum and of different groups"
+                f"cannot permute {len(first)} stimuli: no two of them were shown equally often, belong to the same "
+                "stratum and to different groups. Use more stimuli, or coarser strata and smaller groups"
             )
         chosen = permutations(
             len(first), self.draws, self.seed, strata=codes, groups=None if groups is None else together
@@ -101,8 +101,7 @@ class Permutations:
         if not dims:
             what = " by ".join(map(str, getattr(assembly, "dims", ()))) or type(assembly).__name__
             raise ValueError(
-                "to know what a score is by chance, the responses to stimuli are exchanged; what is compared here has "
-                f"no stimuli: {what}"
+                f"null= permutes stimuli, but this comparison has none; its dimensions are {what}. Leave null out"
             )
         ids = known_ids(assembly, "source") if dims == ["presentation"] else assembly[_PLACES[dims[0]]].values
         for dim in dims[1:]:

@@ -491,7 +491,7 @@ class RepresentationalSimilarity(_OfSimilarity):
     def _to_draw(self, kernel: Callable[..., Any] | None) -> Callable[..., Any]:
         """A kernel for draws of the stimuli; refuses similarities without one."""
         if kernel is None:
-            raise ValueError(f"{self!r} draws no stimuli: there is no bootstrap of this comparison of RDMs")
+            raise ValueError(f"{self!r} cannot resample stimuli: this comparison of RDMs has no bootstrap")
         return kernel
 
     def _in_draws(self, sides: tuple[Any, Any], counts: np.ndarray | None, units: np.ndarray | None) -> np.ndarray:

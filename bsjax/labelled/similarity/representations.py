@@ -166,7 +166,17 @@ def cknna(
         error, dtype, n_bootstraps: as for ``mutual_nearest_neighbours``.
     """
     settings = {"k": whole_number(k, "k", 1)}
-    return _metric("cknna", metrics.cknna, error, dtype, n_bootstraps, settings, min_stimuli=max(k + 1, 4), **_BY_PAIRS)
+    return _metric(
+        "cknna",
+        metrics.cknna,
+        error,
+        dtype,
+        n_bootstraps,
+        settings,
+        min_stimuli=max(k + 1, 4),
+        **_BY_PAIRS,
+        zero_by_chance=False,
+    )
 
 
 def kernel_cka(
@@ -227,7 +237,7 @@ def soft_matching(
 
     Settings as for ``procrustes``.
     """
-    return _metric("soft_matching", metrics.soft_matching, error, dtype, n_bootstraps, **_BY_UNIT)
+    return _metric("soft_matching", metrics.soft_matching, error, dtype, n_bootstraps, zero_by_chance=False, **_BY_UNIT)
 
 
 def semi_matching(

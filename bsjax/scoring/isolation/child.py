@@ -55,7 +55,7 @@ def _scored(asked: dict[str, Any]) -> dict[str, Any]:
         benchmark = found_benchmarks(asked["benchmark"])
     except UnknownIdentifier as error:
         raise ValueError(
-            f"{error}; what running code registers, and no plugin, is not known in other processes"
+            f"{error}; other processes know only plugins, not what a running script has registered"
         ) from error
     with not_exiting():
         arguments = arguments_of(benchmark, asked["arguments"])[asked["benchmark"]]

@@ -114,7 +114,7 @@ def _data(benchmark: Any) -> list[Check]:
     if stimuli is None:
         stimuli, _ = attempt(lambda: benchmark.stimuli)
     if stimuli is None:
-        problems.append("the assembly has no attrs['stimulus_set']: what is a model to see?")
+        problems.append("the assembly has no attrs['stimulus_set'], the images to show")
     elif "stimulus_id" in stimuli:
         problems += id_problems(stimuli.set_index("stimulus_id").index)
     return [check("data", "its data have no missing values, and each stimulus has an id", *problems)]

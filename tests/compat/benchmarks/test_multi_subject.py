@@ -78,9 +78,9 @@ def test_the_mean_over_folds():
 
 
 def test_there_must_be_one():
-    with pytest.raises(ValueError, match="benchmark 'Mine' is the mean over each fold's benchmark, and has none"):
+    with pytest.raises(ValueError, match="benchmark 'Mine' averages the benchmarks of each fold"):
         KFoldNeuralBenchmark("Mine", 0, OfSubject)
-    with pytest.raises(ValueError, match="is the mean over each subject's benchmark, and has none"):
+    with pytest.raises(ValueError, match="averages the benchmarks of each subject"):
         MultiSubjectNeuralBenchmark("Mine", [], OfSubject)
 
 

@@ -104,7 +104,7 @@ def test_malformed_inputs(metric, pair):
         metric(source[1:], target)
     with pytest.raises(ValueError, match="target_osts .of one decoder. must have the dimension presentation alone"):
         metric(source, target.expand_dims("decoder"))
-    with pytest.raises(ValueError, match="repeats values of time_bin_start"):
+    with pytest.raises(ValueError, match="the same time_bin_start more than once"):
         metric(source.isel(time_bin=[0, 0, 1]), target)
     with pytest.raises(ValueError, match="1 NaN or infinite values.*stimulus im002, neuroid 1"):
         broken = source.values.copy()

@@ -196,9 +196,9 @@ def test_draws_of_a_ceiling_are_the_ceilings_of_the_drawn_stimuli():
 
 def test_what_has_no_identifiers_cannot_be_drawn(sides):
     source, target = sides
-    with pytest.raises(ValueError, match="to draw subjects anew takes a coordinate 'subject'"), in_draws("subjects"):
+    with pytest.raises(ValueError, match="resampling subjects needs the coordinate 'subject'"), in_draws("subjects"):
         scored(load_metric("cka"), source, target.drop_vars("subject"))
-    with pytest.raises(ValueError, match="draws no stimuli"), in_draws("stimuli"):
+    with pytest.raises(ValueError, match="cannot resample stimuli"), in_draws("stimuli"):
         scored(load_metric("rdm", comparison="tau-a"), source, target)
     with pytest.raises(ValueError, match="at least 2"), in_draws("neuroids"):
         scored(load_metric("cka"), source, target.isel(neuroid=[0]))

@@ -57,7 +57,7 @@ def test_groups_trade_places_as_wholes():
     [(["a"], {}), (["a", "b", "b"], {}), (list("ab"), {"strata": list("xy")}), (list("ab"), {"groups": list("gg")})],
 )
 def test_two_stimuli_must_be_able_to_trade_places(ids, labels):
-    with pytest.raises(ValueError, match="no two of . stimuli can trade places"):
+    with pytest.raises(ValueError, match="cannot permute . stimuli: no two of them"):
         Permutations(draws=1).rows(ids, **labels)
 
 

@@ -100,7 +100,7 @@ def refuse_unknown(classes: Iterable[str], root: Path) -> None:
     if unknown:
         raise ValueError(
             f"{root} has classes that are none of the {_CLASSES} of ImageNet: {some(unknown)}. They go by WordNet ids "
-            "such as n01440764; numbers are not read, as they are counted in several ways"
+            "such as n01440764; numbers are not accepted, since there are several orders of the classes"
         )
 
 

@@ -131,8 +131,8 @@ class PropertiesBenchmark(BenchmarkBase):
         stimuli = self._stimulus_set if self._stimulus_set is not None else self.target.attrs.get("stimulus_set")
         if stimuli is None:
             raise ValueError(
-                f"benchmark {self.identifier!r} has no stimulus_set, and its data have no attrs['stimulus_set']: "
-                "what is the model to see?"
+                f"benchmark {self.identifier!r} has no stimulus_set, and its data have no attrs['stimulus_set'] "
+                "either: give the images or gratings to show"
             )
         if isinstance(stimuli, StimulusSet) and stimuli.identifier in RENDERED:
             return stimuli.identifier

@@ -89,7 +89,7 @@ def test_imagenet_flat_with_a_table(folder, name, content):
     ("files", "error", "message"),
     [
         ({}, FileNotFoundError, "no folders that are named by WordNet ids"),
-        ({"a.txt": "a.png 65\n"}, ValueError, "none of the 1000 of ImageNet: 65.*numbers are not read"),
+        ({"a.txt": "a.png 65\n"}, ValueError, "none of the 1000 of ImageNet: 65.*numbers are not accepted"),
         ({"a.txt": f"{CLASSES[0]}\n{CLASSES[1]}\n"}, ValueError, "2 lines, for the 1 images"),
         ({"a.csv": f"filename,synset\nb.png,{CLASSES[0]}\n"}, FileNotFoundError, "1 of 1 images .* b.png"),
     ],
