@@ -282,10 +282,8 @@ for _name, _few in FURTHER.items():
         ROWS[f"{_both}_split"] = Row((_S, _N) if _both == _name else (_S,), _split, _few)
 _WHOLE = ("procrustes", "shape", "cca", "svcca", "pwcca", "kernel_cka")
 ROWS["cka_of_sampled_units"] = Row((_S, _N), _latents)
-ROWS |= {
-    _name: Row((_S, _N), _pair)
-    for _name in (*_WHOLE, "permutation_shape", "one_to_one", "soft_matching", "semi_matching")
-}
+_OF_UNITS = ("permutation_shape", "one_to_one", "soft_matching", "semi_matching")
+ROWS |= {_name: Row((_S, _N), _pair) for _name in (*_WHOLE, *_OF_UNITS)}
 # Copies of a stimulus in a draw are neighbours.
 ROWS |= {_name: Row((_N,), _pair, {"k": 5}) for _name in ("mutual_nearest_neighbours", "cknna")}
 # Splits of few stimuli that are tested would leave few pairs of different stimuli in a draw.

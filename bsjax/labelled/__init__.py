@@ -22,6 +22,6 @@ if TYPE_CHECKING:
     from bsjax.labelled.resampling.permutations import Permutations as Permutations
     from bsjax.labelled.score import Score as Score
     from bsjax.labelled.similarity.alignment_spectrum import alignment_spectrum as alignment_spectrum
-    from bsjax.labelled.similarity.rdm_data import rdm_of as rdm_of
+    from bsjax.labelled.similarity.rdms.rdm_data import rdm_of as rdm_of
 
 __getattr__, __dir__, __all__ = on_first_use(globals())

@@ -209,7 +209,7 @@ _MAPPINGS: tuple[tuple[str, str, dict[str, bool]], ...] = (
     ("stacked_regression", "convex combination of the predictions of several feature spaces", {"reverse": True}),
 )
 # Modules of metrics of two arrays.
-_OF_ARRAYS = ("similarity.cka", "similarity.rdm", "similarity.rdm_models", "similarity.representations")
+_OF_ARRAYS = ("similarity.cka", "similarity.rdms.rdm", "similarity.rdms.rdm_models", "similarity.representations")
 # module -> identifier -> its attribute, and the summary for listings
 _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
     "regression.factorised_readout": {
@@ -234,14 +234,14 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
         "cka_biased": ("cka_biased", "centred kernel alignment, biased"),
         "cka_cv": ("cka_cv", "centred kernel alignment on random subsets of the stimuli"),
     },
-    "similarity.rdm": {
+    "similarity.rdms.rdm": {
         "rdm": ("rdm", "Spearman correlation of dissimilarity matrices"),
         "rdm_cv": ("rdm_cv", "Spearman correlation of dissimilarity matrices on random subsets of the stimuli"),
     },
-    "similarity.trial_rdms": {
+    "similarity.rdms.trial_rdms": {
         "rdm_of_trials": ("TrialRDM", "dissimilarity matrices of a model and of single trials, crossnobis by default")
     },
-    "similarity.rdm_models": {
+    "similarity.rdms.rdm_models": {
         "weighted_rdm": ("WeightedRDM", "weighted sum of the dissimilarity matrices of several feature spaces"),
         "selected_rdm": ("SelectedRDM", "dissimilarity matrix of the feature space that is best in training stimuli"),
         "interpolated_rdm": ("InterpolatedRDM", "dissimilarity matrix between those of neighbouring feature spaces"),
@@ -263,7 +263,7 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
         "soft_matching": ("soft_matching", "mean correlation of units that are matched softly, by optimal transport"),
         "semi_matching": ("semi_matching", "mean correlation of each neuroid with the best unit"),
     },
-    "ceilings.stochastic_shape": {
+    "similarity.stochastic_shape": {
         "stochastic_shape": ("StochasticShape", "similarity of means and of trial noise after the best rotation")
     },
     "similarity.dynamics": {"dsa": ("DynamicalSimilarity", "dynamical similarity analysis, of responses in time bins")},

@@ -15,7 +15,7 @@ from bsjax.labelled.behaviour.domain_transfer import DomainTransferAccuracy
 from bsjax.labelled.ceilings.stored_reliability import MedianReliability
 from bsjax.labelled.provenance import metric_provenance
 from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation
-from bsjax.labelled.similarity.subject_rdms import SubjectAgreement
+from bsjax.labelled.similarity.rdms.subject_rdms import SubjectAgreement
 from bsjax.metrics import PLS, Ridge
 from bsjax.metrics.similarity.rdms.rdm import rdm_pairs
 

@@ -17,7 +17,7 @@ from bsjax import (
     load_dataset,
     load_model,
 )
-from bsjax.labelled.similarity.subject_rdms import square
+from bsjax.labelled.similarity.rdms.subject_rdms import square
 
 TUTORIALS = Path(__file__).with_name("tutorials")
 

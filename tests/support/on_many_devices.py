@@ -17,7 +17,7 @@ from bsjax.engine.sharding import _MESH, Shards, _on_devices, _placed, _placed_s
 from bsjax.engine.sources import _of_each_source
 from bsjax.labelled import streaming
 from bsjax.labelled.similarity.cka import CKA
-from bsjax.labelled.similarity.rdm import rdm_similarity_by
+from bsjax.labelled.similarity.rdms.rdm import rdm_similarity_by
 from bsjax.labelled.streaming import gram_of
 from bsjax.metrics import PLS, NeuronToNeuron, Ridge, compiled, make_folds
 from bsjax.metrics.regression.crossvalidation import cross_validate_and_report

@@ -18,7 +18,7 @@ from bsjax.core.left_behind import files_in
 from bsjax.data import StimulusSet, load_dataset
 from bsjax.labelled import Score
 from bsjax.labelled.metric import scored
-from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, SubjectSimilarity, correlation_distances
+from bsjax.labelled.similarity.rdms.subject_rdms import SubjectAgreement, SubjectSimilarity, correlation_distances
 
 if TYPE_CHECKING:
     from bsjax.data import NeuroidAssembly

@@ -23,7 +23,7 @@ from bsjax.labelled.metric import Metric
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.resampling.permutations import Permutation
 from bsjax.labelled.score import Score
-from bsjax.labelled.similarity.drawn_rdms import similarities_in_draws
+from bsjax.labelled.similarity.rdms.drawn_rdms import similarities_in_draws
 from bsjax.metrics.resampling.permutation import rdm_permutations
 from bsjax.metrics.similarity.rdms.rdm import rdm, rdm_pairs, rdms_of_subjects, similarity_to_subjects
 from bsjax.metrics.similarity.rdms.rdm_comparison import comparison_named

@@ -9,7 +9,7 @@ from bsjax.benchmarks import NeuralBenchmark
 from bsjax.benchmarks.experiment import squeeze_time
 from bsjax.data import average_repetition
 from bsjax.labelled.metric import as_metric
-from bsjax.labelled.similarity.subject_rdms import SubjectSimilarity
+from bsjax.labelled.similarity.rdms.subject_rdms import SubjectSimilarity
 from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 from bsjax.labelled.similarity.subject_similarity import SimilarityToSubjects
 

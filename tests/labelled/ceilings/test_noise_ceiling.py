@@ -6,7 +6,7 @@ from bsjax import NeuroidAssembly
 from bsjax.data import DataAssembly
 from bsjax.labelled import Score
 from bsjax.labelled.ceilings.noise_ceiling import RSACeiling, both_ends
-from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, square
+from bsjax.labelled.similarity.rdms.subject_rdms import SubjectAgreement, square
 
 N = 9
 

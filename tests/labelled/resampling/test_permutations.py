@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bsjax import Permutations
 from bsjax.labelled.align import aligned, order_of
 from bsjax.labelled.resampling.permutations import active_permutations, in_permutations, permutations_of
-from bsjax.labelled.similarity.subject_rdms import square
+from bsjax.labelled.similarity.rdms.subject_rdms import square
 from tests.support.responses import assembly
 
 times = st.lists(st.integers(1, 3), min_size=4, max_size=9).filter(lambda shown: len(set(shown)) < len(shown))

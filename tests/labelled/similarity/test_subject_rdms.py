@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, SubjectSimilarity, correlation_distances, square
+from bsjax.labelled.similarity.rdms.subject_rdms import (
+    SubjectAgreement,
+    SubjectSimilarity,
+    correlation_distances,
+    square,
+)
 
 N, SUBJECTS = 6, ["s1", "s2", "s3", "s4"]
 IDS = np.array(list("abcdef"))

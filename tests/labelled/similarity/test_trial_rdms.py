@@ -9,7 +9,7 @@ import bsjax
 from bsjax import Permutations, RDMAssembly, Resampling, in_draws, load_metric, rdm_of
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.permutations import in_permutations
-from bsjax.labelled.similarity.subject_rdms import SubjectSimilarity, square
+from bsjax.labelled.similarity.rdms.subject_rdms import SubjectSimilarity, square
 from bsjax.metrics import compare_rdms, rdm, rdm_of_trials
 
 N, R, U = 12, 4, 10

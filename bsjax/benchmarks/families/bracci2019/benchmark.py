@@ -14,7 +14,7 @@ from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import DataAssembly, NeuroidAssembly, load_dataset
 from bsjax.labelled import load_metric
 from bsjax.labelled.align import coordinate
-from bsjax.labelled.similarity.subject_rdms import SubjectAgreement, correlation_distances, square
+from bsjax.labelled.similarity.rdms.subject_rdms import SubjectAgreement, correlation_distances, square
 
 # Region codes of the data: 0 is V1, 1 posterior and 2 anterior ventral temporal cortex.
 _ANTERIOR_VTC = 2

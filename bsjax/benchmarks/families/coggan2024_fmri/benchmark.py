@@ -23,7 +23,7 @@ from bsjax.engine.precision import precision
 from bsjax.labelled import Score
 from bsjax.labelled.align import finite_values, two_dimensional, unique_ids
 from bsjax.labelled.normalise import squared_ceil_score
-from bsjax.labelled.similarity.subject_rdms import LEFT, SubjectAgreement, SubjectSimilarity, square
+from bsjax.labelled.similarity.rdms.subject_rdms import LEFT, SubjectAgreement, SubjectSimilarity, square
 from bsjax.metrics import compiled
 from bsjax.metrics.similarity.rdms.rsm import responsive_rsm
 

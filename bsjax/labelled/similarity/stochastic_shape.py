@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 
 from bsjax.labelled.align import STIMULUS, finite_values, refuse_different, two_dimensional, unique_ids
-from bsjax.labelled.ceilings.trials import by_repetition
 from bsjax.labelled.kernel_metric import KernelMetric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import finite_number, keep
+from bsjax.labelled.similarity.trials import by_repetition
 from bsjax.metrics import stochastic_shape_similarity
 
 

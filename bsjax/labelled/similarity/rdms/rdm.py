@@ -15,13 +15,13 @@ from bsjax.labelled.resampling.draws import Drawn, Resampling
 from bsjax.labelled.resampling.permutations import Permutation
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import refuse_others
-from bsjax.labelled.similarity.rdm_data import rdm_of
+from bsjax.labelled.similarity.rdms.rdm_data import rdm_of
+from bsjax.labelled.similarity.rdms.subject_rdms import SubjectSimilarity
 from bsjax.labelled.similarity.representational import (
     CrossValidatedSimilarity,
     RepresentationalSimilarity,
     SimilarityError,
 )
-from bsjax.labelled.similarity.subject_rdms import SubjectSimilarity
 from bsjax.labelled.similarity.subject_responses import SUBJECT
 from bsjax.metrics import rdm_bootstraps, rdm_similarity
 from bsjax.metrics.resampling.bootstraps import rdm_statistic
