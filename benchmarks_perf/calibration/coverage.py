@@ -22,7 +22,7 @@ from bsjax.labelled import Score
 from bsjax.labelled.metric import scored
 from bsjax.labelled.normalise import r_over_sqrt_ceiling
 from bsjax.labelled.resampling.draws import in_draws
-from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
+from bsjax.labelled.similarity.rdms.subject_responses import SubjectRDMSimilarity
 
 LEVEL = 0.95
 _LATENT, _FEATURES, _NEUROIDS, _TRIALS = 8, 20, 24, 4

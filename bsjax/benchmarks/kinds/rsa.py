@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.kinds.neural import NeuralBenchmark
 from bsjax.labelled import Score, load_ceiling
-from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
+from bsjax.labelled.similarity.rdms.subject_responses import SubjectRDMSimilarity
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.experiment import TimeBins

@@ -17,7 +17,7 @@ from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.registry import load_metric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
-from bsjax.labelled.similarity.subject_responses import LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
+from bsjax.labelled.similarity.rdms.subject_responses import LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
 from bsjax.labelled.similarity.subject_similarity import parts_by_subject
 from bsjax.metrics import mean_over_pairs, rdm_noise_ceiling, rdms_between_subjects
 from bsjax.metrics.ceilings.cross_subject import How

@@ -15,7 +15,14 @@ from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, whole_number
 from bsjax.labelled.similarity.rdms.drawn_rdms import BOUNDS, ceilings_in_draws
-from bsjax.labelled.similarity.subject_responses import FEWEST_STIMULI, LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
+from bsjax.labelled.similarity.rdms.subject_responses import (
+    FEWEST_STIMULI,
+    LEFT,
+    RIGHT,
+    SUBJECT,
+    by_subject,
+    pairs_of_stack,
+)
 from bsjax.metrics import shuffled_agreement
 from bsjax.metrics.ceilings.noise_ceiling import POOLINGS, Pooling, rdm_noise_ceiling, rsa_noise_ceiling
 from bsjax.metrics.similarity.rdms.rdm import rdm as correlation_distance

@@ -14,7 +14,7 @@ from bsjax.labelled.metric import Metric, as_metric, scored
 from bsjax.labelled.resampling.permutations import Permutation
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
-from bsjax.labelled.similarity.subject_responses import SUBJECT
+from bsjax.labelled.similarity.rdms.subject_responses import SUBJECT
 
 
 @dataclass(frozen=True)

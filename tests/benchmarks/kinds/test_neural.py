@@ -10,7 +10,7 @@ from bsjax.benchmarks.experiment import squeeze_time
 from bsjax.data import average_repetition
 from bsjax.labelled.metric import as_metric
 from bsjax.labelled.similarity.rdms.subject_rdms import SubjectSimilarity
-from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
+from bsjax.labelled.similarity.rdms.subject_responses import SubjectRDMSimilarity
 from bsjax.labelled.similarity.subject_similarity import SimilarityToSubjects
 
 RIDGE = {"crossvalidation_kwargs": {"stratification_coord": None}}

@@ -43,8 +43,8 @@ from bsjax.labelled.similarity.cka import CKA
 from bsjax.labelled.similarity.dimensionality import Dimensionality
 from bsjax.labelled.similarity.rdms.rdm import rdm_similarity_by
 from bsjax.labelled.similarity.rdms.subject_rdms import SubjectAgreement, SubjectSimilarity
+from bsjax.labelled.similarity.rdms.subject_responses import SubjectRDMSimilarity
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
-from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
 from bsjax.labelled.similarity.subject_similarity import InterSubjectSimilarity, SimilarityToSubjects
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics import ALPHAS, PLS, Ridge, RidgeCV

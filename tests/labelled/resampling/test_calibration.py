@@ -11,7 +11,7 @@ from bsjax.labelled.align import order_of
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.calibration import LEVEL, calibrate, null_of, one_by_one
 from bsjax.labelled.resampling.permutations import in_permutations
-from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
+from bsjax.labelled.similarity.rdms.subject_responses import SubjectRDMSimilarity
 from bsjax.labelled.similarity.subject_similarity import SimilarityToSubjects
 
 PLAN = Permutations(draws=4, seed=2)

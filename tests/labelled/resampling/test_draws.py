@@ -11,7 +11,7 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import drawn_of, in_draws
 from bsjax.labelled.similarity import representational
-from bsjax.labelled.similarity.subject_responses import SubjectRDMSimilarity
+from bsjax.labelled.similarity.rdms.subject_responses import SubjectRDMSimilarity
 from bsjax.metrics import cka_bootstraps, compiled, rdm_bootstraps
 from bsjax.metrics.resampling import bootstraps
 from tests.support.responses import assembly

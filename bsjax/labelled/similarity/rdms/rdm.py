@@ -17,12 +17,12 @@ from bsjax.labelled.score import Score
 from bsjax.labelled.settings import refuse_others
 from bsjax.labelled.similarity.rdms.rdm_data import rdm_of
 from bsjax.labelled.similarity.rdms.subject_rdms import SubjectSimilarity
+from bsjax.labelled.similarity.rdms.subject_responses import SUBJECT
 from bsjax.labelled.similarity.representational import (
     CrossValidatedSimilarity,
     RepresentationalSimilarity,
     SimilarityError,
 )
-from bsjax.labelled.similarity.subject_responses import SUBJECT
 from bsjax.metrics import rdm_bootstraps, rdm_similarity
 from bsjax.metrics.resampling.bootstraps import rdm_statistic
 from bsjax.metrics.resampling.permutation import rdm_permutations

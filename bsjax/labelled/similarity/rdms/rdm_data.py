@@ -8,7 +8,7 @@ import xarray as xr
 from bsjax.data.types.assemblies import RDMAssembly
 from bsjax.engine.running import run
 from bsjax.labelled.align import STIMULUS, finite_values, listed, two_dimensional, unique_ids
-from bsjax.labelled.similarity.subject_responses import LEFT, RIGHT
+from bsjax.labelled.similarity.rdms.subject_responses import LEFT, RIGHT
 from bsjax.labelled.similarity.trials import Trials, as_trials, by_repetition
 from bsjax.metrics.similarity.rdms.dissimilarities import DISSIMILARITIES, Dissimilarity, dissimilarity_named
 from bsjax.metrics.similarity.rdms.noise_covariance import Noise

@@ -24,7 +24,7 @@ from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.rdms.drawn_rdms import BOUNDS, ceilings_in_draws, similarities_in_draws
 from bsjax.labelled.similarity.rdms.rdm_data import rdm_of
-from bsjax.labelled.similarity.subject_responses import LEFT, RIGHT, SUBJECT
+from bsjax.labelled.similarity.rdms.subject_responses import LEFT, RIGHT, SUBJECT
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import Pooling, rdm_noise_ceiling
 from bsjax.metrics.similarity.rdms.rdm import rdm_pairs
