@@ -148,6 +148,7 @@ ORDERED = {
     "rsa_ceiling matched to the correlation": {"sort": 1},
     "rsa_ceiling that no RDM exceeds: corr": {"sort": 1},
     "gsn_rsa_ceiling": {"eigh": 6},
+    "rdm_of_trials": {"cholesky": 1, "sort": 1},
     "rsa_ceiling that no RDM exceeds: tau-a": {"sort": 8},
     "factorised read-out": {"sort": 2},
     "pls_split": {"qr": 1},

@@ -141,7 +141,7 @@ def test_given_rdms_of_subjects_in_draws_and_permutations():
     with in_draws(Resampling(("stimuli", "subjects"), draws=20)):
         assert scored(metric, SOURCE, subjects).uncertainty.draws.sizes["draw"] == 20
     with in_permutations(Permutations(draws=19)):
-        assert scored(metric, rdm_of(SOURCE), subjects).p_value <= 0.1
+        assert scored(metric, rdm_of(SOURCE), subjects).provenance.details["p_value"] <= 0.1
     with pytest.raises(ValueError, match="source has RDMs over subject: select one"):
         metric(subjects, subjects)
     with pytest.raises(ValueError, match="given RDMs have no error by 'jackknife'"):

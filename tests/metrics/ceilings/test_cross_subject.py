@@ -88,7 +88,7 @@ def test_gradients_of_the_error_are_finite():
         assert jnp.isfinite(gradient(jnp.asarray(values))).all()
 
 
-@pytest.mark.parametrize("method", [name for name, known in COMPARISONS.items() if known.symmetric])
+@pytest.mark.parametrize("method", [name for name, known in COMPARISONS.items() if known.of_single_pairs])
 def test_rdms_pair_by_pair(method):
     rdms = np.random.default_rng(0).random((3, 15))
     found = np.asarray(compiled(rdms_between_subjects, method=method)(jnp.asarray(rdms)))

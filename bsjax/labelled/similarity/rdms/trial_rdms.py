@@ -60,7 +60,7 @@ class TrialRDM(KernelMetric):
         >>> ids |= {"repetition": ("presentation", [0] * 6 + [1] * 6)}
         >>> target = xr.DataArray(trials, ids, ["presentation", "neuroid"])
         >>> TrialRDM(noise=None)(source, target)
-        Score(0.9952, r)
+        Score(0.9916, r)
     """
 
     identifier = "rdm_of_trials"
