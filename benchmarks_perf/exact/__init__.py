@@ -17,7 +17,7 @@ from .regression import (
     ridgecv_split,
     spantime_ridge,
 )
-from .similarity import bootstraps, cka, internal_consistency, rdm
+from .similarity import bootstraps, cka, internal_consistency, rdm, searchlight
 
 __all__ = [
     "Fit",
@@ -34,5 +34,6 @@ __all__ = [
     "rdm",
     "ridge",
     "ridgecv_split",
+    "searchlight",
     "spantime_ridge",
 ]
