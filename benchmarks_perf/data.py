@@ -86,6 +86,16 @@ def recordings(stimuli: int, features: int, neuroids: int, seed: int = 0) -> Inp
     return {"source": responses(source, "feature"), "target": responses(target, "site")}
 
 
+def voxels(stimuli: int, features: int, side: int, centres: int) -> Inputs:
+    """`recordings` of a cube of voxels, some of which are centres of searchlights."""
+    drawn = recordings(stimuli, features, side**3)
+    target = drawn["target"]
+    places = dict(zip("xyz", np.unravel_index(np.arange(side**3), (side, side, side)), strict=True))
+    coords = {name: ("neuroid", each) for name, each in places.items()}
+    coords["centre"] = ("neuroid", np.random.default_rng(0).permutation(side**3) < centres)
+    return {**drawn, "target": Labelled(target.values, target.dims, {**target.coords, **coords})}
+
+
 def twice(stimuli: int, features: int, neuroids: int) -> Inputs:
     """`recordings` whose every feature is there twice: half the rank, so that weights are not unique."""
     drawn = recordings(stimuli, features // 2, neuroids)

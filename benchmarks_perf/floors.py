@@ -137,6 +137,16 @@ def rdm_of_trials(*, stimuli: int, repetitions: int, neuroids: int, **_: Any) ->
     ]
 
 
+def searchlight(*, stimuli: int, features: int, centres: int, radius: float, **_: Any) -> Steps:
+    """Correlations between stimuli and the ranks of all pairs, for every neighbourhood."""
+    pairs, voxels = stimuli * (stimuli - 1) / 2, 4 / 3 * np.pi * radius**3
+    return [
+        gram("correlations between stimuli over the features", stimuli, features),
+        Step("correlations between stimuli over the voxels near each centre", 2 * centres * pairs * voxels, 0),
+        Step("ranks of the pairs: two counting passes over them, read and written", 0, 12 * pairs * centres),
+    ]
+
+
 def ridgecv_split(*, train: int, test: int, features: int, neuroids: int, alphas: list[float], **_: Any) -> Steps:
     """One eigendecomposition; the errors of all penalties from partial fractions of their products."""
     return [
@@ -221,6 +231,7 @@ COUNTS: Mapping[str, Callable[..., Steps]] = {
     "cka": cka,
     "rdm": rdm,
     "rdm_of_trials": rdm_of_trials,
+    "searchlight": searchlight,
     "ridgecv_split": ridgecv_split,
     "alpha_per_target": alpha_per_target,
     "internal_consistency": internal_consistency,

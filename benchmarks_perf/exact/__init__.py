@@ -17,7 +17,7 @@ from .regression import (
     ridgecv_split,
     spantime_ridge,
 )
-from .similarity import bootstraps, cka, internal_consistency, rdm, rdm_of_trials
+from .similarity import bootstraps, cka, internal_consistency, rdm, rdm_of_trials, searchlight
 
 __all__ = [
     "Fit",
@@ -35,5 +35,6 @@ __all__ = [
     "rdm_of_trials",
     "ridge",
     "ridgecv_split",
+    "searchlight",
     "spantime_ridge",
 ]

@@ -82,6 +82,18 @@ def rdm_of_trials(inputs: Inputs) -> Answer:
     return {"score": a @ b}
 
 
+def searchlight(inputs: Inputs, radius: float) -> Answer:
+    """The same of the features and the voxels nearer than the radius to each centre, and the mean over centres."""
+    target = inputs["target"]
+    places = np.stack([target.coords[name][1] for name in "xyz"], axis=1)
+    upper = np.triu_indices(len(target.values), 1)
+    model, found = (1 - np.corrcoef(inputs["source"].values))[upper], []
+    for centre in np.flatnonzero(target.coords["centre"][1]):
+        near = np.linalg.norm(places - places[centre], axis=1) < radius
+        found.append(spearmanr(model, (1 - np.corrcoef(target.values[:, near]))[upper]).statistic)
+    return {"score": np.mean(found), "raw": np.array(found)}
+
+
 def internal_consistency(inputs: Inputs) -> Answer:
     """Correlation of the means of two halves of the repetitions, in ten splits, corrected by Spearman-Brown."""
     assembly = inputs["assembly"]

@@ -110,6 +110,17 @@ TABLE: dict[str, Row] = {
         {"stimuli": 92, "repetitions": 10, "neuroids": 1000},
         {"stimuli": 50, "repetitions": 10, "neuroids": 30},
     ),
+    "searchlight": Row(
+        "searchlight of {centres} centres, radius {radius}, in {side} x {side} x {side} voxels: "
+        "{stimuli} stimuli, {features} features",
+        "searchlight",
+        data.voxels,
+        exact.searchlight,
+        ("rsatoolbox",),
+        {"stimuli": 40, "features": 50, "side": 20, "centres": 5000},
+        {"stimuli": 12, "features": 30, "side": 8, "centres": 100},
+        {"radius": 3.0},
+    ),
     "ridgecv_split": Row(
         f"ridge, one of 99 alphas: {_ON_SPLIT}",
         "ridgecv_split",

@@ -75,12 +75,24 @@ def bootstraps_one_by_one(inputs: protocol.Inputs, bootstraps: int) -> Callable[
     return lambda: [call() for _ in range(bootstraps)][-1]
 
 
+def searchlight(inputs: protocol.Inputs, radius: float) -> Callable[[], Any]:
+    """Every neighbourhood in one call."""
+    (source, target), dtype = assemblies(inputs), DTYPE
+
+    def call() -> bsjax.Score:
+        found = bsjax.searchlight(source, target, radius=radius, centres=target["centre"].values, dtype=dtype)
+        return bsjax.Score(float(found.mean()), raw=found)
+
+    return call
+
+
 TASKS: dict[str, protocol.Build] = {name: metric(name) for name in protocol.METRICS}
 TASKS |= {
     "rdm_of_trials": metric("rdm_of_trials"),
     "alpha_per_target": metric("ridgecv_split", alpha_per_target=True),
     "layers": layers,
     "layers one by one": layers_one_by_one,
+    "searchlight": searchlight,
     "bootstraps": bootstraps,
     "bootstraps one by one": bootstraps_one_by_one,
 }

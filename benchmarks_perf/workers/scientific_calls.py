@@ -6,6 +6,7 @@ every score needs, are one pass over the predictions.
 
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,33 @@ def rsatoolbox() -> dict[str, protocol.Build]:
 
         return call
 
-    return {"rdm": build, "rdm_of_trials": of_trials}
+    def searchlight(inputs: protocol.Inputs, radius: float) -> Callable[[], Any]:
+        from rsatoolbox.inference import eval_fixed
+        from rsatoolbox.model import ModelFixed
+        from rsatoolbox.util.searchlight import (
+            evaluate_models_searchlight,
+            get_searchlight_RDMs,
+            get_volume_searchlight,
+        )
+
+        source, target = (inputs[side]["values"] for side in ("source", "target"))
+        chosen = inputs["target"]["coords"]["centre"][1]
+        side = round(len(chosen) ** (1 / 3))
+
+        def call() -> dict[str, Any]:
+            # Progress goes to stdout, by which the process answers.
+            with redirect_stdout(sys.stderr):
+                # Neighbours beyond the mask count.
+                centres, near = get_volume_searchlight(chosen.reshape(side, side, side), radius, threshold=0.0)
+                rdms = get_searchlight_RDMs(target, centres, near, np.arange(len(target)), verbose=False)
+                model = ModelFixed("model", calc_rdm(Dataset(source), method="correlation"))
+                found = evaluate_models_searchlight(rdms, model, eval_fixed, method="spearman")
+            raw = np.array([one.evaluations.item() for one in found])
+            return {"score": raw.mean(), "raw": raw}
+
+        return call
+
+    return {"rdm": build, "rdm_of_trials": of_trials, "searchlight": searchlight}
 
 
 LIBRARIES = {"scikit-learn": scikit_learn, "ikpls": ikpls, "himalaya": himalaya, "rsatoolbox": rsatoolbox}
