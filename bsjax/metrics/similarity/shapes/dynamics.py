@@ -218,7 +218,7 @@ def _signed_axes(dynamics: Dynamics) -> Float[Array, "starts k k"]:
 
     def sign(signs: Float[Array, " k"], j: Array) -> tuple[Float[Array, " k"], None]:
         i = jnp.argmax(jnp.abs(earlier[:, j]))
-        return signs.at[j].set(signs[i] * jnp.where(earlier[i, j] < 0, -1.0, 1.0)), None
+        return signs.at[j].set(jnp.where(earlier[i, j] < 0, -signs[i], signs[i])), None
 
     ones = jnp.ones(len(axes), axes.dtype)
     signs = jax.lax.scan(sign, ones, jnp.arange(1, len(axes)))[0]
