@@ -22,13 +22,13 @@ from bsjax.testing.data import assembly, noise
 
 NAMES = (
     *("pls", "ridge", "ridgecv", "linear_predictivity", "neuron_to_neuron", "reverse_pls"),
-    *("pcr", "reduced_rank", "rotation", "elastic_net", "lasso", "nnls", "kernel_ridge", "multiple_kernel_ridge"),
+    *("pcr", "reduced_rank", "rotation", "elastic_net", "lasso", "nnls", "kernel_ridge"),
     *("cka", "cka_biased", "cka_cv", "kernel_cka", "cka_of_sampled_units", "rdm", "rdm_cv"),
     *("procrustes", "shape", "permutation_shape", "cca", "svcca", "pwcca", "mutual_nearest_neighbours", "cknna"),
     *("one_to_one", "soft_matching", "semi_matching", "feature_reweighted_rdm", "encoding_rdm"),
 )
 # Penalties that suit responses of this size.
-SETTINGS = {"multiple_kernel_ridge": {"candidates": 10}, "elastic_net": {"alpha": 0.01}, "lasso": {"alpha": 0.01}}
+SETTINGS = {"elastic_net": {"alpha": 0.01}, "lasso": {"alpha": 0.01}}
 _LAYERS = 4
 _WIDTH = 48
 _STEPS, _BATCH, _RATE = 400, 128, 3e-3

@@ -125,7 +125,11 @@ LOOPS = {
         "rdm": 5,
         "rdm_cv": 7,
         "spantime_pls": 4,
+        "stochastic_shape": 41,
+        "dsa": 48,
     },
+    # Weights by non-negative least squares, and the comparison of pairs that count.
+    **dict.fromkeys(("weighted_rdm", "selected_rdm", "interpolated_rdm", "feature_reweighted_rdm"), 7),
     "rsa_ceiling that no RDM exceeds: tau-a": 15,
     **dict.fromkeys(("ridge_split", "linear_predictivity_split"), 10),
     **dict.fromkeys(("ridge", "linear_predictivity", "object solution time"), 4),
@@ -149,6 +153,10 @@ ORDERED = {
     "rsa_ceiling that no RDM exceeds: corr": {"sort": 1},
     "gsn_rsa_ceiling": {"eigh": 6},
     "rdm_of_trials": {"cholesky": 1, "sort": 1},
+    **dict.fromkeys(("weighted_rdm", "selected_rdm", "interpolated_rdm", "feature_reweighted_rdm"), {"sort": 2}),
+    "encoding_rdm": {"sort": 1, "cholesky": 1},
+    "stochastic_shape": {"eigh": 11, "sort": 11},
+    "dsa": {"eigh": 11, "sort": 8, "cholesky": 2},
     "rsa_ceiling that no RDM exceeds: tau-a": {"sort": 8},
     "factorised read-out": {"sort": 2},
     "pls_split": {"qr": 1},
@@ -167,7 +175,7 @@ ORDERED = {
 }
 # What compiles in time is no longer than this, in characters.
 LENGTH = 300_000
-LONGER = dict.fromkeys(of_both("stacked_regression"), 700_000)
+LONGER = dict.fromkeys(of_both("stacked_regression"), 700_000) | dict.fromkeys(("stochastic_shape", "dsa"), 500_000)
 
 
 @pytest.mark.slow
