@@ -126,7 +126,7 @@ def test_errors():
         constructor(CrossSubjectConsistency.__new__(CrossSubjectConsistency), "cka", "all")
     with pytest.raises(ValueError, match="the comparison 'corr' takes no settings, got dtype"):
         CrossSubjectConsistency("corr", dtype="float32")
-    with pytest.raises(ValueError, match="at least 2, there is a"):
+    with pytest.raises(ValueError, match="at least 2 subjects are needed"):
         CrossSubjectConsistency()(part(assembly, "a"))
     assembly.values[3, 2] = np.nan
     with pytest.raises(ValueError, match="NaN"):

@@ -129,8 +129,6 @@ def test_unknown_names():
     (trials, _, _), _ = recorded()
     with pytest.raises(ValueError, match="unknown dissimilarity of trials 'lcc'; there are: mahalanobis, crossnobis"):
         rdm_of_trials(trials, dissimilarity="lcc")
-    with pytest.raises(ValueError, match="unknown estimate of the covariance of noise 'oas'; there are: full, diag"):
-        rdm_of_trials(trials, noise="oas")
 
 
 def checked_gradient(function, x):

@@ -102,11 +102,13 @@ def _riemannian(a: Float[Array, " m"], b: Float[Array, " m"], where: Bool[Array,
     def relative(matrix: SecondMoments) -> SecondMoments:
         return solve_lower(factor, solve_lower(factor, matrix).T)
 
-    model, one = relative(a / nonzero(of_a) + rest), relative(centring)
+    model, one, outside = relative(a / nonzero(of_a)), relative(centring), relative(rest)
 
     def spread(weight: Scalar) -> Scalar:
         """Squared distance for the best scale of the weighted sum."""
-        values = jnp.linalg.eigvalsh(model + jnp.exp(weight) * one)
+        added = jnp.exp(weight)
+        # The mean, as the best scale is free: eigenvalues stay near those of the directions that are centred away.
+        values = jnp.linalg.eigvalsh((model + added * one) / (1.0 + added) + outside)
         logs = jnp.log(nonzero(values))
         squares = jnp.sum(logs**2) - jnp.sum(logs) ** 2 / nonzero(size - 1.0)
         return jnp.where(jnp.all(values > 0), squares, jnp.inf)
