@@ -267,13 +267,22 @@ def _weights_jvp(primals: tuple[Spectrum, Array, Array], changes: tuple[Spectrum
     (of, right, alpha), (of_change, right_change, alpha_change) = primals, changes
     solution = of.vectors @ _shrunk(of, right, alpha)
     residual = right_change - of_change.matrix @ solution - alpha_change[None] * solution
-    change = of.images @ _shrunk(of, residual, alpha)
-    if of_change.rows is not None:
-        return _weights(*primals), change + matmul_t(of_change.rows, solution)
-    # The minimum-norm solution rotates with the range.
+    change = _shrunk(of, residual, alpha)
+    if of.features is None:
+        # The range turns towards targets outside it; right sides of features are always within.
+        beyond = right - of.vectors @ of.along(right)
+        change = change + _shrunk(of, of_change.matrix @ beyond, alpha) / nonzero(of.values)[:, None]
+    change = of.images @ change
+    if of_change.rows is not None and of.rows is not None:
+        of_axes = matmul_t(of_change.rows, beyond)
+        outside = of_axes - of.images @ (of.along(of.rows @ of_axes) / nonzero(of.values)[:, None])
+        outside = jnp.where(alpha[None] > 0, outside, jnp.zeros_like(outside)) / nonzero(alpha)[None]
+        return _weights(*primals), change + matmul_t(of_change.rows, solution) + outside
+    # The solution turns with the range. Held-out stimuli have features outside it, but no products with its complement.
     turned = of_change.matrix @ (of.vectors @ _shrunk(of, solution, alpha))
-    turned = jnp.where(alpha[None] == 0, turned - of.vectors @ of.along(turned), jnp.zeros_like(turned))
-    return _weights(*primals), change + turned
+    penalised = jnp.zeros_like(residual) if of.features is None else residual / nonzero(alpha)[None]
+    turned = jnp.where(alpha[None] == 0, turned, penalised)
+    return _weights(*primals), change + turned - of.vectors @ of.along(turned)
 
 
 def _shrunk(of: Spectrum, right: Float[Array, "d q"], alpha: Float[Array, " q"]) -> Float[Array, "d q"]:

@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.linear_model import RidgeCV as SklearnRidgeCV
 from sklearn.model_selection import ShuffleSplit
 
-from bsjax.metrics import ALPHAS, RidgeCV, compiled, make_folds
+from bsjax.metrics import ALPHAS, RidgeCV, compiled, cross_validate, make_folds
 from bsjax.metrics.linalg.partial_fractions import all_penalties
 from bsjax.metrics.regression.crossvalidation import cross_validate_and_report, train_test_and_report
 
@@ -89,6 +89,17 @@ def test_repeated_stimuli_and_constant_features_do_no_harm():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("features", "rank"), [(45, 45), (12, 5), (100, 12)])
+def test_gradients_where_training_stimuli_do_not_span_the_features(features, rank):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(50, rank)) @ rng.normal(size=(rank, features))
+    y, direction = x[:, :3] + rng.normal(size=(50, 3)), rng.normal(size=x.shape)
+    folds = make_folds(50, list(ShuffleSplit(2, train_size=0.8, test_size=0.2, random_state=0).split(x)))
+    value = jax.jit(lambda x: cross_validate(x, jnp.asarray(y), folds, mapping=RidgeCV((1.0,))).sum())
+    difference = (value(x + 1e-6 * direction) - value(x - 1e-6 * direction)) / 2e-6
+    assert np.vdot(jax.grad(value)(jnp.asarray(x)), direction) == pytest.approx(float(difference), rel=1e-4, abs=1e-5)
+
+
 @pytest.mark.parametrize("per_target", [False, True])
 @pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
 def test_gradients_are_those_of_ridge_at_the_chosen_penalty(shape, per_target):
