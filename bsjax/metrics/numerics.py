@@ -40,12 +40,18 @@ def inverse_root(x: Values, mask: Bool[Array, "*shape"]) -> Values:
     return jnp.where(mask, 1.0 / jnp.sqrt(jnp.where(mask, x, jnp.ones_like(x))), jnp.zeros_like(x))
 
 
-def unit_length(vectors: Float[Array, "*batch m"]) -> Float[Array, "*batch m"]:
-    """Vectors along the last axis, scaled to unit length; zero vectors stay zero.
+def of_order_one(x: Float[Array, "..."], axis: int | None = None) -> Float[Array, "..."]:
+    """Values divided by the largest along an axis, so that squares in float32 neither overflow nor underflow.
 
-    Vectors are first divided by their largest entry, so that squares in float32 neither overflow nor underflow.
+    For results that do not depend on the scale, so that no gradient passes through the largest value. The derivative of
+    a maximum is NaN where a compiler computes the values twice, with other rounding.
     """
-    scaled = vectors / nonzero(jnp.max(jnp.abs(vectors), axis=-1, keepdims=True))
+    return x / nonzero(jax.lax.stop_gradient(jnp.max(jnp.abs(x), axis=axis, keepdims=axis is not None)))
+
+
+def unit_length(vectors: Float[Array, "*batch m"]) -> Float[Array, "*batch m"]:
+    """Vectors along the last axis, scaled to unit length; zero vectors stay zero."""
+    scaled = of_order_one(vectors, axis=-1)
     return scaled / jnp.sqrt(nonzero(jnp.sum(scaled**2, axis=-1, keepdims=True)))
 
 

@@ -92,7 +92,7 @@ def test_experiments_with_code_of_their_own_compare_as_the_reference_does(fact, 
         assert fact["ceiling"]["method"] == "NeuronalPropertyCeiling" and "property_ceiling" in benchmark.describe()
         return
     kind, settings = OWN_METRICS[fact["metric"].partition(" ")[0].partition(":")[0]]
-    assert type(benchmark.metric) is kind
+    assert isinstance(benchmark.metric, kind)
     assert {name: getattr(benchmark.metric, name) for name in settings} == settings
     if kind is Dimensionality:
         assert benchmark.metric.factor == stated["factor"]

@@ -200,8 +200,9 @@ def compare_scaled(a: Rdms, b: Rdms, where: PairMask | None, method: Method) -> 
     if comparison.factor is None:
         compare: Any = comparison.compare
         return compare(a, b, where)
-    factor = comparison.factor
-    return jnp.clip(jnp.sum(factor(a, where) * factor(b, where), axis=-1), -1.0, 1.0)
+    # An undefined side is NaN, which the gradient of a product would pass to the other side.
+    (a, bad), (b, also_bad) = (cleaned(comparison.factor(x, where), None) for x in (a, b))
+    return jnp.where(bad | also_bad, jnp.nan, jnp.clip(jnp.sum(a * b, axis=-1), -1.0, 1.0))
 
 
 def _standardised(x: Array, where: Array | None) -> Array:

@@ -13,7 +13,7 @@ from bsjax.engine.primitives.triangular import solve_with_cholesky
 from bsjax.engine.tolerances import rounding
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.linalg.singular_values import polar_factor, singular_power
-from bsjax.metrics.numerics import deviations, divide_or_nan, nonzero, rotated_to_few_columns, safe_sqrt
+from bsjax.metrics.numerics import deviations, divide_or_nan, of_order_one, rotated_to_few_columns, safe_sqrt
 from bsjax.metrics.optimisation.fixed_points import fixed_point, random_rotations
 from bsjax.metrics.similarity.shapes.shape import to_unit_norm
 
@@ -149,7 +149,7 @@ def linear_dynamics(
     # Differences from one of the rows are exactly zero where a unit is constant, over any number of rows.
     first = 0 if counted is None else jnp.argmax(counted[:, 0])
     found = deviations(flat - jax.lax.stop_gradient(flat[first][None]), counted, axis=0).values
-    scaled = rotated_to_few_columns(found / nonzero(jnp.max(jnp.abs(found)))).reshape(n, t, -1)
+    scaled = rotated_to_few_columns(of_order_one(found)).reshape(n, t, -1)
     shown = jnp.ones(n, x.dtype) if where is None else where.astype(x.dtype)
     stacked = jnp.concatenate([scaled[:, k : k + steps] for k in range(delays)], axis=2) * shown[:, None, None]
     rows = rotated_to_few_columns(stacked.reshape(n * steps, -1))

@@ -5,7 +5,7 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.linalg.singular_values import nuclear_norm, polar_factor
-from bsjax.metrics.numerics import deviations, divide_or_nan, nonzero, rotated_to_few_columns
+from bsjax.metrics.numerics import deviations, divide_or_nan, nonzero, of_order_one, rotated_to_few_columns
 
 
 @at_full_precision
@@ -125,5 +125,5 @@ def centred_to_unit_norm(x: Float[Array, "n p"], where: Bool[Array, " n"] | None
 
 def to_unit_norm(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """An array divided by its Frobenius norm, without overflow; zeros if it is zero."""
-    scaled = x / nonzero(jnp.max(jnp.abs(x)))
+    scaled = of_order_one(x)
     return scaled / jnp.sqrt(nonzero(jnp.sum(scaled**2)))
