@@ -224,7 +224,7 @@ MAPPINGS += [
         MultipleKernelRidge(("linear", "rbf"), None, (0.1, 10.0), candidates=4, cv=3, gamma=0.1),
         "Dupré la Tour et al. 2022",
         {"targets scaled each": change(targets, stretch_each)},
-        12.0,
+        300.0,  # kernels have as many rows and columns as there are stimuli
     ),
     (
         "stacked_regression",

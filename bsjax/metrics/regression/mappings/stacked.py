@@ -51,7 +51,7 @@ class Stacked(Mapping):
 
     The prediction is :math:`\sum_b \gamma_b \hat y_b`. The shares :math:`\gamma_b \ge 0`, which sum to 1, minimise
 
-    .. math:: \Big\| \sum_b \gamma_b (y - \hat y_b) \Big\|^2
+    .. math:: \Bigl\| \sum_b \gamma_b (y - \hat y_b) \Bigr\|^2
 
     over validation folds within the training stimuli, so that they are at least as good there as the best single space.
     A combination of many features that are alike is less noisy than one joint regression, and a space that does not

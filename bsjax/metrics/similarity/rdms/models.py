@@ -19,7 +19,7 @@ from bsjax.metrics.regression.mappings.elastic_net import Problem, weights_of
 from bsjax.metrics.regression.ridge_system import centred_rows
 from bsjax.metrics.similarity.rdms.dissimilarities import Measure
 from bsjax.metrics.similarity.rdms.rdm import pairs_seen, rdm, rdm_pairs, rdm_similarity
-from bsjax.metrics.similarity.rdms.rdm_comparison import Method, compare_rdm_vectors
+from bsjax.metrics.similarity.rdms.rdm_comparison import Method, cleaned, compare_rdm_vectors
 
 Fit = Literal["weighted", "selected", "interpolated"]
 Members = Bool[Array, "k w"]
@@ -83,10 +83,11 @@ def cross_validated_rdm_model(
     def of_fold(fold: tuple[Array, ...]) -> tuple[Scalar, Float[Array, " k"]]:
         train, rows, tested = fold
         weights = rdm_weights(vectors, wanted, where=_pairs(train > 0, originals), fit=fit, method=method)
-        at = (rows[:, None], rows[None])
-        predicted = rdm_pairs(jnp.sum(weights[:, None, None] * models[:, *at], axis=0))
+        at, (known, undefined) = (rows[:, None], rows[None]), cleaned(weights, None)
+        predicted = rdm_pairs(jnp.sum(known[:, None, None] * models[:, *at], axis=0))
         seen = _pairs(tested, None if originals is None else originals[rows])
-        return compare_rdm_vectors(predicted, rdm_pairs(target[at]), where=seen, method=method), weights
+        value = compare_rdm_vectors(predicted, rdm_pairs(target[at]), where=seen, method=method)
+        return jnp.where(undefined, jnp.nan, value), weights
 
     return batched_map(of_fold, _training_and_test(folds, x))
 
@@ -243,10 +244,12 @@ def cross_validated_feature_reweighting(
     def of_fold(fold: tuple[Array, ...]) -> tuple[Scalar, Float[Array, " p"]]:
         train, rows, tested = fold
         weights = feature_weights(x, target, where=train > 0, originals=originals, alpha=alpha, method=method)
-        predicted = rdm(x[rows] * safe_sqrt(weights)[None], dissimilarity="sqeuclidean")
+        known, undefined = cleaned(weights, None)
+        predicted = rdm(x[rows] * safe_sqrt(known)[None], dissimilarity="sqeuclidean")
         seen = _pairs(tested, None if originals is None else originals[rows])
         measured = rdm_pairs(target[rows[:, None], rows[None]])
-        return compare_rdm_vectors(rdm_pairs(predicted), measured, where=seen, method=method), weights
+        value = compare_rdm_vectors(rdm_pairs(predicted), measured, where=seen, method=method)
+        return jnp.where(undefined, jnp.nan, value), weights
 
     return batched_map(of_fold, _training_and_test(folds, x))
 
