@@ -118,7 +118,7 @@ ROWS = [
         padded=more_trials,
         invariances={"trials and stimuli reordered": reorder_trials}
         | {name: change for each in CHANGES for name, change in of_sides(each).items()},
-        times_input=12.0,
+        times_input=30.0,
         **SHARED,
     ),
     Row(

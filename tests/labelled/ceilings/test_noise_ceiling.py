@@ -147,7 +147,7 @@ def test_against_chance_takes_all_stimuli_of_all_subjects():
     for lacking in (assembly, stack(rdms)):
         with pytest.raises(ValueError, match="select the stimuli that all subjects have"):
             RSACeiling().against_chance(lacking)
-    with pytest.raises(ValueError, match="at least 2, there is"):
+    with pytest.raises(ValueError, match="at least 2 subjects are needed"):
         RSACeiling().against_chance(responses().isel(neuroid=responses()["subject"].values == "sub0"))
 
 
@@ -194,7 +194,7 @@ def test_errors_of_responses():
     assembly = responses()
     with pytest.raises(ValueError, match="no coordinate 'subject' on dimension 'neuroid'"):
         RSACeiling()(assembly.drop_vars("subject"))
-    with pytest.raises(ValueError, match="at least 2, there is"):
+    with pytest.raises(ValueError, match="at least 2 subjects are needed"):
         RSACeiling()(assembly.isel(neuroid=assembly["subject"].values == "sub0"))
     with pytest.raises(ValueError, match="at least 3 stimuli, there are 2"):
         RSACeiling()(assembly.isel(presentation=[0, 1]))

@@ -73,6 +73,8 @@ def dynamical_similarity(
     one, other = (linear_dynamics(side, delays=delays, rank=rank, where=where) for side in (x, y))
     lengths = jnp.sum(one**2) + jnp.sum(other**2)
     undefined = ~(lengths > 0)
+    # An undefined side is NaN, which the gradient of a product would pass to the other side.
+    one, other = (jnp.where(undefined, 0.0, side) for side in (one, other))
     turn = jax.lax.stop_gradient(_best_turn(one, other))
     return divide_or_nan(2.0 * jnp.sum(one * (turn @ other @ turn.T)), lengths, undefined)
 
