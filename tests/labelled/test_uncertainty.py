@@ -37,7 +37,7 @@ def test_the_kinds_that_there_are_depend_on_what_is_known():
         Score(0.5, uncertainty=plain).interval(kind="bca")
     with pytest.raises(ValueError, match="between 0 and 1"):
         Score(0.5, uncertainty=plain).interval(95)
-    with pytest.raises(ValueError, match="names what could have been drawn"):
+    with pytest.raises(ValueError, match="what was sampled"):
         Uncertainty((), 0.1, "nothing")
 
 
