@@ -118,7 +118,7 @@ def test_dissimilarities_are_no_responses(metric, side):
     given = {"source": responses(), "target": responses()}
     matrix = squareform(pdist(given[side].values))
     given[side] = responses(20, 20).copy(data=matrix)
-    with pytest.raises(ValueError, match=f"{side} is a matrix of dissimilarities, 20 x 20, .*compare_rdms"):
+    with pytest.raises(ValueError, match=f"{side} is a matrix of dissimilarities, 20 x 20, .*RDMAssembly"):
         load_metric(metric, **({} if metric != "ridge" else {"crossvalidation_kwargs": UNSTRATIFIED}))(*given.values())
 
 

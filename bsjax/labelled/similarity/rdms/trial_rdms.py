@@ -32,7 +32,8 @@ class TrialRDM(KernelMetric):
     Mahalanobis and crossnobis, and Poisson for Poisson. Stimuli may have different numbers of trials.
 
     Draws of stimuli reuse both RDMs, for the comparisons ``"corr"``, ``"cosine"``, ``"spearman"`` and ``"rho-a"``. The
-    others have no weights of stimuli, so they have no draws of stimuli, and their error is the jackknife.
+    others have no weights of stimuli, so they have no draws of stimuli, and their error is the jackknife. Neuroids and
+    trials are not drawn, because copies would have the same noise.
 
     Args:
         dissimilarity: of the trials: ``"crossnobis"``, ``"mahalanobis"``, ``"poisson_cv"`` or ``"poisson"``; see
@@ -136,8 +137,6 @@ class TrialRDM(KernelMetric):
 
     def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray, **kwargs: Any) -> dict[str, Any]:
         """Its values in every draw of the stimuli, see :func:`bsjax.labelled.metric.scored`."""
-        if "stimuli" not in drawn.plan.factors:
-            return super().drawn_values(drawn, *assemblies, **kwargs)
         if drawn.plan.factors != ("stimuli",) or self.comparison not in METHODS:
             raise ValueError(
                 f"{self.identifier} draws stimuli alone, and by the comparisons {', '.join(METHODS)}, not by "
