@@ -15,6 +15,7 @@ MODEL, BRAIN = RNG.normal(size=(N, 6)), RNG.normal(size=(N, SIDE**3))
 MASK = RNG.uniform(size=SIDE**3) < 0.9
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:Noise ceiling for tau")
 @pytest.mark.parametrize("comparison", ["corr", "spearman", "tau-a"])
 def test_equals_rsatoolbox(comparison):
