@@ -126,7 +126,7 @@ LOOPS = {
         "rdm_cv": 7,
         "spantime_pls": 4,
         "stochastic_shape": 41,
-        "dsa": 48,
+        "dsa": 51,
     },
     # Weights by non-negative least squares, and the comparison of pairs that count.
     **dict.fromkeys(("weighted_rdm", "selected_rdm", "interpolated_rdm", "feature_reweighted_rdm"), 7),
