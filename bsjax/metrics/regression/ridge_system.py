@@ -267,10 +267,9 @@ def _weights_jvp(primals: tuple[Spectrum, Array, Array], changes: tuple[Spectrum
     (of, right, alpha), (of_change, right_change, alpha_change) = primals, changes
     solution = of.vectors @ _shrunk(of, right, alpha)
     residual = right_change - of_change.matrix @ solution - alpha_change[None] * solution
-    change = _shrunk(of, residual, alpha)
+    change, beyond = _shrunk(of, residual, alpha), right - of.vectors @ of.along(right)
     if of.features is None:
         # The range turns towards targets outside it; right sides of features are always within.
-        beyond = right - of.vectors @ of.along(right)
         change = change + _shrunk(of, of_change.matrix @ beyond, alpha) / nonzero(of.values)[:, None]
     change = of.images @ change
     if of_change.rows is not None and of.rows is not None:
