@@ -88,10 +88,8 @@ def test_a_benchmark_that_does_not_load(plugin):
 
 def test_a_benchmark_whose_data_are_missing_values(plugin):
     found = items(a_recording(plugin, '"region": ("neuroid", ["V1"])'))
-    assert [problem.split(":")[0] for problem in found["data"]] == [
-        "1 of 2 values is NaN, first at stimulus_id b, neuroid_id n",
-        "the assembly has no attrs['stimulus_set']",
-    ]
+    values, images = found["data"]
+    assert "1 of 2 values is NaN" in values and "no attrs['stimulus_set']" in images
 
 
 def test_a_benchmark_whose_data_do_not_do_for_a_score(plugin):
