@@ -11,6 +11,7 @@ import numpy as np
 from bsjax.metrics import PLS, Ridge, RidgeCV, cka, rdm_similarity, train_test
 from bsjax.metrics.ceilings.consistency import complete_split_half_consistency
 from bsjax.metrics.resampling.bootstraps import cka_bootstraps
+from bsjax.metrics.similarity.rdms.searchlights import searchlight_similarity
 from tests.contract.rows import choices, regressions
 from tests.contract.table import TABLE as CONTRACT
 
@@ -151,7 +152,23 @@ def _programs_of_rows() -> dict[str, Program]:
             {**_pair(drawn), "counts": _integers(options["bootstraps"]["bootstraps"] + 1, drawn["stimuli"])},
             "x",
         ),
+        "rdm_of_trials": _measured(
+            "rdm_of_trials", CONTRACT["rdm_of_trials"].kernel, _source_and_trials(sizes["rdm_of_trials"]), "source"
+        ),
+        "searchlight": _measured("searchlight", searchlight_similarity, _searchlights(sizes["searchlight"]), "models"),
     }
+
+
+def _source_and_trials(sizes: Mapping[str, int]) -> Shapes:
+    r, n, q = sizes["repetitions"], sizes["stimuli"], sizes["neuroids"]
+    return {"source": _floats(n, q), "trials": _floats(r, n, q), "present": _flags(r, n)}
+
+
+def _searchlights(sizes: Mapping[str, int], widest: int = 123) -> Shapes:
+    """Neighbourhoods of radius 3, which hold at most 123 voxels."""
+    n, centres = sizes["stimuli"], sizes["centres"]
+    neighbourhoods = {"neighbours": _integers(centres, widest), "members": _flags(centres, widest)}
+    return {"models": _floats(1, n * (n - 1) // 2), "y": _floats(n, sizes["side"] ** 3), **neighbourhoods}
 
 
 def _choices(images: int, objects: int, n: int, halves: int = 10) -> Shapes:

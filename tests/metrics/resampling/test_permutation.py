@@ -144,5 +144,5 @@ def test_the_calibrated_score_of_hand():
     assert jnp.isnan(null_threshold(jnp.full(99, jnp.nan).at[:5].set(0.1)))
     slope = jax.grad(lambda v: calibrated(v, null[:, 0]))(jnp.array(0.6))
     np.testing.assert_allclose(slope, 1 / (1 - threshold))
-    with pytest.raises(ValueError, match="at the level 0.05 needs at least 19 permutations, got 18"):
+    with pytest.raises(ValueError, match="at least 19 permutations"):
         null_threshold(jnp.zeros(18))
