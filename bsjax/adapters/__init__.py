@@ -5,41 +5,27 @@ layer's output for one image, and a call ``model(stimuli, layers)`` that returns
 imported only when their adapter is called.
 """
 
-from bsjax.activations.activations_model import ActivationsModel
-from bsjax.activations.extraction import ExtractedActivations
-from bsjax.activations.inputs.preprocessing import (
-    IMAGENET_MEAN,
-    IMAGENET_STD,
-    imagenet_preprocessing,
-    preprocess_images,
-    unit_preprocessing,
-)
-from bsjax.activations.network import Network
-from bsjax.adapters.hubs.huggingface import from_huggingface
-from bsjax.adapters.hubs.timm import from_timm
-from bsjax.adapters.hubs.torchvision import from_torchvision
-from bsjax.adapters.jax.flax import from_flax
-from bsjax.adapters.jax.function import from_jax
-from bsjax.adapters.jax.keras import from_keras
-from bsjax.adapters.stored.model import StoredActivations, from_stored
-from bsjax.adapters.torch.adapter import from_torch
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "IMAGENET_MEAN",
-    "IMAGENET_STD",
-    "ActivationsModel",
-    "ExtractedActivations",
-    "Network",
-    "StoredActivations",
-    "from_flax",
-    "from_huggingface",
-    "from_jax",
-    "from_keras",
-    "from_stored",
-    "from_timm",
-    "from_torch",
-    "from_torchvision",
-    "imagenet_preprocessing",
-    "preprocess_images",
-    "unit_preprocessing",
-]
+from bsjax.core.public_names import on_first_use
+
+if TYPE_CHECKING:
+    from bsjax.activations.activations_model import ActivationsModel as ActivationsModel
+    from bsjax.activations.extraction import ExtractedActivations as ExtractedActivations
+    from bsjax.activations.inputs.preprocessing import IMAGENET_MEAN as IMAGENET_MEAN
+    from bsjax.activations.inputs.preprocessing import IMAGENET_STD as IMAGENET_STD
+    from bsjax.activations.inputs.preprocessing import imagenet_preprocessing as imagenet_preprocessing
+    from bsjax.activations.inputs.preprocessing import preprocess_images as preprocess_images
+    from bsjax.activations.inputs.preprocessing import unit_preprocessing as unit_preprocessing
+    from bsjax.activations.network import Network as Network
+    from bsjax.adapters.hubs.huggingface import from_huggingface as from_huggingface
+    from bsjax.adapters.hubs.timm import from_timm as from_timm
+    from bsjax.adapters.hubs.torchvision import from_torchvision as from_torchvision
+    from bsjax.adapters.jax.flax import from_flax as from_flax
+    from bsjax.adapters.jax.function import from_jax as from_jax
+    from bsjax.adapters.jax.keras import from_keras as from_keras
+    from bsjax.adapters.stored.model import StoredActivations as StoredActivations
+    from bsjax.adapters.stored.model import from_stored as from_stored
+    from bsjax.adapters.torch.adapter import from_torch as from_torch
+
+__getattr__, __dir__, __all__ = on_first_use(globals())

@@ -313,14 +313,17 @@ def score(
     stored = stored_models(behaviour)
     from bsjax.benchmarks import builtin_benchmarks
     from bsjax.cli.progress import scoring
-    from bsjax.labelled.resampling.draws import Resampling
     from bsjax.scoring import Beside, brief_legend, legend, plan, run_plan, table, watched
 
     benchmarks = benchmark or (["Geirhos2021*-error_consistency"] if stored else builtin_benchmarks())
     models = [*(model or []), *stored] or _installed_models()
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, cache)
     kept = store_of_scores(results)
-    drawn = None if resample is None else Resampling.parse(resample)
+    drawn = None
+    if resample is not None:
+        from bsjax.labelled.resampling.draws import Resampling
+
+        drawn = Resampling.parse(resample)
     cells = plan(
         models,
         benchmarks,
@@ -337,7 +340,7 @@ def score(
     with scoring() as progress, watched(progress):
         progress.begin(cells)
         grid = run_plan(cells, kept, again=again, workers=by, timeout=timeout)
-    outcomes = grid.outcomes()
+    outcomes = grid.outcomes(raw_values=True if json_file or figure or stored else "draws")
     if grid.interrupted:
         complain("stopped; run the same command again to compute the rest")
     whole = all(outcome.error is None for outcome in outcomes)

@@ -12,8 +12,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jaxtyping import Array, Float
-from scipy.linalg import get_lapack_funcs
 
 from bsjax.engine.tolerances import LEFT_OF_GRAM, rounding
 from bsjax.engine.transfers import to_host
@@ -121,7 +121,7 @@ def factor(gram: np.ndarray) -> np.ndarray:
     """
     # The transpose of a symmetric matrix in C order is the same matrix in Fortran order, which LAPACK overwrites.
     least = rounding(gram, LEFT_OF_GRAM) * len(gram) * np.diagonal(gram).max()
-    pivoted_cholesky: Any = get_lapack_funcs("pstrf", (gram,))
+    pivoted_cholesky: Any = scipy.linalg.get_lapack_funcs("pstrf", (gram,))
     lower, order, rank, _ = pivoted_cholesky(gram.T, tol=least, lower=1, overwrite_a=1)
     for column in range(len(lower)):
         lower[: column if column < rank else None, column] = 0

@@ -4,6 +4,8 @@ Text, numbers, ``None``, lists, and dicts with text keys stand for themselves. O
 key that begins with ``$`` and names the kind: ``{"$float": "nan"}``, ``{"$tuple": [1, 2]}``.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -13,9 +15,9 @@ from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-import pandas as pd
-import xarray as xr
 from msgspec import Meta, Struct
+
+from bsjax.data.types.libraries import pd, xr
 
 _NOT_FINITE = "^(nan|-?inf)$"
 Number = float | Annotated[str, Meta(pattern=_NOT_FINITE)]
@@ -115,11 +117,11 @@ def to_plain(value: Any, what: str, of_values: OfValues | None = None) -> Any:
             ]
             is_text = all(isinstance(key, str) and not key.startswith("$") for key, _ in pairs)
             return dict(pairs) if is_text else {"$dict": pairs}
-        case xr.DataArray():
-            return {"$labelled": labelled_to_plain(value, what, of_values)}
         case np.ndarray() | np.generic():
             array = {"shape": list(value.shape), **(of_values or _values_to_plain)(np.asanyarray(value), what)}
             return {"$array" if isinstance(value, np.ndarray) else "$scalar": array}
+        case xr.DataArray():
+            return {"$labelled": labelled_to_plain(value, what, of_values)}
         case date() if type(value) in (date, datetime) and type(getattr(value, "tzinfo", None)) in (NoneType, timezone):
             return {f"${type(value).__name__}": value.isoformat()}
     raise ValueError(
@@ -156,9 +158,9 @@ def field_to_plain(value: Any, what: str) -> Any:
         >>> field_to_plain(0.5, "value"), field_to_plain(float("nan"), "value")
         (0.5, 'nan')
     """
-    if isinstance(value, xr.DataArray):
-        return labelled_to_plain(value, what)
-    return _number(value) if isinstance(value, float) else to_plain(value, what)
+    if isinstance(value, float):
+        return _number(value)
+    return labelled_to_plain(value, what) if isinstance(value, xr.DataArray) else to_plain(value, what)
 
 
 def value_of(plain: float | str | Labelled | None, what: str) -> Any:
@@ -271,9 +273,11 @@ def _is_simple(value: Any) -> bool:
             held.extend(each.values())
         elif kind in (list, tuple):
             held.extend(each)
+        elif kind in _SIMPLE:
+            continue
         elif kind is xr.DataArray and _holds_numbers_and_text(each):
             held.append(each.name)
-        elif kind not in _SIMPLE:
+        else:
             return False
     return True
 

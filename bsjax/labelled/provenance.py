@@ -6,24 +6,20 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from importlib import import_module
 from types import NoneType
 from typing import Any, Self, TypedDict, get_type_hints
 
-import jax
-import jaxlib
 import msgspec
 import numpy as np
-import scipy
 
 from bsjax.core.version import __version__
 from bsjax.labelled.plain_values import check, checked, from_plain, said, to_plain
 from bsjax.labelled.settings import in_words
 
 SCHEMA = 1
-_VERSIONS = {
-    "bsjax": __version__,
-    **{package.__name__: package.__version__ for package in (jax, jaxlib, np, scipy)},
-}
+_PACKAGES = ("jax", "jaxlib", "numpy", "scipy")
 _SEEDS = ("seed", "random_state")
 _GROUPS = ("seeds", "versions", "details", "settings")
 _WHEN = ("start", "seconds")
@@ -134,7 +130,7 @@ class Provenance(Mapping[str, Any]):
             if key in _FIELDS and _fits(key, value):
                 own[key] = value
             else:
-                is_version = key in _VERSIONS and isinstance(value, str)
+                is_version = key in ("bsjax", *_PACKAGES) and isinstance(value, str)
                 group = "seeds" if key in _SEEDS else "versions" if is_version else "details"
                 own[group][key] = value
         # The name of the field in earlier versions.
@@ -259,6 +255,8 @@ def metric_provenance(
         >>> made.metric, made.dtype, dict(made.seeds), made["n_components"]
         ('spantime_pls', 'float64', {'random_state': 1}, 25)
     """
+    import jax  # imported here, because a score that is read needs none of it
+
     device = jax.devices()[0]
     settings = metric.own_settings() | dict(ceiling or {})
     seeds = {name: settings.pop(name) for name in _SEEDS if name in settings}
@@ -268,10 +266,16 @@ def metric_provenance(
         dtype=dtype.name,
         device=getattr(device, "device_kind", device.platform),
         seeds=seeds,
-        versions=_VERSIONS,
+        versions=_versions(),
         reason=reason,
         details={} if details is None else details,
     )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """The versions of bsjax and of the packages that compute."""
+    return {"bsjax": __version__, **{name: import_module(name).__version__ for name in _PACKAGES}}
 
 
 def _checked(given: Any, name: str) -> Any:

@@ -14,10 +14,10 @@ from textwrap import shorten
 from typing import Annotated, Any, SupportsFloat
 
 import numpy as np
-import xarray as xr
 from msgspec import UNSET, Meta, Struct, structs
 
 from bsjax.core.files import as_json, write_atomically
+from bsjax.data.types.libraries import xr
 from bsjax.labelled.plain_values import Labelled, Value, check, checked, field_to_plain, said, value_of
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.settings import in_words
@@ -133,7 +133,7 @@ class Score:
     @property
     def sizes(self) -> dict[str, int]:
         """Dimensions of the value with their sizes; empty for a plain number."""
-        return {str(d): n for d, n in self.value.sizes.items()} if isinstance(self.value, xr.DataArray) else {}
+        return {} if isinstance(self.value, float) else {str(d): n for d, n in self.value.sizes.items()}
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Score) and (self.sizes or other.sizes):
@@ -443,7 +443,7 @@ def _of_uncertainty(given: Mapping[str, Any], error_is_given: bool) -> dict[str,
 
 
 def _numbers(given: Any, name: str) -> float | xr.DataArray:
-    if isinstance(given, xr.DataArray):
+    if not isinstance(given, float) and isinstance(given, xr.DataArray):
         if given.dtype.kind not in "iuf" or not given.size:
             raise ValueError(f"{name} must hold numbers, got {given.size} values of dtype {given.dtype}")
         check(given, name)
@@ -475,12 +475,17 @@ def as_score(given: Any, name: str) -> Score:
     return given if isinstance(given, Score) else Score(_numbers(given, name))
 
 
+def _labelled(given: Any, name: str) -> xr.DataArray:
+    if not isinstance(given, xr.DataArray):
+        raise ValueError(f"{name} must be a DataArray, got {said(given)}")
+    check(given, name)
+    return given
+
+
 def _of(kind: type) -> Callable[[Any, str], Any]:
     def checked_kind(given: Any, name: str) -> Any:
         if not isinstance(given, kind):
             raise ValueError(f"{name} must be a {kind.__name__}, got {said(given)}")
-        if kind is xr.DataArray:
-            check(given, name)
         return given
 
     return checked_kind
@@ -496,5 +501,5 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("error_kind", "formula"), _of(str)),
     **dict.fromkeys(("unceiled", "ceiling"), as_score),
     **dict.fromkeys(("n_units", "n_undefined"), _count),
-    **{"raw": _of(xr.DataArray), "provenance": Provenance.of, "uncertainty": _of(Uncertainty)},
+    **{"raw": _labelled, "provenance": Provenance.of, "uncertainty": _of(Uncertainty)},
 }

@@ -10,21 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import xarray as xr
+import scipy
 from msgspec import Meta, Struct, structs
-from scipy import special
 
-from bsjax.engine.precision import precision
-from bsjax.engine.programs.compilation import compiled
-from bsjax.engine.transfers import to_host
+from bsjax.data.types.libraries import xr
 from bsjax.labelled.plain_values import Labelled, Number, Value, checked, field_to_plain, value_of
-from bsjax.metrics.inference.intervals import acceleration, bca_interval, percentile_interval, studentised_interval
-from bsjax.metrics.resampling.two_factor import crossed_dof, two_factor_variance
+
+if TYPE_CHECKING:
+    import jax
 
 DRAW, FACTOR, UNIT, BOTH = "draw", "factor", "unit", "both"
 IntervalKind = Literal["studentised", "bca", "percentile", "t"]
@@ -220,17 +216,23 @@ class Uncertainty:
         error = np.asarray(self.standard_error, float)
         if kind == "t" or self.draws is None:
             tail = (1 + level) / 2
-            reach = (special.ndtri(tail) if self.dof is None else special.stdtrit(self.dof, tail)) * error
+            reach = (scipy.special.ndtri(tail) if self.dof is None else scipy.special.stdtrit(self.dof, tail)) * error
             return np.stack([value - reach, value + reach])
+        # Imported here, because an interval from a standard error, and a score that is read, need no JAX.
+        import jax.numpy as jnp
+
+        from bsjax.engine.precision import precision
+        from bsjax.metrics.inference import intervals
+
         with precision("float64"):
             about, draws = jnp.asarray(value), jnp.asarray(self.draws.values, float)
             if kind == "studentised" and self.errors is not None:
                 errors = jnp.asarray(self.errors.values, float)
-                return np.asarray(studentised_interval(about, jnp.asarray(error), draws, errors, level=level))
+                return np.asarray(intervals.studentised_interval(about, jnp.asarray(error), draws, errors, level=level))
             if kind == "bca" and self.influence is not None:
-                moved = acceleration(jnp.asarray(self.influence.values, float))
-                return np.asarray(bca_interval(about, draws, moved, level=level))
-            return np.asarray(percentile_interval(draws, level=level))
+                moved = intervals.acceleration(jnp.asarray(self.influence.values, float))
+                return np.asarray(intervals.bca_interval(about, draws, moved, level=level))
+            return np.asarray(intervals.percentile_interval(draws, level=level))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for strict JSON; ``from_dict`` restores all but ``error``, which is stored with the score."""
@@ -307,6 +309,11 @@ def of_draws(
     filled = np.where(np.expand_dims(few, axis), 0.0, values)
     spread, influence = np.where(few, math.nan, np.nanvar(filled, axis=axis, ddof=1)), known.get("influence")
     if FACTOR in draws.dims:
+        import jax.numpy as jnp
+
+        from bsjax.engine.precision import precision
+        from bsjax.metrics.resampling.two_factor import crossed_dof, two_factor_variance
+
         both, first, second = np.moveaxis(spread, [dim for dim in draws.dims if dim != DRAW].index(FACTOR), 0)
         with precision("float64"):
             variances = (jnp.asarray(each) for each in (both, first, second))
@@ -328,12 +335,21 @@ def derivatives(function: Function, one: np.ndarray, other: np.ndarray) -> tuple
         >>> tuple(map(float, derivatives(lambda a, b: a / b, np.array(1.0), np.array(0.5))))
         (2.0, -4.0)
     """
+    import jax
+
+    from bsjax.engine.precision import precision
+    from bsjax.engine.programs.compilation import compiled
+    from bsjax.engine.transfers import to_host
+
     # TPUs have no float64; float32 is accurate enough for an error.
     with precision(None if jax.default_backend() == "tpu" else "float64"):
         return to_host(compiled(_derivatives, function=function)(one, other))
 
 
 def _derivatives(one: jax.Array, other: jax.Array, *, function: Function) -> tuple[jax.Array, jax.Array]:
+    import jax
+    import jax.numpy as jnp
+
     _, by_one = jax.jvp(lambda number: function(number, other), (one,), (jnp.ones_like(one),))
     _, by_other = jax.jvp(lambda number: function(one, number), (other,), (jnp.ones_like(other),))
     return by_one, by_other
@@ -461,4 +477,4 @@ def _joint_influence(
 
 def as_value(value: float | np.ndarray | xr.DataArray, numbers: np.ndarray) -> float | xr.DataArray:
     """Numbers with the labels of a score's value; a float if the value is one."""
-    return value.copy(data=numbers) if isinstance(value, xr.DataArray) else float(numbers)
+    return float(numbers) if isinstance(value, float | int | np.ndarray | np.generic) else value.copy(data=numbers)

@@ -1,5 +1,11 @@
 """The leaderboard: a static website built from a store of results."""
 
-from bsjax.leaderboard.site import Site, build
+from typing import TYPE_CHECKING
 
-__all__ = ["Site", "build"]
+from bsjax.core.public_names import on_first_use
+
+if TYPE_CHECKING:
+    from bsjax.leaderboard.site import Site as Site
+    from bsjax.leaderboard.site import build as build
+
+__getattr__, __dir__, __all__ = on_first_use(globals())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.stats
-from scipy import special
+import scipy
 
 from bsjax.results.ranks import ranks
 
@@ -93,7 +92,7 @@ def rank_bounds(scores: np.ndarray, errors: np.ndarray, states: list[str], level
     there = np.flatnonzero(~np.isnan(scores))
     values, squares = scores[there], np.nan_to_num(errors[there]) ** 2
     ahead = values[None] - values[:, None]
-    sure = special.ndtri((1 + level) / 2) * np.sqrt(squares[None] + squares[:, None])
+    sure = scipy.special.ndtri((1 + level) / 2) * np.sqrt(squares[None] + squares[:, None])
     found[there, 1] = 1 + (ahead > sure).sum(1)
     found[there, 2] = len(there) - (-ahead > sure).sum(1)
     return found

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from bsjax.core.extras import import_extra
 from bsjax.core.version import __version__
@@ -151,7 +151,7 @@ def data_script(found: Records) -> str:
             "title": found.title,
             "how": found.how,
             "built": found.built,
-            "normalHalf": float(special.ndtri(0.975)),
+            "normalHalf": float(scipy.special.ndtri(0.975)),
             "models": [
                 {
                     "identifier": model.identifier,

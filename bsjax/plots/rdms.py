@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import rankdata
+import scipy
 
 from bsjax.core.extras import import_extra
 from bsjax.engine.precision import precision
@@ -289,7 +289,7 @@ def _draw(panel: Any, values: np.ndarray, groups: list[str], label: str, limits:
 def _ranked(values: np.ndarray) -> np.ndarray:
     """Ranks of the pairs of stimuli, scaled to 0 to 1; NaN for missing dissimilarities."""
     row, column = np.triu_indices(len(values), 1)
-    ranks = rankdata(values[row, column], nan_policy="omit")
+    ranks = scipy.stats.rankdata(values[row, column], nan_policy="omit")
     found = np.zeros_like(values)
     found[row, column] = found[column, row] = (ranks - 1) / max(np.isfinite(ranks).sum() - 1, 1)
     return found

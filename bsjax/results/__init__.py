@@ -1,7 +1,11 @@
 """Persistent results: the store of scores, queries, and aggregation over the tree of benchmarks."""
 
-from bsjax.results.store import ResultStore
+from typing import TYPE_CHECKING
 
-__all__ = ["ResultStore", "open"]
+from bsjax.core.public_names import on_first_use
 
-open = ResultStore
+if TYPE_CHECKING:
+    from bsjax.results.store import ResultStore as ResultStore
+    from bsjax.results.store import ResultStore as open  # noqa: F401
+
+__getattr__, __dir__, __all__ = on_first_use(globals())

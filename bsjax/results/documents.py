@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import xarray as xr
 
+from bsjax.data.types.libraries import xr
 from bsjax.labelled import Score
 from bsjax.labelled.plain_values import labelled_to_plain
 
@@ -58,17 +58,20 @@ def document_of(score: Score) -> Document:
         raise ValueError("the score is nested more deeply than can be written") from error
 
 
-def score_of(content: dict[str, Any], raw: Callable[[str], bytes | None] = lambda digest: None) -> Score:
+def score_of(
+    content: dict[str, Any], raw: Callable[[str], bytes | None] = lambda digest: None, draws_alone: bool = False
+) -> Score:
     """Read the score from a document.
 
     Args:
         content: of :class:`Document`.
         raw: digest -> raw values, or values in draws; return None to leave them out.
+        draws_alone: whether to leave out raw values, but not values in draws.
 
     Raises:
         ValueError, KeyError: it is not a valid document, or a part of it is damaged.
     """
-    return Score.from_dict(_filled(content, raw))
+    return Score.from_dict(_filled(content, raw, draws_alone))
 
 
 def named_values(said: Mapping[str, Any]) -> set[str]:
@@ -116,11 +119,11 @@ def _plain(score: Score, raw: dict[str, bytes]) -> dict[str, Any]:
     return plain | {name: _plain(part, raw) for name, part in parts.items() if part is not None}
 
 
-def _filled(said: dict[str, Any], raw: Callable[[str], bytes | None]) -> dict[str, Any]:
+def _filled(said: dict[str, Any], raw: Callable[[str], bytes | None], draws_alone: bool) -> dict[str, Any]:
     """A document as plain values, with raw values and draws in place of their digests."""
-    filled = said | {name: _filled(said[name], raw) for name in _PARTS if name in said}
+    filled = said | {name: _filled(said[name], raw, draws_alone) for name in _PARTS if name in said}
     if "raw" in said:
-        filled["raw"] = _array(said["raw"][_RAW], raw)
+        filled["raw"] = None if draws_alone else _array(said["raw"][_RAW], raw)
     if "uncertainty" in said:
         known = said["uncertainty"]
         filled["uncertainty"] = known | {name: _array(known[name][_RAW], raw) for name in _DRAWN if name in known}

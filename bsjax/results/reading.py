@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import select
 
@@ -21,13 +21,15 @@ _KEPT_PARTS = 256
 _IS_DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
 
 
-def read_scores(store: Readable, keys: Iterable[str], raw_values: bool = True) -> Iterator[tuple[str, Score]]:
+def read_scores(
+    store: Readable, keys: Iterable[str], raw_values: bool | Literal["draws"] = True
+) -> Iterator[tuple[str, Score]]:
     """Read the scores with these keys; yields key and score, and skips keys that are not scores.
 
     Args:
         store: the store.
         keys: of scores.
-        raw_values: whether to read unaggregated values and values in draws.
+        raw_values: whether to read unaggregated values and values in draws; "draws" reads the latter alone.
 
     Raises:
         ValueError: a score is damaged.
@@ -41,7 +43,8 @@ def read_scores(store: Readable, keys: Iterable[str], raw_values: bool = True) -
         ...     [float(score) for _, score in read_scores(store, [key, "0" * 32])]
         [0.5]
     """
-    return _read(store, keys, lambda content, raw: score_of(content, raw if raw_values else lambda digest: None))
+    alone = raw_values == "draws"
+    return _read(store, keys, lambda content, raw: score_of(content, raw if raw_values else lambda digest: None, alone))
 
 
 def read_documents(store: Readable, keys: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:

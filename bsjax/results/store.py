@@ -284,7 +284,7 @@ class ResultStore:
                     found.setdefault(cell, []).append((key, opened))
         return found
 
-    def score(self, key: str, raw_values: bool = True) -> Score:
+    def score(self, key: str, raw_values: bool | Literal["draws"] = True) -> Score:
         """Read a score.
 
         Args:

@@ -1,61 +1,44 @@
 """Scoring of a model on a benchmark, of grids, of layers, of many sources, and of two plain arrays."""
 
-from bsjax.core.watching import Watcher, watched
-from bsjax.scoring.arrays import score_arrays
-from bsjax.scoring.beside import Beside
-from bsjax.scoring.comparing import compare_models
-from bsjax.scoring.display.report import brief_legend, legend, table
-from bsjax.scoring.display.scores import Scores
-from bsjax.scoring.grid import Grid, run_plan, score_grid
-from bsjax.scoring.job import Job, Options, Outcome
-from bsjax.scoring.jobs import jobs_of
-from bsjax.scoring.layers.choice import choose_layers
-from bsjax.scoring.layers.profile import LayerChoice, RegionChoice
-from bsjax.scoring.pair import run, score
-from bsjax.scoring.planning import Cell, Plan, plan
-from bsjax.scoring.representations.alignment_pattern import alignment_pattern
-from bsjax.scoring.representations.brain_to_brain import BrainToBrain, brain_to_brain
-from bsjax.scoring.representations.cross_temporal import cross_temporal
-from bsjax.scoring.representations.generalisation import Generalisation, generalisation, stimulus_groups
-from bsjax.scoring.representations.searchlight import searchlight
-from bsjax.scoring.representations.similarity_matrix import similarity_matrix
-from bsjax.scoring.representations.variance_partition import variance_partition
-from bsjax.scoring.sources import score_sources
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Beside",
-    "BrainToBrain",
-    "Cell",
-    "Generalisation",
-    "Grid",
-    "Job",
-    "LayerChoice",
-    "Options",
-    "Outcome",
-    "Plan",
-    "RegionChoice",
-    "Scores",
-    "Watcher",
-    "alignment_pattern",
-    "brain_to_brain",
-    "brief_legend",
-    "choose_layers",
-    "compare_models",
-    "cross_temporal",
-    "generalisation",
-    "jobs_of",
-    "legend",
-    "plan",
-    "run",
-    "run_plan",
-    "score",
-    "score_arrays",
-    "score_grid",
-    "score_sources",
-    "searchlight",
-    "similarity_matrix",
-    "stimulus_groups",
-    "table",
-    "variance_partition",
-    "watched",
-]
+from bsjax.core.public_names import on_first_use
+
+if TYPE_CHECKING:
+    from bsjax.core.watching import Watcher as Watcher
+    from bsjax.core.watching import watched as watched
+    from bsjax.scoring.arrays import score_arrays as score_arrays
+    from bsjax.scoring.beside import Beside as Beside
+    from bsjax.scoring.comparing import compare_models as compare_models
+    from bsjax.scoring.display.report import brief_legend as brief_legend
+    from bsjax.scoring.display.report import legend as legend
+    from bsjax.scoring.display.report import table as table
+    from bsjax.scoring.display.scores import Scores as Scores
+    from bsjax.scoring.grid import Grid as Grid
+    from bsjax.scoring.grid import run_plan as run_plan
+    from bsjax.scoring.grid import score_grid as score_grid
+    from bsjax.scoring.job import Job as Job
+    from bsjax.scoring.job import Options as Options
+    from bsjax.scoring.job import Outcome as Outcome
+    from bsjax.scoring.jobs import jobs_of as jobs_of
+    from bsjax.scoring.layers.choice import choose_layers as choose_layers
+    from bsjax.scoring.layers.profile import LayerChoice as LayerChoice
+    from bsjax.scoring.layers.profile import RegionChoice as RegionChoice
+    from bsjax.scoring.pair import run as run
+    from bsjax.scoring.pair import score as score
+    from bsjax.scoring.planning import Cell as Cell
+    from bsjax.scoring.planning import Plan as Plan
+    from bsjax.scoring.planning import plan as plan
+    from bsjax.scoring.representations.alignment_pattern import alignment_pattern as alignment_pattern
+    from bsjax.scoring.representations.brain_to_brain import BrainToBrain as BrainToBrain
+    from bsjax.scoring.representations.brain_to_brain import brain_to_brain as brain_to_brain
+    from bsjax.scoring.representations.cross_temporal import cross_temporal as cross_temporal
+    from bsjax.scoring.representations.generalisation import Generalisation as Generalisation
+    from bsjax.scoring.representations.generalisation import generalisation as generalisation
+    from bsjax.scoring.representations.generalisation import stimulus_groups as stimulus_groups
+    from bsjax.scoring.representations.searchlight import searchlight as searchlight
+    from bsjax.scoring.representations.similarity_matrix import similarity_matrix as similarity_matrix
+    from bsjax.scoring.representations.variance_partition import variance_partition as variance_partition
+    from bsjax.scoring.sources import score_sources as score_sources
+
+__getattr__, __dir__, __all__ = on_first_use(globals())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bsjax.labelled.resampling.draws import Factor, Resampling, plan_of
-from bsjax.labelled.resampling.permutations import Permutations, permutations_of
-from bsjax.scoring.baselines import baseline_names
+if TYPE_CHECKING:
+    from bsjax.labelled.resampling.draws import Factor, Resampling
+    from bsjax.labelled.resampling.permutations import Permutations
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,12 @@ class Beside:
             KeyError: a baseline is unknown.
             ValueError: the factor cannot be resampled, or the number of permutations is invalid.
         """
+        if resampling is None and null is None and not baselines:
+            return cls()
+        from bsjax.labelled.resampling.draws import plan_of
+        from bsjax.labelled.resampling.permutations import permutations_of
+        from bsjax.scoring.baselines import baseline_names
+
         return cls(plan_of(resampling), permutations_of(null), tuple(baseline_names(baselines)))
 
     def __bool__(self) -> bool:
@@ -64,6 +70,9 @@ class Beside:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Beside:
         """Read the values from ``to_plain``, also after a round trip through JSON."""
+        from bsjax.labelled.resampling.draws import Resampling
+        from bsjax.labelled.resampling.permutations import Permutations
+
         drawn, null = plain["resampling"], plain["null"]
         return cls(
             None if drawn is None else Resampling(**{**drawn, "over": tuple(drawn["over"])}),

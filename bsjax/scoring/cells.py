@@ -26,7 +26,6 @@ from bsjax.core.identity.values import identity_of
 from bsjax.core.left_behind import files_in
 from bsjax.data import data_registry, stimulus_set_registry
 from bsjax.data.catalogue.published import KINDS, published
-from bsjax.labelled.plain_values import to_plain
 from bsjax.models import model_registry
 from bsjax.scoring.job import Job
 
@@ -90,6 +89,8 @@ def content_of_model(model: Any) -> str | None:
         network = None
     if not isinstance(network, str):
         return None
+    from bsjax.labelled.plain_values import to_plain
+
     names = ("region_layer_map", "behavioral_readout_layer", "layers")
     committed = {name: getattr(model, name, None) for name in names}
     return digest_of_parts([network, to_plain({**committed, "degrees": model.visual_degrees()}, "the model")])
@@ -160,6 +161,8 @@ def _benchmark(job: Job, data: Any) -> Any:
     if not isinstance(job.benchmark, str):
         if data is None:
             return None
+        from bsjax.labelled.plain_values import to_plain
+
         return [job.benchmark.identifier, getattr(job.benchmark, "version", None), to_plain(data, "the data")]
     row = benchmark_row(job.benchmark)
     sets = sets_of(row)
@@ -198,6 +201,8 @@ def _setting(value: Any) -> Any:
         return _place(Path(value))
     if hasattr(value, "digest"):
         return ["digest", value.digest()]
+    from bsjax.labelled.plain_values import to_plain
+
     try:
         return ["value", to_plain(value, "an option")]
     except ValueError:

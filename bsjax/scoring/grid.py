@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bsjax.core.version import __version__
 from bsjax.core.watching import stopping, watcher
-from bsjax.results import ResultStore
-from bsjax.results.store import store_at
 from bsjax.scoring.display.bars import shown
 from bsjax.scoring.display.scores import Scores
 from bsjax.scoring.job import Outcome
 from bsjax.scoring.planning import Cell, Plan, plan
-from bsjax.scoring.runner import Runner
-from bsjax.scoring.sinks import IntoStore
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bsjax.labelled import Score
+    from bsjax.results import ResultStore
     from bsjax.scoring.beside import Beside
     from bsjax.scoring.resolution import BenchmarkLike, ModelLike
 
@@ -113,12 +110,16 @@ class Grid:
         found |= {(done.model, done.benchmark): done.key for done in self.done if done.error is None}
         return {pair: key for pair, key in found.items() if key is not None}
 
-    def outcomes(self) -> list[Outcome]:
-        """Outcomes of the planned cells that are scored, failed or blocked, with full scores."""
+    def outcomes(self, raw_values: bool | Literal["draws"] = True) -> list[Outcome]:
+        """Outcomes of the planned cells that are scored, failed or blocked, with their scores.
+
+        Args:
+            raw_values: what is read of the scores, see :meth:`bsjax.results.ResultStore.score`.
+        """
         found, keys = [], self._keys()
         for cell, done in self._came():
             if cell.names in keys:
-                score = self.store.score(keys[cell.names])
+                score = self.store.score(keys[cell.names], raw_values)
                 known = done or Outcome(*cell.names, seconds=score.provenance.seconds or 0.0, state="found")
                 found.append(replace(known, score=score, key=keys[cell.names]))
             elif done is not None:
@@ -187,6 +188,8 @@ def score_grid(
         4 4
         0 4
     """
+    from bsjax.results.store import store_at
+
     kept = store_at(store)
     asked: Any = {"again": again, "isolated": isolated, "beside": beside, **benchmark_arguments}
     planned = plan(models, benchmarks, extraction, store=kept, **asked)
@@ -226,6 +229,9 @@ def run_plan(
         )
     if not cells:
         return Grid(planned, store, None, ())
+    from bsjax.scoring.runner import Runner
+    from bsjax.scoring.sinks import IntoStore
+
     done: list[Outcome] = []
     with shown(len(cells), progress), run_in(store, len(cells), workers) as run, stopping() as stop:
         sink = IntoStore(store.place, run, again)

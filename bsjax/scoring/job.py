@@ -8,17 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bsjax.benchmarks import benchmark_registry
 from bsjax.core.discovery import one_line
 from bsjax.core.watching import is_watched, watcher
-from bsjax.labelled.resampling.calibration import null_of
-from bsjax.labelled.resampling.draws import in_draws
-from bsjax.labelled.resampling.permutations import in_permutations
-from bsjax.labelled.score import as_score
 from bsjax.models import model_registry
-from bsjax.scoring.baselines import scored_with_baselines
 from bsjax.scoring.beside import Beside
 
 if TYPE_CHECKING:
@@ -189,10 +182,20 @@ def score_of(job: Job, benchmark: Any, model: Any) -> Score:
     baselines = job.options.beside.baselines
     if not baselines:
         return _score_alone(job, model, benchmark)
+    from bsjax.scoring.baselines import scored_with_baselines
+
     return scored_with_baselines(partial(_score_alone, job), model, benchmark, baselines)
 
 
 def _score_alone(job: Job, model: Any, benchmark: Any) -> Score:
+    # Imported here, because a job whose score is stored needs none of it.
+    import numpy as np
+
+    from bsjax.labelled.resampling.calibration import null_of
+    from bsjax.labelled.resampling.draws import in_draws
+    from bsjax.labelled.resampling.permutations import in_permutations
+    from bsjax.labelled.score import as_score
+
     asked = job.options.beside
     with in_draws(asked.resampling), in_permutations(asked.null):
         score = as_score(benchmark(model), f"the score of benchmark {job.benchmark_identifier!r}")

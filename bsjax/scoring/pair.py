@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from bsjax.core.discovery import one_line
 from bsjax.core.disk_errors import warn_once
 from bsjax.core.watching import watcher
-from bsjax.results import ResultStore
-from bsjax.results.database import VARIABLE
-from bsjax.results.store import store_at
 from bsjax.scoring.beside import Beside
 from bsjax.scoring.display.bars import shown
 from bsjax.scoring.display.report import failed_alike
@@ -24,13 +21,12 @@ from bsjax.scoring.job import Job, Outcome
 from bsjax.scoring.jobs import jobs_of
 from bsjax.scoring.planning import cells_of, with_layers_ahead
 from bsjax.scoring.resolution import BenchmarkLike, ModelLike, is_many
-from bsjax.scoring.runner import Runner
-from bsjax.scoring.sinks import IntoStore, Sink
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
     from bsjax.labelled.resampling.draws import Factor, Resampling
     from bsjax.labelled.resampling.permutations import Permutations
+    from bsjax.results import ResultStore
 
 
 def score(
@@ -131,6 +127,9 @@ def run(jobs: Iterable[Job]) -> Iterator[Outcome]:
         >>> [outcome.error for outcome in run(jobs_of("pixels", "Simulated.V1-ridge"))]
         [None]
     """
+    from bsjax.scoring.runner import Runner
+    from bsjax.scoring.sinks import Sink
+
     return Runner(Sink())(with_layers_ahead(cells_of(list(jobs), None)))
 
 
@@ -144,7 +143,12 @@ def _outcomes(jobs: list[Job], store: Any) -> list[Outcome]:
         for cell in cells
         if kept is not None and cell.score is not None
     }
-    with nullcontext("") if kept is None or not missing else run_in(kept, len(missing)) as run:
+    if not missing:
+        return [came[job.names] for job in jobs]
+    from bsjax.scoring.runner import Runner
+    from bsjax.scoring.sinks import IntoStore, Sink
+
+    with nullcontext("") if kept is None else run_in(kept, len(missing)) as run:
         runner = Runner(Sink() if kept is None else IntoStore(kept.place, run, whole=True))
         for outcome in runner(missing):
             watcher().came(outcome)
@@ -154,10 +158,11 @@ def _outcomes(jobs: list[Job], store: Any) -> list[Outcome]:
 
 def _opened(jobs: list[Job], store: Any) -> ResultStore | None:
     """The store; None if no job could be found in it, or if the default store cannot be opened."""
-    if isinstance(store, ResultStore):
-        return store
-    if not any(isinstance(job.benchmark, str) for job in jobs):
+    if isinstance(store, bool | str | Path) and not any(isinstance(job.benchmark, str) for job in jobs):
         return None
+    from bsjax.results.database import VARIABLE
+    from bsjax.results.store import store_at
+
     try:
         return store_at(store)
     except OSError as error:

@@ -14,7 +14,6 @@ from bsjax.core.extras import installation_of
 from bsjax.core.messages import in_words
 from bsjax.data.catalogue.registry import DataRow, data_rows
 from bsjax.models import model_registry
-from bsjax.models.sources.by_name import Name
 from bsjax.scoring.beside import Beside
 from bsjax.scoring.cells import cell_of, content_of_model, known_content, sets_of, standing, task_of
 from bsjax.scoring.job import Job
@@ -202,11 +201,14 @@ def plan(
 
     kept = store_at(store)
     jobs = jobs_of(models, benchmarks, extraction, isolated=isolated, beside=beside, **benchmark_arguments)
+    cells = cells_of(jobs, kept, again)
+    if all(cell.state == "scored" for cell in cells):  # expected times and sizes, which take pandas, are of no use
+        return Plan(tuple(cells))
     known = kept.frame(latest=True, failures=False, columns=["model", "benchmark", "seconds", "memory"])
     seconds, memory = _Amounts(known, "seconds"), _Amounts(known, "memory")
     data = {row.identifier: row for row in data_rows()}
     made = []
-    for cell in cells_of(jobs, kept, again):
+    for cell in cells:
         if cell.state == "scored":
             made.append(cell)
         elif reason := _obstacle(cell.job, data):
@@ -266,9 +268,18 @@ def _recorded(job: Job) -> list[str]:
     if not region:
         return []
     if isinstance(job.model, str):
-        named = Name.of(job.model).layers if ":" in job.model and "@" in job.model else {}
+        named = _layers_named(job.model)
         return named.get(region, named.get("", [region]))
     return list(getattr(job.model, "region_layer_map", {}).get(region, []))
+
+
+def _layers_named(identifier: str) -> Mapping[str, list[str]]:
+    """The layers in the name of a source's model, by region; none in other names."""
+    if ":" not in identifier or "@" not in identifier:
+        return {}
+    from bsjax.models.sources.by_name import Name
+
+    return Name.of(identifier).layers
 
 
 def _contents(jobs: Sequence[Job]) -> dict[int, str | None]:

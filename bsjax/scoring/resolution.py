@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bsjax.benchmarks import benchmark_registry
 from bsjax.models import model_registry
-from bsjax.models.commitment import adapter_of
 
 if TYPE_CHECKING:
     from bsjax.benchmarks import Benchmark
@@ -132,6 +131,8 @@ def _check_model(candidate: object) -> None:
     missing = [name for name in ("identifier", "start_recording", "look_at") if not hasattr(candidate, name)]
     if not missing:
         return
+    from bsjax.models.commitment import adapter_of
+
     kind = type(candidate).__name__
     commitment = 'bsjax.ModelCommitment("my-model", activations, region_layer_map={"V1": "a layer"})'
     if adapter := adapter_of(candidate):

@@ -11,8 +11,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-import jax
-
 from bsjax.core.discovery import not_exiting, one_line
 from bsjax.core.disk_errors import warn_once
 from bsjax.core.identity.opened import Followed, Notes, following
@@ -114,6 +112,8 @@ class Runner:
         Most groups have one cell. On an accelerator, the responses of several built models to one benchmark, such as
         layers of one network, can be compared in one call.
         """
+        import jax  # imported here, because a runner of isolated jobs needs none of it
+
         if jax.default_backend() == "cpu":
             return [[cell] for cell in cells]
         groups: dict[Hashable, list[Cell]] = {}

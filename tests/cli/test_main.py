@@ -30,6 +30,18 @@ def one_line(done):
     return line
 
 
+def modules_of(*arguments):
+    """The modules that a command imports, which take most of its time: a clock would say how busy the machine is."""
+    code = (
+        "import sys; sys.argv = ['bsjax', *sys.argv[1:]]; from bsjax.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print(' '.join(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1].split()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -43,19 +55,19 @@ def one_line(done):
     ],
 )
 def test_what_needs_no_score_is_quick(arguments):
-    """By what it imports, which is what takes its time: a clock would say how busy the machine is."""
-    code = (
-        "import sys; sys.argv = ['bsjax', *sys.argv[1:]]; from bsjax.cli import main\n"
-        "try: main()\n"
-        "except SystemExit as end: assert not end.code\n"
-        "print(' '.join(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
-    modules = done.stdout.splitlines()[-1].split()
+    modules = modules_of(*arguments)
     slow = {"numpy", "scipy", "jax", "xarray", "pandas", "h5py", "PIL", "boto3", "sklearn", "torch", "rich.progress"}
     slow |= {"sqlalchemy", "alembic"}
     assert slow & set(modules) == set()
     assert len(modules) < 450  # 175 to 320; numpy alone brings 150 more, jax 600
+
+
+def test_a_stored_score_needs_neither_jax_nor_labels(tmp_path):
+    arguments = ["score", "-m", "pixels", "-b", "Simulated.V1-cka", "--results", tmp_path / "results.db"]
+    assert bsjax(*arguments).returncode == 0
+    modules = modules_of(*map(str, arguments))
+    assert {"jax", "optax", "xarray", "pandas", "dask", "h5py", "sklearn", "scipy.stats"} & set(modules) == set()
+    assert len(modules) < 1000  # 850, of which SQLAlchemy 110 and the special functions of SciPy 66
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,18 @@ digest of its recipe: ``values.npy``, which any program can read, and ``entry.js
 are being computed are in ``.unfinished`` and are moved to their place when complete.
 """
 
-from bsjax.activations.cache.cache import ActivationCache
-from bsjax.activations.cache.default import default_cache
-from bsjax.activations.cache.entries import Entry
-from bsjax.activations.cache.files import Problem, Unwritable
-from bsjax.activations.cache.recipe import Recipe
-from bsjax.activations.cache.writer import EntryTooLarge, Writer
+from typing import TYPE_CHECKING
 
-__all__ = ["ActivationCache", "Entry", "EntryTooLarge", "Problem", "Recipe", "Unwritable", "Writer", "default_cache"]
+from bsjax.core.public_names import on_first_use
+
+if TYPE_CHECKING:
+    from bsjax.activations.cache.cache import ActivationCache as ActivationCache
+    from bsjax.activations.cache.default import default_cache as default_cache
+    from bsjax.activations.cache.entries import Entry as Entry
+    from bsjax.activations.cache.files import Problem as Problem
+    from bsjax.activations.cache.files import Unwritable as Unwritable
+    from bsjax.activations.cache.recipe import Recipe as Recipe
+    from bsjax.activations.cache.writer import EntryTooLarge as EntryTooLarge
+    from bsjax.activations.cache.writer import Writer as Writer
+
+__getattr__, __dir__, __all__ = on_first_use(globals())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from bsjax.activations.inputs.shown_items import Item
 
@@ -126,5 +126,5 @@ def shifted(batch: Any, shifts: list[tuple[float, float]]) -> Any:
     for number, (x, y) in enumerate(shifts):
         by = np.zeros(batch.ndim - 1)
         by[[rows - 1, columns - 1]] = np.array([y, x]) * height
-        moved[number] = ndimage.shift(batch[number], by, order=1, mode="nearest")
+        moved[number] = scipy.ndimage.shift(batch[number], by, order=1, mode="nearest")
     return moved

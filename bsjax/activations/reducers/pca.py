@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from bsjax.activations.inputs.shown_items import items_of
 from bsjax.activations.reducers.reducer import Reducer, Reduction, unchanged
@@ -81,7 +81,7 @@ class PCA(Reducer):
         if fitting is None or int(np.prod(shape)) <= self.n_components:
             return unchanged
         mean, gram = _centred_gram(fitting)
-        values, vectors = linalg.eigh(gram)
+        values, vectors = scipy.linalg.eigh(gram)
         [n_components] = self.reduced_shape(shape, channels_last)
         values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
         varies = values > _RANK * max(values[0], 0)

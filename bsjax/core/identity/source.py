@@ -5,10 +5,14 @@ The build runs this file alone to write the digests into the wheel, so it import
 
 import hashlib
 import json
+import os
 import re
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 WRITTEN = "source.json"
 """File next to this one in an installed bsjax, with the output of :func:`written`."""
@@ -19,6 +23,8 @@ OF_CEILINGS = ("benchmarks", "core", "data", "engine", "labelled", "metrics")
 OF_SCORES = (*OF_ACTIVATIONS, *OF_CEILINGS, "inference", "scoring")
 """Folders whose code determines scores; the others only display, store or transfer them."""
 _PACKAGE = Path(__file__).parents[2]
+# Files that are younger than this, in seconds, may change again without another time or size.
+_SETTLED = 2.0
 _READ = (".py", ".toml", ".json")
 _QUOTED = r'"""(?:\\.|[^\\])*?"""|' + r"'''(?:\\.|[^\\])*?'''|" + r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'"
 _TOKEN = re.compile(
@@ -48,7 +54,26 @@ def own_source(*folders: str) -> str:
 @cache
 def _of_folder(name: str) -> str:
     known = Path(__file__).with_name(WRITTEN)
-    return json.loads(known.read_bytes())[name] if known.is_file() else digest_of_folder(_PACKAGE / name)
+    return json.loads(known.read_bytes())[name] if known.is_file() else _remembered(_PACKAGE / name)
+
+
+def _remembered(folder: Path) -> str:
+    """The digest of a folder, read again only if the path, size or time of one of its files has changed."""
+    states = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in _files(folder)]
+    state = _digest([str(folder), *states])
+    # bsjax.core.files.cache_dir, which cannot be imported where this file runs alone.
+    home = Path(os.environ.get("BSJAX_HOME") or "~/.bsjax").expanduser()
+    place = home / "source" / f"{folder.name}-{_digest(str(folder))[:8]}.json"
+    with suppress(OSError, ValueError, KeyError, TypeError):  # none, or a damaged one
+        return {str(key): str(value) for key, value in json.loads(place.read_bytes()).items()}[state]
+    digest = digest_of_folder(folder)
+    if time.time() - max((time_ns for *_, time_ns in states), default=0) / 1e9 > _SETTLED:
+        with suppress(OSError):  # it is read again next time
+            place.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = place.with_suffix(f".{os.getpid()}")
+            unfinished.write_text(json.dumps({state: digest}))
+            unfinished.replace(place)
+    return digest
 
 
 def written(package: Path) -> str:
@@ -59,14 +84,23 @@ def written(package: Path) -> str:
 
 def digest_of_folder(folder: Path) -> str:
     """Compute the digest of the source in a folder."""
-    return hashlib.sha256(json.dumps([*_contents(folder)]).encode()).hexdigest()[:32]
+    return _digest([*_contents(folder)])
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
+
+
+def _files(folder: Path) -> list[Path]:
+    return [
+        path for path in sorted(folder.rglob("*")) if path.suffix in _READ and path.name != WRITTEN and path.is_file()
+    ]
 
 
 def _contents(folder: Path) -> Iterator[tuple[str, str]]:
-    for path in sorted(folder.rglob("*")):
-        if path.suffix in _READ and path.name != WRITTEN and path.is_file():
-            text = path.read_text(encoding="utf-8")
-            yield path.relative_to(folder).as_posix(), without_remarks(text) if path.suffix == ".py" else text
+    for path in _files(folder):
+        text = path.read_text(encoding="utf-8")
+        yield path.relative_to(folder).as_posix(), without_remarks(text) if path.suffix == ".py" else text
 
 
 def without_remarks(text: str) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 import xarray as xr
-from scipy import special
 
 from bsjax.labelled.align import STIMULUS
 
@@ -56,7 +56,7 @@ def clustered_by(measured: xr.DataArray) -> str | None:
     between = np.sum(sums**2 / np.bincount(codes, minlength=count))
     within = max(np.trace(covariance) - between, np.finfo(float).tiny)
     ratio = between / (count - 1) / (within / (n - count))
-    if special.fdtrc(neuroids * (count - 1), neuroids * (n - count), ratio) > _SIGNIFICANT:
+    if scipy.special.fdtrc(neuroids * (count - 1), neuroids * (n - count), ratio) > _SIGNIFICANT:
         return None
     if count < _FEWEST:
         warnings.warn(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
+import scipy
 
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet
@@ -57,7 +57,7 @@ class LabelTask:
             chosen = np.array(synsets())[best]
             coords |= {"synset": ("presentation", chosen), "logit": ("presentation", best)}
         else:
-            probabilities = softmax(values, axis=1)
+            probabilities = scipy.special.softmax(values, axis=1)
             pool = _AGGREGATIONS[self.aggregation]
             of_labels = [pool(probabilities[:, list(classes)], axis=1) for classes in self.indices.values()]
             chosen = np.array(list(self.indices))[np.argmax(of_labels, axis=0)]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bsjax.labelled import Score
-from bsjax.scoring.display.heat_map import heat_map
 from bsjax.scoring.display.report import table
 from bsjax.scoring.job import Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bsjax.labelled import Score
 
-class Scores(dict[tuple[str, str], Score]):
+
+class Scores(dict[tuple[str, str], "Score"]):
     """A dict of scores by model and benchmark. It prints as a table, and shows as a heat map in a notebook.
 
     Example:
+        >>> from bsjax import Score
         >>> Scores({("pixels", "My.V1-ridge"): Score(0.5, error=0.01)})
         model   benchmark      raw  ceiling  score  ± error  95 % interval  units    s
         pixels  My.V1-ridge  0.500        -  0.500    0.010              -      -  0.0
@@ -31,6 +32,7 @@ class Scores(dict[tuple[str, str], Score]):
             undefined) and ``seconds``.
 
         Example:
+            >>> from bsjax import Score
             >>> Scores({("pixels", "My.V1-ridge"): Score(0.5, error=0.01)}).frame()[["model", "score"]].values.tolist()
             [['pixels', 0.5]]
         """
@@ -51,4 +53,6 @@ class Scores(dict[tuple[str, str], Score]):
         return table([Outcome(*pair, score, seconds=score.provenance.seconds or 0.0) for pair, score in self.items()])
 
     def _repr_html_(self) -> str:
+        from bsjax.scoring.display.heat_map import heat_map
+
         return heat_map(self.frame())
