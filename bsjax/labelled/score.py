@@ -133,7 +133,7 @@ class Score:
     @property
     def sizes(self) -> dict[str, int]:
         """Dimensions of the value with their sizes; empty for a plain number."""
-        return {} if isinstance(self.value, float) else {str(d): n for d, n in self.value.sizes.items()}
+        return {} if isinstance(self.value, float | int) else {str(d): n for d, n in self.value.sizes.items()}
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Score) and (self.sizes or other.sizes):

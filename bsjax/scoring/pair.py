@@ -158,7 +158,8 @@ def _outcomes(jobs: list[Job], store: Any) -> list[Outcome]:
 
 def _opened(jobs: list[Job], store: Any) -> ResultStore | None:
     """The store; None if no job could be found in it, or if the default store cannot be opened."""
-    if isinstance(store, bool | str | Path) and not any(isinstance(job.benchmark, str) for job in jobs):
+    is_place = store is True or isinstance(store, str | Path)
+    if is_place and not any(isinstance(job.benchmark, str) for job in jobs):
         return None
     from bsjax.results.database import VARIABLE
     from bsjax.results.store import store_at
