@@ -114,6 +114,12 @@ def layers(layers: int, stimuli: int, features: int, neuroids: int) -> Inputs:
     return {**sources, "target": responses(drawn[-1], "site")}
 
 
+def models(models: int, stimuli: int, features: int) -> Inputs:
+    """Several sources, as of different models, and no target."""
+    drawn = layers(models, stimuli, features, neuroids=1)
+    return {name: array for name, array in drawn.items() if name != "target"}
+
+
 def train_test(train: int, test: int, features: int, neuroids: int) -> Inputs:
     """`recordings` cut into the stimuli that train and those that test."""
     drawn = recordings(train + test, features, neuroids)

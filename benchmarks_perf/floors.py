@@ -125,6 +125,39 @@ def rdm(*, stimuli: int, features: int, neuroids: int, **_: Any) -> Steps:
     ]
 
 
+def procrustes(*, stimuli: int, features: int, neuroids: int, **_: Any) -> Steps:
+    """The singular values of the cross-product."""
+    n, p, q = stimuli, features, neuroids
+    return [product("cross-product of features and neuroids", p, n, q), _singular_values(p, q)]
+
+
+def cca(*, stimuli: int, features: int, neuroids: int, **_: Any) -> Steps:
+    """The same of the cross-product, whitened on both sides."""
+    widths = {"features": features, "neuroids": neuroids}
+    cross, values = procrustes(stimuli=stimuli, **widths)
+    return [
+        *(gram(f"Gram matrix of the {side}", width, stimuli) for side, width in widths.items()),
+        *(Step(f"Cholesky factor of that of the {side}", d**3 / 3, d * d) for side, d in widths.items()),
+        cross,
+        Step("triangular solves on both sides", float(features * neuroids * (features + neuroids)), cross.moved),
+        values,
+    ]
+
+
+def _singular_values(p: int, q: int) -> Step:
+    """By the bidiagonal form, of whose flops half are of products of matrices with vectors."""
+    low, high = sorted((p, q))
+    return Step("its singular values", 4.0 * low * low * (high - low / 3), 2 * p * q)
+
+
+def similarity_matrix(*, models: int, stimuli: int, features: int, **_: Any) -> Steps:
+    """The Gram matrix of every model once, and their products."""
+    return [
+        gram("stimuli by features", stimuli, features, times=models),
+        gram("products of all pairs of Gram matrices", models, stimuli**2),
+    ]
+
+
 def rdm_of_trials(*, stimuli: int, repetitions: int, neuroids: int, **_: Any) -> Steps:
     """The covariance of the noise, its factor, and products of whitened trials within and over runs."""
     n, r, u = stimuli, repetitions, neuroids
@@ -174,6 +207,19 @@ def alpha_per_target(
         product("errors of every penalty", 2 * len(alphas), d, neuroids, times=cv),
         *_decomposed(train, features, neuroids),
         *_applied(train, test, features, neuroids),
+    ]
+
+
+def banded_ridge(*, spaces: int, shares: list[list[float]], **given: Any) -> Steps:
+    """For every candidate, the errors of `alpha_per_target`; then one fit, from Gram matrices of all spaces."""
+    n, width = given["train"], given["features"] // spaces
+    *validated, _, eigenvectors, projected = alpha_per_target(**given)[:10]
+    return [
+        gram("Gram matrix of each space", n, width, times=spaces),
+        *(Step(step.why, len(shares) * step.flops, len(shares) * step.moved) for step in validated),
+        eigenvectors,
+        projected,
+        *_applied(n, given["test"], given["features"], given["neuroids"]),
     ]
 
 
@@ -234,6 +280,10 @@ COUNTS: Mapping[str, Callable[..., Steps]] = {
     "searchlight": searchlight,
     "ridgecv_split": ridgecv_split,
     "alpha_per_target": alpha_per_target,
+    "banded_ridge": banded_ridge,
+    "procrustes": procrustes,
+    "cca": cca,
+    "similarity_matrix": similarity_matrix,
     "internal_consistency": internal_consistency,
     "i2n": i2n,
     "spantime_ridge": spantime_ridge,

@@ -8,10 +8,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from bsjax.metrics import PLS, Ridge, RidgeCV, cka, rdm_similarity, train_test
+from bsjax.metrics import PLS, BandedRidge, Ridge, RidgeCV, cca, cka, rdm_similarity, shape_similarity, train_test
 from bsjax.metrics.ceilings.consistency import complete_split_half_consistency
 from bsjax.metrics.resampling.bootstraps import cka_bootstraps
 from bsjax.metrics.similarity.rdms.searchlights import searchlight_similarity
+from bsjax.metrics.similarity.vectors import cka_vector, inner_products
 from tests.contract.rows import choices, regressions
 from tests.contract.table import TABLE as CONTRACT
 
@@ -116,6 +117,9 @@ def _programs_of_rows() -> dict[str, Program]:
     ridge_cv = RidgeCV(tuple(options["ridgecv_split"]["alphas"]))
     per_target = options["alpha_per_target"]
     per_target = RidgeCV(tuple(per_target["alphas"]), alpha_per_target=True, cv=per_target["cv"])
+    banded = options["banded_ridge"]
+    width = sizes["banded_ridge"]["features"] // banded["spaces"]
+    searched = tuple(banded["alphas"]), tuple(map(tuple, banded["shares"]))
     repeated, chosen, drawn = sizes["internal_consistency"], sizes["i2n"], sizes["bootstraps"]
     trials = (repeated["repetitions"], repeated["stimuli"], repeated["neuroids"])
     return {
@@ -127,6 +131,14 @@ def _programs_of_rows() -> dict[str, Program]:
         "rdm": _measured("rdm", rdm_similarity, _pair(sizes["rdm"]), "x"),
         "ridgecv_split": split("ridgecv_split", mapping=ridge_cv),
         "alpha_per_target": split("alpha_per_target", mapping=per_target),
+        "banded_ridge": split(
+            "banded_ridge", mapping=BandedRidge((width,) * banded["spaces"], *searched, cv=banded["cv"])
+        ),
+        "procrustes": _measured("procrustes", shape_similarity, _pair(sizes["procrustes"]), "x"),
+        "cca": _measured("cca", cca, _pair(sizes["cca"]), "x"),
+        "similarity_matrix": _measured(
+            "similarity_matrix", _of_all_pairs, {"x": _floats(*sizes["similarity_matrix"].values())}
+        ),
         "internal_consistency": _measured(
             "internal_consistency",
             complete_split_half_consistency,
@@ -157,6 +169,10 @@ def _programs_of_rows() -> dict[str, Program]:
         ),
         "searchlight": _measured("searchlight", searchlight_similarity, _searchlights(sizes["searchlight"]), "models"),
     }
+
+
+def _of_all_pairs(x: jax.Array) -> jax.Array:
+    return inner_products(jax.vmap(cka_vector)(x))
 
 
 def _source_and_trials(sizes: Mapping[str, int]) -> Shapes:

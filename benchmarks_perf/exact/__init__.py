@@ -8,6 +8,7 @@ from .behaviour import i2n
 from .regression import (
     Fit,
     alpha_per_target,
+    banded_ridge,
     crossvalidated,
     layers,
     least_squares,
@@ -17,12 +18,24 @@ from .regression import (
     ridgecv_split,
     spantime_ridge,
 )
-from .similarity import bootstraps, cka, internal_consistency, rdm, rdm_of_trials, searchlight
+from .similarity import (
+    bootstraps,
+    cca,
+    cka,
+    internal_consistency,
+    procrustes,
+    rdm,
+    rdm_of_trials,
+    searchlight,
+    similarity_matrix,
+)
 
 __all__ = [
     "Fit",
     "alpha_per_target",
+    "banded_ridge",
     "bootstraps",
+    "cca",
     "cka",
     "crossvalidated",
     "i2n",
@@ -31,10 +44,12 @@ __all__ = [
     "least_squares",
     "neuron_to_neuron",
     "pls",
+    "procrustes",
     "rdm",
     "rdm_of_trials",
     "ridge",
     "ridgecv_split",
     "searchlight",
+    "similarity_matrix",
     "spantime_ridge",
 ]

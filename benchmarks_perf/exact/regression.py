@@ -145,7 +145,27 @@ def ridgecv_split(inputs: Inputs, alphas: Sequence[float]) -> Answer:
 
 def alpha_per_target(inputs: Inputs, alphas: Sequence[float], cv: int) -> Answer:
     """Ridge regression with the penalty of the smallest error of each target on consecutive stimuli left out."""
+    return banded_ridge(inputs, alphas, cv, spaces=1, shares=[[1.0]])
+
+
+def banded_ridge(
+    inputs: Inputs, alphas: Sequence[float], cv: int, spaces: int, shares: Sequence[Sequence[float]]
+) -> Answer:
+    """The same, with the best of several shares in the variances of feature spaces of equal width."""
     x, y, x_test, y_test = _split_inputs(inputs)
+    scales = np.sqrt(np.repeat(shares, x.shape[1] // spaces, axis=1))
+    errors = np.array([_in_folds(x * scale, y, alphas, cv) for scale in scales])
+    best = errors.reshape(-1, y.shape[1]).argmin(0)
+    raw = np.empty(y.shape[1])
+    for number in np.unique(best):
+        of_it, (share, alpha) = best == number, divmod(int(number), len(alphas))
+        predicted = _predicted(x * scales[share], y[:, of_it], x_test * scales[share], alphas[alpha])
+        raw[of_it] = pearson(predicted, y_test[:, of_it])
+    return {"score": np.median(raw), "raw": raw}
+
+
+def _in_folds(x: np.ndarray, y: np.ndarray, alphas: Sequence[float], cv: int) -> np.ndarray:
+    """Mean squared error of each penalty and target on consecutive stimuli left out, summed over folds."""
     errors = np.zeros((len(alphas), y.shape[1]))
     for out in np.array_split(np.arange(len(x)), cv):
         rest = np.setdiff1d(np.arange(len(x)), out)
@@ -155,9 +175,4 @@ def alpha_per_target(inputs: Inputs, alphas: Sequence[float], cv: int) -> Answer
         for number, alpha in enumerate(alphas):
             predicted = embedded @ ((s / (s**2 + alpha))[:, None] * projected)
             errors[number] += ((y[out] - mean_y - predicted) ** 2).mean(0)
-    best = errors.argmin(0)
-    raw = np.empty(y.shape[1])
-    for number in np.unique(best):
-        of_it = best == number
-        raw[of_it] = pearson(_predicted(x, y[:, of_it], x_test, alphas[number]), y_test[:, of_it])
-    return {"score": np.median(raw), "raw": raw}
+    return errors

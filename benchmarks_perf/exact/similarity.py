@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.linalg import svdvals
 from scipy.stats import spearmanr
 from sklearn.model_selection import ShuffleSplit
 
@@ -24,6 +25,28 @@ def _hsic(k: np.ndarray, m: np.ndarray) -> float:
     n = len(k)
     means = k.sum() * m.sum() / ((n - 1) * (n - 2)) - 2 / (n - 2) * (k.sum(0) @ m.sum(0))
     return ((k * m).sum() + means) / (n * (n - 3))
+
+
+def similarity_matrix(inputs: Inputs) -> Answer:
+    """The same of all pairs, and its mean over them."""
+    grams = [array.values @ array.values.T for array in inputs.values()]
+    for gram in grams:
+        np.fill_diagonal(gram, 0.0)
+    hsic = np.array([[_hsic(k, m) for m in grams] for k in grams])
+    raw = hsic / np.sqrt(np.outer(np.diag(hsic), np.diag(hsic)))
+    return {"score": raw.mean(), "raw": raw}
+
+
+def procrustes(inputs: Inputs) -> Answer:
+    """Cosine of the angle after the best rotation (Schoenemann 1966, Psychometrika 31)."""
+    x, y = (side.values - side.values.mean(0) for side in inputs.values())
+    return {"score": svdvals(x.T @ y).sum() / (np.linalg.norm(x) * np.linalg.norm(y))}
+
+
+def cca(inputs: Inputs) -> Answer:
+    """Mean singular value between orthonormal bases (Bjoerck & Golub 1973, Mathematics of Computation 27)."""
+    x, y = (np.linalg.qr(side.values - side.values.mean(0))[0] for side in inputs.values())
+    return {"score": svdvals(x.T @ y).mean()}
 
 
 def bootstraps(inputs: Inputs, bootstraps: int) -> Answer:

@@ -17,6 +17,9 @@ ALPHAS = [
 ]
 ALPHAS = [float(alpha) for alpha in ALPHAS]
 
+# Shares of three feature spaces, drawn evenly.
+SHARES = np.random.default_rng(0).dirichlet(np.ones(3), 100).tolist()
+
 OURS = ("bsjax float64", "bsjax float32")
 
 
@@ -47,6 +50,7 @@ class Row:
 
 _MAJAJHONG = {"stimuli": 2560, "features": 1000, "neuroids": 168}
 _SMALLEST = {"stimuli": 50, "features": 30, "neuroids": 10}
+_OF_EQUAL_WIDTH = {"stimuli": 2560, "features": 1000, "neuroids": 1000}
 _SPLIT = {"train": 1000, "test": 515, "features": 4096, "neuroids": 2000}
 _SMALLEST_SPLIT = {"train": 50, "test": 25, "features": 100, "neuroids": 10}
 _MAPPED = "{stimuli} stimuli x {features} features -> {neuroids} neuroids"
@@ -140,6 +144,35 @@ TABLE: dict[str, Row] = {
         {**_SPLIT, "neuroids": 5000},
         _SMALLEST_SPLIT,
         {"alphas": [float(alpha) for alpha in np.logspace(0, 7, 20)], "cv": 5},
+    ),
+    "banded_ridge": Row(
+        f"ridge on {{spaces}} spaces, one of 100 shares and 10 alphas for each neuroid by {{cv}} folds: {_ON_SPLIT}",
+        "banded_ridge",
+        data.train_test,
+        exact.banded_ridge,
+        ("himalaya",),
+        {"train": 400, "test": 100, "features": 3000, "neuroids": 1000},
+        {"train": 50, "test": 25, "features": 150, "neuroids": 10},
+        {"spaces": 3, "shares": SHARES, "alphas": [10.0**power for power in range(-2, 8)], "cv": 5},
+    ),
+    "procrustes": Row(
+        f"Procrustes: {_COMPARED}",
+        "procrustes",
+        data.recordings,
+        exact.procrustes,
+        ("scipy",),
+        _OF_EQUAL_WIDTH,
+        _SMALLEST,
+    ),
+    "cca": Row(f"CCA: {_COMPARED}", "cca", data.recordings, exact.cca, ("scipy",), _OF_EQUAL_WIDTH, _SMALLEST),
+    "similarity_matrix": Row(
+        "CKA of all pairs of {models} models: {stimuli} stimuli x {features} features",
+        "similarity_matrix",
+        data.models,
+        exact.similarity_matrix,
+        ("scipy",),
+        {"models": 50, "stimuli": 1000, "features": 200},
+        {"models": 5, "stimuli": 50, "features": 30},
     ),
     "internal_consistency": Row(
         "split-half consistency, ten splits: {stimuli} stimuli x {repetitions} repetitions x {neuroids} neuroids",

@@ -86,13 +86,33 @@ def searchlight(inputs: protocol.Inputs, radius: float) -> Callable[[], Any]:
     return call
 
 
-TASKS: dict[str, protocol.Build] = {name: metric(name) for name in protocol.METRICS}
+def banded_ridge(inputs: protocol.Inputs, spaces: int, shares: list[list[float]], **settings: Any) -> Callable[[], Any]:
+    """Feature spaces of equal width side by side."""
+    width = inputs["source_train"]["values"].shape[1] // spaces
+    return metric("banded_ridge_split", bands=[width] * spaces, candidates=shares)(inputs, **settings)
+
+
+def similarity_matrix(inputs: protocol.Inputs) -> Callable[[], Any]:
+    """All pairs in one call."""
+    sides, dtype = dict(zip(inputs, assemblies(inputs), strict=True)), DTYPE
+
+    def call() -> bsjax.Score:
+        found = bsjax.similarity_matrix(sides, "cka", dtype=dtype)
+        return bsjax.Score(float(found.mean()), raw=found)
+
+    return call
+
+
+TASKS: dict[str, protocol.Build] = {
+    name: metric(name) for name in (*protocol.METRICS, "rdm_of_trials", "procrustes", "cca")
+}
 TASKS |= {
-    "rdm_of_trials": metric("rdm_of_trials"),
+    "banded_ridge": banded_ridge,
     "alpha_per_target": metric("ridgecv_split", alpha_per_target=True),
     "layers": layers,
     "layers one by one": layers_one_by_one,
     "searchlight": searchlight,
+    "similarity_matrix": similarity_matrix,
     "bootstraps": bootstraps,
     "bootstraps one by one": bootstraps_one_by_one,
 }

@@ -46,7 +46,7 @@ CONTESTANTS: Mapping[str, Contestant] = {
     "brainscore-vision": Contestant("peer", "brainscore_calls.py", environment="brainscore"),
     **{
         library: Contestant("peer", "scientific_calls.py", library, environment="scientific")
-        for library in ("scikit-learn", "ikpls", "himalaya", "rsatoolbox")
+        for library in ("scikit-learn", "ikpls", "himalaya", "rsatoolbox", "scipy")
     },
 }
 

@@ -91,14 +91,28 @@ def ikpls() -> dict[str, protocol.Build]:
 
 def himalaya() -> dict[str, protocol.Build]:
     from himalaya.backend import set_backend
-    from himalaya.kernel_ridge import KernelRidgeCV
+    from himalaya.kernel_ridge import ColumnKernelizer, Kernelizer, KernelRidgeCV, MultipleKernelRidgeCV
 
     set_backend("numpy")
 
     def fitting(alphas: list[float], cv: int) -> Fit:
         return lambda x, y: KernelRidgeCV(alphas, fit_intercept=True, cv=cv).fit(x, y).predict
 
-    return {"alpha_per_target": on_split(fitting)}
+    def banded(spaces: int, shares: list[list[float]], alphas: list[float], cv: int) -> Fit:
+        searched = {"n_iter": np.array(shares), "alphas": np.array(alphas), "progress_bar": False}
+
+        def fit(x: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+            # It advises kernels where features outnumber stimuli.
+            width = x.shape[1] // spaces
+            each = [(str(at), Kernelizer(), slice(at * width, (at + 1) * width)) for at in range(spaces)]
+            kernels = ColumnKernelizer(each).fit(x)
+            model = MultipleKernelRidgeCV("precomputed", solver_params=searched, fit_intercept=True, cv=cv)
+            model.fit(kernels.transform(x), y)
+            return lambda x: model.predict(kernels.transform(x))
+
+        return fit
+
+    return {"alpha_per_target": on_split(fitting), "banded_ridge": on_split(banded)}
 
 
 def rsatoolbox() -> dict[str, protocol.Build]:
@@ -157,7 +171,55 @@ def rsatoolbox() -> dict[str, protocol.Build]:
     return {"rdm": build, "rdm_of_trials": of_trials, "searchlight": searchlight}
 
 
-LIBRARIES = {"scikit-learn": scikit_learn, "ikpls": ikpls, "himalaya": himalaya, "rsatoolbox": rsatoolbox}
+def scipy() -> dict[str, protocol.Build]:
+    from scipy.linalg import orthogonal_procrustes, qr, svdvals
+
+    def of_sides(similarity: Callable[..., float]) -> protocol.Build:
+        def build(inputs: protocol.Inputs) -> Callable[[], Any]:
+            sides = [side["values"] for side in inputs.values()]
+            return lambda: {"score": similarity(*(side - side.mean(0) for side in sides))}
+
+        return build
+
+    def procrustes(x: np.ndarray, y: np.ndarray) -> float:
+        width = max(x.shape[1], y.shape[1])  # it takes sides of one width
+        x, y = (np.pad(side, ((0, 0), (0, width - side.shape[1]))) for side in (x, y))
+        return orthogonal_procrustes(x, y)[1] / (np.linalg.norm(x) * np.linalg.norm(y))
+
+    def cca(x: np.ndarray, y: np.ndarray) -> float:
+        x, y = (qr(side, mode="economic")[0] for side in (x, y))
+        return svdvals(x.T @ y).mean()
+
+    def similarity_matrix(inputs: protocol.Inputs) -> Callable[[], Any]:
+        sides = [side["values"] for side in inputs.values()]
+
+        def centred(x: np.ndarray) -> np.ndarray:
+            gram, n = (x - x.mean(0)) @ (x - x.mean(0)).T, len(x)
+            np.fill_diagonal(gram, 0.0)
+            means = gram.sum(0) / (n - 2)
+            gram += gram.sum() / ((n - 1) * (n - 2)) - means[:, None] - means
+            np.fill_diagonal(gram, 0.0)
+            return gram / np.linalg.norm(gram)
+
+        def call() -> dict[str, Any]:
+            grams = [centred(side) for side in sides]  # once for each, not for each pair
+            raw = np.ones((len(grams), len(grams)))
+            for i, j in zip(*np.triu_indices(len(grams), 1), strict=True):
+                raw[i, j] = raw[j, i] = np.vdot(grams[i], grams[j])
+            return {"score": raw.mean(), "raw": raw}
+
+        return call
+
+    return {"procrustes": of_sides(procrustes), "cca": of_sides(cca), "similarity_matrix": similarity_matrix}
+
+
+LIBRARIES = {
+    "scikit-learn": scikit_learn,
+    "ikpls": ikpls,
+    "himalaya": himalaya,
+    "rsatoolbox": rsatoolbox,
+    "scipy": scipy,
+}
 
 if __name__ == "__main__":
     library = sys.argv[1]

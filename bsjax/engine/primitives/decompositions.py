@@ -179,6 +179,22 @@ def _of_a_triangle(x: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Ar
 
 
 @primitive
+def singular_values(x: Float[Array, "n d"]) -> Float[Array, " d"]:
+    """Singular values, descending: ``svd`` without vectors.
+
+    Example:
+        >>> print(singular_values(jnp.array([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]])))
+        [2. 1.]
+    """
+    return principal_axes(x)[0]
+
+
+@singular_values.on("cpu")
+def _without_vectors(x: Float[Array, "n d"]) -> Float[Array, " d"]:
+    return jnp.linalg.svd(without_derivative(x), compute_uv=False)
+
+
+@primitive
 def qr(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float[Array, "d n"]]:
     """An orthonormal basis of the columns, and their coordinates in it: ``basis @ coordinates == x``.
 

@@ -7,8 +7,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.engine.primitives.decompositions import principal_axes, svd
+from bsjax.engine.primitives.decompositions import singular_values, svd
+from bsjax.engine.primitives.triangular import solve_lower
+from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.tolerances import rounding
+from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.numerics import nonzero
 
 Singular = Float[Array, " d"]
@@ -82,6 +85,40 @@ def _of_tall_jvp(power: int, components: int | None, primals: tuple, tangents: t
 
 @jax.custom_jvp
 @at_full_precision
+def orthonormal_basis(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    """An orthonormal basis of the columns, zeros in place of superfluous ones; up to a rotation, as for its derivative.
+
+    Its columns span those of ``polar_factor``, which takes longer and is needed only where columns are dependent.
+
+    Source: Yamamoto et al. 2015 (Cholesky factors, twice, for the accuracy of reflections).
+
+    Example:
+        >>> basis = orthonormal_basis(jnp.array([[3.0, 3.0], [0.0, 1.0], [4.0, 4.0]]))
+        >>> print((basis.T @ basis).round(3))
+        [[1. 0.]
+         [0. 1.]]
+    """
+    if x.shape[1] >= x.shape[0]:
+        return polar_factor(x)
+    once, well_posed = _orthonormalised(x)
+    return with_fallback(~well_posed, lambda: _orthonormalised(once)[0], lambda: polar_factor(x))
+
+
+@orthonormal_basis.defjvp
+def _basis_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    return jax.jvp(polar_factor, primals, tangents)
+
+
+def _orthonormalised(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Bool[Array, ""]]:
+    """Columns divided by the Cholesky factor of their Gram matrix, and whether it is well-posed apart from zeros."""
+    gram = x.T @ x
+    squares = jnp.diagonal(gram)
+    factor, well_posed = cholesky_if_well_posed(gram + jnp.diag(jnp.where(squares > 0, 0.0, jnp.max(squares))))
+    return solve_lower(factor, x.T).T, well_posed
+
+
+@jax.custom_jvp
+@at_full_precision
 def nuclear_norm(x: Float[Array, "p q"]) -> Float[Array, ""]:
     """The sum of singular values; null directions have a zero derivative, which is one of the subgradients.
 
@@ -89,7 +126,7 @@ def nuclear_norm(x: Float[Array, "p q"]) -> Float[Array, ""]:
         >>> print(nuclear_norm(jnp.array([[3.0, 0.0, 0.0], [0.0, -4.0, 0.0]])))
         7.0
     """
-    return jnp.sum(principal_axes(_tall(x))[0])
+    return jnp.sum(singular_values(_tall(x)))
 
 
 @nuclear_norm.defjvp

@@ -1,12 +1,14 @@
 """Canonical correlations of two representations, and their averages."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import svd
-from bsjax.metrics.linalg.singular_values import nuclear_norm, polar_factor
+from bsjax.metrics.linalg.singular_values import nuclear_norm, orthonormal_basis, polar_factor
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.shapes.shape import centred_to_few_columns
 
@@ -43,7 +45,8 @@ def cca(
         >>> print(f"{cca(x, x @ jnp.array([[1.0, 2.0], [0.0, 3.0]])):.3f}")
         1.000
     """
-    one, other = (polar_factor(centred_to_few_columns(side, where), variance) for side in (x, y))
+    basis = orthonormal_basis if variance >= 1.0 else partial(polar_factor, share=variance)
+    one, other = (basis(centred_to_few_columns(side, where)) for side in (x, y))
     rank = jnp.round(jnp.minimum(jnp.sum(one**2), jnp.sum(other**2)))
     return divide_or_nan(nuclear_norm(one.T @ other), jax.lax.stop_gradient(rank), rank < 1)
 
@@ -75,7 +78,7 @@ def pwcca(
         1.000
     """
     x, y = (jax.lax.stop_gradient(side) for side in (x, y))
-    one, other = (polar_factor(centred_to_few_columns(side, where)) for side in (x, y))
+    one, other = (orthonormal_basis(centred_to_few_columns(side, where)) for side in (x, y))
     overlap = one.T @ other
     wide = overlap.shape[0] < overlap.shape[1]
     left, correlations, right = svd(overlap.T if wide else overlap)

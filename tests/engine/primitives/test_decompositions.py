@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
-from bsjax.engine.primitives.decompositions import eigh, principal_axes, qr, qr_coordinates, svd
+from bsjax.engine.primitives.decompositions import eigh, principal_axes, qr, qr_coordinates, singular_values, svd
 from bsjax.engine.primitives.triangular import cholesky
 from bsjax.engine.programs.platforms import traced_for
 
@@ -37,6 +37,7 @@ def test_singular_vectors_of_weak_directions_have_all_digits(platform, weakest):
     with traced_for(platform):
         images, found, axes = jax.jit(svd)(x)
         alone, own = jax.jit(principal_axes)(x)
+        np.testing.assert_allclose(jax.jit(singular_values)(x), found, rtol=2e-6 / weakest)
     np.testing.assert_allclose(alone, found, rtol=2e-6 / weakest)
     np.testing.assert_allclose(own.T @ own, np.eye(40), atol=2e-6)
     np.testing.assert_allclose(found, lengths, rtol=2e-6 / weakest)
