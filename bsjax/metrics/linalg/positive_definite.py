@@ -10,6 +10,9 @@ from bsjax.engine.row_blocks import sum_over_row_blocks
 from bsjax.engine.tolerances import PIVOT_POWER, rounding
 from bsjax.metrics.numerics import inverse_root
 
+# Below this size, halves of a triangular matrix are not worth products of their own.
+_LEAST_HALVED = 640
+
 
 @jax.custom_jvp
 def cholesky_if_well_posed(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d d"], Bool[Array, ""]]:
@@ -71,3 +74,28 @@ def inverse_factor(x: Float[Array, "n d"], axes: Float[Array, "d k"], alpha: Flo
     kept = (kept & (from_longer > least)).astype(x.dtype)
     system = (system + jnp.diag(penalty)) * kept[:, None] * kept[None] + jnp.diag(1.0 - kept)
     return solve_lower(jnp.linalg.cholesky(system), (scaled * kept[None]).T).T
+
+
+def inverse_from_cholesky(factor: Float[Array, "d d"]) -> Float[Array, "d d"]:
+    """The inverse of the matrix with this lower Cholesky factor, by halves: mostly products, without those of zeros."""
+    return _square(_inverse_lower(factor))
+
+
+def _inverse_lower(factor: Float[Array, "d d"]) -> Float[Array, "d d"]:
+    d = len(factor)
+    if d <= _LEAST_HALVED:
+        return solve_lower(factor, jnp.eye(d, dtype=factor.dtype))
+    h = d // 2
+    first, last = _inverse_lower(factor[:h, :h]), _inverse_lower(factor[h:, h:])
+    return jnp.block([[first, jnp.zeros((h, d - h), factor.dtype)], [-last @ (factor[h:, :h] @ first), last]])
+
+
+def _square(lower: Float[Array, "d d"]) -> Float[Array, "d d"]:
+    """``lower.T @ lower`` for a lower triangular matrix."""
+    d = len(lower)
+    if d <= _LEAST_HALVED:
+        return matmul_t(lower, lower)
+    h = d // 2
+    below, last = lower[h:, :h], lower[h:, h:]
+    mixed = matmul_t(last, below)
+    return jnp.block([[_square(lower[:h, :h]) + matmul_t(below, below), mixed.T], [mixed, _square(last)]])

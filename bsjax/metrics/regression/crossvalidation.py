@@ -10,14 +10,10 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.arrays import Features, Targets
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.determined import determined, determined_on_split, told_apart, varies
-from bsjax.metrics.linalg.participation_ratio import participation_ratio
 from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.folds import Folds, no_folds
-from bsjax.metrics.regression.mapping import Mapping
-
-Report = dict[str, Array]
-# Reported in addition to the parameters that the mapping's traits name.
-EFFECTIVE_DIMENSIONALITY = "effective_dimensionality"
+from bsjax.metrics.regression.mapping import EFFECTIVE_DIMENSIONALITY as EFFECTIVE_DIMENSIONALITY
+from bsjax.metrics.regression.mapping import Mapping, Report, of_features
 
 
 def cross_validate(x: Features, y: Targets, folds: Folds, *, mapping: Mapping) -> Float[Array, "folds q"]:
@@ -149,25 +145,19 @@ def train_test_and_report(
     predicted = mapping.predict(params, mapping.embed(prepared, x_test)[None])
     report = {name: getattr(params, name)[0] for name in mapping.traits.reported}
     told = determined_on_split(x_train, y_train, x_test)
-    return jnp.where(told, pearson(predicted[0], y_test), jnp.nan), report | _of_features(prepared, 1)
+    return jnp.where(told, pearson(predicted[0], y_test), jnp.nan), report | of_features(prepared, 1)
 
 
 def predictions(x: Features, y: Targets, folds: Folds, mapping: Mapping) -> tuple[Float[Array, "folds m q"], Report]:
     """Predictions of each fold for its test stimuli, and the mapping's report."""
-    prepared = mapping.prepare(x, y)
     held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
-    reported = mapping.traits.reported
-    if folds.test is None and not reported:
-        return mapping.predict_held_out(prepared, held_out, mask), _of_features(prepared, len(held_out))
+    if folds.test is None:
+        return mapping.cross_predict(x, y, held_out, mask)
+    prepared = mapping.prepare(x, y)
     params = mapping.fit(prepared, held_out, mask)
     predicted = mapping.predict(params, prepared.embedding[where_tested(folds)[0]])
-    return predicted, {name: getattr(params, name) for name in reported} | _of_features(prepared, len(held_out))
-
-
-def _of_features(prepared: Any, folds: int) -> Report:
-    """The effective dimensionality of the features, repeated for each fold, if ``prepared`` has their Gram matrix."""
-    gram = getattr(prepared, "gram", None)
-    return {} if gram is None else {EFFECTIVE_DIMENSIONALITY: jnp.full(folds, participation_ratio(gram))}
+    report = {name: getattr(params, name) for name in mapping.traits.reported}
+    return predicted, report | of_features(prepared, len(held_out))
 
 
 def where_tested(folds: Folds) -> tuple[Int[Array, "folds m"], Bool[Array, "folds m"]]:

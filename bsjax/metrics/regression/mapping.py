@@ -7,11 +7,17 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.streaming import DependsOn
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Targets
+from bsjax.metrics.linalg.participation_ratio import participation_ratio
+
+Report = dict[str, Array]
+# Reported in addition to the parameters that the mapping's traits name.
+EFFECTIVE_DIMENSIONALITY = "effective_dimensionality"
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,22 @@ class Mapping(ABC):
         """
         return self.predict(self.fit(prepared, held_out, held_out_mask), prepared.embedding[held_out])
 
+    def cross_predict(
+        self, x: Features, y: Targets, held_out: HeldOut, held_out_mask: HeldOutMask
+    ) -> tuple[Float[Array, "folds h q"], Report]:
+        """Predicted targets of the held-out stimuli of every fold, see ``predict_held_out``, and a report.
+
+        The report holds the parameters that ``traits.reported`` names, and what is known of the features. Override this
+        if both are cheaper than ``prepare`` and ``fit``.
+        """
+        prepared, reported = self.prepare(x, y), self.traits.reported
+        about = of_features(prepared, len(held_out))
+        if not reported:
+            return self.predict_held_out(prepared, held_out, held_out_mask), about
+        params = self.fit(prepared, held_out, held_out_mask)
+        predicted = self.predict(params, prepared.embedding[held_out])
+        return predicted, {name: getattr(params, name) for name in reported} | about
+
     @property
     def takes_weights(self) -> bool:
         """Whether the mapping implements ``predict_weighted``."""
@@ -117,6 +139,12 @@ class Mapping(ABC):
         where features outnumber them. If the result is not accurate, the caller fits copies instead.
         """
         raise NotImplementedError(f"{type(self).__name__} does not support weights of stimuli")
+
+
+def of_features(prepared: Any, folds: int) -> Report:
+    """The effective dimensionality of the features, repeated for each fold, if ``prepared`` has their Gram matrix."""
+    gram = getattr(prepared, "gram", None)
+    return {} if gram is None else {EFFECTIVE_DIMENSIONALITY: jnp.full(folds, participation_ratio(gram))}
 
 
 Kind = TypeVar("Kind", bound=type[Mapping])

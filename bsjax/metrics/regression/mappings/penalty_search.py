@@ -19,8 +19,8 @@ from bsjax.engine.tolerances import rounding
 from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import Centred, training_mask
 from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.penalties.validation_folds import validation_errors, validation_masks
 from bsjax.metrics.regression.ridge_system import PreparedRidge, System, centred_rows, weighted
-from bsjax.metrics.regression.validation_folds import validation_errors, validation_masks
 
 Search = Literal["random", "gradient"]
 # Concentrations of the Dirichlet distributions that shares are drawn from in turn: few spaces, and all alike.

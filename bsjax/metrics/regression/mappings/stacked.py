@@ -17,7 +17,7 @@ from bsjax.metrics.regression.mapping import Mapping, Traits
 from bsjax.metrics.regression.mappings.banded_ridge import check_bands, split_bands
 from bsjax.metrics.regression.mappings.elastic_net import Problem, weights_of
 from bsjax.metrics.regression.mappings.penalty_search import solved_implicitly
-from bsjax.metrics.regression.validation_folds import validation_masks, where_true
+from bsjax.metrics.regression.penalties.validation_folds import validation_masks, where_true
 
 _MOST_STEPS = 20_000
 
