@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bsjax.benchmarks.ceilings import Ceiling, KnownCeiling
 from bsjax.labelled import metric_registry
 from bsjax.labelled.ceilings.consistency import SplitHalfReliability
-from bsjax.labelled.metric import CeilingOf, as_metric
+from bsjax.labelled.metric import CeilingOf, as_metric, name_of
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.experiment import TimeBins
@@ -122,9 +122,8 @@ def metric_words(metric: Any) -> str:
         by = made.consistency_metric if isinstance(made, SplitHalfReliability) else None
         words = metric_registry.summary(made.identifier).removeprefix("ceiling: ")
         return f"{words}{f', by {by.identifier}' if by else ''} ({made.identifier})"
-    about = (type(metric).__doc__ or "") if not hasattr(metric, "__name__") else (metric.__doc__ or "")
-    line = about.strip().partition("\n")[0].rstrip(".")
-    return line[:1].lower() + line[1:] or getattr(metric, "__name__", type(metric).__name__)
+    line = (metric.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+    return line[:1].lower() + line[1:] or name_of(metric)
 
 
 def normalised(ceiling_func: Callable[[], Score], normalisation: str) -> str:

@@ -15,7 +15,7 @@ from bsjax.core.messages import some
 from bsjax.inference.evidence import Evidence, Test
 from bsjax.inference.letters import compact_letters
 from bsjax.inference.multiplicity import Correction, corrected
-from bsjax.inference.pairing import Paired, check_alike, ends_of_ceiling, paired
+from bsjax.inference.pairing import Paired, as_ceiling, check_alike, ends_of_ceiling, paired
 from bsjax.inference.student import t_test
 from bsjax.labelled.metric import as_metric
 from bsjax.labelled.registry import load_metric
@@ -187,6 +187,7 @@ def compare(
     """
     _check(test, correction, alpha, equivalence)
     check_alike(scores)
+    limit = as_ceiling(ceiling)
     if chance is None:
         chance = 0.0 if all(map(_is_zero_by_chance, scores.values())) else np.nan
     defined = {name: score for name, score in scores.items() if np.isfinite(float(score))}
@@ -195,7 +196,7 @@ def compare(
             f"a comparison needs at least two models with a score; {len(defined)} of {len(scores)} have one"
         )
     order = sorted(defined, key=lambda name: (-float(defined[name]), name))
-    basis = paired({name: defined[name] for name in order}, (over,) if isinstance(over, str) else over, test, ceiling)
+    basis = paired({name: defined[name] for name in order}, (over,) if isinstance(over, str) else over, test, limit)
     tests = 1 if correction != "holm" else len(order) * (len(order) - 1) // 2
     least: dict[Test, float] = {name: min(1.0, tests * basis.evidence.least_p(name)) for name in basis.evidence.tests}
     able: list[Test] = [name for name in basis.evidence.tests if least[name] < alpha]
@@ -218,7 +219,7 @@ def compare(
         correction=correction,
         alpha=alpha,
         equivalence=equivalence,
-        ceiling=_ceiling(defined, ceiling, chance),
+        ceiling=_ceiling(defined, limit, chance),
         chance=chance,
         least_p=least[chosen],
         benchmark=first.provenance.benchmark,
@@ -346,17 +347,15 @@ def _range(low: Any, high: Any) -> str:
     return f"{low}" if low == high else f"{low}-{high}"
 
 
-def _ceiling(
-    scores: Mapping[str, Score], given: Score | float | None, chance: float | Mapping[str, float]
-) -> Ceiling | None:
+def _ceiling(scores: Mapping[str, Score], given: Score | None, chance: float | Mapping[str, float]) -> Ceiling | None:
     ends = ends_of_ceiling(scores, given)
     if ends is None:
         return None
     ceiling = next(iter(scores.values())).ceiling
     ceiling = given if ceiling is None else ceiling
     p = np.nan
-    known = ceiling.sampling_uncertainty if isinstance(ceiling, Score) else None
-    if isinstance(ceiling, Score) and known is not None and not isinstance(chance, Mapping):
+    known = None if ceiling is None else ceiling.sampling_uncertainty
+    if ceiling is not None and known is not None and not isinstance(chance, Mapping):
         variance = np.asarray(known.standard_error, float) ** 2
         p = float(t_test(np.asarray(float(ceiling) - chance), variance, known.dof, "greater"))
     return Ceiling(*ends, p)

@@ -25,6 +25,10 @@ _ASK = (
 )
 
 
+# The uncertainty of a ceiling that is given as a number.
+_EXACT = Uncertainty.of_error(None, "none: an exact number")
+
+
 class Paired(NamedTuple):
     """Evidence for the differences between some scores.
 
@@ -45,7 +49,7 @@ def paired(
     scores: Mapping[str, Score],
     over: Sequence[str] | None = None,
     test: Test | None = None,
-    ceiling: Score | float | None = None,
+    ceiling: Score | None = None,
 ) -> Paired:
     """The best evidence that scores share: common draws, else values of subjects, else of neuroids.
 
@@ -71,6 +75,11 @@ def paired(
     if there:
         raise ValueError(f"these scores do not allow the test {test!r}; there are {', '.join(there)}")
     raise ValueError(_why_not(scores, over, [offered for offered, _ in offers]))
+
+
+def as_ceiling(given: Score | float | None) -> Score | None:
+    """A given ceiling as a score; a number is taken as exact."""
+    return given if given is None or isinstance(given, Score) else Score(float(given), uncertainty=_EXACT)
 
 
 def check_alike(scores: Mapping[str, Score]) -> None:
@@ -99,16 +108,14 @@ def check_alike(scores: Mapping[str, Score]) -> None:
             )
 
 
-def ends_of_ceiling(scores: Mapping[str, Score], ceiling: Score | float | None) -> tuple[float, float] | None:
+def ends_of_ceiling(scores: Mapping[str, Score], ceiling: Score | None) -> tuple[float, float] | None:
     """The lower and upper end of the ceiling on the scale of the scores; None if there is no ceiling.
 
     Both ends are equal if the ceiling is a single value.
     """
     first = next(iter(scores.values()))
     if first.ceiling is None:
-        if ceiling is None:
-            return None
-        return _ends(ceiling) if isinstance(ceiling, Score) else (float(ceiling), float(ceiling))
+        return None if ceiling is None else _ends(ceiling)
     low, high = _ends(first.ceiling)
     c = float(first.ceiling)
     if not c > 0:
@@ -128,7 +135,7 @@ def _ends(ceiling: Score) -> tuple[float, float]:
 
 
 def _offers(
-    scores: Mapping[str, Score], ceiling: Score | float | None
+    scores: Mapping[str, Score], ceiling: Score | None
 ) -> Iterator[tuple[tuple[str, ...], Callable[[], Paired]]]:
     known = [score.uncertainty for score in scores.values()]
     drawn = [each for each in known if each is not None and each.is_paired]
@@ -139,11 +146,11 @@ def _offers(
             yield (name,), lambda units=name: _in_units(scores, units, ceiling)
 
 
-def _in_draws(scores: Mapping[str, Score], known: list[Uncertainty], ceiling: Score | float | None) -> Paired:
+def _in_draws(scores: Mapping[str, Score], known: list[Uncertainty], ceiling: Score | None) -> Paired:
     values, columns = [float(score) for score in scores.values()], list(known)
     ends = ends_of_ceiling(scores, ceiling)
     of_models = known[0]
-    if isinstance(ceiling, Score) and not _is_normalised(scores):
+    if ceiling is not None and ceiling.uncertainty is not _EXACT and not _is_normalised(scores):
         if ceiling.uncertainty is None or ceiling.uncertainty.plan != of_models.plan:
             raise ValueError(
                 "the ceiling was not resampled together with the scores: compute it with the same resampling, "
@@ -184,7 +191,7 @@ def _stacked(draws: list[xr.DataArray]) -> np.ndarray:
     return np.stack([np.asarray(each.transpose(FACTOR, DRAW).values, float) for each in whole], axis=-1)
 
 
-def _in_units(scores: Mapping[str, Score], units: str, ceiling: Score | float | None) -> Paired:
+def _in_units(scores: Mapping[str, Score], units: str, ceiling: Score | None) -> Paired:
     by_model = {name: _by_unit(score.raw, units, f"the score of {name}") for name, score in scores.items()}
     limit = _limit_of_units(scores, units, ceiling)
     columns = [*by_model.values(), *([] if limit is None else [limit])]
@@ -217,13 +224,13 @@ def _by_unit(raw: xr.DataArray | None, units: str, what: str) -> pd.Series:
     return pd.Series(np.asarray(raw.mean(others), float), coordinate(raw, coord, dim, what))
 
 
-def _limit_of_units(scores: Mapping[str, Score], units: str, ceiling: Score | float | None) -> pd.Series | None:
+def _limit_of_units(scores: Mapping[str, Score], units: str, ceiling: Score | None) -> pd.Series | None:
     """The value of each unit at the ceiling; None if it is not known."""
     first = next(iter(scores.values()))
     ids = _by_unit(first.raw, units, "the score").index
     normalised = _is_normalised(scores)
     by = first.ceiling if normalised else ceiling
-    if isinstance(by, int | float):
+    if by is not None and by.uncertainty is _EXACT:
         return pd.Series(float(by), ids)
     if by is None or by.raw is None or _UNITS[units][0] not in by.raw.dims:
         return None

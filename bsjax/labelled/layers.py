@@ -45,7 +45,7 @@ class SharedTarget:
     folds of the stimuli. Other metrics have a score and no folds.
 
     Args:
-        metric: ``metric(source, target) -> Score``.
+        metric: ``metric(source, target) -> Score``, or its identifier.
         target: (presentation, neuroid).
         folds: whether to compute the folds for nested choices, at up to six times the cost.
 
@@ -63,7 +63,7 @@ class SharedTarget:
         (True, (10,), (10, 3))
     """
 
-    def __init__(self, metric: Callable[[Any, Any], Score], target: xr.DataArray, folds: bool = True) -> None:
+    def __init__(self, metric: str | Callable[[Any, Any], Score], target: xr.DataArray, folds: bool = True) -> None:
         self.metric, self.target, self._on_folds = as_metric(metric).with_target(target, folds)
 
     def __call__(self, source: xr.DataArray) -> Scored:

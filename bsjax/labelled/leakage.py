@@ -14,9 +14,9 @@ import scipy
 import xarray as xr
 
 from bsjax.core.digests.arrays import file_digest
+from bsjax.engine.tolerances import CONSTANT, rounding
 from bsjax.labelled.align import STIMULUS, aligned, finite_values, known_ids, listed, two_dimensional
 from bsjax.labelled.metric import as_metric
-from bsjax.labelled.registry import load_metric
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.splits import Splits
 
@@ -25,7 +25,6 @@ Pair = tuple[Hashable, Hashable]
 # Expected number of pairs of different stimuli that pass for the same by chance.
 _BY_CHANCE = 0.01
 _ROWS = 256  # rows per block of distances
-_ROUNDING_ERRORS = 8
 
 
 @dataclass(frozen=True)
@@ -145,11 +144,11 @@ def check_leakage(
 
 
 def _splits(metric: Any, target: xr.DataArray) -> Splits:
-    made = load_metric(metric) if isinstance(metric, str) else metric
-    splits = as_metric(made).folds_of(target)
+    made = as_metric(metric)
+    splits = made.folds_of(target)
     if splits is None:
         raise ValueError(
-            f"{as_metric(made).identifier or made!r} draws no splits to look for leakage in: name a cross-validated "
+            f"{made.identifier or metric!r} draws no splits to look for leakage in: name a cross-validated "
             "metric, or pass splits=[(training rows, test rows), ...] of the target"
         )
     return splits
@@ -202,8 +201,8 @@ def _near_identical(x: np.ndarray, similarity: float) -> set[tuple[int, int]]:
     dimensions = squares.sum() ** 2 / total
     # Distances of Gaussian stimuli have a chi-square distribution with this many degrees of freedom.
     by_chance = scipy.stats.chi2.ppf(_BY_CHANCE / max(n * (n - 1) / 2, 1), dimensions) / dimensions
-    rounding = n * np.finfo(float).eps
-    return {(int(a), int(b)) for a, b, distance in close if distance <= max(min(by_chance, 1 - similarity), rounding)}
+    farthest = max(min(by_chance, 1 - similarity), rounding(x, n))
+    return {(int(a), int(b)) for a, b, distance in close if distance <= farthest}
 
 
 def _across(
@@ -249,5 +248,5 @@ def _deviations(values: np.ndarray) -> np.ndarray:
     """Deviations from the mean over rows, zero in columns that vary by rounding only."""
     mean = values.mean(axis=0)
     left = values - mean
-    rounding = _ROUNDING_ERRORS * np.finfo(float).eps * np.abs(mean)
-    return np.where(np.sqrt((left**2).mean(axis=0)) <= rounding, 0.0, left)
+    least = rounding(values, CONSTANT) * np.abs(mean)
+    return np.where(np.sqrt((left**2).mean(axis=0)) <= least, 0.0, left)

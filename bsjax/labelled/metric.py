@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from inspect import Parameter, signature
+from inspect import Parameter, isroutine, signature, unwrap
 from types import MethodType
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from bsjax.engine.running import run
 from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.align import bins_of
 from bsjax.labelled.provenance import Provenance, metric_provenance
+from bsjax.labelled.registry import load_metric
 from bsjax.labelled.resampling.calibration import also_permuted, one_by_one
 from bsjax.labelled.resampling.draws import (
     Drawn,
@@ -389,14 +390,22 @@ def required_parameters(function: Callable[..., Any]) -> list[str]:
     return [each.name for each in taken if each.kind in of_place and each.default is each.empty]
 
 
-def as_metric(given: Callable[..., Any]) -> Metric:
-    """A callable as a metric: a metric's ``ceiling`` becomes a ``CeilingOf``, other callables a ``CallableMetric``.
+def as_metric(given: str | Callable[..., Any], **settings: Any) -> Metric:
+    """A metric by its identifier and settings, or as it is.
+
+    A metric's method ``ceiling`` becomes a ``CeilingOf``, and any other callable a ``CallableMetric``.
+
+    Raises:
+        ValueError: settings for a metric that is not given by its identifier.
 
     Example:
-        >>> from bsjax import load_metric
-        >>> type(as_metric(load_metric("cka"))).__name__, type(as_metric(load_metric("i1").ceiling)).__name__
+        >>> type(as_metric("cka")).__name__, type(as_metric(load_metric("i1").ceiling)).__name__
         ('RepresentationalSimilarity', 'CeilingOf')
     """
+    if isinstance(given, str):
+        return as_metric(load_metric(given, **settings))
+    if settings:
+        raise ValueError(f"a metric that is made already takes no settings, got {', '.join(settings)}")
     if isinstance(given, Metric):
         return given
     function, settings = (given.func, given.keywords) if isinstance(given, partial) and not given.args else (given, {})
@@ -409,6 +418,12 @@ def as_metric(given: Callable[..., Any]) -> Metric:
     ):
         return CeilingOf(function.__self__, settings)
     return CallableMetric(given)
+
+
+def name_of(metric: Callable[..., Any]) -> str:
+    """The identifier of a metric, or the name of its function or class if it has none."""
+    plain = unwrap(metric)
+    return as_metric(metric).identifier or (plain if isroutine(plain) else type(plain)).__name__
 
 
 def scored(metric: Callable[..., Score], *assemblies: Any) -> Score:

@@ -140,9 +140,12 @@ class CrossValidation:
             >>> CrossValidation.from_kwargs({"kfold": True, "stratification_coord": None}).kwargs()
             {'splits': 10, 'split_coord': 'stimulus_id', 'stratification_coord': None, 'random_state': 1, 'kfold': True}
         """
-        known = {field.name: (vars(self)[field.name], field.default) for field in fields(CrossValidation)}
-        on = {name: value for name, (value, default) in known.items() if value or value != default}
-        return {name: value for name, value in on.items() if not (self.kfold and name.endswith("_size"))}
+        off = ("train_size", "test_size") if self.kfold else ()
+        return {
+            field.name: value
+            for field in fields(CrossValidation)
+            if field.name not in off and ((value := vars(self)[field.name]) or value != field.default)
+        }
 
     def of(self, assembly: xr.DataArray, what: str = "target") -> Splits:
         """Train and test rows of every split of the assembly's presentations.

@@ -11,7 +11,6 @@ import xarray as xr
 
 from bsjax.core.watching import steps
 from bsjax.engine.memory_limit import memory_limit
-from bsjax.labelled import load_metric
 from bsjax.labelled.layers import SharedTarget, scored_together
 from bsjax.scoring.display.bars import shown
 
@@ -70,10 +69,9 @@ def score_sources(
         >>> scores["late"] > 0.99 > 0.5 > scores["early"]
         True
     """
-    compared: Any = load_metric(metric) if isinstance(metric, str) else metric
     scores: dict[str, Score] = {}
     with shown(progress=progress), nullcontext() if memory is None else memory_limit(memory):
-        shared = SharedTarget(compared, target, folds=False)
+        shared = SharedTarget(metric, target, folds=False)
         together: dict[str, xr.DataArray] = {}
         for name, source in steps(sources.items(), "sources", len(sources)):
             if isinstance(source, xr.DataArray) and isinstance(source.data, jax.Array):

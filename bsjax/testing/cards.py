@@ -17,6 +17,7 @@ import numpy as np
 import optax
 
 from bsjax.labelled import load_metric
+from bsjax.labelled.metric import name_of
 from bsjax.testing.contract import Size
 from bsjax.testing.data import assembly, noise
 
@@ -110,7 +111,7 @@ def card(metric: Any) -> Card:
     x, y = (assembly(side, name) for side, name in zip(noise(np.random.default_rng(0), _NOISE), "xy", strict=True))
     null = float(np.mean([score(x.values, rolled) for rolled in (np.roll(y.values, k, axis=0) for k in range(5))]))
     return Card(
-        metric=metric if isinstance(metric, str) else getattr(made, "identifier", type(made).__name__),
+        metric=metric if isinstance(metric, str) else name_of(made),
         seeds=_share(within[:, None] > between[None]),
         layers=_same_layer(score, plain),
         order=_layer_order(score, plain),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bsjax.labelled import load_ceiling
+from bsjax.labelled.metric import name_of
 from bsjax.testing.contract import Check, Property, Size, Violated, as_code, run_all, shown
 from bsjax.testing.data import trials
 from bsjax.testing.metrics import checks
@@ -54,7 +55,7 @@ def ceiling_checks(
     made = load_ceiling(ceiling) if isinstance(ceiling, str) else ceiling
     if inputs is not None:
         return checks(made, inputs=lambda rng: (inputs(rng),), bounds=bounds, invariances=())
-    name = ceiling if isinstance(ceiling, str) else getattr(made, "identifier", "") or type(made).__name__
+    name = ceiling if isinstance(ceiling, str) else name_of(made)
     own = [
         Property("repeatability", "trials without noise have a ceiling of 1", partial(_without_noise, made)),
         Property("noise", "trials without signal have a low ceiling", partial(_without_signal, made)),

@@ -18,7 +18,7 @@ import xarray as xr
 
 from bsjax.engine.precision import default_dtype, precision
 from bsjax.labelled import KernelMetric, Metric, Resampling, Score, load_metric
-from bsjax.labelled.metric import as_metric, scored
+from bsjax.labelled.metric import as_metric, name_of, scored
 from bsjax.labelled.resampling.calibration import null_of
 from bsjax.labelled.resampling.draws import in_draws
 from bsjax.labelled.resampling.permutations import in_permutations
@@ -378,7 +378,7 @@ def checks(
     if not callable(metric):
         raise ValueError(f"expected a metric, a kernel or an identifier, got {metric!r}")
     plain = metric.func if isinstance(metric, partial) else metric
-    name = getattr(metric, "identifier", "") or getattr(plain, "__name__", type(plain).__name__)
+    name = name_of(plain)
     changes = _changes(invariances)
     common = {"invariances": changes, "bounds": bounds, "itself": itself, "memory": memory, "examples": examples}
     if not isinstance(metric, Metric) and _is_kernel(metric, inputs):

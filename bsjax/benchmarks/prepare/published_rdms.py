@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bsjax.core.file_reading import reading_as
-from bsjax.data.types.assemblies import DataAssembly
+from bsjax.data.types.assemblies import RDMAssembly
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def reading(path: Path, source: str) -> Iterator[Path]:
 
 def rdm_assembly(
     rdms: np.ndarray, dims: Sequence[str], coords: Mapping[str, Sequence[str]], *, path: Path, attrs: dict[str, Any]
-) -> DataAssembly:
+) -> RDMAssembly:
     """RDMs (..., stimulus_left, stimulus_right) with numbered stimuli as an assembly.
 
     Args:
@@ -50,7 +50,7 @@ def rdm_assembly(
     if not np.allclose(rdms, rdms.swapaxes(-1, -2), equal_nan=True):
         raise ValueError(f"{path} holds matrices that are not symmetric: fetch it again")
     stimuli = [f"{i + 1:02d}" for i in range(rdms.shape[-1])]
-    return DataAssembly(
+    return RDMAssembly(
         rdms,
         coords={
             **{dim: (dim, list(coords[dim])) for dim in dims},

@@ -152,7 +152,7 @@ class ChoiceSignature(WithCeiling):
 
         def of_draws(together: Sequence[str]) -> np.ndarray:
             images = drawn.in_order("stimuli", trials.images) if "stimuli" in together else None
-            subjects = drawn.of("subjects", together)
+            subjects = drawn.counts["subjects"] if "subjects" in together else None
             who = None if subjects is None else drawn.codes("subjects", assembly[SUBJECT].values)
             arrays = truth, tuple(codes), np.stack(halves).astype(float), images, subjects, who, probabilities
             return nan_mean(self.run(signature_bootstraps, *arrays, **settings))

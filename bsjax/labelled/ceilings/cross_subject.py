@@ -1,7 +1,7 @@
 """Cross-subject consistency: how well subjects predict one another by any metric, as a ceiling for models."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 from typing import Any, get_args
 
@@ -14,7 +14,6 @@ from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import drawn_from, origins_of, refuse_single
 from bsjax.labelled.metric import Metric, as_metric
 from bsjax.labelled.provenance import Provenance
-from bsjax.labelled.registry import load_metric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
 from bsjax.labelled.similarity.rdms.subject_responses import LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
@@ -72,6 +71,7 @@ class CrossSubjectConsistency(Metric):
     how: How
     symmetric: bool
     dtype: str | None
+    comparison: str | None = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -82,15 +82,16 @@ class CrossSubjectConsistency(Metric):
     ) -> None:
         if how not in get_args(How):
             raise ValueError(f"how must be one of {', '.join(get_args(How))}, got {how!r}")
-        if isinstance(metric, str) and metric not in COMPARISONS:
-            metric = load_metric(metric, **settings)
-        elif settings:
-            what = f"the comparison {metric!r}" if isinstance(metric, str) else "a metric that is made already"
-            raise ValueError(f"{what} takes no settings, got {', '.join(settings)}")
-        known = None if isinstance(metric, str) else as_metric(metric)
-        if symmetric is None:
-            symmetric = known is not None and known.symmetric
-        keep(self, metric=known or metric, how=how, symmetric=symmetric, dtype=known and known.dtype)
+        comparison = next((name for name in COMPARISONS if name == metric), None)
+        if comparison is not None:
+            if settings:
+                raise ValueError(f"the comparison {comparison!r} takes no settings, got {', '.join(settings)}")
+            keep(self, metric=comparison, symmetric=bool(symmetric), dtype=None)
+        else:
+            made = as_metric(metric, **settings)
+            symmetric = made.symmetric if symmetric is None else symmetric
+            keep(self, metric=made, symmetric=symmetric, dtype=made.dtype)
+        keep(self, how=how, comparison=comparison)
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """The consistency of the subjects of a recording.
@@ -103,8 +104,8 @@ class CrossSubjectConsistency(Metric):
             ValueError: the coordinate ``subject`` is missing, there is a single subject, a comparison of RDMs gets
                 responses or incomplete RDMs, or as raised by the metric.
         """
-        if isinstance(self.metric, str):
-            return self._of_rdms(assembly, self.metric)
+        if self.comparison is not None:
+            return self._of_rdms(assembly, self.comparison)
         parts = parts_by_subject(assembly)
         refuse_single(parts)
         of_subjects = None if drawn_from(SUBJECT) in assembly.coords else self.metric.of_subjects
@@ -145,8 +146,8 @@ class CrossSubjectConsistency(Metric):
     def _of_rdms(self, stack: xr.DataArray, method: str) -> Score:
         if not {LEFT, RIGHT} & set(stack.dims):
             raise ValueError(
-                f"{method!r} compares RDMs (subject, {LEFT}, {RIGHT}), got {', '.join(map(str, stack.dims))}: of "
-                f"responses, metric='rdm', comparison={method!r}"
+                f"{method!r} compares RDMs with the dimensions subject, {LEFT} and {RIGHT}, got "
+                f"{', '.join(map(str, stack.dims))}: for responses, pass metric='rdm' and comparison={method!r}"
             )
         subjects, pairs = pairs_of_stack(stack)
         refuse_single(subjects)
@@ -211,5 +212,5 @@ def _people(names: Iterable[Any], assembly: xr.DataArray, dim: str) -> np.ndarra
         return np.arange(len(names))
     people = origins_of(names, assembly, SUBJECT, dim, "assembly")  # in a draw, names are text
     if len(pd.unique(people)) < 2:
-        raise ValueError(f"subjects are compared with one another: a draw has {people[0]} alone")
+        raise ValueError(f"this draw holds copies of the subject {people[0]} only: at least 2 subjects are needed")
     return people

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import isroutine, unwrap
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import STIMULUS, refuse_single, two_dimensional, unique_ids
-from bsjax.labelled.metric import Metric
+from bsjax.labelled.metric import Metric, name_of
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, whole_number
@@ -97,14 +98,14 @@ class RSACeiling(Metric):
 
     def __post_init__(self) -> None:
         rdm = correlation_distance if self.rdm is None else self.rdm
-        if not (callable(rdm) and hasattr(rdm, "__name__")):
+        if not isroutine(unwrap(rdm)):
             raise ValueError(
                 "rdm must be a function of (stimuli, units) and where=, such as bsjax.metrics.similarity.rdm, "
                 f"got {type(rdm).__name__}"
             )
         name = self.similarity_func or "spearman"
         if callable(name):
-            name = _FROM_SCIPY.get(getattr(name, "__name__", ""), getattr(name, "__name__", name))
+            name = _FROM_SCIPY.get(name_of(name), name_of(name))
         if name not in COMPARISONS:
             raise ValueError(
                 f"similarity_func must be one of {', '.join(COMPARISONS)}, or scipy.stats.spearmanr or "

@@ -9,11 +9,11 @@ import xarray as xr
 
 from bsjax.engine.running import run
 from bsjax.labelled.aggregate import NEUROID, jackknife_error, neuroid_coords
-from bsjax.labelled.align import STIMULUS, listed, origins_of, two_dimensional
+from bsjax.labelled.align import STIMULUS, origins_of
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
-from bsjax.labelled.similarity.trials import as_trials, by_repetition
+from bsjax.labelled.similarity.trials import as_trials, whole_trials
 from bsjax.metrics import noise_ceiling_snr
 from bsjax.metrics.ceilings.signal_and_noise import shrinkage_levels, signal_and_noise_at, simulated_rsa_ceilings
 from bsjax.metrics.similarity.rdms.dissimilarities import dissimilarity_named
@@ -193,15 +193,8 @@ class _WholeTrials(NamedTuple):
 
 def _whole_trials(assembly: xr.DataArray, split_coord: str, folds: int, seed: int) -> _WholeTrials:
     assembly = as_trials(assembly, split_coord)
-    trials = by_repetition(two_dimensional(assembly, "assembly"), split_coord)
+    trials = whole_trials(assembly, split_coord, "assembly")
     values, mask = trials.values, trials.mask
-    some = mask & ~np.isfinite(values).all(axis=2)
-    if some.any():
-        lost = np.flatnonzero(~np.isfinite(values[some]).all(axis=0))
-        raise ValueError(
-            f"{int(some.sum())} trials lack a value of {listed(lost, 'neuroids (by position)')}: covariances need all "
-            "neuroids of a trial. Drop those neuroids, or those presentations"
-        )
     origins = origins_of(trials.stimuli, assembly, STIMULUS, "presentation", "assembly")
     stimuli = len(pd.unique(origins))
     if stimuli < 2 * folds:

@@ -1,29 +1,21 @@
 """PLS regression, scored at every number of components."""
 
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.aggregate import NEUROID, SPLIT, neuroid_coords, of_splits, over_splits
-from bsjax.labelled.align import STIMULUS, finite_values, order_of, reordered, two_dimensional
-from bsjax.labelled.regression.crossvalidation import (
-    FEWER,
-    CrossValidatedRegression,
-    ReversePredictivity,
-    check_sizes,
-    check_strata,
-)
+from bsjax.labelled.aggregate import NEUROID, SPLIT, neuroid_coords
+from bsjax.labelled.align import two_dimensional
+from bsjax.labelled.regression.crossvalidation import CrossValidatedRegression, ReversePredictivity
 from bsjax.labelled.regression.mappings import pls
 from bsjax.labelled.score import Score
-from bsjax.metrics import Mapping, cross_validate_by_components, make_folds
+from bsjax.metrics import PLS, cross_validate_by_components
 
 COMPONENT = "component"
 
 
-@dataclass(frozen=True)
 class PLSByComponents(CrossValidatedRegression):
     """Cross-validated PLS regression, scored by Pearson correlation at every number of components, from one fit.
 
@@ -39,11 +31,7 @@ class PLSByComponents(CrossValidatedRegression):
 
     called = "{}_by_components"
 
-    mapping: Mapping
-    identifier: str = ""
-    crossvalidation_kwargs: MappingABC[str, Any] | None = field(default=None, hash=False)
-    dtype: str | None = None
-    settings: Any = field(default=None, hash=False)
+    mapping: PLS
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well ``source`` predicts ``target`` with each number of components.
@@ -55,18 +43,8 @@ class PLSByComponents(CrossValidatedRegression):
             ValueError: as for ``CrossRegressedCorrelation``.
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
-        order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
-        splits, n = self.crossvalidation.of(target), len(target)
-        check_sizes(self.mapping, source, *(min(len(rows) for rows in part) for part in zip(*splits, strict=True)))
-        source = reordered(source, order)
-        check_strata(source, target, self.crossvalidation.stratification_coord)
-        x, y = finite_values(source, "source"), finite_values(target, "target")
-        what = f"{self.identifier} of {n:,} stimuli, {x.shape[1]:,} features and {y.shape[1]:,} neuroids"
-        folds = make_folds(n, splits)
-        raw = self.run(cross_validate_by_components, x, y, folds, takes=what, advice=FEWER, mapping=self.mapping)
-        coords = neuroid_coords(target) | {COMPONENT: (COMPONENT, np.arange(1, raw.shape[1] + 1))}
-        shared = of_splits(splits, target[STIMULUS].values)
-        return over_splits(raw, coords, self.provenance(), dims=(SPLIT, COMPONENT, NEUROID), shared=shared)
+        coords = neuroid_coords(target) | {COMPONENT: (COMPONENT, np.arange(1, self.mapping.n_components + 1))}
+        return self._over_folds(cross_validate_by_components, source, target, coords, (SPLIT, COMPONENT, NEUROID))
 
 
 def pls_by_components(

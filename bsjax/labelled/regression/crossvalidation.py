@@ -1,6 +1,7 @@
 """Regression metrics on labelled assemblies: cross-validated, or on a fixed split."""
 
 import dataclasses
+import math
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -107,15 +108,43 @@ class RegressionMetric(Metric):
         return nan_mean(nan_median(self._refitted(cross_validation_permutations, x, y, folds, orders).astype(float)))
 
 
+@dataclass(frozen=True)
 class CrossValidatedRegression(CrossValidated, RegressionMetric):
     """The base class of cross-validated metrics that fit a mapping."""
+
+    mapping: Mapping
+    identifier: str = ""
+    crossvalidation_kwargs: MappingABC[str, Any] | None = field(default=None, hash=False)
+    dtype: str | None = None
+    settings: Any = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         RegressionMetric.__post_init__(self)
         CrossValidated.__post_init__(self)
 
+    def _over_folds(
+        self,
+        kernel: Callable[..., Any],
+        source: xr.DataArray,
+        target: xr.DataArray,
+        coords: MappingABC[str, Any],
+        dims: Sequence[str],
+    ) -> Score:
+        """The mean over splits of values with these dimensions, by a kernel that fits the mapping to every fold."""
+        order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
+        splits, n, (width, *bins) = self.crossvalidation.of(target), len(target), source.shape[1:]
+        n_train, n_test = _smallest(splits)
+        check_sizes(self.mapping, source, math.prod([n_train, *bins]), n_test)
+        source = reordered(source, order)
+        check_strata(source, target, self.crossvalidation.stratification_coord)
+        x, y = finite_values(source, "source"), finite_values(target, "target")
+        stimuli = f"{n:,} stimuli" + "".join(f" in {each} bins" for each in bins)
+        what = f"{self.identifier} of {stimuli}, {width:,} features and {target.shape[1]:,} neuroids"
+        raw = self.run(kernel, x, y, make_folds(n, splits), takes=what, advice=FEWER, mapping=self.mapping)
+        shared = of_splits(splits, target[STIMULUS].values)
+        return over_splits(raw, coords, self.provenance(), dims=dims, shared=shared)
 
-@dataclass(frozen=True)
+
 class CrossRegressedCorrelation(CrossValidatedRegression):
     """Cross-validated regression from a source onto a target, scored by Pearson correlation.
 
@@ -134,12 +163,6 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
     Source: Schrimpf et al. 2018, "Brain-Score: Which Artificial Neural Network for Object Recognition is most
     Brain-Like?"
     """
-
-    mapping: Mapping
-    identifier: str = ""
-    crossvalidation_kwargs: MappingABC[str, Any] | None = field(default=None, hash=False)
-    dtype: str | None = None
-    settings: Any = field(default=None, hash=False)
 
     def check_width(self, source: xr.DataArray, target: xr.DataArray) -> None:
         """Refuses a source with too few features, or a target with too few stimuli in a split.
@@ -312,9 +335,9 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
     ) -> np.ndarray | jax.Array:
         """The values of a source in the order of the target, compressed if they need too much memory."""
         n, width = source.shape
-        check_sizes(self.mapping, source, *_smallest(splits))
-        features = source.attrs.get(N_FEATURES, width)
-        warn_of_interpolation(self.mapping, self.identifier, features, _smallest(splits)[0])
+        n_train, n_test = _smallest(splits)
+        check_sizes(self.mapping, source, n_train, n_test)
+        warn_of_interpolation(self.mapping, self.identifier, source.attrs.get(N_FEATURES, width), n_train)
 
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {target.shape[1]:,} neuroids"
         if any(sides_to_stream(n, [width], self.depends_on, needed, what, FEWER)):

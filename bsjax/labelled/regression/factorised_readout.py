@@ -62,7 +62,7 @@ class MaskRegression(CrossValidated):
 
     def __post_init__(self) -> None:
         for name in ("max_epochs", "batch_size", "decay_rate"):
-            whole_number(getattr(self, name), name, 1)
+            whole_number(vars(self)[name], name, 1)
         super().__post_init__()
 
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:

@@ -98,12 +98,12 @@ def rotation() -> Rotation:
 
 def elastic_net(alpha: float = 1.0, l1_ratio: float = 0.5, positive: bool = False) -> ElasticNet:
     """Linear regression with penalties on absolute and on squared weights, in scikit-learn's convention."""
-    return ElasticNet(_not_negative(alpha, "alpha"), proportion(l1_ratio, "l1_ratio"), bool(positive))
+    return ElasticNet(finite_number(alpha, "alpha"), proportion(l1_ratio, "l1_ratio"), bool(positive))
 
 
 def lasso(alpha: float = 1.0, positive: bool = False) -> ElasticNet:
     """Linear regression with a penalty on absolute weights, in scikit-learn's convention."""
-    return ElasticNet(_not_negative(alpha, "alpha"), 1.0, bool(positive))
+    return ElasticNet(finite_number(alpha, "alpha"), 1.0, bool(positive))
 
 
 def nnls() -> ElasticNet:
@@ -119,10 +119,7 @@ def kernel_ridge(
     constant: float = 1.0,
 ) -> Kernelised:
     """Ridge regression with a kernel; see ``bsjax.metrics.Kernelised``. ``gamma`` is 1 / features by default."""
-    _kernel(kernel)
-    width = None if gamma is None else _not_negative(gamma, "gamma")
-    degree, constant = whole_number(degree, "degree", 1), finite_number(constant, "constant")
-    return Kernelised(Ridge(_not_negative(alpha, "alpha")), kernel, width, degree, constant)
+    return Kernelised(Ridge(finite_number(alpha, "alpha")), kernel, *_of_kernels([kernel], gamma, degree, constant))
 
 
 def banded_ridge(
@@ -171,13 +168,10 @@ def multiple_kernel_ridge(
     ``score.raw`` holds penalties and shares as for ``banded_ridge``.
     """
     names = tuple(kernels)
-    for name in names:
-        _kernel(name)
     sizes = None if bands is None else _bands(bands)
     found = _search(len(names), candidates, cv, seed, search, steps)
-    width = None if gamma is None else _not_negative(gamma, "gamma")
-    degree, constant = whole_number(degree, "degree", 1), finite_number(constant, "constant")
-    return MultipleKernelRidge(names, sizes, _penalties(alphas), *found, width, degree, constant)
+    how = _of_kernels(names, gamma, degree, constant)
+    return MultipleKernelRidge(names, sizes, _penalties(alphas), *found, *how)
 
 
 def stacked_regression(bands: Sequence[int], alphas: Sequence[float] = PENALTIES, cv: int = 5) -> Stacked:
@@ -229,12 +223,12 @@ def _penalties(alphas: Sequence[float]) -> tuple[float, ...]:
     return chosen_from
 
 
-def _kernel(name: str) -> None:
-    if name not in ("linear", "rbf", "polynomial"):
-        raise ValueError(f"kernel must be 'linear', 'rbf' or 'polynomial', got {name!r}")
-
-
-def _not_negative(value: Any, name: str) -> float:
-    if (number := finite_number(value, name)) < 0.0:
-        raise ValueError(f"{name} must not be negative, got {value!r}")
-    return number
+def _of_kernels(
+    kernels: Sequence[str], gamma: float | None, degree: int, constant: float
+) -> tuple[float | None, int, float]:
+    """The settings of kernels, checked together with their names."""
+    for name in kernels:
+        if name not in ("linear", "rbf", "polynomial"):
+            raise ValueError(f"kernel must be 'linear', 'rbf' or 'polynomial', got {name!r}")
+    width = None if gamma is None else finite_number(gamma, "gamma")
+    return width, whole_number(degree, "degree", 1), finite_number(constant, "constant")

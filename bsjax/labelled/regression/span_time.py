@@ -1,19 +1,16 @@
 """Regression with weights shared by all time bins, scored in each bin."""
 
-from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field
 from typing import Any
 
 import xarray as xr
 
-from bsjax.labelled.aggregate import coords_on, of_splits, over_splits
-from bsjax.labelled.align import STIMULUS, TIME_BIN, at_positions, finite_values, order_of, reordered, three_dimensional
-from bsjax.labelled.regression.crossvalidation import FEWER, CrossValidatedRegression, check_sizes, check_strata
+from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on
+from bsjax.labelled.align import TIME_BIN, at_positions, three_dimensional
+from bsjax.labelled.regression.crossvalidation import CrossValidatedRegression
 from bsjax.labelled.score import Score
-from bsjax.metrics import Mapping, cross_validate_over_time, make_folds
+from bsjax.metrics import cross_validate_over_time
 
 
-@dataclass(frozen=True)
 class SpanTimeCrossRegressedCorrelation(CrossValidatedRegression):
     """Cross-validated regression with one set of weights for all time bins, scored by Pearson correlation in each.
 
@@ -28,12 +25,6 @@ class SpanTimeCrossRegressedCorrelation(CrossValidatedRegression):
 
     called = "spantime_{}"
 
-    mapping: Mapping
-    identifier: str = ""
-    crossvalidation_kwargs: MappingABC[str, Any] | None = field(default=None, hash=False)
-    dtype: str | None = None
-    settings: Any = field(default=None, hash=False)
-
     def __call__(self, source: xr.DataArray, target: xr.DataArray) -> Score:
         """Scores how well ``source`` predicts ``target`` in each of their time bins.
 
@@ -46,21 +37,10 @@ class SpanTimeCrossRegressedCorrelation(CrossValidatedRegression):
                 NaN, or the computation needs more memory than is available.
         """
         source, target = three_dimensional(source, "source"), three_dimensional(target, "target")
-        order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
-        of_bins, n, (width, bins) = _order_of_bins(source, target), len(target), source.shape[1:]
-        splits = self.crossvalidation.of(target)
-        n_train, n_test = (min(len(rows) for rows in part) for part in zip(*splits, strict=True))
-        check_sizes(self.mapping, source, n_train * bins, n_test)
-        source = reordered(source, order)
-        if of_bins is not None:
-            source = at_positions(source, {TIME_BIN: of_bins})
-        check_strata(source, target, self.crossvalidation.stratification_coord)
-        x, y = finite_values(source, "source"), finite_values(target, "target")
-        what = f"{self.identifier} of {n:,} stimuli in {bins} bins, {width:,} features and {target.shape[1]:,} neuroids"
-        folds = make_folds(n, splits)
-        raw = self.run(cross_validate_over_time, x, y, folds, takes=what, advice=FEWER, mapping=self.mapping)
-        coords, dims = coords_on(target, TIME_BIN, "neuroid"), ("split", TIME_BIN, "neuroid")
-        return over_splits(raw, coords, self.provenance(), dims=dims, shared=of_splits(splits, target[STIMULUS].values))
+        if (order := _order_of_bins(source, target)) is not None:
+            source = at_positions(source, {TIME_BIN: order})
+        coords = coords_on(target, TIME_BIN, NEUROID)
+        return self._over_folds(cross_validate_over_time, source, target, coords, (SPLIT, TIME_BIN, NEUROID))
 
 
 def _order_of_bins(source: xr.DataArray, target: xr.DataArray) -> list[int] | None:

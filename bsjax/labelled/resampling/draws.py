@@ -169,10 +169,6 @@ class Drawn(NamedTuple):
         strata = 1 if self.strata is None else len(np.unique(self.strata[first]))
         return len(first), len(first) - strata
 
-    def of(self, factor: str, together: Sequence[str]) -> np.ndarray | None:
-        """Counts of a factor in a pass; None if the pass does not draw it."""
-        return self.counts[factor] if factor in together else None
-
     def in_order(self, factor: str, ids: Any) -> np.ndarray:
         """The counts of a factor for given identifiers, in any order and with repetitions."""
         return self.counts[factor][:, self.codes(factor, ids)]

@@ -100,6 +100,10 @@ class _OfSimilarity(Metric):
     similarity: Similarity
     settings: Mapping[str, Any] | None
 
+    def __post_init__(self) -> None:
+        of = self.similarity
+        keep(self, settings=self.settings or {}, symmetric=of.symmetric, zero_by_chance=of.zero_by_chance)
+
     def __repr__(self) -> str:
         said = in_words(self.settings)
         return f"{self.identifier} ({said})" if said else self.identifier
@@ -242,12 +246,7 @@ class RepresentationalSimilarity(_OfSimilarity):
     settings: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
-        keep(
-            self,
-            settings=self.settings or {},
-            symmetric=self.similarity.symmetric,
-            zero_by_chance=self.similarity.zero_by_chance,
-        )
+        super().__post_init__()
         if self.error not in (None, *get_args(SimilarityError)):
             raise ValueError(f"error must be 'jackknife', 'bootstrap', 'influence' or None, got {self.error!r}")
         without = self.similarity.bootstraps is None
@@ -553,14 +552,8 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
     settings: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
-        crossvalidation = CrossValidation.from_kwargs(self.crossvalidation_kwargs, test_size=0.9)
-        keep(
-            self,
-            settings=self.settings or {},
-            symmetric=self.similarity.symmetric,
-            zero_by_chance=self.similarity.zero_by_chance,
-            crossvalidation=crossvalidation,
-        )
+        _OfSimilarity.__post_init__(self)
+        keep(self, crossvalidation=CrossValidation.from_kwargs(self.crossvalidation_kwargs, test_size=0.9))
 
     def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """Scores how similar the two representations are, as in ``RepresentationalSimilarity``."""

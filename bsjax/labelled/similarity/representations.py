@@ -19,16 +19,14 @@ _BY_PAIRS = {"depends_on": "features", "compares_pairs": True}
 def _metric(
     identifier: str,
     kernel: Callable[..., Any],
-    error: SimilarityError | None,
-    dtype: str | None,
-    n_bootstraps: int,
+    how: tuple[SimilarityError | None, str | None, int],
     settings: Mapping[str, Any] | None = None,
     **properties: Any,
 ) -> RepresentationalSimilarity:
-    """A metric of a kernel with these settings, and properties of a ``Similarity``."""
+    """A metric of a kernel with these settings, properties of a ``Similarity``, and error, dtype and draws."""
     settings = dict(settings or {})
     similarity = _similarity(kernel, tuple(settings.items()), tuple(properties.items()))
-    return RepresentationalSimilarity(similarity, identifier, error, dtype, n_bootstraps, settings)
+    return RepresentationalSimilarity(similarity, identifier, *how, settings=settings)
 
 
 @cache
@@ -36,7 +34,7 @@ def _similarity(
     kernel: Callable[..., Any], settings: tuple[tuple[str, Any], ...], properties: tuple[tuple[str, Any], ...]
 ) -> Similarity:
     """The same object for equal settings, so that its programs are compiled once."""
-    defaults = {"min_stimuli": 3, "depends_on": "inner products", "ignores_zero_units": True}
+    defaults = {"min_stimuli": 3, "depends_on": "inner products", "ignores_zero_units": True, "zero_by_chance": False}
     made: Any = partial(kernel, **dict(settings)) if settings else kernel
     return Similarity(made, **defaults | dict(properties))
 
@@ -52,7 +50,7 @@ def procrustes(
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
         n_bootstraps: number of draws of the bootstrap.
     """
-    return _metric("procrustes", metrics.shape_similarity, error, dtype, n_bootstraps, zero_by_chance=False)
+    return _metric("procrustes", metrics.shape_similarity, (error, dtype, n_bootstraps))
 
 
 def shape(
@@ -65,13 +63,7 @@ def shape(
         error, dtype, n_bootstraps: as for ``procrustes``.
     """
     return _metric(
-        "shape",
-        metrics.shape_similarity,
-        error,
-        dtype,
-        n_bootstraps,
-        {"alpha": proportion(alpha, "alpha")},
-        zero_by_chance=False,
+        "shape", metrics.shape_similarity, (error, dtype, n_bootstraps), {"alpha": proportion(alpha, "alpha")}
     )
 
 
@@ -83,14 +75,14 @@ def permutation_shape(
     Settings as for ``procrustes``.
     """
     kernel = metrics.permutation_shape_similarity
-    return _metric("permutation_shape", kernel, error, dtype, n_bootstraps, zero_by_chance=False, **_BY_UNIT)
+    return _metric("permutation_shape", kernel, (error, dtype, n_bootstraps), **_BY_UNIT)
 
 
 def cca(
     error: SimilarityError | None = None, dtype: str | None = None, n_bootstraps: int = 200
 ) -> RepresentationalSimilarity:
     """Mean canonical correlation; see ``bsjax.metrics.cca``. Settings as for ``procrustes``."""
-    return _metric("cca", metrics.cca, error, dtype, n_bootstraps, zero_by_chance=False)
+    return _metric("cca", metrics.cca, (error, dtype, n_bootstraps))
 
 
 def svcca(
@@ -102,15 +94,7 @@ def svcca(
         variance: the share of the variance of each side that its components must have.
         error, dtype, n_bootstraps: as for ``procrustes``.
     """
-    return _metric(
-        "svcca",
-        metrics.cca,
-        error,
-        dtype,
-        n_bootstraps,
-        {"variance": proportion(variance, "variance")},
-        zero_by_chance=False,
-    )
+    return _metric("svcca", metrics.cca, (error, dtype, n_bootstraps), {"variance": proportion(variance, "variance")})
 
 
 def pwcca(
@@ -120,9 +104,7 @@ def pwcca(
 
     Settings as for ``procrustes``.
     """
-    return _metric(
-        "pwcca", metrics.pwcca, error, dtype, n_bootstraps, depends_on="features", symmetric=False, zero_by_chance=False
-    )
+    return _metric("pwcca", metrics.pwcca, (error, dtype, n_bootstraps), depends_on="features", symmetric=False)
 
 
 def mutual_nearest_neighbours(
@@ -144,15 +126,7 @@ def mutual_nearest_neighbours(
     settings = {"k": whole_number(k, "k", 1), "cosine": bool(cosine)}
     kernel = metrics.mutual_nearest_neighbours
     return _metric(
-        "mutual_nearest_neighbours",
-        kernel,
-        error,
-        dtype,
-        n_bootstraps,
-        settings,
-        min_stimuli=k + 1,
-        **_BY_PAIRS,
-        zero_by_chance=False,
+        "mutual_nearest_neighbours", kernel, (error, dtype, n_bootstraps), settings, min_stimuli=k + 1, **_BY_PAIRS
     )
 
 
@@ -167,15 +141,7 @@ def cknna(
     """
     settings = {"k": whole_number(k, "k", 1)}
     return _metric(
-        "cknna",
-        metrics.cknna,
-        error,
-        dtype,
-        n_bootstraps,
-        settings,
-        min_stimuli=max(k + 1, 4),
-        **_BY_PAIRS,
-        zero_by_chance=False,
+        "cknna", metrics.cknna, (error, dtype, n_bootstraps), settings, min_stimuli=max(k + 1, 4), **_BY_PAIRS
     )
 
 
@@ -199,9 +165,7 @@ def kernel_cka(
     return _metric(
         "kernel_cka",
         metrics.kernel_cka,
-        error,
-        dtype,
-        n_bootstraps,
+        (error, dtype, n_bootstraps),
         settings,
         min_stimuli=4,
         zero_by_chance=bool(unbiased),
@@ -217,7 +181,9 @@ def cka_of_sampled_units(
     Settings as for ``procrustes``.
     """
     of = metrics.cka_of_sampled_units
-    return _metric("cka_of_sampled_units", of, error, dtype, n_bootstraps, min_stimuli=4, **_BY_UNIT)
+    return _metric(
+        "cka_of_sampled_units", of, (error, dtype, n_bootstraps), min_stimuli=4, zero_by_chance=True, **_BY_UNIT
+    )
 
 
 def one_to_one(
@@ -227,7 +193,7 @@ def one_to_one(
 
     Settings as for ``procrustes``.
     """
-    return _metric("one_to_one", metrics.one_to_one, error, dtype, n_bootstraps, zero_by_chance=False, **_BY_UNIT)
+    return _metric("one_to_one", metrics.one_to_one, (error, dtype, n_bootstraps), **_BY_UNIT)
 
 
 def soft_matching(
@@ -237,7 +203,7 @@ def soft_matching(
 
     Settings as for ``procrustes``.
     """
-    return _metric("soft_matching", metrics.soft_matching, error, dtype, n_bootstraps, zero_by_chance=False, **_BY_UNIT)
+    return _metric("soft_matching", metrics.soft_matching, (error, dtype, n_bootstraps), **_BY_UNIT)
 
 
 def semi_matching(
@@ -247,13 +213,4 @@ def semi_matching(
 
     Settings as for ``procrustes``.
     """
-    return _metric(
-        "semi_matching",
-        metrics.semi_matching,
-        error,
-        dtype,
-        n_bootstraps,
-        symmetric=False,
-        zero_by_chance=False,
-        **_BY_UNIT,
-    )
+    return _metric("semi_matching", metrics.semi_matching, (error, dtype, n_bootstraps), symmetric=False, **_BY_UNIT)

@@ -11,7 +11,7 @@ from bsjax.labelled.align import STIMULUS, finite_values, refuse_different, two_
 from bsjax.labelled.kernel_metric import KernelMetric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import finite_number, keep
-from bsjax.labelled.similarity.trials import by_repetition
+from bsjax.labelled.similarity.trials import whole_trials
 from bsjax.metrics import stochastic_shape_similarity
 
 
@@ -65,7 +65,8 @@ class StochasticShape(KernelMetric):
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         repeats = self.split_coord in source.coords and len(set(source[STIMULUS].values.tolist())) < len(source)
-        (x, of_x, ours), (y, of_y, theirs) = self._trials(source) if repeats else _once(source), self._trials(target)
+        x, of_x, ours = self._trials(source, "source") if repeats else _once(source)
+        y, of_y, theirs = self._trials(target, "target")
         refuse_different(ours, theirs, ("source", "target"), STIMULUS, "stimuli")
         return x, y, of_x, of_y
 
@@ -81,10 +82,8 @@ class StochasticShape(KernelMetric):
         """The score of the value."""
         return Score(float(value), formula="r", n_undefined=int(math.isnan(value)))
 
-    def _trials(self, side: xr.DataArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        trials = by_repetition(side, self.split_coord)
-        if not trials.whole:
-            raise ValueError("trials hold NaN for some of their neuroids: drop these neuroids, or these trials")
+    def _trials(self, side: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        trials = whole_trials(side, self.split_coord, what)
         return np.where(trials.mask[:, :, None], trials.values, 0.0), trials.mask, trials.stimuli
 
 

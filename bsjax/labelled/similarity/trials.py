@@ -18,7 +18,7 @@ from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.programs.compilation import compiled
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import over_neuroids
-from bsjax.labelled.align import STIMULUS, TIME_BIN, coordinate, listed, require
+from bsjax.labelled.align import STIMULUS, TIME_BIN, coordinate, listed, require, two_dimensional
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI
@@ -153,6 +153,26 @@ def by_repetition(assembly: xr.DataArray, split_coord: str, stimulus_coord: str 
     trials = Trials(rows, measured, cell, mask.reshape(len(labels), len(ids)), np.asarray(ids), whole)
     if not trials.repeated():
         raise ValueError(f"repeated stimuli are needed: no stimulus has two values of {split_coord!r}")
+    return trials
+
+
+def whole_trials(given: Any, split_coord: str, what: str = "target") -> Trials:
+    """``by_repetition`` of trials that all have all neuroids.
+
+    Args:
+        given, split_coord: as for ``as_trials``.
+        what: its name in messages.
+
+    Raises:
+        ValueError: a coordinate is missing, a trial is repeated or lacks neuroids, or nothing is repeated.
+    """
+    trials = by_repetition(two_dimensional(as_trials(given, split_coord), what), split_coord)
+    if not trials.whole:
+        lost = np.flatnonzero(~np.isfinite(trials.rows[trials.measured]).all(axis=0))
+        raise ValueError(
+            f"trials of {what} lack values of {listed(lost, 'neuroids (by position)')}, and this comparison needs all "
+            "neuroids of a trial: drop those neuroids, or those trials"
+        )
     return trials
 
 

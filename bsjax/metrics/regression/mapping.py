@@ -52,6 +52,11 @@ class Traits:
     reported: tuple[str, ...] = ()
     warnings: Callable[[MappingABC[str, np.ndarray]], list[str]] = lambda report: []
 
+    def on_other_features(self, **reports: Any) -> "Traits":
+        """Those of a mapping that fits this one to other features, without what is said of the features."""
+        kept = ("fits_targets_alone", "ignores_zero_targets", "least_training_stimuli")
+        return Traits(**{name: vars(self)[name] for name in kept}, **reports)
+
 
 class Mapping(ABC):
     """A regression as pure functions. An instance holds only settings, preferably as a registered dataclass.

@@ -66,13 +66,10 @@ def soft_matching(
     populations of standardised units.
 
     Args:
-        x: responses ``(stimuli, units)``.
-        y: responses ``(stimuli, units)`` to the same stimuli in the same order; units may differ in number.
-        where: True where a stimulus counts; all if None.
+        x, y, where: as for :func:`one_to_one`.
 
     Returns:
-        A scalar from -1 to 1 in the dtype of the inputs; a unit that is constant over stimuli correlates by 0 with
-        any. NaN where a side has only such units. The gradient is that at a fixed plan.
+        A scalar from -1 to 1, as of :func:`one_to_one`. The gradient is that at a fixed plan.
 
     Source: Khosla & Williams 2024, "Soft matching distance".
 
@@ -100,8 +97,7 @@ def semi_matching(
 
     Args:
         x: responses ``(stimuli, units)`` among which partners are chosen.
-        y: responses ``(stimuli, units)`` to the same stimuli in the same order.
-        where: True where a stimulus counts; all if None.
+        y, where: as for :func:`one_to_one`.
 
     Returns:
         A scalar from -1 to 1 in the dtype of the inputs, over the units of ``y`` that vary; NaN where none does, or

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from bsjax import load_dataset
+from bsjax import load_dataset, load_metric
 from bsjax.benchmarks.families.algonauts2019 import reader as algonauts2019
 from bsjax.benchmarks.families.kriegeskorte2008 import reader as kriegeskorte2008
 
@@ -48,6 +48,8 @@ def save(folder, what, variable, array):
 
 def test_algonauts(algonauts):
     rdms = load_dataset("Algonauts2019.92", folder=algonauts, region="EVC")
+    score = load_metric("rdm")(rdms.isel(subject=0), rdms)  # labelled as RDMs, they are compared as such
+    assert score.raw.sizes == {"subject": 3} and float(score.raw[0]) == pytest.approx(1.0)
     assert rdms.dims == ("subject", "stimulus_left", "stimulus_right") and rdms.dtype == float
     np.testing.assert_array_equal(rdms.values, symmetric(3))
     assert rdms["subject"].values.tolist() == ["01", "02", "03"]

@@ -46,7 +46,7 @@ def test_what_cannot_be_compared(sides):
         metric(x, average_repetition(y).assign_coords(repetition=("presentation", [0] * 60)))
     values = y.values.copy()
     values[5, 1] = np.nan
-    with pytest.raises(ValueError, match="NaN for some of their neuroids"):
+    with pytest.raises(ValueError, match="trials of target lack values"):
         metric(x, y.copy(data=values))
     with pytest.raises(ValueError, match="noise_weight must be a finite number that is not negative"):
         load_metric("stochastic_shape", noise_weight=-1.0)

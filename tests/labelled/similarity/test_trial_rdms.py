@@ -95,7 +95,7 @@ def test_unknown_settings(settings, message):
 def test_trials_without_some_neuroids_and_an_undefined_rdm():
     lacking = TARGET.copy()
     lacking[3, 2] = np.nan
-    with pytest.raises(ValueError, match="trials lack values of"):
+    with pytest.raises(ValueError, match="trials of target lack values of"):
         load_metric("rdm_of_trials")(SOURCE, lacking)
     score = load_metric("rdm_of_trials", dissimilarity="poisson")(SOURCE - 9.0, TARGET)
     assert np.isnan(float(score)) and "negative rate" in score.provenance.reason and score.n_undefined == 1

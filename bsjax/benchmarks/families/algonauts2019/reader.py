@@ -11,13 +11,13 @@ import numpy as np
 
 from bsjax.benchmarks.prepare.published_rdms import rdm_assembly, reading
 from bsjax.benchmarks.rows.publications import publication
-from bsjax.data.types.assemblies import DataAssembly
+from bsjax.data.types.assemblies import RDMAssembly
 
 SOURCE = "https://github.com/cvai-roig-lab/Net2Brain"
 REGIONS = ("EVC", "IT")
 
 
-def load_rdms(folder: str | Path, region: str = "IT") -> DataAssembly:
+def load_rdms(folder: str | Path, region: str = "IT") -> RDMAssembly:
     """The dissimilarity matrix of each subject in one region: 1 - Pearson correlation of fMRI patterns.
 
     Args:

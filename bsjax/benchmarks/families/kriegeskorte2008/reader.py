@@ -15,12 +15,12 @@ from bsjax.benchmarks.rows.publications import publication
 from bsjax.core.digests.files import digests_of
 from bsjax.data.files.mat_files import read_mat
 from bsjax.data.importers.sources import source
-from bsjax.data.types.assemblies import DataAssembly
+from bsjax.data.types.assemblies import RDMAssembly
 
 SOURCE = "https://github.com/rsagroup/rsatoolbox"
 
 
-def load_rdms(folder: str | Path, kind: str = "human_it") -> DataAssembly:
+def load_rdms(folder: str | Path, kind: str = "human_it") -> RDMAssembly:
     """Dissimilarity matrices of 92 images: from human IT, similarity judgements, or models.
 
     Args:

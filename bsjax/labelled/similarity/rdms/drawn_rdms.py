@@ -6,10 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bsjax.engine.memory_limit import within_limit
-from bsjax.engine.precision import in_dtype, precision
 from bsjax.labelled.resampling.draws import Drawn
-from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import noise_ceiling_bootstraps
 from bsjax.metrics.resampling.draws import places_of
 from bsjax.metrics.resampling.weighted_rdms import compare_weighted_rdms
@@ -39,10 +36,8 @@ def similarities_in_draws(
         counts = np.ones((1, len(stimuli)), np.int32)
         if "stimuli" in together:
             counts = drawn.in_order("stimuli", stimuli).astype(np.int32)
-        with precision(metric.dtype) as chosen:
-            kernel = compiled(compare_weighted_rdms, method=metric.method)
-            given = in_dtype(model[None], chosen), in_dtype(subjects, chosen), counts
-            return within_limit(kernel, given, _what(drawn, stimuli, names), _FEWER)[:, 0]
+        how = {"takes": _what(drawn, stimuli, names), "advice": _FEWER, "method": metric.method}
+        return metric.run(compare_weighted_rdms, model[None], subjects, counts, **how)[:, 0]
 
     return _means(metric, similarities, names, drawn)
 
@@ -65,12 +60,11 @@ def ceilings_in_draws(
         held = np.arange(len(stimuli), dtype=np.int32)[None]
         if "stimuli" in together:
             held = places_of(drawn.in_order("stimuli", stimuli)).astype(np.int32)
-        with precision(metric.dtype) as chosen:
-            held = np.broadcast_to(held, (drawn.plan.draws, held.shape[1]))
-            weights = in_dtype(_subject_counts(drawn, together, names), chosen) if "subjects" in together else None
-            kernel = compiled(noise_ceiling_bootstraps, method=metric.method, pooling=metric.pooling)
-            given = in_dtype(rdms, chosen), held, weights
-            each = within_limit(kernel, given, _what(drawn, stimuli, names), _FEWER)
+        held = np.broadcast_to(held, (drawn.plan.draws, held.shape[1]))
+        weights = _subject_counts(drawn, together, names).astype(float) if "subjects" in together else None
+        how = {"takes": _what(drawn, stimuli, names), "advice": _FEWER}
+        settings = {"method": metric.method, "pooling": metric.pooling}
+        each = metric.run(noise_ceiling_bootstraps, rdms, held, weights, **how, **settings)
         return each[:, BOUNDS.index(metric.bound)]
 
     return _means(metric, ceilings, names, drawn)

@@ -7,9 +7,9 @@ import xarray as xr
 
 from bsjax.data.types.assemblies import RDMAssembly
 from bsjax.engine.running import run
-from bsjax.labelled.align import STIMULUS, finite_values, listed, two_dimensional, unique_ids
+from bsjax.labelled.align import STIMULUS, finite_values, two_dimensional, unique_ids
 from bsjax.labelled.similarity.rdms.subject_responses import LEFT, RIGHT
-from bsjax.labelled.similarity.trials import Trials, as_trials, by_repetition
+from bsjax.labelled.similarity.trials import whole_trials
 from bsjax.metrics.similarity.rdms.dissimilarities import DISSIMILARITIES, Dissimilarity, dissimilarity_named
 from bsjax.metrics.similarity.rdms.noise_covariance import Noise
 from bsjax.metrics.similarity.rdms.rdm import rdm
@@ -66,19 +66,3 @@ def rdm_of(
     values = run(kernel, *arrays, dtype=dtype, takes=takes, advice="fewer stimuli", **known)
     coords = {f"{STIMULUS}_left": (LEFT, ids), f"{STIMULUS}_right": (RIGHT, ids)}
     return RDMAssembly(np.asarray(values), coords, [LEFT, RIGHT])
-
-
-def whole_trials(assembly: xr.DataArray, split_coord: str) -> Trials:
-    """Single trials by repetition and stimulus, each with all neuroids.
-
-    Raises:
-        ValueError: a coordinate is missing, a trial is repeated or lacks neuroids, or nothing is repeated.
-    """
-    trials = by_repetition(two_dimensional(as_trials(assembly, split_coord), "target"), split_coord)
-    if not trials.whole:
-        lost = np.flatnonzero(~np.isfinite(trials.rows[trials.measured]).all(axis=0))
-        raise ValueError(
-            f"trials lack values of {listed(lost, 'neuroids (by position)')}: dissimilarities need all neuroids of a "
-            "trial; drop those neuroids, or those trials"
-        )
-    return trials

@@ -14,8 +14,7 @@ import xarray as xr
 from bsjax.labelled.aggregate import SPLIT, of_splits, over_splits
 from bsjax.labelled.align import STIMULUS, aligned_values, origins, two_dimensional
 from bsjax.labelled.kernel_metric import KernelMetric
-from bsjax.labelled.metric import CrossValidated
-from bsjax.labelled.registry import load_metric
+from bsjax.labelled.metric import CrossValidated, as_metric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import finite_number, keep, whole_number
 from bsjax.labelled.splits import CrossValidation
@@ -256,7 +255,7 @@ class EncodingRDM(_HeldOutPairs):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        made = load_metric(self.regression) if isinstance(self.regression, str) else self.regression
+        made: Any = as_metric(self.regression)
         try:
             keep(self, mapping=made.mapping)
         except AttributeError:

@@ -13,18 +13,13 @@ import xarray as xr
 from bsjax.data import DataAssembly, RDMAssembly
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import mean_score
-from bsjax.labelled.align import (
-    STIMULUS,
-    coordinate,
-    matched,
-    refuse_single,
-)
+from bsjax.labelled.align import STIMULUS, coordinate, matched, refuse_single
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.rdms.drawn_rdms import BOUNDS, ceilings_in_draws, similarities_in_draws
 from bsjax.labelled.similarity.rdms.rdm_data import rdm_of
-from bsjax.labelled.similarity.rdms.subject_responses import LEFT, RIGHT, SUBJECT
+from bsjax.labelled.similarity.rdms.subject_responses import LEFT, RIGHT, SUBJECT, are_symmetric
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import Pooling, rdm_noise_ceiling
 from bsjax.metrics.similarity.rdms.rdm import rdm_pairs
@@ -184,7 +179,7 @@ class SubjectAgreement(Metric):
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`."""
         subjects, ids = _stack(subjects)
         _pairs(subjects.values, "the subjects'")
-        return ceilings_in_draws(self, subjects.values, ids, subjects[SUBJECT].values, drawn)
+        return ceilings_in_draws(self, np.asarray(subjects.values, float), ids, subjects[SUBJECT].values, drawn)
 
 
 def compared_entries(*matrices: np.ndarray, method: str = "spearman") -> list[np.ndarray]:
@@ -203,15 +198,11 @@ def compared_entries(*matrices: np.ndarray, method: str = "spearman") -> list[np
         >>> compared_entries(np.array([[0, 5], [5, 0]]))[0].tolist()
         [5.0]
     """
-    if all(map(_symmetric, matrices)):
+    if all(map(are_symmetric, matrices)):
         return list(map(_in_pairs, matrices))
     if not comparison_named(method).of_single_pairs:
         raise ValueError(f"the comparison {method!r} needs symmetric matrices: take another, or their mean with .T")
     return [m[..., ~np.eye(m.shape[-1], dtype=bool)] for m in matrices]
-
-
-def _symmetric(matrices: np.ndarray) -> bool:
-    return np.allclose(matrices, matrices.swapaxes(-1, -2), rtol=1e-4, atol=1e-6, equal_nan=True)
 
 
 def _in_pairs(matrices: np.ndarray) -> np.ndarray:
@@ -221,7 +212,7 @@ def _in_pairs(matrices: np.ndarray) -> np.ndarray:
 
 def _pairs(matrices: np.ndarray, whose: str) -> np.ndarray:
     """The pairs of symmetric matrices for draws of the stimuli; refuses asymmetric ones."""
-    if not _symmetric(matrices):
+    if not are_symmetric(matrices):
         raise ValueError(f"{whose} matrices are not symmetric: stimuli are drawn of symmetric ones")
     return _in_pairs(matrices)
 

@@ -170,6 +170,11 @@ def refuse_missing_stimuli(responses: Responses, subjects: np.ndarray) -> None:
         )
 
 
+def are_symmetric(matrices: np.ndarray) -> bool:
+    """Whether matrices (..., n, n) are symmetric up to rounding in float32; NaN equals NaN."""
+    return np.allclose(matrices, matrices.swapaxes(-1, -2), rtol=1e-4, atol=1e-6, equal_nan=True)
+
+
 def pairs_of_stack(assembly: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
     """Names of the subjects, and the pairs above the diagonal of their RDMs, shape ``(subjects, pairs)``.
 
@@ -186,8 +191,7 @@ def pairs_of_stack(assembly: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
     s, n, m = values.shape
     if n != m:
         raise ValueError(f"RDMs must be square, they are {n} x {m}")
-    transposed = values.swapaxes(1, 2)
-    if np.isinf(values).any() or not np.allclose(values, transposed, rtol=1e-4, atol=1e-6, equal_nan=True):
+    if np.isinf(values).any() or not are_symmetric(values):
         raise ValueError("RDMs must be symmetric and hold finite dissimilarities, or NaN where a pair is missing")
     subjects = assembly[SUBJECT].values if SUBJECT in assembly.coords else np.arange(s)
     left, right = np.triu_indices(n, 1)

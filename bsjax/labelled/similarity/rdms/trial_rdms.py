@@ -14,7 +14,7 @@ from bsjax.labelled.kernel_metric import KernelMetric
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
-from bsjax.labelled.similarity.rdms.rdm_data import whole_trials
+from bsjax.labelled.similarity.trials import whole_trials
 from bsjax.metrics import compare_rdms, rdm, rdm_pairs
 from bsjax.metrics.resampling.weighted_rdms import METHODS, compare_weighted_rdms
 from bsjax.metrics.similarity.rdms.noise_covariance import NOISES, Noise

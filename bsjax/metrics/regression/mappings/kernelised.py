@@ -76,13 +76,7 @@ class Kernelised(Mapping):
     def traits(self) -> Traits:
         """Those of the mapping, without streaming: a kernel needs the features themselves, and their number."""
         own = self.mapping.traits
-        return Traits(
-            fits_targets_alone=own.fits_targets_alone,
-            ignores_zero_targets=own.ignores_zero_targets,
-            least_training_stimuli=own.least_training_stimuli,
-            reported=own.reported,
-            warnings=own.warnings,
-        )
+        return own.on_other_features(reported=own.reported, warnings=own.warnings)
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedKernel:
         """Factorises the kernel of all stimuli."""

@@ -83,13 +83,7 @@ class Stacked(Mapping):
     @property
     def traits(self) -> Traits:
         """Those of the mapping; features must stay in the order of their spaces."""
-        own = self.mapping.traits
-        return Traits(
-            fits_targets_alone=own.fits_targets_alone,
-            ignores_zero_targets=own.ignores_zero_targets,
-            least_training_stimuli=own.least_training_stimuli,
-            reported=("shares",),
-        )
+        return self.mapping.traits.on_other_features(reported=("shares",))
 
     def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedStack:
         """Prepares the mapping for each space."""

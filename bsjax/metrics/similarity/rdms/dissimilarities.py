@@ -1,8 +1,8 @@
 """Dissimilarities between the response patterns of two stimuli, the entries of an RDM, by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -13,6 +13,7 @@ from bsjax.metrics.arrays import Features, Mask
 from bsjax.metrics.numerics import around_most, deviations, safe_sqrt, unit_length
 
 Patterns = Callable[[Array, Array | None], tuple[Array, Array]]
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,16 @@ def dissimilarity_named(name: Measure) -> Dissimilarity:
         >>> dissimilarity_named("correlation").depends_on
         'correlations'
     """
-    if isinstance(name, Dissimilarity):
-        return name
-    if name not in DISSIMILARITIES:
-        raise ValueError(f"unknown dissimilarity {name!r}; there are: {', '.join(DISSIMILARITIES)}")
-    return DISSIMILARITIES[name]
+    return entry_named(name, Dissimilarity, DISSIMILARITIES, "dissimilarity")
+
+
+def entry_named(given: Any, kind: type[Entry], table: Mapping[str, Entry], what: str) -> Entry:
+    """An entry of a table by its name; one that is of its kind already is returned as it is."""
+    if isinstance(given, kind):
+        return given
+    if given not in table:
+        raise ValueError(f"unknown {what} {given!r}; there are: {', '.join(table)}")
+    return table[given]
 
 
 def _rounding(x: Features) -> float:

@@ -16,6 +16,7 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.concordance import net_concordance
 from bsjax.engine.primitives.ranks import ranks, ranks_of_pairs
 from bsjax.metrics.numerics import deviations, divide_or_nan, unit_length
+from bsjax.metrics.similarity.rdms.dissimilarities import entry_named
 from bsjax.metrics.similarity.rdms.rdm_geometry import (
     bures_similarity,
     negative_riemannian_distance,
@@ -81,11 +82,7 @@ def comparison_named(method: Method) -> Comparison:
         >>> comparison_named("tau-a").ranked
         True
     """
-    if isinstance(method, Comparison):
-        return method
-    if method not in COMPARISONS:
-        raise ValueError(f"unknown comparison of RDMs {method!r}; there are: {', '.join(COMPARISONS)}")
-    return COMPARISONS[method]
+    return entry_named(method, Comparison, COMPARISONS, "comparison of RDMs")
 
 
 @at_full_precision

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.arrays import Trials
 from bsjax.metrics.numerics import divide_or_nan, masked_mean
-from bsjax.metrics.similarity.rdms.dissimilarities import poisson_rates
+from bsjax.metrics.similarity.rdms.dissimilarities import entry_named, poisson_rates
 from bsjax.metrics.similarity.rdms.noise_covariance import Noise, noise_covariance, standardised_by, whitened
 from bsjax.metrics.similarity.rdms.rdm import rdm
 
@@ -46,11 +46,7 @@ def trial_dissimilarity_named(name: str | TrialDissimilarity) -> TrialDissimilar
         >>> trial_dissimilarity_named("crossnobis").noise_free
         'sqeuclidean'
     """
-    if isinstance(name, TrialDissimilarity):
-        return name
-    if name not in TRIAL_DISSIMILARITIES:
-        raise ValueError(f"unknown dissimilarity of trials {name!r}; there are: {', '.join(TRIAL_DISSIMILARITIES)}")
-    return TRIAL_DISSIMILARITIES[name]
+    return entry_named(name, TrialDissimilarity, TRIAL_DISSIMILARITIES, "dissimilarity of trials")
 
 
 @at_full_precision
