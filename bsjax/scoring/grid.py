@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bsjax.core.version import __version__
 from bsjax.core.watching import stopping, watcher
 from bsjax.results import ResultStore
+from bsjax.results.reading import read_scores
 from bsjax.results.store import store_at
 from bsjax.scoring.display.bars import shown
 from bsjax.scoring.display.scores import Scores
@@ -89,7 +90,9 @@ class Grid:
 
     def scores(self) -> Scores:
         """All scores of the grid, with their unaggregated values."""
-        return Scores({pair: self.store.score(key) for pair, key in self._keys().items()})
+        keys = self._keys()
+        scores = dict(read_scores(self.store, keys.values()))
+        return Scores({pair: scores[key] for pair, key in keys.items()})
 
     def score(self, model: str, benchmark: str) -> Score:
         """The score of a pair, with its unaggregated values.
@@ -115,10 +118,10 @@ class Grid:
 
     def outcomes(self) -> list[Outcome]:
         """Outcomes of the planned cells that are scored, failed or blocked, with full scores."""
-        found, keys = [], self._keys()
+        found, scores, keys = [], self.scores(), self._keys()
         for cell, done in self._came():
             if cell.names in keys:
-                score = self.store.score(keys[cell.names])
+                score = scores[cell.names]
                 known = done or Outcome(*cell.names, seconds=score.provenance.seconds or 0.0, state="found")
                 found.append(replace(known, score=score, key=keys[cell.names]))
             elif done is not None:

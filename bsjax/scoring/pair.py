@@ -14,6 +14,7 @@ from bsjax.core.disk_errors import warn_once
 from bsjax.core.watching import watcher
 from bsjax.results import ResultStore
 from bsjax.results.database import VARIABLE
+from bsjax.results.reading import read_scores
 from bsjax.results.store import store_at
 from bsjax.scoring.beside import Beside
 from bsjax.scoring.display.bars import shown
@@ -139,11 +140,9 @@ def _outcomes(jobs: list[Job], store: Any) -> list[Outcome]:
     kept = None if store is None or store is False else _opened(jobs, store)
     cells = with_layers_ahead(cells_of(jobs, kept))
     missing = [cell for cell in cells if cell.score is None]
-    came = {
-        cell.names: Outcome(*cell.names, kept.score(cell.score), state="found", key=cell.score)
-        for cell in cells
-        if kept is not None and cell.score is not None
-    }
+    there = {cell.names: cell.score for cell in cells if cell.score is not None}
+    scores = {} if kept is None else dict(read_scores(kept, there.values()))
+    came = {names: Outcome(*names, scores[key], state="found", key=key) for names, key in there.items()}
     with nullcontext("") if kept is None or not missing else run_in(kept, len(missing)) as run:
         runner = Runner(Sink() if kept is None else IntoStore(kept.place, run, whole=True))
         for outcome in runner(missing):
