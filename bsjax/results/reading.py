@@ -14,8 +14,6 @@ from bsjax.results import tables
 from bsjax.results.database import Readable, askable
 from bsjax.results.documents import named_values, score_of
 
-# Rows held at a time. For more keys, all scores are queried and filtered here.
-_AT_ONCE = 500
 # Blobs of raw values and draws that are cached between scores.
 _KEPT_PARTS = 256
 _IS_DAMAGE = (ValueError, KeyError, TypeError, AttributeError)
@@ -94,24 +92,20 @@ def having_values(store: Readable, keys: Iterable[str]) -> list[str]:
 
 
 def _read(store: Readable, keys: Iterable[str], read: Callable[[Any, Any], Any]) -> Iterator[tuple[str, Any]]:
-    wanted, of, parts = set(keys), tables.scores.c, tables.raw_values.c
-    asked = select(of.key, of.document)
-    if len(wanted) <= _AT_ONCE:
-        asked = asked.where(of.key.in_(sorted(wanted)))
+    of, parts = tables.scores.c, tables.raw_values.c
     with store.reading() as connection:
 
         @lru_cache(maxsize=_KEPT_PARTS)
         def raw(digest: str) -> bytes | None:
             return connection.execute(select(parts.content).where(parts.digest == digest)).scalar()
 
-        with connection.execution_options(stream_results=True, max_row_buffer=_AT_ONCE).execute(asked) as rows:
-            for key, document in rows:
-                if key in wanted:
-                    try:
-                        made = read(document, raw)
-                    except _IS_DAMAGE as error:
-                        where = store.url.render_as_string()
-                        raise ValueError(
-                            f"the score {key} in {where} cannot be read, as the store is damaged: {one_line(error)}"
-                        ) from error
-                    yield key, made
+        for part in askable(keys):
+            for key, document in connection.execute(select(of.key, of.document).where(of.key.in_(part))).all():
+                try:
+                    made = read(document, raw)
+                except _IS_DAMAGE as error:
+                    where = store.url.render_as_string()
+                    raise ValueError(
+                        f"the score {key} in {where} cannot be read, as the store is damaged: {one_line(error)}"
+                    ) from error
+                yield key, made

@@ -84,9 +84,17 @@ class Grid:
 
         return heat_map(self.frame())
 
-    def scores(self) -> Scores:
-        """All scores of the grid, with their unaggregated values."""
-        return Scores({pair: self.store.score(key) for pair, key in self._keys().items()})
+    def scores(self, raw_values: bool | Literal["draws"] = True) -> Scores:
+        """All scores of the grid.
+
+        Args:
+            raw_values: whether with their unaggregated values, see :meth:`bsjax.results.ResultStore.score`.
+        """
+        from bsjax.results.reading import read_scores
+
+        keys = self._keys()
+        scores = dict(read_scores(self.store, keys.values(), raw_values))
+        return Scores({pair: scores[key] for pair, key in keys.items()})
 
     def score(self, model: str, benchmark: str) -> Score:
         """The score of a pair, with its unaggregated values.
@@ -116,10 +124,10 @@ class Grid:
         Args:
             raw_values: what is read of the scores, see :meth:`bsjax.results.ResultStore.score`.
         """
-        found, keys = [], self._keys()
+        found, scores, keys = [], self.scores(raw_values), self._keys()
         for cell, done in self._came():
             if cell.names in keys:
-                score = self.store.score(keys[cell.names], raw_values)
+                score = scores[cell.names]
                 known = done or Outcome(*cell.names, seconds=score.provenance.seconds or 0.0, state="found")
                 found.append(replace(known, score=score, key=keys[cell.names]))
             elif done is not None:

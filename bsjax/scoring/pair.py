@@ -138,11 +138,13 @@ def _outcomes(jobs: list[Job], store: Any) -> list[Outcome]:
     kept = None if store is None or store is False else _opened(jobs, store)
     cells = with_layers_ahead(cells_of(jobs, kept))
     missing = [cell for cell in cells if cell.score is None]
-    came = {
-        cell.names: Outcome(*cell.names, kept.score(cell.score), state="found", key=cell.score)
-        for cell in cells
-        if kept is not None and cell.score is not None
-    }
+    there = {cell.names: cell.score for cell in cells if cell.score is not None}
+    came = {}
+    if kept is not None:
+        from bsjax.results.reading import read_scores
+
+        scores = dict(read_scores(kept, there.values()))
+        came = {names: Outcome(*names, scores[key], state="found", key=key) for names, key in there.items()}
     if not missing:
         return [came[job.names] for job in jobs]
     from bsjax.scoring.runner import Runner

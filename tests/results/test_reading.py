@@ -3,7 +3,7 @@
 import pytest
 
 from bsjax.labelled import Provenance
-from bsjax.results import ResultStore, database, reading
+from bsjax.results import ResultStore, database
 from bsjax.results.reading import having_values, read_documents, read_scores
 from tests.support import paired_store
 
@@ -42,6 +42,5 @@ def test_scores_are_those_that_are_read_one_by_one(store, keys):
 def test_more_keys_than_are_asked_for_at_once(store, keys, monkeypatch):
     wanted = keys[::2]
     few = dict(read_scores(store, wanted)), sorted(having_values(store, wanted))
-    monkeypatch.setattr(reading, "_AT_ONCE", 2)
     monkeypatch.setattr(database, "_ASKABLE", 2)
     assert (dict(read_scores(store, wanted)), sorted(having_values(store, wanted))) == few
