@@ -7,11 +7,9 @@ and leads to the content that the model had when it was last built.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
-import json
 import os
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,13 +25,13 @@ from bsjax.core.left_behind import files_in
 from bsjax.data import data_registry, stimulus_set_registry
 from bsjax.data.catalogue.published import KINDS, published
 from bsjax.models import model_registry
+from bsjax.results.documents import digest_of_json
 from bsjax.scoring.job import Job
 
 # Libraries that build networks; their versions are part of a fingerprint.
 _LIBRARIES = ("torch", "torchvision", "timm", "transformers", "flax", "keras")
 # Extraction options that change scores by no more than rounding.
 _WITHOUT_EFFECT = ("batch_size", "cache", "memory", "progress", "keep_on_device", "ahead")
-_DIGITS = 32
 
 
 def cell_of(
@@ -63,13 +61,13 @@ def cell_of(
         return None
     isolated = ["isolated"] if job.options.isolated else []  # its plugins may require other packages
     parts = [own_source(*OF_SCORES), content, benchmark, settings, *job.options.beside.parts(), *isolated]
-    return digest_of_parts(parts)
+    return digest_of_json(parts)
 
 
 def task_of(job: Job) -> str:
     """The name of a job in a run and on leases; it depends on the request, not on the content of model or data."""
     asked = [*job.names, repr(job.options.benchmark), *job.options.beside.parts()]
-    return digest_of_parts(asked)[:16]
+    return digest_of_json(asked)[:16]
 
 
 def content_of_model(model: Any) -> str | None:
@@ -93,7 +91,7 @@ def content_of_model(model: Any) -> str | None:
 
     names = ("region_layer_map", "behavioral_readout_layer", "layers")
     committed = {name: getattr(model, name, None) for name in names}
-    return digest_of_parts([network, to_plain({**committed, "degrees": model.visual_degrees()}, "the model")])
+    return digest_of_json([network, to_plain({**committed, "degrees": model.visual_degrees()}, "the model")])
 
 
 def fingerprint_of_model(identifier: str) -> str | None:
@@ -111,14 +109,14 @@ def fingerprint_of_model(identifier: str) -> str | None:
     plugin, own = model_registry.plugin_of(identifier), own_source(*OF_ACTIVATIONS)
     known: list[Any] = [identifier, own, *(f"{name} {_version(name)}" for name in _LIBRARIES)]
     if plugin is not None:
-        return digest_of_parts([*known, digests_of_plugin(plugin.folder)])
+        return digest_of_json([*known, digests_of_plugin(plugin.folder)])
     _, colon, rest = identifier.partition(":")
     if colon and model_registry.is_of_source(identifier):  # the name may contain a path
-        return digest_of_parts([*known, _place(Path(rest.partition("@")[0].partition("?")[0]).expanduser())])
+        return digest_of_json([*known, _place(Path(rest.partition("@")[0].partition("?")[0]).expanduser())])
     if model_registry.is_bsjaxs(identifier):
-        return digest_of_parts(known)
+        return digest_of_json(known)
     try:
-        return digest_of_parts([*known, identity_of(model_registry[identifier])])
+        return digest_of_json([*known, identity_of(model_registry[identifier])])
     except (Undigestible, ImportError):
         return None
 
@@ -139,7 +137,7 @@ def remember_content(job: Job, content: str | None, opened: Notes) -> None:
 
 def _fingerprint(job: Job) -> str | None:
     found = fingerprint_of_model(job.model_identifier)
-    return digest_of_parts([found, "isolated"]) if found is not None and job.options.isolated else found
+    return digest_of_json([found, "isolated"]) if found is not None and job.options.isolated else found
 
 
 def standing(job: Job, scores: Iterable[tuple[str, Notes | None]]) -> str | None:
@@ -228,8 +226,3 @@ def _version(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return ""
-
-
-def digest_of_parts(parts: Mapping[str, Any] | list[Any]) -> str:
-    """The digest of values that JSON can hold."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_DIGITS]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import dis
 import enum
+import hashlib
 import importlib.metadata
 import importlib.util
 import linecache
@@ -23,7 +24,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from bsjax.core.digests.arrays import Undigestible
+from bsjax.core.digests.arrays import Undigestible, file_digest
 from bsjax.core.identity.source import without_remarks
 
 PYTHON, BSJAX = "python", "bsjax"
@@ -294,6 +295,18 @@ def plain_source(text: str) -> str:
     """Remove comments and docstrings from Python source, unless that changes its meaning."""
     cut, meaning = without_remarks(text), _means(text)
     return cut if meaning is not None and _means(cut) == meaning else text
+
+
+def digest_without_remarks(path: str | Path) -> str:
+    """Compute the digest of a file, for Python without comments and docstrings.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    if Path(path).suffix != ".py":
+        return file_digest(path)
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    return hashlib.sha256(plain_source(text).encode()).hexdigest()[:32]
 
 
 def _node(text: str, code: CodeType) -> ast.AST | None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from bsjax.core.digests.arrays import file_digest
-from bsjax.core.identity.code import is_own_file, plain_source
+from bsjax.core.identity.code import digest_without_remarks, is_own_file
 from bsjax.core.left_behind import files_in
 
 # Larger files, such as weights, are not read here: they are noted when the plugin reads them.
@@ -49,20 +47,13 @@ def digests_of_plugin(folder: str | Path) -> dict[str, str]:
                 seen.add(path)
                 left.append(path)
                 found[place] = path
-    return {name: digest_of_file(path) for name, path in sorted(found.items())}
+    return {name: _digest(path) for name, path in sorted(found.items())}
 
 
-def digest_of_file(path: Path) -> str:
-    """Compute the digest of a file, for Python without comments and docstrings.
-
-    Large files are represented by their size, since their content is noted when they are read.
-    """
-    if path.suffix == ".py":
-        return hashlib.sha256(plain_source(path.read_text(encoding="utf-8", errors="replace")).encode()).hexdigest()[
-            :32
-        ]
+def _digest(path: Path) -> str:
+    """The digest of a file; for a large one its size, since its content is noted when it is read."""
     size = path.stat().st_size
-    return f"{size} bytes" if size > _LARGEST_READ else file_digest(path)
+    return f"{size} bytes" if size > _LARGEST_READ and path.suffix != ".py" else digest_without_remarks(path)
 
 
 def texts_of(folder: str | Path) -> list[str]:

@@ -19,9 +19,9 @@ from importlib.util import source_from_cache
 from pathlib import Path
 from typing import Any
 
-from bsjax.core.digests.arrays import file_digest, file_state
+from bsjax.core.digests.arrays import file_state
 from bsjax.core.files import cache_dir
-from bsjax.core.identity.code import is_own_file, plain_source
+from bsjax.core.identity.code import digest_without_remarks, is_own_file
 
 Notes = dict[str, list[Any]]
 """Name of a file, folder or variable -> its state and digest when it was read, as plain values."""
@@ -111,12 +111,8 @@ def _digest(name: str) -> str:
     """The digest of the content; "" if it does not exist."""
     try:
         if name.startswith(_FILE):
-            path = name.removeprefix(_FILE)
-            if not path.endswith(".py"):
-                return file_digest(path)
-            with open(path, encoding="utf-8", errors="replace") as opened:
-                content = plain_source(opened.read())
-        elif name.startswith(_FOLDER):
+            return digest_without_remarks(name.removeprefix(_FILE))
+        if name.startswith(_FOLDER):
             content = "\n".join(sorted(os.listdir(name.removeprefix(_FOLDER))))
         else:
             content = os.environ[name.removeprefix(_VARIABLE)]
