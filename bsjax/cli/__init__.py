@@ -168,7 +168,7 @@ def list_registered(
     access, and whether they are cached. Plugins are listed without running them; their problems are reported on stderr.
     """
     if published and kind is not Kind.models:
-        raise typer.BadParameter(f"only models can be listed so, not {kind}", param_hint="--published")
+        raise typer.BadParameter(f"it lists models only, got {kind}", param_hint="--published")
     registry = _registry(kind)
     for note in registry.notes():
         complain(note)
@@ -308,7 +308,9 @@ def score(
     by = _number_or_address(workers)
     if isolated and (behaviour or reducer):
         other = "--behaviour" if behaviour else "--reducer"
-        raise ValueError(f"--isolated and {other} exclude each other: it makes objects, which stay in this process")
+        raise ValueError(
+            f"{other} cannot be used with --isolated, as it makes objects in this process: leave out one of them"
+        )
     configure_jax()
     stored = stored_models(behaviour)
     from bsjax.benchmarks import builtin_benchmarks

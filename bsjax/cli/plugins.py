@@ -86,7 +86,7 @@ def new(
 
     if what is Kind.workflow:
         if name or kind:
-            raise typer.BadParameter("a workflow has neither a name nor a kind", param_hint="NAME")
+            raise typer.BadParameter("a workflow takes neither NAME nor --kind: leave them out", param_hint="NAME")
         typer.echo(write_workflow(to))
         return
     if not name:
@@ -145,7 +145,7 @@ def check(
         skipped += [item.asks for item in checks if item.skipped]
     unknown = sorted(set(allow or []) - names)
     if unknown:
-        complain(f"--allow {', '.join(unknown)}: no item is called so; there are: {', '.join(sorted(names))}")
+        complain(f"--allow {', '.join(unknown)}: no item has this name; there are: {', '.join(sorted(names))}")
     if failed:
         complain(f"{failed} of {total} items fail")
     if failed or unknown:

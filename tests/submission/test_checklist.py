@@ -295,4 +295,4 @@ def test_items_that_may_fail(plugin):
     allowed = run.invoke(app, ["check", str(folder), "--allow", "parent", "--allow", "tests"])
     assert allowed.exit_code == 0 and allowed.stdout.endswith("all 10 items pass\n")
     unknown = run.invoke(app, ["check", str(folder), "--allow", "parents"])
-    assert unknown.exit_code == 1 and "--allow parents: no item is called so; there are: bibtex" in unknown.output
+    assert unknown.exit_code == 1 and "--allow parents: no item has this name; there are: bibtex" in unknown.output

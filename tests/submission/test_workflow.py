@@ -57,7 +57,7 @@ def test_what_is_there_is_left(tmp_path):
     assert done.returncode == 0 and done.stdout.split() == [str(tmp_path / ".github/workflows/bsjax.yml")]
     again = run_command("new", "workflow", "--to", tmp_path)
     assert again.returncode == 1 and "is there already, and is left as it is" in again.stderr
-    assert "a workflow has neither a name nor a kind" in run_command("new", "workflow", "doe", "--to", tmp_path).stderr
+    assert "takes neither NAME nor --kind" in run_command("new", "workflow", "doe", "--to", tmp_path).stderr
     assert "a plugin needs a name" in run_command("new", "model", "--to", tmp_path).stderr
 
 

@@ -86,7 +86,7 @@ def protect(
     from bsjax.submission import protection
 
     if benchmark is None and off:
-        raise ValueError("say which benchmark is private no more")
+        raise ValueError("name the benchmark that is to be public again")
     with open_store(results, read_only=benchmark is None) as store:
         if benchmark is None:
             _list_protected(store)

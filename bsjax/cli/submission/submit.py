@@ -50,7 +50,7 @@ def submit(
         _test()
         return
     if source is None:
-        raise ValueError("name a folder or a zip to hand in, or say --self-test")
+        raise ValueError("give a folder or a zip to submit, or --self-test")
     configure_jax()
     from bsjax.cli.submission.queue import print_submission
     from bsjax.submission.handing_in import hand_in

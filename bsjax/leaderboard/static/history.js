@@ -140,12 +140,40 @@
     const again = rows.filter((row) => !row.last).length;
     at("status").textContent = `${rows.length} ${rows.length === 1 ? "score" : "scores"}, ${again} of them superseded by later scores.${isAverage ? ` Averages are shown for the end of each of the last ${MOST_DAYS} days on which a score below them was started.` : ""}`;
     if (dated.length) chart(at("chart"), figureOf(dated), { name: "history", label: `${dated.length} scores over time` });
-    if (rows.length)
-      at("numbers").replaceChildren(table("Scores, newest first", ["Started (UTC)", "Model", "Benchmark", "Version", "Score", "What changed", "Shown in the table"],
+    if (!rows.length) return;
+    const all = element("details", {}, element("summary", {}, `All ${rows.length} scores`),
+      table("Scores, newest first", ["Started (UTC)", "Model", "Benchmark", "Version", "Score", "What changed", "Shown in the table"],
         [...rows].reverse().map((row) => [
           when(row), element("a", { href: `models/${row.model.slug}.html` }, named(row.model.identifier)),
           element("a", { href: `benchmarks/${row.node.slug}.html` }, named(row.node.identifier)), row.version ? String(row.version) : "", shown(row.score), named(row.why), row.last ? "yes" : "no",
         ])));
+    at("numbers").replaceChildren(
+      table("Latest scores, newest first", ["Model", "Benchmark", "Score", "Started (UTC)", "Changes of the score"], [...latestOf(rows).values()].reverse().map((own) => {
+        const { model, node, score } = own.at(-1);
+        return [
+          element("a", { href: `models/${model.slug}.html` }, named(model.identifier)), element("a", { href: `benchmarks/${node.slug}.html` }, named(node.identifier)),
+          shown(score), when(own.at(-1)), changesOf(own),
+        ];
+      })), all);
+  }
+
+  /* The scores of each model on each benchmark, the oldest first; pairs in the order of their latest scores. */
+  function latestOf(rows) {
+    const found = new Map();
+    for (const row of rows) {
+      const pair = `${row.model.number} ${row.node.number}`, own = found.get(pair) ?? [];
+      found.delete(pair);
+      found.set(pair, [...own, row]);
+    }
+    return found;
+  }
+
+  /* What a pair's scores were before, and why they changed, behind a line with their number; empty if there is one score. */
+  function changesOf(own) {
+    if (own.length < 2) return "";
+    const items = own.slice(1).map((row, number) =>
+      element("li", {}, `${when(row)}: ${shown(own[number].score)} to ${shown(row.score)}`, row.why && element("span", {}, ", ", named(row.why))));
+    return element("details", {}, element("summary", {}, `${items.length} ${items.length === 1 ? "change" : "changes"}`), element("ul", {}, ...items.reverse()));
   }
 
   /* Apply names that exist; at least one of both is required. */
