@@ -16,6 +16,8 @@ from bsjax.metrics.numerics import deviations, inverse_root, masked_mean, nonzer
 
 # Up to so many copies of units, an assignment is faster than a linear programme.
 _MOST_COPIES = 1_000
+# Partners of each unit that a linear programme begins with, and how far from the largest gain it may end.
+_PARTNERS, _EXACT = 8, 1e-10
 
 
 @at_full_precision
@@ -253,13 +255,40 @@ def _of_copies(gains: np.ndarray, sent: int, taken: int) -> np.ndarray:
 
 
 def _of_programme(gains: np.ndarray, sent: int, taken: int) -> np.ndarray:
-    """The plan as a linear programme, whose vertices are whole numbers of masses."""
+    """The plan as a linear programme, whose vertices are whole numbers of masses.
+
+    It begins with the best partners of each unit, and takes in all pairs whose gain exceeds the prices of its solution.
+
+    Source: Dantzig & Wolfe 1960 (column generation).
+    """
     from scipy.optimize import linprog
-    from scipy.sparse import eye_array, kron, vstack
+    from scipy.sparse import csc_array
 
     p, q = gains.shape
-    sums: Any = vstack([kron(eye_array(p), np.ones((1, q))), kron(np.ones((1, p)), eye_array(q))], format="csr")
+    gains = gains.astype(float) / (np.abs(gains).max() or 1.0)
     masses = np.repeat([sent, taken], [p, q])
-    # One of the equations follows from the others.
-    solved = linprog(-gains.ravel().astype(float), A_eq=sums[:-1], b_eq=masses[:-1], method="highs-ds")
-    return np.rint(solved.x).reshape(p, q).astype(np.int32)
+    among = np.zeros(gains.shape, bool)
+    ends = np.union1d(np.arange(p) * sent, np.arange(q) * taken)
+    among[ends // sent, ends // taken] = True  # so that there is a plan
+    for axis, size in enumerate(gains.shape):
+        most = min(size, _PARTNERS * size // min(p, q))
+        best = np.argpartition(-gains, most - 1, axis=axis).take(np.arange(most), axis=axis)
+        np.put_along_axis(among, best, True, axis=axis)
+    while True:
+        rows, columns = np.nonzero(among)
+        units = np.stack([rows, p + columns], axis=1).ravel()
+        sums = csc_array((np.ones(len(units)), units, np.arange(0, len(units) + 1, 2)), (p + q, len(rows)))
+        given: Any = {
+            "A_eq": sums,
+            "b_eq": masses,
+            "options": {"presolve": False, "dual_feasibility_tolerance": _EXACT},
+        }
+        solved = linprog(-gains[rows, columns], method="highs-ds", **given)
+        prices = -solved.eqlin.marginals
+        better = (gains > prices[:p, None] + prices[p:] + _EXACT) & ~among
+        if not better.any():
+            break
+        among |= better
+    found = np.zeros(gains.shape, np.int32)
+    found[rows, columns] = np.rint(solved.x)
+    return found

@@ -235,7 +235,7 @@ def test_gradients_also_at_degenerate_points_and_float32(sides, name):
         assert narrow == pytest.approx(float(kernel(jnp.asarray(x), y)), rel=1e-3, abs=1e-3)
 
 
-@pytest.mark.parametrize("units", [(6, 4), (5, 5), (9, 14)])
+@pytest.mark.parametrize("units", [(6, 4), (5, 5), (9, 14), (90, 40)])
 def test_soft_matching_is_optimal_transport(units):
     rng = np.random.default_rng(4)
     x, y = (rng.normal(size=(30, each)) for each in units)
