@@ -54,7 +54,7 @@ def check(program, name, platform):
 
 
 @pytest.mark.parametrize("row", TABLE.values(), ids=TABLE.keys())
-@each_platform
+@pytest.mark.parametrize("platform", [pytest.param("gpu", marks=pytest.mark.slow), "tpu"])
 def test_needs_no_host_no_float64_and_loses_no_digits(row, platform):
     # The module's x64 is on: whatever is float64 by mistake then shows.
     shapes = shapes_of(row.arrays(np.random.default_rng(0)))

