@@ -21,7 +21,17 @@ from typing import Any
 from tests.support.paths import REPOSITORY
 
 _TABLE = Path(__file__).with_suffix(".toml")
-_COPIED = ("bsjax", "tests", "examples", "docs", "pyproject.toml", "README.md", "Makefile", "CHANGELOG.md")
+_COPIED = (
+    "bsjax",
+    "tests",
+    "benchmarks_perf",
+    "examples",
+    "docs",
+    "pyproject.toml",
+    "README.md",
+    "Makefile",
+    "CHANGELOG.md",
+)
 _PASSED, _FAILED = 0, 1  # what pytest ends with
 
 
