@@ -17,9 +17,11 @@ from bsjax.scoring.representations.alignment_pattern import alignment_pattern
 from bsjax.scoring.representations.brain_to_brain import BrainToBrain, brain_to_brain
 from bsjax.scoring.representations.cross_temporal import cross_temporal
 from bsjax.scoring.representations.generalisation import Generalisation, generalisation, stimulus_groups
+from bsjax.scoring.representations.many import score_many
 from bsjax.scoring.representations.searchlight import searchlight
 from bsjax.scoring.representations.similarity_matrix import similarity_matrix
 from bsjax.scoring.representations.variance_partition import variance_partition
+from bsjax.scoring.representations.warming import warm_up
 from bsjax.scoring.sources import score_sources
 
 __all__ = [
@@ -51,11 +53,13 @@ __all__ = [
     "score",
     "score_arrays",
     "score_grid",
+    "score_many",
     "score_sources",
     "searchlight",
     "similarity_matrix",
     "stimulus_groups",
     "table",
     "variance_partition",
+    "warm_up",
     "watched",
 ]
