@@ -68,11 +68,13 @@ if TYPE_CHECKING:
     from bsjax.scoring import score as score
     from bsjax.scoring import score_arrays as score_arrays
     from bsjax.scoring import score_grid as score_grid
+    from bsjax.scoring import score_many as score_many
     from bsjax.scoring import score_sources as score_sources
     from bsjax.scoring import searchlight as searchlight
     from bsjax.scoring import similarity_matrix as similarity_matrix
     from bsjax.scoring import stimulus_groups as stimulus_groups
     from bsjax.scoring import variance_partition as variance_partition
+    from bsjax.scoring import warm_up as warm_up
 
 _SUBPACKAGES = """
     activations adapters benchmarks data engine inference labelled metrics models plots results scoring testing

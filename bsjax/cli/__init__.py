@@ -1,5 +1,5 @@
 """The command line ``bsjax``: ``score``, ``list``, ``show``, ``layers``, ``results``, ``leaderboard``, ``new``,
-``check``, ``data``, ``cache``, and the commands for submissions.
+``check``, ``data``, ``cache``, ``warm-up``, and the commands for submissions.
 
 Only this package prints, and configures JAX for the process.
 """
@@ -19,6 +19,7 @@ from typer.core import TyperGroup
 import bsjax
 from bsjax.cli.behaviour import Behaviour, against_people, draw_against_people, print_against_people, stored_models
 from bsjax.cli.cache import app as cache_app
+from bsjax.cli.cache import warm_up
 from bsjax.cli.data import app as data_app
 from bsjax.cli.extraction import BatchSize, Cached, Memory, Reducer, ReducerImages, extraction_options
 from bsjax.cli.layers import layers
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 
-_ORDER = ["score", "list", "show", "layers", "results", "leaderboard", "new", "check", "data", "cache"]
+_ORDER = ["score", "list", "show", "layers", "results", "leaderboard", "new", "check", "data", "cache", "warm-up"]
 _ORDER += ["submit", "submissions", "accounts", "protect", "serve"]
 _HELP = """Score models against brains and behaviour.
 
@@ -89,6 +90,7 @@ app.command(short_help="Choose the layers of a model for each brain region.")(la
 app.command(short_help="Explain a benchmark, metric, model or data set.")(show)
 app.command(short_help="Write a working plugin as a starting point.")(new)
 app.command()(check)
+app.command("warm-up", short_help="Compile the programs of metrics ahead of their use.")(warm_up)
 app.command(short_help="Submit a model or benchmark, to be scored in a sandbox.")(submit)
 app.command(short_help="Mark benchmarks as private, or list private benchmarks.")(protect)
 app.command(short_help="Accept submissions over a network.")(serve)

@@ -1,4 +1,4 @@
-"""``bsjax cache``: list, prune and verify cached activations."""
+"""``bsjax cache``: list, prune and verify cached activations; ``bsjax warm-up``: compile programs ahead of use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bsjax.cli.terminal import complain, in_columns
+from bsjax.cli.terminal import complain, configure_jax, in_columns
 
 if TYPE_CHECKING:
     from bsjax.activations.cache import ActivationCache, Entry
@@ -92,6 +92,28 @@ def verify(delete: Annotated[bool, typer.Option("--delete", help="Remove damaged
         raise typer.Exit(1)
     whole = [entry for entry in cache.entries() if entry.complete]
     typer.echo(f"{_counted(whole)}, all intact")
+
+
+def warm_up(
+    metrics: Annotated[list[str], typer.Argument(metavar="METRIC...", help="Metrics that compare two arrays.")],
+    sizes: Annotated[
+        list[str],
+        typer.Option("--size", metavar="SIZE", help="Stimuli x features x neuroids, such as 50x1000x168; repeatable."),
+    ],
+) -> None:
+    """Compile the programs of metrics for some sizes, and keep them on disk.
+
+    Later processes then start with their first comparison in a fraction of the time.
+    """
+    numbers = [re.fullmatch(r"(\d+)x(\d+)x(\d+)", size) for size in sizes]
+    for size, found in zip(sizes, numbers, strict=True):
+        if found is None or "0" in found.groups():
+            raise typer.BadParameter(f"stimuli x features x neuroids, such as 50x1000x168, got {size!r}")
+    configure_jax()
+    import bsjax
+
+    made = bsjax.warm_up(metrics, [(int(n[1]), int(n[2]), int(n[3])) for n in numbers if n is not None])
+    typer.echo(f"{made} {'program' if made == 1 else 'programs'} ready")
 
 
 def _cache() -> ActivationCache:

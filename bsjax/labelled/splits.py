@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -231,6 +232,12 @@ class CrossValidation:
         return np.argsort(coordinate(assembly, self.contiguous, "presentation", what), kind="stable")
 
     def _split(self, n: int, strata: np.ndarray | None, groups: np.ndarray | None, what: str) -> Splits:
+        if strata is None and groups is None:
+            made = _unlabelled(self.splits, self.train_size, self.test_size, self.random_state, self.kfold, n, what)
+            return [(train.copy(), test.copy()) for train, test in made]
+        return self._labelled(n, strata, groups, what)
+
+    def _labelled(self, n: int, strata: np.ndarray | None, groups: np.ndarray | None, what: str) -> Splits:
         if strata is not None:
             labels, counts = np.unique(strata, return_counts=True)
             few = labels[counts < (self.splits if self.kfold else 2)]
@@ -301,6 +308,15 @@ class CrossValidation:
                 "use a smaller gap, or fewer blocks"
             )
         return kept
+
+
+@lru_cache(128, typed=True)
+def _unlabelled(
+    splits: int, train_size: Any, test_size: Any, random_state: int, kfold: bool, n: int, what: str
+) -> Splits:
+    """Splits that depend on the number of stimuli alone; scikit-learn takes longer than a small comparison."""
+    settings = CrossValidation(splits, train_size, test_size, random_state=random_state, kfold=kfold)
+    return settings._labelled(n, None, None, what)
 
 
 @dataclass(frozen=True)

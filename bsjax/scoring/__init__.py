@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from bsjax.scoring.representations.generalisation import Generalisation as Generalisation
     from bsjax.scoring.representations.generalisation import generalisation as generalisation
     from bsjax.scoring.representations.generalisation import stimulus_groups as stimulus_groups
+    from bsjax.scoring.representations.many import score_many as score_many
     from bsjax.scoring.representations.searchlight import searchlight as searchlight
     from bsjax.scoring.representations.similarity_matrix import similarity_matrix as similarity_matrix
     from bsjax.scoring.representations.variance_partition import variance_partition as variance_partition
+    from bsjax.scoring.representations.warming import warm_up as warm_up
     from bsjax.scoring.sources import score_sources as score_sources
 
 __getattr__, __dir__, __all__ = on_first_use(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -89,7 +90,7 @@ def assemblies_of(sides: Mapping[str, Any]) -> list[xr.DataArray]:
     labelled = True
     for name, values in sides.items():
         values = _first_stimuli(values)
-        arrays[name] = _matrix(values, name)
+        arrays[name] = matrix(values, name)
         ids.append(_labels(values))
         labelled = labelled and ids[-1] is not None
     if not labelled:
@@ -127,7 +128,7 @@ def _labels(values: Any) -> NDArray[Any] | None:
     return None
 
 
-def _matrix(values: Any, name: str) -> Any:
+def matrix(values: Any, name: str) -> Any:
     """The values as a JAX array if they are on a device that JAX uses, else as a NumPy array."""
     if isinstance(values, xr.DataArray):
         values = values.data
@@ -175,7 +176,7 @@ def loaded(
             raise ValueError(f"a metric object keeps the settings that it was made with: give {given} when you make it")
         return as_metric(metric)
     factory = metric_registry[metric]
-    has = inspect.signature(factory).parameters
+    has = _parameters(factory)
     if not compares_responses(metric):
         raise ValueError(
             f"two arrays are not enough for {metric!r}: use bsjax.load_metric({metric!r}) on labelled assemblies. "
@@ -195,12 +196,25 @@ def loaded(
     return made.with_interval() if interval and "error" not in metric_kwargs else made
 
 
+@lru_cache(256)
+def _parameters(factory: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(factory).parameters
+
+
+@lru_cache(32)
+def _numbered(name: str, count: int) -> NDArray[Any]:
+    """The labels of neuroids without names: most of the time of making an assembly."""
+    made = np.array([f"{name}.{number}" for number in range(count)])
+    made.setflags(write=False)
+    return made
+
+
 def _assembly(values: Any, name: str, stimulus_ids: NDArray[Any] | None) -> xr.DataArray:
     return xr.DataArray(
         values,
         coords={
             "stimulus_id": ("presentation", np.arange(len(values)) if stimulus_ids is None else stimulus_ids),
-            "neuroid_id": ("neuroid", list(map(f"{name}.{{}}".format, range(values.shape[1])))),
+            "neuroid_id": ("neuroid", _numbered(name, values.shape[1])),
         },
         dims=["presentation", "neuroid"],
     )

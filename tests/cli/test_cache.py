@@ -102,3 +102,10 @@ def test_as_a_process(cache):
     keep(cache, "vit", "a")
     done = run_command("cache", "ls", errors=True)
     assert (done.returncode, done.stderr) == (0, "") and len(done.stdout.splitlines()) == 2
+
+
+def test_warm_up_compiles_programs_of_sizes():
+    done = run_command("warm-up", "ridge", "--size", "33x40x7")
+    assert (done.returncode, done.stdout.strip()) == (0, "1 program ready")
+    wrong = run_command("warm-up", "ridge", "--size", "33x40")
+    assert wrong.returncode == 2 and "50x1000x168" in wrong.stderr

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from bsjax.engine.batches import batched_map
+from bsjax.engine.primitives.decompositions import qr_coordinates
 from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Targets
 from bsjax.metrics.regression.centring import centre, training_mask, without_constants
@@ -106,11 +107,14 @@ class RidgeCV(Mapping):
     def fit(self, prepared: PreparedRidge, held_out: HeldOut, held_out_mask: HeldOutMask) -> RidgeCVParams:
         """Penalty and weights of every fold; on a CPU, only one fold is in memory at a time."""
         y = prepared.centred.y
-        train = training_mask(len(y), held_out, held_out_mask, y.dtype)
+        train, errors_of = training_mask(len(y), held_out, held_out_mask, y.dtype), y
+        if not self.alpha_per_target and y.shape[1] > 2 * len(y):
+            # Errors summed over targets are those of any targets with the same inner products.
+            errors_of = qr_coordinates(jax.lax.stop_gradient(y).T).T
 
         def fit_one(train: PerStimulus) -> tuple[Array, Array, Array]:
             of = spectrum(prepared, train)
-            chosen = self._choose(prepared, of, train)
+            chosen = self._choose(prepared, of, train, errors_of)
             own, mean = centred_rows(y, train)
             weights = of.solve(of.right_side(own), jnp.broadcast_to(chosen, y.shape[1:]))
             return weights, (prepared.centred.y_mean + mean - of.x_mean @ weights)[0], chosen
@@ -131,14 +135,16 @@ class RidgeCV(Mapping):
         alphas = jnp.asarray(self.alphas, y.dtype)
         return _by_nested_folds(self.alpha_per_target, self.cv, alphas, x, y, held_out, held_out_mask)
 
-    def _choose(self, prepared: PreparedRidge, of: Spectrum, train: PerStimulus) -> Float[Array, "..."]:
+    def _choose(
+        self, prepared: PreparedRidge, of: Spectrum, train: PerStimulus, errors_of: Targets
+    ) -> Float[Array, "..."]:
         """The chosen penalty: one for all targets, or one per target."""
         alphas = jnp.asarray(self.alphas, train.dtype)
         if len(alphas) == 1:
             return jnp.broadcast_to(alphas[0], prepared.centred.y.shape[1:] if self.alpha_per_target else ())
         if self.cv is None:
             best = best_for_each if self.alpha_per_target else best_for_all
-            y, _ = centred_rows(prepared.centred.y, train)
+            y, _ = centred_rows(errors_of, train)
             return alphas[best(leave_one_out(of, y, train), alphas)]
         errors = validation_errors(prepared, train, self.cv, alphas)
         return alphas[jnp.argmin(errors if self.alpha_per_target else jnp.sum(errors, axis=1), axis=0)]
