@@ -11,18 +11,20 @@ from bsjax.metrics import PLS, compiled, cross_validate, cross_validate_by_compo
 
 
 def validate(x, y, dtype, components):
-    folds = make_folds(len(x), list(ShuffleSplit(3, test_size=0.2, random_state=0).split(x)))
+    folds = make_folds(len(x), list(ShuffleSplit(10, test_size=0.2, random_state=0).split(x)))
     kernel = compiled(cross_validate, mapping=PLS(components))
     return np.asarray(kernel(jnp.asarray(x, dtype), jnp.asarray(y, dtype), folds))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rank", [1, 3, 10])
-@pytest.mark.parametrize("targets", [1, 6, 40], ids=["single", "fewer", "more"])
-def test_exhausted_residuals_score_in_float32_as_in_float64(rank, targets):
+@pytest.mark.parametrize(
+    ("targets", "features"), [(1, 30), (6, 30), (40, 30), (6, 300)], ids=["single", "fewer", "more", "rotated"]
+)
+def test_exhausted_residuals_score_in_float32_as_in_float64(rank, targets, features):
     rng = np.random.default_rng(0)
     latent = rng.normal(size=(80, rank))
-    x = latent @ rng.normal(size=(rank, 30))
+    x = latent @ rng.normal(size=(rank, features))
     y = latent @ rng.normal(size=(rank, targets)) + rng.normal(size=(80, targets))
     y = np.concatenate([y, y], axis=1) if targets == 6 else y  # duplicated targets
     np.testing.assert_allclose(validate(x, y, "float32", 25), validate(x, y, "float64", 25), atol=1e-3)
