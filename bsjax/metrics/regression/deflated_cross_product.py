@@ -109,9 +109,9 @@ def cross_product_to_deflate(
 
 def scaled_square(cross: Float[Array, "folds s p"]) -> tuple[Float[Array, "folds m m"], Float[Array, " folds"]]:
     """The square of the cross-product on its smaller side, scaled to a trace of 1, and the scale."""
-    scale = jnp.sum(cross**2, axis=(1, 2))
+    on_features = cross.shape[2] < cross.shape[1]
+    square = jnp.einsum("fsp,fsq->fpq" if on_features else "fsp,ftp->fst", cross, cross)
+    scale = jnp.trace(square, axis1=1, axis2=2)
     # A zero cross-product needs no scale; dividing by a subnormal scale would overflow.
     scale = jnp.where(scale > jnp.finfo(cross.dtype).tiny, scale, 1.0)
-    cross = cross / jnp.sqrt(scale)[:, None, None]
-    on_features = cross.shape[2] < cross.shape[1]
-    return jnp.einsum("fsp,fsq->fpq" if on_features else "fsp,ftp->fst", cross, cross), scale
+    return square / scale[:, None, None], scale

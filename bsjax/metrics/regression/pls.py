@@ -15,17 +15,21 @@ from jaxtyping import Array, Float, Int
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.products import skinny_product
+from bsjax.engine.programs.platforms import platform
 from bsjax.engine.tolerances import EXHAUSTED, rounding
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, Targets
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.determined import determined
-from bsjax.metrics.numerics import nonzero
+from bsjax.metrics.numerics import nonzero, rotated_to_few_columns
 from bsjax.metrics.regression.centring import Centred, centre, cross_product, fold_moments, training_mask
 from bsjax.metrics.regression.crossvalidation import members, where_tested
 from bsjax.metrics.regression.deflated_cross_product import DeflatedCrossProduct
 from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping, Traits
 from bsjax.metrics.regression.pls_solvers import SOLVERS
+
+# An operation of a QR decomposition takes three times as long as one of a product, and there are half as many.
+_QR = 1.5
 
 
 class PreparedPLS(NamedTuple):
@@ -116,8 +120,21 @@ class PLS(Mapping):
         self, prepared: PreparedPLS, held_out: HeldOut, held_out_mask: HeldOutMask
     ) -> Float[Array, "folds h q"]:
         """Predicted targets of the held-out stimuli of every fold, without the intercept."""
-        params, scores = self.components(prepared, held_out, held_out_mask)
+        params, scores = self.components(self.in_few_columns(prepared, len(held_out)), held_out, held_out_mask)
         return jnp.einsum("kfh,fkq->fhq", jnp.take_along_axis(scores, held_out[None], axis=2), params.y_loadings)
+
+    def in_few_columns(self, prepared: PreparedPLS, folds: int) -> PreparedPLS:
+        """Rotates the features to as many columns as stimuli if passes over all features would take longer.
+
+        Component scores and loadings of targets stay the same; rotations are those of the new columns.
+        """
+        x = prepared.centred.x
+        n, p = x.shape
+        passes = self.n_components * folds * (p - n)
+        if platform() != "cpu" or passes <= _QR * n * p:
+            return prepared
+        few = prepared.centred._replace(x=rotated_to_few_columns(x))
+        return prepared._replace(centred=few, cross=cross_product(few._replace(y=prepared.targets)))
 
     def components(
         self, prepared: PreparedPLS, held_out: HeldOut, held_out_mask: HeldOutMask
@@ -192,7 +209,8 @@ def cross_validate_by_components(
         ((1, 3, 1), [1.0])
     """
     held_out, held_out_mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
-    params, scores = mapping.components(mapping.prepare(x, y), held_out, held_out_mask)
+    prepared = mapping.in_few_columns(mapping.prepare(x, y), len(held_out))
+    params, scores = mapping.components(prepared, held_out, held_out_mask)
     test, mask = where_tested(folds)
     told = determined(x, y, x)(*members(folds, len(x)))
     of_test = jnp.take_along_axis(scores, test[None], axis=2)

@@ -11,18 +11,20 @@ from bsjax.metrics import PLS, compiled, cross_validate, cross_validate_by_compo
 
 
 def validate(x, y, dtype, components):
-    folds = make_folds(len(x), list(ShuffleSplit(3, test_size=0.2, random_state=0).split(x)))
+    folds = make_folds(len(x), list(ShuffleSplit(10, test_size=0.2, random_state=0).split(x)))
     kernel = compiled(cross_validate, mapping=PLS(components))
     return np.asarray(kernel(jnp.asarray(x, dtype), jnp.asarray(y, dtype), folds))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rank", [1, 3, 10])
-@pytest.mark.parametrize("targets", [1, 6, 40], ids=["single", "fewer", "more"])
-def test_exhausted_residuals_score_in_float32_as_in_float64(rank, targets):
+@pytest.mark.parametrize(
+    ("targets", "features"), [(1, 30), (6, 30), (40, 30), (6, 300)], ids=["single", "fewer", "more", "rotated"]
+)
+def test_exhausted_residuals_score_in_float32_as_in_float64(rank, targets, features):
     rng = np.random.default_rng(0)
     latent = rng.normal(size=(80, rank))
-    x = latent @ rng.normal(size=(rank, 30))
+    x = latent @ rng.normal(size=(rank, features))
     y = latent @ rng.normal(size=(rank, targets)) + rng.normal(size=(80, targets))
     y = np.concatenate([y, y], axis=1) if targets == 6 else y  # duplicated targets
     np.testing.assert_allclose(validate(x, y, "float32", 25), validate(x, y, "float64", 25), atol=1e-3)
@@ -57,3 +59,22 @@ def test_every_number_of_components_of_one_fit_is_that_of_a_fit_of_its_own(width
             peer = PLSRegression(k, scale=False, tol=1e-14, max_iter=100_000).fit(x[train], y[train])
             r = [np.corrcoef(*pair)[0, 1] for pair in zip(peer.predict(x[test]).T, y[test].T, strict=True)]
             np.testing.assert_allclose(found, r, atol=1e-6)
+
+
+def test_features_in_few_columns_score_as_all_features_with_the_same_gradient(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, mapping = rng.normal(size=(30, 200)), PLS(8)
+    folds = make_folds(30, list(ShuffleSplit(10, test_size=0.1, random_state=0).split(x)))
+    y = x[:, :3] @ rng.normal(size=(3, 50)) + rng.normal(size=(30, 50))
+    few = mapping.in_few_columns(mapping.prepare(jnp.asarray(x), jnp.asarray(y)), 10)
+    assert few.centred.x.shape == few.cross.shape == (30, 30)
+
+    def value_and_gradient():
+        return jax.value_and_grad(lambda x: jnp.mean(cross_validate(x, jnp.asarray(y), folds, mapping=mapping)))(
+            jnp.asarray(x)
+        )
+
+    in_few = value_and_gradient()
+    monkeypatch.setattr(PLS, "in_few_columns", lambda mapping, prepared, folds: prepared)
+    for found, expected in zip(in_few, value_and_gradient(), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-7)
