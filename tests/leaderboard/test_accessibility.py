@@ -54,7 +54,7 @@ def test_every_control_is_reached_by_keyboard(page, site, address):
     page.wait(PAGES[address])
     controls = "main button, main select, main input, main a[href], main .chart, main .scroll"
     wanted = page.execute_script(
-        "const there = [...document.querySelectorAll(arguments[0])].filter((one) => one.offsetParent);"
+        "const there = [...document.querySelectorAll(arguments[0])].filter((one) => one.checkVisibility());"
         "there.forEach((one, at) => { one.dataset.number = at; });"
         "document.getElementById('content').focus();"
         "return there.length",
