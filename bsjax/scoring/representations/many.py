@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, singledispatch
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -56,7 +55,6 @@ class _Batch(NamedTuple):
         together: whether a CPU computes a block of pairs faster at once than one by one.
         result: from the kernel's values of a block, and the level, to the score, error and interval of each pair. Pairs
             that need a closer look are NaN; they are scored alone.
-        warnings: from the kernel's values of all blocks to the warnings that they give reason for.
     """
 
     kernel: Callable[..., Any]
@@ -65,7 +63,6 @@ class _Batch(NamedTuple):
     may_pad: tuple[bool, bool]
     together: bool
     result: Callable[[Any, float], Result]
-    warnings: Callable[[list[Any]], list[str]] = lambda made: []
 
 
 def score_many(
@@ -80,8 +77,9 @@ def score_many(
 
     Each number is the one that :func:`bsjax.score_arrays` gives for the pair. Pairs of one size are computed in few
     calls of one compiled program, which saves most of the time of small comparisons; columns are padded where the
-    metric allows it, so that pairs of similar width share a program. Other pairs, such as those with constant
-    responses, and other metrics are scored one by one.
+    metric allows it, so that pairs of similar width share a program. This holds for similarities and for regressions
+    with one penalty, such as ridge. Other metrics, and pairs such as those with constant responses, are scored one by
+    one.
 
     Args:
         pairs: a list of pairs of arrays ``(stimuli, features)`` and ``(stimuli, neuroids)``, of any sizes; or a tuple
@@ -180,20 +178,17 @@ def _fill(
     size = min(len(rows), _BLOCK // (8 * n * sum(widths)))
     if size < 2:
         return
-    program, made = compiled(_of_each, of=batch.kernel, together=batch.together, **batch.settings), []
+    program = compiled(_of_each, of=batch.kernel, together=batch.together, **batch.settings)
     with precision(metric.dtype) as dtype:
         for start in range(0, len(rows), size):
             block = rows[start : start + size]
             # The last block repeats its last pair, so that it needs no program of its own.
             filled = block + block[-1:] * (size - len(block))
             arrays = [_stacked([sides[row][side] for row in filled], widths[side], dtype) for side in (0, 1)]
-            made.append(to_host(program(*arrays, *batch.rest)))
-            result = batch.result(made[-1], level)
+            result = batch.result(to_host(program(*arrays, *batch.rest)), level)
             finite = np.all([np.isfinite(to_host(array.sum(axis=(1, 2)))) for array in arrays], axis=0)
             for name, values in result.items():
                 found[name][block] = np.where(finite, values, np.nan)[: len(block)]
-    for message in batch.warnings(made):
-        warnings.warn(message, stacklevel=3)
 
 
 def _of_each(x: Any, y: Any, *rest: Any, of: Callable[..., Any], together: bool, **settings: Any) -> Any:
@@ -251,22 +246,23 @@ def _with_interval(
 
 @_batch.register
 def _(metric: CrossRegressedCorrelation, n: int, width: int) -> _Batch | None:
+    traits = metric.mapping.traits
+    # Small systems of stimuli gain from a batch; what works on features, iterates or chooses does not.
+    if not traits.fits_targets_alone or traits.depends_on != "inner products" or traits.reported:
+        return None
     stimuli = xr.DataArray(np.arange(n), {"stimulus_id": ("presentation", np.arange(n))}, ["presentation"])
     splits = metric.folds_of(stimuli)
     smallest = [min(map(len, side)) for side in zip(*splits, strict=True)]
     check_sizes(metric.mapping, xr.DataArray(np.empty((n, width)), dims=["presentation", "neuroid"]), *smallest)
     warn_of_interpolation(metric.mapping, metric.identifier, width, smallest[0])
-    traits, shared = metric.mapping.traits, of_splits(splits, np.arange(n))
+    shared = of_splits(splits, np.arange(n))
     return _Batch(
         cross_validate_and_report,
         {"mapping": metric.mapping},
         (make_folds(n, splits),),
         (traits.ignores_zero_features, traits.ignores_zero_targets),
-        traits.fits_targets_alone and traits.depends_on == "inner products",
+        True,
         partial(_over_splits, times=shared.times),
-        lambda made: traits.warnings(
-            {name: np.stack([report[name] for _, report in made]) for name in traits.reported}
-        ),
     )
 
 
