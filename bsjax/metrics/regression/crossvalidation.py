@@ -145,7 +145,7 @@ def train_test_and_report(
     predicted = mapping.predict(params, mapping.embed(prepared, x_test)[None])
     report = {name: getattr(params, name)[0] for name in mapping.traits.reported}
     told = determined_on_split(x_train, y_train, x_test)
-    return jnp.where(told, pearson(predicted[0], y_test), jnp.nan), report | of_features(prepared, 1)
+    return jnp.where(told, pearson(predicted[0], y_test), jnp.nan), report | of_features(mapping.gram(prepared), 1)
 
 
 def predictions(x: Features, y: Targets, folds: Folds, mapping: Mapping) -> tuple[Float[Array, "folds m q"], Report]:
@@ -157,7 +157,7 @@ def predictions(x: Features, y: Targets, folds: Folds, mapping: Mapping) -> tupl
     params = mapping.fit(prepared, held_out, mask)
     predicted = mapping.predict(params, prepared.embedding[where_tested(folds)[0]])
     report = {name: getattr(params, name) for name in mapping.traits.reported}
-    return predicted, report | of_features(prepared, len(held_out))
+    return predicted, report | of_features(mapping.gram(prepared), len(held_out))
 
 
 def where_tested(folds: Folds) -> tuple[Int[Array, "folds m"], Bool[Array, "folds m"]]:

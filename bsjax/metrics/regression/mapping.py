@@ -123,12 +123,16 @@ class Mapping(ABC):
         if both are cheaper than ``prepare`` and ``fit``.
         """
         prepared, reported = self.prepare(x, y), self.traits.reported
-        about = of_features(prepared, len(held_out))
+        about = of_features(self.gram(prepared), len(held_out))
         if not reported:
             return self.predict_held_out(prepared, held_out, held_out_mask), about
         params = self.fit(prepared, held_out, held_out_mask)
         predicted = self.predict(params, prepared.embedding[held_out])
         return predicted, {name: getattr(params, name) for name in reported} | about
+
+    def gram(self, prepared: Any) -> Float[Array, "d d"] | None:
+        """The inner products of centred stimuli or features that ``prepare`` computed; None if it computes none."""
+        return None
 
     @property
     def takes_weights(self) -> bool:
@@ -146,9 +150,8 @@ class Mapping(ABC):
         raise NotImplementedError(f"{type(self).__name__} does not support weights of stimuli")
 
 
-def of_features(prepared: Any, folds: int) -> Report:
-    """The effective dimensionality of the features, repeated for each fold, if ``prepared`` has their Gram matrix."""
-    gram = getattr(prepared, "gram", None)
+def of_features(gram: Float[Array, "d d"] | None, folds: int) -> Report:
+    """The effective dimensionality of the features, repeated for each fold, if their Gram matrix is known."""
     return {} if gram is None else {EFFECTIVE_DIMENSIONALITY: jnp.full(folds, participation_ratio(gram))}
 
 

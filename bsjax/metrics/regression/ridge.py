@@ -87,6 +87,10 @@ class Ridge(Mapping):
         """Centres the data and computes the smaller Gram matrix."""
         return prepared_for_ridge(x, y)
 
+    def gram(self, prepared: PreparedRidge) -> Float[Array, "d d"]:
+        """The inner products of centred stimuli, or of features where these are fewer."""
+        return prepared.gram
+
     def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
         """New stimuli as centred features, or as inner products with the prepared stimuli."""
         return prepared.embed(x)

@@ -100,6 +100,10 @@ class RidgeCV(Mapping):
             raise ValueError(f"cv must be from 2 to the number of stimuli, {x.shape[0]}, or None; got {self.cv}")
         return prepared_for_ridge(x, y)
 
+    def gram(self, prepared: PreparedRidge) -> Float[Array, "d d"]:
+        """The inner products of centred stimuli, or of features where these are fewer."""
+        return prepared.gram
+
     def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
         """New stimuli in the coordinates of the prepared stimuli."""
         return prepared.embed(x)
@@ -176,7 +180,7 @@ def _by_nested_folds(
     outer, centred = Fold(held_out, held_out_mask), without_constants(centre(x, y))
     inner, complete = inner_folds(len(y), outer, cv)
     found, accurate = nested_predictions(centred, outer, inner, alphas, per_target=per_target)
-    report = {"alpha": found.alpha if per_target else found.alpha[:, 0]} | of_features(found, len(held_out))
+    report = {"alpha": found.alpha if per_target else found.alpha[:, 0]} | of_features(found.gram, len(held_out))
     return with_fallback(
         ~(complete & accurate),
         lambda: (found.predicted, report),

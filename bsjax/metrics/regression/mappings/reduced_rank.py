@@ -51,6 +51,10 @@ class ReducedRank(Mapping):
         """Prepares the ridge regression."""
         return self._ridge.prepare(x, y)
 
+    def gram(self, prepared: PreparedRidge) -> Float[Array, "d d"]:
+        """The inner products of centred stimuli, or of features where these are fewer."""
+        return prepared.gram
+
     def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
         """New stimuli in the coordinates of the ridge regression."""
         return prepared.embed(x)
