@@ -24,7 +24,6 @@ from bsjax.labelled.resampling.calibration import provenance_of_mean
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.uncertainty import UNIT, Uncertainty, mean_of_paired
-from bsjax.metrics.resampling.draws import places_of
 
 SPLIT, NEUROID = "split", "neuroid"
 Center = Literal["mean", "median"]
@@ -164,14 +163,9 @@ def drawn_scores(raw: np.ndarray, drawn: Drawn, together: Sequence[str], target:
         together: the factors that are drawn in this pass.
         target: the neuroids, with the coordinates of the drawn factors.
     """
-    of_neuroids = {"neuroids": "neuroid_id", "subjects": "subject"}
-    factors = [factor for factor in together if factor in of_neuroids]
-    if not factors:
+    columns = drawn.places(together, target)
+    if columns is None:
         return nan_mean(nan_median(raw))
-    counts = np.ones((drawn.plan.draws, raw.shape[-1]), int)
-    for factor in factors:
-        counts = counts * drawn.in_order(factor, target[of_neuroids[factor]].values)
-    columns = places_of(counts)
     found = np.empty(len(columns))
     block = max(1, _MOST_GATHERED // (raw.shape[1] * columns.shape[1]))
     for start in range(0, len(columns), block):

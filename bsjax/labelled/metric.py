@@ -44,10 +44,12 @@ class OfHalves(NamedTuple):
     Attributes:
         kernel: takes the halves, and by the keyword ``where`` the stimuli that both have.
         bootstraps: the kernel in bootstrap draws of the stimuli; None if there is none.
+        may_pad: whether neuroids of zeros change nothing.
     """
 
     kernel: Callable[..., Any]
     bootstraps: Callable[..., Any] | None = None
+    may_pad: bool = False
 
 
 class OfTimes(NamedTuple):

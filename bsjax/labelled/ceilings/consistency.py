@@ -94,7 +94,8 @@ class SplitHalfReliability(Metric):
     def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, all with the same halves; see :func:`bsjax.labelled.metric.scored`."""
         assembly, trials, bins = self._arranged(assembly)
-        bootstraps = None if self._of_halves is None else self._of_halves.bootstraps
+        halves_by = self._of_halves
+        bootstraps = None if halves_by is None else halves_by.bootstraps
         if self.consistency_metric is not None and (bins > 1 or bootstraps is None):
             raise ValueError(
                 f"the {self.identifier} of {self.consistency_metric!r} has no draws"
@@ -108,8 +109,8 @@ class SplitHalfReliability(Metric):
             counts = np.ones((1, n), np.int32)
             if "stimuli" in together:
                 counts = drawn.in_order("stimuli", trials.stimuli).astype(np.int32)
-            if bootstraps is not None:
-                units = drawn.places(together, assembly)
+            if halves_by is not None and bootstraps is not None:
+                units = drawn.places(together, assembly, halves_by.may_pad)
                 counts = counts if units is None else np.broadcast_to(counts, (drawn.plan.draws, n))
                 kernel = split_half_similarity_bootstraps
                 found = nan_mean(self.run(kernel, *halves, counts, units, takes=takes, bootstraps=bootstraps))

@@ -181,16 +181,25 @@ class Drawn(NamedTuple):
         """``values(factors)`` of each pass for the factors it draws together, see :meth:`labelled`."""
         return self.labelled({name: values(together) for name, together in self.plan.passes.items()})
 
-    def places(self, together: Sequence[str], assembly: xr.DataArray) -> np.ndarray | None:
-        """The positions of an assembly's neuroids in each draw of neuroids or subjects, see :func:`places_of`.
+    def places(self, together: Sequence[str], assembly: xr.DataArray, may_pad: bool = True) -> np.ndarray | None:
+        """The positions of an assembly's neuroids in each draw of neuroids, subjects or both, see :func:`places_of`.
 
         None if the pass draws neither.
+
+        Raises:
+            ValueError: draws have different numbers of neuroids, and ``may_pad`` is False.
         """
-        for factor in ("neuroids", "subjects"):
-            if factor in together:
-                [(name, _), *_] = _PLACES[factor]
-                return places_of(self.in_order(factor, assembly[name].values)).astype(np.int32)
-        return None
+        factors = [factor for factor in ("neuroids", "subjects") if factor in together]
+        if not factors:
+            return None
+        counts = [self.in_order(factor, assembly[_PLACES[factor][0][0]].values) for factor in factors]
+        places = places_of(np.prod(counts, axis=0)).astype(np.int32)
+        if not may_pad and (places < 0).any():
+            raise ValueError(
+                f"draws of {' and '.join(factors)} have different numbers of neuroids, which this metric cannot "
+                "compare: draw neuroids alone, or compare with the RDM of each subject (bsjax.benchmarks.RSABenchmark)"
+            )
+        return places
 
     def labelled(self, passes: Mapping[str, np.ndarray], dims: Sequence[str] = ()) -> xr.DataArray:
         """Values ``(draws, ...)`` of each pass as the draws of an :class:`~bsjax.labelled.uncertainty.Uncertainty`."""

@@ -258,7 +258,8 @@ class RepresentationalSimilarity(_OfSimilarity):
     @property
     def of_halves(self) -> OfHalves:
         """Compares halves by its kernel."""
-        return OfHalves(self.similarity.kernel, self.similarity.bootstraps)
+        known = self.similarity
+        return OfHalves(known.kernel, known.bootstraps, known.ignores_zero_units)
 
     def with_interval(self) -> Metric:
         """This similarity with an error by influence, if it supports one and has no error yet."""
@@ -411,12 +412,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         found: dict[str, Any] = {}
         with precision(self.dtype) as dtype:
             for name, together in drawn.plan.passes.items():
-                units = drawn.places(together, target)
-                if units is not None and (units < 0).any() and not self.similarity.ignores_zero_units:
-                    raise ValueError(
-                        f"{self!r} draws no subjects who differ in their numbers of neuroids: compare with "
-                        "the RDM of each subject (bsjax.benchmarks.RSABenchmark), or draw neuroids"
-                    )
+                units = drawn.places(together, target, self.similarity.ignores_zero_units)
                 sides = self._arrays((x, y), dtype) if units is None else (in_dtype(x, dtype), in_dtype(y, dtype))
                 counts = None
                 if "stimuli" in together:

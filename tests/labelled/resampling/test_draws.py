@@ -114,7 +114,9 @@ def test_a_draw_of_the_stimuli_fits_a_regression_anew_and_never_has_a_stimulus_o
         assert score.uncertainty.draws[draw] == pytest.approx(np.mean(medians), rel=1e-9)
 
 
-@pytest.mark.parametrize("over", ["neuroids", "subjects", ("stimuli", "neuroids"), ("stimuli", "subjects")])
+@pytest.mark.parametrize(
+    "over", ["neuroids", "subjects", ("stimuli", "neuroids"), ("stimuli", "subjects"), ("neuroids", "subjects")]
+)
 @pytest.mark.parametrize("metric", ["cka", "ridge"])
 def test_neuroids_and_subjects_are_drawn_alone_and_with_stimuli(sides, metric, over):
     source, target = sides
@@ -131,6 +133,11 @@ def test_neuroids_and_subjects_are_drawn_alone_and_with_stimuli(sides, metric, o
     for draw in range(3):
         copies = target.isel(neuroid=np.repeat(np.arange(4), held[draw]))
         assert alone[draw] == pytest.approx(float(load_metric(metric, **arguments)(source, copies)), rel=1e-6)
+    if over == ("neuroids", "subjects"):  # a neuroid is as often in a draw of both as its own draw times its subject's
+        times = plan.counts("neuroids", target["neuroid_id"].values) * held
+        copies = target.isel(neuroid=np.repeat(np.arange(4), times[2]))
+        found = float(load_metric(metric, **arguments)(source, copies))
+        assert known.draws.sel(factor="both")[2] == pytest.approx(found, rel=1e-6)
 
 
 def test_a_metric_that_knows_nothing_of_draws_is_called_for_each():
@@ -342,3 +349,22 @@ def test_training_stimuli_of_a_fixed_split_are_drawn_in_groups(sides, monkeypatc
     for found, part in zip(seen, (parts[3], parts[2]), strict=True):
         for name in "abcdefgh":  # all of a group as often
             assert (np.ptp(found[:, part["object_name"].values == name], axis=1) == 0).all()
+
+
+def test_draws_of_different_width_are_refused_where_zeros_would_count():
+    rng = np.random.default_rng(0)
+    coords = {
+        "stimulus_id": ("presentation", np.repeat(np.arange(12).astype(str), 4)),
+        "repetition": ("presentation", np.tile(np.arange(4), 12)),
+        "neuroid_id": ("neuroid", list("abcde")),
+        "subject": ("neuroid", list("11222")),
+    }
+    signal = np.repeat(rng.normal(size=(12, 5)), 4, axis=0)
+    trials = xr.DataArray(signal + rng.normal(size=(48, 5)), coords, ["presentation", "neuroid"])
+    ceilings = {
+        name: load_ceiling("internal_consistency", consistency_metric=load_metric(name)) for name in ("cka", "rdm")
+    }
+    with in_draws(Resampling("subjects", draws=10)):
+        assert np.isfinite(scored(ceilings["cka"], trials).uncertainty.draws).any()
+        with pytest.raises(ValueError, match="different numbers of neuroids"):
+            scored(ceilings["rdm"], trials)
