@@ -153,5 +153,5 @@ def test_benchmarks_are_marked_as_private(store):
     assert ["MajajHong2015*", "private", "1", "3", "7"] in [row[:5] for row in rows] and len(rows) == 2
     run("protect", "MajajHong2015*", "--off")
     assert protection_of(store, "MajajHong2015.V4-pls") is None
-    with pytest.raises(ValueError, match="say which benchmark"):
+    with pytest.raises(ValueError, match="benchmark that is to be public"):
         run("protect", "--off")
