@@ -134,18 +134,21 @@ LOOPS = {
     **dict.fromkeys(("ridge_split", "linear_predictivity_split"), 10),
     **dict.fromkeys(("ridge", "linear_predictivity", "object solution time"), 4),
     # Singular value decompositions by two eigendecompositions.
-    **dict.fromkeys(("shape", "cca", "svcca", "pwcca"), 11),
-    "procrustes": 5,
+    **dict.fromkeys(("shape", "svcca", "pwcca"), 11),
+    "cca": 21,  # two Cholesky factors a side besides
+    "procrustes": 10,
+    "rdm_of_trials": 5,
+    "searchlight": 6,
     **dict.fromkeys(of_both("reduced_rank"), 9),
     **dict.fromkeys(of_both("kernel_ridge"), 7),
-    **dict.fromkeys(of_both("banded_ridge", "multiple_kernel_ridge"), 6),
+    **dict.fromkeys(of_both("banded_ridge", "multiple_kernel_ridge"), 9),
     **dict.fromkeys(of_both("stacked_regression"), 29),  # fits each space twice: to validation folds, and to all
 }
 # Ordered or decomposed at most so often; JAX sorts the one truth value that says whether a fallback is needed.
 ORDERED = {
     "object solution time": {"sort": 1},
     # Each side of two RDMs once; five medians of few dissimilarities, whose rounding is that of most.
-    **dict.fromkeys(("rdm", "rdm_cv"), {"sort": 2}),
+    **dict.fromkeys(("rdm", "rdm_cv", "searchlight"), {"sort": 2}),
     **dict.fromkeys(("ridge", "linear_predictivity"), {"cholesky": 2}),
     **dict.fromkeys(("ridge_split", "linear_predictivity_split"), {"cholesky": 1, "qr": 1, "sort": 1}),
     "rsa_ceiling": {"sort": 11},
@@ -168,7 +171,8 @@ ORDERED = {
     **dict.fromkeys(of_both("banded_ridge", "multiple_kernel_ridge"), {"eigh": 1, "sort": 1, "cholesky": 1}),
     **dict.fromkeys(of_both("stacked_regression"), {"eigh": 8, "sort": 8, "cholesky": 1}),
     "procrustes": {"eigh": 1, "sort": 1, "qr": 1},
-    **dict.fromkeys(("shape", "cca", "svcca", "pwcca"), {"eigh": 3, "sort": 3, "qr": 1}),
+    **dict.fromkeys(("shape", "svcca"), {"eigh": 3, "sort": 3, "qr": 1}),
+    **dict.fromkeys(("cca", "pwcca"), {"eigh": 3, "sort": 3, "qr": 1, "cholesky": 4}),
     "ridgecv": {"eigh": 2, "sort": 2},
     "ridgecv_split": {"qr": 1, "eigh": 1, "sort": 2},
     "alpha_per_target": {"qr": 1, "eigh": 2, "sort": 2},
