@@ -12,8 +12,6 @@ from bsjax.engine.programs.platforms import default_device, default_platform, pl
 # Used if the device does not report its memory: that of the smallest in common use (an H100; one chip of a TPU v5e).
 _MEMORY = {"gpu": 80 * 10**9, "tpu": 16 * 10**9}
 _SHARE = 0.25
-# Values that are compared at a time on a CPU.
-_IN_CACHE = 40_000
 
 
 def batched_map(function: Callable[..., Any], inputs: Any) -> Any:
@@ -55,46 +53,6 @@ def sum_of_each(function: Callable[..., Any], inputs: Any) -> Any:
 
     one = jax.eval_shape(function, jax.tree.map(lambda array: array[0], inputs))
     return jax.lax.scan(add, jax.tree.map(lambda made: jnp.zeros(made.shape, made.dtype), one), inputs)[0]
-
-
-def first_largest(values_of: Callable[[Any], Any], rows: Any) -> tuple[Any, Any]:
-    """The largest of the values of many rows, and the place of the first row that has it.
-
-    Blocks of rows are compared one after the other: on a CPU, as many as stay in its cache. XLA's ``argmax`` over all
-    rows takes four times as long.
-
-    Args:
-        values_of: function of a block of rows, independent of each other, to their values ``(k, rows, q)``; minus
-            infinity for rows of zeros, and for all that must not be chosen.
-        rows: an array ``(rows, n)``.
-
-    Returns:
-        The largest values and the places, ``(k, q)`` each; place 0 where all values are minus infinity.
-
-    Example:
-        >>> print(*first_largest(lambda rows: rows.T[:, :, None], jnp.array([[1.0, 2.0], [3.0, 2.0]])))
-        [[3.]
-         [2.]] [[1]
-         [0]]
-    """
-    count, n = rows.shape
-    made = jax.eval_shape(values_of, rows[:1])
-    most = _IN_CACHE if platform() == "cpu" else int(_SHARE * device_memory()) // (4 * made.dtype.itemsize)
-    size = max(1, min(count, most // made.size))
-    blocks = jnp.pad(rows, ((0, -count % size), (0, 0))).reshape(-1, size, n)
-
-    def compare(state: tuple[Any, Any, Any], block: Any) -> tuple[tuple[Any, Any, Any], None]:
-        best, place, start = state
-        values = values_of(block)
-        largest = jnp.max(values, axis=1)
-        inside = jax.lax.broadcasted_iota(jnp.int32, values.shape, 1)
-        first = jnp.min(jnp.where(values == largest[:, None], inside, size), axis=1)
-        better = largest > best
-        return (jnp.where(better, largest, best), jnp.where(better, start + first, place), start + size), None
-
-    shape = made.shape[0], made.shape[2]
-    start = jnp.full(shape, -jnp.inf, made.dtype), jnp.zeros(shape, jnp.int32), jnp.int32(0)
-    return jax.lax.scan(compare, start, blocks)[0][:2]
 
 
 def device_memory() -> int:

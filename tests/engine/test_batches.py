@@ -41,18 +41,3 @@ def test_batches_are_of_one_size(monkeypatch):
     made, _ = of("gpu", batched_map, 4 * 2 * BYTES_OF_ONE * 4, monkeypatch)
     (loop,) = [equation for equation in made.eqns if equation.primitive.name == "scan"]
     assert loop.params["length"] == 2 and loop.outvars[0].aval.shape == (2, 4)
-
-
-@pytest.mark.parametrize("rows", [1, 7, 501])
-def test_the_first_largest_is_that_of_argmax(rows, monkeypatch):
-    monkeypatch.setattr(batches, "_IN_CACHE", 90)
-    values = np.random.default_rng(0).integers(1, 5, (rows, 3 * 5)).astype(np.float32)
-    values[:, 4] = 0  # not to be chosen
-
-    def values_of(block):
-        return jnp.moveaxis(jnp.where(block == 0, -jnp.inf, block).reshape(-1, 3, 5), 0, 1)
-
-    best, place = batches.first_largest(values_of, jnp.asarray(values))
-    expected = np.where(values == 0, -np.inf, values).reshape(rows, 3, 5)
-    np.testing.assert_array_equal(place, expected.argmax(0))
-    np.testing.assert_array_equal(best, expected.max(0))

@@ -1,6 +1,5 @@
 """Neuron-to-neuron: each target is predicted by the single feature that correlates best with it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -9,15 +8,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import first_largest
+from bsjax.engine.batches import batched_map
 from bsjax.engine.tolerances import LEFT_OF_SQUARES, rounding
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, Targets
 from bsjax.metrics.numerics import inverse_root
 from bsjax.metrics.regression.centring import (
     Centred,
     centre,
+    cross_product,
+    fold_moments,
     held_out_rows,
-    training_mask,
     without_constants,
 )
 from bsjax.metrics.regression.mapping import Mapping, Traits
@@ -26,6 +26,8 @@ from bsjax.metrics.regression.mapping import Mapping, Traits
 class PreparedMatch(NamedTuple):
     centred: Centred
     embedding: Features
+    cross: Float[Array, "q p"]
+    squares: Float[Array, " p"]
 
 
 class MatchParams(NamedTuple):
@@ -58,9 +60,9 @@ class NeuronToNeuron(Mapping):
         return Traits(fits_targets_alone=True, ignores_zero_features=True, ignores_zero_targets=True)
 
     def prepare(self, x: Features, y: Targets) -> PreparedMatch:
-        """Centres the data."""
+        """Centres the data and computes cross-products and sums of squares over all stimuli."""
         centred = without_constants(centre(x, y))
-        return PreparedMatch(centred, centred.x)
+        return PreparedMatch(centred, centred.x, cross_product(centred), jnp.sum(centred.x**2, axis=0))
 
     def embed(self, prepared: PreparedMatch, x: Float[Array, "m p"]) -> Float[Array, "m p"]:
         """Centred features of new stimuli."""
@@ -68,9 +70,7 @@ class NeuronToNeuron(Mapping):
 
     def fit(self, prepared: PreparedMatch, held_out: HeldOut, held_out_mask: HeldOutMask) -> MatchParams:
         """The best feature of each target in every fold."""
-        similarities = _similarities(prepared.centred, held_out, held_out_mask)
-        best, feature = first_largest(similarities, prepared.centred.x.T)
-        return MatchParams(feature, best > -jnp.inf)
+        return batched_map(lambda fold: _best_features(prepared, *fold), (held_out, held_out_mask))
 
     def predict(self, params: MatchParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
         """The values of the best features."""
@@ -86,27 +86,13 @@ class NeuronToNeuron(Mapping):
         return jnp.where(params.found[:, None, :], chosen, jnp.full_like(chosen, jnp.nan))
 
 
-def _similarities(
-    centred: Centred, held_out: HeldOut, mask: HeldOutMask
-) -> Callable[[Float[Array, "b n"]], Float[Array, "b folds q"]]:
-    """A function from a block of features, as rows, to their correlations with every target over training stimuli.
-
-    Correlations are divided by that of the target with itself; those of features that do not vary are minus infinity.
-    """
-    y, n = jax.lax.stop_gradient(centred.y), len(centred.y)
-    y_out, train = held_out_rows(y, held_out, mask), training_mask(n, held_out, mask, y.dtype)
-    n_train = jnp.sum(train, axis=1)[:, None]
-    y_mean = -jnp.sum(y_out, axis=1) / n_train
-
-    def of_block(features: Float[Array, "b n"]) -> Float[Array, "folds b q"]:
-        features = jax.lax.stop_gradient(features)
-        x_out = held_out_rows(features.T, held_out, mask)
-        x_mean, squares = train @ features.T / n_train, jnp.sum(features**2, axis=1)[None]
-        left = squares - jnp.sum(x_out**2, axis=1) - n_train * x_mean**2
-        # The remainder of a sum of squares after the subtraction may be rounding error only.
-        varies = left > rounding(left, LEFT_OF_SQUARES) * n * squares
-        removed = jnp.concatenate([x_out, (n_train * x_mean)[:, None]], axis=1).swapaxes(1, 2)
-        cross = (features @ y)[None] - removed @ jnp.concatenate([y_out, y_mean[:, None]], axis=1)
-        return jnp.where(varies[:, :, None], cross * inverse_root(left, varies)[:, :, None], -jnp.inf)
-
-    return of_block
+def _best_features(prepared: PreparedMatch, held_out: Int[Array, " h"], mask: Bool[Array, " h"]) -> MatchParams:
+    fold = (held_out[None], mask[None])
+    moments = fold_moments(prepared.centred, prepared.cross, *fold)
+    removed = jnp.sum(held_out_rows(prepared.centred.x, *fold) ** 2, axis=1)
+    squares = (prepared.squares[None] - removed - moments.n_train[:, None] * moments.x_mean**2)[0]
+    # The remainder of a sum of squares after the subtraction may be rounding error only.
+    varies = squares > rounding(squares, LEFT_OF_SQUARES) * len(prepared.centred.x) * prepared.squares
+    similarity = jnp.where(varies[None], moments.cross[0] * inverse_root(squares, varies)[None], -jnp.inf)
+    found = jnp.broadcast_to(jnp.any(varies), similarity.shape[:1])
+    return MatchParams(jnp.argmax(similarity, axis=1), found)
