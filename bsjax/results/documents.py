@@ -7,7 +7,6 @@ JSON, which also holds the values if these are not numbers.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bsjax.core.digests.plain import DIGITS, digest_of_bytes, digest_of_json
 from bsjax.data.types.libraries import xr
 from bsjax.labelled import Score
 from bsjax.labelled.plain_values import labelled_to_plain
 
 _RAW = "$raw"
-_DIGITS = 32
 _PARTS = ("unceiled", "ceiling")
 _DRAWN = ("draws", "errors", "influence")
 
@@ -89,20 +88,6 @@ def named_values(said: Mapping[str, Any]) -> set[str]:
     return {part[_RAW] for part in parts if part is not None}
 
 
-def digest_of_json(content: Any) -> str:
-    """The digest of a value that strict JSON can hold, independent of the order of keys.
-
-    Example:
-        >>> digest_of_json({"a": 1, "b": [2]}) == digest_of_json({"b": [2], "a": 1}) != digest_of_json({"a": 1})
-        True
-    """
-    return _digest(json.dumps(content, sort_keys=True, allow_nan=False).encode())
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:_DIGITS]
-
-
 def _plain(score: Score, raw: dict[str, bytes]) -> dict[str, Any]:
     """A score as plain values; raw values and draws are replaced by their digests and collected in ``raw``."""
     alone = replace(score, raw=None, unceiled=None, ceiling=None, uncertainty=None).to_dict()
@@ -143,7 +128,7 @@ def _noted(array: xr.DataArray, raw: dict[str, bytes]) -> dict[str, str]:
         labels, numbers = labelled_to_plain(array, "raw"), b""
     of_labels = digest_of_json(labels)
     content = of_labels.encode() + numbers
-    raw |= {of_labels: json.dumps(labels).encode(), (digest := _digest(content)): content}
+    raw |= {of_labels: json.dumps(labels).encode(), (digest := digest_of_bytes(content)): content}
     return {_RAW: digest}
 
 
@@ -151,11 +136,11 @@ def _array(digest: str, raw: Callable[[str], bytes | None]) -> dict[str, Any] | 
     """The array with a digest, as plain values; None if it was not stored."""
     if (content := raw(digest)) is None:
         return None
-    if _digest(content) != digest:
+    if digest_of_bytes(content) != digest:
         raise ValueError("its unaggregated values have changed")
-    if (labels := raw(content[:_DIGITS].decode())) is None:
+    if (labels := raw(content[:DIGITS].decode())) is None:
         return None
     plain = json.loads(labels)
     if plain["values"] is None:
-        plain["values"] = np.frombuffer(content[_DIGITS:], np.dtype(plain["dtype"])).tolist()
+        plain["values"] = np.frombuffer(content[DIGITS:], np.dtype(plain["dtype"])).tolist()
     return plain

@@ -19,13 +19,14 @@ import numpy as np
 from sqlalchemy import Connection, Row, Table, delete, insert, literal, select, update
 
 from bsjax.benchmarks import benchmark_registry, benchmark_row
+from bsjax.core.digests.plain import digest_of_json
 from bsjax.core.discovery import one_line
 from bsjax.core.identity.opened import Notes
 from bsjax.labelled import Score
 from bsjax.labelled.plain_values import to_plain
 from bsjax.results import tables
 from bsjax.results.database import askable, explaining, for_reading, insert_new, opened, url_of
-from bsjax.results.documents import digest_of_json, document_of
+from bsjax.results.documents import document_of
 from bsjax.results.reading import read_scores
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from typing import Any
 
 from bsjax.benchmarks import BenchmarkRow, benchmark_registry, benchmark_row
 from bsjax.core.digests.arrays import Undigestible
+from bsjax.core.digests.plain import digest_of_json
 from bsjax.core.identity.local_files import digests_of_plugin, texts_of
 from bsjax.core.identity.opened import Notes, unchanged
 from bsjax.core.identity.remembered import remember, remembered
@@ -25,7 +26,6 @@ from bsjax.core.left_behind import files_in
 from bsjax.data import data_registry, stimulus_set_registry
 from bsjax.data.catalogue.published import KINDS, published
 from bsjax.models import model_registry
-from bsjax.results.documents import digest_of_json
 from bsjax.scoring.job import Job
 
 # Libraries that build networks; their versions are part of a fingerprint.

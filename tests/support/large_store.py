@@ -7,10 +7,11 @@ import numpy as np
 import xarray as xr
 from sqlalchemy import insert
 
+from bsjax.core.digests.plain import digest_of_json
 from bsjax.labelled import Provenance, Score
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore, tables
-from bsjax.results.documents import digest_of_json, document_of
+from bsjax.results.documents import document_of
 
 
 def ceiled_score(model: str, benchmark: str, seed: int = 0, **origin) -> Score:

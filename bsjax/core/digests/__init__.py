@@ -1,1 +1,1 @@
-"""Digests of arrays and files by content."""
+"""Digests of arrays, files and plain values by content."""

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import sqlalchemy as sa
 from msgspec import Meta, defstruct, structs
 
+from bsjax.core.digests.plain import digest_of_json
 from bsjax.labelled import Score
 from bsjax.labelled.plain_values import Number, checked
 from bsjax.results import tables
 from bsjax.results.database import insert_new
-from bsjax.results.documents import digest_of_json
 from bsjax.results.store import ResultStore, Task
 
 # Valid content by type of column. Keys are ASCII; names and free text may be any text.
