@@ -255,12 +255,9 @@ def _of_copies(gains: np.ndarray, sent: int, taken: int) -> np.ndarray:
 
 
 def _of_programme(gains: np.ndarray, sent: int, taken: int) -> np.ndarray:
-    """The plan as a linear programme, whose vertices are whole numbers of masses.
-
-    It begins with the best partners of each unit, and takes in all pairs whose gain exceeds the prices of its solution.
-
-    Source: Dantzig & Wolfe 1960 (column generation).
-    """
+    """The plan as a linear programme, whose vertices are whole numbers of masses."""
+    # Column generation (Dantzig & Wolfe 1960): it begins with the best partners of each unit, and takes in all pairs
+    # whose gain exceeds the prices of its solution.
     from scipy.optimize import linprog
     from scipy.sparse import csc_array
 
