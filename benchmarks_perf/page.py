@@ -96,9 +96,17 @@ def _opening(rows: Mapping[str, Result]) -> str:
 
 
 def _machine(rows: Mapping[str, Result]) -> str:
-    machine = next(iter(rows.values()))["environment"]["machine"]
-    devices = [device for device in machine["jax_devices"] if device != "cpu"]
-    return f"Machine: {', '.join([*devices, machine['processor']])}, {machine['cores']} cores."
+    """The machine of the rows; where they were measured on several, which rows on which."""
+    measured: dict[str, list[str]] = {}
+    for name, result in rows.items():
+        machine = result["environment"]["machine"]
+        devices = [device for device in machine["jax_devices"] if device != "cpu"]
+        called = f"{', '.join([*devices, machine['processor']])}, {machine['cores']} cores"
+        measured.setdefault(called, []).append(name)
+    if len(measured) == 1:
+        return f"Machine: {next(iter(measured))}."
+    each = (f"{called} ({', '.join(names)})" for called, names in measured.items())
+    return f"Machines: {'; '.join(each)}."
 
 
 def _table(rows: Mapping[str, Result]) -> str:

@@ -67,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
     worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
     os.environ["BSJAX_RESULTS"] = str(Path(os.environ["BSJAX_HOME"]) / f"results-{worker}.db")
     jax.config.update("jax_compilation_cache_dir", str(Path(os.environ["BSJAX_HOME"]) / "compiled"))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bsjax.cli.terminal import complain, configure_jax, in_columns
+from bsjax.core.messages import counted, in_words
 
 if TYPE_CHECKING:
     from bsjax.activations.cache import ActivationCache, Entry
@@ -37,8 +37,6 @@ def list_entries() -> None:
 @app.command()
 def size() -> None:
     """Print the size, the size limit and the location of the cache."""
-    from bsjax.core.messages import in_words
-
     cache = _cache()
     typer.echo(f"{in_words(cache.size())} of {in_words(cache.max_bytes)} in {cache.root}")
 
@@ -63,8 +61,6 @@ def prune(
 
     Entries that are being computed are kept.
     """
-    from bsjax.core.messages import in_words
-
     if everything and (max_size, unused_for, model) != (None, None, None):
         raise ValueError("--all removes everything: leave out the other options")
     if not everything and (max_size, unused_for, model) == (None, None, None):
@@ -76,7 +72,9 @@ def prune(
         model=model,
     )
     freed = in_words(sum(entry.n_bytes for entry in removed))
-    typer.echo(f"removed {_counted(removed)}, {freed}; {in_words(cache.size())} remain in {cache.root}")
+    typer.echo(
+        f"removed {counted(len(removed), 'entry', 'entries')}, {freed}; {in_words(cache.size())} remain in {cache.root}"
+    )
 
 
 @app.command()
@@ -91,7 +89,7 @@ def verify(delete: Annotated[bool, typer.Option("--delete", help="Remove damaged
         complain(f"{len(problems)} of the cached entries are damaged")
         raise typer.Exit(1)
     whole = [entry for entry in cache.entries() if entry.complete]
-    typer.echo(f"{_counted(whole)}, all intact")
+    typer.echo(f"{counted(len(whole), 'entry', 'entries')}, all intact")
 
 
 def warm_up(
@@ -113,7 +111,7 @@ def warm_up(
     import bsjax
 
     made = bsjax.warm_up(metrics, [(int(n[1]), int(n[2]), int(n[3])) for n in numbers if n is not None])
-    typer.echo(f"{made} {'program' if made == 1 else 'programs'} ready")
+    typer.echo(f"{counted(made, 'program')} ready")
 
 
 def _cache() -> ActivationCache:
@@ -124,16 +122,10 @@ def _cache() -> ActivationCache:
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
-    from bsjax.core.messages import in_words
-
     n_rows, units = entry.shape[0], " x ".join(map(str, entry.shape[1:]))
     stimuli = str(n_rows) if entry.complete else f"{entry.rows_done} of {n_rows}"
     used = entry.last_used.astimezone().strftime("%Y-%m-%d %H:%M")
     return entry.identifier, entry.layer, stimuli, units or "1", in_words(entry.n_bytes), used
-
-
-def _counted(entries: Sequence[Entry]) -> str:
-    return f"{len(entries)} {'entry' if len(entries) == 1 else 'entries'}"
 
 
 def _duration(text: str) -> timedelta:

@@ -6,7 +6,6 @@ import tempfile
 from contextlib import ExitStack
 from enum import StrEnum
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +13,7 @@ import typer
 
 from bsjax.cli.results import Benchmarks, Models, Place
 from bsjax.cli.terminal import complain
-from bsjax.core.messages import in_words
+from bsjax.core.messages import counted, in_words
 
 if TYPE_CHECKING:
     from bsjax.leaderboard import Site
@@ -79,11 +78,20 @@ def serve(
     title: Title = "",
 ) -> None:
     """Write the site and serve it on this machine until Ctrl-C."""
+    # Imported here, because every other command would wait for it.
+    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+    class Quiet(SimpleHTTPRequestHandler):
+        """A file server without access log."""
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
     with ExitStack() as opened:
         folder = out or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="bsjax-site-"))) / "site"
         site = _built(folder, results, {"models": model, "benchmarks": benchmark, "exclude": exclude}, how, title)
         try:
-            server = ThreadingHTTPServer((_HERE, port), partial(_Quiet, directory=str(site.folder)))
+            server = ThreadingHTTPServer((_HERE, port), partial(Quiet, directory=str(site.folder)))
         except OSError as error:
             why = error.strerror or error
             raise type(error)(f"port {port} cannot be had: {why}; give another by --port, or 0 for any") from error
@@ -95,13 +103,6 @@ def serve(
                 complain("stopped")
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    """A file server without access log."""
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
 def _built(out: Path, results: str | None, shown: dict[str, list[str] | None], how: How, title: str) -> Site:
     from bsjax.leaderboard import build as write
     from bsjax.results import ResultStore
@@ -110,7 +111,6 @@ def _built(out: Path, results: str | None, shown: dict[str, list[str] | None], h
         site = write(store, out, **{name: asked for name, asked in shown.items() if asked}, how=how.value, title=title)
     for note in site.notes:
         complain(note)
-    counted = ((site.n_models, "model"), (site.n_benchmarks, "benchmark"), (site.n_files, "file"))
-    models_shown, benchmarks_shown, files = (f"{n} {what}{'' if n == 1 else 's'}" for n, what in counted)
-    complain(f"{models_shown}, {benchmarks_shown}: {files}, {in_words(site.n_bytes)}")
+    shown_models, shown_benchmarks = counted(site.n_models, "model"), counted(site.n_benchmarks, "benchmark")
+    complain(f"{shown_models}, {shown_benchmarks}: {counted(site.n_files, 'file')}, {in_words(site.n_bytes)}")
     return site

@@ -20,7 +20,7 @@ import typer
 from bsjax.cli.outputs import check_outputs
 from bsjax.cli.terminal import complain, width
 from bsjax.cli.transfers import Report, transfers
-from bsjax.core.messages import printable, some
+from bsjax.core.messages import counted, printable, some
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
@@ -189,7 +189,7 @@ def export(
     with open_store(results) as store:
         chosen: dict[str, Any] = {"models": model or None, "benchmarks": benchmark or None, "latest": not everything}
         n_rows = write(store, path, format, scores=scores, **chosen)
-    typer.echo(f"{n_rows} {'row' if n_rows == 1 else 'rows'} in {printable(str(path))}", err=True)
+    typer.echo(f"{counted(n_rows, 'row')} in {printable(str(path))}", err=True)
 
 
 @app.command("import")

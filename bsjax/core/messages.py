@@ -15,6 +15,16 @@ def some(values: Collection[Any], n: int = 5) -> str:
     return shown if len(values) <= n else f"{shown}, ... ({len(values)} in all)"
 
 
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """Format a number of things.
+
+    Example:
+        >>> counted(1, "model"), counted(1200, "model"), counted(2, "entry", "entries")
+        ('1 model', '1,200 models', '2 entries')
+    """
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
 def in_words(n_bytes: float) -> str:
     """Format a size in bytes with three digits and a unit, in powers of 1000.
 

@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 from bsjax.core.extras import import_extra
+from bsjax.core.messages import counted
 from bsjax.core.version import __version__
 from bsjax.leaderboard import benchmark_pages, comparison_page, history_page, model_pages, scatter_page, table_page
 from bsjax.leaderboard.encoding import column, script, shown
@@ -198,7 +199,7 @@ def _environment() -> Any:
         undefined=jinja2.StrictUndefined,
     )
     environment.globals |= {"root": "", "here": "", "charts": False, "pages": _NAVIGATION, "version": __version__}
-    environment.filters["shown"] = shown
+    environment.filters |= {"shown": shown, "counted": counted}
     return environment
 
 

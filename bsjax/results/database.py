@@ -8,13 +8,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from errno import EACCES, ENOSPC, EPERM, EROFS
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
 import psutil
 from sqlalchemy import Connection, Engine, Table, create_engine, event, inspect, text
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
@@ -230,7 +230,8 @@ def askable(values: Iterable[str]) -> Iterator[list[str]]:
 
 def inserting(connection: Connection, table: Table) -> Any:
     """An ``INSERT`` statement of the database's dialect, which supports conflict clauses."""
-    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+    # The other dialect is not imported: a store of a file is read in every command.
+    return import_module(f"sqlalchemy.dialects.{connection.dialect.name}").insert(table)
 
 
 def alone_in(connection: Connection, table: Table) -> None:

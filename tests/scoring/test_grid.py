@@ -170,9 +170,9 @@ def test_a_second_ctrl_c_keeps_nothing_of_what_runs(plugins, tmp_path):
     with ResultStore(place, read_only=True) as store:
         while started.is_running and not runs(store)["in_flight"].sum():
             time.sleep(0.05)
-        for _ in range(2):
-            time.sleep(0.5)
-            started.signal(signal.SIGINT)
+        started.signal(signal.SIGINT)
+        started.wait_until_it_says("Ctrl-C again ends it")
+        started.signal(signal.SIGINT)
         code, said = started.ended()
         assert code == 130 and "waiting for net0 on Tiny.b0; Ctrl-C again ends it" in said, said
         assert "Traceback" not in said and store.frame(latest=False).empty

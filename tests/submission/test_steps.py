@@ -84,7 +84,8 @@ def test_a_model_with_requirements_of_its_own(store, tmp_path, capsys):
     assert "is limited to 1 submissions per account" in capsys.readouterr().out
     # Nothing is scored twice.
     came = STEPS["public"](At(store, found, steps["public"]))
-    assert came.state == "done" and f"doe-net on {BENCHMARK}: in the store" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert came.state == "done" and f"doe-net on {BENCHMARK}: in the store" in said, said
     assert len(store.frame(latest=False)) == 2
 
 

@@ -126,9 +126,10 @@ class Started:
             env=env,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
+            bufsize=0,
             start_new_session=True,
         )
+        self._said = b""
 
     @property
     def is_running(self) -> bool:
@@ -142,8 +143,13 @@ class Started:
 
     def ended(self, timeout: float = 300) -> tuple[int, str]:
         """Its exit code and all that it said, when it has ended."""
-        said, _ = self._process.communicate(timeout=timeout)
-        return self._process.returncode, said
+        rest, _ = self._process.communicate(timeout=timeout)
+        return self._process.returncode, (self._said + rest).decode()
+
+    def wait_until_it_says(self, words: str) -> None:
+        """Returns when it has said some words, or has ended."""
+        while words.encode() not in self._said and (more := os.read(self._process.stdout.fileno(), 1 << 16)):
+            self._said += more
 
     def kill(self) -> None:
         """Kill all of them, at once."""

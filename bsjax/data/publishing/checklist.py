@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.core.messages import some
+from bsjax.core.messages import counted, some
 from bsjax.data.files.media_types import media_problems, media_type
 from bsjax.data.files.stimulus_files import stimulus_filenames
 from bsjax.data.files.tables import table_as_csv
@@ -224,8 +224,7 @@ def refuse(problems: list[str], what: str) -> None:
         ValueError: cannot package the assembly A2024, 1 problem: nan: 1 of 2 values is NaN
     """
     if problems:
-        number = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        raise ValueError(f"cannot package {what}, {number}: " + "; ".join(problems))
+        raise ValueError(f"cannot package {what}, {counted(len(problems), 'problem')}: " + "; ".join(problems))
 
 
 def name_problems(identifier: str) -> list[str]:

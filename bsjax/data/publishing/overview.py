@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.core.messages import counted
+
 _EXAMPLES = 3
 _LONGEST = 44  # maximal number of characters of examples
 
@@ -81,7 +83,7 @@ def _of_stimuli(stimuli: pd.DataFrame) -> list[str]:
     ids = stimuli["stimulus_id"] if "stimulus_id" in stimuli else []
     absent = sum(not (stimulus_id in paths and paths[stimulus_id].is_file()) for stimulus_id in ids)
     name = f"{type(stimuli).__name__} {getattr(stimuli, 'identifier', None) or ''}".strip()
-    lines = [f"{name}: {len(stimuli):,} {'stimulus' if len(stimuli) == 1 else 'stimuli'}"]
+    lines = [f"{name}: {counted(len(stimuli), 'stimulus', 'stimuli')}"]
     if absent:
         lines.append(f"{absent:,} {'stimulus has' if absent == 1 else 'stimuli have'} no file here")
     rows = {str(name): _row(stimuli[name].to_numpy()) for name in stimuli.columns}

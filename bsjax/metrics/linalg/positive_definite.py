@@ -10,8 +10,8 @@ from bsjax.engine.row_blocks import sum_over_row_blocks
 from bsjax.engine.tolerances import PIVOT_POWER, rounding
 from bsjax.metrics.numerics import inverse_root
 
-# Below this size, halves of a triangular matrix are not worth products of their own.
-_LEAST_HALVED = 640
+# Below this size, halves of a matrix are not worth products of their own.
+_LEAST_HALVED = 256
 
 
 @jax.custom_jvp
@@ -24,9 +24,13 @@ def cholesky_if_well_posed(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d
     """
     factor = cholesky(matrix)
     pivots = jnp.diagonal(factor) ** 2
-    tolerance = max(rounding(matrix, len(matrix)), rounding(matrix, power=PIVOT_POWER))
-    well_posed = jnp.min(pivots, initial=jnp.inf) > tolerance * jnp.max(pivots, initial=0.0)
+    well_posed = jnp.min(pivots, initial=jnp.inf) > _least_share(matrix) * jnp.max(pivots, initial=0.0)
     return jnp.where(well_posed, factor, jnp.eye(matrix.shape[0], dtype=matrix.dtype)), well_posed
+
+
+def _least_share(matrix: Float[Array, "d d"]) -> float:
+    """The least share of a pivot in the largest, of a matrix that is numerically positive definite."""
+    return max(rounding(matrix, len(matrix)), rounding(matrix, power=PIVOT_POWER))
 
 
 @cholesky_if_well_posed.defjvp
@@ -76,26 +80,29 @@ def inverse_factor(x: Float[Array, "n d"], axes: Float[Array, "d k"], alpha: Flo
     return solve_lower(jnp.linalg.cholesky(system), (scaled * kept[None]).T).T
 
 
-def inverse_from_cholesky(factor: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    """The inverse of the matrix with this lower Cholesky factor, by halves: mostly products, without those of zeros."""
-    return _square(_inverse_lower(factor))
+def inverse_if_well_posed(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d d"], Bool[Array, ""]]:
+    """The inverse of a symmetric matrix and True; the identity and False if it is not numerically positive definite.
+
+    It is computed by halves, so that most of the work is products. It is not differentiable, and decides what is
+    positive definite as ``cholesky_if_well_posed`` does.
+    """
+    inverse, least, most = _inverse_by_halves(matrix)
+    well_posed = least > _least_share(matrix) * most
+    return jnp.where(well_posed, inverse, jnp.eye(len(matrix), dtype=matrix.dtype)), well_posed
 
 
-def _inverse_lower(factor: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    d = len(factor)
+def _inverse_by_halves(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d d"], Array, Array]:
+    """The inverse, and the smallest and largest pivot of the Cholesky factor."""
+    d = len(matrix)
     if d <= _LEAST_HALVED:
-        return solve_lower(factor, jnp.eye(d, dtype=factor.dtype))
+        factor = cholesky(matrix)
+        root, pivots = solve_lower(factor, jnp.eye(d, dtype=matrix.dtype)), jnp.diagonal(factor) ** 2
+        return matmul_t(root, root), jnp.min(pivots, initial=jnp.inf), jnp.max(pivots, initial=0.0)
     h = d // 2
-    first, last = _inverse_lower(factor[:h, :h]), _inverse_lower(factor[h:, h:])
-    return jnp.block([[first, jnp.zeros((h, d - h), factor.dtype)], [-last @ (factor[h:, :h] @ first), last]])
-
-
-def _square(lower: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    """``lower.T @ lower`` for a lower triangular matrix."""
-    d = len(lower)
-    if d <= _LEAST_HALVED:
-        return matmul_t(lower, lower)
-    h = d // 2
-    below, last = lower[h:, :h], lower[h:, h:]
-    mixed = matmul_t(last, below)
-    return jnp.block([[_square(lower[:h, :h]) + matmul_t(below, below), mixed.T], [mixed, _square(last)]])
+    below = matrix[h:, :h]
+    first, *pivots = _inverse_by_halves(matrix[:h, :h])
+    across = below @ first
+    last, least, most = _inverse_by_halves(matrix[h:, h:] - across @ below.T)
+    mixed = last @ across
+    inverse = jnp.block([[first + matmul_t(across, mixed), -mixed.T], [-mixed, last]])
+    return inverse, jnp.minimum(pivots[0], least), jnp.maximum(pivots[1], most)

@@ -22,7 +22,7 @@ from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.programs.platforms import platform
 from bsjax.engine.tolerances import RESIDUAL_POWER
 from bsjax.metrics.arrays import PerStimulus, Scalar, Targets
-from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, inverse_from_cholesky
+from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, inverse_if_well_posed
 from bsjax.metrics.regression.centring import Centred, training_mask
 from bsjax.metrics.regression.penalties.validation_folds import validation_masks, where_true
 from bsjax.metrics.regression.ridge_system import Fold, mean_square
@@ -161,8 +161,8 @@ def _residual_maker(products: Products, alpha: Scalar, n: int) -> tuple[Float[Ar
     if x is None:
         # The constant vector is in the null space of a centred matrix; added there, it is an eigenvector of its own.
         shift = mean_square(gram)
-        cholesky, well_posed = cholesky_if_well_posed(gram + shift / n + penalty)
-        return alpha * inverse_from_cholesky(cholesky) - alpha / (alpha + shift) / n, well_posed
+        inverse, well_posed = inverse_if_well_posed(gram + shift / n + penalty)
+        return alpha * inverse - alpha / (alpha + shift) / n, well_posed
     cholesky, well_posed = cholesky_if_well_posed(gram + penalty)
     rows = solve_lower(cholesky, x.T)
     return jnp.eye(n, dtype=gram.dtype) - 1.0 / n - matmul_t(rows, rows), well_posed
@@ -195,5 +195,4 @@ def _of_fold(
 def _inverse(matrix: Float[Array, "m m"], mask: Bool[Array, " m"]) -> tuple[Float[Array, "m m"], Bool[Array, ""]]:
     """The inverse within the mask, and whether the matrix is well-posed."""
     both, elsewhere = mask[:, None] & mask[None], mean_square(matrix) * jnp.eye(len(mask), dtype=matrix.dtype)
-    cholesky, well_posed = cholesky_if_well_posed(jnp.where(both, matrix, elsewhere))
-    return inverse_from_cholesky(cholesky), well_posed
+    return inverse_if_well_posed(jnp.where(both, matrix, elsewhere))
