@@ -35,8 +35,8 @@ from bsjax.labelled.align import (
 )
 from bsjax.labelled.metric import CrossValidated, Metric, OfHalves, OfTimes, scored
 from bsjax.labelled.resampling.clusters import clustered_by
-from bsjax.labelled.resampling.draws import Drawn, Resampling, drawn_of, in_draws, with_draws
-from bsjax.labelled.resampling.permutations import Permutation
+from bsjax.labelled.resampling.draws import Drawn, Resampling, in_draws, with_draws
+from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import in_words, keep, settings_of, whole_number
 from bsjax.labelled.splits import CrossValidation, WithTarget
@@ -384,7 +384,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         source, target = map(two_dimensional, assemblies, ("source", "target"))
         self._check_pairs(len(target))
         self._check_stimuli(len(target))
-        drawn = drawn_of(plan, (source, target))
+        drawn = plan.sample([source, target])
         call = _repeated(
             compiled(similarity_in_draws, statistic=statistic),
             drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32),
@@ -430,17 +430,17 @@ class RepresentationalSimilarity(_OfSimilarity):
                         found["errors"] = xr.DataArray(np.asarray(errors, float), dims=[DRAW])
         return {"values": drawn.labelled(passes), **found}
 
-    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def permuted_values(self, permuted: Permuted, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
         """Its values after permutations, see :func:`bsjax.labelled.resampling.calibration.with_null`."""
-        [source], [target] = sources, rest
-        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+        source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         self._check_pairs(len(target))
-        rows, of_all = permutations[0].in_order(order_of(source, target)), self.similarity.permutations
+        [permutation], of_all = permuted.permutations, self.similarity.permutations
         exchanged = partial(_exchanged, self.similarity.kernel)
         kernel = compiled(similarity_permutations, similarity=exchanged) if of_all is None else compiled(of_all)
-        call = _repeated(kernel, rows)
+        call = _repeated(kernel, permutation.in_order(order_of(source, target)))
         with self._sides(source, target, [call]) as (x, y):
-            return call.result(y, x)  # the kernel permutes the second side
+            values = call.result(y, x)  # the kernel permutes the second side
+        return {"values": permuted.in_passes(lambda _: values)}
 
     def _where_few(self, found: np.ndarray, x: Any, y: Any, alike: bool) -> np.ndarray:
         """Influences by derivatives, or by leaving out each stimulus if few of them carry the variance.
@@ -472,7 +472,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         n = len(drawn.ids[factor])
         if not 2 < n <= _MOST_LEFT_OUT:
             return {}
-        without = drawn._replace(counts={factor: leave_out_counts(n)}).places([factor], target)
+        without = replace(drawn, counts={factor: leave_out_counts(n)}).places([factor], target)
         return {"influence": left_out_influence(self._in_draws(sides, None, without))}
 
     def _within_limit(self, kernel: Program, *arrays: Any) -> Any:

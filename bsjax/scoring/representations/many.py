@@ -24,8 +24,7 @@ from bsjax.labelled.aggregate import nan_median, of_splits
 from bsjax.labelled.align import aligned_values
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.regression.crossvalidation import CrossRegressedCorrelation, check_sizes, warn_of_interpolation
-from bsjax.labelled.resampling.draws import active_plan
-from bsjax.labelled.resampling.permutations import active_permutations
+from bsjax.labelled.resampling.plans import any_plan
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.metrics import make_folds
 from bsjax.metrics.regression.crossvalidation import cross_validate_and_report
@@ -112,7 +111,7 @@ def score_many(
     made = loaded(metric, crossvalidation_kwargs, metric_kwargs)
     sides = _sides(pairs)
     found = {name: np.full(len(sides), np.nan) for name in ("score", "error", "low", "high")}
-    alone = active_plan() is not None or active_permutations() is not None or devices_in_use() > 1
+    alone = any_plan() or devices_in_use() > 1
     for (n, *widths), rows in {} if alone else _groups(made, sides).items():
         batch = _batch(made, n, min(widths)) if rows else None
         if batch is not None:
