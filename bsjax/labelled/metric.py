@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import Parameter, isroutine, signature, unwrap
-from types import MethodType
+from types import MappingProxyType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +41,29 @@ class OfHalves(NamedTuple):
     kernel: Callable[..., Any]
     bootstraps: Callable[..., Any] | None = None
     may_pad: bool = False
+
+
+class OfPairs(NamedTuple):
+    """The comparison of many pairs of plain arrays of one size in one program, see ``bsjax.score_many``.
+
+    Attributes:
+        kernel: function of both sides and the ``rest``, without labels, with ``settings``.
+        score: from the kernel's values of several pairs, along a first axis, to their scores with the dimension
+            ``pair``, as of single calls; NaN for pairs that must be scored alone.
+        settings: settings of the kernel, which are compiled into its program.
+        rest: further arguments, the same for all pairs.
+        may_pad: whether columns of zeros may be added to either side.
+        together: whether a CPU computes several pairs faster at once than one by one.
+        warn: gives the warnings of a call for the number of features.
+    """
+
+    kernel: Callable[..., Any]
+    score: Callable[[Any], Score]
+    settings: Mapping[str, Any] = MappingProxyType({})
+    rest: tuple[Any, ...] = ()
+    may_pad: tuple[bool, bool] = (False, False)
+    together: bool = False
+    warn: Callable[[int], None] = lambda features: None
 
 
 class OfTimes(NamedTuple):
@@ -150,6 +173,14 @@ class Metric(ABC):
     def of_many(self, sources: Sequence[xr.DataArray], target: xr.DataArray) -> list[Score]:
         """The score of every source with one target."""
         return [self(source, target) for source in sources]
+
+    def of_pairs(self, stimuli: int, features: int) -> OfPairs | None:
+        """How it compares many pairs of plain arrays of one size in one program; None if it takes them one by one.
+
+        Raises:
+            ValueError: there are too few stimuli or features.
+        """
+        return None
 
     def all_pairs(self, sides: Sequence[xr.DataArray]) -> np.ndarray:
         """The scores of all pairs of sides, ``(sources, targets)``."""

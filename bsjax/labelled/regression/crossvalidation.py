@@ -45,7 +45,7 @@ from bsjax.labelled.align import (
     reordered,
     two_dimensional,
 )
-from bsjax.labelled.metric import CrossValidated, Metric, OfTimes
+from bsjax.labelled.metric import CrossValidated, Metric, OfPairs, OfTimes
 from bsjax.labelled.regression.stimulus_coordinates import N_FEATURES
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.resampling.permutations import Permuted
@@ -241,6 +241,41 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             coords, made_from = {**neuroid_coords(target), **reported}, self.provenance(details=details)
             scores.append(over_splits(raw, coords, made_from, shared=of_splits(splits, target[STIMULUS].values)))
         return scores
+
+    def of_pairs(self, stimuli: int, features: int) -> OfPairs | None:
+        """Fits many pairs at once, where the mapping solves small systems of stimuli and chooses nothing.
+
+        A batch of what works on features, iterates or chooses is no faster.
+        """
+        traits = self.mapping.traits
+        if not traits.fits_targets_alone or traits.depends_on != "inner products" or traits.reported:
+            return None
+        ids = np.arange(stimuli)
+        splits = self.folds_of(xr.DataArray(ids, {STIMULUS: ("presentation", ids)}, ["presentation"]))
+        n_train, n_test = _smallest(splits)
+        check_sizes(
+            self.mapping, xr.DataArray(np.empty((0, features)), dims=["presentation", NEUROID]), n_train, n_test
+        )
+        shared = of_splits(splits, ids)
+
+        def score(found: tuple[np.ndarray, Any]) -> Score:
+            raw = found[0].astype(float)
+            sure = np.isfinite(raw).all(axis=(1, 2))
+            dims = ["pair", SPLIT, NEUROID]
+            made = over_splits(np.where(sure[:, None, None], raw, 0.0), {}, self.provenance(), dims=dims, shared=shared)
+            known = made.sampling_uncertainty
+            sure &= False if known is None else ~known.is_rounding(made.value)
+            return dataclasses.replace(made, value=made.value.where(xr.DataArray(sure, dims=["pair"])))
+
+        return OfPairs(
+            cross_validate_and_report,
+            score,
+            {"mapping": self.mapping},
+            (make_folds(stimuli, splits),),
+            (traits.ignores_zero_features, False),
+            together=True,
+            warn=lambda width: warn_of_interpolation(self.mapping, self.identifier, width, n_train),
+        )
 
     def of_times(self, source: xr.DataArray, target: xr.DataArray) -> OfTimes:
         """The scores of all times of a source with all times of a target.

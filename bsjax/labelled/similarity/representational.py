@@ -33,7 +33,7 @@ from bsjax.labelled.align import (
     two_dimensional,
     unique_ids,
 )
-from bsjax.labelled.metric import CrossValidated, Metric, OfHalves, OfTimes, scored
+from bsjax.labelled.metric import CrossValidated, Metric, OfHalves, OfPairs, OfTimes, scored
 from bsjax.labelled.resampling.clusters import clustered_by
 from bsjax.labelled.resampling.draws import Drawn, Resampling, in_draws, with_draws
 from bsjax.labelled.resampling.permutations import Permuted
@@ -342,6 +342,24 @@ class RepresentationalSimilarity(_OfSimilarity):
             ]
         return [self._score(value, reason) for value, reason in zip(values, why, strict=True)]
 
+    def of_pairs(self, stimuli: int, features: int) -> OfPairs | None:
+        """Compares many pairs by its kernel, with errors by influence where it has them."""
+        known = self.similarity
+        if stimuli < known.min_stimuli or self.error not in (None, "influence"):
+            return None
+        may_pad = (known.ignores_zero_units, known.ignores_zero_units)
+        if self.error is None:
+            return OfPairs(known.kernel, lambda values: self._score(_of_pairs(values)), may_pad=may_pad)
+        return OfPairs(self._to_draw(known.influence), lambda found: self._with_influence(*found), may_pad=may_pad)
+
+    def _with_influence(self, values: np.ndarray, influences: np.ndarray) -> Score:
+        """The scores of pairs; NaN where few stimuli carry the variance, or the error may be rounding."""
+        influence, values = np.asarray(influences, float).T, np.asarray(values, float)
+        spread = _error_of_influence(influence, None)
+        known = spread["uncertainty"]
+        sure = False if known is None else ~known.is_rounding(values) & (effective_number(influence) >= _FEW)
+        return self._score(_of_pairs(np.where(sure, values, np.nan)), **spread)
+
     def all_pairs(self, sides: Sequence[xr.DataArray]) -> np.ndarray:
         """The similarities of all pairs of sides; where it has a vector of one side, each is made once."""
         if self.similarity.vector is None:
@@ -526,9 +544,9 @@ class RepresentationalSimilarity(_OfSimilarity):
         """A kernel that compares subjects with one another, or None; that of the similarity."""
         return self.similarity.of_subjects
 
-    def _score(self, value: float, why: str | None = None, **spread: Any) -> Score:
+    def _score(self, value: float | xr.DataArray, why: str | None = None, **spread: Any) -> Score:
         made = self.provenance(reason=why)
-        return Score(value, **spread, formula="r", n_undefined=int(math.isnan(value)), provenance=made)
+        return Score(value, **spread, formula="r", n_undefined=int(np.isnan(value).sum()), provenance=made)
 
 
 @dataclass(frozen=True, repr=False)
@@ -588,12 +606,19 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
 
 def _error_of_influence(influence: np.ndarray, groups: np.ndarray | None) -> dict[str, Any]:
     units, dof = grouped_influence(influence, groups=groups)
-    error, method = float(np.linalg.norm(units)), f"by the influence of each of {len(units)}"
-    if math.isnan(error):
+    error: Any = float(np.linalg.norm(units)) if units.ndim == 1 else _of_pairs(np.linalg.norm(units, axis=0))
+    method = f"by the influence of each of {len(units)}"
+    if np.isnan(error).all():
         kind = f"none: the similarity of {len(units)} stimuli, or of all but one of them, is undefined"
         return {"error": None, "error_kind": kind, "uncertainty": None}
-    known = Uncertainty(("stimuli",), error, method, dof=dof, influence=xr.DataArray(units, dims=[UNIT]))
+    known = Uncertainty(
+        ("stimuli",), error, method, dof=dof, influence=xr.DataArray(units, dims=[UNIT, "pair"][: units.ndim])
+    )
     return {"error": error, "error_kind": known.words, "uncertainty": known}
+
+
+def _of_pairs(values: np.ndarray) -> xr.DataArray:
+    return xr.DataArray(np.asarray(values, float), dims=["pair"])
 
 
 def _by_whole(groups: str | None, spread: dict[str, Any]) -> dict[str, Any]:
