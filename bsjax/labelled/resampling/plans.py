@@ -68,7 +68,8 @@ class Plan(ABC):
             >>> Resampling.of("subjects").over, Permutations.of(500).draws, Permutations.of(None)
             (('subjects',), 500, None)
         """
-        return given if given is None or isinstance(given, cls) else cls(given)
+        make: Any = cls
+        return given if given is None or isinstance(given, cls) else make(given)
 
     @classmethod
     def active(cls) -> Self | None:

@@ -403,10 +403,8 @@ class RepresentationalSimilarity(_OfSimilarity):
         self._check_pairs(len(target))
         self._check_stimuli(len(target))
         drawn = plan.sample([source, target])
-        call = _repeated(
-            compiled(similarity_in_draws, statistic=statistic),
-            drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32),
-        )
+        counts = drawn.in_order("stimuli", target[STIMULUS])
+        call = _repeated(compiled(similarity_in_draws, statistic=statistic), counts)
         with self._sides(source, target, [call]) as arrays:
             value, values, influence = call.result(*arrays)
             found = {"influence": self._by_id(drawn, self._where_few(influence, *arrays, drawn.alike), target)}
@@ -432,9 +430,7 @@ class RepresentationalSimilarity(_OfSimilarity):
             for name, together in drawn.plan.passes.items():
                 units = drawn.places(together, target, self.similarity.ignores_zero_units)
                 sides = self._arrays((x, y), dtype) if units is None else (in_dtype(x, dtype), in_dtype(y, dtype))
-                counts = None
-                if "stimuli" in together:
-                    counts = drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32)
+                counts = drawn.in_order("stimuli", target[STIMULUS]) if "stimuli" in together else None
                 if not alone or self.similarity.compares_pairs:
                     passes[name] = self._in_draws(sides, counts, units)
                 if units is not None and len(drawn.plan.factors) == 1:
@@ -465,7 +461,7 @@ class RepresentationalSimilarity(_OfSimilarity):
 
         ``alike`` says whether stimuli are drawn independently.
         """
-        effective, n = effective_number(np.asarray(found)), len(found)
+        effective, n = float(effective_number(np.asarray(found))), len(found)
         if np.linalg.norm(found) <= n * np.finfo(found.dtype).eps:
             return found  # for equal representations there is only rounding
         if not alike or effective >= _FEW or n > _MOST_LEFT_OUT:
@@ -594,7 +590,7 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
                 + ": take the similarity of all stimuli, without subsets"
             )
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
-        counts = drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32)
+        counts = drawn.in_order("stimuli", target[STIMULUS])
         found = []
         with self._sides(source, target, [_repeated(compiled(bootstraps), counts)]) as sides:
             for _, subset in self.crossvalidation.of(target):
