@@ -253,7 +253,7 @@ def test_rcond_decides_the_rank_as_in_numpy(make, name, width):
             predicted = x[test] @ np.linalg.lstsq(*centred, rcond=rcond)[0]
             expected = [np.corrcoef(predicted[:, unit], y[test, unit])[0, 1] for unit in range(3)]
             np.testing.assert_allclose(of_split, expected, atol=1e-9)
-        assert metric.own_settings()["rcond"] == metric(make(x), make(y)).provenance["settings.rcond"] == rcond
+        assert metric.own_settings()["rcond"] == metric(make(x), make(y)).provenance.settings["rcond"] == rcond
     assert not np.allclose(found[0.02], found[0.2], atol=1e-3)
     with pytest.raises(ValueError, match="rcond"):
         load_metric(name, rcond=-1.0)
