@@ -236,9 +236,9 @@ class Metric(ABC):
         """Its values in every draw as ``values``, with further arguments of ``with_draws``."""
         return drawn.one_by_one(partial(self, **kwargs), args)
 
-    def permuted_values(self, permuted: Permuted, *assemblies: Any) -> dict[str, Any]:
+    def permuted_values(self, permuted: Permuted, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Its values after every permutation as ``values``; each assembly of the model has its own permutation."""
-        return permuted.one_by_one(self, assemblies)
+        return permuted.one_by_one(partial(self, **kwargs), args)
 
     def run(self, kernel: Callable[..., Any], *arrays: Any, **known: Any) -> Any:
         """The result of a kernel in this metric's dtype, see :func:`bsjax.engine.running.run`."""

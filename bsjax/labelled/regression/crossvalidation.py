@@ -260,12 +260,12 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
 
         def score(found: tuple[np.ndarray, Any]) -> Score:
             raw = found[0].astype(float)
-            sure = np.isfinite(raw).all(axis=(1, 2))
+            sure = np.asarray(np.isfinite(raw).all(axis=(1, 2)))
             dims = ["pair", SPLIT, NEUROID]
             made = over_splits(np.where(sure[:, None, None], raw, 0.0), {}, self.provenance(), dims=dims, shared=shared)
             known = made.sampling_uncertainty
             sure &= False if known is None else ~known.is_rounding(made.value)
-            return dataclasses.replace(made, value=made.value.where(xr.DataArray(sure, dims=["pair"])))
+            return dataclasses.replace(made, value=xr.DataArray(np.where(sure, made.value, np.nan), dims=["pair"]))
 
         return OfPairs(
             cross_validate_and_report,

@@ -114,7 +114,7 @@ def _values(row: int, x: Any, y: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def _numbers(score: Score, level: float) -> tuple[Any, Any, Any, Any]:
+def _numbers(score: Score, level: float) -> tuple[Any, ...]:
     """The score, its error and the ends of its interval; NaN where there are none."""
     interval = score.interval(level)
     ends = (np.nan, np.nan) if interval is None else (interval.low, interval.high)

@@ -77,10 +77,10 @@ class RDMSimilarity(RepresentationalSimilarity):
             return super().drawn_values(drawn, assembly1, assembly2)
         return self._of_matrices.drawn_values(drawn, *self._matrices(assembly1, assembly2))
 
-    def permuted_values(self, permuted: Permuted, *assemblies: xr.DataArray) -> dict[str, Any]:
+    def permuted_values(self, permuted: Permuted, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
         """Its values after permutations."""
-        of = Metric if _given(*assemblies) else RepresentationalSimilarity
-        return of.permuted_values(self, permuted, *assemblies)
+        of = Metric if _given(assembly1, assembly2) else RepresentationalSimilarity
+        return of.permuted_values(self, permuted, assembly1, assembly2)
 
     @property
     def _of_matrices(self) -> SubjectSimilarity:
