@@ -18,8 +18,8 @@ from bsjax.labelled.layers import SharedTarget, scored_together
 from bsjax.labelled.metric import as_metric, scored
 from bsjax.labelled.normalise import Normalisation, normalisation_named
 from bsjax.labelled.resampling.calibration import also_permuted
-from bsjax.labelled.resampling.draws import Resampling, active_plan, in_draws
-from bsjax.labelled.resampling.permutations import active_permutations
+from bsjax.labelled.resampling.draws import Resampling, in_draws
+from bsjax.labelled.resampling.plans import any_plan
 from bsjax.labelled.score import as_score
 
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ class BenchmarkBase:
        its own.
     3. ``compare(observed)``: computes the score before normalisation. The default is
        ``self.metric(observed, self.target)``. It is repeated for each bootstrap resample inside
-       :func:`bsjax.labelled.resampling.draws.in_draws`, and for each permutation inside
-       :func:`bsjax.labelled.resampling.permutations.in_permutations`.
+       :func:`bsjax.labelled.resampling.draws.in_draws`, and for each permutation inside ``Permutations.within``.
     4. ``normalise(unceiled)``: puts the score on the scale of the ceiling with ``normalisation``.
     5. ``stamped(score, candidate)``: adds the provenance, including ``self.made_from``.
 
@@ -173,7 +172,7 @@ class BenchmarkBase:
 
     def _ceiling_in_draws(self) -> Score:
         """The ceiling, with its value in each draw while bootstrap resamples are drawn."""
-        plan = active_plan()
+        plan = Resampling.active()
         if plan is None:
             return self.ceiling
         if plan not in self._drawn_ceilings:
@@ -203,7 +202,7 @@ class BenchmarkBase:
             compared = self.compare(observed)
             if not isinstance(compared, Mapping):  # a mapping of scores is combined in normalise
                 compared = as_score(compared, f"the score of benchmark {self.identifier!r}")
-            unceiled = also_permuted(compared, as_metric(self.compare).nulls, [observed])
+            unceiled = also_permuted(compared, as_metric(self.compare).permuted_values, [observed])
         except Undefined as undefined:
             unceiled = undefined.score
         return self.stamped(self.normalise(unceiled), candidate, start=start)
@@ -244,7 +243,7 @@ class BenchmarkBase:
     @property
     def _compares_many(self) -> bool:
         own = type(self).compare is not BenchmarkBase.compare or type(self).__call__ is not BenchmarkBase.__call__
-        return not own and as_metric(self.metric).takes_many and active_plan() is None and active_permutations() is None
+        return not own and as_metric(self.metric).takes_many and not any_plan()
 
     def _compared(self, observed: Mapping[int, Any], candidates: Sequence[BrainModel]) -> dict[int, Score | Exception]:
         if not observed:

@@ -22,7 +22,7 @@ from bsjax.core.identity.values import identity_of
 from bsjax.engine.precision import precision
 from bsjax.labelled import Provenance, Score
 from bsjax.labelled.metric import as_metric, scored
-from bsjax.labelled.resampling.draws import active_plan
+from bsjax.labelled.resampling.draws import Resampling
 
 if TYPE_CHECKING:
     from bsjax.benchmarks.lazy_loading import LazyLoad
@@ -82,7 +82,7 @@ class Ceiling:
     def _path(self, data: DataAssembly) -> Path:
         with precision(as_metric(self.method).dtype) as dtype:
             parts = (data_digest(data), own_source(*OF_CEILINGS), self.method, self.version, str(dtype))
-            plan = active_plan()
+            plan = Resampling.active()
             key = identity_of(parts if plan is None else (*parts, repr(plan)))
         return cache_dir() / "ceilings" / f"{key}.json"
 

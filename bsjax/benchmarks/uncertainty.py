@@ -11,7 +11,7 @@ from bsjax.data import NeuroidAssembly
 from bsjax.labelled import Score
 from bsjax.labelled.aggregate import jackknife_error
 from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling.draws import active_plan
+from bsjax.labelled.resampling.draws import Resampling
 from bsjax.labelled.settings import whole_number
 
 
@@ -46,7 +46,7 @@ def with_error_over_stimuli(
         'standard error over stimuli, jackknife of 10 groups'
     """
     n_groups = whole_number(n_groups, "n_groups", 2)
-    if active_plan() is not None:  # the bootstrap resamples provide the error
+    if Resampling.active() is not None:  # the bootstrap resamples provide the error
         return scored(ceiling, trials)
     whole = ceiling(trials)
     stimuli, row = np.unique(trials["stimulus_id"].values.astype(str), return_inverse=True)

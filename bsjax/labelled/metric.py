@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import Parameter, isroutine, signature, unwrap
-from types import MethodType
+from types import MappingProxyType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,18 +21,9 @@ from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.align import bins_of
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.registry import load_metric
-from bsjax.labelled.resampling.calibration import also_permuted, one_by_one
-from bsjax.labelled.resampling.draws import (
-    Drawn,
-    Resampling,
-    active_plan,
-    drawn_assemblies,
-    drawn_of,
-    in_draws,
-    rerun,
-    with_draws,
-)
-from bsjax.labelled.resampling.permutations import Permutation, active_permutations, in_permutations
+from bsjax.labelled.resampling.calibration import also_permuted
+from bsjax.labelled.resampling.draws import Drawn, Resampling, in_draws, with_draws
+from bsjax.labelled.resampling.permutations import Permutations, Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, plain_setting, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
@@ -50,6 +41,29 @@ class OfHalves(NamedTuple):
     kernel: Callable[..., Any]
     bootstraps: Callable[..., Any] | None = None
     may_pad: bool = False
+
+
+class OfPairs(NamedTuple):
+    """The comparison of many pairs of plain arrays of one size in one program, see ``bsjax.score_many``.
+
+    Attributes:
+        kernel: function of both sides and the ``rest``, without labels, with ``settings``.
+        score: from the kernel's values of several pairs, along a first axis, to their scores with the dimension
+            ``pair``, as of single calls; NaN for pairs that must be scored alone.
+        settings: settings of the kernel, which are compiled into its program.
+        rest: further arguments, the same for all pairs.
+        may_pad: whether columns of zeros may be added to either side.
+        together: whether a CPU computes several pairs faster at once than one by one.
+        warn: gives the warnings of a call for the number of features.
+    """
+
+    kernel: Callable[..., Any]
+    score: Callable[[Any], Score]
+    settings: Mapping[str, Any] = MappingProxyType({})
+    rest: tuple[Any, ...] = ()
+    may_pad: tuple[bool, bool] = (False, False)
+    together: bool = False
+    warn: Callable[[int], None] = lambda features: None
 
 
 class OfTimes(NamedTuple):
@@ -160,6 +174,14 @@ class Metric(ABC):
         """The score of every source with one target."""
         return [self(source, target) for source in sources]
 
+    def of_pairs(self, stimuli: int, features: int) -> OfPairs | None:
+        """How it compares many pairs of plain arrays of one size in one program; None if it takes them one by one.
+
+        Raises:
+            ValueError: there are too few stimuli or features.
+        """
+        return None
+
     def all_pairs(self, sides: Sequence[xr.DataArray]) -> np.ndarray:
         """The scores of all pairs of sides, ``(sources, targets)``."""
         values = np.full((len(sides), len(sides)), np.nan)
@@ -207,16 +229,16 @@ class Metric(ABC):
         if known is not None and known.plan and known.draws is not None:
             return score
         with in_draws(None), stage(f"{self.identifier or 'the metric'} in {plan.draws:,} draws"):
-            drawn = drawn_of(plan, assemblies)
+            drawn = plan.sample(assemblies)
             return with_draws(score, drawn, **self.drawn_values(drawn, *assemblies))
 
     def drawn_values(self, drawn: Drawn, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Its values in every draw as ``values``, with further arguments of ``with_draws``."""
-        return redrawn(partial(self, **kwargs), drawn, args)
+        return drawn.one_by_one(partial(self, **kwargs), args)
 
-    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
-        """Its values ``(draws, ...)`` after permutations; each assembly of the model has its own permutation."""
-        return one_by_one(self, permutations, sources, rest)
+    def permuted_values(self, permuted: Permuted, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Its values after every permutation as ``values``; each assembly of the model has its own permutation."""
+        return permuted.one_by_one(partial(self, **kwargs), args)
 
     def run(self, kernel: Callable[..., Any], *arrays: Any, **known: Any) -> Any:
         """The result of a kernel in this metric's dtype, see :func:`bsjax.engine.running.run`."""
@@ -279,7 +301,7 @@ class WithCeiling(Metric):
 
     def drawn_ceilings(self, drawn: Drawn, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The values of the ceiling in every draw, see ``drawn_values``."""
-        return redrawn(partial(self.ceiling, **kwargs), drawn, args)
+        return drawn.one_by_one(partial(self.ceiling, **kwargs), args)
 
 
 class CrossValidated(Metric):
@@ -431,8 +453,8 @@ def name_of(metric: Callable[..., Any]) -> str:
 def scored(metric: Callable[..., Score], *assemblies: Any) -> Score:
     """``metric(*assemblies)``, with its values in the draws of the active plan, if there is one.
 
-    In a block with permutations (:func:`bsjax.labelled.resampling.permutations.in_permutations`), the score also
-    reports its level by chance. See :meth:`Metric.drawn_values` and :meth:`Metric.nulls`.
+    In a block with a plan of permutations, the score also reports its level by chance. See
+    :meth:`Metric.drawn_values` and :meth:`Metric.permuted_values`.
 
     Args:
         metric: takes any number of assemblies; the last one holds the measurements.
@@ -441,35 +463,8 @@ def scored(metric: Callable[..., Score], *assemblies: Any) -> Score:
     Raises:
         ValueError: as raised by the metric, or a drawn factor has no identifiers.
     """
-    made = as_metric(metric)
-    plan = active_plan()
-
-    def of_all() -> Score:
-        return made.recorded(made(*assemblies)) if plan is None else made.drawn_score(plan, *assemblies)
-
-    if active_permutations() is None:
-        return of_all()
-    with in_permutations(None):
-        score = of_all()
+    made, plan = as_metric(metric), Resampling.active()
+    with Permutations.within(None):
+        score = made.recorded(made(*assemblies)) if plan is None else made.drawn_score(plan, *assemblies)
     half = len(assemblies) // 2  # a single assembly, as for a ceiling, is not a model's
-    return also_permuted(score, made.nulls, assemblies[:half], assemblies[half:])
-
-
-def redrawn(metric: Callable[..., Score], drawn: Drawn, assemblies: Sequence[Any]) -> dict[str, Any]:
-    """Values in every draw, from one call of the metric per draw on its rows (and columns).
-
-    Copies of a stimulus have distinct identifiers, and a coordinate ``drawn_from`` by which splits keep them together.
-    A draw with too little data for the metric is NaN.
-
-    Raises:
-        ValueError: no draw has a score.
-    """
-    passes: dict[str, np.ndarray] = {}
-    dims: tuple[str, ...] = ()
-    for name, together in drawn.plan.passes.items():
-        each = (
-            drawn_assemblies(assemblies, drawn, {factor: drawn.counts[factor][draw] for factor in together})
-            for draw in range(drawn.plan.draws)
-        )
-        passes[name], dims = rerun(metric, each, f"draw of {' and '.join(together)}", drawn.plan.draws)
-    return {"values": drawn.labelled(passes, dims)}
+    return also_permuted(score, made.permuted_values, assemblies[:half], assemblies[half:])

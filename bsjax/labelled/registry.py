@@ -218,13 +218,6 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
             "factorised read-out: spatial mask times channel weights, cross-validated",
         )
     },
-    "regression.by_components": {
-        "pls_by_components": ("pls_by_components", "partial least squares at every number of components"),
-        "reverse_pls_by_components": (
-            "reverse_pls_by_components",
-            "partial least squares at every number of components, from neuroids to model units",
-        ),
-    },
     "regression.estimators": {
         "regression": ("EstimatorRegression", "any estimator with fit and predict, cross-validated"),
         "regression_split": ("EstimatorSplitRegression", "any estimator with fit and predict, on a fixed split"),
@@ -360,6 +353,11 @@ _CEILINGS: dict[str, dict[str, tuple[str, str]]] = {
 }
 for _name, _words, _forms in _MAPPINGS:
     register_mapping(_name, f"bsjax.labelled.regression.mappings:{_name}", _words, **_forms)
+for _reverse, _more in (("", ""), ("reverse_", ", from neuroids to model units")):
+    _name, _words = f"{_reverse}pls_by_components", f"partial least squares at every number of components{_more}"
+    _factory = _Regression("bsjax.labelled.regression.mappings:pls", f"{_reverse}by_components", _name)
+    metric_registry.register(_name, _factory, summary=_words)
+    _TAKE_MORE.add(_name)
 for _name in ("ridge_split", "ridgecv_split"):
     _words = f"alias of {_name}, which always solves the smaller linear system"
     metric_registry.register(f"dual_{_name}", metric_registry[_name], summary=_words)

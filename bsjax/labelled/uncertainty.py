@@ -163,12 +163,16 @@ class Uncertainty:
         Args:
             value: the score, or another magnitude that its rounding errors are relative to.
         """
-        error, size = np.asarray(self.standard_error, float), np.abs(np.asarray(value, float))
+        error = np.asarray(self.standard_error, float)
         if np.isnan(error).all() or (self.dof is not None and self.dof < 1):
             return f"no standard error over {' and '.join(self.over)} follows from {self.method}"
-        if (error <= _ROUNDING * size)[np.isfinite(error)].all():
+        if self.is_rounding(value)[np.isfinite(error)].all():
             return f"values over {' and '.join(self.over)} are equal up to rounding ({self.method})"
         return ""
+
+    def is_rounding(self, value: float | np.ndarray | xr.DataArray) -> np.ndarray:
+        """Whether each standard error may be rounding, relative to the score or another magnitude."""
+        return np.asarray(self.standard_error, float) <= _ROUNDING * np.abs(np.asarray(value, float))
 
     def reported(self, value: float | np.ndarray | xr.DataArray) -> tuple[float | xr.DataArray | None, str]:
         """The ``error`` and ``error_kind`` of a score: the standard error unless another error is given."""

@@ -18,12 +18,11 @@ from bsjax.core.given_arrays import unmasked, widened
 from bsjax.labelled import metric_registry
 from bsjax.labelled.metric import Metric, as_metric, scored
 from bsjax.labelled.registry import compare_responses, compares_responses, settings_taken
-from bsjax.labelled.resampling.permutations import in_permutations
+from bsjax.labelled.resampling.permutations import Permutations
 from bsjax.scoring.display.bars import shown
 
 if TYPE_CHECKING:
     from bsjax.labelled import Score
-    from bsjax.labelled.resampling.permutations import Permutations
 
 
 def score_arrays(
@@ -79,7 +78,7 @@ def score_arrays(
     """
     assemblies = assemblies_of({"X": X, "Y": Y})
     made = loaded(metric, crossvalidation_kwargs, metric_kwargs)
-    with shown(progress=progress), nullcontext() if null is None else in_permutations(null):
+    with shown(progress=progress), nullcontext() if null is None else Permutations.within(null):
         return scored(made, *assemblies)
 
 

@@ -44,11 +44,11 @@ class Beside:
         """
         if resampling is None and null is None and not baselines:
             return cls()
-        from bsjax.labelled.resampling.draws import plan_of
-        from bsjax.labelled.resampling.permutations import permutations_of
+        from bsjax.labelled.resampling.draws import Resampling
+        from bsjax.labelled.resampling.permutations import Permutations
         from bsjax.scoring.baselines import baseline_names
 
-        return cls(plan_of(resampling), permutations_of(null), tuple(baseline_names(baselines)))
+        return cls(Resampling.of(resampling), Permutations.of(null), tuple(baseline_names(baselines)))
 
     def __bool__(self) -> bool:
         return any(self.parts())

@@ -193,11 +193,11 @@ def _score_alone(job: Job, model: Any, benchmark: Any) -> Score:
 
     from bsjax.labelled.resampling.calibration import null_of
     from bsjax.labelled.resampling.draws import in_draws
-    from bsjax.labelled.resampling.permutations import in_permutations
+    from bsjax.labelled.resampling.permutations import Permutations
     from bsjax.labelled.score import as_score
 
     asked = job.options.beside
-    with in_draws(asked.resampling), in_permutations(asked.null):
+    with in_draws(asked.resampling), Permutations.within(asked.null):
         score = as_score(benchmark(model), f"the score of benchmark {job.benchmark_identifier!r}")
     if asked.null is not None and null_of(score) is None and np.isfinite(score.values).all():
         raise ValueError(

@@ -21,7 +21,7 @@ from bsjax.labelled import KernelMetric, Metric, Resampling, Score, load_metric
 from bsjax.labelled.metric import as_metric, name_of, scored
 from bsjax.labelled.resampling.calibration import null_of
 from bsjax.labelled.resampling.draws import in_draws
-from bsjax.labelled.resampling.permutations import in_permutations
+from bsjax.labelled.resampling.permutations import Permutations
 from bsjax.testing.contract import STANDARD, Check, Property, Size, Violated, as_code, run_all, same, shown
 from bsjax.testing.data import Change, assembly, invariance, noise, on_sides, related, with_values
 from bsjax.testing.kernels import Kernel, two_sided
@@ -291,7 +291,7 @@ class Labelled:
 
     def _permutations(self, rng: np.random.Generator, size: Size) -> None:
         given = self.draw(rng, size)
-        with in_permutations(_PERMUTATIONS):
+        with Permutations.within(_PERMUTATIONS):
             score = self._scored(given)
         null = null_of(score)
         if null is None:

@@ -12,7 +12,6 @@ from bsjax import Resampling, load_metric, metric_registry
 from bsjax.labelled.layers import SharedTarget
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import in_draws
-from bsjax.labelled.resampling.permutations import in_permutations
 from tests.support.responses import assembly
 
 N, PEOPLE = 30, 6
@@ -153,7 +152,7 @@ def test_those_of_two_sides_have_permutations(added):
     sides = assemblies(added, 5.0)
     if len(sides) < 2:
         pytest.skip("of one side")
-    with in_permutations(19):
+    with bsjax.Permutations.within(19):
         assert scored(load_metric(added), *sides).provenance["p_value"] == 0.05
 
 

@@ -11,8 +11,8 @@ import bsjax
 from bsjax import KernelMetric, Resampling, Score, load_metric
 from bsjax.engine.programs.compilation import traces
 from bsjax.labelled.align import aligned_values
-from bsjax.labelled.metric import CallableMetric, CeilingOf, WithCeiling, as_metric, redrawn, scored
-from bsjax.labelled.resampling.draws import drawn_of, in_draws
+from bsjax.labelled.metric import CallableMetric, CeilingOf, WithCeiling, as_metric, scored
+from bsjax.labelled.resampling.draws import in_draws
 from bsjax.labelled.splits import CrossValidation
 from bsjax.metrics import pearson
 from tests.support.responses import assembly
@@ -105,8 +105,8 @@ def test_draws_by_weights_are_those_by_rows():
             return Score(float(value))
 
     x, y = responses(0, 3), responses(1, 3)
-    drawn = drawn_of(Resampling("stimuli", draws=20), [x, y])
-    by_rows = redrawn(Slope(), drawn, [x, y])["values"]
+    drawn = Resampling("stimuli", draws=20).sample([x, y])
+    by_rows = drawn.one_by_one(Slope(), [x, y])["values"]
     np.testing.assert_allclose(Slope().drawn_values(drawn, x, y)["values"], by_rows, rtol=1e-12)
 
 
@@ -143,11 +143,11 @@ def test_draws_without_a_value_are_nan_and_a_metric_that_has_none_says_why():
             raise ValueError("too few stimuli")
         return Score(0.5)
 
-    drawn = drawn_of(Resampling("stimuli", draws=40), [x, x])
-    values = redrawn(refusing, drawn, [x, x])["values"]
+    drawn = Resampling("stimuli", draws=40).sample([x, x])
+    values = drawn.one_by_one(refusing, [x, x])["values"]
     assert 0 < int(values.isnull().sum()) < 40
     with pytest.raises(ValueError, match="none at all"):
-        redrawn(lambda *_: (_ for _ in ()).throw(ValueError("none at all")), drawn, [x, x])
+        drawn.one_by_one(lambda *_: (_ for _ in ()).throw(ValueError("none at all")), [x, x])
 
 
 @pytest.mark.parametrize("name", ["ridge", "pls_split", "reverse_pls", "spantime_ridge", "cka", "rdm_cv", "accuracy"])

@@ -41,6 +41,7 @@ OTHER = {
     "random_state": 7,
     "seed": 7,
     "n_components": 3,
+    "rcond": 0.5,
     "solver": "nipals",
     "alpha": {name: 0.2 if name == "shape" else 1e4 for name in list_metrics()},
     "l1_ratio": 0.2,

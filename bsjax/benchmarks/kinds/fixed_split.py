@@ -32,8 +32,7 @@ from bsjax.labelled.aggregate import SPLIT, mean_score, nan_median
 from bsjax.labelled.metric import as_metric, scored
 from bsjax.labelled.normalise import Normalisation
 from bsjax.labelled.regression.crossvalidation import of_neuroids
-from bsjax.labelled.resampling.draws import active_plan
-from bsjax.labelled.resampling.permutations import active_permutations
+from bsjax.labelled.resampling.plans import any_plan
 
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
@@ -194,7 +193,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         """Whether one regression on all neuroids gives the same predictions as one for each part."""
         train, test = (part[str(self.alpha_coord)].values for part in (self.train, self.test))
         alone = as_metric(self.metric).fits_neuroids_alone
-        return alone and active_plan() is None and active_permutations() is None and np.array_equal(train, test)
+        return alone and not any_plan() and np.array_equal(train, test)
 
     def _values(self) -> np.ndarray:
         """The values of ``alpha_coord``, which must be the same in training and test data."""

@@ -9,7 +9,7 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords
 from bsjax.labelled.align import two_dimensional
-from bsjax.labelled.metric import Metric, redrawn
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
@@ -80,7 +80,7 @@ class NoiseCeilingSNR(Metric):
 
     def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, not clipped at 0, because clipping would reduce the spread of the draws."""
-        return redrawn(partial(self._reliability, bounded=False), drawn, [assembly])
+        return drawn.one_by_one(partial(self._reliability, bounded=False), [assembly])
 
     def _reliability(self, assembly: xr.DataArray, bounded: bool = True) -> Score:
         assembly = two_dimensional(as_trials(assembly, self.split_coord), "assembly")

@@ -1,15 +1,11 @@
 """PLS regression, scored at every number of components."""
 
-from collections.abc import Mapping as MappingABC
-from typing import Any, Literal
-
 import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import NEUROID, SPLIT, neuroid_coords
 from bsjax.labelled.align import two_dimensional
-from bsjax.labelled.regression.crossvalidation import CrossValidatedRegression, ReversePredictivity
-from bsjax.labelled.regression.mappings import pls
+from bsjax.labelled.regression.crossvalidation import CrossValidatedRegression
 from bsjax.labelled.score import Score
 from bsjax.metrics import PLS, cross_validate_by_components
 
@@ -45,26 +41,3 @@ class PLSByComponents(CrossValidatedRegression):
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         coords = neuroid_coords(target) | {COMPONENT: (COMPONENT, np.arange(1, self.mapping.n_components + 1))}
         return self._over_folds(cross_validate_by_components, source, target, coords, (SPLIT, COMPONENT, NEUROID))
-
-
-def pls_by_components(
-    crossvalidation_kwargs: MappingABC[str, Any] | None = None,
-    *,
-    n_components: int = 25,
-    solver: Literal["converged", "nipals"] = "converged",
-    dtype: str | None = None,
-) -> PLSByComponents:
-    """PLS scored at each number of components up to ``n_components``; settings as for ``pls``."""
-    return PLSByComponents(pls(n_components, solver), "pls_by_components", crossvalidation_kwargs, dtype)
-
-
-def reverse_pls_by_components(
-    crossvalidation_kwargs: MappingABC[str, Any] | None = None,
-    *,
-    n_components: int = 25,
-    solver: Literal["converged", "nipals"] = "converged",
-    dtype: str | None = None,
-) -> ReversePredictivity:
-    """``pls_by_components`` from neuroids to model units."""
-    name = "reverse_pls_by_components"
-    return ReversePredictivity(PLSByComponents(pls(n_components, solver), name, crossvalidation_kwargs, dtype))

@@ -45,10 +45,10 @@ from bsjax.labelled.align import (
     reordered,
     two_dimensional,
 )
-from bsjax.labelled.metric import CrossValidated, Metric, OfTimes
+from bsjax.labelled.metric import CrossValidated, Metric, OfPairs, OfTimes
 from bsjax.labelled.regression.stimulus_coordinates import N_FEATURES
 from bsjax.labelled.resampling.draws import Drawn
-from bsjax.labelled.resampling.permutations import Permutation
+from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
@@ -101,11 +101,12 @@ class RegressionMetric(Metric):
         what = f"{self.mapping!r} of draws of {len(x):,} stimuli with {x.shape[1]:,} features"
         return self.run(kernel, x, *rest, takes=what, advice=FEWER, mapping=self.mapping)
 
-    def _after_permutations(self, x: Any, y: Any, folds: Folds, rows: np.ndarray) -> np.ndarray:
-        """The mean over folds of the median over neuroids, ``(draws,)``, refitted after every permutation."""
+    def _after_permutations(self, permuted: Permuted, x: Any, y: Any, folds: Folds, rows: np.ndarray) -> xr.DataArray:
+        """The mean over folds of the median over neuroids, refitted after every permutation."""
         # The inverse permutation is applied to the targets, so that work on the features is shared.
         orders = np.argsort(rows, axis=1).astype(np.int32)
-        return nan_mean(nan_median(self._refitted(cross_validation_permutations, x, y, folds, orders).astype(float)))
+        raw = self._refitted(cross_validation_permutations, x, y, folds, orders).astype(float)
+        return permuted.in_passes(lambda _: nan_mean(nan_median(raw)))
 
 
 @dataclass(frozen=True)
@@ -241,6 +242,41 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             scores.append(over_splits(raw, coords, made_from, shared=of_splits(splits, target[STIMULUS].values)))
         return scores
 
+    def of_pairs(self, stimuli: int, features: int) -> OfPairs | None:
+        """Fits many pairs at once, where the mapping solves small systems of stimuli and chooses nothing.
+
+        A batch of what works on features, iterates or chooses is no faster.
+        """
+        traits = self.mapping.traits
+        if not traits.fits_targets_alone or traits.depends_on != "inner products" or traits.reported:
+            return None
+        ids = np.arange(stimuli)
+        splits = self.folds_of(xr.DataArray(ids, {STIMULUS: ("presentation", ids)}, ["presentation"]))
+        n_train, n_test = _smallest(splits)
+        check_sizes(
+            self.mapping, xr.DataArray(np.empty((0, features)), dims=["presentation", NEUROID]), n_train, n_test
+        )
+        shared = of_splits(splits, ids)
+
+        def score(found: tuple[np.ndarray, Any]) -> Score:
+            raw = found[0].astype(float)
+            sure = np.asarray(np.isfinite(raw).all(axis=(1, 2)))
+            dims = ["pair", SPLIT, NEUROID]
+            made = over_splits(np.where(sure[:, None, None], raw, 0.0), {}, self.provenance(), dims=dims, shared=shared)
+            known = made.sampling_uncertainty
+            sure &= False if known is None else ~known.is_rounding(made.value)
+            return dataclasses.replace(made, value=xr.DataArray(np.where(sure, made.value, np.nan), dims=["pair"]))
+
+        return OfPairs(
+            cross_validate_and_report,
+            score,
+            {"mapping": self.mapping},
+            (make_folds(stimuli, splits),),
+            (traits.ignores_zero_features, False),
+            together=True,
+            warn=lambda width: warn_of_interpolation(self.mapping, self.identifier, width, n_train),
+        )
+
     def of_times(self, source: xr.DataArray, target: xr.DataArray) -> OfTimes:
         """The scores of all times of a source with all times of a target.
 
@@ -293,22 +329,21 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, target))
         return {"values": values}
 
-    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def permuted_values(self, permuted: Permuted, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values after permutations, see :func:`bsjax.labelled.resampling.calibration.with_null`.
 
         The regression is refitted to each permutation with the same splits of the features, so that work on the
         features alone is done once. Single trials are scored anew after each permutation, with their own splits.
         """
-        [source], [target] = sources, rest
         target = two_dimensional(target, "target")
         if self.crossvalidation.unique_split_values and len(set(target[STIMULUS].values)) < len(target):
-            return super().nulls(permutations, sources, rest)
+            return super().permuted_values(permuted, source, target)
         source = two_dimensional(source, "source")
         order, splits = order_of(source, target), self.crossvalidation.of(target)
-        folds, rows = make_folds(len(target), splits), permutations[0].in_order(order)
+        folds, rows = make_folds(len(target), splits), permuted.permutations[0].in_order(order)
         needed = self._needed(cross_validate_and_report, target, folds, _shards(self.mapping.traits))
         x = self._features(source, order, target, splits, needed)
-        return self._after_permutations(x, finite_values(target, "target"), folds, rows)
+        return {"values": self._after_permutations(permuted, x, finite_values(target, "target"), folds, rows)}
 
     def _needed(
         self, kernel: Callable[..., Any], target: xr.DataArray, folds: Any, shards: Shards | None = None
@@ -459,17 +494,17 @@ class TrainTestSplitCorrelation(RegressionMetric):
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, test))
         return {"values": values}
 
-    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def permuted_values(self, permuted: Permuted, *assemblies: xr.DataArray) -> dict[str, Any]:
         """Its values after permutations of the training stimuli, and of the test stimuli, among themselves."""
-        flat = on_fixed_split(*sources, *rest)
+        flat = on_fixed_split(*assemblies)
         orders = [order_of(flat[source], flat[target], (source, target)) for source, target in PARTS]
-        train, test = (one.in_order(order) for one, order in zip(permutations, orders, strict=True))
+        train, test = (one.in_order(order) for one, order in zip(permuted.permutations, orders, strict=True))
         x_train, x_test, y_train, y_test = map(np.asarray, values_on_split(flat))
         x, y = np.concatenate([x_train, x_test]), np.concatenate([y_train, y_test])
         n, whole = len(x_train), np.arange(len(x))
         taken = np.concatenate([train, n + test], axis=1)
         folds = make_folds(len(x), [(whole[:n], whole[n:])])
-        return self._after_permutations(x, y, folds, taken)
+        return {"values": self._after_permutations(permuted, x, y, folds, taken)}
 
 
 def of_neuroids(score: Score, target: xr.DataArray, neuroids: np.ndarray) -> Score:

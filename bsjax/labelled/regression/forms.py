@@ -5,6 +5,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from bsjax.labelled.metric import Metric
+from bsjax.labelled.regression.by_components import PLSByComponents
 from bsjax.labelled.regression.crossvalidation import (
     CrossRegressedCorrelation,
     ReversePredictivity,
@@ -21,6 +22,8 @@ FORMS: dict[str, tuple[Any, bool]] = {
     "reverse": (CrossRegressedCorrelation, True),
     "reverse_on_fixed_split": (TrainTestSplitCorrelation, True),
     "spanning_time": (SpanTimeCrossRegressedCorrelation, False),
+    "by_components": (PLSByComponents, False),
+    "reverse_by_components": (PLSByComponents, True),
 }
 _SPLITS = "crossvalidation_kwargs"
 

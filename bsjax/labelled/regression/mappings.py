@@ -71,9 +71,14 @@ def ridgecv(
     return RidgeCV(_penalties(alphas), bool(per_target), None if cv is None else whole_number(cv, "cv", 2))
 
 
-def linear_predictivity() -> Ridge:
-    """Ordinary least squares; the minimum-norm solution if the data are rank-deficient."""
-    return Ridge(0.0)
+def linear_predictivity(rcond: float | None = None) -> Ridge | PrincipalComponents:
+    """Ordinary least squares; the minimum-norm solution if the data are rank-deficient.
+
+    Args:
+        rcond: singular values of the training features of at most this share of the largest count as zero, as in
+            ``numpy.linalg.lstsq``; None for rounding errors alone.
+    """
+    return Ridge(0.0) if rcond is None else PrincipalComponents(None, proportion(rcond, "rcond"))
 
 
 def neuron_to_neuron() -> NeuronToNeuron:
@@ -81,9 +86,10 @@ def neuron_to_neuron() -> NeuronToNeuron:
     return NeuronToNeuron()
 
 
-def pcr(n_components: int = 100) -> PrincipalComponents:
-    """Least squares on the leading principal components of the training stimuli."""
-    return PrincipalComponents(whole_number(n_components, "n_components", 1))
+def pcr(n_components: int = 100, rcond: float | None = None) -> PrincipalComponents:
+    """Least squares on the leading principal components of the training stimuli; ``rcond`` as for least squares."""
+    least = None if rcond is None else proportion(rcond, "rcond")
+    return PrincipalComponents(whole_number(n_components, "n_components", 1), least)
 
 
 def reduced_rank(rank: int = 10, alpha: float = 1.0) -> ReducedRank:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
@@ -19,13 +18,9 @@ import xarray as xr
 from bsjax.core.watching import stage
 from bsjax.engine.precision import precision
 from bsjax.labelled.provenance import Provenance
-from bsjax.labelled.resampling.draws import rerun
-from bsjax.labelled.resampling.permutations import Permutation, Permutations, active_permutations, in_permutations
+from bsjax.labelled.resampling.permutations import Permutations
 from bsjax.labelled.score import Score
 from bsjax.metrics.resampling.permutation import calibrated, null_threshold, permutation_p_value
-
-# (permutations of each of the model's assemblies, these assemblies, the measurements) -> similarity per permutation
-Nulls = Callable[[Sequence[Permutation], Sequence[Any], Sequence[Any]], np.ndarray]
 
 LEVEL = 0.95
 _NULL, _DRAW = "null", "draw"
@@ -99,12 +94,18 @@ def null_of(score: Score) -> Null | None:
     return Null(kept["values"], str(kept.get("key", "")), plan)
 
 
-def with_null(score: Score, nulls: Nulls, sources: Sequence[Any], rest: Sequence[Any], plan: Permutations) -> Score:
+def with_null(
+    score: Score,
+    nulls: Callable[..., Mapping[str, Any]],
+    sources: Sequence[Any],
+    rest: Sequence[Any],
+    plan: Permutations,
+) -> Score:
     """A score with its null distribution in its provenance.
 
     Args:
         score: the score of the sources and the rest.
-        nulls: computes values after permutations, as :meth:`bsjax.labelled.metric.Metric.nulls` does.
+        nulls: computes values after permutations, as :meth:`bsjax.labelled.metric.Metric.permuted_values` does.
         sources: a model's responses, whose stimuli are permuted: assemblies, and lists and dicts of them.
         rest: measurements.
         plan: the plan of the permutations.
@@ -112,37 +113,23 @@ def with_null(score: Score, nulls: Nulls, sources: Sequence[Any], rest: Sequence
     Raises:
         ValueError: there are no stimuli, or as raised by the metric.
     """
-    permutations = [plan.rows_of(leaf, rest) for leaf in jax.tree.leaves(list(sources))]
-    with in_permutations(None):
-        values = np.asarray(nulls(permutations, sources, rest), float)
-    dims = [_DRAW, *(str(dim) for dim in score.sizes)]
-    key = " ".join(dict.fromkeys(permutation.key for permutation in permutations))
-    null = Null(xr.DataArray(values, dims=dims), key, asdict(plan))
+    permuted = plan.sample(sources, rest)
+    with Permutations.within(None):
+        values = nulls(permuted, *sources, *rest)["values"]
+    null = Null(values, permuted.key, asdict(plan))
     return replace(score, provenance=score.provenance.with_details(**null.details(score.value)))
 
 
-def one_by_one(
-    metric: Callable[..., Score], permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]
-) -> np.ndarray:
-    """The similarity after each permutation, from one call of the metric per permutation."""
-    leaves, tree = jax.tree.flatten(list(sources))
-    moved = (
-        [permutation.of(leaf, draw) for permutation, leaf in zip(permutations, leaves, strict=True)]
-        for draw in range(len(permutations[0].rows))
-    )
-    calls = ((*jax.tree.unflatten(tree, each), *rest) for each in moved)
-    values, _ = rerun(metric, calls, "permutation", len(permutations[0].rows))
-    return values
-
-
-def also_permuted(score: Any, nulls: Nulls, sources: Sequence[Any], rest: Sequence[Any] = ()) -> Any:
+def also_permuted(
+    score: Any, nulls: Callable[..., Mapping[str, Any]], sources: Sequence[Any], rest: Sequence[Any] = ()
+) -> Any:
     """A score with its null distribution, in a block with permutations.
 
     Args:
         score: returned as it is if it is not a ``Score`` or already has a null distribution.
         nulls, sources, rest: see :func:`with_null`.
     """
-    plan = active_permutations()
+    plan = Permutations.active()
     if plan is None or not sources or not isinstance(score, Score) or null_of(score) is not None:
         return score
     with stage(f"the score after {plan.draws:,} permutations"):

@@ -1,49 +1,33 @@
-"""Bootstrap resampling of stimuli, neuroids and subjects, and the scores of each resample (draw).
-
-A plan states what is drawn, how often, and from which seed. The content of a draw depends only on the plan and the
-identifiers, so that a score, its ceiling and the scores of other models use the same draws wherever they are computed.
-"""
+"""Bootstrap resampling of stimuli, neuroids and subjects, and the scores of each resample (draw)."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import astuple, dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.core.context import set_within
-from bsjax.core.watching import steps
-from bsjax.labelled.align import DRAWN_ROW, STIMULUS, coordinate, drawn_from, listed
+from bsjax.labelled.align import DRAWN_ROW, drawn_from, listed
 from bsjax.labelled.resampling.clusters import clustered_by
+from bsjax.labelled.resampling.plans import PLACES, Plan, Sample, digest, places
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import whole_number
-from bsjax.labelled.uncertainty import BOTH, DRAW, FACTOR, UNIT, as_value, of_draws
+from bsjax.labelled.uncertainty import DRAW, UNIT, as_value, of_draws
 from bsjax.metrics.resampling.draws import bootstrap_counts, places_of
 from bsjax.metrics.resampling.influence import grouped_influence
 
 Factor = Literal["stimuli", "neuroids", "subjects"]
 FACTORS: tuple[Factor, ...] = get_args(Factor)
-# The coordinates that may hold the identifiers of each factor, with their dimensions.
-_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
-    "stimuli": ((STIMULUS, "presentation"), (f"{STIMULUS}_left", "stimulus_left")),
-    "neuroids": (("neuroid_id", "neuroid"),),
-    "subjects": (("subject", "neuroid"), ("subject", "presentation"), ("subject", "subject")),
-}
-_FEWEST = 2
 # If a larger share of draws has no value, the score gets no error.
 _MOST_UNDEFINED = 0.2
 
 
 @dataclass(frozen=True)
-class Resampling:
+class Resampling(Plan):
     """A plan of bootstrap draws.
 
     Args:
@@ -70,6 +54,7 @@ class Resampling:
     seed: int = 0
     groups: str | None = None
     strata: str | None = None
+    fewest: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         over = (self.over,) if isinstance(self.over, str) else tuple(self.over)
@@ -77,10 +62,9 @@ class Resampling:
         if unknown or not 1 <= len(set(over)) == len(over) <= 2:
             raise ValueError(f"over must be one or two different ones of {', '.join(FACTORS)}, got {self.over!r}")
         object.__setattr__(self, "over", over)
-        whole_number(self.draws, "draws", 2)
-        whole_number(self.seed, "seed", 0)
-        for name in ("groups", "strata"):
-            if getattr(self, name) is not None and "stimuli" not in over:
+        super().__post_init__()
+        for name, coord in (("groups", self.groups), ("strata", self.strata)):
+            if coord is not None and "stimuli" not in over:
                 raise ValueError(f"{name} is a coordinate of the stimuli, which over={over!r} does not draw")
 
     @classmethod
@@ -105,13 +89,6 @@ class Resampling:
         """The drawn factors."""
         return (self.over,) if isinstance(self.over, str) else self.over
 
-    @property
-    def passes(self) -> dict[str, tuple[Factor, ...]]:
-        """The factors that are drawn together in each pass: all, and for two factors also each alone."""
-        if len(self.factors) == 1:
-            return {BOTH: self.factors}
-        return {BOTH: self.factors, **{name: (name,) for name in self.factors}}
-
     def counts(
         self, factor: str, ids: Any, groups: np.ndarray | None = None, strata: np.ndarray | None = None
     ) -> np.ndarray:
@@ -121,8 +98,8 @@ class Resampling:
             ValueError: there are fewer than two identifiers, or one occurs twice.
         """
         names = np.asarray(ids)
-        if len(names) < _FEWEST:
-            raise ValueError(f"resampling {factor} needs at least {_FEWEST} of them, got {listed(names, 'id')}")
+        if len(names) < 2:
+            raise ValueError(f"resampling {factor} needs at least 2 of them, got {listed(names, 'id')}")
         order = _sorted(names)
         labels = [None if each is None else np.asarray(each)[order] for each in (groups, strata)]
         seed = [self.seed, FACTORS.index(factor)]
@@ -134,11 +111,37 @@ class Resampling:
     def key(self, ids: Mapping[str, Any]) -> str:
         """The digest of the plan and of the identifiers of the drawn factors."""
         names = {factor: sorted(str(name) for name in np.asarray(of_factor)) for factor, of_factor in ids.items()}
-        said = json.dumps([self.factors, self.draws, self.seed, self.groups, self.strata, names])
-        return f"{len(self.factors)}:{hashlib.sha256(said.encode()).hexdigest()[:24]}"
+        return f"{len(self.factors)}:{digest(*astuple(self), names)}"
+
+    def sample(self, sources: Sequence[Any], rest: Sequence[Any] = ()) -> Drawn:
+        """The draws for assemblies, the last of which holds the measurements."""
+        plan, measured = self, [*sources, *rest][-1]
+        ids: dict[str, np.ndarray] = {}
+        counts: dict[str, np.ndarray] = {}
+        labels: dict[str, np.ndarray] = {}
+        if not isinstance(measured, xr.DataArray):
+            raise ValueError(
+                f"resampling {' and '.join(plan.factors)} needs labelled measurements, got {measured!r:.80}"
+            )
+        if "stimuli" in plan.factors and plan.groups is None and plan.strata is None:
+            plan = replace(plan, groups=clustered_by(measured))
+        for factor in plan.factors:
+            if not (found := places(measured, factor)):
+                present = [str(c) for c, coord in measured.coords.items() if coord.ndim == 1]
+                raise ValueError(
+                    f"resampling {factor} needs the coordinate {PLACES[factor][0][0]!r} of the measurements; they have "
+                    f"{', '.join(present)}"
+                )
+            names = measured[found[0][0]].values
+            ids[factor] = names[~pd.Index(names).duplicated()]
+            of_factor = plan.labels(ids[factor], [measured]) if factor == "stimuli" else {}
+            counts[factor] = plan.counts(factor, ids[factor], **of_factor)
+            labels |= of_factor
+        return Drawn(plan, ids, counts, **labels)
 
 
-class Drawn(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Drawn(Sample):
     """The draws of a plan for some assemblies.
 
     Attributes:
@@ -161,11 +164,10 @@ class Drawn(NamedTuple):
 
     def drawn_alike(self, factor: str) -> tuple[int, int]:
         """The number of elements, or of whole groups, of a factor, and their degrees of freedom."""
+        n = len(self.ids[factor])
         if factor != "stimuli" or self.alike:
-            return len(self.ids[factor]), len(self.ids[factor]) - 1
-        first = (
-            np.arange(len(self.ids[factor])) if self.groups is None else np.unique(self.groups, return_index=True)[1]
-        )
+            return n, n - 1
+        first = np.arange(n) if self.groups is None else np.unique(self.groups, return_index=True)[1]
         strata = 1 if self.strata is None else len(np.unique(self.strata[first]))
         return len(first), len(first) - strata
 
@@ -176,10 +178,6 @@ class Drawn(NamedTuple):
     def codes(self, factor: str, ids: Any) -> np.ndarray:
         """The position of each given identifier in a factor's ``ids``; -1 for identifiers that are not drawn."""
         return pd.Index(self.ids[factor]).get_indexer(pd.Index(np.asarray(ids))).astype(np.int32)
-
-    def in_passes(self, values: Callable[[Sequence[str]], Any]) -> xr.DataArray:
-        """``values(factors)`` of each pass for the factors it draws together, see :meth:`labelled`."""
-        return self.labelled({name: values(together) for name, together in self.plan.passes.items()})
 
     def places(self, together: Sequence[str], assembly: xr.DataArray, may_pad: bool = True) -> np.ndarray | None:
         """The positions of an assembly's neuroids in each draw of neuroids, subjects or both, see :func:`places_of`.
@@ -192,7 +190,7 @@ class Drawn(NamedTuple):
         factors = [factor for factor in ("neuroids", "subjects") if factor in together]
         if not factors:
             return None
-        counts = [self.in_order(factor, assembly[_PLACES[factor][0][0]].values) for factor in factors]
+        counts = [self.in_order(factor, assembly[PLACES[factor][0][0]].values) for factor in factors]
         places = places_of(np.prod(counts, axis=0)).astype(np.int32)
         if not may_pad and (places < 0).any():
             raise ValueError(
@@ -201,32 +199,34 @@ class Drawn(NamedTuple):
             )
         return places
 
-    def labelled(self, passes: Mapping[str, np.ndarray], dims: Sequence[str] = ()) -> xr.DataArray:
-        """Values ``(draws, ...)`` of each pass as the draws of an :class:`~bsjax.labelled.uncertainty.Uncertainty`."""
-        whole = {name: np.asarray(values, float) for name, values in passes.items()}
-        if len(whole) == 1:
-            return xr.DataArray(whole[BOTH], dims=[DRAW, *dims])
-        return xr.DataArray(np.stack(list(whole.values())), {FACTOR: list(whole)}, [FACTOR, DRAW, *dims])
+    def assemblies(self, given: Sequence[Any], together: Sequence[str], draw: int) -> list[Any]:
+        """The rows and columns of each assembly in a draw.
 
-
-_ACTIVE: ContextVar[Resampling | None] = ContextVar("plan of draws", default=None)
-
-
-def plan_of(given: Resampling | Factor | Sequence[Factor] | None) -> Resampling | None:
-    """A plan as it is, or a plan that draws the given factors.
-
-    Example:
-        >>> plan_of("subjects")
-        Resampling(over=('subjects',), draws=1000, seed=0, groups=None, strata=None)
-    """
-    if given is None or isinstance(given, Resampling):
-        return given
-    return Resampling(given if isinstance(given, str) else tuple(given))
-
-
-def active_plan() -> Resampling | None:
-    """The plan of the current block, see :func:`in_draws`."""
-    return _ACTIVE.get()
+        Copies of a stimulus have distinct identifiers, and a coordinate ``drawn_from`` by which splits keep them
+        together.
+        """
+        made = []
+        for number, assembly in enumerate(given):
+            for factor in together:
+                found = places(assembly, factor)
+                # The model's units are not drawn: neuroids and subjects are those of the measurements.
+                if not found or (factor == "neuroids" and number < len(given) - 1):
+                    continue
+                name, dim = found[0]
+                names = assembly[name].values
+                codes = self.codes(factor, names)
+                times = np.where(
+                    codes < 0, 1, self.counts[factor][draw][codes]
+                )  # identifiers of the model alone are not drawn
+                rows = np.repeat(np.arange(len(names)), times)
+                copy = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
+                called = [f"{names[r]}, copy {n}" if n else str(names[r]) for r, n in zip(rows, copy, strict=True)]
+                named = {name: (dim, np.array(called, dtype=object)), drawn_from(name): (dim, names[rows])}
+                if dim == "presentation":
+                    named[DRAWN_ROW] = (dim, assembly[DRAWN_ROW].values[rows] if DRAWN_ROW in assembly.coords else rows)
+                assembly = assembly.isel({dim: rows}).assign_coords(named)
+            made.append(assembly)
+        return made
 
 
 def in_draws(plan: Resampling | Factor | Sequence[Factor] | None) -> AbstractContextManager[None]:
@@ -249,42 +249,7 @@ def in_draws(plan: Resampling | Factor | Sequence[Factor] | None) -> AbstractCon
         >>> score.uncertainty.draws.sizes["draw"], score.interval().kind
         (100, 't')
     """
-    return set_within(_ACTIVE, plan_of(plan))
-
-
-def drawn_of(plan: Resampling, assemblies: Sequence[xr.DataArray]) -> Drawn:
-    """The draws of a plan for assemblies, the last of which holds the measurements.
-
-    Raises:
-        ValueError: a factor has no identifiers in the measurements.
-    """
-    ids: dict[str, np.ndarray] = {}
-    labels: dict[str, np.ndarray | None] = {"groups": None, "strata": None}
-    measured = assemblies[-1]
-    if not isinstance(measured, xr.DataArray):
-        raise ValueError(f"resampling {' and '.join(plan.factors)} needs labelled measurements, got {measured!r:.80}")
-    if "stimuli" in plan.factors and plan.groups is None and plan.strata is None:
-        plan = replace(plan, groups=clustered_by(measured))
-    for factor in plan.factors:
-        place = _place(measured, factor)
-        if place is None:
-            present = [str(c) for c, coord in measured.coords.items() if coord.ndim == 1]
-            raise ValueError(
-                f"resampling {factor} needs the coordinate {_PLACES[factor][0][0]!r} of the measurements; they have "
-                f"{', '.join(present)}"
-            )
-        name, dim = place
-        repeats = pd.Index(measured[name].values)
-        first = np.flatnonzero(~repeats.duplicated())
-        ids[factor] = measured[name].values[first]
-        if factor == "stimuli":
-            for what in labels:
-                coord = getattr(plan, what)
-                labels[what] = None if coord is None else coordinate(measured, coord, dim, "the data")[first]
-    counts = {
-        factor: plan.counts(factor, names, **(labels if factor == "stimuli" else {})) for factor, names in ids.items()
-    }
-    return Drawn(plan, ids, counts, **labels)
+    return Resampling.within(plan)
 
 
 def with_draws(
@@ -336,73 +301,6 @@ def with_draws(
             stacklevel=4,
         )
     return replace(score, error=None, error_kind="", uncertainty=found)
-
-
-def _place(assembly: Any, factor: str) -> tuple[str, str] | None:
-    """The name and dimension of a factor's identifiers; None if the assembly has none or is not labelled."""
-    if not isinstance(assembly, xr.DataArray):
-        return None
-    return next((p for p in _PLACES[factor] if p[0] in assembly.coords and assembly[p[0]].dims == p[1:]), None)
-
-
-def drawn_assemblies(
-    assemblies: Sequence[xr.DataArray], drawn: Drawn, held: Mapping[str, np.ndarray]
-) -> list[xr.DataArray]:
-    """The rows and columns of each assembly in a draw; each copy has a name of its own and keeps its original's."""
-    made = []
-    for number, assembly in enumerate(assemblies):
-        for factor, counts in held.items():
-            place = _place(assembly, factor)
-            # The model's units are not drawn: neuroids and subjects are those of the measurements.
-            if place is None or (factor == "neuroids" and number < len(assemblies) - 1):
-                continue
-            name, dim = place
-            names = assembly[name].values
-            codes = drawn.codes(factor, names)
-            times = np.where(codes < 0, 1, counts[codes])  # identifiers of the model alone are not drawn
-            rows = np.repeat(np.arange(len(names)), times)
-            copy = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
-            called = [f"{names[row]}, copy {n}" if n else str(names[row]) for row, n in zip(rows, copy, strict=True)]
-            named = {name: (dim, np.array(called, dtype=object)), drawn_from(name): (dim, names[rows])}
-            if dim == "presentation":
-                named[DRAWN_ROW] = (dim, assembly[DRAWN_ROW].values[rows] if DRAWN_ROW in assembly.coords else rows)
-            assembly = assembly.isel({dim: rows}).assign_coords(named)
-        made.append(assembly)
-    return made
-
-
-def rerun(
-    metric: Callable[..., Score], calls: Iterable[Sequence[Any]], what: str, total: int
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The values of a metric in many calls, NaN where a call has too little data, and the dimensions of a value.
-
-    Args:
-        metric: any callable that returns scores; its warnings are suppressed, because they repeat those of the score.
-        calls: the assemblies of each call.
-        what: name of a call in messages, e.g. "permutation".
-        total: number of calls.
-
-    Raises:
-        ValueError: no call has a value; the message says why.
-    """
-    values: list[np.ndarray | None] = []
-    dims: tuple[str, ...] = ()
-    failure: ValueError | None = None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        for assemblies in steps(calls, f"each {what}", total):
-            try:
-                score = metric(*assemblies)
-            except ValueError as error:  # a draw may hold too little for the metric
-                failure = error
-                values.append(None)
-                continue
-            dims = tuple(str(dim) for dim in score.sizes)
-            values.append(np.asarray(score.value, float))
-    found = [value for value in values if value is not None]
-    if failure is not None and not any(np.isfinite(value).any() for value in found):
-        raise ValueError(f"no {what} has a score: {failure}") from failure
-    return np.stack([np.full_like(found[0], np.nan) if value is None else value for value in values]), dims
 
 
 def _sorted(names: np.ndarray) -> np.ndarray:

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
+import jax
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bsjax.core.context import set_within
-from bsjax.labelled.align import STIMULUS, at_positions, known_ids
-from bsjax.labelled.settings import whole_number
+from bsjax.labelled.align import at_positions, known_ids
+from bsjax.labelled.resampling.plans import Plan, Sample, digest, places
 from bsjax.metrics.resampling.draws import permutations
-
-# The coordinates with the identifiers of stimuli, in responses and in stimuli x stimuli matrices.
-_PLACES = {"presentation": STIMULUS, "stimulus_left": "stimulus_id_left", "stimulus_right": "stimulus_id_right"}
 
 
 @dataclass(frozen=True)
-class Permutations:
+class Permutations(Plan):
     """A plan of permutations of a model's responses among stimuli.
 
     A permutation depends only on the plan and the identifiers, so it is the same for all models, layers and neuroids.
@@ -52,10 +45,7 @@ class Permutations:
     seed: int = 0
     groups: str | None = None
     strata: str | None = None
-
-    def __post_init__(self) -> None:
-        whole_number(self.draws, "draws", 1)
-        whole_number(self.seed, "seed", 0)
+    noun: ClassVar[str] = "permutation"
 
     def rows(self, ids: Any, groups: np.ndarray | None = None, strata: np.ndarray | None = None) -> np.ndarray:
         """The presentation whose response replaces each one in each permutation, ``(draws, presentations)``.
@@ -96,28 +86,27 @@ class Permutations:
         Raises:
             ValueError: it has no stimuli, or a coordinate is missing.
         """
-        coords = getattr(assembly, "coords", {})
-        dims = [dim for dim, name in _PLACES.items() if name in coords and coords[name].dims == (dim,)]
-        if not dims:
+        found = places(assembly, "stimuli")
+        if not found:
             what = " by ".join(map(str, getattr(assembly, "dims", ()))) or type(assembly).__name__
             raise ValueError(
                 f"null= permutes stimuli, but this comparison has none; its dimensions are {what}. Leave null out"
             )
-        ids = known_ids(assembly, "source") if dims == ["presentation"] else assembly[_PLACES[dims[0]]].values
-        for dim in dims[1:]:
-            if not np.array_equal(assembly[_PLACES[dim]].values, ids):
-                raise ValueError(f"rows and columns of a matrix must be of the same stimuli: see {_PLACES[dim]!r}")
-        labels = {
-            what: _labels(name, ids, [assembly, *others])
-            for what in ("groups", "strata")
-            if (name := getattr(self, what)) is not None
-        }
-        return Permutation(tuple(dims), self.rows(ids, **labels), self.key(ids))
+        names, dims = zip(*found, strict=True)
+        ids = known_ids(assembly, "source") if dims == ("presentation",) else assembly[names[0]].values
+        for name in names[1:]:
+            if not np.array_equal(assembly[name].values, ids):
+                raise ValueError(f"rows and columns of a matrix must be of the same stimuli: see {name!r}")
+        return Permutation(dims, self.rows(ids, **self.labels(ids, [assembly, *others])), self.key(ids))
+
+    def sample(self, sources: Sequence[Any], rest: Sequence[Any] = ()) -> Permuted:
+        """The permutations of a model's responses: assemblies, and lists and dicts of them."""
+        leaves = jax.tree.leaves(list(sources))
+        return Permuted(self, [self.rows_of(leaf, rest) for leaf in leaves], len(sources))
 
     def key(self, ids: Any) -> str:
         """The digest of the plan for these stimuli; scores with the same key have the same permutations."""
-        said = json.dumps([asdict(self), sorted(map(str, ids))])
-        return hashlib.sha256(said.encode()).hexdigest()[:24]
+        return digest(asdict(self), sorted(map(str, ids)))
 
 
 class Permutation(NamedTuple):
@@ -158,52 +147,26 @@ class Permutation(NamedTuple):
         return place[self.rows[:, order]]
 
 
-_ACTIVE: ContextVar[Permutations | None] = ContextVar("plan of permutations", default=None)
+@dataclass(frozen=True, eq=False)
+class Permuted(Sample):
+    """The permutations of a model's responses; the measurements stay.
 
-
-def permutations_of(given: Permutations | int | None) -> Permutations | None:
-    """A plan as it is, or a plan with the given number of permutations.
-
-    Example:
-        >>> permutations_of(500)
-        Permutations(draws=500, seed=0, groups=None, strata=None)
+    Attributes:
+        permutations: those of each of the model's assemblies.
+        sources: number of arguments that hold them; an argument may be a list or dict of assemblies.
     """
-    return given if given is None or isinstance(given, Permutations) else Permutations(given)
 
+    plan: Permutations
+    permutations: Sequence[Permutation]
+    sources: int = 1
 
-def active_permutations() -> Permutations | None:
-    """The plan of the current block, see :func:`in_permutations`."""
-    return _ACTIVE.get()
+    @property
+    def key(self) -> str:
+        """The digest of the plan for these stimuli; values with the same key are paired draw by draw."""
+        return " ".join(dict.fromkeys(permutation.key for permutation in self.permutations))
 
-
-def in_permutations(plan: Permutations | int | None) -> AbstractContextManager[None]:
-    """A block in which scores are also computed after each permutation of the stimuli.
-
-    Args:
-        plan: a plan, or the number of permutations; None for no permutations.
-
-    Raises:
-        ValueError: an invalid plan.
-
-    Example:
-        >>> import bsjax
-        >>> x = np.random.default_rng(0).normal(size=(30, 5))
-        >>> with in_permutations(99):
-        ...     score = bsjax.score_arrays(x, 2 * x, metric="cka")
-        >>> score.provenance["p_value"]
-        0.01
-    """
-    return set_within(_ACTIVE, permutations_of(plan))
-
-
-def _labels(name: str, ids: np.ndarray, assemblies: Sequence[Any]) -> np.ndarray:
-    """The values of a coordinate for given stimuli, from the first assembly that has it for all of them."""
-    for assembly in assemblies:
-        coords = getattr(assembly, "coords", {})
-        if name in coords and STIMULUS in coords and coords[name].dims == coords[STIMULUS].dims:
-            theirs = pd.Index(coords[STIMULUS].values)
-            first = np.flatnonzero(~theirs.duplicated())
-            places = theirs[first].get_indexer(pd.Index(ids))
-            if (places >= 0).all():
-                return coords[name].values[first][places]
-    raise ValueError(f"neither the responses nor the measurements have a coordinate {name!r} of the stimuli")
+    def assemblies(self, given: Sequence[Any], together: Sequence[str], draw: int) -> list[Any]:
+        """The assemblies after one permutation."""
+        leaves, tree = jax.tree.flatten(list(given[: self.sources]))
+        moved = [each.of(leaf, draw) for each, leaf in zip(self.permutations, leaves, strict=True)]
+        return [*jax.tree.unflatten(tree, moved), *given[self.sources :]]

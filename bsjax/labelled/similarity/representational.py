@@ -33,10 +33,10 @@ from bsjax.labelled.align import (
     two_dimensional,
     unique_ids,
 )
-from bsjax.labelled.metric import CrossValidated, Metric, OfHalves, OfTimes, scored
+from bsjax.labelled.metric import CrossValidated, Metric, OfHalves, OfPairs, OfTimes, scored
 from bsjax.labelled.resampling.clusters import clustered_by
-from bsjax.labelled.resampling.draws import Drawn, Resampling, drawn_of, in_draws, with_draws
-from bsjax.labelled.resampling.permutations import Permutation
+from bsjax.labelled.resampling.draws import Drawn, Resampling, in_draws, with_draws
+from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import in_words, keep, settings_of, whole_number
 from bsjax.labelled.splits import CrossValidation, WithTarget
@@ -342,6 +342,24 @@ class RepresentationalSimilarity(_OfSimilarity):
             ]
         return [self._score(value, reason) for value, reason in zip(values, why, strict=True)]
 
+    def of_pairs(self, stimuli: int, features: int) -> OfPairs | None:
+        """Compares many pairs by its kernel, with errors by influence where it has them."""
+        known = self.similarity
+        if stimuli < known.min_stimuli or self.error not in (None, "influence"):
+            return None
+        may_pad = (known.ignores_zero_units, known.ignores_zero_units)
+        if self.error is None:
+            return OfPairs(known.kernel, lambda values: self._score(_of_pairs(values)), may_pad=may_pad)
+        return OfPairs(self._to_draw(known.influence), lambda found: self._with_influence(*found), may_pad=may_pad)
+
+    def _with_influence(self, values: np.ndarray, influences: np.ndarray) -> Score:
+        """The scores of pairs; NaN where few stimuli carry the variance, or the error may be rounding."""
+        influence, values = np.asarray(influences, float).T, np.asarray(values, float)
+        spread = _error_of_influence(influence, None)
+        known = spread["uncertainty"]
+        sure = False if known is None else ~known.is_rounding(values) & (effective_number(influence) >= _FEW)
+        return self._score(_of_pairs(np.where(sure, values, np.nan)), **spread)
+
     def all_pairs(self, sides: Sequence[xr.DataArray]) -> np.ndarray:
         """The similarities of all pairs of sides; where it has a vector of one side, each is made once."""
         if self.similarity.vector is None:
@@ -384,11 +402,9 @@ class RepresentationalSimilarity(_OfSimilarity):
         source, target = map(two_dimensional, assemblies, ("source", "target"))
         self._check_pairs(len(target))
         self._check_stimuli(len(target))
-        drawn = drawn_of(plan, (source, target))
-        call = _repeated(
-            compiled(similarity_in_draws, statistic=statistic),
-            drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32),
-        )
+        drawn = plan.sample([source, target])
+        counts = drawn.in_order("stimuli", target[STIMULUS])
+        call = _repeated(compiled(similarity_in_draws, statistic=statistic), counts)
         with self._sides(source, target, [call]) as arrays:
             value, values, influence = call.result(*arrays)
             found = {"influence": self._by_id(drawn, self._where_few(influence, *arrays, drawn.alike), target)}
@@ -414,9 +430,7 @@ class RepresentationalSimilarity(_OfSimilarity):
             for name, together in drawn.plan.passes.items():
                 units = drawn.places(together, target, self.similarity.ignores_zero_units)
                 sides = self._arrays((x, y), dtype) if units is None else (in_dtype(x, dtype), in_dtype(y, dtype))
-                counts = None
-                if "stimuli" in together:
-                    counts = drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32)
+                counts = drawn.in_order("stimuli", target[STIMULUS]) if "stimuli" in together else None
                 if not alone or self.similarity.compares_pairs:
                     passes[name] = self._in_draws(sides, counts, units)
                 if units is not None and len(drawn.plan.factors) == 1:
@@ -430,24 +444,24 @@ class RepresentationalSimilarity(_OfSimilarity):
                         found["errors"] = xr.DataArray(np.asarray(errors, float), dims=[DRAW])
         return {"values": drawn.labelled(passes), **found}
 
-    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def permuted_values(self, permuted: Permuted, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
         """Its values after permutations, see :func:`bsjax.labelled.resampling.calibration.with_null`."""
-        [source], [target] = sources, rest
-        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+        source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         self._check_pairs(len(target))
-        rows, of_all = permutations[0].in_order(order_of(source, target)), self.similarity.permutations
+        [permutation], of_all = permuted.permutations, self.similarity.permutations
         exchanged = partial(_exchanged, self.similarity.kernel)
         kernel = compiled(similarity_permutations, similarity=exchanged) if of_all is None else compiled(of_all)
-        call = _repeated(kernel, rows)
+        call = _repeated(kernel, permutation.in_order(order_of(source, target)))
         with self._sides(source, target, [call]) as (x, y):
-            return call.result(y, x)  # the kernel permutes the second side
+            values = call.result(y, x)  # the kernel permutes the second side
+        return {"values": permuted.in_passes(lambda _: values)}
 
     def _where_few(self, found: np.ndarray, x: Any, y: Any, alike: bool) -> np.ndarray:
         """Influences by derivatives, or by leaving out each stimulus if few of them carry the variance.
 
         ``alike`` says whether stimuli are drawn independently.
         """
-        effective, n = effective_number(np.asarray(found)), len(found)
+        effective, n = float(effective_number(np.asarray(found))), len(found)
         if np.linalg.norm(found) <= n * np.finfo(found.dtype).eps:
             return found  # for equal representations there is only rounding
         if not alike or effective >= _FEW or n > _MOST_LEFT_OUT:
@@ -472,7 +486,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         n = len(drawn.ids[factor])
         if not 2 < n <= _MOST_LEFT_OUT:
             return {}
-        without = drawn._replace(counts={factor: leave_out_counts(n)}).places([factor], target)
+        without = replace(drawn, counts={factor: leave_out_counts(n)}).places([factor], target)
         return {"influence": left_out_influence(self._in_draws(sides, None, without))}
 
     def _within_limit(self, kernel: Program, *arrays: Any) -> Any:
@@ -526,9 +540,9 @@ class RepresentationalSimilarity(_OfSimilarity):
         """A kernel that compares subjects with one another, or None; that of the similarity."""
         return self.similarity.of_subjects
 
-    def _score(self, value: float, why: str | None = None, **spread: Any) -> Score:
+    def _score(self, value: float | xr.DataArray, why: str | None = None, **spread: Any) -> Score:
         made = self.provenance(reason=why)
-        return Score(value, **spread, formula="r", n_undefined=int(math.isnan(value)), provenance=made)
+        return Score(value, **spread, formula="r", n_undefined=int(np.isnan(value).sum()), provenance=made)
 
 
 @dataclass(frozen=True, repr=False)
@@ -576,7 +590,7 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
                 + ": take the similarity of all stimuli, without subsets"
             )
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
-        counts = drawn.in_order("stimuli", target[STIMULUS]).astype(np.int32)
+        counts = drawn.in_order("stimuli", target[STIMULUS])
         found = []
         with self._sides(source, target, [_repeated(compiled(bootstraps), counts)]) as sides:
             for _, subset in self.crossvalidation.of(target):
@@ -588,12 +602,19 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
 
 def _error_of_influence(influence: np.ndarray, groups: np.ndarray | None) -> dict[str, Any]:
     units, dof = grouped_influence(influence, groups=groups)
-    error, method = float(np.linalg.norm(units)), f"by the influence of each of {len(units)}"
-    if math.isnan(error):
+    error: Any = float(np.linalg.norm(units)) if units.ndim == 1 else _of_pairs(np.linalg.norm(units, axis=0))
+    method = f"by the influence of each of {len(units)}"
+    if np.isnan(error).all():
         kind = f"none: the similarity of {len(units)} stimuli, or of all but one of them, is undefined"
         return {"error": None, "error_kind": kind, "uncertainty": None}
-    known = Uncertainty(("stimuli",), error, method, dof=dof, influence=xr.DataArray(units, dims=[UNIT]))
+    known = Uncertainty(
+        ("stimuli",), error, method, dof=dof, influence=xr.DataArray(units, dims=[UNIT, "pair"][: units.ndim])
+    )
     return {"error": error, "error_kind": known.words, "uncertainty": known}
+
+
+def _of_pairs(values: np.ndarray) -> xr.DataArray:
+    return xr.DataArray(np.asarray(values, float), dims=["pair"])
 
 
 def _by_whole(groups: str | None, spread: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Mean similarities, by any metric, of a model to several subjects, and of subjects to one another."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -11,7 +11,7 @@ import xarray as xr
 from bsjax.labelled.aggregate import mean_score, nan_mean
 from bsjax.labelled.align import coordinate, refuse_single
 from bsjax.labelled.metric import Metric, as_metric, scored
-from bsjax.labelled.resampling.permutations import Permutation
+from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
 from bsjax.labelled.similarity.rdms.subject_responses import SUBJECT
@@ -55,12 +55,11 @@ class SimilarityToSubjects(Metric):
         scores = {subject: scored(self.metric, source, part) for subject, part in parts_by_subject(target).items()}
         return mean_score(scores, SUBJECT, n_units=target.sizes["neuroid"])
 
-    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def permuted_values(self, permuted: Permuted, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values after permutations: the metric's, averaged over subjects."""
-        each = [
-            as_metric(self.metric).nulls(permutations, sources, [part]) for part in parts_by_subject(rest[0]).values()
-        ]
-        return nan_mean(np.stack(each, axis=-1))
+        metric, parts = as_metric(self.metric), parts_by_subject(target).values()
+        each = [metric.permuted_values(permuted, source, part)["values"] for part in parts]
+        return {"values": each[0].copy(data=nan_mean(np.stack(each, axis=-1)))}
 
 
 @dataclass(frozen=True)

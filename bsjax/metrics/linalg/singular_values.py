@@ -32,7 +32,11 @@ def polar_factor(x: Float[Array, "n p"], share: Float[Array, ""] | float = 1.0) 
 
 
 def singular_power(
-    x: Float[Array, "n p"], share: Float[Array, ""] | float, power: int, components: int | None = None
+    x: Float[Array, "n p"],
+    share: Float[Array, ""] | float,
+    power: int,
+    components: int | None = None,
+    rcond: float | None = None,
 ) -> Float[Array, "n p"]:
     r"""Replaces the leading singular values by a power of them, and the others by 0.
 
@@ -43,6 +47,8 @@ def singular_power(
         share: keep the leading components that are just enough for this share of the sum of squares; no derivative.
         power: 0 for the polar factor, 1 for the best approximation of low rank, -1 for its transposed pseudo-inverse.
         components: the largest number of components to keep; None for the rank.
+        rcond: singular values of at most this share of the largest count as zero, which decides the rank; None for the
+            rounding errors of a decomposition, ``eps * n``.
 
     Source: Higham 2008, "Functions of Matrices", chapter 8; Daleckii & Krein 1965 (derivatives).
 
@@ -51,23 +57,27 @@ def singular_power(
         [[0.25 0.  ]
          [0.   0.  ]]
     """
-    found = _of_tall(_tall(x), jnp.asarray(share, x.dtype), power, components)
+    found = _of_tall(_tall(x), jnp.asarray(share, x.dtype), power, components, rcond)
     return found if x.shape[0] >= x.shape[1] else found.T
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(2, 3))
+@partial(jax.custom_jvp, nondiff_argnums=(2, 3, 4))
 @at_full_precision
-def _of_tall(x: Float[Array, "n d"], share: Float[Array, ""], power: int, components: int | None) -> Array:
+def _of_tall(
+    x: Float[Array, "n d"], share: Float[Array, ""], power: int, components: int | None, rcond: float | None
+) -> Array:
     left, values, right = svd(x)
-    return (left * _powers(values, _kept(values, share, components, len(x)), power)[None]) @ right.T
+    return (left * _powers(values, _kept(values, share, components, len(x), rcond), power)[None]) @ right.T
 
 
 @_of_tall.defjvp
 @at_full_precision
-def _of_tall_jvp(power: int, components: int | None, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+def _of_tall_jvp(
+    power: int, components: int | None, rcond: float | None, primals: tuple, tangents: tuple
+) -> tuple[Array, Array]:
     (x, share), change = primals, tangents[0]
     left, values, right = svd(x)
-    kept = _kept(values, share, components, len(x))
+    kept = _kept(values, share, components, len(x), rcond)
     powers = _powers(values, kept, power)
     inner = left.T @ change @ right
     s, t, f, g = values[:, None], values[None], powers[:, None], powers[None]
@@ -145,11 +155,13 @@ def _powers(values: Singular, kept: Bool[Array, " d"], power: int) -> Singular:
     return jnp.where(kept, jnp.where(kept, values, 1.0) ** power, 0.0)
 
 
-def _kept(values: Singular, share: Float[Array, ""] | float, components: int | None, terms: int) -> Bool[Array, " d"]:
-    """Components that are not rounding errors, and needed for the share of the sum of squares."""
+def _kept(
+    values: Singular, share: Float[Array, ""] | float, components: int | None, terms: int, rcond: float | None = None
+) -> Bool[Array, " d"]:
+    """Components that are not rounding errors, or above ``rcond``, and needed for the share of the sum of squares."""
     largest = jnp.max(values)
     powers = (values / nonzero(largest)) ** 2
     before = jnp.cumsum(powers) - powers
     needed = before < share * jnp.sum(powers) * (1.0 - rounding(values, terms))
-    kept = (values > rounding(values, terms) * largest) & (needed | (share >= 1.0))
+    kept = (values > (rounding(values, terms) if rcond is None else rcond) * largest) & (needed | (share >= 1.0))
     return kept if components is None else kept & (jnp.arange(len(values)) < components)

@@ -17,16 +17,16 @@ from bsjax.engine.batches import batched_map
 from bsjax.engine.primitives.triangular import solve_with_cholesky
 from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.tolerances import rounding
-from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Scalar, Targets
+from bsjax.metrics.arrays import HeldOut, HeldOutMask, PerStimulus, Scalar, Targets
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.numerics import inverse_root
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import Traits
 from bsjax.metrics.regression.ridge_system import (
     Fold,
     PreparedRidge,
+    RidgeMapping,
     held_out_residuals,
     minimum_norm,
-    prepared_for_ridge,
     residuals_of_stimuli,
     weighted,
     without,
@@ -45,7 +45,7 @@ class RidgeParams(NamedTuple):
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Ridge(Mapping):
+class Ridge(RidgeMapping):
     r"""Ridge regression with an unpenalised intercept, one ``alpha`` for all targets.
 
     Minimises :math:`\|y - xw - b\|^2 + \alpha\|w\|^2` (scikit-learn's convention: ``alpha`` is not divided by the
@@ -82,18 +82,6 @@ class Ridge(Mapping):
     def interpolates(self, features: int, stimuli: int) -> bool:
         """True for least squares with at least ``stimuli - 1`` features, the rank of centred stimuli."""
         return features >= stimuli - 1 and not float(self.alpha)
-
-    def prepare(self, x: Features, y: Targets) -> PreparedRidge:
-        """Centres the data and computes the smaller Gram matrix."""
-        return prepared_for_ridge(x, y)
-
-    def gram(self, prepared: PreparedRidge) -> Float[Array, "d d"]:
-        """The inner products of centred stimuli, or of features where these are fewer."""
-        return prepared.gram
-
-    def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
-        """New stimuli as centred features, or as inner products with the prepared stimuli."""
-        return prepared.embed(x)
 
     def fit(self, prepared: PreparedRidge, held_out: HeldOut, held_out_mask: HeldOutMask) -> RidgeParams:
         """Weights and intercept of every fold."""

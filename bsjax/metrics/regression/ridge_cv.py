@@ -15,16 +15,16 @@ from bsjax.engine.primitives.decompositions import qr_coordinates
 from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Targets
 from bsjax.metrics.regression.centring import centre, training_mask, without_constants
-from bsjax.metrics.regression.mapping import Mapping, Report, Traits, of_features, with_penalties
+from bsjax.metrics.regression.mapping import Report, Traits, of_features, with_penalties
 from bsjax.metrics.regression.penalties.leave_one_out import best_for_all, best_for_each, leave_one_out
 from bsjax.metrics.regression.penalties.nested_folds import inner_folds, nested_predictions, takes_nested_folds
 from bsjax.metrics.regression.penalties.validation_folds import validation_errors
 from bsjax.metrics.regression.ridge_system import (
     Fold,
     PreparedRidge,
+    RidgeMapping,
     Spectrum,
     centred_rows,
-    prepared_for_ridge,
     spectrum,
 )
 
@@ -49,7 +49,7 @@ class RidgeCVParams(NamedTuple):
 
 @with_penalties
 @dataclass(frozen=True)
-class RidgeCV(Mapping):
+class RidgeCV(RidgeMapping):
     r"""Ridge regression with the penalty that has the smallest validation error within the training stimuli.
 
     The error is the mean square over stimuli, and over targets unless ``alpha_per_target``. If several penalties have
@@ -98,15 +98,7 @@ class RidgeCV(Mapping):
         """Centres the data and computes the coordinates in which every fold is solved."""
         if self.cv is not None and not 2 <= self.cv <= x.shape[0]:
             raise ValueError(f"cv must be from 2 to the number of stimuli, {x.shape[0]}, or None; got {self.cv}")
-        return prepared_for_ridge(x, y)
-
-    def gram(self, prepared: PreparedRidge) -> Float[Array, "d d"]:
-        """The inner products of centred stimuli, or of features where these are fewer."""
-        return prepared.gram
-
-    def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
-        """New stimuli in the coordinates of the prepared stimuli."""
-        return prepared.embed(x)
+        return super().prepare(x, y)
 
     def fit(self, prepared: PreparedRidge, held_out: HeldOut, held_out_mask: HeldOutMask) -> RidgeCVParams:
         """Penalty and weights of every fold; on a CPU, only one fold is in memory at a time."""
@@ -184,13 +176,13 @@ def _by_nested_folds(
     return with_fallback(
         ~(complete & accurate),
         lambda: (found.predicted, report),
-        lambda: Mapping.cross_predict(RidgeCV(alphas, per_target, cv), x, y, held_out, held_out_mask),
+        lambda: RidgeMapping.cross_predict(RidgeCV(alphas, per_target, cv), x, y, held_out, held_out_mask),
     )
 
 
 @_by_nested_folds.defjvp
 def _by_nested_folds_jvp(per_target: bool, cv: int, primals: tuple, tangents: tuple) -> tuple:
     def fitted(alphas: Array, x: Features, y: Targets) -> tuple[Array, Report]:
-        return Mapping.cross_predict(RidgeCV(alphas, per_target, cv), x, y, *primals[3:])
+        return RidgeMapping.cross_predict(RidgeCV(alphas, per_target, cv), x, y, *primals[3:])
 
     return jax.jvp(fitted, primals[:3], tangents[:3])

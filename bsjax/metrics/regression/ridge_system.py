@@ -27,6 +27,7 @@ from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, inver
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes, takes_axes
 from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import Centred, centre, held_out_rows, training_mask, without_constants
+from bsjax.metrics.regression.mapping import Mapping
 
 
 class Fold(NamedTuple):
@@ -84,6 +85,22 @@ def prepared_for_ridge(x: Features, y: Targets) -> PreparedRidge:
         centred = centred._replace(x=along)
     gram, cross = cross_products(centred.x, centred.x, centred.y)
     return PreparedRidge(centred, gram, cross, axes)
+
+
+class RidgeMapping(Mapping):
+    """The base class of ridge regressions, which share the preparation of the data and its coordinates."""
+
+    def prepare(self, x: Features, y: Targets) -> PreparedRidge:
+        """Centres the data and computes the smaller Gram matrix, of features or of stimuli."""
+        return prepared_for_ridge(x, y)
+
+    def gram(self, prepared: PreparedRidge) -> Float[Array, "d d"]:
+        """The inner products of centred stimuli, or of features where these are fewer."""
+        return prepared.gram
+
+    def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
+        """New stimuli as centred features, or as inner products with the prepared stimuli."""
+        return prepared.embed(x)
 
 
 class System(NamedTuple):

@@ -165,15 +165,15 @@ def grouped_influence(
     return (found if dof else np.full_like(found, np.nan)), dof
 
 
-def effective_number(influence: Float[np.ndarray, " n"]) -> float:
-    r"""Effective number of elements with an influence: :math:`(\sum_i U_i^2)^2 / \sum_i U_i^4`.
+def effective_number(influence: Float[np.ndarray, "n ..."]) -> Float[np.ndarray, "..."] | float:
+    r"""Effective number of elements (the first axis) with an influence: :math:`(\sum_i U_i^2)^2 / \sum_i U_i^4`.
 
     Example:
-        >>> effective_number(np.array([2.0, -2.0, 2.0, -2.0])), effective_number(np.array([9.0, 0.0, 0.0]))
-        (4.0, 1.0)
+        >>> effective_number(np.array([[2.0, 9.0], [-2.0, 0.0], [2.0, 0.0], [-2.0, 0.0]]))
+        array([4., 1.])
     """
     squares = np.asarray(influence, float) ** 2
-    return float(np.sum(squares)) ** 2 / max(float(np.sum(squares**2)), float(np.finfo(float).tiny))
+    return np.sum(squares, axis=0) ** 2 / np.maximum(np.sum(squares**2, axis=0), np.finfo(float).tiny)
 
 
 def left_out_influence(without: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

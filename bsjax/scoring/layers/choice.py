@@ -22,7 +22,7 @@ from bsjax.labelled.align import at_positions
 from bsjax.labelled.layers import Scored, SharedTarget, nested_choice, scored_together
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.labelled.resampling.calibration import null_of, with_null
-from bsjax.labelled.resampling.permutations import permutations_of
+from bsjax.labelled.resampling.permutations import Permutations
 from bsjax.models import ModelCommitment, RecordingTarget
 from bsjax.models.brain_model import region_name
 from bsjax.scoring.display.bars import shown
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from bsjax.adapters import ActivationsModel
     from bsjax.data import NeuroidAssembly, StimulusSet
     from bsjax.labelled import Score
-    from bsjax.labelled.resampling.permutations import Permutations
 
 PUBLIC = {
     "V1": "FreemanZiemba2013public.V1-pls",
@@ -100,7 +99,7 @@ def choose_layers(
     """
     comparisons = _benchmarks(PUBLIC if benchmarks is None else benchmarks)
     committed = model if isinstance(model, ModelCommitment) else ModelCommitment(model.identifier, model)
-    plan = permutations_of(null)
+    plan = Permutations.of(null)
     with not_exiting(), shown(progress=progress):
         candidates = _candidates(committed, layers)
         scored: dict[str, dict[str, Scored]] = {region: {} for region in comparisons}
@@ -115,7 +114,8 @@ def choose_layers(
                     scored[region][layer] = one
                 else:
                     sides = [waiting[region][layer]], [target.target]
-                    scored[region][layer] = one._replace(score=with_null(one.score, target.metric.nulls, *sides, plan))
+                    nulls = target.metric.permuted_values
+                    scored[region][layer] = one._replace(score=with_null(one.score, nulls, *sides, plan))
             waiting[region] = {}
 
         for stimuli, regions in _by_stimuli(committed, comparisons):

@@ -14,7 +14,7 @@ from bsjax.labelled.behaviour.accuracy import Accuracy, ShapeBias
 from bsjax.labelled.behaviour.agreement import AccuracyDistance, ErrorConsistency, KatoAccuracyDistance
 from bsjax.labelled.behaviour.choice_signatures import I1, O2, I2n
 from bsjax.labelled.metric import CalledWith, as_metric, scored
-from bsjax.labelled.resampling.draws import drawn_of, in_draws
+from bsjax.labelled.resampling.draws import in_draws
 from bsjax.metrics import choice_consistency, choice_reliability, compiled
 from tests.support.repeated_trials import repeated
 
@@ -118,7 +118,7 @@ def test_a_ceiling_over_subjects_pairs_no_copies_of_one(sides, metric):
     people, plan = sides[1], Resampling(("stimuli", "subjects"), draws=10)
     ceiling = metric().ceiling
     draws = at_once(ceiling, people, plan=plan).draws
-    drawn = drawn_of(plan, [people])
+    drawn = plan.sample([people])
     held = pd.DataFrame(drawn.counts["subjects"], columns=drawn.ids["subjects"])
 
     def weighted(score, counts):
@@ -193,7 +193,7 @@ def test_draws_of_a_signature_are_those_of_repeated_images_and_trials_in_the_sam
     metric, plan = SIGNATURES[name](), Resampling(over, draws=6)
     got = at_once(metric, source, target, plan=plan).draws
     limits = at_once(partial(metric.ceiling, skipna=True), target, plan=plan).draws
-    drawn = drawn_of(plan, [target])
+    drawn = plan.sample([target])
     images, objects = np.sort(source["stimulus_id"].values), np.sort(source["choice"].values)
     truth, codes, halves = coded(target, images, objects)
     order = pd.Index(source["stimulus_id"].values).get_indexer(images)

@@ -236,3 +236,24 @@ def test_features_in_stimulus_coordinates_are_counted_as_what_they_are(make, fea
         warnings.simplefilter("always")
         load_metric("linear_predictivity")(padded, target)
     assert [f"has {features} features" in str(one.message) for one in said] == [True] * warns
+
+
+@pytest.mark.parametrize("width", [20, 80])
+@pytest.mark.parametrize("name", ["linear_predictivity", "pcr"])
+def test_rcond_decides_the_rank_as_in_numpy(make, name, width):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, width)) * np.logspace(0, -3, width)
+    y = x @ rng.normal(size=(width, 3)) + 0.1 * rng.normal(size=(60, 3))
+    found = {}
+    for rcond in (1e-9, 0.02, 0.2):
+        metric = load_metric(name, rcond=rcond, crossvalidation_kwargs={"splits": 3, "stratification_coord": None})
+        found[rcond] = metric(make(x), make(y)).raw.values
+        for (train, test), of_split in zip(metric.folds_of(make(y)), found[rcond], strict=True):
+            centred = [side[train] - side[train].mean(axis=0) for side in (x, y)]
+            predicted = x[test] @ np.linalg.lstsq(*centred, rcond=rcond)[0]
+            expected = [np.corrcoef(predicted[:, unit], y[test, unit])[0, 1] for unit in range(3)]
+            np.testing.assert_allclose(of_split, expected, atol=1e-9)
+        assert metric.own_settings()["rcond"] == metric(make(x), make(y)).provenance.settings["rcond"] == rcond
+    assert not np.allclose(found[0.02], found[0.2], atol=1e-3)
+    with pytest.raises(ValueError, match="rcond"):
+        load_metric(name, rcond=-1.0)

@@ -9,8 +9,7 @@ from bsjax import Permutations, Score, load_metric
 from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import order_of
 from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling.calibration import LEVEL, calibrate, null_of, one_by_one
-from bsjax.labelled.resampling.permutations import in_permutations
+from bsjax.labelled.resampling.calibration import LEVEL, calibrate, null_of
 from bsjax.labelled.similarity.rdms.subject_responses import SubjectRDMSimilarity
 from bsjax.labelled.similarity.subject_similarity import SimilarityToSubjects
 
@@ -45,14 +44,15 @@ def test_all_permutations_at_once_are_those_one_by_one(name, pair):
     metric = METRICS[name]()
     x, y = shuffled(pair)
     y = y.assign_coords(subject=("neuroid", list("pqpp")))
-    permutation = PLAN.rows_of(x)
-    at_once = metric.nulls([permutation], [x], [y])
+    permuted = PLAN.sample([x], [y])
+    [permutation] = permuted.permutations
+    at_once = metric.permuted_values(permuted, x, y)["values"]
     if hasattr(metric, "mapping"):  # splits are of what predicts, so what is predicted trades places
         orders = np.argsort(permutation.in_order(order_of(x, y)), axis=1)
         expected = [float(metric(x, y.copy(data=y.values[order]))) for order in orders]
     else:
         expected = [float(metric(permutation.of(x, draw), y)) for draw in range(PLAN.draws)]
-        np.testing.assert_allclose(one_by_one(metric, [permutation], [x], [y]), expected, rtol=0, atol=0)
+        np.testing.assert_allclose(permuted.one_by_one(metric, [x, y])["values"], expected, rtol=0, atol=0)
     np.testing.assert_allclose(at_once, expected, rtol=0, atol=1e-10)
 
 
@@ -62,26 +62,26 @@ def test_single_trials_are_exchanged_with_their_stimuli(pair):
         "ridge", crossvalidation_kwargs=RIDGE["crossvalidation_kwargs"] | {"unique_split_values": True}
     )
     trials = xr.concat([y, y + 1.0], "presentation")
-    permutation = PLAN.rows_of(x)
-    expected = [float(metric(permutation.of(x, draw), trials)) for draw in range(PLAN.draws)]
-    np.testing.assert_allclose(metric.nulls([permutation], [x], [trials]), expected, rtol=0, atol=1e-10)
+    permuted = PLAN.sample([x], [trials])
+    expected = [float(metric(permuted.permutations[0].of(x, draw), trials)) for draw in range(PLAN.draws)]
+    np.testing.assert_allclose(metric.permuted_values(permuted, x, trials)["values"], expected, rtol=0, atol=1e-10)
 
 
 def test_training_and_test_stimuli_trade_places_among_themselves(pair):
     metric = load_metric("ridge_split")
     x, y = pair
     sides = [side.isel(presentation=part) for side in (x, y) for part in (slice(40), slice(40, None))]
-    permutations = [PLAN.rows_of(side) for side in sides[:2]]
-    at_once = metric.nulls(permutations, sides[:2], sides[2:])
+    permuted = PLAN.sample(sides[:2], sides[2:])
+    at_once = metric.permuted_values(permuted, *sides)["values"]
     moved = [
-        [permutation.of(side, draw) for permutation, side in zip(permutations, sides, strict=False)]
+        [permutation.of(side, draw) for permutation, side in zip(permuted.permutations, sides, strict=False)]
         for draw in range(4)
     ]
     np.testing.assert_allclose(at_once, [float(metric(*each, *sides[2:])) for each in moved], rtol=0, atol=1e-10)
 
 
 def test_what_a_score_says_is_what_its_permutations_are(pair):
-    with in_permutations(Permutations(draws=39)):
+    with Permutations.within(Permutations(draws=39)):
         score = scored(slope, *pair)
     null = null_of(score)
     values = np.sort(null.values)
@@ -103,7 +103,7 @@ def test_a_p_value_is_below_a_level_as_often_as_that():
         [xr.DataArray(rng.normal(size=(12, 1)), ids, ["presentation", "neuroid"]) for _ in "xy"] for _ in range(sets)
     ]
     plans = [Permutations(9, seed=seed) for seed in range(sets)]
-    nulls = [one_by_one(slope, [plan.rows_of(x)], [x], [y]) for plan, (x, y) in zip(plans, pairs, strict=True)]
+    nulls = [plan.sample([x]).one_by_one(slope, [x, y])["values"] for plan, (x, y) in zip(plans, pairs, strict=True)]
     found = calibrate([float(slope(*pair)) for pair in pairs], xr.DataArray(nulls, dims=["set", "draw"]), LEVEL)
     ranks = np.round(found["p_value"] * 10).astype(int)
     assert stats.chisquare(np.bincount((ranks - 1) // 2, minlength=5)).pvalue > 0.01
@@ -127,7 +127,7 @@ def test_each_time_bin_has_its_own(pair):
         both = [float(slope(source, target)), float(slope(target, source.isel(neuroid=[1])))]
         return Score(xr.DataArray(both, {"time_bin": [0, 1]}, ["time_bin"]))
 
-    with in_permutations(PLAN):
+    with Permutations.within(PLAN):
         score = scored(by_bin, *pair)
     assert null_of(score).values.dims == ("draw", "time_bin")
     assert np.shape(score.provenance["p_value"]) == (2,)
@@ -136,7 +136,7 @@ def test_each_time_bin_has_its_own(pair):
 
 def test_a_mean_of_scores_has_the_mean_of_their_permutations(pair):
     x, y = pair
-    with in_permutations(Permutations(99)):
+    with Permutations.within(Permutations(99)):
         parts = {name: scored(slope, x, y.isel(neuroid=[n])) for n, name in enumerate("pq")}
         without = slope(x, y)
     mean = mean_score(parts, "subject")

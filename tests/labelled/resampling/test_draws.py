@@ -9,7 +9,7 @@ import bsjax
 from bsjax import BehavioralAssembly, Resampling, Score, load_ceiling, load_metric
 from bsjax.engine.precision import precision
 from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling.draws import drawn_of, in_draws
+from bsjax.labelled.resampling.draws import in_draws
 from bsjax.labelled.similarity import representational
 from bsjax.labelled.similarity.rdms.subject_responses import SubjectRDMSimilarity
 from bsjax.metrics import cka_bootstraps, compiled, rdm_bootstraps
@@ -188,7 +188,7 @@ def test_draws_of_a_ceiling_are_the_ceilings_of_the_drawn_stimuli():
     for ceiling in (load_ceiling("internal_consistency"), load_ceiling("predictor_consistency")):
         with in_draws(plan):
             score = scored(ceiling, trials)
-        drawn = drawn_of(plan, [trials])
+        drawn = plan.sample([trials])
         for draw in range(3):
             rows = np.repeat(np.arange(30), drawn.counts["stimuli"][draw])
             parts = []

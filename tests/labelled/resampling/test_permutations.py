@@ -6,9 +6,9 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bsjax import Permutations
+from bsjax import Permutations, Resampling, in_draws
 from bsjax.labelled.align import aligned, order_of
-from bsjax.labelled.resampling.permutations import active_permutations, in_permutations, permutations_of
+from bsjax.labelled.resampling.plans import any_plan
 from bsjax.labelled.similarity.rdms.subject_rdms import square
 from tests.support.responses import assembly
 
@@ -101,10 +101,10 @@ def test_labels_of_the_measurements_do():
         Permutations(draws=1, groups="animal").rows_of(source, [target])
 
 
-def test_a_block_has_its_plan():
-    assert active_permutations() is None
-    with in_permutations(7):
-        assert active_permutations() == Permutations(7) == permutations_of(7)
-        with in_permutations(None):
-            assert active_permutations() is None
-    assert active_permutations() is permutations_of(None) is None
+def test_a_block_has_a_plan_of_each_kind():
+    assert Permutations.active() is None and not any_plan()
+    with Permutations.within(7), in_draws("stimuli"):
+        assert Permutations.active() == Permutations(7) == Permutations.of(7)
+        with Permutations.within(None):
+            assert Permutations.active() is None and Resampling.active() == Resampling("stimuli") and any_plan()
+    assert Permutations.active() is Permutations.of(None) is Resampling.active() is None

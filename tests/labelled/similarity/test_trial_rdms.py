@@ -8,7 +8,6 @@ import xarray as xr
 import bsjax
 from bsjax import Permutations, RDMAssembly, Resampling, in_draws, load_metric, rdm_of
 from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling.permutations import in_permutations
 from bsjax.labelled.similarity.rdms.subject_rdms import SubjectSimilarity, square
 from bsjax.metrics import compare_rdms, rdm, rdm_of_trials
 
@@ -140,7 +139,7 @@ def test_given_rdms_of_subjects_in_draws_and_permutations():
     assert float(score) == pytest.approx(float(expected), abs=1e-6) and score.raw.dims == ("subject",)
     with in_draws(Resampling(("stimuli", "subjects"), draws=20)):
         assert scored(metric, SOURCE, subjects).uncertainty.draws.sizes["draw"] == 20
-    with in_permutations(Permutations(draws=19)):
+    with Permutations.within(Permutations(draws=19)):
         assert scored(metric, rdm_of(SOURCE), subjects).provenance.details["p_value"] <= 0.1
     with pytest.raises(ValueError, match="source has RDMs over subject: select one"):
         metric(subjects, subjects)

@@ -14,7 +14,6 @@ from bsjax import Score
 from bsjax.core.watching import is_watched, stage, steps, watched, watcher
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import in_draws
-from bsjax.labelled.resampling.permutations import in_permutations
 from bsjax.scoring.display import bars
 from tests.scoring.conftest import Told
 
@@ -35,9 +34,9 @@ def mean_product(source, target):
 
 def test_each_draw_and_each_permutation_of_ones_own_metric_is_told():
     told = Told()
-    with watched(told), in_draws(bsjax.Resampling("stimuli", draws=12)), in_permutations(9):
+    with watched(told), in_draws(bsjax.Resampling("stimuli", draws=12)), bsjax.Permutations.within(9):
         scored(mean_product, responses(), responses())
-    draws, permutations = told.steps["each draw of stimuli"], told.steps["each permutation"]
+    draws, permutations = told.steps["each draw of stimuli"], told.steps["each permutation of stimuli"]
     assert draws == [(done, 12) for done in range(13)] and permutations == [(done, 9) for done in range(10)]
     assert all(each[0][0] == 0 and each[-1][0] == each[-1][1] for each in told.steps.values())
 

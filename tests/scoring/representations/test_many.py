@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+import warnings
 
 import jax.numpy as jnp
 import numpy as np
@@ -55,6 +56,13 @@ def test_each_is_the_score_of_its_pair(metric, settings):
     expected = one_by_one(pairs, metric, 0.9, **settings)
     np.testing.assert_allclose(np.array([found[name] for name in found]).T, expected, atol=1e-10)
     assert json.loads(found.attrs["provenance"])["metric"] == metric
+
+
+def test_interpolation_is_warned_of_once_by_the_number_of_features():
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        bsjax.score_many(pairs_of([(44, 3)] * 3), "linear_predictivity")
+    assert [str(one.message).split(" features")[0] for one in said] == ["linear_predictivity has 44"]
 
 
 def test_stacks_tables_and_arrays_of_a_device_are_taken():

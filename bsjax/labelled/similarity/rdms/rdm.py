@@ -12,7 +12,7 @@ from bsjax.data.types.assemblies import RDMAssembly
 from bsjax.labelled.align import STIMULUS
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.resampling.draws import Drawn, Resampling
-from bsjax.labelled.resampling.permutations import Permutation
+from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import refuse_others
 from bsjax.labelled.similarity.rdms.rdm_data import rdm_of
@@ -77,11 +77,10 @@ class RDMSimilarity(RepresentationalSimilarity):
             return super().drawn_values(drawn, assembly1, assembly2)
         return self._of_matrices.drawn_values(drawn, *self._matrices(assembly1, assembly2))
 
-    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def permuted_values(self, permuted: Permuted, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
         """Its values after permutations."""
-        return (Metric if _given(*sources, *rest) else RepresentationalSimilarity).nulls(
-            self, permutations, sources, rest
-        )
+        of = Metric if _given(assembly1, assembly2) else RepresentationalSimilarity
+        return of.permuted_values(self, permuted, assembly1, assembly2)
 
     @property
     def _of_matrices(self) -> SubjectSimilarity:

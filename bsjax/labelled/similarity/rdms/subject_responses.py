@@ -1,6 +1,5 @@
 """Responses of several subjects to the same stimuli as arrays, and a model's RDM similarity to each subject."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from bsjax.labelled.align import (
 )
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.resampling.draws import Drawn
-from bsjax.labelled.resampling.permutations import Permutation
+from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.rdms.drawn_rdms import similarities_in_draws
 from bsjax.metrics.resampling.permutation import rdm_permutations
@@ -104,21 +103,20 @@ class SubjectRDMSimilarity(Metric):
         pairs = self.run(rdm_pairs, self.run(rdms_of_subjects, responses.values, responses.units))
         return similarities_in_draws(self, model, pairs, unique_ids(target, "target"), subjects, drawn)
 
-    def nulls(self, permutations: Sequence[Permutation], sources: Sequence[Any], rest: Sequence[Any]) -> np.ndarray:
+    def permuted_values(self, permuted: Permuted, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values after permutations, see :func:`bsjax.labelled.resampling.calibration.with_null`."""
-        [source], [target] = sources, rest
         target, source = two_dimensional(target, "target"), two_dimensional(source, "source")
         _, responses = by_subject(target, "target")
         if responses.seen is not None:  # stimuli that a subject lacks cannot be permuted at once
-            return super().nulls(permutations, sources, rest)
+            return super().permuted_values(permuted, source, target)
         order = order_of(source, target)
-        rows, features = permutations[0].in_order(order), finite_values(reordered(source, order), "source")
+        rows, features = permuted.permutations[0].in_order(order), finite_values(reordered(source, order), "source")
         units = [slice(None)] * len(responses.values) if responses.units is None else list(responses.units)
         each = [  # the comparison is symmetric, and the kernel permutes the second side
             self.run(rdm_permutations, theirs[:, held], features, rows, method=self.method)
             for theirs, held in zip(responses.values, units, strict=True)
         ]
-        return nan_mean(np.stack(each, axis=-1).astype(float))
+        return {"values": permuted.in_passes(lambda _: nan_mean(np.stack(each, axis=-1).astype(float)))}
 
 
 class Responses(NamedTuple):

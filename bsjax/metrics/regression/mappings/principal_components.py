@@ -11,7 +11,7 @@ from bsjax.metrics.regression.mapping import Traits
 from bsjax.metrics.regression.mappings.fold_weights import FoldWeights
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["n_components"])
+@partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["n_components", "rcond"])
 @dataclass(frozen=True)
 class PrincipalComponents(FoldWeights):
     r"""Least squares on the leading principal components of the features, computed from each fold's training stimuli.
@@ -20,9 +20,12 @@ class PrincipalComponents(FoldWeights):
     :math:`V_k S_k^{-1} U_k^T Y`. Features are not scaled.
 
     Args:
-        n_components: number of components; fewer are used where the training features have a lower rank.
+        n_components: number of components; fewer are used where the training features have a lower rank. None for all,
+            which is ordinary least squares with the minimum-norm solution.
+        rcond: singular values of at most this share of the largest count as zero, as in ``numpy.linalg.lstsq``; None
+            for rounding errors alone.
 
-    Source: Hotelling 1957; Massy 1965.
+    Source: Hotelling 1957; Massy 1965; Golub & Van Loan 2013, section 5.5 (rank).
 
     Example:
         >>> import jax.numpy as jnp, numpy as np
@@ -33,7 +36,8 @@ class PrincipalComponents(FoldWeights):
         [1.0]
     """
 
-    n_components: int = 100
+    n_components: int | None = 100
+    rcond: float | None = None
 
     @property
     def traits(self) -> Traits:
@@ -41,9 +45,10 @@ class PrincipalComponents(FoldWeights):
         return Traits("inner products", True, ignores_zero_features=True, ignores_zero_targets=True)
 
     def interpolates(self, features: int, stimuli: int) -> bool:
-        """True where all components of at least ``stimuli - 1`` are kept."""
-        return min(features, self.n_components) >= stimuli - 1
+        """True where all components of at least ``stimuli - 1`` are kept; with ``rcond``, the data decide."""
+        kept = features if self.n_components is None else min(features, self.n_components)
+        return self.rcond is None and kept >= stimuli - 1
 
     def weights(self, x: Float[Array, "n d"], y: Float[Array, "n q"]) -> Float[Array, "d q"]:
         """The least-squares weights of the leading components."""
-        return singular_power(x, 1.0, -1, self.n_components).T @ y
+        return singular_power(x, 1.0, -1, self.n_components, self.rcond).T @ y

@@ -9,14 +9,14 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.batches import batched_map
 from bsjax.metrics.linalg.singular_values import singular_power
 from bsjax.metrics.regression.centring import training_mask
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import Traits
 from bsjax.metrics.regression.ridge import Ridge
-from bsjax.metrics.regression.ridge_system import PreparedRidge, centred_rows
+from bsjax.metrics.regression.ridge_system import PreparedRidge, RidgeMapping, centred_rows
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["alpha"], meta_fields=["rank"])
 @dataclass(frozen=True)
-class ReducedRank(Mapping):
+class ReducedRank(RidgeMapping):
     r"""Ridge regression with weights of a limited rank: all targets are predicted from few latent dimensions.
 
     Minimises :math:`\|Y - X W - b\|^2 + \alpha \|W\|^2` over weights of rank :math:`r` at most. The solution is
@@ -47,23 +47,11 @@ class ReducedRank(Mapping):
         """Predictions depend on inner products; a target of zeros changes nothing."""
         return Traits("inner products", ignores_zero_features=True, ignores_zero_targets=True)
 
-    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedRidge:
-        """Prepares the ridge regression."""
-        return self._ridge.prepare(x, y)
-
-    def gram(self, prepared: PreparedRidge) -> Float[Array, "d d"]:
-        """The inner products of centred stimuli, or of features where these are fewer."""
-        return prepared.gram
-
-    def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
-        """New stimuli in the coordinates of the ridge regression."""
-        return prepared.embed(x)
-
     def fit(
         self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
     ) -> Float[Array, "folds d q"]:
         """Weights of every fold."""
-        full = self._ridge.fit(prepared, held_out, held_out_mask).weights
+        full = Ridge(self.alpha).fit(prepared, held_out, held_out_mask).weights
 
         def limited(fold: tuple[Array, Array]) -> Float[Array, "d q"]:
             weights, train = fold
@@ -79,7 +67,3 @@ class ReducedRank(Mapping):
     ) -> Float[Array, "folds m q"]:
         """Predicted targets of embedded stimuli, without the intercept."""
         return embedded @ params
-
-    @property
-    def _ridge(self) -> Ridge:
-        return Ridge(self.alpha)
