@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from bsjax.scoring import choose_layers as choose_layers
     from bsjax.scoring import compare_models as compare_models
     from bsjax.scoring import cross_temporal as cross_temporal
+    from bsjax.scoring import estimate as estimate
     from bsjax.scoring import generalisation as generalisation
     from bsjax.scoring import plan as plan
     from bsjax.scoring import score as score

@@ -11,7 +11,7 @@ import bsjax
 NAMES = """
     score score_arrays score_grid score_sources plan Beside choose_layers compare_models
     similarity_matrix brain_to_brain variance_partition searchlight
-    score_many warm_up cross_temporal alignment_pattern generalisation stimulus_groups
+    score_many warm_up estimate cross_temporal alignment_pattern generalisation stimulus_groups
     memory_limit enable_compilation_cache
     load_model load_benchmark load_metric load_ceiling load_dataset load_stimulus_set register_mapping
     list_models list_benchmarks list_metrics list_ceilings list_data

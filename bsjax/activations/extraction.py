@@ -13,7 +13,7 @@ from bsjax.activations.inputs.shown_items import Item, items_of, unique_items
 from bsjax.activations.network import Network
 from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.activations.options import ExtractionOptions, Options
-from bsjax.activations.passes.planning import estimated
+from bsjax.activations.passes.planning import estimated, widths_of
 from bsjax.activations.passes.recording import Recorded, Recorder, repeated
 from bsjax.activations.passes.results import side_by_side
 from bsjax.activations.passes.runner import Runner
@@ -96,6 +96,19 @@ class ExtractedActivations:
     def layers(self) -> dict[str, tuple[int, ...]]:
         """Names of the layers -> shape of the output for one image, found with a gray probe image."""
         return dict(self._runner.shapes())
+
+    def widths(self, layers: str | Sequence[str]) -> dict[str, int]:
+        """Names of layers -> number of units of each that a call returns, after the reducer.
+
+        Raises:
+            ValueError: a layer does not exist.
+
+        Example:
+            >>> from bsjax.adapters import from_jax
+            >>> from_jax(lambda images: images.mean((1, 2)), "colour").widths("output")
+            {'output': 3}
+        """
+        return widths_of(self._runner, checked_layers(layers), self._options)
 
     def recipe_digest(self) -> str | None:
         """Digest of weights, code, preprocessing and reducer; None if a part of them cannot be identified."""

@@ -131,6 +131,10 @@ class BenchmarkBase:
     target: Any = None
     visual_degrees: float | None = None
 
+    def compared_with(self) -> Sequence[Any]:
+        """The measurements that its metric takes after as many assemblies of the model's responses; empty if other."""
+        return ()
+
     def __init__(
         self,
         identifier: str,

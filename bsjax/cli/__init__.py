@@ -336,6 +336,7 @@ def score(
         again=again,
         isolated=isolated,
         beside=Beside.of(drawn, null, True if baselines == ["all"] else baselines or False),
+        predict=planned,
         **arguments,
     )
     if planned:

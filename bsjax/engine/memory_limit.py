@@ -21,6 +21,10 @@ _ALWAYS = 64 << 20  # never refused; compiling a program takes more
 _LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 
+class DoesNotFit(ValueError):
+    """A computation needs more memory than there is."""
+
+
 def memory_limit(limit: int | str) -> AbstractContextManager[None]:
     """Context manager that limits the memory of comparisons, not counting their inputs and compilation.
 
@@ -85,19 +89,19 @@ def refuse_unless_it_fits(needed: int, what: str, advice: str = "fewer stimuli o
         advice: what would need less memory.
 
     Raises:
-        ValueError: it does not fit; the message says how much is needed, the limit, its origin, and what to do.
+        DoesNotFit: the message says how much is needed, the limit, its origin, and what to do.
 
     Example:
         >>> with memory_limit("100MB"):
         ...     refuse_unless_it_fits(2_000_000_000, "rdm of 10,000 stimuli", "fewer stimuli")
         Traceback (most recent call last):
         ...
-        ValueError: rdm of 10,000 stimuli takes 2 GB of memory, and bsjax.memory_limit allows 100 MB: take fewer ...
+        bsjax.engine.memory_limit.DoesNotFit: rdm of 10,000 stimuli takes 2 GB of memory, and bsjax.memory_limit ...
     """
     if needed <= _ALWAYS or fits(needed):
         return
     most, where = _room()
-    raise ValueError(
+    raise DoesNotFit(
         f"{what} takes {in_words(needed)} of memory, and {where.format(in_words(most or 0))}: take {advice} or "
         'dtype="float32", or allow more by bsjax.memory_limit'
     )

@@ -8,7 +8,7 @@ from bsjax.engine.memory_limit import features_in_memory, fits, refuse_unless_it
 DependsOn = Literal["inner products", "correlations", "features"]
 """Data that a metric depends on: inner products between stimuli, correlations over units, or features themselves."""
 
-_GRAM_MATRICES = 3  # memory, in Gram matrices: tiles and the whole matrix, or the whole matrix and its factor
+GRAM_MATRICES = 3  # memory, in Gram matrices: tiles and the whole matrix, or the whole matrix and its factor
 
 
 def must_stream(n: int, width: int, depends_on: DependsOn) -> bool:
@@ -56,7 +56,7 @@ def sides_to_stream(
         if not wide or fits(takes):
             takes = needed(*widths)
         if any(streams):
-            takes = max(takes, _GRAM_MATRICES * 8 * n * n)
+            takes = max(takes, GRAM_MATRICES * 8 * n * n)
         if fits(takes) or not wide:
             refuse_unless_it_fits(takes, what, advice)
             return streams

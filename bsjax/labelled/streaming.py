@@ -26,8 +26,10 @@ from bsjax.engine.gram import Gram, centred, factor
 from bsjax.engine.memory_limit import features_in_memory
 from bsjax.engine.precision import precision
 from bsjax.engine.programs.compilation import compiled
+from bsjax.engine.programs.dry_runs import DryRun, hollow, running_dry
+from bsjax.engine.programs.operations import Step
 from bsjax.engine.sharding import local_devices
-from bsjax.engine.streaming import DependsOn
+from bsjax.engine.streaming import GRAM_MATRICES, DependsOn
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import aligned, finite_values
 from bsjax.metrics.linalg.stimulus_factor import block_of_features, patterns, with_block, with_zero_means
@@ -97,7 +99,10 @@ def compress(*sources: xr.DataArray, depends_on: DependsOn, names: Sequence[str]
         ((5, 5), True)
     """
     on_device = all(isinstance(source.data, jax.Array) for source in sources)
-    values = (_factor_on_device if on_device else _factor_in_blocks)(sources, depends_on, names)
+    if (noted := running_dry()) is not None:
+        values = _noted_factor(sources, depends_on, noted)
+    else:
+        values = (_factor_on_device if on_device else _factor_in_blocks)(sources, depends_on, names)
     ends = np.cumsum([len(source) for source in sources])
     return [
         xr.DataArray(
@@ -117,6 +122,15 @@ def _factor_in_blocks(sources: Sequence[xr.DataArray], depends_on: DependsOn, na
         width = sources[0].shape[1]
         return _with_centred_rows(factor(_correlations(whole, total, taken_off, width)))
     return factor(centred(whole))
+
+
+def _noted_factor(sources: Sequence[xr.DataArray], depends_on: DependsOn, noted: DryRun) -> np.ndarray:
+    """Notes in a dry run what ``_factor_in_blocks`` does, and returns a hollow factor."""
+    n, read = sum(map(len, sources)), float(sum(source.nbytes for source in sources))
+    products = Step("product", "float64", float(n * n * sources[0].shape[1]), read)  # half of them, by symmetry
+    noted.steps += [products, Step("cholesky", "float64", n**3 / 3, 8.0 * n * n)]
+    noted.copies += GRAM_MATRICES * 8 * n * n
+    return hollow((n, n + (depends_on == "correlations")), np.float64)
 
 
 def _factor_on_device(sources: Sequence[xr.DataArray], depends_on: DependsOn, names: Sequence[str]) -> jax.Array:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bsjax.activations import ActivationsModel
+from bsjax.activations import ActivationsModel, ExtractedActivations
 from bsjax.activations.checks import checked_identifier, listed_layers
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet
@@ -185,6 +185,19 @@ class ModelCommitment:
             return dict(self._task_layers)
         region = self._recording
         return {} if region is None else {region: list(self.region_layer_map[region])}
+
+    def width_of(self, region: str) -> int | None:
+        """Number of units that are recorded in a region; None if its layers, or how they are reduced, are not known.
+
+        Example:
+            >>> from bsjax import load_model
+            >>> load_model("pixels").width_of("V1") > 1000
+            True
+        """
+        layers = self.region_layer_map.get(region)
+        if layers is None or not isinstance(self.activations_model, ExtractedActivations):
+            return None
+        return sum(self.activations_model.widths(layers).values())
 
     def start_task(self, task: Task | str, fitting_stimuli: Any = None, **settings: Any) -> None:
         """Perform a task in :meth:`look_at`, until another task or a recording is started.

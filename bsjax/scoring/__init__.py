@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from bsjax.scoring.representations.brain_to_brain import BrainToBrain as BrainToBrain
     from bsjax.scoring.representations.brain_to_brain import brain_to_brain as brain_to_brain
     from bsjax.scoring.representations.cross_temporal import cross_temporal as cross_temporal
+    from bsjax.scoring.representations.estimates import Estimate as Estimate
+    from bsjax.scoring.representations.estimates import estimate as estimate
     from bsjax.scoring.representations.generalisation import Generalisation as Generalisation
     from bsjax.scoring.representations.generalisation import generalisation as generalisation
     from bsjax.scoring.representations.generalisation import stimulus_groups as stimulus_groups

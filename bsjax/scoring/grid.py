@@ -200,7 +200,7 @@ def score_grid(
 
     kept = store_at(store)
     asked: Any = {"again": again, "isolated": isolated, "beside": beside, **benchmark_arguments}
-    planned = plan(models, benchmarks, extraction, store=kept, **asked)
+    planned = plan(models, benchmarks, extraction, store=kept, predict=False, **asked)
     return run_plan(planned, kept, again=again, workers=workers, progress=progress)
 
 

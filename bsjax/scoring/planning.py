@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bsjax.benchmarks import BenchmarkRow, benchmark_registry, benchmark_row
+from bsjax.core.discovery import one_line
 from bsjax.core.extras import installation_of
 from bsjax.core.messages import in_words
 from bsjax.data.catalogue.registry import DataRow, data_rows
 from bsjax.models import model_registry
 from bsjax.scoring.beside import Beside
 from bsjax.scoring.cells import cell_of, content_of_model, known_content, sets_of, standing, task_of
-from bsjax.scoring.job import Job
+from bsjax.scoring.job import Job, built_benchmark, built_model
 from bsjax.scoring.jobs import jobs_of, same_data
 
 if TYPE_CHECKING:
@@ -40,8 +41,11 @@ class Cell:
         state: "compute", "scored" (the store has its score) or "blocked" (it cannot be scored here).
         reason: why it is blocked.
         score: the key of its score in the store.
-        seconds: expected wall time, from scores in the store; None if there are no comparable ones.
-        memory: expected peak memory of the process in bytes; None if there are no comparable scores.
+        seconds: expected wall time, from comparable scores in the store, else predicted from sizes, for the comparison
+            alone; None if unknown.
+        memory: expected peak memory of the process in bytes, from the same scores, else predicted from sizes, for the
+            responses and their comparison; None if unknown.
+        unknown: what it would take to predict them, if they are unknown.
         ahead: layers, or regions whose layers, that other cells record from the same network for the same stimuli.
         ended: the process that was running it when it died unexpectedly; "" if none did.
 
@@ -62,6 +66,7 @@ class Cell:
     score: str | None = None
     seconds: float | None = None
     memory: int | None = None
+    unknown: str = ""
     ahead: tuple[str, ...] = ()
     ended: str = ""
 
@@ -129,13 +134,14 @@ class Plan(Sequence[Cell]):
             lines.append(
                 f"memory  {'not known yet' if self.memory is None else f'at most {in_words(self.memory)} a cell'}"
             )
+        for unknown, names in self._by_text("unknown").items():
+            lines.append(f"unknown {_shortened(names)}: {unknown}")
         for cell in self.of("compute"):
             if cell.ended:
                 lines.append(f"last    {' on '.join(cell.names)}: {cell.ended} ended while computing it")
-        blocked = self._blocked()
+        blocked = self._by_text("reason")
         for reason, names in list(blocked.items())[:_MOST_SHOWN]:
-            more = f" and {len(names) - 2} more" if len(names) > 3 else ""
-            lines.append(f"cannot  {', '.join(names[:2] if more else names)}{more}: {reason}")
+            lines.append(f"cannot  {_shortened(names)}: {reason}")
         if len(blocked) > _MOST_SHOWN:
             lines.append(f"        and {len(blocked) - _MOST_SHOWN} more reasons")
         return "\n".join(lines)
@@ -145,10 +151,12 @@ class Plan(Sequence[Cell]):
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
 
-    def _blocked(self) -> dict[str, list[str]]:
+    def _by_text(self, name: Literal["reason", "unknown"]) -> dict[str, list[str]]:
+        """The names of cells by what is said of them."""
         found: dict[str, list[str]] = {}
-        for cell in self.of("blocked"):
-            found.setdefault(cell.reason, []).append(" on ".join(cell.names))
+        for cell in self.cells:
+            if said := {"reason": cell.reason, "unknown": cell.unknown}[name]:
+                found.setdefault(said, []).append(" on ".join(cell.names))
         return found
 
 
@@ -161,9 +169,15 @@ def plan(
     again: bool = False,
     isolated: bool = False,
     beside: Beside | None = None,
+    predict: bool = True,
     **benchmark_arguments: object,
 ) -> Plan:
-    """Plan the scoring of models on benchmarks without running anything: no model is built and no data are loaded.
+    """Plan the scoring of models on benchmarks without running anything.
+
+    Time and memory of a cell are those of comparable scores in the store. Without any, those of the comparison are
+    predicted, see :func:`bsjax.estimate`, if the sizes are known without a download: the model is an object or comes
+    with bsjax, and the data are on this machine; they are then loaded. A comparison that does not fit in memory is
+    blocked, and the reason says what would fit.
 
     The content of a model object is known. The content of a model given by identifier is known if it was built before.
     Scores that are found in the store only at run time are not recomputed either.
@@ -180,6 +194,7 @@ def plan(
             missing here does not block a cell.
         beside: analyses in addition to each score, such as ``Beside.of("stimuli", null=99)``. Scores with different
             analyses are stored as different scores.
+        predict: whether to predict time and memory from sizes. Otherwise no model is built and no data are loaded.
         **benchmark_arguments: for the registered benchmarks that take them.
 
     Raises:
@@ -191,7 +206,7 @@ def plan(
         >>> import tempfile
         >>> from bsjax.results import ResultStore
         >>> with tempfile.TemporaryDirectory() as folder, ResultStore(f"{folder}/results.db") as store:
-        ...     print(plan("pixels", ["Simulated.V1-pls", "Cowley2026.V4-pls"], store=store))
+        ...     print(plan("pixels", ["Simulated.V1-pls", "Cowley2026.V4-pls"], store=store, predict=False))
         2 cells: 1 to compute, 0 in the store, 1 cannot be scored here
         time    not known yet
         memory  not known yet
@@ -207,7 +222,7 @@ def plan(
     known = kept.frame(latest=True, failures=False, columns=["model", "benchmark", "seconds", "memory"])
     seconds, memory = _Amounts(known, "seconds"), _Amounts(known, "memory")
     data = {row.identifier: row for row in data_rows()}
-    made = []
+    predictions, made = _Predictions(data), []
     for cell in cells:
         if cell.state == "scored":
             made.append(cell)
@@ -215,7 +230,8 @@ def plan(
             made.append(replace(cell, state="blocked", reason=reason))
         else:
             most = memory.of(*cell.names)
-            made.append(replace(cell, seconds=seconds.of(*cell.names), memory=None if most is None else int(most)))
+            cell = replace(cell, seconds=seconds.of(*cell.names), memory=None if most is None else int(most))
+            made.append(predictions.of(cell) if predict and cell.seconds is None else cell)
     return Plan(tuple(with_layers_ahead(made)))
 
 
@@ -317,6 +333,74 @@ def _obstacle(job: Job, data: Mapping[str, DataRow]) -> str:
     if private and not options:
         return f"{', '.join(private)} needs credentials to download, and is not cached"
     return _without_layer(job, row)
+
+
+class _Predictions:
+    """Time and memory of comparisons from their sizes; each benchmark's data are loaded once, and not kept.
+
+    Args:
+        data: the rows of all data sets.
+    """
+
+    def __init__(self, data: Mapping[str, DataRow]) -> None:
+        self._data = data
+        self._benchmarks: dict[Hashable, tuple[Any, Sequence[Any]]] = {}
+        self._found: dict[Hashable, Any] = {}
+
+    def of(self, cell: Cell) -> Cell:
+        """The cell with its time and memory, or with what is not known of them; blocked if it does not fit."""
+        # Imported here, because a plan without predictions needs none of it.
+        from bsjax.engine.memory_limit import DoesNotFit
+        from bsjax.models import ModelCommitment
+        from bsjax.scoring.representations.estimates import estimate_of
+
+        if unknown := _unknown(cell.job, self._data):
+            return replace(cell, unknown=unknown)
+        try:
+            metric, measured = self._compared(cell.job)
+            if not measured:
+                return replace(cell, unknown="it is not a single comparison of responses")
+            region, model = str(measured[0]["region"].values.flat[0]), built_model(cell.job)
+            width = model.width_of(region) if isinstance(model, ModelCommitment) else None
+            if width is None:
+                return replace(cell, unknown=f"which layers it has for {region}, or their width, is known when it runs")
+            key = cell.job.benchmark_key, width
+            if key not in self._found:
+                self._found[key] = estimate_of(metric, measured, width)
+            return replace(cell, seconds=self._found[key].seconds, memory=self._found[key].total)
+        except DoesNotFit as error:
+            return replace(cell, state="blocked", reason=str(error))
+        except Exception as error:  # one cell's error must not stop the plan of the others
+            return replace(cell, unknown=one_line(error))
+
+    def _compared(self, job: Job) -> tuple[Any, Sequence[Any]]:
+        """The metric of a benchmark, and its measurements without values."""
+        from bsjax.benchmarks import BenchmarkBase
+        from bsjax.scoring.representations.estimates import without_values
+
+        if job.benchmark_key not in self._benchmarks:
+            benchmark = built_benchmark(job)
+            measured = benchmark.compared_with() if isinstance(benchmark, BenchmarkBase) else ()
+            self._benchmarks[job.benchmark_key] = benchmark.metric if measured else None, without_values(measured)
+        return self._benchmarks[job.benchmark_key]
+
+
+def _unknown(job: Job, data: Mapping[str, DataRow]) -> str:
+    """What must be built or downloaded before the sizes of a comparison are known; "" if nothing."""
+    if job.options.isolated or job.options.beside:
+        return "runs in its own process" if job.options.isolated else "has analyses beside the score"
+    name = job.model if isinstance(job.model, str) else ""
+    if name and (model_registry.is_of_source(name) or not model_registry.is_bsjaxs(name)):
+        return "the model is built when it runs"
+    row = _row(job)
+    named = [] if row is None or row.with_data else [data[name] for name in sets_of(row) if name in data]
+    lacking = [each.identifier for each in named if each.cached != "yes"]
+    return f"{', '.join(lacking)} is not downloaded yet" if lacking else ""
+
+
+def _shortened(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 2} more" if len(names) > 3 else ""
+    return f"{', '.join(names[:2] if more else names)}{more}"
 
 
 def _in_words_of(names: Sequence[str]) -> str:

@@ -263,7 +263,7 @@ def scored_by_its_benchmarks(at: At) -> Came:
     done = [each for each in queue.submissions(at.store, states=("done",)) if each.id != at.submission.id]
     submitted = {name: each for each in [*reversed(done), at.submission] for name in queue.models_of(each)}
     models = [name for name in dict.fromkeys([*at.models, *_in_store(at.store)]) if name in model_registry]
-    planned = plan([name for name in models if name not in submitted], benchmarks, store=at.store)
+    planned = plan([name for name in models if name not in submitted], benchmarks, store=at.store, predict=False)
     scores, failures = _run(at, planned, "submitted benchmarks")
     came = _came_of(scores, failures, needs_any=not submitted)
     public = [name for name in benchmarks if protection.protection_of(at.store, name) is None]
@@ -387,7 +387,7 @@ def _scored_here(at: At, benchmarks: Sequence[str], hides: bool) -> Came:
             with ModelSide(one) as side:
                 try:
                     side.hides_errors = hides
-                    planned = plan(side.model(), benchmarks, store=at.store)
+                    planned = plan(side.model(), benchmarks, store=at.store, predict=False)
                     came, failed = _run(at, planned, str(one.values.get("model", one.values.get("identifier"))))
                     scores, failures = scores + came, failures + failed
                 finally:

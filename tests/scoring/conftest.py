@@ -1,6 +1,7 @@
 """Models and benchmarks that are quick: the benchmarks are real objects of the protocol, on arrays."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -8,11 +9,26 @@ import pytest
 from bsjax import ModelCommitment, Score, StimulusSet, load_metric
 from bsjax.adapters import from_stored
 from bsjax.benchmarks import benchmark_registry
+from bsjax.engine import rates
 from bsjax.models import model_registry
 from bsjax.scoring import Watcher
 from tests.support.tiny_grid import write_plugins
 
 IDS = [f"s{number:02d}" for number in range(30)]
+
+
+@pytest.fixture
+def known_rates(tmp_path, monkeypatch):
+    """Keeps rates of 1e9 for this machine, with which nothing is measured; a function to change them."""
+    monkeypatch.setattr(rates, "FILE", str(tmp_path / "rates.json"))
+    kinds = [f"{kind} {dtype}" for kind in ("product", "cholesky", "eigh") for dtype in ("float32", "float64")]
+
+    def keep(rate):
+        kept = {rates.machine_name(): dict.fromkeys([*kinds, "memory"], rate)}
+        (tmp_path / "rates.json").write_text(json.dumps(kept))
+
+    keep(1e9)
+    return keep
 
 
 def stored_model(identifier: str, noise: float) -> ModelCommitment:

@@ -1,5 +1,6 @@
 """The plan of a grid: what is known before anything runs."""
 
+import numpy as np
 import pytest
 
 import bsjax
@@ -75,13 +76,13 @@ def test_another_code_is_another_cell_and_a_comment_is_no_other_code(plugins, st
 
 
 def test_a_model_that_was_not_built_here_is_found_when_it_runs(store, tmp_path, monkeypatch):
-    run_plan(plan("pixels", "Simulated.V1-cka", store=store), store)
+    run_plan(plan("pixels", "Simulated.V1-cka", store=store, predict=False), store)
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "another home"))
-    planned = plan("pixels", "Simulated.V1-cka", store=store)
+    planned = plan("pixels", "Simulated.V1-cka", store=store, predict=False)
     assert set(states(planned).values()) == {"compute"}
     assert [done.state for done in run_plan(planned, store).done] == ["found"]
     assert len(store.frame(latest=False)) == 1
-    assert set(states(plan("pixels", "Simulated.V1-cka", store=store)).values()) == {"scored"}
+    assert set(states(plan("pixels", "Simulated.V1-cka", store=store, predict=False)).values()) == {"scored"}
 
 
 def test_options_that_change_no_score_are_no_other_cell():
@@ -116,11 +117,38 @@ def test_nothing_is_in_the_way_of_what_comes_with_bsjax(store, tmp_path, monkeyp
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
     benchmarks = builtin_benchmarks()
     assert any(benchmark_row(name).data for name in benchmarks)
-    assert [cell.reason for cell in plan("pixels", benchmarks, store=store) if cell.state == "blocked"] == []
+    assert [cell for cell in plan("pixels", benchmarks, store=store, predict=False) if cell.state == "blocked"] == []
 
 
 def test_models_of_one_network_record_each_others_layers_ahead(store):
     model = bsjax.load_model("gabor-v1")
     layers = [model.with_region_layers({"V1": layer}, f"gabor-{layer}") for layer in ("simple", "complex")]
-    planned = plan(layers, ["Simulated.V1-pls", "Simulated.V1-cka"], store=store)
+    planned = plan(layers, ["Simulated.V1-pls", "Simulated.V1-cka"], store=store, predict=False)
     assert {cell.ahead for cell in planned} == {("simple", "complex")}
+
+
+def test_the_time_and_memory_of_a_comparison_are_predicted_from_its_sizes(store, known_rates):
+    models = [bsjax.load_model("gabor-v1").with_region_layers({"V1": layer}, layer) for layer in ("simple", "complex")]
+    assert [model.width_of("V1") for model in models] == [4 * 612, 612]
+    planned = plan(models, "Simulated.V1-ridge", store=store)
+    narrow, wide = sorted(planned, key=lambda cell: cell.names[0])  # complex cells, simple cells
+    n = len(bsjax.load_benchmark("Simulated.V1-ridge").stimuli)
+    # The responses in float32, a copy in float64 and another within the program, at the least.
+    assert 20 * n * 3 * 612 <= wide.memory - narrow.memory < 50 * n * 3 * 612
+    assert 0 < narrow.seconds < wide.seconds
+
+
+def test_a_comparison_that_does_not_fit_is_blocked_with_what_would(store, known_rates):
+    benchmark = bsjax.load_benchmark("Simulated.V1-neuron_to_neuron")
+    few = benchmark.target
+    benchmark.target = few.isel(neuroid=np.arange(20_000) % few.sizes["neuroid"])
+    with bsjax.memory_limit("70MB"):
+        [cell] = plan(bsjax.load_model("gabor-v1"), benchmark, store=store)
+    assert cell.state == "blocked" and "neuroids at a time" in cell.reason
+
+
+def test_what_is_not_known_before_the_run_is_said(plugins, store):
+    [cell] = plan("pixels", "MajajHong2015public.IT-pls", store=store)
+    assert cell.seconds is None and "MajajHong2015.public" in cell.unknown
+    assert {cell.unknown for cell in plan("net*", "Tiny.*", store=store)} == {"the model is built when it runs"}
+    assert "unknown" in str(plan("pixels", "MajajHong2015public.IT-pls", store=store))

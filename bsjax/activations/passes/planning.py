@@ -82,13 +82,24 @@ def _room(budget: int, batches: int, reducer: int) -> int:
 
 def _sizes(runner: Runner, n: int, layers: Sequence[str], options: Options) -> tuple[int, int]:
     """Bytes of the results for all items, and of the reducer."""
-    known = runner.shapes_of(layers)
+    size = 4 * n * sum(widths_of(runner, layers, options)[layer] for layer in layers)
     if options.reducer is None:
-        return 4 * n * sum(int(np.prod(known[layer])) for layer in layers), 0
-    last = runner.network.channels_last
-    reduced = [options.reducer.reduced_shape(known[layer], last) for layer in layers]
-    held = sum(options.reducer.held_bytes(known[layer], last) for layer in layers)
-    return 4 * n * sum(int(np.prod(shape)) for shape in reduced), held
+        return size, 0
+    known, last = runner.shapes_of(layers), runner.network.channels_last
+    return size, sum(options.reducer.held_bytes(known[layer], last) for layer in layers)
+
+
+def widths_of(runner: Runner, layers: Sequence[str], options: Options) -> dict[str, int]:
+    """Units of each layer after the reducer.
+
+    Raises:
+        ValueError: a layer does not exist.
+    """
+    shapes = runner.shapes_of(layers)
+    if options.reducer is not None:
+        last = runner.network.channels_last
+        shapes = {layer: options.reducer.reduced_shape(shape, last) for layer, shape in shapes.items()}
+    return {layer: int(np.prod(shape)) for layer, shape in shapes.items()}
 
 
 def _of_batches(runner: Runner, items: Sequence[Item], layers: Sequence[str], size: int) -> int:

@@ -120,6 +120,10 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         """Responses to the test stimuli, averaged over repetitions, dims ``(presentation, neuroid)``."""
         return _averaged(self._load_test())
 
+    def compared_with(self) -> list[NeuroidAssembly]:
+        """The responses to the training and to the test stimuli."""
+        return [self.train, self.test]
+
     @cached_property
     def stimuli(self) -> tuple[StimulusSet, StimulusSet]:
         """The training and the test stimuli."""

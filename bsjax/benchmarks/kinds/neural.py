@@ -117,6 +117,10 @@ class NeuralBenchmark(BenchmarkBase):
             assembly = average_repetition(assembly)
         return squeeze_time(assembly)
 
+    def compared_with(self) -> list[NeuroidAssembly]:
+        """The target."""
+        return [self.target]
+
     @cached_property
     def stimuli(self) -> StimulusSet:
         """The stimuli with measured responses."""

@@ -19,8 +19,10 @@ import jax
 
 from bsjax.core.memory import give_back_free_memory
 from bsjax.engine.jax_names import get_opaque_trace_state, jaxprs_in_params
+from bsjax.engine.programs.dry_runs import DryRun, hollow, running_dry
 from bsjax.engine.programs.fallbacks import without_fallbacks
 from bsjax.engine.programs.forks import refuse_after_fork
+from bsjax.engine.programs.operations import HOST_CALL, steps
 from bsjax.engine.programs.platforms import LOWERED_AS, Platform, platform, traced_for
 
 # On a CPU, the older of XLA's two emitters of fused loops, at a lower optimisation level, compiles these programs in
@@ -45,7 +47,6 @@ _NOT_AN_OPTION = "No such compile option"
 # the temporary arrays in addition to XLA's plan. NumPy calls within a program need up to three times the size of their
 # inputs and outputs in addition to these.
 _ARGUMENTS, _TEMPORARY, _IN_NUMPY = 3, 1.25, 4
-_HOST_CALL = "host_call"
 
 # Each program takes about 10 MB, and up to 400 of the 65,530 memory maps that Linux allows a process by default.
 _MOST_KEPT = 40
@@ -202,6 +203,8 @@ class Program:
         """``function(*arrays)``."""
         if _is_traced():
             return self._within(*self._leaves, *arrays)  # JAX uses only the options of the outermost program
+        if (noted := running_dry()) is not None:
+            return self._use(partial(_run_dry, noted=noted), on := platform(), arrays, fallbacks=on == "cpu")
         if (on := platform()) != "cpu":
             error, result = self._use(operator.call, on, arrays, fallbacks=False)
             if error is None or jax.device_get(error).get() is None:
@@ -304,10 +307,21 @@ def _needed(program: Any, *arguments: Any) -> int:
     return math.ceil(planned + plan.output_size_in_bytes + in_numpy)
 
 
+def _run_dry(program: Any, *arguments: Any, noted: DryRun) -> Any:
+    """Notes what a call would do, and returns hollow results."""
+    traced = program.trace(*arguments)
+    plan = traced.lower().compile().memory_analysis()
+    takes = plan.argument_size_in_bytes + plan.temp_size_in_bytes + plan.output_size_in_bytes
+    noted.programs = max(noted.programs, takes + max(_exchanged(traced.jaxpr.jaxpr), default=0))
+    noted.steps += steps(traced.jaxpr.jaxpr)
+    made = jax.tree.map(lambda result: hollow(result.shape, result.dtype), traced.out_info)
+    return made if platform() == "cpu" else made[1]
+
+
 def _exchanged(jaxpr: Any) -> Iterator[int]:
     """Bytes of the inputs and outputs of each NumPy call within a program."""
     for equation in jaxpr.eqns:
-        if equation.primitive.name == _HOST_CALL:
+        if equation.primitive.name == HOST_CALL:
             yield sum(v.aval.size * v.aval.dtype.itemsize for v in (*equation.invars, *equation.outvars))
         for inner in jaxprs_in_params(equation.params):
             yield from _exchanged(inner)

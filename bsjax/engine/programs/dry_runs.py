@@ -1,0 +1,81 @@
+"""Dry runs: computations whose programs are compiled for the shapes of their arrays, but not run."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from bsjax.core.context import set_within
+from bsjax.engine.programs.operations import Step
+
+
+@dataclass
+class DryRun:
+    """What a dry run would do.
+
+    Attributes:
+        steps: of all its programs.
+        copies: bytes of the arguments that are cast or padded before programs are called.
+        programs: the bytes that the program in need of the most takes, beside these copies.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    copies: int = 0
+    programs: int = 0
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that it takes, beside the arrays that it is given."""
+        return self.copies + self.programs
+
+
+_RUNNING: ContextVar[DryRun | None] = ContextVar("dry run", default=None)
+
+
+@contextmanager
+def dry_run() -> Iterator[DryRun]:
+    """Context manager in which programs are compiled and their steps noted, but not run.
+
+    Results of programs are zeros that take no memory. Arrays without values for the arguments are made by ``hollow``.
+
+    Example:
+        >>> from bsjax.engine.programs.compilation import compiled
+        >>> from bsjax.metrics import pearson
+        >>> with dry_run() as would:
+        ...     made = compiled(pearson)(*[hollow((1_000_000, 1000), np.float32)] * 2)
+        >>> made.shape, would.memory > 8 * 10**9
+        ((1000,), True)
+    """
+    noted = DryRun()
+    with set_within(_RUNNING, noted):
+        yield noted
+
+
+def running_dry() -> DryRun | None:
+    """The dry run that is going on; None in an ordinary run."""
+    return _RUNNING.get()
+
+
+def hollow(shape: Any, dtype: Any) -> np.ndarray:
+    """An array of zeros that takes no memory.
+
+    Example:
+        >>> hollow((10**6, 10**6), np.float32).nbytes
+        4000000000000
+    """
+    return np.broadcast_to(np.zeros((), dtype), shape)
+
+
+def cast(values: np.ndarray | jax.Array, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
+    """Instead of a cast or padded copy: notes its size and returns a hollow one; None in an ordinary run."""
+    noted = running_dry()
+    if noted is None:
+        return None
+    made = hollow(shape, dtype)
+    if (values.shape, values.dtype) != (made.shape, made.dtype):
+        noted.copies += made.nbytes
+    return made
