@@ -153,7 +153,8 @@ def _plain(network: nn.Module, paths: Sequence[Path], place: Path, layers: Seque
 
 def _projection(n_units: int) -> Callable[[np.ndarray], np.ndarray]:
     row = np.broadcast_to(np.float32(0), (1, n_units))
-    weights = SklearnProjection(_COMPONENTS, random_state=0).fit(row).components_.astype(np.float32)
+    n_components: Any = _COMPONENTS  # the argument is typed by its default, "auto"
+    weights = SklearnProjection(n_components, random_state=0).fit(row).components_.astype(np.float32)
     return lambda values: (weights @ values.T).T
 
 
