@@ -108,8 +108,10 @@ def checked_values(identifier: str, layer: str, values: np.ndarray, stimulus_ids
     """
     if values.dtype.kind in "cOSUMm":
         raise ValueError(f"layer {layer!r} of model {identifier!r} gives {values.dtype} values; expected real numbers")
-    with np.errstate(over="ignore"):  # overflow to infinity is reported below
-        values = values.astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow to infinity is reported below
+        values = values.astype(np.float32, copy=False)
+        if np.isfinite(values.sum()):  # so are all values; the sum of finite values may overflow
+            return values
     bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
     if len(bad):
         raise ValueError(

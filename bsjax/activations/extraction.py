@@ -24,11 +24,12 @@ from bsjax.data import NeuroidAssembly, StimulusSet
 
 
 class ExtractedActivations:
-    """An activations model that runs a network over images, in batches of fixed size.
+    """An activations model that runs a network over images, in batches.
 
-    An image in several rows is run once. The last batch is padded with copies of its last image, so that all batches
-    have the same shape and compiled networks compile once. A set smaller than one batch runs in the smallest power of
-    two that holds it. Images are decoded and preprocessed in other threads while the network runs.
+    An image in several rows is run once. For networks of JAX, the last batch is padded with copies of its last
+    image, so that all batches have the same shape and compile once, and a set smaller than one batch runs in the
+    smallest power of two that holds it. Images are decoded, and the outputs of the last batch stored, in other threads
+    while the network runs.
 
     Activations are stored in the user's activation cache, and reused for the same network, preprocessing and images in
     any process. An interrupted run continues where it stopped.
@@ -40,12 +41,12 @@ class ExtractedActivations:
         **options: ``batch_size``, images per batch, by default 64; ``cache``, an ``ActivationCache``, None for no
             caching, by default the user's cache; ``reducer``, applied to every layer, see
             :mod:`bsjax.activations.reducers`; ``memory``, a budget such as ``"2GB"``, to which the batch size is
-            adjusted, with results on disk if they do not fit; ``progress``, a function called after every batch with a
-            :class:`~bsjax.activations.Progress`; ``keep_on_device``, whether activations of JAX networks stay on the
-            accelerator, by default if there is one; ``ahead``, layers that will be requested later for the same
-            images, which are cached in the same pass if one is needed; ``version``, vouches for the code of the
-            network and its preprocessing if it cannot be identified, and must be increased with every change of it.
-            Weights are checked in any case.
+            adjusted, with results on disk if they do not fit; ``progress``, a function called in another thread with a
+            :class:`~bsjax.activations.Progress` when a batch is stored; ``keep_on_device``, whether activations of JAX
+            networks stay on the accelerator, by default if there is one; ``ahead``, layers that will be requested
+            later for the same images, which are cached in the same pass if one is needed; ``version``, vouches for the
+            code of the network and its preprocessing if it cannot be identified, and must be increased with every
+            change of it. Weights are checked in any case.
 
     Raises:
         ValueError: ``identifier`` is empty, or an option is unknown or out of range.

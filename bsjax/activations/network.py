@@ -18,6 +18,9 @@ class Network(Protocol):
     channels_last: bool
     """Whether image-like outputs have the channel on the last axis, as in JAX; in torch it is the first."""
 
+    is_compiled: bool
+    """Whether a batch of another size may take a compilation, so that the last batch is padded."""
+
     is_pure: bool
     """Whether :meth:`run` is known to be deterministic, so that it need not be tested."""
 
@@ -31,7 +34,10 @@ class Network(Protocol):
         ...
 
     def run(self, batch: Batch, layers: Sequence[str]) -> Mapping[str, Any]:
-        """Outputs of the existing ``layers`` from one pass, as NumPy arrays or as JAX arrays on their device."""
+        """Outputs of the existing ``layers`` from one pass, as NumPy arrays or as JAX arrays on their device.
+
+        Later passes must not change them, since they are stored while the next batch runs.
+        """
         ...
 
     def digest(self, batch: Batch, version: str | None = None) -> str:

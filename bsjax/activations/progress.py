@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Progress:
-    """Argument of the function ``progress=``, which is called after every batch.
+    """Argument of the function ``progress=``, which is called in another thread when a batch is stored.
 
     Attributes:
         identifier: the model's.

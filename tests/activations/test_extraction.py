@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from bsjax import NeuroidAssembly, StimulusSet
+from bsjax.activations import ActivationCache
 from bsjax.adapters import ActivationsModel, from_jax, unit_preprocessing
 from bsjax.data import load_image
 
@@ -153,6 +154,17 @@ def test_files_that_cannot_be_read_are_named(stimuli, tmp_path):
     del shown.stimulus_paths["1-image1"]
     with pytest.raises(KeyError, match="1-image1"):
         model(shown, ["colour"])
+
+
+def test_all_batches_before_an_error_are_kept(stimuli, tmp_path):
+    """The last of them is stored while the next is made, which fails."""
+    shown, cache, done = stimuli(list(range(12))), ActivationCache(tmp_path / "cache"), []
+    shown.stimulus_paths["9-image9"] = tmp_path / "broken.png"
+    (tmp_path / "broken.png").write_bytes(b"no image")
+    model = from_jax(two_layers, "net", EIGHT, batch_size=4, cache=cache, progress=lambda now: done.append(now.done))
+    with pytest.raises(ValueError, match="broken.png"):
+        model(shown, ["squares"])
+    assert done == [4, 8] and [entry.rows_done for entry in cache.entries()] == [8]
 
 
 def test_a_column_named_like_a_neuroid_coordinate_is_refused(stimuli):

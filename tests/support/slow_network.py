@@ -19,6 +19,7 @@ class Slow:
     """A network that notes what it computes, and takes its time."""
 
     channels_last = True
+    is_compiled = True
     is_pure = True
     on_device = False
 

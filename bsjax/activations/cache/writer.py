@@ -31,6 +31,8 @@ from bsjax.core.files import write_atomically
 from bsjax.core.identity.opened import Notes, unchanged
 
 _BLOCK = 1 << 22
+# Bytes after which rows are flushed to disk while the next are computed, so that little is left for the end.
+_SYNC_EVERY = 1 << 24
 
 
 class EntryTooLarge(ValueError):
@@ -64,7 +66,7 @@ class Writer:
         self._root = target.parent.parent
         self._header = npy_header(self._shape, self._dtype)
         self._row_bytes = int(np.prod(self._shape[1:], dtype=object)) * self._dtype.itemsize
-        self._keep = True
+        self._keep, self._unsynced = True, 0
         self._file: int | None = None
         self.rows_done, self._running = self._left() or (0, hashlib.sha256(self._header))
         with writing(self._root):
@@ -106,6 +108,10 @@ class Writer:
                 _write_at(self._file, content.data, len(self._header) + start * self._row_bytes)
                 self._running.update(content.data)
                 self._log(stop)
+                self._unsynced += content.nbytes
+                if self._unsynced >= _SYNC_EVERY:
+                    os.fsync(self._file)
+                    self._unsynced = 0
             except OSError as error:
                 self._keep = error.errno not in (ENOSPC, EDQUOT)
                 raise

@@ -24,7 +24,7 @@ AHEAD = 2
 
 @dataclass(frozen=True)
 class Filled:
-    """A batch of full size.
+    """A batch, of full size unless it is the last of a network that is not compiled.
 
     Attributes:
         start: index of its first item.
@@ -48,9 +48,11 @@ def batch_size_for(n_items: int, largest: int) -> int:
 
 
 def filled_batches(
-    identifier: str, items: Sequence[Item], size: int, preprocess: Preprocessing, first: int = 0
+    identifier: str, items: Sequence[Item], size: int, preprocess: Preprocessing, first: int = 0, padded: bool = True
 ) -> Generator[Filled]:
     """The items from ``first`` on, in batches of ``size``; some are prepared in advance in other threads.
+
+    The last batch is padded unless ``padded`` is False.
 
     Raises:
         FileNotFoundError, ValueError: an image is missing or cannot be read, or the first axis of the preprocessing's
@@ -64,7 +66,7 @@ def filled_batches(
     def make(start: int) -> Filled:
         part = items[start : start + size]
         images = list(decoders.map(loader_of(preprocess), part))
-        return Filled(start, len(part), full_batch(identifier, images, part, size, preprocess))
+        return Filled(start, len(part), full_batch(identifier, images, part, size if padded else len(part), preprocess))
 
     try:
         ahead = deque(assembler.submit(make, start) for start in starts[:AHEAD])

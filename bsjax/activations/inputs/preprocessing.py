@@ -70,13 +70,22 @@ def preprocess_images(
         raise ValueError(f"resample must be 'bilinear' or 'bicubic', got {resample!r}")
     if shorter_side is not None and shorter_side < size:
         raise ValueError(f"a square of {size} pixels does not fit into a shorter side of {shorter_side}")
-    squares = [_square(image, size, shorter_side, _FILTERS[resample]) for image in images]
-    batch = np.stack(squares).astype(np.float32) / np.float32(255)
-    if mean is not None:
-        batch -= np.asarray(mean, np.float32)
-    if std is not None:
-        batch /= np.asarray(std, np.float32)
-    return np.ascontiguousarray(batch.transpose(0, 3, 1, 2)) if layout == "NCHW" else batch
+    first = layout == "NCHW"
+    batch = np.empty((len(images), 3, size, size) if first else (len(images), size, size, 3), np.float32)
+    centre, spread = (None if each is None else np.empty(batch.shape[1:], np.float32) for each in (mean, std))
+    for channels, values in ((centre, mean), (spread, std)):
+        if channels is not None:
+            channels[:] = np.reshape(values, (3, 1, 1) if first else (1, 1, 3))
+    # One image after the other, since it stays in the processor's cache.
+    for pixels, image in zip(batch, images, strict=True):
+        square = _square(image, size, shorter_side, _FILTERS[resample])
+        pixels[:] = square.transpose(2, 0, 1) if first else square
+        pixels /= np.float32(255)
+        if centre is not None:
+            pixels -= centre
+        if spread is not None:
+            pixels /= spread
+    return batch
 
 
 def _square(image: np.ndarray, size: int, shorter_side: int | None, resample: Image.Resampling) -> np.ndarray:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 
-from bsjax.activations.inputs.batches import AHEAD, batch_size_for, filled_batches
+from bsjax.activations.inputs.batches import AHEAD, batch_size_for
 from bsjax.activations.inputs.shown_items import Item
 from bsjax.activations.options import Options
+from bsjax.activations.passes.layer_outputs import meanwhile
 from bsjax.activations.passes.runner import Runner
 from bsjax.core.memory import MemoryEstimate, available_memory, peak_during
 from bsjax.core.messages import in_words
@@ -103,14 +107,18 @@ def widths_of(runner: Runner, layers: Sequence[str], options: Options) -> dict[s
 
 
 def _of_batches(runner: Runner, items: Sequence[Item], layers: Sequence[str], size: int) -> int:
-    """Peak bytes of batches: the running one, those prepared meanwhile, and leftovers of the last one."""
+    """Peak bytes of batches: the running one, those prepared meanwhile, and the outputs of the last one."""
     some = items[: (AHEAD + 1) * size]
 
+    def check(outputs: Mapping[str, Any], shown: Sequence[Path]) -> None:
+        for layer, output in outputs.items():
+            runner.checked(layer, output[: len(shown)], tuple(output.shape[1:]), shown)
+
     def first_batches() -> None:
-        for filled in filled_batches(runner.identifier, some, size, runner.preprocess):
-            shown = [item.path for item in some[filled.start : filled.start + filled.n]]
-            for layer, output in runner.outputs(filled.batch, layers, shown).items():
-                runner.checked(layer, output[: filled.n], tuple(output.shape[1:]), shown)
+        with meanwhile() as run:
+            for filled in runner.batches(some, size):
+                shown = [item.path for item in some[filled.start : filled.start + filled.n]]
+                run(partial(check, runner.outputs(filled.batch, layers, shown), shown))
 
     peak = peak_during(first_batches)
     kept = sum(int(np.prod(runner.shapes()[layer])) for layer in layers)

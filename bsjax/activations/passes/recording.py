@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from bsjax.activations.cache import ActivationCache, EntryTooLarge, Recipe, Unwritable
-from bsjax.activations.inputs.batches import filled_batches
 from bsjax.activations.inputs.shown_items import Item, items_of, unique_items
 from bsjax.activations.neuroids import Units
 from bsjax.activations.options import Options
-from bsjax.activations.passes.layer_outputs import Sink
+from bsjax.activations.passes.layer_outputs import Sink, meanwhile
 from bsjax.activations.passes.planning import fitted_to_memory
 from bsjax.activations.passes.recipes import recipes
 from bsjax.activations.passes.results import OnDevice, OnDisk, Result, in_memory
@@ -183,16 +183,25 @@ class Recorder:
         begun = time.perf_counter()
         shapes: Shapes = {}
         sinks: dict[str, Sink] = {}
-        for filled in filled_batches(self._runner.identifier, items, size, self._runner.preprocess, first):
-            shown = ids[filled.start : filled.start + filled.n]
-            outputs = self._runner.outputs(filled.batch, layers, shown)
-            if not sinks:
-                shapes = {layer: tuple(output.shape[1:]) for layer, output in outputs.items()}
-                sinks = self._sinks(shapes, open_results)
+
+        def store(start: int, n: int, outputs: Mapping[str, Any]) -> None:
             for layer, output in outputs.items():
-                sinks[layer].take(filled.start, _rows(output, filled.n), shown)
-            stop = filled.start + filled.n
-            self._report(stop, len(items), stop - first, begun)
+                sinks[layer].store(start, output, ids[start : start + n])
+            self._report(start + n, len(items), start + n - first, begun)
+
+        # A batch is stored while the network runs the next.
+        with meanwhile() as run:
+            for filled in self._runner.batches(items, size, first):
+                shown = ids[filled.start : filled.start + filled.n]
+                outputs = self._runner.outputs(filled.batch, layers, shown)
+                if not sinks:
+                    shapes = {layer: tuple(output.shape[1:]) for layer, output in outputs.items()}
+                    sinks = self._sinks(shapes, open_results)
+                outputs = {layer: _rows(output, filled.n) for layer, output in outputs.items()}
+                for layer, output in outputs.items():
+                    sinks[layer].keep_on_device(filled.start, output, shown)
+                run(partial(store, filled.start, filled.n, outputs))
+                del outputs, output  # the thread frees them when they are stored
         reduced = self._reduced(shapes)
         finished = {layer: sink.finish() for layer, sink in sinks.items()}
         on_device = {layer: values for layer, values in finished.items() if isinstance(values, jax.Array)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bsjax.activations.checks import checked_values, unknown_layers
-from bsjax.activations.inputs.batches import batch_shapes, full_batch, loader_of
+from bsjax.activations.inputs.batches import Filled, batch_shapes, filled_batches, full_batch, loader_of
 from bsjax.activations.inputs.preprocessing import Preprocessing
 from bsjax.activations.inputs.shown_items import Item
 from bsjax.activations.network import Batch, Network
@@ -143,6 +143,10 @@ class Runner:
                 f"layer {layer!r} of model {self.identifier!r} gives shape {shape} "
                 f"for {n} images; the first axis must be the image"
             )
+
+    def batches(self, items: Sequence[Item], size: int, first: int = 0) -> Generator[Filled]:
+        """The items from ``first`` on, in batches; see :func:`~bsjax.activations.inputs.batches.filled_batches`."""
+        return filled_batches(self.identifier, items, size, self.preprocess, first, self.network.is_compiled)
 
     def outputs(self, batch: Batch, layers: Sequence[str], ids: Sequence[object]) -> dict[str, Any]:
         """Outputs in the order of ``layers``, one row per image; ``ids`` name the stimuli in messages.

@@ -28,6 +28,7 @@ class JaxNetwork:
     """
 
     channels_last = True
+    is_compiled = True
     is_pure = True
     on_device = True
 

@@ -41,6 +41,7 @@ class TorchNetwork:
     """
 
     channels_last = False
+    is_compiled = False
     is_pure = False
 
     def __init__(

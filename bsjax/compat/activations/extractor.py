@@ -43,6 +43,7 @@ class CalledNetwork:
     """
 
     channels_last = False
+    is_compiled = True
     is_pure = False
     on_device = False
 
@@ -60,7 +61,7 @@ class CalledNetwork:
     def run(self, batch: Batch, layers: Sequence[str]) -> dict[str, np.ndarray]:
         """Outputs of layers, after the hooks."""
         found = OrderedDict(self._get_activations(self._taken(batch), list(layers)))
-        return {layer: np.asarray(output) for layer, output in through(self.hooks, found).items()}
+        return {layer: np.array(output) for layer, output in through(self.hooks, found).items()}  # its own, copied
 
     def _taken(self, batch: Batch) -> Any:
         """The batch in the form that the function takes."""

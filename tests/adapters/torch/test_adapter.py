@@ -65,6 +65,15 @@ def test_activations_are_those_of_the_module(stimuli):
     np.testing.assert_allclose(activations.values, wanted.numpy(), atol=1e-6)
 
 
+def test_only_what_is_compiled_gets_batches_of_one_size(stimuli):
+    sizes = []
+    net = torch.nn.Flatten()
+    net.register_forward_pre_hook(lambda _module, inputs: sizes.append(len(inputs[0])))
+    model = from_torch(net, "net", SIX, batch_size=4, cache=None)
+    assert model(stimuli(list(range(10))), "output").shape == (10, 108)
+    assert sizes == [4, 4, 2]
+
+
 def test_layers_in_the_order_of_their_computation():
     assert from_torch(small_net(), "net", SIX).layers() == {
         "conv1": (4, 6, 6),
