@@ -80,11 +80,6 @@ def test_another_similarity(similarity):
     assert score.provenance["similarity_func"] == "corr"
 
 
-def test_spearman_of_scipy_is_the_default():
-    assembly = responses()
-    assert float(RSACeiling(similarity_func=scipy.stats.spearmanr)(assembly)) == float(RSACeiling()(assembly))
-
-
 def test_another_rdm():
     def squared_distances(x, *, where=None):
         return ((x[:, None] - x[None]) ** 2).sum(axis=2)
@@ -95,24 +90,6 @@ def test_another_rdm():
     ]
     score = RSACeiling(rdm=squared_distances)(assembly)
     np.testing.assert_allclose(score.raw, by_definition(np.stack(distances)), atol=1e-12)
-
-
-def test_matched_pooling_averages_ranks():
-    rdms = rdms_of(responses())
-    upper = np.triu_indices(N, 1)
-    ranked = np.zeros_like(rdms)
-    ranked[:, upper[0], upper[1]] = scipy.stats.rankdata(rdms[:, upper[0], upper[1]], axis=1)
-    ranked += ranked.swapaxes(1, 2)
-    score = RSACeiling(pooling="matched")(stack(rdms))
-    np.testing.assert_allclose(score.raw, by_definition(ranked), atol=1e-12)
-    assert score.provenance["pooling"] == "matched"
-
-
-def test_the_bound_that_no_rdm_exceeds():
-    assembly = responses()
-    matched, bound = (RSACeiling(pooling=pooling)(assembly) for pooling in ("matched", "bound"))
-    np.testing.assert_allclose(bound.raw.sel(bound="lower"), matched.raw.sel(bound="lower"), atol=1e-12)
-    assert float(bound) > float(matched) and bound.provenance["pooling"] == "bound"
 
 
 def test_both_ends_have_values_and_intervals_of_their_own():
@@ -181,13 +158,6 @@ def test_a_subject_with_a_constant_pattern_is_undefined_and_counted():
     assert np.isnan(score.raw.sel(subject="sub1")).all()
     assert float(score) == pytest.approx(float(rest), abs=1e-12)
     assert (score.n_units, score.n_undefined) == (4, 1)
-
-
-def test_nothing_defined():
-    assembly = responses()
-    assembly.values[2] = 4.0
-    score = RSACeiling()(assembly)
-    assert np.isnan(float(score)) and score.error is None and score.n_undefined == 3
 
 
 def test_errors_of_responses():
