@@ -1,9 +1,6 @@
 """``BSJAX_HOME`` where nothing can be written: what is optional is one warning, and what is not names the variable."""
 
-import os
 import re
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +12,6 @@ from bsjax.benchmarks.families.marques2020.stimuli import gratings
 from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
 from bsjax.data.importers.importing import import_data
 from bsjax.models.screen import place_on_screen
-from tests.support.disks import let_only_read, mounted_disk
 from tests.support.forked import run_command
 
 
@@ -59,39 +55,3 @@ def test_a_command_that_writes_nothing_runs(home, command):
     done = run_command(*command)
     assert done.returncode == 0 and done.stdout
     assert all("compiled programs" in line for line in done.stderr.splitlines()) and done.stderr.count("\n") <= 1
-
-
-@pytest.mark.slow
-def test_scores_are_the_same_where_nothing_can_be_kept(tmp_path):
-    """The images of the benchmark are there; activations and programs cannot be added to them."""
-    with mounted_disk(tmp_path / "disk", "60m") as disk:
-        score_twice(disk)
-
-
-def numbers(done):
-    """The row of the table without its last column, which is the time it took."""
-    [row] = [line for line in done.stdout.splitlines() if line.startswith("pixels ")]
-    return row.split()[:-1]
-
-
-def score_twice(disk):
-    environment = {n: value for n, value in os.environ.items() if not n.startswith("JAX_") and n != "BSJAX_RESULTS"}
-    environment |= {"BSJAX_HOME": str(disk), "RESULTCACHING_DISABLE": "1"}
-    command = ["score", "-m", "pixels", "-b", "Simulated.V1-rdm"]
-    first = run_command(*command, env=environment)
-    let_only_read(disk)
-    environment["RESULTCACHING_DISABLE"] = ""
-    second = run_command(*command, env=environment)
-    assert second.returncode == 0 and numbers(second) == numbers(first), first.stderr + second.stderr
-    said = [line for line in second.stderr.splitlines() if "cannot" in line]
-    assert [re.sub(" in .*", "", line.partition("cannot ")[2]) for line in said] == [
-        "keep compiled programs, which are now compiled anew each time,",
-        "be opened: its folder must be there and be writable, or set BSJAX_RESULTS to another place; "
-        "scores of this run are kept",
-        "keep what models are made of",
-        "cache activations",
-    ]
-    [instead] = [line.partition(" are kept in ")[2] for line in said if " are kept in " in line]
-    with bsjax.results.open(instead, read_only=True) as store:
-        assert len(store.frame()) == 1
-    shutil.rmtree(Path(instead).parent)

@@ -132,13 +132,6 @@ def test_missing_texts_come_back_as_nan_and_empty_ones_as_empty(tmp_path):
         assert [None if pd.isna(text) else text for text in read] == [None if pd.isna(text) else text for text in texts]
 
 
-def test_times_of_other_units_come_back_in_nanoseconds(tmp_path):
-    times = np.array(["2020-01-01", "NaT"], "datetime64[s]")
-    read = round_trip(DataAssembly([1, 2], {"t": ("x", times)}, ["x"]), tmp_path)["t"]
-    assert read.dtype == "datetime64[ns]"
-    np.testing.assert_array_equal(read.values, times)
-
-
 def test_attributes_that_netcdf_has_no_type_for(tmp_path):
     attrs = {
         "public": True,
@@ -248,16 +241,6 @@ def test_lazy_reading_is_the_same_in_blocks(tmp_path):
     write_netcdf(choices, tmp_path / "choices.nc")
     with read_assembly(tmp_path / "choices.nc", BehavioralAssembly, chunks="auto") as lazy:
         assert lazy.values.tolist() == ["dog", "car"]
-
-
-def test_lazy_reading_takes_whole_blocks_of_the_file(tmp_path):
-    values = np.zeros((6000, 300))
-    write_netcdf(DataAssembly(values, dims=["presentation", "neuroid"]), tmp_path / "assy.nc")
-    with read_assembly(tmp_path / "assy.nc", chunks={}) as lazy:
-        (rows, *_), columns = lazy.chunks
-        assert columns == (300,) and rows * 300 * 8 <= 4 << 20 < (rows + 1) * 300 * 8
-    with read_assembly(tmp_path / "assy.nc", chunks="auto") as lazy:
-        assert all(length % rows == 0 for length in lazy.chunks[0][:-1])
 
 
 def test_other_software_reads_the_files(tmp_path):
@@ -386,20 +369,6 @@ def test_files_that_are_no_assembly(message, tmp_path):
             read_assembly(path, cls, chunks=chunks)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"group": "more"}, r"assy.nc has no group 'more'; its groups: none"),
-        ({"chunks": {"time": 3}}, "nc has no dimension 'time'"),
-        ({"cls": "NeuronAssembly"}, "unknown assembly class 'NeuronAssembly'; nearest: Neuro"),
-    ],
-)
-def test_groups_and_classes_that_are_not_there(options, message, tmp_path):
-    write_netcdf(recording(), tmp_path / "assy.nc")
-    with pytest.raises(ValueError, match=message):
-        read_assembly(tmp_path / "assy.nc", **options)
-
-
 def test_what_bsjax_wrote_and_was_changed_is_refused(tmp_path):
     path = tmp_path / "assy.nc"
     write_netcdf(recording(note="text"), path)
@@ -429,14 +398,6 @@ def test_a_lost_digest_is_noticed(tmp_path):
     with h5py.File(path, "r+") as file:
         del file.attrs["bsjax_sha256"]
     assert_same(read_assembly(path, NeuroidAssembly), recording())
-
-
-def test_the_blocks_of_a_file_carry_checksums_for_other_software(tmp_path):
-    import h5py
-
-    write_netcdf(recording(), tmp_path / "assy.nc")
-    with h5py.File(tmp_path / "assy.nc") as file:
-        assert file["data"].fletcher32
 
 
 def endless(path: Path) -> None:

@@ -15,7 +15,6 @@ from bsjax.benchmarks.families.geirhos2021 import reader as geirhos2021
 from bsjax.data import (
     BehavioralAssembly,
     MetadataAssembly,
-    ModelFeaturesAssembly,
     NeuroidAssembly,
     SpikeTimesAssembly,
     StimulusSet,
@@ -86,11 +85,6 @@ def test_we_read_the_assemblies_of_the_reference(exchanged, name):
     assert reference.described(read) == (named_as_by_the_reference(expected) if name == "alone" else expected)
 
 
-def test_we_read_what_the_reference_has_not_compressed(exchanged):
-    read = read_assembly(exchanged[0] / "reference_uncompressed.nc", ModelFeaturesAssembly)
-    assert reference.described(read) == reference.described(ours()["features"])
-
-
 def test_stimulus_sets_in_both_directions(exchanged, tmp_path):
     folder, read_by_reference = exchanged
     with zipfile.ZipFile(folder / "reference_set.zip") as archive:
@@ -124,39 +118,6 @@ def test_probabilities_of_a_model_from_before_stimulus_ids(files):
     )
     np.testing.assert_allclose(assembly.values[0, :3], [0.07814528, 0.04268296, 0.01601664], rtol=1e-6)
     np.testing.assert_allclose(assembly.sum("choice"), 1, rtol=1e-5)
-    assembly.validate()
-
-
-def test_features_of_a_model(files):
-    assembly = read_assembly(files / "alexnet-rgb-1000.nc", "ModelFeaturesAssembly")
-    assert type(assembly) is ModelFeaturesAssembly
-    assert assembly.dims == ("stimulus_path", "neuroid") and assembly.shape == (1, 2000)
-    assert assembly["neuroid_id"].dtype == np.int64 and assembly["neuroid_id"].values[:3].tolist() == [0, 1, 2]
-    assert assembly["layer"].values[0] == "features.12"
-    assert assembly["stimulus_path"].values[0].endswith("rgb.jpg")
-    np.testing.assert_allclose(assembly.values[0, :2], [1.1858418, -24.140839], rtol=1e-6)
-
-
-def test_a_compressed_recording_of_integers(files):
-    assembly = read_assembly(files / "assy_test_TestMe.nc", NeuroidAssembly)
-    assert assembly.dims == ("presentation", "neuroid") and assembly.shape == (6, 3)
-    assert assembly.dtype == np.int64 and assembly.values[0].tolist() == [1, 2, 3]
-    assert assembly["stimulus_id"].values[:3].tolist() == ["n0", "n1", "n1"]
-    assert assembly["repetition"].values[:3].tolist() == [1, 1, 2]
-    assert assembly.sel(neuroid_id="gamma")["foo"].values.tolist() == [5]
-    assembly.validate()
-
-
-def test_an_uncompressed_recording_in_time_with_image_ids(files):
-    assembly = read_assembly(files / "assy_test_package_assembly.nc", NeuroidAssembly)
-    assert assembly.dims == ("presentation", "neuroid", "time_bin") and assembly.shape == (6, 3, 1)
-    assert (
-        assembly["stimulus_id"].values.tolist()
-        == [f"n{number}" for number in range(6)]
-        == assembly["image_id"].values.tolist()
-    )
-    assert assembly.sel(time_bin_start=0)["time_bin_end"].values.tolist() == [10]
-    assert assembly.values.ravel()[:3].tolist() == [1, 2, 3]
     assembly.validate()
 
 

@@ -1,8 +1,5 @@
 """Uploads to a real S3 server: versions, nothing overwritten by accident, and a registration that loads."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,12 +7,11 @@ import bsjax
 from bsjax.core.digests.files import digests_of, sha1_hash
 from bsjax.data.publishing.packaging import (
     package_data_assembly,
-    package_data_assembly_locally,
     package_stimulus_set,
     package_stimulus_set_locally,
 )
 from bsjax.data.publishing.registration import registration_snippet
-from bsjax.data.publishing.upload import upload_assembly, upload_files, upload_stimulus_set
+from bsjax.data.publishing.upload import upload_files, upload_stimulus_set
 from bsjax.data.remote.storage import RemoteFile
 from tests.support import lab
 
@@ -87,19 +83,6 @@ def test_published_data_load_by_the_registration_that_is_printed(
     assert shown.get_stimulus("im_2").is_relative_to(brainio_home)
 
 
-def test_the_registration_for_brainscore_names_what_is_there():
-    uploaded = {"identifier": 'a "b"', "bucket": "b", "sha1": "0", "sha256": "1", "version_id": None}
-    snippet = registration_snippet(
-        assembly={**uploaded, "cls": "BehavioralAssembly", "stimulus_set_identifier": "Doe2024"},
-        library="brainscore_vision",
-    )
-    assert "from brainscore_vision import data_registry, load_stimulus_set\n" in snippet
-    assert 'data_registry["a \\"b\\""] = lambda: load_assembly_from_s3(' in snippet
-    assert 'stimulus_set_loader=lambda: load_stimulus_set("Doe2024"),' in snippet
-    assert "sha256" not in snippet and "bsjax" not in snippet
-    compile(snippet, "snippet", "exec")
-
-
 def test_a_file_that_is_there_already_is_not_sent_again(s3, versioned, file):
     first = upload(file, versioned, "a.nc")
     again = upload(file, versioned, "a.nc")
@@ -136,30 +119,6 @@ def test_if_one_file_may_not_be_uploaded_none_is(s3, bucket, tmp_path):
     with pytest.raises(FileExistsError, match=r"stimulus_Doe2024.zip is there already"):
         upload_stimulus_set(packaged, bucket)
     assert s3.list_objects_v2(Bucket=bucket)["KeyCount"] == 1
-
-
-def test_packages_that_have_changed_are_refused(bucket, tmp_path):
-    packaged = package_data_assembly_locally(lab.recordings(), "Doe2024", "Doe2024", downloads_path=tmp_path)
-    Path(packaged["path"]).write_bytes(b"something else")
-    with pytest.raises(ValueError, match="'Doe2024' has changed since it was packaged, package it again: .*sha256"):
-        upload_assembly(packaged, bucket)
-    Path(packaged["path"]).unlink()
-    with pytest.raises(FileNotFoundError, match="package 'Doe2024' again"):
-        upload_assembly(packaged, bucket)
-
-
-@pytest.mark.slow
-def test_progress_is_reported(s3, bucket, tmp_path):
-    large = tmp_path / "large.nc"
-    large.write_bytes(os.urandom(20 << 20))  # sent in parts
-    told = []
-    upload(large, bucket, "large.nc", progress=lambda *what: told.append(what))
-    assert {name for name, _, _ in told} == {"large.nc"}
-    assert max(here for _, here, _ in told) == 20 << 20 and all(size == 20 << 20 for _, _, size in told)
-    assert s3.head_object(Bucket=bucket, Key="large.nc")["ContentLength"] == 20 << 20
-    told.clear()
-    upload(large, bucket, "large.nc", progress=lambda *what: told.append(what))
-    assert told == [("large.nc", 20 << 20, 20 << 20)]
 
 
 def test_what_cannot_be_uploaded(bucket, file, machine, tmp_path):

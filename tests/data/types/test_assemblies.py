@@ -73,12 +73,6 @@ def test_dimensions_take_what_xarray_takes():
     assert indexed.sel(x=slice(1.0, 2.0)).values.tolist() == [2, 3]
 
 
-def test_selections_on_several_coordinates_intersect():
-    selected = recording().sel(stimulus_id="a", repetition=1, region="IT")
-    assert selected.values.tolist() == [[6, 8]]
-    assert recording().sel(region="IT", neuroid_id=[11, 12])["neuroid_id"].values.tolist() == [12]
-
-
 def test_missing_and_time_values_can_be_selected():
     times = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[ns]")
     assembly = DataAssembly([1, 2], coords={"size": ("p", [np.nan, 2.0]), "time": ("p", times)}, dims=["p"])
@@ -153,13 +147,6 @@ def test_operations_keep_class_and_attributes(operation):
     assert result.stimulus_set.stimulus_paths.keys() == {"a"}
 
 
-def test_values_of_operations_are_those_of_xarray():
-    assembly = recording()
-    bare = xr.DataArray(assembly)
-    for name in ("where", "ufunc", "clip", "mean", "astype"):
-        np.testing.assert_array_equal(OPERATIONS[name](assembly).values, OPERATIONS[name](bare).values)
-
-
 def test_identical_compares_tables_among_the_attributes():
     def with_set(rows):
         return recording(stimulus_set=StimulusSet({"stimulus_id": rows}))
@@ -184,18 +171,6 @@ def test_construction_names_everything_that_does_not_fit():
     assert {name for name in coords if name in str(error.value)} == set(coords) - {"fine"}
     with pytest.raises(ValueError, match="cannot build a DataAssembly: different number of dimensions"):
         DataAssembly(np.zeros((2, 3)), dims=["neuroid"])
-
-
-def test_construction_from_coordinates_of_pandas_and_xarray():
-    ids = pd.Series(["a", "b"], name="stimulus_id")
-    region = recording()["region"]
-    assembly = NeuroidAssembly(
-        np.zeros((2, 3)),
-        coords={"stimulus_id": ("presentation", ids), "region": region, "kind": "scalar"},
-        dims=("presentation", "neuroid"),
-    )
-    assert assembly.sel(stimulus_id="b", region="V4").shape == (1, 1)
-    assert assembly["kind"].item() == "scalar"
 
 
 def test_validate_passes_what_follows_the_standard():
