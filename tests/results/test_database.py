@@ -113,15 +113,6 @@ def test_a_file_that_is_no_database_is_refused_and_stays(tmp_path, content):
     assert path.read_bytes() == content and sorted(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_that_is_cut_off_is_refused(path):
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-    with refused(ValueError, f"{path} is none, or damaged (database disk image is malformed)"):
-        store = ResultStore(path)
-        store.frame(latest=False)
-        store.add(SCORE)
-
-
 @pytest.mark.parametrize("has_versions", [False, True])
 def test_a_database_of_something_else_is_refused_and_stays(tmp_path, has_versions):
     path = tmp_path / "other.db"
@@ -293,17 +284,6 @@ def test_a_locked_store_says_so_and_is_written_when_it_is_free(locked, monkeypat
         released.set()
         store.add(Score(0.6, provenance=SCORE.provenance))
         assert len(store.frame(latest=False)) == 2
-
-
-def test_a_store_that_somebody_is_making_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(database, "_WAIT", 0.1)
-    path = tmp_path / "results.db"
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        with refused(
-            TimeoutError, f"at {path} was locked for 0.1 s (database is locked)", "has no locks, as some of NFS"
-        ):
-            ResultStore(path)
 
 
 DISKS = [

@@ -350,15 +350,6 @@ def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path, monkeypatch)
     ) == ["scores.csv"]
 
 
-def test_a_full_disk_loses_nothing(small_disk, tmp_path):
-    store, path = filled(tmp_path / "results.db"), small_disk / "scores.json"
-    path.write_text("before")
-    (small_disk / "filling").write_bytes(b"0" * 380_000)
-    with pytest.raises(OSError):
-        export(store, path, scores=True, latest=False)
-    assert path.read_text() == "before" and len(list(small_disk.glob(".*.part"))) == 0
-
-
 # Whole scores.
 
 
@@ -432,13 +423,6 @@ def test_files_of_scores_are_read(tmp_path):
     assert frame[["state", "reason", "seconds"]].values.tolist() == [["failed", "a b", 1.0]]
     read = {as_json(store.score(key).to_dict()) for key in keys(store)}
     assert read == {as_json(score.to_dict()) for score in scores}
-
-
-def test_a_score_without_names_has_those_of_its_row(tmp_path):
-    store, path = ResultStore(tmp_path / "results.db"), tmp_path / "scores.json"
-    path.write_bytes(as_json([{"model": "mine", "benchmark": "theirs", "score": Score(0.5).to_dict()}]))
-    assert import_scores(store, path).new == 1
-    assert store.frame()[["model", "benchmark", "score"]].values.tolist() == [["mine", "theirs", 0.5]]
 
 
 NAMES = {"model": "a", "benchmark": "b"}
@@ -574,15 +558,6 @@ def test_a_leaderboard_with_quirks(tmp_path):
         ("Doe", 1),
         (registered, 0),
     }
-
-
-@pytest.mark.parametrize("layers", ["{", '{"V4": 3}'])
-def test_layers_that_are_none_do_not_lose_the_scores(tmp_path, layers):
-    rows = [["resnet50", layers, "", "", ".1", "", ""]]
-    store = ResultStore(tmp_path / "results.db")
-    found = import_scores(store, leaderboard(tmp_path / "scores.csv", rows))
-    assert found.new == 1 and len(found.refused) == 1
-    assert "line 2: layers must be a JSON object of regions and layers" in found.refused[0]
 
 
 @pytest.mark.parametrize(
