@@ -1,7 +1,6 @@
 """What the processes do that the tests of the cache start."""
 
 import os
-import resource
 import signal
 import time
 from pathlib import Path
@@ -73,13 +72,3 @@ def use_and_prune(root, times, max_bytes, log):
         if found is not None:
             say(log, "right" if np.array_equal(found, rows(n)) else "WRONG")
     say(log, "done")
-
-
-def meet_a_full_disk(root, log):
-    """A file may have no more than 20 kB."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-    try:
-        with ActivationCache(root).write(recipe(0), "net", (N_ROWS, N_UNITS), np.float32):
-            say(log, "began")
-    except OSError as error:
-        say(log, str(error))

@@ -1,12 +1,6 @@
 """Activations that are kept: found when nothing has changed, computed anew when anything has, by any process."""
 
-import itertools
-import os
-import signal
-import subprocess
-import sys
 import warnings
-from collections import Counter
 from functools import partial
 
 import jax.numpy as jnp
@@ -17,10 +11,8 @@ from PIL import Image
 from bsjax.activations import ActivationCache, SparseRandomProjection, Subsampling
 from bsjax.adapters import from_jax, unit_preprocessing
 from tests.support.disks import fill, let_only_read
-from tests.support.paths import REPOSITORY
 
 SIX = unit_preprocessing(6)
-SLOW_NETWORK = REPOSITORY / "tests" / "support" / "slow_network.py"
 
 
 @pytest.fixture
@@ -139,64 +131,3 @@ def test_a_disk_that_fills_up_meanwhile(small_disk, stimuli):
     found = model(cache)(shown, ["map", "mean"])
     np.testing.assert_array_equal(found.values, model(None)(shown, ["map", "mean"]).values)
     assert [entry.complete for entry in cache.entries()] == [True, True]
-
-
-@pytest.fixture
-def images_20(tmp_path):
-    folder = tmp_path / "images"
-    folder.mkdir()
-    rng = np.random.default_rng(0)
-    for n in range(20):
-        Image.fromarray(rng.integers(0, 256, (8, 8, 3), np.uint8)).save(folder / f"{n:02d}.png")
-    return folder
-
-
-def start(tmp_path, images, layers, seconds=0.0, stop=99, cache="cache", out="out"):
-    files = [tmp_path / "log", tmp_path / cache, images]
-    command = [sys.executable, SLOW_NETWORK, *files, layers, seconds, stop, tmp_path / f"{out}.npy"]
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
-    return subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, text=True, env=environment)
-
-
-def ended(process):
-    process.communicate()
-    return process.returncode
-
-
-@pytest.mark.slow
-def test_a_killed_extraction_goes_on_and_gives_the_same_bits(tmp_path, images_20):
-    log = tmp_path / "log"
-    killed = start(tmp_path, images_20, "a,c", stop=3)
-    assert killed.stdout is not None
-    for line in killed.stdout:
-        if line.strip() == "12":  # three batches of five
-            os.kill(killed.pid, signal.SIGKILL)
-            break
-    assert ended(killed) == -signal.SIGKILL
-    before = len(log.read_text().splitlines())
-    assert ActivationCache(tmp_path / "cache").verify() == []
-    assert ended(start(tmp_path, images_20, "a,c")) == 0
-    batches = len(log.read_text().splitlines())
-    assert before in (3, 4) and batches == before + 2
-    assert ended(start(tmp_path, images_20, "a,c", cache="other", out="whole")) == 0
-    resumed, whole = np.load(tmp_path / "out.npy"), np.load(tmp_path / "whole.npy")
-    assert resumed.tobytes() == whole.tobytes()
-
-
-@pytest.mark.slow
-def test_four_processes_compute_each_layer_once(tmp_path, images_20):
-    wanted = ["".join(pair) for pair in itertools.combinations("abcd", 2)][:4]
-    running = [
-        start(tmp_path, images_20, ",".join(layers), seconds=0.05, out=f"out{number}")
-        for number, layers in enumerate(wanted)
-    ]
-    assert [ended(process) for process in running] == [0] * 4
-    lines = (tmp_path / "log").read_text().splitlines()
-    computed = Counter(layer for line in lines for layer in line.split(","))
-    assert computed == dict.fromkeys("abcd", 5)  # five batches
-    cache = ActivationCache(tmp_path / "cache")
-    assert cache.verify() == [] and len(cache.entries()) == 4
-    answers = {}
-    for number, layers in enumerate(wanted):
-        for layer, part in zip(layers, np.split(np.load(tmp_path / f"out{number}.npy"), 2, axis=1), strict=True):
-            np.testing.assert_array_equal(part, answers.setdefault(layer, part))
