@@ -72,16 +72,6 @@ def test_other_data_settings_or_version_are_other_ceilings(lines):
     assert len(list((cache_dir() / "ceilings").iterdir())) == 5
 
 
-def test_a_damaged_file_is_computed_again_with_a_warning(lines):
-    Ceiling(Counted(lines), recording())()
-    [path] = (cache_dir() / "ceilings").iterdir()
-    path.write_bytes(path.read_bytes()[:40])
-    with pytest.warns(UserWarning, match="cannot be read .* computed again"):
-        assert float(Ceiling(Counted(lines), recording())()) == 0.5
-    assert lines.read_text().split() == ["0.5", "0.5"]
-    assert json.loads(path.read_bytes())["score"]["value"] == 0.5
-
-
 @pytest.mark.parametrize(
     "change",
     [

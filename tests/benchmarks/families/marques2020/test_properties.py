@@ -1,13 +1,10 @@
 """Properties of single neurons, from a model to a score."""
 
-import json
-
 import numpy as np
 import pytest
 from PIL import Image
 
 from bsjax import NeuroidAssembly, PropertyAssembly, StimulusSet, load_benchmark, load_metric
-from bsjax.benchmarks import builtin_benchmarks
 from bsjax.benchmarks.families.marques2020.histograms import recorded
 from bsjax.benchmarks.families.marques2020.properties import PropertiesBenchmark
 from bsjax.labelled import Score
@@ -16,7 +13,6 @@ from bsjax.labelled.tuning.experiments import devalois1982a_properties, freemanz
 from tests.support import v1_neurons as neurons
 from tests.support.observers import observed
 
-PUBLISHED = [name for name in builtin_benchmarks() if name.startswith("Marques2020_")]
 ORIENTATION = "Marques2020_DeValois1982-pref_or"
 
 
@@ -38,33 +34,12 @@ def scores():
     return Scores()
 
 
-@pytest.mark.slow
-def test_a_population_like_v1_scores_on_all_seven(scores):
-    assert len(PUBLISHED) == 7
-    for identifier in PUBLISHED:
-        score = scores[identifier]
-        raw, ceiling = float(score.unceiled), float(score.ceiling)
-        assert float(score) == pytest.approx(raw / ceiling) and score.formula == "r/c"
-        # Both are drawn by themselves, and their ratio in each draw: the delta method, but for chance and curvature.
-        by_delta = np.hypot(score.unceiled.error, raw / ceiling * score.ceiling.error) / ceiling
-        assert score.error == pytest.approx(by_delta, rel=0.1) and "drawn by itself" in score.error_kind
-        assert score.raw.sizes == {"bootstrap": 1000} and 0.1 < raw <= 1, identifier
-    assert float(scores[ORIENTATION]) > 0.9 and float(scores["Marques2020_DeValois1982-peak_sf"]) > 0.8
-
-
 def test_what_a_score_says_of_its_origin(scores):
     made = scores[ORIENTATION].provenance
     assert (made["model"], made["benchmark"], made["benchmark_version"]) == ("neurons", ORIENTATION, 1)
     assert (made["region"], made["units_of_model"]) == ("V1", 150)
     assert 140 < made["units_in_field"] < 150  # a few hardly respond to three cycles a degree
     assert made["data"].startswith("sha256:") and made["metric"] == "ks_similarity"
-
-
-def test_the_distributions_survive_json(scores):
-    size = scores["Marques2020_Cavanaugh2002-grating_summation_field"]
-    again = Score.from_dict(json.loads(json.dumps(size.to_dict()))).provenance["distribution"]
-    assert again["recorded"] == [0, 9, 30, 55, 42, 10, 2, 0] and again["recorded_undefined"] == 42
-    assert sum(again["model"]) + again["model_undefined"] == size.n_units and again["unit"] == "degrees"
 
 
 def test_properties_are_those_that_the_neurons_have():
