@@ -80,16 +80,3 @@ def test_models_stand_by_their_scores_as_in_the_store(ordinary_site, ordinary_st
     )
     np.testing.assert_array_equal(drawn[0], scored["score"])
     np.testing.assert_array_equal(drawn[1], scored["high"] - scored["score"])
-
-
-def test_bibtex_is_copied(ordinary_site, page):
-    page.show(ordinary_site / "benchmarks" / f"{slug('MajajHong2015public.IT-pls')}.html")
-    page.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
-    page.wait("!document.getElementById('copy').hidden")
-    page.execute_script("document.getElementById('copy').focus()")
-    page.switch_to.active_element.send_keys(" ")
-    assert page.wait("document.getElementById('copied').textContent") == "Copied."
-    copied = page.execute_async_script(
-        "navigator.clipboard.readText().then(arguments[0], (error) => arguments[0](String(error)))"
-    )
-    assert copied == benchmark_row("MajajHong2015public.IT-pls").bibtex.strip()

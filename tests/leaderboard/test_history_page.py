@@ -136,16 +136,3 @@ def test_it_says_what_changed(page, tmp_path):
         "jax 0.10.0 to 0.11.0",
         "",
     ]
-
-
-def test_one_line_a_model_has_its_changes_behind_it(page, tmp_path):
-    store = ResultStore(tmp_path / "results.db")
-    for number, (model, month) in enumerate([("pixels", "05"), ("hmax", "06"), ("pixels", "07")]):
-        more = {"start": f"2026-{month}-01T12:00:00+00:00", "jax": f"0.{10 + number}.0"}
-        store.add(scored(model, "Doe2026-odd", 0.5 + number / 100, **more))
-    page.show(build(store, tmp_path / "site").folder / "history.html", "benchmark=Doe2026-odd")
-    change = f"2026-07-01 12:00: {shown(0.5)} to {shown(0.52)}, jax 0.10.0 to 0.12.0"
-    assert rows(page, "#numbers > .scroll tbody tr") == [
-        ["pixels", "Doe2026-odd", shown(0.52), "2026-07-01 12:00", f"1 change{change}"],
-        ["hmax", "Doe2026-odd", shown(0.51), "2026-06-01 12:00", ""],
-    ]

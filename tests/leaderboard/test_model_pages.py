@@ -3,7 +3,6 @@ from html import unescape
 
 import numpy as np
 import pytest
-from selenium.webdriver import ActionChains, Keys
 
 from bsjax.leaderboard import build
 from bsjax.leaderboard.encoding import shown
@@ -82,38 +81,3 @@ def test_what_the_plugin_requires_is_on_the_card(tmp_path):
     store.add(scored("mine", "Doe2026-odd", 0.5), facts={"requires": ["timm>=1.0", "einops"]})
     text = (build(store, tmp_path / "site").folder / "models" / f"{slug('mine')}.html").read_text(encoding="utf-8")
     assert re.search("<dt>requires</dt><dd><bdi>timm&gt;=1.0, einops</bdi></dd>", text)
-
-
-def test_chart_by_keyboard_and_links(page, ordinary_site):
-    page.show(ordinary_site / "models" / f"{slug('pixels')}.html")
-    page.wait("document.querySelector('#ceilings .main-svg')")
-    rows = {name: cells for name, cells in rows_of(ordinary_site, "pixels").items() if len(cells) == 4}
-    drawn = page.execute_script("return document.querySelector('#ceilings .chart').data.map((one) => [...one.x])")
-    assert drawn[0] == [float(cells[0]) for cells in rows.values()]
-    assert set(drawn[1]) == {1}
-    page.execute_script("document.querySelector('#ceilings .chart').focus()")
-    ActionChains(page).send_keys(Keys.ARROW_RIGHT).perform()
-    first = next(iter(rows))
-    said = page.wait("document.querySelector('#ceilings [role=status]').textContent")
-    assert said.startswith(f"{first}: {rows[first][0]}")
-    assert page.wait("document.querySelector('#ceilings .hoverlayer text')?.textContent").strip("\u2068\u2069") == said
-    links = page.execute_script(
-        "return [...document.querySelectorAll('#numbers th a')].map((a) => [a.textContent, a.href])"
-    )
-    assert len(links) == 7
-    for name, address in links:
-        assert address == (ordinary_site / "benchmarks" / f"{slug(name)}.html").as_uri()
-
-
-def test_chart_is_saved_as_svg(page, ordinary_site):
-    page.show(ordinary_site / "models" / f"{slug('pixels')}.html")
-    page.wait("document.querySelector('#ceilings .main-svg')")
-    page.execute_script("document.querySelector('#ceilings .save').click()")
-    page.wait("true")
-    saved = page.downloads / "scores-and-ceilings.svg"
-    for _ in range(600):
-        if saved.exists() and saved.stat().st_size:
-            break
-        page.execute_async_script("setTimeout(arguments[0], 50)")
-    text = saved.read_text(encoding="utf-8")
-    assert text.startswith("<svg") and "MajajHong2015public.IT-pls" in text

@@ -57,16 +57,3 @@ def test_choice_marks_and_the_address(page, ordinary_site):
     write("x", "no such node")
     assert page.wait("document.getElementById('status').textContent") == "There is no benchmark no such node."
     assert page.execute_script("return location.hash.slice(1)") == view
-
-
-def test_points_by_keyboard(page, ordinary_site):
-    page.show(ordinary_site / "scatter.html", f"x={X}&y={Y}")
-    order = [row[0] for row in cells(page, "numbers")][::-1]
-    page.execute_script("document.querySelector('#chart .chart').focus()")
-    for model in order[:3]:
-        ActionChains(page).send_keys(Keys.ARROW_RIGHT).perform()
-        said = page.execute_script("return document.querySelector('#chart [role=status]').textContent")
-        assert said.startswith(f"{model}\n{X}: ")
-    page.wait("document.querySelector('#chart .hoverlayer text')")
-    ActionChains(page).send_keys(Keys.HOME).perform()
-    assert page.execute_script("return document.querySelector('#chart [role=status]').textContent").startswith(order[0])

@@ -367,22 +367,6 @@ def test_a_phone_has_the_table_at_once_and_nothing_is_wider_than_it(table, ordin
     assert names(table) == ["pixels"]
 
 
-def test_light_and_dark_follow_the_system_and_the_switch(table, ordinary_site):
-    ground = "getComputedStyle(document.body).backgroundColor"
-    seen = {}
-    for colours in ("light", "dark"):
-        table.prefer(colours)
-        show(table, ordinary_site)
-        seen[colours] = table.execute_script(f"return {ground}")
-    assert seen["light"] != seen["dark"]
-    table.execute_script(
-        "const each = document.getElementById('theme'); each.value = 'light'; each.dispatchEvent(new Event('change'))"
-    )
-    assert table.execute_script(f"return {ground}") == seen["light"]
-    show(table, ordinary_site)
-    assert table.execute_script(f"return {ground}") == seen["light"]
-
-
 def test_hostile_names_are_text(page, hostile_site):
     page.resize(1280, 2400)
     show(page, hostile_site)
@@ -415,21 +399,6 @@ def test_hostile_names_are_text(page, hostile_site):
     press(page, "#table th.name a")
     page.wait("location.pathname.includes('/models/') && document.querySelector('h1') !== null")
     assert page.execute_script("return window.hacked") is None
-
-
-def test_a_printed_page_has_all_rows(page, tmp_path):
-    with ResultStore(tmp_path / "many.db") as store:
-        for number in range(150):
-            store.add(scored(f"model{number}", "Doe2026-odd", number / 150))
-        site = build(store, tmp_path / "site").folder
-    show(page, site)
-    assert len(names(page)) < 80
-    page.execute_script("dispatchEvent(new Event('beforeprint'))")
-    assert len(names(page)) == 150
-    page.execute_script("dispatchEvent(new Event('afterprint'))")
-    assert len(names(page)) < 80
-    page.execute_script("document.getElementById('scroll').scrollTop = 1e6")
-    page.wait("document.querySelector('#table tbody.rows tr:last-child').innerText.startsWith('model0')")
 
 
 def test_without_scripts_there_is_a_list_of_models(ordinary_site):

@@ -1,6 +1,5 @@
 """A grid: every score kept as soon as it is there, whatever happens to the process."""
 
-import random
 import signal
 import threading
 import time
@@ -113,31 +112,6 @@ def test_what_is_no_score_is_a_failure_of_its_cell(good, small, tmp_path):
     assert frame["state"].tolist() == ["failed", "failed", "scored"]
     assert "Odd.number" in frame.loc["Odd.number", "reason"] and "number" in frame.loc["Odd.number", "reason"]
     assert "lock" in frame.loc["Odd.unwritable", "reason"]
-
-
-@pytest.mark.slow
-def test_a_grid_that_is_killed_goes_on_where_it_stopped(plugins, tmp_path):
-    place, rng = tmp_path / "results.db", random.Random(0)
-    for cell in [f"net{model} Tiny.b{benchmark}" for model in range(4) for benchmark in range(4)]:
-        tell(plugins, cell, "sleep 0.1")
-    ResultStore(place).close()
-    kept: dict = {}
-    for _ in range(2):
-        started = Started(plugins, "-m", "tests.support.tiny_grid", str(place))
-        with ResultStore(place, read_only=True) as store:
-            while len(values(store)) < len(kept) + 3 and started.is_running:
-                time.sleep(0.05)
-            time.sleep(rng.uniform(0, 0.1))
-            started.kill()
-            now = values(store)
-        assert kept.items() <= now.items() and len(now) > len(kept)
-        kept = now
-    grid = score_grid("net*", "Tiny.*", store=place)
-    assert len(grid.done) == 16 - len(kept) and set(grid.frame()["state"]) == {"scored"}
-    assert kept.items() <= values(grid.store).items()
-    alone = score_grid("net*", "Tiny.*", store=tmp_path / "alone.db")
-    assert values(alone.store) == values(grid.store)
-    assert runs(grid.store)["in_flight"].tolist()[-1] == 0
 
 
 def test_ctrl_c_lets_what_runs_finish(plugins, tmp_path):

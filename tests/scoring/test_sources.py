@@ -44,17 +44,6 @@ def test_sources_of_one_shape_share_a_program_and_score_as_by_themselves():
 
 
 @pytest.mark.slow
-def test_sources_of_similar_width_share_a_program():
-    layers = {str(width): responses(width) for width in (66, 71, 72, 67, 81, 88)}
-    metric = load_metric("neuron_to_neuron", **SPLITS)
-    with traces() as counted:
-        scores = score_sources(metric, layers, TARGET)
-    assert counted == {"cross_validate_and_report": 2}
-    for name, layer in layers.items():
-        np.testing.assert_allclose(scores[name].raw, metric(layer, TARGET).raw, atol=1e-9)
-
-
-@pytest.mark.slow
 def test_one_source_is_in_memory_at_a_time():
     loaded = []
 
@@ -72,15 +61,6 @@ def test_one_source_is_in_memory_at_a_time():
     scores = score_sources("cka", {str(seed): lambda seed=seed: load(seed) for seed in range(3)}, TARGET)
     assert len(loaded) == 3
     assert float(scores["1"]) == pytest.approx(float(load_metric("cka")(responses(21, 1), TARGET)), abs=1e-12)
-
-
-@pytest.mark.slow
-def test_a_limit_of_memory_does_not_change_scores():
-    layers = {"wide": responses(400), "narrow": responses(20)}
-    metric = load_metric("ridge", **SPLITS)
-    bounded = score_sources(metric, layers, TARGET, memory="100kB")
-    for name, layer in layers.items():
-        np.testing.assert_allclose(bounded[name].raw, metric(layer, TARGET).raw, atol=1e-9)
 
 
 def test_any_metric_will_do_and_errors_name_the_source():

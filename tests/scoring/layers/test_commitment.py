@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import warnings
 
 import jax.numpy as jnp
 import pytest
@@ -114,15 +113,3 @@ def test_a_model_with_a_map_chooses_nothing():
     model = small().with_region_layers({"V1": "mean"})
     with pytest.raises(ValueError, match="no layer for V2; it has one for V1"):
         model.start_recording("V2", BIN)
-
-
-@pytest.mark.slow
-def test_a_full_disk_costs_the_note_alone(tmp_path):
-    shutil.rmtree(tmp_path / "region_layers", ignore_errors=True)
-    (tmp_path / "region_layers").write_text("in the way")
-    model = small()
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        model.start_recording("V1", BIN)
-    assert model.region_layer_map == {"V1": ["edges"]}
-    assert any("cannot keep the choice of a layer" in str(one.message) for one in said)

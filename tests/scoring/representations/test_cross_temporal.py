@@ -48,18 +48,6 @@ def test_a_constant_code_has_no_lag():
     assert float(found["lag_probability"].max()) < 0.9 and float(found["lag_probability"].sum()) == pytest.approx(1)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", ["rdm", "cka"])
-def test_standard_errors_are_the_spread_over_stimuli(metric):
-    rng, errors, values = np.random.default_rng(3), [], []
-    for _ in range(60):
-        seen = rng.normal(size=(95, 6, 2))
-        found = bsjax.cross_temporal(seen, seen + rng.normal(size=seen.shape), metric=metric)
-        errors.append(found["standard_error"].values)
-        values.append(found["score"].values)
-    assert np.mean(errors) == pytest.approx(np.std(values, axis=0).mean(), rel=0.25)
-
-
 def test_labels_match_rows_and_name_times():
     model, brain = over_time(np.random.default_rng(4), times=3, shift=0)
     ids, starts = np.array([f"s{i}" for i in range(60)]), {"time_bin_start": ("time_bin", [70, 80, 90])}
