@@ -9,7 +9,6 @@ from bsjax.metrics import (
     noise_ceiling_snr,
     reliability_of_averages,
     signal_and_noise_variances,
-    split_half_consistency,
 )
 
 variances, snr_of, reliability = (
@@ -34,20 +33,6 @@ def test_of_nsd():
     assert float(noise_ceiling(jnp.asarray(0.26), jnp.asarray(1 / 3))) == pytest.approx(0.169, abs=5e-4)
 
 
-def test_equals_the_definition_where_trials_are_as_many():
-    trials = recording(np.random.default_rng(0), 3, 20, 6)
-    noise = trials.var(axis=0, ddof=1).mean(axis=0)
-    signal = trials.mean(axis=0).var(axis=0, ddof=1) - noise / 3
-    found = variances(trials, everywhere(trials))
-    np.testing.assert_allclose(found.signal, signal, atol=1e-12)
-    np.testing.assert_allclose(found.noise, noise, atol=1e-12)
-    snr = np.sqrt(np.maximum(signal, 0) / noise)
-    np.testing.assert_allclose(snr_of(trials, everywhere(trials)), snr, atol=1e-12)
-    expected = snr**2 / (snr**2 + 1 / 3)
-    np.testing.assert_allclose(reliability(trials, everywhere(trials)), expected, atol=1e-12)
-    np.testing.assert_allclose(noise_ceiling(jnp.asarray(snr), jnp.full(6, 1 / 3)), expected, atol=1e-12)
-
-
 def test_ragged_trials_are_unbiased():
     """Over many units alike, of stimuli that have one to four trials."""
     rng = np.random.default_rng(0)
@@ -56,16 +41,6 @@ def test_ragged_trials_are_unbiased():
     for values, truth in ((found[0], 0.49), (found[1], 1.0)):
         assert np.mean(values) == pytest.approx(truth, abs=4 * np.std(values) / np.sqrt(4_000))
     np.testing.assert_allclose(found[2], np.mean(1 / present[:, :, 0].sum(axis=0)), atol=1e-12)
-
-
-def test_is_what_split_halves_estimate():
-    rng = np.random.default_rng(0)
-    trials = recording(rng, 4, 400, 60)
-    first = np.zeros((3, 4, 400), bool)
-    for split, half in enumerate([(0, 1), (0, 2), (0, 3)]):
-        first[split, half, :] = True
-    halves = np.mean(compiled(split_half_consistency)(trials, everywhere(trials), first), axis=0)
-    np.testing.assert_allclose(reliability(trials, everywhere(trials)), halves, atol=0.02)
 
 
 def test_of_another_number_of_trials():

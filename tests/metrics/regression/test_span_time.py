@@ -1,6 +1,5 @@
 """Regressions with weights shared over time, against one scikit-learn fit on all time bins."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -41,11 +40,3 @@ def test_one_time_bin_is_plain_cross_validation(mapping):
     over_time = compiled(cross_validate_over_time, mapping=mapping)(jnp.asarray(x), jnp.asarray(y), folds)
     plain = compiled(cross_validate, mapping=mapping)(jnp.asarray(x[:, :, 0]), jnp.asarray(y[:, :, 0]), folds)
     np.testing.assert_allclose(over_time[:, 0], plain, atol=1e-12)
-
-
-def test_memory_of_ten_splits_at_the_size_of_a_recording():
-    n, p, q, bins = 640, 200, 50, 18
-    x, y = (jax.ShapeDtypeStruct((n, units, bins), jnp.float64) for units in (p, q))
-    folds = make_folds(n, list(KFold(10).split(np.empty(n))))
-    program = compiled(cross_validate_over_time, mapping=Ridge(1.0)).lower(x, y, folds).compile()
-    assert program.memory_analysis().temp_size_in_bytes < 8 * (3 * n * bins * (p + q) + n * n)

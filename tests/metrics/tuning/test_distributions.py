@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ks_2samp
 
 from bsjax.metrics import compiled
 from bsjax.metrics.tuning.distributions import bin_numbers, bootstrapped_similarity, ks_similarity
@@ -21,32 +20,6 @@ def population(seed=0, neurons=40, recorded=30, draws=20):
 
 def run(source, target, edges, draws):
     return np.asarray(similarity(*map(jnp.asarray, (source, target, edges, draws))))
-
-
-def by_definition(sample, target):
-    p, q = (np.histogram(np.clip(v, EDGES[0], EDGES[-1]), EDGES)[0] for v in (sample, target))
-    p, q = np.cumsum(p / p.sum()), np.cumsum(q / q.sum())
-    return 1 - np.abs(p - q).max() / max((1 - q).max(), q[:-1].max())
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_equals_the_definition(seed):
-    source, target, draws = population(seed)
-    np.testing.assert_allclose(
-        run(source, target, EDGES, draws), [by_definition(source[d], target) for d in draws], atol=1e-12
-    )
-
-
-def test_equals_the_two_sample_statistic_of_scipy():
-    """Of values on a grid, one bin each, the histograms lose nothing."""
-    rng = np.random.default_rng(0)
-    source, target = rng.integers(0, 6, 50).astype(float), rng.integers(1, 6, 40).astype(float)
-    edges = np.arange(-0.5, 6.0)
-    draws = rng.integers(0, 50, (10, 40))
-    share = np.cumsum(np.bincount(target.astype(int), minlength=6)) / 40
-    greatest = max((1 - share).max(), share[:-1].max())
-    expected = [1 - ks_2samp(source[d], target).statistic / greatest for d in draws]
-    np.testing.assert_allclose(run(source, target, edges, draws), expected, atol=1e-12)
 
 
 @given(st.lists(st.integers(0, 20), min_size=2, max_size=2), st.integers(0, 10_000))

@@ -59,21 +59,9 @@ def test_the_matrix_is_the_spline_of_scipy():
     np.testing.assert_allclose(got, UnivariateSpline(points, values, k=3, s=0)(at), rtol=1e-9, atol=1e-9)
 
 
-@given(st.floats(0.0, 1.0), st.floats(0.0, 180.0))
-def test_circular_variance_of_a_cosine(depth, centre):
-    curve = 20 * (1 + depth * np.cos(2 * np.deg2rad(THETA - centre)))
-    assert of_one("circular_variance", curve) == pytest.approx(1 - depth / 2, abs=1e-9)
-
-
 @given(st.floats(0.1, 3.0), st.floats(0.0, 180.0))
 def test_circular_variance_of_a_von_mises(kappa, centre):
     assert of_one("circular_variance", von_mises(centre, kappa)) == pytest.approx(1 - i1(kappa) / i0(kappa), abs=1e-4)
-
-
-@given(st.integers(0, 11), st.floats(0.1, 5.0))
-def test_orthogonal_over_preferred_of_a_von_mises(preferred, kappa):
-    ratio = of_one("orthogonal_preferred_ratio", von_mises(15.0 * preferred, kappa))
-    assert ratio == pytest.approx(np.exp(-2 * kappa))
 
 
 @given(st.floats(0.75, 4.0), st.floats(0.0, 180.0))

@@ -13,7 +13,6 @@ from bsjax.metrics import RidgeCV, compiled, make_folds
 from bsjax.metrics.regression import ridge_cv
 from bsjax.metrics.regression.crossvalidation import cross_validate_and_report
 from bsjax.metrics.regression.mapping import Mapping
-from bsjax.metrics.regression.penalties.nested_folds import takes_nested_folds
 from tests.support import exact_regressions as exact
 
 ALPHAS, CV = (0.1, 3.0, 100.0, 3000.0), 4
@@ -75,7 +74,7 @@ def test_predictions_and_penalties_are_exact_and_those_of_fitted_folds(kind, per
         np.testing.assert_allclose(r, 1.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["more features", "rank 5"])
 def test_float32_widens_penalties_that_need_more_digits(kind):
     x, y = data(kind)
     folds, mapping = make_folds(len(x), folds_of(x)), RidgeCV((1e-3, *ALPHAS, 1e7), True, CV)
@@ -122,14 +121,6 @@ def test_a_batch_is_each_of_its_elements():
     way = partial(by_nested_folds, folds=make_folds(len(x), folds_of(x)), mapping=RidgeCV(ALPHAS, True, CV))
     together, _ = jax.jit(jax.vmap(lambda x: way(x, jnp.asarray(y))))(both)
     np.testing.assert_allclose(together, [jax.jit(way)(one, y)[0] for one in both], rtol=1e-8, atol=1e-10)
-
-
-def test_the_way_of_fewer_operations_is_taken():
-    assert takes_nested_folds(5000, 20_000, 4000, 10, (5, 1000), 5)
-    assert takes_nested_folds(1250, 5000, 1000, 10, (5, 250), 5)
-    assert not takes_nested_folds(100, 500, 50, 10, (5, 20), 5)  # compiling takes longer
-    assert not takes_nested_folds(20_000, 100, 4000, 10, (5, 4000), 5)  # features are few
-    assert not takes_nested_folds(5000, 20_000, 4000, 1000, (5, 1000), 5)  # penalties are many
 
 
 def test_no_fold_is_decomposed_and_memory_is_a_few_copies_of_the_data():

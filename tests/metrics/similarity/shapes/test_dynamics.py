@@ -1,13 +1,10 @@
 """Dynamical similarity analysis: known dynamics are recovered, and compared up to a rotation."""
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.stats import ortho_group
 
 from bsjax.metrics import dynamical_distance, dynamical_similarity, linear_dynamics
 
@@ -79,16 +76,6 @@ def test_the_rotation_is_the_best_of_many(noisy):
     assert float(similarity(*noisy, delays=2, rank=3)) == pytest.approx(1 - best**2 / squares, abs=1e-6)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rank", [4, 10])
-def test_a_change_of_orthogonal_basis_makes_no_difference(noisy, rank):
-    x, y = noisy
-    turned = jnp.einsum("nut,uv->nvt", x, jnp.asarray(ortho_group.rvs(6, random_state=3)))
-    assert float(similarity(x, 3.0 * turned + 1.0, rank=rank)) == pytest.approx(1.0, abs=1e-9)
-    assert float(distance(x, turned, rank=rank)) == pytest.approx(0.0, abs=1e-5)
-    assert float(similarity(turned, y, rank=rank)) == pytest.approx(float(similarity(x, y, rank=rank)), abs=1e-3)
-
-
 def test_dynamics_count_and_not_geometry():
     rng = np.random.default_rng(4)
     slow, fast = oscillators(0.3, 0.7), oscillators(0.6, 1.4)
@@ -102,18 +89,7 @@ def test_dynamics_count_and_not_geometry():
 
 
 @pytest.mark.slow
-def test_the_distance_is_a_metric():
-    rng = np.random.default_rng(5)
-    several = jnp.stack([series(rng.normal(size=(3, 3)) / 2, rng, n=10, t=8, noise=0.2) for _ in range(5)])
-    of_two = jax.vmap(lambda a: jax.vmap(lambda b: dynamical_distance(a, b, delays=1, rank=3))(several))
-    pairs = np.asarray(jax.jit(of_two)(several))
-    np.testing.assert_allclose(pairs, pairs.T, atol=1e-6)
-    np.testing.assert_allclose(np.diag(pairs), 0.0, atol=1e-6)
-    assert all(pairs[a, c] <= pairs[a, b] + pairs[b, c] + 1e-6 for a, b, c in itertools.permutations(range(5), 3))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("degenerate", ["no", "constant unit", "equal singular values"])
+@pytest.mark.parametrize("degenerate", ["constant unit", "equal singular values"])
 def test_gradients(noisy, degenerate):
     x, y = noisy
     if degenerate == "constant unit":
