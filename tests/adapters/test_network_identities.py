@@ -168,12 +168,6 @@ def test_what_nothing_vouches_for_is_named(tmp_path):
             changed(lambda net: setattr(net.conv, "log", file))
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
-def test_torchscript_is_refused():
-    with pytest.raises(Undigestible, match=r"attributes of a TorchScript module \(Linear\).*use the module it was"):
-        torch_identity(torch.nn.Sequential(torch.jit.script(torch.nn.Linear(2, 2))))
-
-
 @pytest.mark.slow
 def test_another_process_and_another_line(tmp_path):
     (tmp_path / "net.py").write_text(

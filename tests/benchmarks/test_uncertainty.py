@@ -1,24 +1,8 @@
 """The error of a ceiling with respect to stimuli."""
 
-import numpy as np
-import pytest
-
 from bsjax import Score, load_ceiling
 from bsjax.benchmarks.experiment import squeeze_time
 from bsjax.benchmarks.uncertainty import with_error_over_stimuli
-
-
-def mean_response(trials):
-    return Score(float(trials.values.mean()), error=123.0, formula="mean")
-
-
-def test_the_jackknife_of_a_mean_is_its_standard_error(trials):
-    """One group a stimulus: the textbook sd / sqrt(n), which the jackknife equals exactly for a mean."""
-    score = with_error_over_stimuli(mean_response, trials, n_groups=40)
-    of_stimuli = trials.values.reshape(4, 40, -1).mean(axis=(0, 2))
-    assert score.error == pytest.approx(of_stimuli.std(ddof=1) / np.sqrt(40), rel=1e-9)
-    assert score.value == mean_response(trials).value
-    assert score.formula == "mean"
 
 
 def test_groups_leave_out_whole_stimuli_with_all_their_trials(trials):

@@ -43,20 +43,6 @@ def test_build_names_the_page_and_says_how_large_the_site_is(store, tmp_path):
     assert '"how":"website"' in (tmp_path / "site" / "data.js").read_text()
 
 
-def test_build_takes_only_what_is_asked_for(store, tmp_path):
-    done = run("build", tmp_path / "site", "-m", "h*", "-b", "*.IT-pls")
-    assert done.stderr.startswith("bsjax: 1 model, 1 benchmark: ")
-    text = (tmp_path / "site" / "data.js").read_text()
-    assert "hmax" in text and "pixels" not in text and "Doe2026.V4-pls" not in text
-
-
-def test_build_leaves_out_what_is_excluded(store, tmp_path):
-    done = run("build", tmp_path / "site", "--exclude", "pix*", "--exclude", "Doe2026.V4-pls")
-    assert done.stderr.startswith("bsjax: 1 model, 1 benchmark: ")
-    with pytest.raises(ValueError, match="called 'pixls', which was to be excluded"):
-        run("build", tmp_path / "other", "--exclude", "pixls")
-
-
 def test_build_refuses_what_is_not_its_own(store, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(FileExistsError, match="has other files in it"):

@@ -10,10 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from bsjax import Score, list_benchmarks, list_metrics, list_models
-from bsjax.benchmarks import benchmark_rows, builtin_benchmarks
+from bsjax.benchmarks import builtin_benchmarks
 from bsjax.cli import app
-from bsjax.cli.listing import described
-from tests.support.forked import run_command, run_on_terminal
+from tests.support.forked import run_command
 
 COMMAND = [sys.executable, "-m", "bsjax"]
 
@@ -87,17 +86,6 @@ def test_lists_have_a_line_on_each(kind, names):
     assert listed == [*names(), *sources]
     assert all(len(line.split()) > 2 for line in lines)
     assert done.stderr == ""
-
-
-def test_what_matches_patterns_is_listed_within_the_terminal():
-    done = bsjax("list", "benchmarks", "Simulated.V1-r*", "Rajalingham*")
-    assert [line.split()[0] for line in done.stdout.splitlines()][:2] == ["Simulated.V1-ridge", "Simulated.V1-rdm"]
-    assert one_line(bsjax("list", "metrics", "pl*s*z")).startswith("bsjax: no metrics match 'pl*s*z'")
-    for columns in (80, 120, 200):
-        said = {row.identifier: f"* {row.about}; {row.metric}" for row in benchmark_rows()}
-        lines = described(said, columns)
-        assert max(map(len, lines)) <= columns
-        assert " ".join(" ".join(lines).split()) == " ".join(" ".join(f"{k} {v}" for k, v in said.items()).split())
 
 
 def test_help_and_version():
@@ -183,19 +171,6 @@ def test_compiled_programs_are_kept_in_the_home_folder(scored):
     from bsjax.data import cache_dir
 
     assert any((cache_dir() / "jax").iterdir())
-
-
-@pytest.mark.slow
-def test_on_a_terminal_of_80_columns_nothing_is_cut():
-    """In a pseudo-terminal, as a user sees it: the table fits, with a heading for each model."""
-    asked = ["--benchmark", "Simulated.V1-neuron*", "--benchmark", "Simulated.V1-cka"]
-    output = run_on_terminal("score", "--model", "pixels", *asked, columns=80)
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output)
-    assert "pixels on Simulated.V1-neuron_to_neuron" in text  # the progress bar
-    table = re.split(r"\braw +ceiling +score", text)[-1].splitlines()
-    assert all(len(line) <= 80 for line in table)
-    [at] = [number for number, line in enumerate(table) if line.split() == ["Simulated.V1-neuron_to_neuron"]]
-    assert len(table[at + 1].split()) == 7  # its numbers
 
 
 def test_by_default_models_without_their_extras_are_left_out_and_named(capsys):

@@ -48,10 +48,6 @@ def shell(command, **options):
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, **options)
 
 
-def scored_in(path):
-    return [row["score"]["value"] for row in json.loads(path.read_text())]
-
-
 def device(path, minor):
     """A device of the test's own, which whoever replaces it harms nobody with."""
     try:
@@ -59,18 +55,6 @@ def device(path, minor):
         os.close(os.open(path, os.O_WRONLY))
     except OSError as error:
         pytest.skip(f"no devices can be made and used here: {error}")
-
-
-@pytest.mark.slow
-def test_a_link_and_a_device_stay(here):
-    (here / "scores.json").write_text("old")
-    (here / "link.json").symlink_to("scores.json")
-    assert run_command(*ASKED.split(), "--json", "link.json").returncode == 0
-    assert (here / "link.json").is_symlink() and scored_in(here / "scores.json") == [0.5]
-    device(here / "null", 3)
-    done = run_command(*ASKED.split(), "--json", "null")
-    assert done.returncode == 0 and "0.500" in done.stdout
-    assert stat.S_ISCHR((here / "null").stat().st_mode)
 
 
 @pytest.mark.slow
@@ -100,24 +84,11 @@ def test_what_cannot_be_written_is_said_before_the_work(here, options, message):
     assert sorted(os.listdir(here)) == ["file", "plugins"] and (here / "file").read_text() == "old"
 
 
-def test_so_do_other_commands(here):
-    done = CliRunner().invoke(app, "layers pixels -b V1=Simulated.V1-ridge --save plugins".split())
-    assert done.exit_code == 1
-    assert str(done.exception).endswith("needs a file that can be written: plugins is a folder")
-
-
 def test_the_table_is_printed_if_writing_fails_later(here):
     device(here / "full", 7)
     done = run_command(*ASKED.split(), "--json", "full")
     assert done.returncode == 1 and "0.500" in done.stdout
     assert done.stderr.splitlines()[-1] == "bsjax: --json: No space left on device"
-
-
-@pytest.mark.slow
-def test_files_are_written_where_stdout_is_closed(here):
-    done = shell(f"{SCORE} --json scores.json >&-")
-    assert done.returncode == 1 and scored_in(here / "scores.json") == [0.5]
-    assert done.stderr.splitlines()[-1] == "bsjax: output to stdout was lost: Bad file descriptor"
 
 
 @pytest.mark.slow
@@ -145,17 +116,6 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(here):
     assert done.returncode == 1 and done.stderr == ""
 
 
-@pytest.mark.slow
-def test_stderr_that_nobody_reads_stops_nothing(here):
-    reader, pipe = os.pipe()
-    os.close(reader)
-    done = subprocess.run(["bash", "-c", f"{SCORE} --json scores.json"], stdout=subprocess.PIPE, stderr=pipe, text=True)
-    os.close(pipe)
-    assert done.returncode == 0 and "0.500" in done.stdout
-    assert scored_in(here / "scores.json") == [0.5]
-    assert shell(f"{COMMAND} show no-such 2>&-").returncode == 1
-
-
 def test_a_name_that_the_encoding_lacks_is_printed_all_the_same(here):
     init = here / "plugins" / "doe" / "__init__.py"
     init.write_text(init.read_text().replace("doe-net", "dœ-net"), encoding="utf-8")
@@ -168,21 +128,3 @@ def test_warnings_are_lines(here):
     init.write_text(init.read_text().replace('.with_name("scored")', "; import warnings; warnings.warn('odd\\ndata')#"))
     lines = run_command(*ASKED.split()).stderr.splitlines()
     assert "bsjax: odd data" in lines and not any("UserWarning" in line for line in lines)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--plugins", "LONG", "list", "models"],
-        ["new", "model", "Doe", "--to", "afile"],
-        ["data", "show", "LONG"],
-    ],
-)
-def test_errors_of_the_system_are_names_and_words(here, arguments):
-    (here / "afile").write_text("")
-    arguments = ["x" * 300 if argument == "LONG" else argument for argument in arguments]
-    done = run_command(*arguments)
-    assert done.returncode == 1 and done.stdout == ""
-    [line] = done.stderr.splitlines()
-    assert line.endswith(("x: File name too long", "afile/doe/__init__.py: Not a directory")), line

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -17,10 +15,7 @@ from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore
 from bsjax.results.leases import claim
 from bsjax.results.store import Task
-from tests.support.forked import run_command, run_on_terminal
-from tests.support.paths import REPOSITORY
 
-COMMAND = [sys.executable, "-m", "bsjax", "results"]
 HOSTILE = [
     "<script>alert(1)</script>",
     "two\nlines",
@@ -93,24 +88,6 @@ def test_ls_lists_the_last_scores_the_newest_first(store):
     assert len(cells("ls", "--model", "pix*", "-m", "hmax", "--limit", 1)) == 2
     assert [row[1] for row in cells("ls", "-b", "Doe*")[1:]] == ["pixels", "hmax"]
     assert [row[1] for row in cells("ls", "--failed")[1:]] == ["gabor-v1"]
-
-
-def test_ls_has_a_line_a_score_whatever_it_is_called(store):
-    for name in HOSTILE:
-        store.add(made(0.5, name, name))
-    _, *rows = cells("ls")
-    assert len(rows) == len(HOSTILE) and {len(row) for row in rows} == {8}
-    shown = {row[1] for row in rows}
-    assert shown == {
-        HOSTILE[0],
-        r"two\nlines",
-        r"\x1b[31mred\x1b[0m",
-        r"\u202eright to left",
-        HOSTILE[4],
-        r"\x20two\x20 spaces\x20",
-        HOSTILE[6],
-        r"half \ud800",
-    }
 
 
 def test_runs_and_what_is_of_one(store):
@@ -242,39 +219,3 @@ def test_what_is_refused_is_named_and_the_rest_is_taken(store, tmp_path):
 
 
 # As processes.
-
-
-@pytest.mark.slow
-def test_errors_are_one_line_and_a_reader_that_goes_is_none(store, tmp_path):
-    for number in range(200):
-        store.add(made(0.5, f"{'m' * 300}{number}"))
-    done = run_command("results", "show", "zz")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert re.fullmatch(r"bsjax: no score or failure has a key that begins with 'zz' in .*\n", done.stderr)
-    with subprocess.Popen(
-        [*COMMAND, "ls"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY
-    ) as listing:
-        assert listing.stdout.readline().startswith("key")
-        listing.stdout.close()
-        assert listing.stderr.read() == ""
-    done = run_command("results", "export", "/dev/stdout", "--format", "csv")
-    assert len(done.stdout.splitlines()) == 201 and done.stderr == "200 rows in /dev/stdout\n"
-
-
-@pytest.mark.slow
-def test_on_a_terminal_no_line_is_longer_than_it(store):
-    for name in HOSTILE:
-        store.add(made(0.5, name))
-    store.add_failure("pixels", "Doe", "no data " * 50)
-    lines = run_on_terminal("results", "ls", columns=120).splitlines()
-    assert len(lines) == len(HOSTILE) + 2 and max(map(len, lines)) <= 120
-    assert all("0.5000 ± 0.0100" in line for line in lines[2:]) and lines[1].endswith("…")
-
-
-@pytest.mark.slow
-def test_what_score_writes_is_taken(store, tmp_path):
-    path = tmp_path / "scores.json"
-    run_command("score", "-m", "pixels", "-b", "Simulated.V1-ridge", "--json", path)
-    found = run("import", path, "--results", tmp_path / "taken.db").stdout
-    assert found == f"{path}: 1 new score, 0 that were there already, 0 new failures\n"
-    assert ResultStore(tmp_path / "taken.db").frame()["model"].tolist() == ["pixels"]

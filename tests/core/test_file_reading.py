@@ -70,8 +70,8 @@ def test_the_checklist(tmp_path, pipe):
 
 
 NAMED_BY_USERS = (
-    "netcdf netcdf-lazy stimulus-set table draft package zip trials rdms-npz rdms-mat session stored-npz "
-    "stored-netcdf images videos layer-map imagenet objectnet"
+    "netcdf stimulus-set table zip trials rdms-npz rdms-mat session stored-npz images videos layer-map imagenet "
+    "objectnet"
 ).split()
 
 

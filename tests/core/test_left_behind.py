@@ -22,9 +22,7 @@ from tests.support.damage import fingerprint
 from tests.support.readers import READERS, package
 
 NOISE = b"\0\5\26\7 of an operating system"
-OF_FOLDERS = (
-    "stimulus-set draft package zip trials rdms-npz session stored-npz stored-npy stored-zarr plugin imagenet objectnet"
-).split()
+OF_FOLDERS = ("stimulus-set zip trials rdms-npz session stored-npz stored-npy stored-zarr imagenet objectnet").split()
 KINDS = {
     "._": lambda path: path.with_name(f"._{path.name}"),
     "__MACOSX": lambda path: path.parent / "__MACOSX" / f"._{path.name}",

@@ -58,7 +58,7 @@ def test_one_stimulus_on_both_sides_is_found(make):
     assert not check_leakage(source, target, together)
 
 
-@pytest.mark.parametrize("features", [1, 2, 3, 40])
+@pytest.mark.parametrize("features", [1, 3, 40])
 def test_few_dimensions_make_no_pair_the_same_by_chance(make, features):
     rng = np.random.default_rng(features)
     target = make(rng.normal(size=(200, 3)))

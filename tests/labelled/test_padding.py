@@ -47,9 +47,7 @@ def assert_equal(got, expected):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the .* penalty", "ignore:linear_predictivity has")
-@pytest.mark.parametrize(
-    "width", [17, pytest.param(57, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("width", [17, 200])
 @pytest.mark.parametrize(
     "name", [name if name in ("ridge", "cka") else pytest.param(name, marks=pytest.mark.slow) for name in METRICS]
 )

@@ -150,7 +150,7 @@ def scores(draw, depth=1):
 
 @given(scores())
 @example(Score(0.5, provenance={"jax": None, "metric": 3, "seed": None}))  # named as fields, and none of their values
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_score_is_strict_json_and_comes_back(score):
     assert_same_score(score, Score.from_dict(json.loads(as_json(score.to_dict()))))
     assert repr(score).startswith("Score(") and score._repr_html_()

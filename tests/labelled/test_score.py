@@ -82,16 +82,6 @@ SIMILARITY = Score(0.4, error=0.02, error_kind="standard error", raw=RAW, formul
 CEILING = Score(0.8, error=0.01)
 
 
-def test_what_the_tutorials_third_pattern_says():
-    score = Score(SIMILARITY / CEILING, unceiled=SIMILARITY, ceiling=CEILING, raw=RAW, error=SIMILARITY.error)
-    assert score == 0.5 and score.attrs["raw"] is score.unceiled is SIMILARITY
-    assert score.attrs["ceiling"] == score.ceiling == 0.8 and score.raw is RAW
-    assert score.error == score.attrs["error"] == 0.02 and score.provenance == {}
-    again = written_and_read(score)
-    assert again == score and again.unceiled == 0.4 and again.ceiling == 0.8 and again.attrs["error"] == 0.02
-    assert_same_score(again, score)
-
-
 def test_any_other_attribute_is_a_detail_and_written():
     score = Score(0.5, provenance={"comment": "layers: conv1", "model_identifier": "net"})
     assert list(score.attrs) == ["comment", "model_identifier"] and "sem" not in score.attrs

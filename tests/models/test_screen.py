@@ -107,13 +107,6 @@ def test_one_file_for_one_content_whatever_its_name_or_set(stimulus_set):
     np.testing.assert_array_equal(shown(second, 1)[3:9, 3:9], noise(6, 6, 3))
 
 
-def test_nearly_equal_degrees_do_not_meet(stimulus_set):
-    stimuli = stimulus_set([noise(900, 900)])
-    one, other = (place_on_screen(stimuli, target, 1) for target in (1.501, 1.504))
-    assert one.identifier != other.identifier
-    assert shown(one).shape == (1351, 1351, 3) and shown(other).shape == (1354, 1354, 3)
-
-
 def test_a_file_that_is_there_is_not_made_again_but_an_empty_one_is(stimulus_set):
     stimuli = stimulus_set([noise(6, 6, 9)])
     path = place_on_screen(stimuli, 8, 4).get_stimulus("image0")

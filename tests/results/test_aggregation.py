@@ -309,11 +309,6 @@ def test_a_bad_row_is_refused_by_name(change: Callable[[pd.DataFrame], pd.DataFr
         aggregate(change(table({"a": 0.2, "b": 0.3})), FLAT)
 
 
-def test_other_bad_arguments_are_refused():
-    with pytest.raises(ValueError, match="how must be 'available' or 'website', got 'mean'"):
-        aggregate(table({"a": 0.2}), FLAT, "mean")
-
-
 @pytest.mark.parametrize("dtype", [object, "float64", "Float64"])
 def test_numbers_of_any_table_are_read(dtype):
     rows = table({"a": 0.2, "b": NAN})
@@ -358,25 +353,6 @@ def test_the_aggregate_of_equal_scores_is_that_score(tree, value, how):
     assert found["complete"].all()
 
 
-@given(cases(), HOWS, st.floats(1e-3, 1e3), st.data())
-def test_the_unit_of_weights_changes_nothing(case, how, unit, data):
-    rows, tree = case
-    weights = {name: data.draw(st.sampled_from([0, 0.5, 1, 2, 7])) for name in tree.order}
-    scaled = {name: weight * unit for name, weight in weights.items()}
-    expected = aggregate(rows, tree, how, weights)
-    pd.testing.assert_frame_equal(aggregate(rows, tree, how, scaled), expected, rtol=1e-12, atol=1e-14)
-
-
-@given(cases(st.floats(0, 3)))
-def test_what_counts_as_zero_raises_no_score(case):
-    rows, tree = case
-    available, website = (aggregate(rows, tree, how) for how in ("available", "website"))
-    # An engineering score is not cut off, and no other is raised by it.
-    there = (available["state"] == "scored").to_numpy()
-    assert (website["score"][there] <= available["score"][there] + 1e-12).all()
-    assert (website["state"] == available["state"]).all() and (website["n_there"] == available["n_there"]).all()
-
-
 @given(cases(), HOWS)
 def test_a_model_is_the_same_among_others_as_alone(case, how):
     rows, tree = case
@@ -397,23 +373,6 @@ def test_the_order_of_several_scores_changes_nothing(case, how, random):
     pd.testing.assert_frame_equal(aggregate(twice.iloc[places], tree, "website"), expected, check_exact=True)
     # The ones with a raw score are those that count.
     pd.testing.assert_frame_equal(aggregate(rows.assign(raw=0.5), tree, "website"), expected, check_exact=True)
-
-
-@given(cases(st.floats(0, 1)), st.data())
-def test_a_score_more_is_one_leaf_more_for_all_above(case, data):
-    rows, tree = case
-    rows = rows[rows["model"] == rows["model"].iloc[0]] if len(rows) else rows
-    missing = sorted(set(tree.leaves()) - set(rows["benchmark"]))
-    if not len(rows) or not missing:
-        return
-    leaf = data.draw(st.sampled_from(missing))
-    more = pd.concat([rows, table({leaf: 0.5}, rows["model"].iloc[0])], ignore_index=True)
-    change = aggregate(more, tree)["n_there"] - aggregate(rows, tree)["n_there"]
-    above, name = set(), leaf
-    while name:
-        above.add(name)
-        name = tree.parent[name]
-    assert change.tolist() == [int(node in above) for node in tree.order]
 
 
 # --- The website's own numbers
@@ -492,26 +451,3 @@ def test_the_averages_of_the_published_leaderboard(number):
         if states == ("scored",):
             # The leaves are known to three decimals, as is what they average to.
             assert found.loc[node, "score"] == pytest.approx(float(shown[number]), abs=0.0011), name
-
-
-@pytest.mark.parametrize("how", ["available", "website"])
-def test_a_thousand_models(how):
-    regions = {f"region {number}": "all" for number in range(10)}
-    tree = Tree({"all": "", **regions, **{f"leaf {number}": f"region {number % 10}" for number in range(300)}})
-    rng = np.random.default_rng(0)
-    values = rng.random((1000, 300))
-    tried = rng.random(values.shape) < 0.9
-
-    model, leaf = np.nonzero(tried)
-    names = {
-        "model": np.char.add("model ", np.char.zfill(model.astype(str), 4)),
-        "benchmark": np.char.add("leaf ", leaf.astype(str)),
-    }
-    rows = pd.DataFrame({**names, "score": values[model, leaf], "error": 0.01, "state": "scored"})
-    found = aggregate(rows, tree, how).set_index(["benchmark", "model"])
-    kept = np.where(tried, values, np.nan if how == "available" else 0.0).reshape(1000, 30, 10)
-    by_region = np.nanmean(kept, axis=1)
-    np.testing.assert_allclose(found.loc["all", "score"], np.nanmean(by_region, axis=1))
-    np.testing.assert_allclose(found.loc["region 3", "score"], by_region[:, 3])
-    np.testing.assert_array_equal(found.loc["all", "n_there"], tried.sum(1))
-    assert set(found["n_leaves"].loc["all"]) == {300}

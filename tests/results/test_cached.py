@@ -165,17 +165,6 @@ def test_it_can_be_switched_off_and_a_damaged_file_is_made_again(counted, monkey
     assert calls == [1, 1, 1] and same(call(1), np.arange(3)) and len(calls) == 3
 
 
-def test_an_index_of_several_levels_comes_back(counted):
-    trials = NeuroidAssembly(np.arange(6.0).reshape(2, 3), coords=LABELS, dims=["presentation", "neuroid"])
-    stacked = xr.DataArray(trials).set_index(presentation=["stimulus_id", "object_name"])
-    call, calls = counted([trials, stacked])
-    for _ in range(2):
-        one, other = call(1)
-        assert type(one) is NeuroidAssembly and one.equals(trials) and other.equals(stacked)
-        assert list(other.indexes["presentation"].names) == ["stimulus_id", "object_name"]
-    assert calls == [1]
-
-
 def test_stimulus_sets_come_back_and_are_made_again_where_their_files_are_gone(counted, tmp_path):
     (tmp_path / "a.png").write_bytes(b"1")
     rows = {"stimulus_id": ["a", "b"], "size": [1.5, 2.0], "object_name": ["dog", None]}

@@ -135,13 +135,6 @@ def test_uncertainties_come_back(score):
     assert alone.uncertainty is None or alone.interval().kind == "t"
 
 
-@given(scores())
-@NEIGHBOURS
-def test_raw_values_can_be_left_out(score):
-    again = written_and_read(score, raw=False)
-    assert again.to_dict() == without_raw(score).to_dict()
-
-
 @given(scores(), scores())
 @NEIGHBOURS
 def test_scores_have_the_same_key_if_and_only_if_they_say_the_same(one, two):
@@ -223,11 +216,3 @@ def test_nan_is_nan_whichever_bits_it_has(dtype):
     assert usual.key == other.key and usual.raw == other.raw
     again = written_and_read(made(-math.nan)).raw
     assert again.dtype == np.dtype(dtype) and again.identical(made(math.nan).raw)
-
-
-def test_a_score_that_is_nested_too_deeply_is_refused_in_words():
-    score = Score(0.5)
-    for _ in range(3000):
-        score = Score(0.5, ceiling=score)
-    with pytest.raises(ValueError, match="nested more deeply"):
-        document_of(score)

@@ -9,12 +9,10 @@ import scipy.stats
 import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import event
 
 from bsjax import Score
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore
-from bsjax.results.leases import claim, left_behind
 from bsjax.results.queries import COLUMNS
 from bsjax.results.store import Task
 from tests.support.large_store import ceiled_score, fill
@@ -320,42 +318,3 @@ def test_as_many_names_as_there_are_can_be_asked_for(tmp_path, n):
 
 
 # What is read.
-
-
-def plans_of(store, call):
-    """How SQLite finds what is asked for."""
-    asked = []
-
-    def note(connection, cursor, statement, parameters, *more):
-        if statement.startswith(("SELECT", "DELETE", "UPDATE")):
-            asked.append((statement, parameters))
-
-    event.listen(store._engine, "before_cursor_execute", note)
-    call()
-    event.remove(store._engine, "before_cursor_execute", note)
-    with store.reading() as connection:
-        return [
-            row[3]
-            for statement, parameters in asked
-            for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
-        ]
-
-
-def test_what_is_asked_of_single_scores_looks_at_no_others(tmp_path):
-    with ResultStore(tmp_path / "results.db") as store:
-        fill(store, 5, 4)
-        run, score = store.begin_run(1), ceiled_score("m", "b")
-        key = store.add(score, task=Task(run, "c", "c"))
-        for call in (
-            lambda: store.add(ceiled_score("m", "b", 1), task=Task(run, "d", "d"), facts={"degrees": 8}),
-            lambda: store.add(score, task=Task(run, "c", "c")),
-            lambda: store.score(key),
-            lambda: store.score(key[:6]),
-            lambda: store.scored([f"{n}" for n in range(700)]),
-            lambda: claim(store, ["d"], run, 60),
-            lambda: left_behind(store, ["d"]),
-            lambda: store.end_run(run),
-        ):
-            plans = plans_of(store, call)
-            looked_at_all = [plan for plan in plans if plan.startswith("SCAN") and "failures" not in plan]
-            assert not [plan for plan in looked_at_all if plan not in ("SCAN CONSTANT ROW",)], looked_at_all

@@ -1,6 +1,5 @@
 """The store of results keeps what it is given: scores, failures, runs, in SQLite and in PostgreSQL."""
 
-import gc
 import json
 import math
 import os
@@ -169,18 +168,6 @@ def test_numbers_that_no_column_can_hold_are_refused(store, what):
         else:
             store.add(Score(0.5, provenance=ORIGIN | {what: 2**31}))
     assert not any(counts(store).values())
-
-
-def test_a_name_that_no_index_can_hold_is_refused_by_a_server_and_kept_in_a_file(store, database):
-    # So long that it does not fit into a page, however it is compressed.
-    name = np.random.default_rng(0).bytes(20_000).hex()
-    score = Score(0.5, provenance=ORIGIN | {"model": name})
-    if database == "sqlite":
-        assert store.score(store.add(score)).provenance.model == name
-    else:
-        with pytest.raises(ValueError, match="cannot hold a value of this"):
-            store.add(score)
-        assert not any(counts(store).values())
 
 
 def test_facts_that_cannot_be_written_are_refused(store):
@@ -377,13 +364,6 @@ def test_a_failure_says_what_went_wrong_in_one_line_and_where_in_many(store):
     assert abs(np.datetime64(row["started"][:26]) - np.datetime64("now", "us")) < np.timedelta64(60, "s")
 
 
-def test_of_a_long_log_the_end_is_kept(store):
-    store.add_failure("m", "b", "two\n lines", log="x" * 300_000 + "the end")
-    with store.reading() as connection:
-        [row] = connection.execute(sa.select(tables.failures)).mappings()
-    assert row["log"].endswith("xthe end") and len(row["log"]) == 100_000 and row["error"] == "two lines"
-
-
 def test_the_same_failure_is_there_once(store):
     keys = [store.add_failure("m", "b", why, started="2026-01-02") for why in ("no data", "no data", "no memory")]
     assert keys[0] == keys[1] != keys[2] and count(store, tables.failures) == 2
@@ -483,16 +463,6 @@ def test_a_closed_store_opens_again(store):
     store.close()
     store.close()
     assert store.score(key) == 0.5
-
-
-def test_a_store_that_is_forgotten_leaves_one_file(tmp_path):
-    store = ResultStore(tmp_path / "results.db")
-    store.add(Score(0.5, provenance=ORIGIN))
-    engine = store._engine
-    del store
-    gc.collect()
-    assert engine.pool.checkedin() == 0
-    assert [path.name for path in tmp_path.iterdir() if not path.name.endswith(".lock")] == ["results.db"]
 
 
 @pytest.mark.parametrize("name", ["results.db", "ä?b#c%41&mode=ro", "a://b"])

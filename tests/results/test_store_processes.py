@@ -16,7 +16,6 @@ from tests.support.forked import CONTEXT
 from tests.support.score_writers import (
     fork_and_write,
     make_store,
-    merge_into,
     numbered_score,
     numbers_of,
     write_and_say,
@@ -92,26 +91,6 @@ def test_what_many_processes_write_is_all_there_and_nothing_twice(place, start):
             assert (row.score, row.ceiling) == (float(score), float(score.ceiling))
         for key in list(wanted)[::20]:
             assert store.score(key).to_dict() == wanted[key].to_dict()
-
-
-@pytest.mark.slow
-def test_stores_that_have_the_same_in_other_orders_are_merged_at_once(place, start, tmp_path):
-    ResultStore(place).close()
-    others, rounds = {}, range(4)
-    for part in rounds:
-        for order in (1, -1):
-            path = others[part, order] = str(tmp_path / f"{part} {order}.db")
-            with ResultStore(path) as store:
-                for number in range(30)[::order]:
-                    store.add(numbered_score(part, number))
-                    store.add_failure(f"model{number}", f"benchmark{part}", "no data", started="2026-01-01T00:00:00Z")
-    together = CONTEXT.Barrier(2)
-    writers = [start(merge_into, place, [others[part, order] for part in rounds], together) for order in (1, -1)]
-    assert ended_well(writers)
-    with ResultStore(place) as store:
-        check_whole(store)
-        frame = store.frame(latest=False)
-        assert (frame["state"] == "failed").sum() == len(frame) / 2 == 30 * len(rounds)
 
 
 @pytest.mark.parametrize("attempt", range(2))

@@ -114,20 +114,6 @@ def test_a_benchmark_fits_its_data(tmp_path, search):
     compile((written / "test.py").read_text(), "test.py", "exec")
 
 
-def test_a_benchmark_of_data_that_say_nothing(tmp_path, search):
-    folder = write_skeleton("data", "Doe2026", tmp_path)
-    (folder / "data.py").write_text(
-        "def load_assembly():\n    raise OSError('no disk')\n\n\nload_stimuli = load_assembly\n"
-    )
-    search(tmp_path)
-    for variant in VARIANTS["benchmark"]:
-        written = write_skeleton("benchmark", "Doe2026", tmp_path / variant, variant)
-        for path in written.iterdir():
-            compile(path.read_text(), path.name, "exec")
-        text = (written / "benchmark.py").read_text()
-        assert variant == "behaviour" or ("to be filled in: the region" in text and "no disk" in text)
-
-
 def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "doe2026").mkdir()
     with pytest.raises(FileExistsError, match="left as it is"):

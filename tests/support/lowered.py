@@ -20,12 +20,10 @@ class Lowered(NamedTuple):
 
     Attributes:
         text: of the whole program.
-        steps: the primitives of JAX that it was made of, each with how often it is there.
-        in_branches: those of them that stand in a branch.
+        in_branches: the primitives of JAX that stand in a branch, each with how often.
     """
 
     text: str
-    steps: Counter[str]
     in_branches: Counter[str]
 
     @property
@@ -53,19 +51,13 @@ class Lowered(NamedTuple):
         """Operations on arrays of float64; constants that are rounded to float32 at once are none."""
         return _IN_FLOAT64.findall(self.text)
 
-    @property
-    def loops(self) -> int:
-        """How many there are, those of JAX's own decompositions included."""
-        return self.text.count("stablehlo.while")
-
 
 def lowered(function: Callable[..., Any], shapes: Mapping[str, Any], platform: str) -> Lowered:
     """A function of arrays by name, lowered for a platform."""
     with traced_for(platform):
         traced = jax.jit(function).trace(shapes)
         text = traced.lower(lowering_platforms=LOWERED_AS[platform][:1]).as_text()
-    steps = list(_steps(traced.jaxpr.jaxpr, False))
-    return Lowered(text, Counter(name for name, _ in steps), Counter(name for name, inside in steps if inside))
+    return Lowered(text, Counter(name for name, inside in _steps(traced.jaxpr.jaxpr, False) if inside))
 
 
 def _steps(jaxpr: Any, in_branch: bool) -> Iterator[tuple[str, bool]]:

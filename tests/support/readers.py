@@ -1,11 +1,9 @@
-"""Every reader of files in the package, on small files of its kind: what ``damage`` damages, and reads."""
+"""Readers of files that parse by themselves, on small files: what ``damage`` damages, and reads."""
 
 import json
-import os
 import warnings
 import zipfile
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,14 +64,6 @@ def by_others(folder: Path, **encoding: Any) -> None:
     array.to_netcdf(folder / "assy.nc", engine="h5netcdf", encoding={"data": encoding})
 
 
-def lazily(folder: Path) -> Any:
-    with read_assembly(folder / "assy.nc", chunks={"presentation": 5}) as assembly:
-        try:
-            return assembly.compute()
-        except OSError as error:  # of a block, long after the file was opened: HDF5 does not say of which file
-            raise ValueError(f"assy.nc: {error}") from error
-
-
 def image_files(folder: Path, *suffixes: str) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     pixels = np.random.default_rng(SEED).integers(0, 256, (20, 24, 3)).astype(np.uint8)
@@ -109,17 +99,6 @@ def read_plain_table(folder: Path) -> Any:
     from bsjax.data.files.tables import read_table
 
     return read_table(folder / "table.csv")
-
-
-def draft(folder: Path) -> None:
-    (folder / "table.csv").write_text("stimulus_id,filename,degrees\na,image0.png,8\nb,image1.png,8\n")
-
-
-def read_draft(folder: Path) -> Any:
-    from bsjax.data.publishing.drafts import read_draft_stimuli
-
-    read = read_draft_stimuli(folder / "table.csv")
-    return pd.DataFrame(read)
 
 
 def zipped(folder: Path) -> None:
@@ -181,14 +160,6 @@ def read_mat_rdms(folder: Path) -> Any:
     return load_rdms(folder, "behaviour")
 
 
-def read_packed_mat_rdms(folder: Path) -> Any:
-    (folder / "other.mat").replace(folder / "92_behavRDMs.mat")
-    try:
-        return read_mat_rdms(folder)
-    except ValueError as error:
-        raise ValueError(str(error).replace("92_behavRDMs.mat", "other.mat")) from error
-
-
 def session(folder: Path) -> None:
     np.save(folder / "responses_raw_210325.npy", np.random.default_rng(SEED).integers(0, 9, (3, 2, 4)).astype(float))
     with zipfile.ZipFile(folder / "images_210325.zip", "w") as archive:
@@ -231,58 +202,6 @@ def stored(name: str) -> Callable[[Path], Any]:
     return read
 
 
-def recipe() -> Any:
-    from bsjax.activations.cache import Recipe
-
-    return Recipe("conv", "m", "p", "", tuple("abcdef"), ())
-
-
-def written(folder: Path, rows: int = 6) -> Any:
-    """The values, and how many rows were there before others were written; up to so many rows are now."""
-    from bsjax.activations.cache import ActivationCache
-
-    values = activations()["conv"]
-    cache = ActivationCache(folder)
-    with cache.write(recipe(), "net", values.shape, np.float32) as writer:
-        if writer is None:
-            return None
-        for row in range(writer.rows_done, rows):
-            writer.write(row, values[row : row + 1])
-        if rows == len(values):
-            return np.array(writer.finish())
-    return None
-
-
-def read_entry(folder: Path) -> Any:
-    from bsjax.activations.cache import ActivationCache
-
-    cache = ActivationCache(folder)
-    entries, problems = cache.entries(), cache.verify()
-    assert len(entries) == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # "damaged, and computed anew"
-        values = cache.read(recipe())
-    assert values is None or not problems
-    return None if values is None else np.array(values)
-
-
-def read_unfinished(folder: Path) -> Any:
-    from bsjax.activations.cache import ActivationCache
-
-    assert len(ActivationCache(folder).entries()) == 1
-    return written(folder)
-
-
-@contextmanager
-def home(folder: Path):
-    before = os.environ.get("BSJAX_HOME", "")
-    os.environ["BSJAX_HOME"] = str(folder)
-    try:
-        yield
-    finally:
-        os.environ["BSJAX_HOME"] = before
-
-
 def read_images(folder: Path) -> Any:
     from bsjax.data.files.images import image_size, load_image
     from bsjax.data.files.media_types import media_problem
@@ -315,52 +234,6 @@ def read_videos(folder: Path) -> Any:
     ]
 
 
-def placed(folder: Path) -> Any:
-    """Images on a screen, which are made once and kept."""
-    from bsjax.models.screen import place_on_screen
-
-    ids = ["png", "jpg"]
-    paths = dict(zip(ids, image_files(folder.parent / "images", *ids), strict=True))
-    with home(folder):
-        shown = place_on_screen(StimulusSet({"stimulus_id": ids}, stimulus_paths=paths), 8.0, 4.0)
-    return _pixels(shown)
-
-
-def rendered(folder: Path) -> Any:
-    """Gratings and procedural images, which are made once and kept."""
-    from bsjax.benchmarks.families.marques2020.stimuli import gratings
-    from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
-
-    with home(folder):
-        return [_pixels(gratings("Marques2020_blank", 1.0)), _pixels(procedural_stimuli("A", 1, 16, 8.0, 0))]
-
-
-def _pixels(stimuli: StimulusSet) -> Any:
-    from bsjax.data.files.images import load_image
-
-    return [load_image(path) for path in stimuli.stimulus_paths.values()]
-
-
-def plugin(folder: Path) -> None:
-    (folder / "mine").mkdir()
-    (folder / "mine" / "__init__.py").write_text(
-        '"""A model."""\nfrom bsjax import model_registry as registry\n\n'
-        'def net():\n    return [1, {"a": (2, 3)}]\n\n'
-        'registry["mine"] = net\nregistry.register("mine-b", lambda: net(), summary="the other")\n'
-    )
-
-
-def read_plugin(folder: Path) -> Any:
-    from bsjax.core.discovery.declarations import read_declarations
-    from bsjax.core.discovery.folders import plugins_under
-    from bsjax.submission.checks.check_data import check_registrations
-
-    found = plugins_under(folder)
-    check_registrations(folder / "mine")
-    read_declarations(folder / "mine" / "__init__.py")
-    return [repr(each).replace(str(folder), "") for each in found]
-
-
 def layer_map(folder: Path) -> None:
     (folder / "layers.json").write_text(json.dumps({"V1": "conv1", "IT": ["fc", "logits"], "_note": [1, None]}))
 
@@ -376,31 +249,6 @@ def package(folder: Path) -> None:
 
     waived = ["coordinates", "region", "repetition", "class", "time"]
     package_drafts(None, recording(), "Doe2024", None, folder, allow=waived)
-
-
-def read_package(folder: Path) -> Any:
-    from bsjax.data.publishing.drafts import read_manifest
-
-    return {
-        kind: {name: Path(value).name if name == "path" else value for name, value in packaged.items()}
-        for kind, packaged in read_manifest(folder / "Doe2024.package.json").items()
-    }
-
-
-def record(folder: Path) -> None:
-    place = folder / "imported" / "Algonauts2019"
-    place.mkdir(parents=True)
-    files = {"a.npz": {"sha256": "0" * 64, "url": None}, "b/c.npz": {"sha256": "1" * 64, "url": "https://x"}}
-    (place / "imported.json").write_text(json.dumps({"name": "Algonauts2019", "licence": "MIT", "files": files}))
-
-
-def read_record(folder: Path) -> Any:
-    from bsjax.data.catalogue.published import published, status
-    from bsjax.data.importers.importing import imported_files
-
-    with home(folder):
-        entries = [entry for entry in published("assembly").values() if "Algonauts" in entry.identifier]
-        return [[str(path) for path in imported_files("Algonauts2019")], [status(entry) for entry in entries]]
 
 
 def imagenet(folder: Path) -> None:
@@ -448,77 +296,6 @@ def read_objectnet(folder: Path) -> Any:
     return [pd.DataFrame(objectnet_images(folder / name)) for name in ("own", "theirs")]
 
 
-def partial(folder: Path) -> None:
-    """A download that was cut off: a part of the object."""
-    (folder / ".assy_A.nc.part").write_bytes(_server().content[:3000])
-
-
-def fetch_partial(folder: Path) -> Any:
-    from bsjax.data.remote.cache import cached_path, fetch_files
-
-    with fetching(folder) as place:
-        for path in list(folder.iterdir()):
-            if path.is_file():
-                path.rename(place / path.name)
-        assert fetch_files([_server().remote]) == [cached_path(_server().remote)]
-        return place / "assy_A.nc"
-
-
-def fetched(folder: Path) -> None:
-    """A file in the cache, and the note that it was verified."""
-    with fetching(folder):
-        from bsjax.data.remote.cache import fetch_files
-
-        fetch_files([_server().remote])
-
-
-def fetch_again(folder: Path) -> Any:
-    with fetching(folder) as place, warnings.catch_warnings():
-        from bsjax.data.remote.cache import fetch_files
-
-        warnings.simplefilter("ignore", UserWarning)  # "removed ...; fetching it again"
-        fetch_files([_server().remote])
-        return place / "assy_A.nc"
-
-
-@contextmanager
-def fetching(folder: Path):
-    os.environ["BRAINIO_HOME"] = str(folder)
-    place = folder / _server().remote.sha1
-    place.mkdir(exist_ok=True)
-    yield place
-
-
-class _Server:
-    """A real server of S3, with one object, for as long as this process lives."""
-
-    def __init__(self) -> None:
-        import atexit
-        import hashlib
-
-        from bsjax.data.remote.storage import RemoteFile
-        from tests.support.s3_server import SETTINGS, s3_client, s3_server
-
-        running = s3_server()
-        address = running.__enter__()
-        atexit.register(running.__exit__, None, None, None)
-        self.content = np.random.default_rng(SEED).bytes(9000)
-        client = s3_client(address)
-        client.create_bucket(Bucket="data")
-        client.put_object(Bucket="data", Key="assy_A.nc", Body=self.content)
-        self.remote = RemoteFile("data", "assy_A.nc", sha1=hashlib.sha1(self.content).hexdigest())
-        os.environ |= {**SETTINGS, "AWS_ENDPOINT_URL_S3": address}
-
-
-_running: list[_Server] = []
-
-
-def _server() -> _Server:
-    if not _running:
-        _running.append(_Server())
-    return _running[0]
-
-
 def read_netcdf(cls: type = NeuroidAssembly) -> Callable[[Path], Any]:
     return lambda folder: read_assembly(folder / "assy.nc", cls)
 
@@ -529,44 +306,25 @@ def make_npz(save: Callable[..., None]) -> Callable[[Path], None]:
 
 READERS: dict[str, Reader] = {
     "netcdf": Reader(lambda folder: write_netcdf(recording(), folder / "assy.nc"), read_netcdf(), True),
-    "netcdf-plain": Reader(
-        lambda folder: write_netcdf(recording(), folder / "assy.nc", compress=False), read_netcdf(), True
-    ),
     "netcdf-groups": Reader(
         lambda folder: write_netcdf(spikes(), folder / "assy.nc"), read_netcdf(SpikeTimesAssembly), True
     ),
-    "netcdf-lazy": Reader(lambda folder: write_netcdf(recording(), folder / "assy.nc"), lazily, True),
     "netcdf-of-others": Reader(lambda folder: by_others(folder, zlib=True), read_netcdf()),
-    "netcdf-of-others-plain": Reader(by_others, read_netcdf(SpikeTimesAssembly)),
-    "netcdf-of-others-lazy": Reader(lambda folder: by_others(folder, zlib=True, chunksizes=(5, 4)), lazily),
     "stimulus-set": Reader(stimulus_set, read_stimuli, True, "stimulus_Doe2024.*"),
     "table": Reader(table, read_plain_table),
-    "draft": Reader(draft, read_draft),
-    "package": Reader(package, read_package, True, "*.json"),
     "zip": Reader(zipped, unzipped),
     "trials": Reader(trials, read_trials, files="*.csv"),
     "rdms-npz": Reader(rdms, read_npz_rdms, files="*.npz"),
     "rdms-mat": Reader(rdms, read_mat_rdms, files="92*.mat"),
-    "rdms-packed-mat": Reader(rdms, read_packed_mat_rdms, files="other.mat"),
     "session": Reader(session, read_session),
     "stored-npz": Reader(make_npz(np.savez), stored("net.npz"), named=("'net'",)),
-    "stored-packed-npz": Reader(make_npz(np.savez_compressed), stored("net.npz"), named=("'net'",)),
     "stored-npy": Reader(npy_folder, stored("net"), named=("'net'",)),
     "stored-zarr": Reader(zarr_group, stored("net.zarr"), named=("'net'",)),
-    "stored-netcdf": Reader(by_others, stored("assy.nc"), named=("'assy'",)),
-    "cache-entry": Reader(lambda folder: written(folder) is None, read_entry, True, "[a-z.]*[a-z]"),
-    "cache-unfinished": Reader(lambda folder: written(folder, 4) is None, read_unfinished, True, "[a-z.]*[a-z]"),
     "images": Reader(
         lambda folder: image_files(folder, "png", "jpg", "gif", "bmp", "webp", "tiff", "ppm") is None, read_images
     ),
     "videos": Reader(video, read_videos),
-    "images-on-screen": Reader(lambda folder: placed(folder) is None, placed, True, "*.*g"),
-    "images-rendered": Reader(lambda folder: rendered(folder) is None, rendered, True, "*.*"),
-    "plugin": Reader(plugin, read_plugin),
     "layer-map": Reader(layer_map, read_layer_map),
-    "import-record": Reader(record, read_record),
     "imagenet": Reader(imagenet, read_imagenet, files="table.*"),
     "objectnet": Reader(objectnet, read_objectnet, files="*[!g]"),
-    "partial-download": Reader(partial, fetch_partial, True),
-    "fetched-file": Reader(fetched, fetch_again, True, "*[!k]"),
 }

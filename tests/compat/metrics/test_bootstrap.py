@@ -13,15 +13,6 @@ def values():
     return DataAssembly(np.random.default_rng(1).normal(size=(40, 30)), dims=["subject", "stimulus"])
 
 
-def test_the_error_of_a_mean_is_that_of_theory(values):
-    one = values.isel(stimulus=0)
-    assert bootstrap_error(one, ["subject"], n_bootstrap=4000) == pytest.approx(
-        one.values.std() / np.sqrt(40), rel=0.05
-    )
-    assert bootstrap_error(one * 3 - 7, ["subject"]) == pytest.approx(3 * bootstrap_error(one, ["subject"]))
-    assert bootstrap_error(DataAssembly(np.full(5, 0.3), dims=["subject"]), ["subject"]) == pytest.approx(0, abs=1e-15)
-
-
 def test_dimensions_are_drawn_along_by_themselves(values):
     rng = np.random.default_rng(5)
     draws = []

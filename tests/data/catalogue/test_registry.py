@@ -216,12 +216,6 @@ def test_a_stimulus_set_of_each_kind(entry, served, registered, relay):
     assert load_stimulus_set(entry.name).equals(stimuli) and len(relay.asked) == n_requests
 
 
-def test_the_neuroids_of_cadena2017_get_their_names(registered):
-    assembly = load_dataset("Cadena2017")
-    assert assembly["neuroid_id"].values.tolist() == [17, 4] and assembly["region"].values.tolist() == ["V1", "V1"]
-    assert "neuroid" not in assembly.coords
-
-
 @pytest.mark.parametrize("where", ["variable", "home"])
 def test_stimuli_behind_an_agreement_from_a_folder_of_ones_own(registered, relay, monkeypatch, tmp_path, where):
     folder = Path(GATED.default_folder).expanduser() if where == "home" else tmp_path / "own"

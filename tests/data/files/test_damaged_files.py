@@ -8,7 +8,7 @@ import pytest
 from tests.support.paths import REPOSITORY
 from tests.support.readers import READERS
 
-GROUPS = [list(READERS)[start::4] for start in range(4)]
+GROUPS = [list(READERS)[start::2] for start in range(2)]
 
 
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: names[0])

@@ -2,7 +2,6 @@
 
 import os
 import stat
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -44,16 +43,6 @@ def test_equals_pasting_on_black(mode, tmp_path):
         black = Image.new("RGB", stored.size, (0, 0, 0))
         black.paste(stored)
     np.testing.assert_array_equal(load_image(path), np.asarray(black))
-
-
-@pytest.mark.parametrize("transparency", [0, bytes([0, 128] * 128)])
-def test_palettes_with_transparency_give_no_warning(transparency, tmp_path):
-    image = Image.new("P", (2, 2), 1)
-    image.putpalette([200, 100, 50, 1, 2, 3])
-    image.save(tmp_path / "palette.png", transparency=transparency)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert (load_image(tmp_path / "palette.png") == [1, 2, 3]).all()
 
 
 @pytest.mark.parametrize("read", [load_image, image_size])

@@ -238,16 +238,6 @@ def test_it_is_fetched_at_the_pinned_commit(small, web, home, monkeypatch):
     assert len(web.asked) == n_requests
 
 
-def test_files_of_two_commits(small, web):
-    people = {path: body for path, body in small.items() if "subject" in path}
-    first, second = people
-    serve(web, {first: people[first], second: b"as it was once"}, "c1")
-    serve(web, people, "c2")  # and no model anywhere, without which the data can be used
-    place = import_data("Geirhos2021", base_url=web.address)
-    assert sorted(path.name for path in imported_files("Geirhos2021")) == [Path(path).name for path in people]
-    assert (place / second.removeprefix("raw-data/")).read_bytes() == people[second]
-
-
 def test_what_has_come_is_not_fetched_again(small, web, home):
     serve(web, small, "c1")
     path = "lab/trials/c1/raw-data/edge/edge_subject-02_session_1.csv"

@@ -56,14 +56,6 @@ def test_ids_that_a_csv_file_does_not_keep(ids, tmp_path):
     assert repr(ids[0]) in text
 
 
-def test_ids_that_are_numbers_are_kept(tmp_path):
-    stimuli = lab.stimuli(tmp_path)
-    numbered = StimulusSet(
-        stimuli.assign(stimulus_id=range(6)), stimulus_paths=dict(enumerate(stimuli.stimulus_paths.values()))
-    )
-    assert found(check_stimulus_set(numbered))[0] == []
-
-
 def test_files_that_are_missing_or_broken_or_of_another_kind_are_all_named(tmp_path):
     stimuli = lab.stimuli(tmp_path)
     paths = stimuli.stimulus_paths
@@ -132,22 +124,6 @@ def test_ids_are_compared_with_those_of_the_stimulus_set(tmp_path):
     assert "differ in type alone" in text
     # more stimuli than were shown are no fault
     assert found(check_assembly(lab.recordings().isel(presentation=[0, 1]), stimulus_set=stimuli))[0] == []
-
-
-@pytest.mark.parametrize(
-    ("here", "there", "fits"),
-    [
-        (np.arange(18, dtype=np.int32), np.arange(6), True),
-        (np.arange(18), np.arange(6.0), False),
-        (np.arange(18), list("abcdef"), False),
-        (np.array(list("abcdef") * 3, dtype=object), pd.array(list("abcdef"), dtype="string"), True),
-        ([True, False] * 9, [1] * 6, False),
-    ],
-)
-def test_types_of_coordinates_and_columns(tmp_path, here, there, fits):
-    assembly = lab.recordings().assign_coords(extra=("presentation", here))
-    names, _ = found(check_assembly(assembly, stimulus_set=lab.stimuli(tmp_path).assign(extra=there)))
-    assert names == ([] if fits else ["types"])
 
 
 def test_each_class_is_asked_for_what_it_has():

@@ -30,10 +30,6 @@ def test_an_assembly():
     assert "a table of 0 rows" in lines[-1] and max(map(len, lines)) < 120
 
 
-def test_equal_repetitions_are_said_in_short():
-    assert "presentations per stimulus: 3 for each of 6 stimuli" in overview(lab.recordings())
-
-
 def test_a_stimulus_set(tmp_path):
     stimuli = lab.stimuli(tmp_path)
     stimuli.stimulus_paths["im_1"].unlink()
@@ -41,14 +37,6 @@ def test_a_stimulus_set(tmp_path):
     assert lines[:3] == ["StimulusSet Doe2024: 6 stimuli", "1 stimulus has no file here", "columns"]
     assert lines[-1].endswith("1 distinct  a; 3 missing")
     assert overview(pd.DataFrame(stimuli))[1] == "6 stimuli have no file here"
-
-
-def test_unusual_data():
-    assert overview(xr.DataArray(3.0)) == ["DataArray: a single value, float64"]
-    assert overview(xr.DataArray(np.zeros((0, 2)), dims=["a", "b"])) == ["DataArray: 0 a × 2 b, float64"]
-    assert "text" in overview(xr.DataArray(np.array(["a", "b"], dtype=object)))[0]
-    with pytest.raises(ValueError, match="expected an assembly or a stimulus set, got list"):
-        overview([1, 2])
 
 
 def test_missing_values_are_counted_block_by_block():
@@ -76,14 +64,6 @@ def test_the_sheet_shows_the_stimuli_in_their_places(tmp_path):
         assert sheet.getpixel((middle[0], middle[1] - 20)) == (255, 255, 255)
 
 
-def test_a_large_set_is_sampled_from_first_to_last(tmp_path):
-    Image.new("RGB", (4, 4), "red").save(tmp_path / "a.png")
-    ids = [f"im_{number:03}" for number in range(100)]
-    stimuli = StimulusSet({"stimulus_id": ids}, stimulus_paths=dict.fromkeys(ids, tmp_path / "a.png"))
-    assert thumbnail_sheet(stimuli, most=4, size=40).size == thumbnail_sheet(stimuli[:4], size=40).size
-    assert thumbnail_sheet(stimuli).width == 10 + 8 * 122
-
-
 def test_what_cannot_be_shown_has_a_field_that_says_so(tmp_path):
     for name, content in (("film.mp4", b"a film"), ("broken.png", b"no image"), ("sound.wav", b"RIFF")):
         (tmp_path / name).write_bytes(content)
@@ -92,12 +72,3 @@ def test_what_cannot_be_shown_has_a_field_that_says_so(tmp_path):
     sheet = thumbnail_sheet(stimuli, size=100)
     for number in range(5):
         assert sheet.getpixel((10 + number * 110 + 4, 38 + 4)) == (225, 225, 225)
-
-
-def test_sheets_that_cannot_be(tmp_path):
-    with pytest.raises(ValueError, match="with rows"):
-        thumbnail_sheet(StimulusSet({"stimulus_id": []}))
-    with pytest.raises(ValueError, match="with rows and a column 'stimulus_id'"):
-        thumbnail_sheet(StimulusSet({"a": [1]}))
-    with pytest.raises(ValueError, match="at least 1, got 0, 8 and 112"):
-        thumbnail_sheet(lab.stimuli(tmp_path), most=0)

@@ -171,28 +171,6 @@ def test_an_experiment_in_files_is_packaged_as_one(folder, tmp_path):
     assert Path(read_manifest(moved)["assembly"]["path"]) == tmp_path / "moved" / "assy_Doe2024.nc"
 
 
-def test_problems_of_both_are_told_at_once_and_nothing_is_left(folder, tmp_path):
-    stimuli = read_draft_stimuli(folder / "stimuli.csv").iloc[:3]
-    next((folder / "images").iterdir()).unlink()
-    stimuli.stimulus_paths["im_1"].unlink(missing_ok=True)
-    with pytest.raises(ValueError, match="stimulus set 'Doe2024', 1"):
-        package_drafts(stimuli, lab.recordings(), "Doe2024", folder=tmp_path / "packages")
-    assert not [*(tmp_path / "packages").iterdir()]
-
-
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ("size\n1\n", "has no column stimulus_id and no column filename .*in stimulus_id; .*in filename the name"),
-        ("stimulus_id,filename\na,../../a.png\n", "leads out of the folder"),
-    ],
-)
-def test_tables_that_are_none(tmp_path, table, message):
-    (tmp_path / "a.csv").write_text(table)
-    with pytest.raises(ValueError, match=message):
-        read_draft_stimuli(tmp_path / "a.csv")
-
-
 def test_notes_that_cannot_be_used(tmp_path):
     with pytest.raises(FileNotFoundError, match="holds no package"):
         read_manifest(tmp_path)

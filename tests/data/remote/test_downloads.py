@@ -87,14 +87,6 @@ def test_a_part_of_another_object_is_noticed(left, remote, relay, brainio_home):
     assert ranges(relay) == [f"bytes={len(left)}-", None]
 
 
-def test_a_server_that_cannot_continue_sends_all_again(remote, relay, tmp_path):
-    relay.trouble.without_ranges = True
-    relay.trouble.cut_after = [2 * CHUNK]
-    fetch(remote, tmp_path)
-    assert (tmp_path / "a").read_bytes() == CONTENT
-    assert relay.sent == 2 * CHUNK + SIZE
-
-
 def test_bytes_that_are_not_those_of_the_stored_checksum_are_fetched_again(s3, relay, bucket, tmp_path):
     """S3 keeps a checksum of what was uploaded, also where no digest is registered."""
     s3.put_object(Bucket=bucket, Key="a.bin", Body=CONTENT, ChecksumAlgorithm="CRC32")

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax.data import (
-    BehavioralAssembly,
     NeuroidAssembly,
     PropertyAssembly,
     SpikeTimesAssembly,
@@ -108,15 +107,3 @@ def test_classes_that_only_refer_to_their_stimuli():
     spikes = SpikeTimesAssembly([1.0], {"neuroid_id": ("event", ["a"])}, ["event"])
     for assembly in (spikes, PropertyAssembly([[1.0]], dims=["neuroid", "neuroid_property"])):
         assert attach_stimulus_set(assembly, STIMULI).coords.keys() == assembly.coords.keys()
-
-
-def test_reading_with_a_stimulus_set(tmp_path):
-    write_netcdf(recording(), tmp_path / "assy.nc")
-    read = NeuroidAssembly.from_files(tmp_path / "assy.nc", stimulus_set=STIMULI)
-    assert type(read) is NeuroidAssembly and read.stimulus_set is STIMULI
-    assert read["object_name"].values.tolist() == ["car", "dog", "car"]
-    named = NeuroidAssembly.from_files(tmp_path / "assy.nc", STIMULI, stimulus_set_identifier="lab.Other")
-    assert named.attrs["stimulus_set_identifier"] == "lab.Other"
-    lazy = BehavioralAssembly.from_files(tmp_path / "assy.nc", chunks={"presentation": 2}, stimulus_set=STIMULI)
-    assert lazy.chunks is not None and lazy["size"].values.tolist() == [2, 1, 2]
-    lazy.close()

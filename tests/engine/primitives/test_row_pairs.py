@@ -31,7 +31,7 @@ def test_every_pair_is_there_once(platform):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("platform", ["cpu", "gpu"])
-@pytest.mark.parametrize("n", [1, 2, 8, 256, 257, 600, 601])
+@pytest.mark.parametrize("n", [1, 8, 256, 601])
 def test_of_few_and_of_many_rows(n, platform, monkeypatch):
     # As little memory as makes blocks of a hundred rows.
     monkeypatch.setattr("bsjax.engine.row_blocks.device_memory", lambda: 16 * 8 * 100 * n)

@@ -18,7 +18,7 @@ def platform(request, monkeypatch):
         yield request.param
 
 
-@pytest.mark.parametrize("n", [3, 16, 24, 29])
+@pytest.mark.parametrize("n", [3, 16, 29])
 def test_equals_scipy(n):
     rng = np.random.default_rng(0)
     half, right = rng.normal(size=(n, 2 * n)), rng.normal(size=(n, 5))

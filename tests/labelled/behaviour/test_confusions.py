@@ -113,15 +113,6 @@ def test_ceilings_are_seeded_halves_of_the_subjects(metric):
     assert metric(dtype="float32").ceiling(humans).value == pytest.approx(ceiling.value, abs=1e-5)
 
 
-@pytest.mark.parametrize("metric", [ConfusionSimilarity, TasksConsistency])
-def test_a_ceiling_tells_how_well_new_people_agree_with_these(metric):
-    """Other people of the same kind, as many: their agreement is the reliability that the halves estimate."""
-    one, other = people(2, n=6000), people(3, n=6000)
-    numbers = accuracies if metric is TasksConsistency else lambda each: errors(each, each["prediction"].values)
-    sides = numbers(one), numbers(other)
-    assert metric().ceiling(one).value == pytest.approx(pearsonr(*sides).statistic, abs=0.02)
-
-
 def test_missing_predictions_are_left_out():
     source, humans = model(), people()
     blank = humans["prediction"].values.copy()

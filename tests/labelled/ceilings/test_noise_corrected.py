@@ -6,7 +6,7 @@ import xarray as xr
 
 from bsjax import NeuroidAssembly, Score, load_ceiling, load_metric
 from bsjax.labelled.ceilings.noise_corrected import NoiseCorrectedR2
-from bsjax.labelled.normalise import explained_variance, noise_corrected_explained_variance, normalisation_named
+from bsjax.labelled.normalise import noise_corrected_explained_variance, normalisation_named
 from tests.support.single_trials import recording
 
 
@@ -79,16 +79,6 @@ def test_normalisation_is_the_same_estimator():
     assert got.unceiled is score and got.ceiling is ceiling
     shuffled = Score(float(ceiling), raw=ceiling.raw[::-1])
     np.testing.assert_allclose(normalise(score, shuffled).raw, got.raw, atol=1e-12)
-
-
-def test_normalisation_keeps_the_sign_and_takes_off_more_than_the_ceiling():
-    assembly = recording(n=12)
-    ceiling = load_ceiling("noise_ceiling_snr")(assembly)
-    score = correlations(prediction_of(assembly), assembly)
-    turned = Score(-float(score), raw=-score.raw)
-    got = noise_corrected_explained_variance(score, ceiling)
-    np.testing.assert_allclose(noise_corrected_explained_variance(turned, ceiling).raw, -got.raw, atol=1e-12)
-    assert float(got) < float(explained_variance(score, ceiling))
 
 
 def normalised(r, c=0.8, m=11):

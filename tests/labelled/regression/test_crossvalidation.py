@@ -10,7 +10,7 @@ from bsjax import load_metric
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.metrics import ALPHAS
 
-CROSS_VALIDATED = [("pls", {"n_components": 5}), ("ridge", {}), ("linear_predictivity", {}), ("neuron_to_neuron", {})]
+CROSS_VALIDATED = [("pls", {"n_components": 5}), ("ridge", {})]
 metrics = pytest.mark.parametrize(("name", "settings"), CROSS_VALIDATED, ids=[name for name, _ in CROSS_VALIDATED])
 
 
@@ -208,7 +208,7 @@ def test_settings_that_do_nothing_here_are_refused(settings, message):
         load_metric("ridgecv_split", **settings)
 
 
-@pytest.mark.parametrize(("features", "warns"), [(52, False), (53, True), (80, True)])
+@pytest.mark.parametrize(("features", "warns"), [(52, False), (53, True)])
 def test_least_squares_of_too_few_stimuli_says_so(make, features, warns):
     """54 of 60 stimuli train, and one is taken up by the intercept."""
     rng = np.random.default_rng(0)

@@ -51,12 +51,6 @@ def test_the_order_of_neuroids_and_stimuli_does_not_matter(metric):
     np.testing.assert_allclose(metric(shuffled, target).raw, metric(source, target).raw, atol=1e-12)
 
 
-def test_the_seed(metric):
-    first = metric(*pair())
-    assert metric(*pair()) == first
-    assert MaskRegression(FEW, max_epochs=3, seed=1)(*pair()) != first
-
-
 def test_an_incomplete_grid_names_what_is_missing(metric):
     source, target = pair()
     with pytest.raises(ValueError, match="1 are missing"):

@@ -22,11 +22,9 @@ N, ALPHAS = 40, (0.1, 1.0, 10.0)
 SPLITS = {"splits": 3, "test_size": 0.25, "stratification_coord": None}
 MAPPINGS = {
     "pls": {"n_components": 3},
-    "pls, nipals": {"n_components": 3, "solver": "nipals"},
     "ridge": {},
     "linear_predictivity": {},
     "ridgecv": {"alphas": ALPHAS},
-    "ridgecv, per target": {"alphas": ALPHAS, "alpha_per_target": True},
     "ridgecv, runs": {"alphas": ALPHAS, "cv": 3},
     "neuron_to_neuron": {},
     "regression": {"estimator": SklearnRidge(1.0)},
@@ -214,9 +212,8 @@ PEERS = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", [*PEERS])
-def test_sparse_counts_score_as_an_exact_reference(name, dtype):
+def test_sparse_counts_score_as_an_exact_reference(name):
     x, y = sparse()
     settings, make = PEERS[name]
     cells, only_in_test = [], 0
@@ -229,9 +226,9 @@ def test_sparse_counts_score_as_an_exact_reference(name, dtype):
         only_in_test += (none_trains & ~none_tests).sum()
     assert only_in_test > 3
     kwargs = SPLITS | {"splits": 10, "test_size": 0.1}
-    score = bsjax.score_arrays(x, y, metric=name, dtype=dtype, crossvalidation_kwargs=kwargs, **settings)
+    score = bsjax.score_arrays(x, y, metric=name, crossvalidation_kwargs=kwargs, **settings)
     np.testing.assert_array_equal(np.isnan(score.raw), np.isnan(cells))
-    assert float(score) == pytest.approx(np.nanmedian(cells, axis=1).mean(), abs=1e-3 if dtype == "float32" else 1e-6)
+    assert float(score) == pytest.approx(np.nanmedian(cells, axis=1).mean(), abs=1e-6)
 
 
 def test_a_read_out_of_masks():

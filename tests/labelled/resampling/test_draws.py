@@ -115,9 +115,13 @@ def test_a_draw_of_the_stimuli_fits_a_regression_anew_and_never_has_a_stimulus_o
 
 
 @pytest.mark.parametrize(
-    "over", ["neuroids", "subjects", ("stimuli", "neuroids"), ("stimuli", "subjects"), ("neuroids", "subjects")]
+    ("metric", "over"),
+    [
+        ("cka", "subjects"),
+        ("cka", ("stimuli", "neuroids")),
+        *(("ridge", over) for over in ("neuroids", ("stimuli", "subjects"), ("neuroids", "subjects"))),
+    ],
 )
-@pytest.mark.parametrize("metric", ["cka", "ridge"])
 def test_neuroids_and_subjects_are_drawn_alone_and_with_stimuli(sides, metric, over):
     source, target = sides
     arguments = UNSTRATIFIED if metric == "ridge" else {}

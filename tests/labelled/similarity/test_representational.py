@@ -54,11 +54,8 @@ def test_too_few_stimuli(more):
 @pytest.mark.parametrize(
     ("name", "error", "words"),
     [
-        *((name, "jackknife", "jackknife of 10 groups") for name in ("cka", "rdm")),
-        *(
-            pytest.param(name, "bootstrap", "50 bootstrap draws", marks=pytest.mark.slow)
-            for name in ("cka", "cka_biased", "rdm")
-        ),
+        ("cka", "jackknife", "jackknife of 10 groups"),
+        pytest.param("rdm", "bootstrap", "50 bootstrap draws", marks=pytest.mark.slow),
     ],
 )
 def test_the_error_is_that_of_new_stimuli(make, name, error, words):

@@ -203,13 +203,6 @@ def test_the_order_of_rows_and_of_neurons_does_not_matter(experiment):
     assert shuffled["layer"].values[order].tolist() == plain["layer"].values.tolist()
 
 
-def test_types_of_textures_may_have_names():
-    rows, rates = textures()
-    named = rows.assign(type=rows["type"].map({1: "noise", 2: "texture"}))
-    ours, theirs = (tuning.freemanziemba2013_properties(assembly_of(r, rates), BASELINE) for r in (named, rows))
-    np.testing.assert_array_equal(ours, theirs)
-
-
 def test_no_neuron_that_responds():
     responses = responses_of("schiller1976")
     properties = tuning.schiller1976_properties(responses, BASELINE + 1000)

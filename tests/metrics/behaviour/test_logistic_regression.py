@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -45,8 +45,6 @@ def sklearn_probabilities(x, labels, c=1e-3, train=slice(None), **settings):
 
 
 DATA = {
-    "digits": lambda: load_digits(return_X_y=True),
-    "iris": lambda: load_iris(return_X_y=True),
     "wine": lambda: load_wine(return_X_y=True),
     "wide": wide,
 }

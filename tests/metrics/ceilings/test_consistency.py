@@ -117,15 +117,3 @@ def test_the_bias_is_undefined_where_the_correction_is_and_for_a_single_stimulus
     assert found[3] == 0.0
     gradient = jax.jit(jax.grad(lambda r: jnp.nansum(spearman_brown_bias(r, 10))))(jnp.array([-1.0, 0.5]))
     assert jnp.isfinite(gradient).all()
-
-
-@pytest.mark.parametrize("factor", [2.0, 3.0])
-def test_the_bias_is_of_the_derivatives_of_the_correction(factor):
-    r, n = jnp.asarray(0.3), 50
-    slope, bend = (derivative(lambda x: spearman_brown(x, factor=factor))(r) for derivative in (jax.grad, _twice))
-    expected = 0.5 * bend * (1 - r**2) ** 2 / (n - 1) - slope * r * (1 - r**2) / (2 * n)
-    assert float(spearman_brown_bias(r, n, factor=factor)) == pytest.approx(float(expected), abs=1e-12)
-
-
-def _twice(function):
-    return jax.grad(jax.grad(function))

@@ -40,7 +40,7 @@ def test_the_published_case():
     assert np.mean(corrected(x, y, np.ones(y.shape, bool))) == pytest.approx(1.0, abs=0.005)
 
 
-@pytest.mark.parametrize("r2", [0.0, 0.25, 0.5, 1.0])
+@pytest.mark.parametrize("r2", [0.0, 0.5, 1.0])
 def test_has_no_bias_with_ragged_trials(r2):
     units = 1000
     rng = np.random.default_rng(1)

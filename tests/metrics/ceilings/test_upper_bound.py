@@ -4,10 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from bsjax.metrics import compiled, highest_similarity, rdms_between_subjects
+from bsjax.metrics import compiled, highest_similarity
 from bsjax.metrics.ceilings.noise_ceiling import rdm_noise_ceiling
 from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS
 from tests.support import best_rdms
@@ -35,7 +33,7 @@ def attacked(rdms, method, **how):
 
 
 @each_method
-@pytest.mark.parametrize(("seed", "s", "ties"), [(0, 4, False), (1, 4, True), (2, 6, False)])
+@pytest.mark.parametrize(("seed", "s", "ties"), [(0, 4, False), (1, 4, True)])
 def test_no_rdm_that_is_found_beats_it(method, seed, s, ties):
     s = s if method in RANKED else 4  # one program for all
     rdms = subjects(seed, s, ties=ties)
@@ -43,22 +41,6 @@ def test_no_rdm_that_is_found_beats_it(method, seed, s, ties):
     assert reached <= bound + SLACK
     # The attack is worth the name, and the bound is near.
     assert reached >= bound - {"spearman": 0.03, "tau-a": 0.03}.get(method, 1e-4)
-
-
-@each_method
-def test_the_attack_beats_the_mean_of_raw_dissimilarities(method):
-    rdms = subjects(3, 4, noise=2.0)
-    rdms[0] = np.exp(6 * rdms[0])
-    assert attacked(rdms, method, starts=2) > upper(rdms, method, "raw").mean() + 0.02
-
-
-@pytest.mark.parametrize(("method", "ties"), [("spearman", True), ("tau-a", False)])
-def test_the_attack_beats_ranks_that_are_pooled_and_ranked_again(method, ties):
-    beaten = [
-        best_rdms.by_moves(rdms, method, starts=0) - upper(rdms, method, "matched").mean()
-        for rdms in (subjects(seed, 3, 5, 2.0, ties) for seed in range(5))
-    ]
-    assert max(beaten) > 1e-3
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -97,16 +79,9 @@ def test_two_subjects_by_hand():
     np.testing.assert_allclose(upper(rdms, "tau-a"), (1 + tau) / 2, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["corr", "spearman", "rho-a", "tau-a"])
-def test_opposite_subjects_cannot_both_be_matched(method):
-    rdms = subjects(6, 1)
-    np.testing.assert_allclose(upper(np.concatenate([rdms, -rdms]), method), 0.0, atol=1e-12)
-
-
 @pytest.mark.parametrize("method", RANKED)
-@pytest.mark.parametrize("lacking", [1, 3])
-def test_with_missing_pairs_it_is_a_bound_still(method, lacking):
-    rdms = subjects(8, 3, stimuli=4, noise=2.0)
+def test_with_missing_pairs_it_is_a_bound_still(method):
+    rdms, lacking = subjects(8, 3, stimuli=4, noise=2.0), 3
     where = np.ones(rdms.shape, bool)
     where[0, :lacking] = where[1, :lacking] = False
     orders = best_rdms.weak_orders(6)
@@ -130,15 +105,6 @@ def test_subjects_who_are_left_out_move_nothing(method):
     bound = upper(rdms, method)
     assert np.isnan(bound[gone]).all()
     np.testing.assert_allclose(np.delete(bound, gone), upper(np.delete(rdms, gone, axis=0), method), atol=1e-12)
-
-
-@settings(max_examples=15)
-@given(st.integers(0, 10_000), st.sampled_from(SINGLE), st.booleans())
-def test_it_is_no_less_than_what_subjects_attain_with_one_another(seed, method, ties):
-    rdms = subjects(seed, 4, ties=ties)
-    every = np.asarray(compiled(rdms_between_subjects, method=method)(jnp.asarray(rdms)))
-    np.fill_diagonal(every := every.copy(), 1.0 if not ties else 0.9)
-    assert np.nanmean(every, axis=1).max() <= upper(rdms, method).mean() + 1e-9
 
 
 def test_blocks_of_rows_are_the_whole():

@@ -29,7 +29,7 @@ def residual(matrix, found):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("m", [1, 2, 3, 11, 12, 13, 60])
+@pytest.mark.parametrize("m", [1, 2, 12, 13, 60])
 def test_equals_the_full_decomposition(m):
     values = np.sort(np.random.default_rng(1).exponential(size=m))[::-1]
     matrix = spectrum(values, m)

@@ -80,10 +80,9 @@ def test_folds_of_unequal_size_run_padded(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
 @pytest.mark.parametrize("name", MAPPINGS)
-def test_folds_tested_on_a_part_of_what_they_leave_out(name, shape):
-    x, y = arrays(*shape)
+def test_folds_tested_on_a_part_of_what_they_leave_out(name):
+    x, y = arrays(*TALL)
     rows = np.arange(len(x))
     folds = make_folds(len(x), [(rows[rows % 4 != i], rows[i::8]) for i in range(3)])
     assert folds.test is not None
@@ -91,10 +90,9 @@ def test_folds_tested_on_a_part_of_what_they_leave_out(name, shape):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("alpha", [0.0, 1.0])
-@pytest.mark.parametrize("shape", [(200, 30, 4), (60, 20, 4), (60, 55, 4), (30, 80, 4)], ids=str)
-@pytest.mark.parametrize("rank", [None, 5])
-@pytest.mark.parametrize("kind", [KFold(2), KFold(8), ShuffleSplit(3, train_size=0.9, random_state=0)], ids=str)
+@pytest.mark.parametrize(("alpha", "rank"), [(1.0, None), (0.0, None), (0.0, 5)])
+@pytest.mark.parametrize("shape", [(60, 20, 4), (60, 55, 4), (30, 80, 4)], ids=str)
+@pytest.mark.parametrize("kind", [KFold(2), KFold(8)], ids=str)
 def test_ridge_leaves_out_few_or_many(kind, rank, shape, alpha):
     x, y = arrays(*shape)
     if rank is not None:
@@ -202,10 +200,9 @@ def test_no_weights_of_features_by_targets_where_stimuli_are_fewer():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rank", [1, 3, 8])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_pls_with_fewer_components_in_the_data_than_asked(rank, dtype):
-    rng = np.random.default_rng(0)
+def test_pls_with_fewer_components_in_the_data_than_asked(dtype):
+    rng, rank = np.random.default_rng(0), 3
     latent = rng.normal(size=(50, rank))
     x = jnp.asarray(latent @ rng.normal(size=(rank, 20)), dtype)
     y = jnp.asarray(latent @ rng.normal(size=(rank, 30)) + rng.normal(size=(50, 30)), dtype)

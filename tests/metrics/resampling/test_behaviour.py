@@ -11,22 +11,15 @@ from hypothesis import strategies as st
 
 from bsjax.engine import batches
 from bsjax.engine.programs.platforms import traced_for
-from bsjax.metrics import accuracy, compiled, error_consistency
-from bsjax.metrics.behaviour.agreement import agreement
-from bsjax.metrics.behaviour.choice_signatures import Signature, choice_consistency, choice_reliability
+from bsjax.metrics import compiled, error_consistency
+from bsjax.metrics.behaviour.choice_signatures import Signature, choice_consistency
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.numerics import masked_mean
 from bsjax.metrics.resampling.behaviour import accuracy_bootstraps, agreement_bootstraps, signature_bootstraps
-from tests.support.repeated_trials import repeated
 from tests.support.signatures import KINDS
 
 CONDITIONS, SOURCES, TARGETS, TRIALS, MOST = 2, 1, 3, 8, 24
 IMAGES, OBJECTS, CHOICES, MOST_CHOICES = 9, 3, 90, 400
-each_kind = pytest.mark.parametrize(
-    "kind",
-    [pytest.param(kind, marks=[] if name == "I2n" else pytest.mark.slow) for name, kind in KINDS.items()],
-    ids=KINDS,
-)
 seeds = given(seed=st.integers(0, 10_000))
 
 
@@ -64,20 +57,6 @@ def drawn(rng, n):
 
 
 @seeds
-def test_whole_weights_of_trials_are_copies(seed):
-    arrays, rng = observers(seed), np.random.default_rng([seed, 1])
-    counts = rng.integers(0, 4, (CONDITIONS, TRIALS))
-    weighted = compiled(agreement)(*arrays, counts.astype(float))
-    copied = compiled(agreement)(*(copies(each, counts) for each in arrays))
-    for name in weighted._fields:
-        np.testing.assert_allclose(getattr(weighted, name), getattr(copied, name), atol=1e-12, err_msg=name)
-    right, present = arrays[1], arrays[3]
-    weights = np.broadcast_to(counts[:, None].astype(float), right.shape)
-    expected = compiled(accuracy)(copies(right, counts), copies(present, counts))
-    np.testing.assert_allclose(compiled(accuracy)(right, present, weights), expected, atol=1e-12)
-
-
-@seeds
 def test_whole_weights_of_a_correlation_and_of_a_mean_are_copies(seed):
     rng = np.random.default_rng(seed)
     x, y, counts = rng.normal(3.0, 1.0, TRIALS), rng.normal(size=TRIALS), rng.integers(0, 4, TRIALS)
@@ -90,33 +69,6 @@ def test_whole_weights_of_a_correlation_and_of_a_mean_are_copies(seed):
     np.testing.assert_allclose(got, pearson(*sides, where=held), atol=1e-12)
     mean, count = masked_mean(jnp.asarray(x), jnp.asarray(there), 0, weights)
     np.testing.assert_allclose([mean, count], masked_mean(sides[0], held, 0), atol=1e-12)
-
-
-@each_kind
-@seeds
-def test_whole_weights_of_images_and_trials_are_copies(kind, seed):
-    rng = np.random.default_rng([seed, 1])
-    probabilities, truth, codes, halves = choices(seed)
-    images, times = np.minimum(drawn(rng, IMAGES), 3), rng.integers(0, 3, CHOICES)
-    weights = images.astype(float)
-    copied = repeated(truth, codes, halves, images, times, probabilities, (IMAGES, MOST_CHOICES))
-    kernel = compiled(choice_consistency, kind=kind)
-    got = kernel(probabilities, truth, *codes, times * halves[0], weights)
-    expected = kernel(copied[0], copied[1], *copied[2], copied[3][0])
-    np.testing.assert_allclose(got.r, expected.r, atol=1e-9)
-    kernel = compiled(choice_reliability, kind=kind, n_objects=OBJECTS)
-    got = kernel(truth, *codes, *(times * halves), weights)
-    np.testing.assert_allclose(got.r, kernel(copied[1], *copied[2], *copied[3]).r, atol=1e-9)
-
-
-@each_kind
-def test_weights_of_one_change_nothing(kind):
-    probabilities, truth, codes, halves = choices(0)
-    kernel = compiled(choice_consistency, kind=kind)
-    plain = kernel(probabilities, truth, *codes, halves[0])
-    weighted = kernel(probabilities, truth, *codes, halves[0], np.ones(IMAGES))
-    np.testing.assert_allclose(weighted.r, plain.r, atol=1e-12)
-    assert weighted.compared == plain.compared and (weighted.lost == plain.lost).all()
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.linear_model import RidgeCV as SklearnRidgeCV
 
 from bsjax.engine.programs.compilation import traces
-from bsjax.metrics import PLS, NeuronToNeuron, Ridge, RidgeCV, compiled, cross_validate, make_folds
+from bsjax.metrics import PLS, NeuronToNeuron, Ridge, RidgeCV, compiled, make_folds
 from bsjax.metrics.regression.folds import no_folds
 from bsjax.metrics.resampling.refits import (
     cross_validation_bootstraps,
@@ -96,15 +96,6 @@ def test_a_mapping_that_chooses_is_refitted_to_draws_without_copies():
     np.testing.assert_allclose(got, peer(lambda: SklearnRidgeCV(ALPHAS), x, y, splits, counts), atol=1e-9)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
-def test_every_stimulus_once_is_the_cross_validation(shape):
-    x, y = arrays(*shape)
-    folds = make_folds(len(x), splits_of(len(x)))
-    got = cross_validation_bootstraps(x, y, drawn_folds(np.ones((1, len(x)), int), folds), mapping=Ridge(2.0))
-    np.testing.assert_allclose(got[0], cross_validate(x, y, folds, mapping=Ridge(2.0)), atol=1e-10)
-
-
 @given(st.lists(st.lists(st.integers(0, 3), min_size=12, max_size=12).filter(any), min_size=1, max_size=3), st.data())
 def test_no_stimulus_is_on_both_sides(counts, data):
     test = np.array(data.draw(st.lists(st.integers(0, 11), min_size=1, max_size=9, unique=True)))
@@ -172,19 +163,6 @@ def test_what_weights_do_not_tell_is_asked_of_copies():
     draws = drawn_folds(counts, make_folds(24, splits))
     got = compiled(cross_validation_bootstraps, mapping=Ridge(0.0))(x, y, draws)
     np.testing.assert_allclose(got, peer(MinimumNorm, x, y, splits, counts), atol=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
-def test_float32_agrees_with_float64_and_eager_with_compiled(shape):
-    x, y = arrays(*shape)
-    draws = drawn_folds(counts_of(len(x), 3), make_folds(len(x), splits_of(len(x))))
-    exact = cross_validation_bootstraps(x, y, draws, mapping=Ridge(1.0))
-    program = compiled(cross_validation_bootstraps, mapping=Ridge(1.0))
-    np.testing.assert_allclose(program(x, y, draws), exact, atol=1e-12)
-    coarse = program(x.astype(jnp.float32), y.astype(jnp.float32), draws)
-    assert coarse.dtype == jnp.float32
-    np.testing.assert_allclose(coarse, exact, atol=1e-3)
 
 
 @pytest.mark.slow

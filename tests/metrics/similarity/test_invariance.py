@@ -25,7 +25,7 @@ from bsjax.metrics.similarity.rdms.sharded_rdm import rdm_similarity_in_shares
 N = 16
 SINGLE = [name for name, comparison in COMPARISONS.items() if comparison.of_single_pairs]
 OF_ANY = [name for name in DISSIMILARITIES if name != "poisson"]  # which takes rates
-EVERY = [(d, c) for d in OF_ANY for c in SINGLE]
+EVERY = [*((d, "spearman") for d in OF_ANY), *(("correlation", c) for c in SINGLE if c != "spearman")]
 
 
 def dimensions(x, y):
@@ -55,7 +55,7 @@ def small_integers(rng):
     return [rng.integers(0, 4, (N, p)).astype(float) + np.eye(1, p) for p in (5, 6)]
 
 
-@pytest.mark.parametrize("longest", [1.0, 1e2, 1e4])
+@pytest.mark.parametrize("longest", [1.0, 1e4])
 @pytest.mark.parametrize("name", SIMILARITIES)
 def test_order_scale_and_precision_change_nothing(name, longest):
     of = jax.jit(SIMILARITIES[name])
@@ -88,7 +88,7 @@ def exact_order(x, dissimilarity):
     return [[Fraction(-inner[i, j] * abs(inner[i, j]), inner[i, i] * inner[j, j]) for j in range(n)] for i in range(n)]
 
 
-@pytest.mark.parametrize("scale", [1.0, 0.1, 1e-6])
+@pytest.mark.parametrize("scale", [0.1, 1e-6])
 @pytest.mark.parametrize("dissimilarity", OF_ANY)
 def test_ranks_of_integers_are_those_of_exact_arithmetic(dissimilarity, scale):
     left, right = (np.asarray(side) for side in numbers_of_pairs(N))
@@ -147,7 +147,7 @@ def test_ceilings_of_integers_do_not_depend_on_the_order_of_anything(pooling):
         np.testing.assert_allclose(again, found, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("left_out", [np.nan, np.inf, 1e150])
+@pytest.mark.parametrize("left_out", [np.nan, 1e150])
 @pytest.mark.parametrize("name", ["cka", "cka_biased", *(f"rdm {d} spearman" for d in OF_ANY)])
 def test_what_does_not_count_may_be_anything(name, left_out):
     x, y = correlated(np.random.default_rng(0))

@@ -19,7 +19,7 @@ def test_rdm_equals_numpy():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [1, 2, 3, 256, 601])
+@pytest.mark.parametrize("n", [1, 3, 601])
 def test_vectors_of_rows_at_a_time_equal_the_pairs_of_the_matrix(n):
     x = jnp.asarray(responses(n, 7))
     (vector, _), lost = rdm_to_compare(x, "correlation", "corr")

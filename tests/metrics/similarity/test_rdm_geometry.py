@@ -165,7 +165,7 @@ def of_rsatoolbox(a, b, method):
 
 
 @pytest.mark.parametrize(("ours", "theirs"), GEOMETRIES.items())
-@pytest.mark.parametrize("n", [3, 4, 8, 11])
+@pytest.mark.parametrize("n", [3, 8])
 def test_geometries(ours, theirs, n):
     a, b = two_rdms(n)
     expected = of_rsatoolbox(a, b, theirs)

@@ -7,7 +7,6 @@ import time
 import numpy as np
 import pytest
 import xarray as xr
-from rich.console import Console
 
 import bsjax
 from bsjax import Score
@@ -74,13 +73,6 @@ def test_progress_is_written_where_it_is_asked_for_and_nowhere_else(monkeypatch)
     assert terminal.getvalue() == ""
 
 
-def test_lines_say_how_far_a_stage_is():
-    stream = io.StringIO()
-    with watched(bars.Lines(Console(file=stream), every=0.0)):
-        list(steps("abc", "letters", 3))
-    assert stream.getvalue() == "letters: 1 of 3\nletters: 2 of 3\n"
-
-
 def test_progress_is_no_part_of_a_score(tmp_path):
     for asked in (True, False, None):
         grid = bsjax.score_grid("pixels", "Simulated.V1-cka", store=tmp_path / "a.db", progress=asked)
@@ -103,11 +95,3 @@ def test_bars_are_shown_on_a_terminal_alone(how, monkeypatch):
                 time.sleep(0.01)
     assert isinstance(shown, bars.Bars) == (how == "terminal") == ("letters" in stream.getvalue())
     assert not is_watched()
-
-
-def test_what_is_over_at_once_shows_nothing(monkeypatch):
-    stream = Terminal()
-    monkeypatch.setattr("sys.stderr", stream)
-    with bars.shown(2):
-        assert list(steps("ab", "letters", 2)) == ["a", "b"]
-    assert stream.getvalue().strip("\x1b[?25hl") == ""

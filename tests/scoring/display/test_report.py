@@ -3,7 +3,6 @@
 import dataclasses
 
 import numpy as np
-import pytest
 import xarray as xr
 
 from bsjax import Score
@@ -65,32 +64,9 @@ def test_a_model_that_fails_alike_on_all_benchmarks_is_one_row():
     assert ["gone", "12", "benchmarks", "failed"] in rows and ["gone", "B12", "failed"] in rows and len(rows) == 7
 
 
-@pytest.mark.parametrize("width", [200, 100, 80, 60, 50])
-def test_a_narrow_terminal_loses_no_number_and_no_name(width):
-    text = table(OUTCOMES, width)
-    assert max(map(len, text.splitlines())) <= width
-    words = text.split()
-    for outcome in OUTCOMES[:3]:
-        assert outcome.benchmark in words and outcome.model in words
-    for number in [*NUMBERS[0], *NUMBERS[1]]:
-        assert number in words
-
-
 def test_undefined_units_are_counted():
     some = dataclasses.replace(SCORE, n_undefined=2)
     assert "94/96" in table([Outcome("m", "b", some, None, 1.0)]).split()
-
-
-def test_the_legend_says_where_the_numbers_come_from():
-    text = " ".join(legend(OUTCOMES).split())
-    assert "score r²/c (Simulated.V1-neuron_to_neuron); r/√c (Simulated.V1-cka)" in text
-    assert "± error standard error over 10 splits 95 %" in text
-    assert "95 % interval t over stimuli: jackknife of 10 groups (Simulated.V1-neuron_to_neuron); not stated" in text
-    assert "internal consistency, 2r/(1+r)" in text
-    assert "* exceeds the ceiling; scores are not clipped" in text
-    assert "data 7 stimuli, sha256:ab" in text
-    assert "computed in float64 on cpu; bsjax 9.9, jax 1.2" in text
-    assert max(map(len, legend(OUTCOMES, 60).splitlines())) <= 60
 
 
 def test_what_has_no_interval_shows_none():

@@ -70,14 +70,3 @@ def test_the_real_ceiling_and_gabor_v1(shared_data):
     assert score.unceiled > 0.30
     assert score.n_units == 50 and score.n_undefined == 0
     assert abs(shuffled.unceiled.value) < 0.03
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", ["cka", "rdm"])
-def test_real_representations(shared_data, metric):
-    benchmark = load_benchmark(f"Cowley2026.V4-{metric}", data=shared_data / "macaque_v4")
-    model = load_model("gabor-v1")
-    score, shuffled = benchmark(model), benchmark(Shuffled(model))
-    assert 0.6 < score.ceiling < 0.9
-    assert 0.1 < score < 0.5
-    assert abs(shuffled.value) < 0.05

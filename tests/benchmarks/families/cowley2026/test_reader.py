@@ -14,11 +14,8 @@ from bsjax.data import (
     StimulusSet,
     average_repetition,
     cache_dir,
-    data_registry,
-    list_data,
     load_dataset,
     load_image,
-    load_stimulus_set,
 )
 
 SESSION = "201016"
@@ -171,21 +168,6 @@ def test_images_are_extracted_once_into_the_cache(flat, home):
     assert damaged.read_bytes() == whole
     again = [path.stat().st_mtime_ns for path in second.stimulus_paths.values()]
     assert sum(a != b for a, b in zip(times, again, strict=True)) <= 1
-
-
-def test_nothing_is_written_into_the_folder(flat):
-    before = sorted(flat.rglob("*"))
-    load_session(flat, session=SESSION)
-    assert sorted(flat.rglob("*")) == before
-
-
-def test_registered_by_identifier(flat):
-    assert "Cowley2026.V4" in list_data()
-    assert data_registry.summary("Cowley2026.V4").startswith("macaque V4")
-    assembly = load_dataset("Cowley2026.V4", folder=flat, session=SESSION)
-    assert assembly.identical(load_session(str(flat), session=SESSION))
-    stimuli = load_stimulus_set("Cowley2026.V4", folder=flat, session=SESSION)
-    assert stimuli.equals(assembly.attrs["stimulus_set"])
 
 
 def test_missing_files_say_what_was_looked_for_and_where_to_get_it(tmp_path, flat, counts):

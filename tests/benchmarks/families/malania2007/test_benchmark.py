@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from PIL import Image
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from bsjax import ModelCommitment, PropertyAssembly, StimulusSet, load_benchmark
-from bsjax.adapters import from_jax, unit_preprocessing
+from bsjax import PropertyAssembly, load_benchmark
 from bsjax.labelled.behaviour.thresholds import MeanThreshold, Threshold
 from tests.support import served_data as served
 from tests.support.observers import VernierObserver, observed
@@ -122,49 +120,3 @@ def test_conditions_that_one_has_not_done():
     )
     ceiling = MeanThreshold(Threshold("offset")).ceiling(people)
     np.testing.assert_allclose(ceiling.raw, [left_out(np.array([2.0, 4.0])), left_out(np.array([4.0, 8.0, 2.0]))])
-
-
-def drawn(folder, seed, crowded=0.0):
-    """Two lines, the lower one to the left or to the right of the upper one, 120 arcsec a pixel; some lie."""
-    rng = np.random.default_rng(seed)
-    offsets, labels = np.repeat(OFFSETS, 4), np.array(["left", "right"] * 26)
-    paths = {}
-    for row, (offset, label) in enumerate(zip(offsets, labels, strict=True)):
-        middle = 16 + rng.uniform(-2, 2)
-        shift = (offset if label == "right" else -offset) / 120 + (0.75 + crowded) * rng.normal()
-        upper, lower = (np.exp(-((np.arange(32) - at) ** 2) / 2) for at in (middle, middle + shift))
-        pixels = np.stack([upper] * 16 + [lower] * 16)[..., None] * 255 * np.ones(3)
-        paths[f"{folder.name}{row}"] = folder / f"{row}.png"
-        Image.fromarray(pixels.astype(np.uint8)).save(paths[f"{folder.name}{row}"])
-    columns = {"vernier_offset_arcsec": offsets, "image_label": labels, "num_flankers": 0}
-    return StimulusSet({"stimulus_id": list(paths), **columns}, stimulus_paths=paths)
-
-
-@pytest.mark.slow
-def test_a_network_that_looks_at_lines_with_microsaccades(serve, tmp_path):
-    """From pixels to a threshold: the trials differ, and each answer belongs to its image."""
-    for name in ("fit", "test", "vernier"):
-        (tmp_path / name).mkdir()
-    serve("Malania2007.vernier_only", thresholds(BASELINE))
-    serve("Malania2007.short2", thresholds(np.array(BASELINE) * 1.1))
-    serve("Malania2007.short2_fit", stimuli=drawn(tmp_path / "fit", 0))
-    serve("Malania2007.short2", stimuli=drawn(tmp_path / "test", 1, crowded=0.35))
-    serve("Malania2007.vernier_only", stimuli=drawn(tmp_path / "vernier", 2))
-
-    def halves(images):
-        weights = images.mean(axis=-1) ** 2
-        at = (weights @ np.arange(32, dtype=np.float32)) / weights.sum(axis=-1)
-        return {"lines": at[:, :16].mean(axis=1, keepdims=True) - at[:, 16:].mean(axis=1, keepdims=True)}
-
-    activations = from_jax(halves, "halves", unit_preprocessing(32), cache=None)
-    model = ModelCommitment("halves", activations, behavioral_readout_layer="lines", visual_degrees=2.986667)
-    benchmark = load_benchmark("Malania2007.short2-threshold_elevation")
-    answers = observed(benchmark, model)["short2"]
-    assert answers.sizes["presentation"] == 520
-    first = answers.isel(presentation=answers["stimulus_id"].values == "test51")
-    assert len(np.unique(first.values[:, 0])) > 5  # trials differ
-    right = answers.idxmax("choice").values == answers["image_label"].values
-    large = answers["vernier_offset_arcsec"].values > 300
-    assert right[large].mean() > 0.95 > right.mean() > 0.6
-    score = benchmark(model)
-    assert 0 < float(score) < 1.5 and score.unceiled.provenance["fit"].count("R² = 0.") == 2
