@@ -74,7 +74,7 @@ def preprocess_images(
     batch = np.empty((len(images), 3, size, size) if first else (len(images), size, size, 3), np.float32)
     centre, spread = (None if each is None else np.empty(batch.shape[1:], np.float32) for each in (mean, std))
     for channels, values in ((centre, mean), (spread, std)):
-        if channels is not None:
+        if channels is not None and values is not None:
             channels[:] = np.reshape(values, (3, 1, 1) if first else (1, 1, 3))
     # One image after the other, since it stays in the processor's cache.
     for pixels, image in zip(batch, images, strict=True):

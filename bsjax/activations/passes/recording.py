@@ -198,10 +198,10 @@ class Recorder:
                     shapes = {layer: tuple(output.shape[1:]) for layer, output in outputs.items()}
                     sinks = self._sinks(shapes, open_results)
                 outputs = {layer: _rows(output, filled.n) for layer, output in outputs.items()}
-                for layer, output in outputs.items():
-                    sinks[layer].keep_on_device(filled.start, output, shown)
+                for layer, sink in sinks.items():
+                    sink.keep_on_device(filled.start, outputs[layer], shown)
                 run(partial(store, filled.start, filled.n, outputs))
-                del outputs, output  # the thread frees them when they are stored
+                del outputs  # the thread frees them when they are stored
         reduced = self._reduced(shapes)
         finished = {layer: sink.finish() for layer, sink in sinks.items()}
         on_device = {layer: values for layer, values in finished.items() if isinstance(values, jax.Array)}
