@@ -13,7 +13,6 @@ import enum
 import hashlib
 import importlib.metadata
 import importlib.util
-import inspect
 import linecache
 import os
 import sys
@@ -78,7 +77,7 @@ def _distribution(top: str, file: str | None) -> str | None:
         return PYTHON if top in sys.stdlib_module_names else None
     if is_own_file(file):
         return None
-    if not _is_in_site(_real(file)):
+    if not _is_in_site(os.path.realpath(file)):
         return PYTHON
     return _installed(top)
 
@@ -95,24 +94,7 @@ def _installed(top: str) -> str | None:
     return None
 
 
-@cache
-def _distributions() -> dict[str, list[str]]:
-    """Packages and modules -> names of distributions.
-
-    ``importlib.metadata.packages_distributions`` takes three times as long, as it makes a path of every installed file.
-    """
-    found: dict[str, list[str]] = {}
-    for distribution in importlib.metadata.distributions():
-        declared, record = distribution.read_text("top_level.txt"), distribution.read_text("RECORD")
-        if declared or record is None:
-            names = (declared or "").split() or [file.parts[0] for file in distribution.files or ()]
-        else:
-            names = [line.partition(",")[0].partition("/")[0] for line in record.splitlines()]
-        for name in dict.fromkeys(names):
-            top = name if "." not in name else inspect.getmodulename(name)
-            if top is not None and "." not in top:
-                found.setdefault(top, []).append(distribution.metadata["Name"])
-    return found
+_distributions = cache(importlib.metadata.packages_distributions)
 
 
 def is_own_module(name: object) -> bool:
@@ -134,22 +116,12 @@ def is_own_code(function: FunctionType) -> bool:
 @cache
 def is_own_file(file: str) -> bool:
     """Check whether a file is not part of Python, of bsjax or of an installed package."""
-    path = _real(file)
+    path = os.path.realpath(file)
     return not _is_in_site(path) and not f"{path}{os.sep}".startswith(_NOT_OWN)
 
 
-@cache
-def _real(file: str) -> str:
-    """The path without links; the links of a folder are followed once for all of its files."""
-    folder, name = os.path.split(os.path.abspath(file))
-    return os.path.realpath(file) if os.path.islink(file) else os.path.join(_real_folder(folder), name)
-
-
-_real_folder = cache(os.path.realpath)
-
-
 def _is_in_site(path: str) -> bool:
-    return any(part in _SITE for part in path.split(os.sep))
+    return any(part in _SITE for part in Path(path).parts)
 
 
 def named(value: Any, name: str | None = None) -> Named | None:

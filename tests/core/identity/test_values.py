@@ -3,14 +3,12 @@
 import copy
 import enum
 import functools
-import importlib.metadata
 import math
 import os
 import runpy
 import sys
 import threading
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax.core.digests.arrays import Undigestible, array_digest, file_digest
-from bsjax.core.identity.code import _distributions, is_own_file
 from bsjax.core.identity.values import identity_of
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.binary(max_size=3)
@@ -295,16 +292,3 @@ def test_files_by_content_read_once(tmp_path, monkeypatch):
     assert file_digest(first) != digest
     with pytest.raises(FileNotFoundError):
         file_digest(tmp_path / "none")
-
-
-def test_distributions_are_those_that_the_standard_library_finds():
-    known = _distributions()
-    for top, names in importlib.metadata.packages_distributions().items():
-        assert {*known[top]} == {*names}
-
-
-def test_a_link_to_installed_code_is_installed_code(tmp_path):
-    (tmp_path / "file.py").symlink_to(np.__file__)
-    (tmp_path / "folder").symlink_to(Path(np.__file__).parent)
-    assert not is_own_file(str(tmp_path / "file.py")) and not is_own_file(str(tmp_path / "folder" / "version.py"))
-    assert is_own_file(str(tmp_path / "other.py"))
