@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,7 +84,7 @@ def meanwhile() -> Generator[Callable[[Callable[[], object]], None]]:
         nonlocal last
         if last is not None:
             last.result()
-        last = thread.submit(work)
+        last = thread.submit(copy_context().run, work)
 
     with ThreadPoolExecutor(max_workers=1) as thread:
         yield run
