@@ -208,23 +208,17 @@ class Drawn(Sample):
         made = []
         for number, assembly in enumerate(given):
             for factor in together:
-                found = places(assembly, factor)
                 # The model's units are not drawn: neuroids and subjects are those of the measurements.
-                if not found or (factor == "neuroids" and number < len(given) - 1):
+                if factor == "neuroids" and number < len(given) - 1:
                     continue
-                name, dim = found[0]
-                names = assembly[name].values
-                codes = self.codes(factor, names)
-                times = np.where(
-                    codes < 0, 1, self.counts[factor][draw][codes]
-                )  # identifiers of the model alone are not drawn
-                rows = np.repeat(np.arange(len(names)), times)
-                copy = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
-                called = [f"{names[r]}, copy {n}" if n else str(names[r]) for r, n in zip(rows, copy, strict=True)]
-                named = {name: (dim, np.array(called, dtype=object)), drawn_from(name): (dim, names[rows])}
-                if dim == "presentation":
-                    named[DRAWN_ROW] = (dim, assembly[DRAWN_ROW].values[rows] if DRAWN_ROW in assembly.coords else rows)
-                assembly = assembly.isel({dim: rows}).assign_coords(named)
+                found = places(assembly, factor)  # two of a matrix, whose rows and columns stay alike
+                for name, dim in found:
+                    codes = self.codes(factor, assembly[name].values)
+                    # Identifiers of the model alone are not drawn.
+                    times = np.where(codes < 0, 1, self.counts[factor][draw][codes])
+                    assembly = _repeated(assembly, name, dim, times)
+                if factor == "stimuli" and len(found) > 1:
+                    assembly = _without_pairs_of_copies(assembly, *found)
             made.append(assembly)
         return made
 
@@ -301,6 +295,24 @@ def with_draws(
             stacklevel=4,
         )
     return replace(score, error=None, error_kind="", uncertainty=found)
+
+
+def _repeated(assembly: xr.DataArray, name: str, dim: str, times: np.ndarray) -> xr.DataArray:
+    """An assembly with each row or column as often as is said, under names of its own."""
+    names = assembly[name].values
+    rows = np.repeat(np.arange(len(names)), times)
+    copy = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
+    called = [f"{names[row]}, copy {n}" if n else str(names[row]) for row, n in zip(rows, copy, strict=True)]
+    named = {name: (dim, np.array(called, dtype=object)), drawn_from(name): (dim, names[rows])}
+    if dim == "presentation":
+        named[DRAWN_ROW] = (dim, assembly[DRAWN_ROW].values[rows] if DRAWN_ROW in assembly.coords else rows)
+    return assembly.isel({dim: rows}).assign_coords(named)
+
+
+def _without_pairs_of_copies(matrix: xr.DataArray, left: tuple[str, str], right: tuple[str, str]) -> xr.DataArray:
+    """A drawn matrix, NaN for two copies of one stimulus, whose dissimilarity was not measured."""
+    names, origins = ([matrix[label(name)] for name, _ in (left, right)] for label in (str, drawn_from))
+    return matrix.where((origins[0] != origins[1]) | (names[0] == names[1]))
 
 
 def _sorted(names: np.ndarray) -> np.ndarray:

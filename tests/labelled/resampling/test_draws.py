@@ -372,3 +372,21 @@ def test_draws_of_different_width_are_refused_where_zeros_would_count():
         assert np.isfinite(scored(ceilings["cka"], trials).uncertainty.draws).any()
         with pytest.raises(ValueError, match="different numbers of neuroids"):
             scored(ceilings["rdm"], trials)
+
+
+def test_matrices_drawn_one_by_one_score_as_those_that_are_drawn_at_once():
+    rng = np.random.default_rng(0)
+    ids = {f"stimulus_id_{side}": (f"stimulus_{side}", [f"i{n}" for n in range(15)]) for side in ("left", "right")}
+    one, other = (
+        bsjax.RDMAssembly(values + values.T, ids, ["stimulus_left", "stimulus_right"])
+        for values in rng.random((2, 15, 15)) + np.zeros((15, 15))
+    )
+
+    def by_hand(source, target):
+        upper = np.triu_indices(len(source), 1)
+        pairs = np.stack([source.values[upper], target.values[upper]])
+        return Score(stats.spearmanr(*pairs[:, np.isfinite(pairs).all(axis=0)]).statistic)
+
+    with in_draws(Resampling("stimuli", draws=20)):
+        expected, found = (scored(metric, one, other).uncertainty.draws for metric in (load_metric("rdm"), by_hand))
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-10)
