@@ -21,7 +21,7 @@ import numpy as np
 
 from bsjax.engine.memory_limit import may_be_held
 from bsjax.engine.precision import in_dtype
-from bsjax.engine.programs.dry_runs import cast
+from bsjax.engine.programs.dry_runs import running_dry
 
 _BUCKETS = 8  # per octave
 _MOST_BYTES, _LARGEST = 128 << 10, 24 << 20
@@ -83,8 +83,8 @@ def padded(values: np.ndarray | jax.Array, width: int, dtype: np.dtype) -> np.nd
     """
     if values.shape[1] == width:
         return in_dtype(values, dtype)
-    if (hollow := cast(values, (len(values), width), dtype)) is not None:
-        return hollow
+    if (noted := running_dry()) is not None:
+        return noted.cast(values, (len(values), width), dtype)
     if isinstance(values, jax.Array):
         return _with_zeros(values, width=width, dtype=dtype)
     made = np.zeros((len(values), width), dtype)

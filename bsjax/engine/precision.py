@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bsjax.core.given_arrays import widened
-from bsjax.engine.programs.dry_runs import cast
+from bsjax.engine.programs.dry_runs import running_dry
 from bsjax.engine.programs.forks import refuse_after_fork
 from bsjax.engine.programs.platforms import default_platform
 
@@ -87,6 +87,6 @@ def in_dtype(values: np.ndarray | jax.Array, dtype: np.dtype) -> np.ndarray | ja
         >>> in_dtype(np.arange(3), np.dtype("float32"))
         array([0., 1., 2.], dtype=float32)
     """
-    if (hollow := cast(values, values.shape, dtype)) is not None:
-        return hollow
+    if (noted := running_dry()) is not None:
+        return noted.cast(values, values.shape, dtype)
     return jnp.asarray(values, dtype) if isinstance(values, jax.Array) else np.asarray(values, dtype)

@@ -32,6 +32,13 @@ class DryRun:
         """Bytes of memory that it takes, beside the arrays that it is given."""
         return self.copies + self.programs
 
+    def cast(self, values: np.ndarray | jax.Array, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Notes the size of a cast or padded copy, and returns a hollow one."""
+        made = hollow(shape, dtype)
+        if (values.shape, values.dtype) != (made.shape, made.dtype):
+            self.copies += made.nbytes
+        return made
+
 
 _RUNNING: ContextVar[DryRun | None] = ContextVar("dry run", default=None)
 
@@ -55,9 +62,8 @@ def dry_run() -> Iterator[DryRun]:
         yield noted
 
 
-def running_dry() -> DryRun | None:
-    """The dry run that is going on; None in an ordinary run."""
-    return _RUNNING.get()
+running_dry = _RUNNING.get
+"""The dry run that is going on; None in an ordinary run, which is asked in every call."""
 
 
 def hollow(shape: Any, dtype: Any) -> np.ndarray:
@@ -68,14 +74,3 @@ def hollow(shape: Any, dtype: Any) -> np.ndarray:
         4000000000000
     """
     return np.broadcast_to(np.zeros((), dtype), shape)
-
-
-def cast(values: np.ndarray | jax.Array, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
-    """Instead of a cast or padded copy: notes its size and returns a hollow one; None in an ordinary run."""
-    noted = running_dry()
-    if noted is None:
-        return None
-    made = hollow(shape, dtype)
-    if (values.shape, values.dtype) != (made.shape, made.dtype):
-        noted.copies += made.nbytes
-    return made
