@@ -7,8 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from bsjax.engine.precision import precision
+from bsjax.engine.rates import fastest, memory_rate
 
 ON_A_SHARED_DEVICE = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 """Environment variables with which a process takes no more of an accelerator's memory than it needs."""
 
 _SIDE = 2048
 _COPIED = 1 << 25
-_REPEATS = 4
 
 _product = jax.jit(jnp.dot)
 
@@ -57,34 +55,15 @@ def measure() -> dict[str, Any]:
         with precision(name) as dtype:
             x = np.random.default_rng(0).standard_normal((_SIDE, _SIDE)).astype(dtype)
             on_device = jnp.asarray(x)
-            seconds = {"jax": _best(lambda y=on_device: _product(y, y))}
+            seconds = {"jax": fastest(lambda y=on_device: _product(y, y))}
             if on_cpu:
-                seconds["numpy"] = _best(lambda y=x: y @ y)
+                seconds["numpy"] = fastest(lambda y=x: y @ y)
             found["gemm_flops_s"][name] = {by: 2 * _SIDE**3 / s for by, s in seconds.items()}
-    with precision("float32"):
-        # In place: an array that is new would cost the system's zeroing of its pages as well.
-        held, add = [jnp.zeros(_COPIED, jnp.float32)], jax.jit(lambda a: a + 1, donate_argnums=0)
-
-        def add_in_place() -> jax.Array:
-            held.append(add(held.pop()))
-            return held[0]
-
-        seconds = {"jax": _best(add_in_place)}
-        if on_cpu:
-            source, out = np.zeros(_COPIED, np.float32), np.zeros(_COPIED, np.float32)
-            seconds["numpy"] = _best(lambda: np.add(source, 1, out=out))
-        found["memory_bytes_s"] = {by: 2 * 4 * _COPIED / s for by, s in seconds.items()}
+    found["memory_bytes_s"] = {"jax": memory_rate(_COPIED)}
+    if on_cpu:
+        source, out = np.zeros(_COPIED, np.float32), np.zeros(_COPIED, np.float32)
+        found["memory_bytes_s"]["numpy"] = 2 * 4 * _COPIED / fastest(lambda: np.add(source, 1, out=out))
     return found
-
-
-def _best(call: Callable[[], Any]) -> float:
-    """Seconds of the fastest of several calls, after one that compiles."""
-    seconds = []
-    for _ in range(_REPEATS + 1):
-        start = time.perf_counter()
-        jax.block_until_ready(call())
-        seconds.append(time.perf_counter() - start)
-    return min(seconds[1:])
 
 
 if __name__ == "__main__":

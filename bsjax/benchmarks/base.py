@@ -131,10 +131,6 @@ class BenchmarkBase:
     target: Any = None
     visual_degrees: float | None = None
 
-    def compared_with(self) -> Sequence[Any]:
-        """The measurements that its metric takes after as many assemblies of the model's responses; empty if other."""
-        return ()
-
     def __init__(
         self,
         identifier: str,
@@ -173,6 +169,10 @@ class BenchmarkBase:
         with in_draws(None):
             asked = f"benchmark {self.identifier!r}: have ceiling_func give a bsjax.Score; the ceiling"
             return as_score(self.ceiling_func(), asked)
+
+    def compared_with(self) -> Sequence[Any]:
+        """The measurements that its metric takes after as many assemblies of a model's responses; none by default."""
+        return ()
 
     def _ceiling_in_draws(self) -> Score:
         """The ceiling, with its value in each draw while bootstrap resamples are drawn."""

@@ -23,7 +23,7 @@ Rates = Mapping[str, float]
 """Operations per second by kind of step and dtype, such as ``"product float64"``, and ``"memory"``, bytes per second"""
 
 _SIDE, _SORTED, _COPIED = 768, 1 << 18, 1 << 24
-_REPEATS = 3
+_REPEATS = 4
 FILE = "rates.json"
 """Where rates are kept, in ``$BSJAX_HOME``."""
 
@@ -60,7 +60,7 @@ def seconds_of(taken: Iterable[Step], rates: Rates) -> float:
 
 
 def measured_rates() -> dict[str, float]:
-    """Measures the rates: the best of three calls each, on square matrices of 768 rows and arrays of 64 MB."""
+    """Measures the rates: the best of four calls each, on square matrices of 768 rows and arrays of 64 MB."""
     rates = {}
     rng = np.random.default_rng(0)
     for name in ("float32",) if default_platform() == "tpu" else ("float64", "float32"):
@@ -72,22 +72,30 @@ def measured_rates() -> dict[str, float]:
             ):  # fmt: skip
                 program = compiled(kernel)
                 [step] = [each for each in steps(jax.make_jaxpr(kernel)(*given).jaxpr) if each.kind]
-                rates[f"{step.kind} {name}"] = step.operations / _best(lambda p=program, a=given: p(*a))
+                rates[f"{step.kind} {name}"] = step.operations / fastest(lambda p=program, a=given: p(*a))
             host = np.asarray(line)
-            rates["host sort int32"] = _SORTED * np.log2(_SORTED) / _best(lambda a=host: np.argsort(a))
-    with precision("float32"):
-        held, add = [jnp.zeros(_COPIED)], jax.jit(lambda a: a + 1, donate_argnums=0)
-
-        def add_in_place() -> jax.Array:  # an array that is new would cost the system's zeroing of its pages as well
-            held.append(add(held.pop()))
-            return held[0]
-
-        rates["memory"] = 2 * 4 * _COPIED / _best(add_in_place)
+            rates["host sort int32"] = _SORTED * np.log2(_SORTED) / fastest(lambda a=host: np.argsort(a))
+    rates["memory"] = memory_rate()
     return {name: float(rate) for name, rate in rates.items()}
 
 
-def _best(call: Callable[[], Any]) -> float:
-    """Seconds of the fastest of several calls, after one that compiles."""
+def memory_rate(n: int = _COPIED) -> float:
+    """Bytes per second that JAX reads and writes in adding 1 to ``n`` numbers of float32, in place.
+
+    A new array would cost the system's zeroing of its pages as well.
+    """
+    with precision("float32"):
+        held, add = [jnp.zeros(n)], jax.jit(lambda a: a + 1, donate_argnums=0)
+
+        def add_in_place() -> jax.Array:
+            held.append(add(held.pop()))
+            return held[0]
+
+        return 2 * 4 * n / fastest(add_in_place)
+
+
+def fastest(call: Callable[[], Any]) -> float:
+    """Seconds of the fastest of a few calls, after one that compiles."""
     seconds = []
     for _ in range(_REPEATS + 1):
         start = time.perf_counter()

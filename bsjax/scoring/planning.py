@@ -134,30 +134,25 @@ class Plan(Sequence[Cell]):
             lines.append(
                 f"memory  {'not known yet' if self.memory is None else f'at most {in_words(self.memory)} a cell'}"
             )
-        for unknown, names in self._by_text("unknown").items():
-            lines.append(f"unknown {_shortened(names)}: {unknown}")
+        lines += self._told("unknown", "unknown")
         for cell in self.of("compute"):
             if cell.ended:
                 lines.append(f"last    {' on '.join(cell.names)}: {cell.ended} ended while computing it")
-        blocked = self._by_text("reason")
-        for reason, names in list(blocked.items())[:_MOST_SHOWN]:
-            lines.append(f"cannot  {_shortened(names)}: {reason}")
-        if len(blocked) > _MOST_SHOWN:
-            lines.append(f"        and {len(blocked) - _MOST_SHOWN} more reasons")
-        return "\n".join(lines)
+        return "\n".join(lines + self._told("cannot", "reason"))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
 
-    def _by_text(self, name: Literal["reason", "unknown"]) -> dict[str, list[str]]:
-        """The names of cells by what is said of them."""
+    def _told(self, head: str, name: Literal["reason", "unknown"]) -> list[str]:
+        """Lines of what is said of cells, and of which."""
         found: dict[str, list[str]] = {}
         for cell in self.cells:
             if said := {"reason": cell.reason, "unknown": cell.unknown}[name]:
                 found.setdefault(said, []).append(" on ".join(cell.names))
-        return found
+        lines = [f"{head:8}{_shortened(names)}: {said}" for said, names in list(found.items())[:_MOST_SHOWN]]
+        return lines + ([f"        and {len(found) - _MOST_SHOWN} more reasons"] if len(found) > _MOST_SHOWN else [])
 
 
 def plan(
