@@ -258,7 +258,7 @@ def check(value: Any, what: str) -> None:
         ...
         ValueError: raw[0] is a builtin_function_or_method, which cannot be written as JSON: expected ...
     """
-    if not _is_simple(value):
+    if type(value) not in _SIMPLE and not _is_simple(value):
         to_plain(value, what, _check_values)
 
 

@@ -122,11 +122,11 @@ def settings_of(metric: Any, part: str = "") -> dict[str, Any]:
 @singledispatch
 def plain_setting(value: Any) -> Any:
     """A setting as a JSON value: a metric as its identifier and settings, a function as its name."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain_setting({field.name: vars(value)[field.name] for field in fields(value)})
     with suppress(ValueError):
         check(value, "a setting")
         return value
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain_setting({field.name: vars(value)[field.name] for field in fields(value)})
     if isinstance(value, Mapping):
         return {name: plain_setting(entry) for name, entry in value.items()}
     with suppress(AttributeError):
