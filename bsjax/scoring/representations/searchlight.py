@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
 from bsjax.engine.running import run
 from bsjax.labelled.align import aligned, finite_values
+from bsjax.labelled.metric import Metric
 from bsjax.labelled.settings import proportion, whole_number
 from bsjax.metrics.similarity.rdms.rdm import rdm, rdm_pairs
 from bsjax.metrics.similarity.rdms.rdm_comparison import comparison_named
 from bsjax.metrics.similarity.rdms.searchlights import searchlight_similarity
-from bsjax.scoring.arrays import assemblies_of
+from bsjax.scoring.arrays import assemblies_of, loaded
 from bsjax.scoring.display.bars import shown
+from bsjax.scoring.representations.neighbourhoods import scores_of_neighbourhoods
+
+if TYPE_CHECKING:
+    from bsjax.labelled import Score
 
 _SOURCE = "source"
+_RDM = {"dissimilarity": "correlation", "comparison": "spearman"}
 
 
 def searchlight(
@@ -32,12 +38,13 @@ def searchlight(
     centres: Any = None,
     mask: Any = None,
     inside: float = 0.0,
-    dissimilarity: str = "correlation",
-    comparison: str = "spearman",
+    metric: str | Callable[..., Score] = "rdm",
+    crossvalidation_kwargs: Mapping[str, Any] | None = None,
     dtype: str | None = None,
     progress: bool | None = None,
+    **metric_kwargs: Any,
 ) -> xr.DataArray:
-    """Compare the RDM of every neighbourhood of a recording with the RDM of a model, or of many models.
+    """Compare every neighbourhood of a recording with a model, or with many models: by RDMs, or by any other metric.
 
     Neighbourhoods of a volume are the voxels nearer to a centre than ``radius``. Those of a surface are the vertices
     that are at most ``rings`` edges of its mesh away. Any others, e.g. by geodesic distance, are given as lists.
@@ -55,18 +62,22 @@ def searchlight(
             neighbourhood, and are no centres.
         inside: least share of a neighbourhood that the mask must hold for its centre to be scored; 1 leaves out all
             centres at the border.
-        dissimilarity, comparison: as for ``load_metric("rdm")``.
+        metric, crossvalidation_kwargs, metric_kwargs: as for :func:`bsjax.score_arrays`, e.g. ``"cka"``, ``"ridge"``,
+            or ``comparison="corr"`` for RDMs. Each number is the score of one neighbourhood alone. Similarities and
+            regressions that fit each neuroid alone take few calls for all centres; others, such as ``"pls"``, a call
+            for each.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
         progress: True shows progress, False hides it. By default it is shown on a terminal and in notebooks.
 
     Returns:
-        ``(neuroid,)``, or ``(model, neuroid)`` for several: similarities at the centres, whose numbers are the
-        coordinate ``neuroid``, with the coordinates of the target's neuroids and ``neighbours``, the sizes of
-        neighbourhoods. NaN where an RDM is undefined or constant.
+        ``(neuroid,)``, or ``(model, neuroid)`` for several: scores at the centres, whose numbers are the coordinate
+        ``neuroid``, with the coordinates of the target's neuroids and ``neighbours``, the sizes of neighbourhoods. NaN
+        where a score is undefined, e.g. of a constant RDM.
 
     Raises:
+        KeyError: the metric is unknown.
         ValueError: not one of ``radius`` and ``neighbours`` is given, positions are missing, sizes differ, there is no
-            centre, or stimuli differ.
+            centre, stimuli differ, or the metric does not take an argument.
 
     Source: Kriegeskorte, Goebel & Bandettini 2006; Oosterhof et al. 2011 (surfaces).
 
@@ -80,8 +91,11 @@ def searchlight(
         >>> found = searchlight(model, brain, radius=2, positions=voxels)
         >>> voxels[int(found.idxmax())].tolist()
         [1, 1, 1]
+        >>> found = searchlight(model, brain, radius=2, positions=voxels, metric="cka")
+        >>> voxels[int(found.idxmax())].tolist()
+        [1, 1, 1]
     """
-    comparison_named(comparison)
+    made = _made(metric, crossvalidation_kwargs, metric_kwargs, dtype)
     single = not isinstance(source, Mapping)
     models = {_SOURCE: source} if single else dict(source)
     *sides, responses = assemblies_of({**models, "target": target})
@@ -100,36 +114,69 @@ def searchlight(
     if not len(kept):
         raise ValueError(f"there is no centre of which at least {inside:.0%} of the neighbourhood is in the mask")
     with shown(progress=progress):
-        vectors = [
-            run(
-                _pairs_of_rdm,
-                finite_values(aligned(side, responses, (name, "target")), name),
-                dtype=dtype,
-                dissimilarity=dissimilarity,
+        if isinstance(made, Metric):
+            values = np.stack([scores_of_neighbourhoods(made, side, responses, places, members) for side in sides])
+            name, settings = made.identifier, made.own_settings()
+        else:
+            values = _similarities_of_rdms(
+                dict(zip(models, sides, strict=True)), responses, places, members, dtype, made
             )
-            for name, side in zip(models, sides, strict=True)
-        ]
-        values = run(
-            searchlight_similarity,
-            np.stack(vectors),
-            finite_values(responses, "target"),
-            places,
-            members,
-            dtype=dtype,
-            takes=f"a searchlight of {len(responses):,} stimuli and {len(kept):,} centres",
-            method=comparison,
-            dissimilarity=dissimilarity,
-        )
+            name, settings = "rdm", made
     coords = {"neuroid": chosen[kept], "neighbours": ("neuroid", members.sum(axis=1))}
     if isinstance(target, xr.DataArray):
         of_target = target.isel(neuroid=chosen[kept]).coords
         coords |= {
             name: each.variable for name, each in of_target.items() if each.dims == ("neuroid",) and name not in coords
         }
-    settings = json.dumps({"dissimilarity": dissimilarity, "comparison": comparison})
     coords |= {"model": list(models)}
-    made = xr.DataArray(values, coords, ("model", "neuroid"), "rdm", {"metric": "rdm", "settings": settings})
-    return made.isel(model=0, drop=True) if single else made
+    attrs = {"metric": name, "settings": json.dumps(settings)}
+    found = xr.DataArray(values, coords, ("model", "neuroid"), name, attrs)
+    return found.isel(model=0, drop=True) if single else found
+
+
+def _made(
+    metric: str | Callable[..., Score],
+    crossvalidation_kwargs: Mapping[str, Any] | None,
+    metric_kwargs: Mapping[str, Any],
+    dtype: str | None,
+) -> Metric | dict[str, Any]:
+    """The metric; of ``"rdm"`` how RDMs are made and compared, so that the RDM of a model is made once."""
+    if metric == "rdm" and crossvalidation_kwargs is None and metric_kwargs.keys() <= _RDM.keys():
+        by = _RDM | metric_kwargs
+        comparison_named(by["comparison"])
+        return by
+    return loaded(metric, crossvalidation_kwargs, metric_kwargs | ({"dtype": dtype} if dtype else {}), interval=False)
+
+
+def _similarities_of_rdms(
+    models: Mapping[str, xr.DataArray],
+    responses: xr.DataArray,
+    places: np.ndarray,
+    members: np.ndarray,
+    dtype: str | None,
+    by: Mapping[str, Any],
+) -> np.ndarray:
+    """The similarity of the RDM of each model to that of each neighbourhood, ``(models, neighbourhoods)``."""
+    vectors = [
+        run(
+            _pairs_of_rdm,
+            finite_values(aligned(side, responses, (name, "target")), name),
+            dtype=dtype,
+            dissimilarity=by["dissimilarity"],
+        )
+        for name, side in models.items()
+    ]
+    return run(
+        searchlight_similarity,
+        np.stack(vectors),
+        finite_values(responses, "target"),
+        places,
+        members,
+        dtype=dtype,
+        takes=f"a searchlight of {len(responses):,} stimuli and {len(places):,} centres",
+        method=by["comparison"],
+        dissimilarity=by["dissimilarity"],
+    )
 
 
 def _pairs_of_rdm(x: Any, *, dissimilarity: str) -> Any:

@@ -1,12 +1,19 @@
 """Searchlights against rsatoolbox, and on surfaces."""
 
+import json
+
+import jax
 import numpy as np
 import pytest
 import xarray as xr
 from scipy import sparse
 
 import bsjax
-from bsjax import score_arrays, searchlight
+from bsjax import load_metric, score_arrays, searchlight
+from bsjax.engine.memory_limit import taken_by
+from bsjax.engine.precision import precision
+from bsjax.metrics import cka, compiled
+from bsjax.scoring.representations import neighbourhoods
 
 N, SIDE = 9, 4
 RNG = np.random.default_rng(0)
@@ -68,7 +75,58 @@ def test_rings_of_a_surface():
     np.testing.assert_allclose(some, found[[5, 30]], atol=1e-3)
 
 
+SPLIT = {"crossvalidation_kwargs": {"splits": 3, "test_size": 0.4}}
+METRICS = [
+    ("cka", {"error": None}),
+    ("procrustes", {}),
+    ("rdm", {"error": None, "comparison": "corr"}),
+    ("one_to_one", {}),
+    ("ridge", SPLIT),
+    ("neuron_to_neuron", SPLIT),
+    ("ridgecv", SPLIT | {"alphas": (1.0, 100.0), "alpha_per_target": True}),
+    ("pls", SPLIT | {"n_components": 2}),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*penalty.*was chosen")
+@pytest.mark.parametrize(("metric", "settings"), METRICS)
+def test_each_centre_is_the_score_of_its_neighbourhood_by_any_metric(metric, settings, monkeypatch):
+    monkeypatch.setattr(neighbourhoods, "_FITTED", 12 * 20)
+    monkeypatch.setattr(neighbourhoods, "_GATHERED", 3 * 40)
+    brain = np.random.default_rng(1).normal(size=(12, SIDE**3))
+    models = {"narrow": brain[:, :5] ** 2, "wide": np.random.default_rng(2).normal(size=(12, 30))}
+    brain[:, 7] = 0.1
+    lists = [np.arange(9), [7], *(np.arange(start, 64, 5) for start in range(5))]
+    found = searchlight(models, brain, neighbours=lists, centres=range(7), metric=metric, **settings)
+    expected = [[float(score_arrays(x, brain[:, of], metric, **settings)) for of in lists] for x in models.values()]
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    assert found.name == metric and np.isnan(found.values[:, 1]).all() and np.isfinite(found.values).sum() >= 12
+    known = load_metric(metric, **json.loads(found.attrs["settings"]))
+    if "crossvalidation_kwargs" not in settings:
+        np.testing.assert_array_equal(
+            searchlight(models, brain, neighbours=lists, centres=range(7), metric=known), found
+        )
+        single = searchlight(
+            models, brain, neighbours=lists, centres=range(7), metric=metric, dtype="float32", **settings
+        )
+        np.testing.assert_allclose(single, found, atol=1e-4)
+
+
+def test_memory_grows_by_the_places_of_neighbourhoods_and_not_by_their_responses():
+    program, width = compiled(neighbourhoods._of_each, of=cka), 20
+
+    def bytes_of(centres):
+        sides = [jax.ShapeDtypeStruct((200, columns), np.float64) for columns in (30, 1000)]
+        of = [jax.ShapeDtypeStruct((centres, width), kind) for kind in (np.int32, bool)]
+        with precision("float64"):
+            return taken_by(program, (*sides, *of), None)
+
+    assert bytes_of(10_000) - bytes_of(10) < 10_000 * width * 25  # responses alone would be 1,600 each
+
+
 WRONG = [
+    ({"radius": 2, "positions": VOXELS, "comparison": "pearson"}, "unknown comparison"),
+    ({"radius": 2, "positions": VOXELS, "metric": "cka", "comparison": "corr"}, "takes no argument comparison"),
     ({}, "target has no coordinate x, y, z"),
     ({"positions": VOXELS}, "radius must be a positive number"),
     ({"radius": 2, "positions": VOXELS[1:]}, "positions must be finite"),

@@ -1,0 +1,115 @@
+"""The score of a metric in many neighbourhoods of a recording, by few calls of compiled programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from bsjax.engine.batches import batched_map
+from bsjax.engine.running import run
+from bsjax.engine.sharding import devices_in_use
+from bsjax.labelled.aggregate import NEUROID, SPLIT, nan_mean, nan_median
+from bsjax.labelled.align import aligned, finite_values
+from bsjax.labelled.metric import Metric, OfPairs
+from bsjax.metrics.numerics import deviations, rotated_to_few_columns
+
+# Responses that are fitted at once, and correlations that are gathered at once for their medians.
+_FITTED, _GATHERED = 1 << 23, 1 << 21
+
+
+def scores_of_neighbourhoods(
+    metric: Metric, source: xr.DataArray, target: xr.DataArray, places: np.ndarray, members: np.ndarray
+) -> np.ndarray:
+    """The score of a source with every neighbourhood of a target, as of separate calls.
+
+    Where neuroids are fitted alone, all are fitted at once, and a score is the median over its neighbourhood. Other
+    comparisons run in one program per width, to which neighbourhoods are padded if zeros change nothing; each is
+    gathered when its turn comes, so that memory does not grow with their number. The rest is called for one
+    neighbourhood after the other.
+
+    Args:
+        metric: compares two assemblies.
+        source, target: (presentation, neuroid) with ``stimulus_id``.
+        places: the neuroids of each neighbourhood, ``(neighbourhoods, widest)``, padded with any.
+        members: False where padded.
+
+    Returns:
+        ``(neighbourhoods,)``; NaN where undefined.
+    """
+    if metric.fits_neuroids_alone:
+        return _fitted_at_once(metric, source, target, places, members)
+    found = np.full(len(places), np.nan)
+    of = metric.of_pairs(len(target), source.sizes[NEUROID]) if devices_in_use() == 1 else None
+    if of is not None:
+        _compared(found, metric, of, source, target, places, members)
+        of.warn(source.sizes[NEUROID])
+    for row in np.flatnonzero(np.isnan(found)):
+        found[row] = float(metric(source, target.isel({NEUROID: places[row, members[row]]})))
+    return found
+
+
+def _fitted_at_once(
+    metric: Metric, source: xr.DataArray, target: xr.DataArray, places: np.ndarray, members: np.ndarray
+) -> np.ndarray:
+    """The means over splits of the medians over the neuroids of each neighbourhood, all of which are fitted once."""
+    used = np.unique(places[members])
+    parts = np.array_split(used, -(-len(used) * len(target) // _FITTED))
+    raws = [np.asarray(metric(source, target.isel({NEUROID: part})).raw.transpose(SPLIT, NEUROID)) for part in parts]
+    by_split = np.concatenate(raws, axis=1).astype(float)
+    at = np.searchsorted(used, np.where(members, places, used[0]))
+    found = np.empty(len(places))
+    block = max(1, _GATHERED // (len(by_split) * places.shape[1]))
+    for start in range(0, len(places), block):
+        rows = slice(start, start + block)
+        found[rows] = nan_mean(nan_median(np.where(members[rows], by_split[:, at[rows]], np.nan)).T)
+    return found
+
+
+def _compared(
+    found: np.ndarray,
+    metric: Metric,
+    of: OfPairs,
+    source: xr.DataArray,
+    target: xr.DataArray,
+    places: np.ndarray,
+    members: np.ndarray,
+) -> None:
+    """Fills in the scores of the metric's comparison of pairs."""
+    widths, widest, n = members.sum(axis=1), members.shape[1], len(target)
+    if of.may_pad[1]:  # powers of two, so that few programs do no more than twice the work
+        widths = np.minimum(widest, 1 << np.ceil(np.log2(widths)).astype(int))
+    x = finite_values(aligned(source, target, ("source", "target")), "source")
+    if x.shape[1] > n and metric.depends_on == "inner products":  # once, and not at every centre
+        x = run(_in_few_columns, x, dtype=metric.dtype, takes=f"a rotation of {n:,} stimuli x {x.shape[1]:,} features")
+    y = finite_values(target, "target")
+    for width in np.unique(widths):
+        rows = np.flatnonzero(widths == width)
+        values = run(
+            _of_each,
+            x,
+            y,
+            places[rows, :width],
+            members[rows, :width],
+            *of.rest,
+            dtype=metric.dtype,
+            takes=f"{metric.identifier} of {n:,} stimuli at {len(rows):,} centres",
+            of=of.kernel,
+            **of.settings,
+        )
+        found[rows] = np.asarray(of.score(values).value, float)
+
+
+def _in_few_columns(x: Any) -> Any:
+    return rotated_to_few_columns(deviations(x, None, axis=0).values)
+
+
+def _of_each(x: Any, y: Any, places: Any, members: Any, *rest: Any, of: Callable[..., Any], **settings: Any) -> Any:
+    def one(neighbourhood: tuple[Any, Any]) -> Any:
+        units, counts = neighbourhood
+        return of(x, jnp.where(counts[None], y[:, units], 0.0), *rest, **settings)
+
+    return batched_map(one, (places, members))
