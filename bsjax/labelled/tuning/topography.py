@@ -1,8 +1,9 @@
 """Topography of recordings: tuning by position on the cortical surface."""
 
 import math
+from abc import ABC
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -11,9 +12,13 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.align import coordinate, float_values, listed, origins, quantity, two_dimensional
+from bsjax.labelled.kernel_metric import KernelMetric
 from bsjax.labelled.metric import Metric
+from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.metrics import pinwheel_density, tuning_smoothness, wiring_economy
+from bsjax.metrics.resampling.draws import leave_out_counts
+from bsjax.metrics.resampling.influence import left_out_influence
 from bsjax.metrics.topography.pairs import unit_correlations
 
 _X, _Y, _ORIENTATION = "x", "y", "orientation"
@@ -21,22 +26,29 @@ _REGULAR, _ROUNDING = 0.1, 1e-6  # relative to the spacing of a grid, and to its
 
 
 @dataclass(frozen=True)
-class _OfPairs(Metric):
-    """A statistic of pairs of neuroids with positions."""
+class _OfPairs(KernelMetric, ABC):
+    """A statistic of pairs of neuroids with positions.
+
+    A draw of the stimuli adds as much noise to the correlations of neuroids as the data have. Their spread over pairs,
+    by which both statistics divide, is then too large, and that of the draws too small. The standard error over stimuli
+    is therefore that of leaving each of them out.
+    """
 
     statistic: ClassVar[Callable[..., Any]]
 
     group_coord: str | None = "subject"
     dtype: str | None = None
 
-    def __call__(self, assembly: xr.DataArray) -> Score:
-        """Estimates the statistic; neuroids in no pair that counts are undefined.
+    def arrays(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, assembly: xr.DataArray
+    ) -> tuple[Any, ...]:
+        """Responses, positions, and a mask of the pairs that count.
 
         Args:
             assembly: (presentation, neuroid) with ``x`` and ``y`` on neuroid.
 
         Raises:
-            ValueError: positions or responses are missing, or the pairs need more memory than is available.
+            ValueError: positions or responses are missing.
         """
         assembly = two_dimensional(assembly, "assembly")
         positions = np.stack([quantity(assembly, name, "neuroid", "assembly") for name in (_X, _Y)], axis=1)
@@ -48,16 +60,32 @@ class _OfPairs(Metric):
         if "neuroid_id" in assembly.coords:  # copies of a neuroid in a draw are no pairs
             ids = pd.factorize(origins(assembly, "neuroid_id", "neuroid", "assembly"))[0]
             where &= ids[:, None] != ids[None, :]
-        arrays = float_values(assembly, "assembly"), np.where(known[:, None], positions, 0.0), where
-        takes = f"{self.identifier} of all pairs of {len(where):,} neuroids"
-        value, paired = self.run(_and_paired, *arrays, takes=takes, statistic=type(self).statistic)
+        return float_values(assembly, "assembly"), np.where(known[:, None], positions, 0.0), where
+
+    def kernel(self, *arrays: Any) -> Any:
+        """The statistic, and whether each neuroid is in a pair that counts."""
+        return self.weighted_kernel(None, *arrays)
+
+    def weighted_kernel(self, weights: Any, *arrays: Any) -> Any:
+        """The same with weights of the stimuli."""
+        x, positions, where = arrays
+        paired = jnp.any(unit_correlations(x, weights)[1] & where, axis=1)
+        return type(self).statistic(x, positions, where=where, weights=weights), paired
+
+    def summary(self, values: Any, *assemblies: xr.DataArray) -> Score:
+        """The score; neuroids in no pair that counts are undefined."""
+        value, paired = values
         undefined = int(np.sum(~paired))
-        return Score(float(value), formula="r", n_units=len(where), n_undefined=undefined, provenance=self.provenance())
+        return Score(float(value), formula="r", n_units=len(paired), n_undefined=undefined)
 
-
-def _and_paired(x: Any, positions: Any, where: Any, *, statistic: Callable[..., Any]) -> tuple[Any, Any]:
-    """The statistic, and whether each neuroid is in a pair that counts."""
-    return statistic(x, positions, where=where), jnp.any(unit_correlations(x)[1] & where, axis=1)
+    def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray, **kwargs: Any) -> dict[str, Any]:
+        """Its values in every draw, with the influence of each stimulus if stimuli alone are drawn."""
+        found = super().drawn_values(drawn, *assemblies, **kwargs)
+        if drawn.plan.factors == ("stimuli",):
+            without = replace(drawn, counts={"stimuli": leave_out_counts(len(drawn.ids["stimuli"]))})
+            left_out = super().drawn_values(without, *assemblies, **kwargs)["values"]
+            found["influence"] = left_out_influence(left_out.values)
+        return found
 
 
 @dataclass(frozen=True)

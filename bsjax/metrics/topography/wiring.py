@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 
 from bsjax.engine.precision import at_full_precision
-from bsjax.metrics.arrays import Features, Scalar
+from bsjax.metrics.arrays import Features, PerStimulus, Scalar
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.topography.pairs import PairMask, Pairs, Positions, distances, of_two, unit_correlations
 
@@ -34,7 +34,9 @@ def wiring_length(weights: Pairs, positions: Positions, *, where: PairMask | Non
 
 
 @at_full_precision
-def wiring_economy(x: Features, positions: Positions, *, where: PairMask | None = None) -> Scalar:
+def wiring_economy(
+    x: Features, positions: Positions, *, where: PairMask | None = None, weights: PerStimulus | None = None
+) -> Scalar:
     r"""How much shorter the wiring between units that respond alike is than that between any units.
 
     .. math:: 1 - \frac{L(w)}{L(1)},\quad w_{ij} = \max(r_{ij}, 0)
@@ -45,6 +47,7 @@ def wiring_economy(x: Features, positions: Positions, *, where: PairMask | None 
     Args:
         x: responses ``(stimuli, units)``; constant units have no connections.
         positions, where: as in ``wiring_length``, in the dtype of ``x``.
+        weights: of the stimuli, ``(stimuli,)``, such as how often a draw holds each; all 1 if None.
 
     Returns:
         At most 1; 0 on average for shuffled positions, and negative if units that respond alike are far apart. NaN
@@ -60,7 +63,7 @@ def wiring_economy(x: Features, positions: Positions, *, where: PairMask | None 
         >>> bool(wiring_economy(tuned, jnp.asarray(np.stack([places, 0 * places], 1))) > 0.2)
         True
     """
-    correlations, varied = unit_correlations(x)
+    correlations, varied = unit_correlations(x, weights)
     counted = varied if where is None else varied & where
     found = wiring_length(jnp.maximum(correlations, 0.0), positions, where=counted)
     any_wiring = wiring_length(jnp.ones_like(correlations), positions, where=counted)

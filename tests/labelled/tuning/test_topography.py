@@ -5,7 +5,8 @@ import pytest
 import xarray as xr
 from scipy.spatial.distance import pdist
 
-from bsjax import load_metric
+from bsjax import Resampling, in_draws, load_metric
+from bsjax.labelled.metric import scored
 
 RNG = np.random.default_rng(0)
 DIMS = ["presentation", "neuroid"]
@@ -45,6 +46,21 @@ def test_neuroids_without_position_or_variation_form_no_pairs(name):
     assert float(score) == pytest.approx(float(alone), abs=1e-12) and score.n_undefined == 2
     with pytest.raises(ValueError, match="no coordinate 'x'"):
         load_metric(name)(whole.drop_vars("x"))
+
+
+@pytest.mark.parametrize("name", ["tuning_smoothness", "wiring_economy"])
+def test_the_error_over_stimuli_is_that_of_leaving_each_out(name):
+    whole, metric = sheet(), load_metric(name)
+    whole = whole.isel(presentation=RNG.permutation(30))
+    with in_draws(Resampling("stimuli", draws=20)):
+        score = scored(metric, whole)
+    without = [float(metric(whole.isel(presentation=np.delete(np.arange(30), k)))) for k in range(30)]
+    assert score.error == pytest.approx(np.sqrt(29 / 30 * np.sum((without - np.mean(without)) ** 2)), rel=1e-9)
+    counts = Resampling("stimuli", draws=20).counts("stimuli", whole["stimulus_id"].values)
+    drawn = [float(metric(whole.isel(presentation=np.repeat(np.arange(30), held)))) for held in counts]
+    np.testing.assert_allclose(score.uncertainty.draws, drawn, atol=1e-10)
+    with in_draws(Resampling("neuroids", draws=20)):
+        assert scored(metric, whole.assign_coords(neuroid_id=("neuroid", np.arange(40)))).error > 0
 
 
 def test_pinwheels_of_a_map_with_a_hole():

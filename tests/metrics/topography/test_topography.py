@@ -35,6 +35,10 @@ def of_pairs(x, positions, where, *, kernel):
     return kernel(x, positions, where=where)
 
 
+def weighted(x, positions, weights, *, kernel):
+    return kernel(x, positions, weights=weights)
+
+
 def gaussian_field(rng, size=192, wavelength=16.0, width=0.03):
     """A random map of one wavelength: noise within a narrow ring of frequencies."""
     frequency = np.hypot(*np.meshgrid(*[np.fft.fftfreq(size)] * 2, indexing="ij"))
@@ -75,6 +79,17 @@ def test_what_does_not_count_changes_nothing(kernel):
     )
     assert run(kernel, x, positions, dtype="float32") == pytest.approx(run(kernel, x, positions), abs=1e-4)
     assert np.isnan(run(kernel, np.full_like(x, 0.1), positions)) and np.isnan(run(kernel, x, np.ones_like(positions)))
+
+
+@pytest.mark.parametrize("kernel", OF_UNITS)
+def test_weights_are_repetitions_of_stimuli_on_any_scale(kernel):
+    x, positions = sheet(np.random.default_rng(6), 20, 12)
+    counts = np.random.default_rng(7).multinomial(12, np.ones(12) / 12)
+    x[:, 0] = np.where(counts > 0, 0.3, x[:, 0])  # constant in the draw
+    expected = run(kernel, np.repeat(x, counts, axis=0), positions)
+    for weights in (counts, 3.7 * counts):
+        found = run(partial(weighted, kernel=kernel), x, positions, weights.astype(float))
+        assert found == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("kernel", [*OF_UNITS, hypercolumn_size])
