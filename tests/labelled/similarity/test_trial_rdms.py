@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -10,6 +11,7 @@ from bsjax import Permutations, RDMAssembly, Resampling, in_draws, load_metric, 
 from bsjax.labelled.metric import scored
 from bsjax.labelled.similarity.rdms.subject_rdms import SubjectSimilarity, square
 from bsjax.metrics import compare_rdms, rdm, rdm_of_trials
+from bsjax.metrics.similarity.rdms.rdm_comparison import whitened_by
 
 N, R, U = 12, 4, 10
 IDS = np.array([f"s{i:02d}" for i in range(N)])
@@ -175,3 +177,63 @@ def test_rdm_assemblies_are_checked(change, problem):
     matrix.validate()
     with pytest.raises(ValueError, match=f"not a valid RDMAssembly: .*{problem}"):
         load_metric("rdm")(SOURCE, change(matrix))
+
+
+def noise_table(seed=3):
+    factor = np.random.default_rng(seed).normal(size=(N, 2 * N))
+    return pd.DataFrame(factor @ factor.T, IDS, IDS)
+
+
+def test_a_covariance_of_noise_between_stimuli_is_matched_by_identifier():
+    table, rng = noise_table(), np.random.default_rng(4)
+    shuffled = table.iloc[rng.permutation(N), rng.permutation(N)]
+    theirs = responses(MODEL + rng.normal(size=MODEL.shape))
+    how = {"comparison": "whitened_corr", "dissimilarity": "sqeuclidean"}
+    matrices = [rdm(jnp.asarray(side.values), dissimilarity="sqeuclidean") for side in (SOURCE, theirs)]
+    expected = compare_rdms(*matrices, method=whitened_by("whitened_corr", table.to_numpy()))
+    metric = load_metric("rdm", sigma_k=shuffled, **how)
+    score = metric(SOURCE, theirs[::-1])
+    np.testing.assert_allclose(float(score), expected, atol=2e-6)  # JAX is in single precision here
+    np.testing.assert_allclose(float(metric.of_many([SOURCE[::-1]], theirs)[0]), float(score), atol=1e-10)
+    assert abs(float(score) - float(load_metric("rdm", **how)(SOURCE, theirs))) > 1e-3
+    again = load_metric("rdm", **score.provenance.settings)
+    of_matrix = again(rdm_of(SOURCE, "sqeuclidean"), theirs[::-1])
+    np.testing.assert_allclose([float(again(SOURCE, theirs)), float(of_matrix)], float(score), atol=1e-10)
+    null = [metric(SOURCE[rng.permutation(N)].assign_coords(stimulus_id=("presentation", IDS)), theirs) for _ in "abc"]
+    assert max(map(float, null)) < float(score)
+    by_position = bsjax.score_arrays(SOURCE.values, theirs.values, "rdm", error=None, sigma_k=table.to_numpy(), **how)
+    many = bsjax.score_many([(SOURCE.values, theirs.values)] * 2, "rdm", error=None, sigma_k=table.to_numpy(), **how)
+    np.testing.assert_allclose([float(by_position), *many.score.values], float(score), atol=1e-10)
+    permuted = bsjax.score_arrays(
+        SOURCE.values, theirs.values, "rdm", error=None, null=19, sigma_k=table.to_numpy(), **how
+    )
+    assert permuted.provenance["p_value"] == 0.05
+
+
+def test_trials_are_compared_by_a_covariance_of_stimuli():
+    table = noise_table()
+    score = load_metric("rdm_of_trials", sigma_k=table.iloc[::-1, ::-1])(SOURCE, TARGET)
+    ours, theirs = rdm(jnp.asarray(MODEL), dissimilarity="sqeuclidean"), rdm_of_trials(jnp.asarray(arrays(TARGET)))
+    expected = compare_rdms(ours, theirs, method=whitened_by("whitened_cosine", table.to_numpy()))
+    np.testing.assert_allclose(float(score), expected, atol=2e-6)
+    variances = pd.Series(np.ones(N), IDS)
+    alike = load_metric("rdm_of_trials", sigma_k=variances, error="jackknife")(SOURCE, TARGET)
+    plain = load_metric("rdm_of_trials", error="jackknife")(SOURCE, TARGET)
+    np.testing.assert_allclose([float(alike), alike.error], [float(plain), plain.error], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "message"),
+    [
+        (np.ones((N, 3)), "must be variances"),
+        (pd.DataFrame(np.ones((N, N)), IDS, IDS), "positive definite"),
+        (pd.Series(np.ones(3), ["s00", "s01", "other"]), "other"),
+        (np.ones(N), "s00"),
+    ],
+)
+def test_what_is_no_covariance_of_the_stimuli_is_refused(sigma, message):
+    for name, target in (("rdm", responses(MODEL)), ("rdm_of_trials", TARGET)):
+        with pytest.raises(ValueError, match=message):
+            load_metric(name, comparison="whitened_cosine", sigma_k=sigma)(SOURCE, target)
+        with pytest.raises(ValueError, match="not for 'corr'"):
+            load_metric(name, comparison="corr", sigma_k=noise_table())

@@ -9,14 +9,14 @@ from bsjax.engine.primitives.row_pairs import matrix_of_pairs
 from bsjax.metrics import compiled, rdm, rdm_noise_ceiling, rdm_pairs, rdm_permutations, rdm_similarity
 from bsjax.metrics.similarity.rdms.noise_covariance import NOISES, noise_covariance
 from bsjax.metrics.similarity.rdms.rdm import rdm_similarity_and_influence
-from bsjax.metrics.similarity.rdms.rdm_comparison import compare_rdm_vectors
+from bsjax.metrics.similarity.rdms.rdm_comparison import compare_all_rdm_vectors, compare_rdm_vectors, whitened_by
 from bsjax.metrics.similarity.rdms.trial_rdms import TRIAL_DISSIMILARITIES, rdm_of_trials
 
 pytest.importorskip("rsatoolbox", reason="rsatoolbox is not installed: it has no wheel for this Python")
 theirs_rdm, theirs_noise = pytest.importorskip("rsatoolbox.rdm"), pytest.importorskip("rsatoolbox.data.noise")
 from rsatoolbox.data import Dataset  # noqa: E402
 from rsatoolbox.inference import boot_noise_ceiling  # noqa: E402
-from rsatoolbox.rdm.compare import _bures_similarity_second_way  # noqa: E402
+from rsatoolbox.rdm.compare import _bures_similarity_second_way, _get_v  # noqa: E402
 
 R, N, U = 4, 6, 5
 GEOMETRIES = {
@@ -237,3 +237,56 @@ def test_what_has_no_derivative_in_weights_says_so():
     x = jnp.asarray(np.random.default_rng(7).normal(size=(6, 9)))
     with pytest.raises(ValueError, match="'whitened_cosine' has no derivative"):
         rdm_similarity_and_influence(x, x**2, method="whitened_cosine")
+
+
+def covariances(n, seed=6):
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(n, 2 * n))
+    return factor @ factor.T / n, np.diag(rng.uniform(0.2, 3, n)), np.eye(n)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("whitened_cosine", "cosine_cov"), ("whitened_corr", "corr_cov")])
+@pytest.mark.parametrize("n", [3, 9])
+def test_whitening_by_a_covariance_of_stimuli_is_that_of_rsatoolbox(ours, theirs, n):
+    a, b = two_rdms(n)
+    left, right = np.triu_indices(n, 1)
+    sides = [np.asarray(matrix_of_pairs(side))[left, right] for side in (a, b)]
+    for sigma in covariances(n):
+        found = float(compiled(compare_rdm_vectors, method=whitened_by(ours, sigma))(a, b))
+        # It solves by conjugate gradients to 1e-5; its covariance of dissimilarities has an exact solution.
+        approximate = theirs_rdm.compare(*(theirs_rdm.RDMs(x[None]) for x in sides), method=theirs, sigma_k=sigma)
+        np.testing.assert_allclose(found, approximate.item(), atol=2e-5)
+        x, y = (side - side.mean() if ours == "whitened_corr" else side for side in sides)
+        inverse = np.linalg.inv(_get_v(n, sigma).toarray())
+        exact = x @ inverse @ y / np.sqrt((x @ inverse @ x) * (y @ inverse @ y))
+        np.testing.assert_allclose(found, exact, atol=1e-10)
+    np.testing.assert_allclose(found, compare_rdm_vectors(a, b, method=ours), atol=1e-12)
+
+
+def test_whitening_by_a_covariance_is_invariant_to_its_scale_and_to_order_and_takes_masks():
+    (a, b), n = two_rdms(8), 8
+    whole, order = covariances(n)[0], np.random.default_rng(0).permutation(n)
+    by = whitened_by("whitened_corr", whole)
+    assert whitened_by("whitened_corr", whole.copy()) is by
+    found = compare_rdm_vectors(a, b, method=by)
+    np.testing.assert_allclose(compare_rdm_vectors(a, b, method=whitened_by("whitened_corr", 7 * whole)), found)
+    in_order = [rdm_pairs(matrix_of_pairs(x)[np.ix_(order, order)]) for x in (a, b)]
+    by_order = whitened_by("whitened_corr", whole[np.ix_(order, order)])
+    np.testing.assert_allclose(compare_rdm_vectors(*in_order, method=by_order), found, atol=1e-12)
+    np.testing.assert_allclose(compare_all_rdm_vectors(a[None], jnp.stack([b, a]), method=by), [[found, 1.0]])
+    seen = np.array([1, 1, 0, 1, 1, 0, 1, 1], bool)
+    where = rdm_pairs(jnp.asarray(seen[:, None] & seen[None]))
+    some = [rdm_pairs(matrix_of_pairs(x)[np.ix_(seen, seen)]) for x in (a, b)]
+    by_some = whitened_by("whitened_corr", whole[np.ix_(seen, seen)])
+    np.testing.assert_allclose(
+        compare_rdm_vectors(a, b, method=by, where=where), compare_rdm_vectors(*some, method=by_some), atol=1e-12
+    )
+    checked_gradient(lambda x: compare_rdm_vectors(x, b, method=by), a)
+    singular = whitened_by("whitened_cosine", np.ones((n, n)))
+    assert jnp.isnan(compare_rdm_vectors(a, b, method=singular))
+    with pytest.raises(ValueError, match="takes all of its stimuli at once"):
+        compare_rdm_vectors(*some, method=by)
+    with pytest.raises(ValueError, match="not for 'corr'"):
+        whitened_by("corr", whole)
+    with pytest.raises(ValueError, match="must have the shape"):
+        whitened_by("whitened_corr", whole[:3])

@@ -9,13 +9,15 @@ import numpy as np
 import xarray as xr
 
 from bsjax.data.types.assemblies import RDMAssembly
-from bsjax.labelled.align import STIMULUS
-from bsjax.labelled.metric import Metric
+from bsjax.labelled.align import STIMULUS, matched, reordered, unique_ids
+from bsjax.labelled.metric import Metric, OfPairs
 from bsjax.labelled.resampling.draws import Drawn, Resampling
 from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import refuse_others
 from bsjax.labelled.similarity.rdms.rdm_data import rdm_of
+from bsjax.labelled.similarity.rdms.stimulus_noise import NAME as NOISE
+from bsjax.labelled.similarity.rdms.stimulus_noise import stimulus_noise, values_in_order
 from bsjax.labelled.similarity.rdms.subject_rdms import SubjectSimilarity
 from bsjax.labelled.similarity.rdms.subject_responses import SUBJECT
 from bsjax.labelled.similarity.representational import (
@@ -29,7 +31,7 @@ from bsjax.metrics.resampling.permutation import rdm_permutations
 from bsjax.metrics.resampling.weighted_rdms import METHODS
 from bsjax.metrics.similarity.rdms.dissimilarities import DISSIMILARITIES, Dissimilarity, dissimilarity_named
 from bsjax.metrics.similarity.rdms.rdm import rdm_similarity_and_influence
-from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS, Comparison, comparison_named
+from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS, Comparison, comparison_named, whitened_by
 from bsjax.metrics.similarity.rdms.sharded_rdm import rdm_similarity_in_shares
 from bsjax.metrics.similarity.similarity import Similarity
 from bsjax.metrics.similarity.vectors import rdm_vector
@@ -49,17 +51,24 @@ class RDMSimilarity(RepresentationalSimilarity):
     def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
         """Scores how similar the two RDMs are, as in ``RepresentationalSimilarity``."""
         if not _given(assembly1, assembly2):
-            return super().__call__(assembly1, assembly2)
+            return super().__call__(assembly1, self._in_order(assembly2))
         if self.error in ("jackknife", "bootstrap"):
             raise ValueError(
                 f"given RDMs have no error by {self.error!r}: leave error out, and draw stimuli (bsjax.Resampling)"
             )
-        score = self._of_matrices(*self._matrices(assembly1, assembly2))
+        source, target = self._matrices(assembly1, assembly2)
+        score = self._of_matrices(target)(source, target)
         return replace(score, provenance=self.provenance(reason=score.provenance.reason))
 
     def of_many(self, sources: Sequence[xr.DataArray], target: xr.DataArray) -> list[Score]:
         """The score of every source."""
-        return (Metric if _given(*sources, target) else RepresentationalSimilarity).of_many(self, sources, target)
+        if _given(*sources, target):
+            return Metric.of_many(self, sources, target)
+        return super().of_many(sources, self._in_order(target))
+
+    def of_pairs(self, stimuli: int, features: int) -> OfPairs | None:
+        """How many pairs are compared at once; None for a covariance of stimuli, which are matched by identifier."""
+        return None if self._noise else super().of_pairs(stimuli, features)
 
     def all_pairs(self, sides: Sequence[xr.DataArray]) -> np.ndarray:
         """The similarities of all pairs of sides."""
@@ -75,16 +84,33 @@ class RDMSimilarity(RepresentationalSimilarity):
         """Its values in every draw, see :func:`bsjax.labelled.metric.scored`."""
         if not _given(assembly1, assembly2):
             return super().drawn_values(drawn, assembly1, assembly2)
-        return self._of_matrices.drawn_values(drawn, *self._matrices(assembly1, assembly2))
+        source, target = self._matrices(assembly1, assembly2)
+        return self._of_matrices(target).drawn_values(drawn, source, target)
 
     def permuted_values(self, permuted: Permuted, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
         """Its values after permutations."""
-        of = Metric if _given(assembly1, assembly2) else RepresentationalSimilarity
-        return of.permuted_values(self, permuted, assembly1, assembly2)
+        if _given(assembly1, assembly2):
+            return Metric.permuted_values(self, permuted, assembly1, assembly2)
+        return super().permuted_values(permuted, assembly1, self._in_order(assembly2))
 
     @property
-    def _of_matrices(self) -> SubjectSimilarity:
-        return SubjectSimilarity(dict(self.settings or {})["comparison"], dtype=self.dtype)
+    def _noise(self) -> Mapping[str, Any] | None:
+        """The covariance of noise between stimuli."""
+        return dict(self.settings or {}).get(NOISE)
+
+    def _in_order(self, target: xr.DataArray) -> xr.DataArray:
+        """The target with its stimuli in the order of the covariance of their noise, if there is one."""
+        if self._noise is None:
+            return target
+        ids = unique_ids(target, "target").astype(str)
+        order = matched(ids, self._noise["ids"], ("target", NOISE), STIMULUS, "stimuli")
+        return reordered(target, order)
+
+    def _of_matrices(self, target: xr.DataArray) -> SubjectSimilarity:
+        method: Any = dict(self.settings or {})["comparison"]
+        if self._noise:
+            method = whitened_by(method, values_in_order(self._noise, target[f"{STIMULUS}_left"].values))
+        return SubjectSimilarity(method, dtype=self.dtype)
 
     def _matrices(self, source: xr.DataArray, target: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
         """Both RDMs, the target's with a dimension of subjects."""
@@ -115,6 +141,7 @@ def rdm(
     n_bootstraps: int = 200,
     dissimilarity: str = "correlation",
     comparison: str = "spearman",
+    sigma_k: Any = None,
 ) -> RDMSimilarity:
     """Comparison of dissimilarity matrices; stimuli are always matched by ``stimulus_id``.
 
@@ -126,18 +153,31 @@ def rdm(
         dissimilarity: a name in ``DISSIMILARITIES`` of ``bsjax.metrics.similarity.rdms.dissimilarities``, e.g.
             ``"euclidean"``.
         comparison: a name in ``COMPARISONS`` of ``bsjax.metrics.similarity.rdms.rdm_comparison``, e.g. ``"tau-a"``.
+        sigma_k: covariance of the noise of the target between stimuli, for the comparisons ``"whitened_cosine"`` and
+            ``"whitened_corr"``, see ``bsjax.metrics.similarity.rdms.rdm_comparison.whitened_by``. A pandas table with
+            ``stimulus_id`` as index: variances, or covariances with the same columns. The stimuli of an array are
+            0, 1, ..., as in :func:`bsjax.score_arrays`. None if noise is independent and of one variance.
 
     Raises:
-        ValueError: an unknown dissimilarity or comparison; the message lists the known ones.
+        ValueError: an unknown dissimilarity or comparison; the message lists the known ones. Or ``sigma_k`` is no
+            covariance, or for another comparison.
 
     Example:
-        >>> from bsjax import load_metric
+        >>> from bsjax import load_metric, score_arrays
         >>> load_metric("rdm", dissimilarity="euclidean", comparison="tau-a").settings
         {'dissimilarity': 'euclidean', 'comparison': 'tau-a'}
+        >>> x = np.random.default_rng(0).normal(size=(6, 9))
+        >>> how = {"dissimilarity": "sqeuclidean", "comparison": "whitened_corr"}
+        >>> round(float(score_arrays(x, 2 * x, "rdm", error=None, sigma_k=[1, 1, 1, 1, 2, 2], **how)), 6)
+        1.0
     """
     refuse_others({"neuroid_dim": neuroid_dim, "comparison_coord": comparison_coord}, _FIXED, "rdm")
     by = {"dissimilarity": dissimilarity, "comparison": comparison}
-    return RDMSimilarity(rdm_similarity_by(**by), "rdm", error, dtype, n_bootstraps, by)
+    if (noise := stimulus_noise(sigma_k)) is None:
+        return RDMSimilarity(rdm_similarity_by(**by), "rdm", error, dtype, n_bootstraps, by)
+    whitened = whitened_by(comparison, np.asarray(noise["values"]))
+    of = rdm_similarity_by(dissimilarity, whitened)
+    return RDMSimilarity(of, "rdm", error, dtype, n_bootstraps, by | {NOISE: noise})
 
 
 def rdm_cv(

@@ -1,6 +1,6 @@
 """Comparison of a model's dissimilarity matrix with that of single trials, without the bias of their noise."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import jax.numpy as jnp
@@ -14,11 +14,12 @@ from bsjax.labelled.kernel_metric import KernelMetric
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
+from bsjax.labelled.similarity.rdms.stimulus_noise import stimulus_noise, values_in_order
 from bsjax.labelled.similarity.trials import whole_trials
 from bsjax.metrics import compare_rdms, rdm, rdm_pairs
 from bsjax.metrics.resampling.weighted_rdms import METHODS, compare_weighted_rdms
 from bsjax.metrics.similarity.rdms.noise_covariance import NOISES, Noise
-from bsjax.metrics.similarity.rdms.rdm_comparison import comparison_named
+from bsjax.metrics.similarity.rdms.rdm_comparison import comparison_named, whitened_by
 from bsjax.metrics.similarity.rdms.trial_rdms import rdm_of_trials, trial_dissimilarity_named
 
 _GROUPS, _LEAST = 10, 3
@@ -45,6 +46,8 @@ class TrialRDM(KernelMetric):
         error: ``"jackknife"`` for a standard error over ten groups of stimuli; None for none. The covariance of noise
             stays that of all stimuli.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
+        sigma_k: covariance of the noise between stimuli, as for ``load_metric("rdm")``; None for independent noise of
+            one variance.
 
     Raises:
         ValueError: an unknown dissimilarity, estimate of noise, comparison or error.
@@ -74,10 +77,13 @@ class TrialRDM(KernelMetric):
     split_coord: str = "repetition"
     error: Literal["jackknife"] | None = None
     dtype: str | None = None
+    sigma_k: Any = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         trial_dissimilarity_named(self.dissimilarity)
         keep(self, zero_by_chance=comparison_named(self.comparison).zero_by_chance)
+        keep(self, sigma_k=stimulus_noise(self.sigma_k))
+        self._method(None if self.sigma_k is None else np.asarray(self.sigma_k["values"]))
         if self.noise not in (None, *NOISES):
             raise ValueError(f"noise must be None or one of {', '.join(NOISES)}, got {self.noise!r}")
         if self.error not in (None, "jackknife"):
@@ -88,7 +94,7 @@ class TrialRDM(KernelMetric):
         """None: it compares no halves of trials, as it takes single trials."""
 
     def arrays(self, *assemblies: xr.DataArray) -> tuple[Any, ...]:
-        """The model's responses, and the trials with their mask."""
+        """The model's responses, the trials with their mask, and the covariance of the noise between stimuli."""
         source, target = assemblies
         trials = whole_trials(target, self.split_coord)
         if len(trials.stimuli) < _LEAST:
@@ -97,16 +103,21 @@ class TrialRDM(KernelMetric):
             np.zeros(len(trials.stimuli)), {STIMULUS: ("presentation", trials.stimuli)}, ["presentation"]
         )
         source = aligned(two_dimensional(source, "source"), order)
-        return finite_values(source, "source"), np.nan_to_num(trials.values), trials.mask
+        noise = None if self.sigma_k is None else values_in_order(self.sigma_k, trials.stimuli)
+        return finite_values(source, "source"), np.nan_to_num(trials.values), trials.mask, noise
+
+    def _method(self, noise: Any) -> Any:
+        return self.comparison if noise is None else whitened_by(self.comparison, noise)
 
     def kernel(self, *arrays: Any) -> Any:
         """The similarity of both RDMs, of all stimuli and without each group of them if there is an error."""
-        ours, theirs = self._rdms(*arrays)
-        value = compare_rdms(ours, theirs, method=self.comparison)
+        *responses, noise = arrays
+        (ours, theirs), method = self._rdms(*responses), self._method(noise)
+        value = compare_rdms(ours, theirs, method=method)
         if self.error is None:
             return value, jnp.zeros(0, value.dtype)
         kept = _without_groups(len(ours))
-        return value, batched_map(lambda some: compare_rdms(ours, theirs, where=some, method=self.comparison), kept)
+        return value, batched_map(lambda some: compare_rdms(ours, theirs, where=some, method=method), kept)
 
     def _rdms(self, x: Any, trials: Any, present: Any) -> tuple[Any, Any]:
         theirs = rdm_of_trials(trials, present, dissimilarity=self.dissimilarity, noise=self.noise)
@@ -117,7 +128,7 @@ class TrialRDM(KernelMetric):
         """The model's responses, and the trials."""
         return 2
 
-    def in_draws(self, x: Any, trials: Any, present: Any, counts: Any) -> Any:
+    def in_draws(self, x: Any, trials: Any, present: Any, _: Any, counts: Any) -> Any:
         """The similarity in draws of the stimuli, given by their counts."""
         ours, theirs = (rdm_pairs(each)[None] for each in self._rdms(x, trials, present))
         return compare_weighted_rdms(ours, theirs, counts, method=self.comparison)[:, 0, 0]

@@ -5,11 +5,13 @@ product therefore compares two sets of RDMs, and each RDM is ranked only once.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
@@ -21,6 +23,7 @@ from bsjax.metrics.similarity.rdms.rdm_geometry import (
     bures_similarity,
     negative_riemannian_distance,
     whitened_vectors,
+    whitened_vectors_by,
 )
 
 Rdms = Float[Array, "*batch m"]
@@ -208,6 +211,66 @@ def _standardised(x: Array, where: Array | None) -> Array:
 
 def _whitened(x: Array, where: Array | None) -> Array:
     return _unit_length(whitened_vectors(x, where))
+
+
+def whitened_by(method: str, sigma_k: Float[Array | np.ndarray, "*stimuli"]) -> Comparison:
+    r"""A whitened comparison for noise whose covariance between stimuli is known.
+
+    The cosine (of centred vectors for ``"whitened_corr"``) with :math:`V^{-1}` as weights, where
+
+    .. math:: V = (C \Sigma_k C^T) \circ (C \Sigma_k C^T)
+
+    is the covariance of squared distances between patterns with noise of covariance :math:`\Sigma_k` over stimuli; a
+    row of C is the difference of two stimuli. It matters if stimuli have different numbers of trials, or were estimated
+    by one regression. The identity gives the comparison without ``sigma_k``.
+
+    Args:
+        method: ``"whitened_cosine"`` or ``"whitened_corr"``.
+        sigma_k: covariance ``(stimuli, stimuli)``, or variances ``(stimuli,)``; positive definite, on any scale. All of
+            its stimuli must be in the RDMs, in its order.
+
+    Returns:
+        For ``method=`` of ``compare_rdm_vectors``; a NumPy array gives the same object every time. Comparisons are NaN
+        if the covariance is singular.
+
+    Raises:
+        ValueError: another comparison, or another shape.
+
+    Source: Diedrichsen et al. 2021, "Comparing representational geometries using whitened unbiased-distance-matrix
+    similarity". Equal to rsatoolbox for a matrix; for a vector of variances, rsatoolbox centres without weights, which
+    is not the inverse of V.
+
+    Example:
+        >>> a, b = jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 1.0, 2.0])
+        >>> noisy_third = whitened_by("whitened_cosine", np.array([1.0, 1.0, 4.0]))
+        >>> print(*(f"{compare_rdm_vectors(a, b, method=m):.3f}" for m in ("whitened_cosine", noisy_third)))
+        0.968 0.964
+    """
+    if method not in ("whitened_cosine", "whitened_corr"):
+        raise ValueError(f"sigma_k is for the comparisons whitened_cosine and whitened_corr, not for {method!r}")
+    if sigma_k.ndim not in (1, 2) or len(set(sigma_k.shape)) > 1:
+        raise ValueError(f"sigma_k must have the shape (stimuli,) or (stimuli, stimuli), got {sigma_k.shape}")
+    if isinstance(sigma_k, np.ndarray):
+        return _whitened_by_known(method, sigma_k.astype(float).tobytes(), sigma_k.ndim)
+    return _whitened_by(method, sigma_k)
+
+
+@lru_cache(64)
+def _whitened_by_known(method: str, values: bytes, ndim: int) -> Comparison:
+    found = np.frombuffer(values)
+    return _whitened_by(method, found.reshape([round(found.size ** (1 / ndim))] * ndim))
+
+
+def _whitened_by(method: str, sigma: Any) -> Comparison:
+    named = COMPARISONS[method]
+
+    def vector(x: Array, where: Array | None) -> Array:
+        return _unit_length(whitened_vectors_by(named.scaled(x, where), where, sigma=jnp.asarray(sigma)))
+
+    def compare(a: Array, b: Array, where: Array | None) -> Array:
+        return jnp.clip(jnp.sum(vector(a, where) * vector(b, where), axis=-1), -1.0, 1.0)
+
+    return replace(named, factor=None, compare=compare, best=None)
 
 
 def _spearman(a: Array, b: Array, where: Array | None, errors: tuple[Array, Array] | None = None) -> Array:

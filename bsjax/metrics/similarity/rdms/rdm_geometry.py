@@ -5,6 +5,7 @@ They take all pairs of the stimuli that count; the result is NaN if one of these
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -68,6 +69,37 @@ def _whitened(x: Float[Array, " m"], where: Bool[Array, " m"]) -> Float[Array, "
     off = off + (jnp.sqrt(2.0 / n) - 1.0) * (of_stimuli[left] + of_stimuli[right])
     found = jnp.where(where, off + mean / jnp.sqrt(n), 0.0)
     return jnp.where(complete, found, jnp.nan)
+
+
+@at_full_precision
+def _whitened_by(sigma: Float[Array, "n n"], x: Float[Array, " m"], where: Bool[Array, " m"]) -> Float[Array, " k"]:
+    r"""Dissimilarities times a root of the inverse of their covariance, for noise with any covariance of stimuli.
+
+    With :math:`\Xi = C \Sigma C^T` the covariance of squared distances is :math:`\Xi \circ \Xi`, and products by its
+    inverse are :math:`\mathrm{tr}(W A W B)` of the second moments :math:`A = -D / 2`, where
+    :math:`W = \Sigma^{-1} - \Sigma^{-1} 1 1^T \Sigma^{-1} / 1^T \Sigma^{-1} 1`. Pairs are never paired.
+    """
+    seen, complete = _stimuli(where)
+    if len(seen) != len(sigma):
+        raise ValueError(
+            f"sigma_k is the covariance of {len(sigma)} stimuli, and {len(seen)} are compared: it takes all of its "
+            "stimuli at once, without subsets of them"
+        )
+    apart = jnp.eye(len(seen), dtype=x.dtype)
+    factor, well_posed = cholesky_if_well_posed(jnp.where(seen[:, None] & seen[None], sigma.astype(x.dtype), apart))
+    moments = solve_lower(factor, solve_lower(factor, matrix_of_pairs(jnp.where(where, -0.5 * x, 0.0))).T)
+    of_mean = solve_lower(factor, seen.astype(x.dtype)[:, None])
+    of_mean = of_mean / jnp.sqrt(nonzero(jnp.sum(of_mean**2)))
+    centring = apart - of_mean @ of_mean.T
+    found = (centring @ moments @ centring).ravel()
+    return jnp.where(complete & well_posed, found, jnp.nan)
+
+
+def whitened_vectors_by(
+    x: Pairs, where: PairMask | None, *, sigma: Float[Array, "*stimuli"]
+) -> Float[Array, "*batch k"]:
+    """RDMs to vectors whose cosine is the whitened cosine, for noise with a covariance of stimuli."""
+    return _row_by_row(partial(_whitened_by, jnp.diag(sigma) if sigma.ndim == 1 else sigma), "(k)")(x, where)
 
 
 def _second_moments(x: Float[Array, " m"], seen: Mask) -> tuple[SecondMoments, SecondMoments, Scalar]:
