@@ -205,6 +205,21 @@ def _ceiling(over: str) -> Callable[[np.random.Generator, int], Score]:
     return simulate
 
 
+def _on_a_sheet(name: str, units: int = 20) -> Callable[[np.random.Generator, int], Score]:
+    """Neuroids at random places, tuned alike where they are near, with as much noise."""
+    metric, places = load_metric(name), 2 * _fixed(units, 2)
+    near = np.exp(-(np.linalg.norm(places[:, None] - places[None], axis=2) ** 2) / 2)
+    tuning = np.linalg.cholesky(near + 1e-9 * np.eye(units)).T
+
+    def simulate(rng: np.random.Generator, n: int) -> Score:
+        values = rng.normal(size=(n, units)) @ tuning + rng.normal(size=(n, units))
+        coords = {"stimulus_id": ("presentation", np.arange(n)), "neuroid_id": ("neuroid", np.arange(units))}
+        coords |= {name: ("neuroid", places[:, axis]) for axis, name in enumerate("xy")}
+        return scored(metric, NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"]))
+
+    return simulate
+
+
 def _ceiled(rng: np.random.Generator, n: int) -> Score:
     """CKA over the root of its ceiling, both drawn together."""
     metric = load_metric("cka")
@@ -260,6 +275,9 @@ def rows() -> Iterator[Row]:
             yield Row(name, f"{n} images", Resampling("stimuli", draws=200), _signatures(load_metric(name)), n)
     for n in (30, 100):
         yield Row("internal_consistency", f"{n} stimuli", stimuli, _ceiling("stimuli"), n, None)
+    for name in ("tuning_smoothness", "wiring_economy"):
+        for n in (30, 100):
+            yield Row(name, f"{n} stimuli", stimuli, _on_a_sheet(name), n, None)
     yield Row("internal_consistency", "60 neuroids", None, _ceiling("neuroids"), 60, None)
 
 

@@ -39,9 +39,7 @@ class _OfPairs(KernelMetric, ABC):
     group_coord: str | None = "subject"
     dtype: str | None = None
 
-    def arrays(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, assembly: xr.DataArray
-    ) -> tuple[Any, ...]:
+    def arrays(self, assembly: xr.DataArray) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Responses, positions, and a mask of the pairs that count.
 
         Args:
@@ -75,8 +73,7 @@ class _OfPairs(KernelMetric, ABC):
     def summary(self, values: Any, *assemblies: xr.DataArray) -> Score:
         """The score; neuroids in no pair that counts are undefined."""
         value, paired = values
-        undefined = int(np.sum(~paired))
-        return Score(float(value), formula="r", n_units=len(paired), n_undefined=undefined)
+        return Score(float(value), formula="r", n_units=len(paired), n_undefined=int(np.sum(~paired)))
 
     def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray, **kwargs: Any) -> dict[str, Any]:
         """Its values in every draw, with the influence of each stimulus if stimuli alone are drawn."""

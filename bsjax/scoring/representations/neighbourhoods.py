@@ -10,11 +10,10 @@ import numpy as np
 import xarray as xr
 
 from bsjax.engine.batches import batched_map
-from bsjax.engine.running import run
 from bsjax.engine.sharding import devices_in_use
 from bsjax.labelled.aggregate import NEUROID, SPLIT, nan_mean, nan_median
-from bsjax.labelled.align import aligned, finite_values
-from bsjax.labelled.metric import Metric, OfPairs
+from bsjax.labelled.align import aligned_values
+from bsjax.labelled.metric import Metric
 from bsjax.metrics.numerics import deviations, rotated_to_few_columns
 
 # Responses that are fitted at once, and correlations that are gathered at once for their medians.
@@ -42,11 +41,22 @@ def scores_of_neighbourhoods(
     """
     if metric.fits_neuroids_alone:
         return _fitted_at_once(metric, source, target, places, members)
-    found = np.full(len(places), np.nan)
-    of = metric.of_pairs(len(target), source.sizes[NEUROID]) if devices_in_use() == 1 else None
+    found, n, features = np.full(len(places), np.nan), len(target), source.sizes[NEUROID]
+    of = metric.of_pairs(n, features) if devices_in_use() == 1 else None
     if of is not None:
-        _compared(found, metric, of, source, target, places, members)
-        of.warn(source.sizes[NEUROID])
+        widths = members.sum(axis=1)
+        if of.may_pad[1]:  # powers of two, so that few programs do no more than twice the work
+            widths = np.minimum(places.shape[1], 1 << np.ceil(np.log2(widths)).astype(int))
+        x, y = aligned_values(source, target)
+        if features > n and metric.depends_on == "inner products":  # once, and not at every centre
+            x = metric.run(_in_few_columns, x, takes=f"a rotation of {n:,} stimuli x {features:,} features")
+        for width in np.unique(widths):
+            rows = np.flatnonzero(widths == width)
+            near = places[rows, :width], members[rows, :width]
+            takes = f"{metric.identifier} of {n:,} stimuli at {len(rows):,} centres"
+            values = metric.run(_of_each, x, y, *near, *of.rest, takes=takes, of=of.kernel, **of.settings)
+            found[rows] = np.asarray(of.score(values).value, float)
+        of.warn(features)
     for row in np.flatnonzero(np.isnan(found)):
         found[row] = float(metric(source, target.isel({NEUROID: places[row, members[row]]})))
     return found
@@ -67,40 +77,6 @@ def _fitted_at_once(
         rows = slice(start, start + block)
         found[rows] = nan_mean(nan_median(np.where(members[rows], by_split[:, at[rows]], np.nan)).T)
     return found
-
-
-def _compared(
-    found: np.ndarray,
-    metric: Metric,
-    of: OfPairs,
-    source: xr.DataArray,
-    target: xr.DataArray,
-    places: np.ndarray,
-    members: np.ndarray,
-) -> None:
-    """Fills in the scores of the metric's comparison of pairs."""
-    widths, widest, n = members.sum(axis=1), members.shape[1], len(target)
-    if of.may_pad[1]:  # powers of two, so that few programs do no more than twice the work
-        widths = np.minimum(widest, 1 << np.ceil(np.log2(widths)).astype(int))
-    x = finite_values(aligned(source, target, ("source", "target")), "source")
-    if x.shape[1] > n and metric.depends_on == "inner products":  # once, and not at every centre
-        x = run(_in_few_columns, x, dtype=metric.dtype, takes=f"a rotation of {n:,} stimuli x {x.shape[1]:,} features")
-    y = finite_values(target, "target")
-    for width in np.unique(widths):
-        rows = np.flatnonzero(widths == width)
-        values = run(
-            _of_each,
-            x,
-            y,
-            places[rows, :width],
-            members[rows, :width],
-            *of.rest,
-            dtype=metric.dtype,
-            takes=f"{metric.identifier} of {n:,} stimuli at {len(rows):,} centres",
-            of=of.kernel,
-            **of.settings,
-        )
-        found[rows] = np.asarray(of.score(values).value, float)
 
 
 def _in_few_columns(x: Any) -> Any:

@@ -11,7 +11,6 @@ import xarray as xr
 
 from bsjax.engine.running import run
 from bsjax.labelled.align import aligned, finite_values
-from bsjax.labelled.metric import Metric
 from bsjax.labelled.settings import proportion, whole_number
 from bsjax.metrics.similarity.rdms.rdm import rdm, rdm_pairs
 from bsjax.metrics.similarity.rdms.rdm_comparison import comparison_named
@@ -95,7 +94,12 @@ def searchlight(
         >>> voxels[int(found.idxmax())].tolist()
         [1, 1, 1]
     """
-    made = _made(metric, crossvalidation_kwargs, metric_kwargs, dtype)
+    made, settings = None, _RDM | metric_kwargs
+    if metric != "rdm" or crossvalidation_kwargs is not None or settings.keys() != _RDM.keys():
+        of_dtype = {} if dtype is None else {"dtype": dtype}
+        made = loaded(metric, crossvalidation_kwargs, metric_kwargs | of_dtype, interval=False)
+    else:
+        comparison_named(settings["comparison"])
     single = not isinstance(source, Mapping)
     models = {_SOURCE: source} if single else dict(source)
     *sides, responses = assemblies_of({**models, "target": target})
@@ -114,14 +118,17 @@ def searchlight(
     if not len(kept):
         raise ValueError(f"there is no centre of which at least {inside:.0%} of the neighbourhood is in the mask")
     with shown(progress=progress):
-        if isinstance(made, Metric):
-            values = np.stack([scores_of_neighbourhoods(made, side, responses, places, members) for side in sides])
-            name, settings = made.identifier, made.own_settings()
+        if made is None:  # the RDM of a model is made once
+            how, responded = settings["dissimilarity"], finite_values(responses, "target")
+            of_models = zip(models, sides, strict=True)
+            xs = [finite_values(aligned(side, responses, (name, "target")), name) for name, side in of_models]
+            takes = f"a searchlight of {len(responses):,} stimuli and {len(kept):,} centres"
+            known = {"takes": takes, "method": settings["comparison"], "dissimilarity": how}
+            vectors = np.stack([run(_pairs_of_rdm, x, dtype=dtype, dissimilarity=how) for x in xs])
+            values = run(searchlight_similarity, vectors, responded, places, members, dtype=dtype, **known)
         else:
-            values = _similarities_of_rdms(
-                dict(zip(models, sides, strict=True)), responses, places, members, dtype, made
-            )
-            name, settings = "rdm", made
+            values = np.stack([scores_of_neighbourhoods(made, side, responses, places, members) for side in sides])
+            settings = made.own_settings()
     coords = {"neuroid": chosen[kept], "neighbours": ("neuroid", members.sum(axis=1))}
     if isinstance(target, xr.DataArray):
         of_target = target.isel(neuroid=chosen[kept]).coords
@@ -129,54 +136,10 @@ def searchlight(
             name: each.variable for name, each in of_target.items() if each.dims == ("neuroid",) and name not in coords
         }
     coords |= {"model": list(models)}
+    name = "rdm" if made is None else made.identifier
     attrs = {"metric": name, "settings": json.dumps(settings)}
     found = xr.DataArray(values, coords, ("model", "neuroid"), name, attrs)
     return found.isel(model=0, drop=True) if single else found
-
-
-def _made(
-    metric: str | Callable[..., Score],
-    crossvalidation_kwargs: Mapping[str, Any] | None,
-    metric_kwargs: Mapping[str, Any],
-    dtype: str | None,
-) -> Metric | dict[str, Any]:
-    """The metric; of ``"rdm"`` how RDMs are made and compared, so that the RDM of a model is made once."""
-    if metric == "rdm" and crossvalidation_kwargs is None and metric_kwargs.keys() <= _RDM.keys():
-        by = _RDM | metric_kwargs
-        comparison_named(by["comparison"])
-        return by
-    return loaded(metric, crossvalidation_kwargs, metric_kwargs | ({"dtype": dtype} if dtype else {}), interval=False)
-
-
-def _similarities_of_rdms(
-    models: Mapping[str, xr.DataArray],
-    responses: xr.DataArray,
-    places: np.ndarray,
-    members: np.ndarray,
-    dtype: str | None,
-    by: Mapping[str, Any],
-) -> np.ndarray:
-    """The similarity of the RDM of each model to that of each neighbourhood, ``(models, neighbourhoods)``."""
-    vectors = [
-        run(
-            _pairs_of_rdm,
-            finite_values(aligned(side, responses, (name, "target")), name),
-            dtype=dtype,
-            dissimilarity=by["dissimilarity"],
-        )
-        for name, side in models.items()
-    ]
-    return run(
-        searchlight_similarity,
-        np.stack(vectors),
-        finite_values(responses, "target"),
-        places,
-        members,
-        dtype=dtype,
-        takes=f"a searchlight of {len(responses):,} stimuli and {len(places):,} centres",
-        method=by["comparison"],
-        dissimilarity=by["dissimilarity"],
-    )
 
 
 def _pairs_of_rdm(x: Any, *, dissimilarity: str) -> Any:

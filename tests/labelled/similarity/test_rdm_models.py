@@ -6,7 +6,8 @@ import xarray as xr
 from scipy.stats import spearmanr
 from sklearn.linear_model import Ridge
 
-from bsjax import load_metric
+from bsjax import Resampling, in_draws, load_metric
+from bsjax.labelled.metric import scored
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -49,3 +50,19 @@ def test_encoding_compares_predicted_with_measured_patterns():
     np.testing.assert_allclose(metric(assembly(X), assembly(Y)).raw, expected, atol=1e-10)
     with pytest.raises(ValueError, match="regression must be one with a mapping"):
         load_metric("encoding_rdm", regression="cka")
+
+
+def test_each_split_has_its_own_penalty_of_several():
+    several = load_metric("feature_reweighted_rdm", alpha=(0.01, 1.0, 100.0), cv=4, **SPLITS)
+    score = several(assembly(X), assembly(Y))
+    assert set(score.raw["alpha"].values) <= {0.01, 1.0, 100.0}
+    for split, alpha in enumerate(score.raw["alpha"].values):
+        fixed = load_metric("feature_reweighted_rdm", alpha=float(alpha), **SPLITS)(assembly(X), assembly(Y))
+        assert float(score.raw[split]) == pytest.approx(float(fixed.raw[split]), abs=1e-10)
+        assert "alpha" not in fixed.raw.coords
+    again = load_metric("feature_reweighted_rdm", **score.provenance.settings, **score.provenance.seeds)
+    assert again(assembly(X), assembly(Y)) == score
+    with in_draws(Resampling("stimuli", draws=4)):
+        assert np.isfinite(scored(several, assembly(X), assembly(Y)).uncertainty.draws).all()
+    with pytest.raises(ValueError, match="at least 3 stimuli to fit"):
+        load_metric("feature_reweighted_rdm", alpha=(1.0, 2.0), cv=10, **SPLITS)(assembly(X), assembly(Y))

@@ -6,6 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import nnls
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import KFold
 
 from bsjax.metrics import (
     cross_validated_feature_reweighting,
@@ -118,7 +120,7 @@ def test_one_space_and_equal_weights_are_classical_rsa():
         value, _ = cross_validated_rdm_model(x, y, folds, spaces, fit=fit, method="spearman")
         np.testing.assert_allclose(value[0], rdm_similarity(x[test], y[test]), atol=1e-12)
     # Copies of one feature have equal weights.
-    value, weights = cross_validated_feature_reweighting(jnp.tile(x[:, :1], (1, 3)), y, folds, alpha=0.1)
+    value, weights, _ = cross_validated_feature_reweighting(jnp.tile(x[:, :1], (1, 3)), y, folds, alpha=0.1)
     assert np.ptp(weights) < 1e-8 * weights.max()
     classical = np.corrcoef(rdm_pairs(rdm(x[test][:, :1], dissimilarity="sqeuclidean")), rdm_pairs(rdm(y[test])))[0, 1]
     np.testing.assert_allclose(value[0], classical, atol=1e-10)
@@ -136,5 +138,37 @@ def test_copies_of_a_stimulus_form_no_pairs():
     alone = cross_validated_feature_reweighting(x, y, folds, jnp.arange(30, dtype="int32"))
     np.testing.assert_allclose(alone[1][0], weights, atol=1e-12)
     # All pairs of copies are zero in both RDMs, and would raise the similarity.
-    with_copies, _ = cross_validated_feature_reweighting(x[more], y[more], twice)
+    with_copies, *_ = cross_validated_feature_reweighting(x[more], y[more], twice)
     assert with_copies[0] > pairs[0][0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_penalty_of_nested_folds_is_that_of_the_ridge_of_scikit_learn(seed):
+    rng, n, alphas = np.random.default_rng(seed), 40, (1e-3, 0.1, 1.0, 10.0)
+    x = rng.normal(size=(n, 8)) * [1, 5, 1, 1, 1, 0.2, 1, 1]
+    y = x * [2, 0.1, 1, 0, 0, 0, 0, 1] + 2 * rng.normal(size=(n, 8))
+    test = np.sort(rng.choice(n, 12, replace=False))
+    outer = np.setdiff1d(np.arange(n), test)
+    target = np.asarray(rdm(jnp.asarray(y)))
+
+    def of_pairs(rows):
+        left, right = rows[np.array(np.triu_indices(len(rows), 1))]
+        return (x[left] - x[right]) ** 2, target[left, right]
+
+    def similarity_of(train, tested, alpha):
+        (design, wanted), (new, measured) = of_pairs(train), of_pairs(tested)
+        size = np.linalg.norm(design - design.mean(0), axis=0)
+        ridge = Ridge(alpha, positive=True, tol=1e-14, max_iter=100_000).fit(design / size, 100 * wanted)
+        return np.corrcoef(new / size @ ridge.coef_, measured)[0, 1]
+
+    inner = [(outer[a], outer[b]) for a, b in KFold(4).split(outer)]
+    best = alphas[np.argmax(np.mean([[similarity_of(*fold, alpha) for alpha in alphas] for fold in inner], axis=0))]
+    sides, folds = (jnp.asarray(x), jnp.asarray(y)), make_folds(n, [(outer, test)])
+    value, weights, chosen = cross_validated_feature_reweighting(*sides, folds, alpha=alphas, cv=4)
+    np.testing.assert_allclose([chosen[0], value[0]], [best, similarity_of(outer, test, best)], rtol=2e-5)
+    fixed = cross_validated_feature_reweighting(*sides, folds, alpha=best)
+    np.testing.assert_allclose(value, fixed[0], rtol=1e-5)
+    np.testing.assert_allclose(weights, fixed[1], atol=1e-5 * np.max(fixed[1]))
+    numbers = jnp.arange(n, dtype="int32")
+    again = cross_validated_feature_reweighting(*sides, folds, numbers, alpha=alphas, cv=4)
+    np.testing.assert_allclose(again[0], value, rtol=1e-5)

@@ -16,8 +16,7 @@ from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import refuse_others
 from bsjax.labelled.similarity.rdms.rdm_data import rdm_of
-from bsjax.labelled.similarity.rdms.stimulus_noise import NAME as NOISE
-from bsjax.labelled.similarity.rdms.stimulus_noise import stimulus_noise, values_in_order
+from bsjax.labelled.similarity.rdms.stimulus_noise import SIGMA_K, stimulus_noise, values_in_order
 from bsjax.labelled.similarity.rdms.subject_rdms import SubjectSimilarity
 from bsjax.labelled.similarity.rdms.subject_responses import SUBJECT
 from bsjax.labelled.similarity.representational import (
@@ -96,15 +95,14 @@ class RDMSimilarity(RepresentationalSimilarity):
     @property
     def _noise(self) -> Mapping[str, Any] | None:
         """The covariance of noise between stimuli."""
-        return dict(self.settings or {}).get(NOISE)
+        return dict(self.settings or {}).get(SIGMA_K)
 
     def _in_order(self, target: xr.DataArray) -> xr.DataArray:
         """The target with its stimuli in the order of the covariance of their noise, if there is one."""
         if self._noise is None:
             return target
         ids = unique_ids(target, "target").astype(str)
-        order = matched(ids, self._noise["ids"], ("target", NOISE), STIMULUS, "stimuli")
-        return reordered(target, order)
+        return reordered(target, matched(ids, self._noise["ids"], ("target", SIGMA_K), STIMULUS, "stimuli"))
 
     def _of_matrices(self, target: xr.DataArray) -> SubjectSimilarity:
         method: Any = dict(self.settings or {})["comparison"]
@@ -172,12 +170,11 @@ def rdm(
         1.0
     """
     refuse_others({"neuroid_dim": neuroid_dim, "comparison_coord": comparison_coord}, _FIXED, "rdm")
-    by = {"dissimilarity": dissimilarity, "comparison": comparison}
-    if (noise := stimulus_noise(sigma_k)) is None:
-        return RDMSimilarity(rdm_similarity_by(**by), "rdm", error, dtype, n_bootstraps, by)
-    whitened = whitened_by(comparison, np.asarray(noise["values"]))
-    of = rdm_similarity_by(dissimilarity, whitened)
-    return RDMSimilarity(of, "rdm", error, dtype, n_bootstraps, by | {NOISE: noise})
+    by: dict[str, Any] = {"dissimilarity": dissimilarity, "comparison": comparison}
+    method: Any = comparison
+    if (noise := stimulus_noise(sigma_k)) is not None:
+        method, by[SIGMA_K] = whitened_by(comparison, np.asarray(noise["values"])), noise
+    return RDMSimilarity(rdm_similarity_by(dissimilarity, method), "rdm", error, dtype, n_bootstraps, by)
 
 
 def rdm_cv(

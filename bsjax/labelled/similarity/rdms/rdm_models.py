@@ -39,6 +39,7 @@ class _HeldOutPairs(CrossValidated, KernelMetric, ABC):
     normalisation = "r_over_sqrt_ceiling"
     dissimilarity: str
     comparison: str
+    inner_folds: ClassVar[int] = 1  # of the training stimuli
 
     def __post_init__(self) -> None:
         keep(self, crossvalidation=CrossValidation.from_kwargs(self.crossvalidation_kwargs, test_size=_TESTED))
@@ -56,7 +57,7 @@ class _HeldOutPairs(CrossValidated, KernelMetric, ABC):
         target = two_dimensional(target, "target")
         x, y = aligned_values(source, target)
         splits = self.crossvalidation.of(target)
-        fewest = min(len(each) for split in splits for each in split)
+        fewest = min(min(len(train) // self.inner_folds, len(test)) for train, test in splits)
         if fewest < _LEAST:
             raise ValueError(
                 f"{self.identifier} needs at least {_LEAST} stimuli to fit and to test in each split, there are "
@@ -191,7 +192,9 @@ class FeatureReweightedRDM(_HeldOutPairs):
     ``bsjax.metrics.feature_weights``. The comparison is over the pairs of which both stimuli are tested.
 
     Args:
-        alpha: penalty on the weights.
+        alpha: penalty on the weights, or several of which each split takes the best by folds of its training stimuli;
+            ``score.raw`` then has the coordinate ``alpha``. See ``bsjax.metrics.cross_validated_feature_reweighting``.
+        cv: number of these folds.
         dissimilarity: that of the recording; a name as for ``load_metric("rdm")``.
         comparison, crossvalidation_kwargs, dtype: as for ``WeightedRDM``.
 
@@ -207,19 +210,28 @@ class FeatureReweightedRDM(_HeldOutPairs):
 
     identifier = "feature_reweighted_rdm"
 
-    alpha: float = 1.0
+    alpha: float | Sequence[float] = 1.0
     dissimilarity: str = "correlation"
     comparison: str = "corr"
     crossvalidation_kwargs: Mapping[str, Any] | None = field(default=None, hash=False)
     dtype: str | None = None
+    cv: int = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        keep(self, alpha=finite_number(self.alpha, "alpha"))
+        several = isinstance(self.alpha, Sequence | np.ndarray)
+        alpha: Any = tuple(finite_number(each, "alpha") for each in (self.alpha if several else [self.alpha]))
+        keep(self, alpha=alpha if several else alpha[0], cv=whole_number(self.cv, "cv", 2))
+        keep(self, inner_folds=self.cv if several else 1)
 
     def kernel(self, *arrays: Any) -> Any:
-        """Similarities and weights of every fold."""
-        return cross_validated_feature_reweighting(*arrays, alpha=self.alpha, **self._by)
+        """Similarities, weights and penalties of every fold."""
+        return cross_validated_feature_reweighting(*arrays, alpha=self.alpha, cv=self.cv, **self._by)
+
+    def summary(self, values: Any, *assemblies: xr.DataArray) -> Score:
+        """The mean over splits, with their penalties if there are several."""
+        coords = {"alpha": (SPLIT, values[2])} if isinstance(self.alpha, tuple) else {}
+        return self._over_splits(values[0], coords, assemblies[1])
 
 
 @dataclass(frozen=True)

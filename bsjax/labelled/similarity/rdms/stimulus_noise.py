@@ -8,7 +8,7 @@ import pandas as pd
 
 from bsjax.labelled.align import STIMULUS, matched
 
-NAME = "sigma_k"
+SIGMA_K = "sigma_k"
 
 
 def stimulus_noise(given: Any) -> dict[str, Any] | None:
@@ -30,20 +30,24 @@ def stimulus_noise(given: Any) -> dict[str, Any] | None:
     if isinstance(given, Mapping):
         ids, values = given["ids"], np.asarray(given["values"], float)
     elif isinstance(given, pd.DataFrame):
-        order = matched(given.columns, given.index, (f"columns of {NAME}", f"rows of {NAME}"), STIMULUS, "stimuli")
+        order = matched(
+            given.columns, given.index, (f"columns of {SIGMA_K}", f"rows of {SIGMA_K}"), STIMULUS, "stimuli"
+        )
         ids, values = given.index, given.to_numpy(float)[:, order]
     else:
         values = np.asarray(given, float)
         ids = given.index if isinstance(given, pd.Series) else range(len(values))
     square = np.diag(values) if values.ndim == 1 else values
-    if square.shape != (len(ids), len(ids)) or not np.isfinite(square).all() or not np.allclose(square, square.T):
-        raise ValueError(f"{NAME} must be variances (stimuli,) or a symmetric covariance (stimuli, stimuli) of numbers")
-    if np.linalg.eigvalsh(square)[0] <= 0:
-        raise ValueError(f"{NAME} must be positive definite: no variance is 0, and no stimulus is a sum of others")
+    known = square.shape == (len(ids), len(ids)) and np.isfinite(square).all() and np.allclose(square, square.T)
+    if not known or np.linalg.eigvalsh(square)[0] <= 0:
+        raise ValueError(
+            f"{SIGMA_K} must be variances (stimuli,) or a covariance (stimuli, stimuli) that is symmetric and positive "
+            "definite: no variance is 0, and no stimulus is a sum of others"
+        )
     return {"ids": [str(each) for each in ids], "values": values.tolist()}
 
 
-def values_in_order(noise: Mapping[str, Any], ids: Any, whose: str = "target") -> np.ndarray:
+def values_in_order(noise: Mapping[str, Any], ids: Any) -> np.ndarray:
     """The values of ``stimulus_noise`` in the order of stimuli.
 
     Raises:
@@ -53,6 +57,6 @@ def values_in_order(noise: Mapping[str, Any], ids: Any, whose: str = "target") -
         >>> values_in_order({"ids": ["a", "b"], "values": [1.0, 0.5]}, ["b", "a"])
         array([0.5, 1. ])
     """
-    order = matched(noise["ids"], np.asarray(ids).astype(str), (NAME, whose), STIMULUS, "stimuli")
+    order = matched(noise["ids"], np.asarray(ids).astype(str), (SIGMA_K, "target"), STIMULUS, "stimuli")
     values = np.asarray(noise["values"], float)
     return values[order] if values.ndim == 1 else values[np.ix_(order, order)]

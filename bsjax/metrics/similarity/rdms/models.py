@@ -1,5 +1,7 @@
 """Models of RDMs with weights that are fitted to training stimuli and tested on pairs of held-out stimuli."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, cast
 
 import jax
@@ -16,6 +18,7 @@ from bsjax.metrics.regression.crossvalidation import where_tested
 from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import Mapping
 from bsjax.metrics.regression.mappings.elastic_net import Problem, weights_of
+from bsjax.metrics.regression.penalties.validation_folds import validation_masks, where_true
 from bsjax.metrics.regression.ridge_system import centred_rows
 from bsjax.metrics.similarity.rdms.dissimilarities import Measure
 from bsjax.metrics.similarity.rdms.rdm import pairs_seen, rdm, rdm_pairs, rdm_similarity
@@ -204,30 +207,36 @@ def cross_validated_feature_reweighting(
     folds: Folds,
     originals: Originals | None = None,
     *,
-    alpha: float | Scalar = 1.0,
+    alpha: float | Scalar | Sequence[float] = 1.0,
+    cv: int = 5,
     method: Method = "corr",
     dissimilarity: Measure = "correlation",
-) -> tuple[Float[Array, " folds"], Float[Array, "folds p"]]:
+) -> tuple[Float[Array, " folds"], Float[Array, "folds p"], Float[Array, " folds"]]:
     r"""Feature-reweighted RSA: a measured RDM predicted by a weighted sum of the squared differences of each feature.
 
     The weights of :math:`\hat d_{ij} = \sum_f w_f (x_{if} - x_{jf})^2`, fitted by :func:`feature_weights` to the pairs
     of training stimuli, predict the pairs of which both stimuli are tested. Equal weights are RSA with squared
     Euclidean distances between features.
 
+    Of several penalties, each fold takes the one whose weights, fitted to the training stimuli without an inner fold,
+    predict the pairs of that inner fold most similarly, on average over the inner folds. These are runs of consecutive
+    training stimuli.
+
     Args:
         x: features ``(stimuli, features)``.
         y: measured responses ``(stimuli, units)``, rows in the order of ``x``.
         folds: the held-out and test stimuli of each fold (``make_folds``).
         originals: as for :func:`cross_validated_rdm_model`.
-        alpha: penalty, see :func:`feature_weights`.
+        alpha: penalty, see :func:`feature_weights`, or a sequence of candidates.
+        cv: number of inner folds; each needs three stimuli.
         method: how RDMs are compared, see ``compare_rdm_vectors``.
         dissimilarity: of the measured responses, as for ``rdm``.
 
     Returns:
-        Similarities ``(folds,)`` and weights ``(folds, features)`` in the dtype of the inputs; NaN where the measured
-        RDM is undefined, and where no feature has a weight.
+        Similarities ``(folds,)``, weights ``(folds, features)`` and penalties ``(folds,)`` in the dtype of the inputs;
+        NaN where the measured RDM is undefined, and where no feature has a weight.
 
-    Source: Kaniuth & Hebart 2022.
+    Source: Kaniuth & Hebart 2022 (nested cross-validation), whose folds are random, and whose weights have any sign.
 
     Example:
         >>> import numpy as np
@@ -235,21 +244,41 @@ def cross_validated_feature_reweighting(
         >>> x = jnp.asarray(np.random.default_rng(0).normal(size=(30, 4)))
         >>> folds, kind = make_folds(30, [(np.arange(20), np.arange(20, 30))]), {"dissimilarity": "sqeuclidean"}
         >>> y = x * jnp.array([[3.0, 1.0, 0.0, 0.0]])
-        >>> value, weights = cross_validated_feature_reweighting(x, y, folds, **kind)
+        >>> value, weights, _ = cross_validated_feature_reweighting(x, y, folds, **kind)
         >>> print(bool(value > 0.99), bool(weights[0, 0] > 5 * weights[0, 1]), bool(weights[0, 2] < 0.1))
         True True True
     """
     target = rdm(y, dissimilarity=dissimilarity)
+    penalties = jnp.atleast_1d(jnp.asarray(alpha, x.dtype))
 
-    def of_fold(fold: tuple[Array, ...]) -> tuple[Scalar, Float[Array, " p"]]:
-        train, rows, tested = fold
-        weights = feature_weights(x, target, where=train > 0, originals=originals, alpha=alpha, method=method)
+    def fitted(train: Mask, penalty: Scalar) -> Float[Array, " p"]:
+        return feature_weights(x, target, where=train, originals=originals, alpha=penalty, method=method)
+
+    def compared(weights: Float[Array, " p"], rows: Int[Array, " t"], tested: Mask) -> Scalar:
         known, undefined = cleaned(weights, None)
         predicted = rdm(x[rows] * safe_sqrt(known)[None], dissimilarity="sqeuclidean")
         seen = _pairs(tested, None if originals is None else originals[rows])
         measured = rdm_pairs(target[rows[:, None], rows[None]])
         value = compare_rdm_vectors(rdm_pairs(predicted), measured, where=seen, method=method)
-        return jnp.where(undefined, jnp.nan, value), weights
+        return jnp.where(undefined, jnp.nan, value)
+
+    def of_inner(fold: tuple[Array, Array]) -> Float[Array, " penalties"]:
+        train, tested = fold
+        rows, mask = where_true(tested > 0, -(-len(x) // cv) if originals is None else len(x), x.dtype)
+        each = jax.vmap(partial(fitted, train > 0))(penalties)
+        return jax.lax.map(lambda weights: compared(weights, rows, mask > 0), each)
+
+    def of_fold(fold: tuple[Array, ...]) -> tuple[Scalar, Float[Array, " p"], Scalar]:
+        train, rows, tested = fold
+        penalty = penalties[0]
+        if len(penalties) > 1:
+            inner = validation_masks(train, cv)[1]
+            if originals is not None:  # copies of a stimulus are in one fold
+                inner = inner[:, jnp.argmax(originals[:, None] == originals[None], axis=1)]
+            values = jnp.nanmean(batched_map(of_inner, (train[None] - inner, inner)), axis=0)
+            penalty = _best(values, penalties[:, None])[0]
+        weights = fitted(train > 0, penalty)
+        return compared(weights, rows, tested), weights, penalty
 
     return batched_map(of_fold, _training_and_test(folds, x))
 
@@ -288,7 +317,7 @@ def feature_weights(
     Returns:
         ``(features,)`` in the dtype of ``x``. NaN where a dissimilarity that counts is NaN, or all are equal.
 
-    Source: Kaniuth & Hebart 2022, with a penalty relative to each feature and none of its nested cross-validation.
+    Source: Kaniuth & Hebart 2022, with a penalty relative to each feature.
 
     Example:
         >>> from bsjax.metrics import rdm

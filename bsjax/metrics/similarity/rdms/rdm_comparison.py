@@ -251,14 +251,13 @@ def whitened_by(method: str, sigma_k: Float[Array | np.ndarray, "*stimuli"]) -> 
     if sigma_k.ndim not in (1, 2) or len(set(sigma_k.shape)) > 1:
         raise ValueError(f"sigma_k must have the shape (stimuli,) or (stimuli, stimuli), got {sigma_k.shape}")
     if isinstance(sigma_k, np.ndarray):
-        return _whitened_by_known(method, sigma_k.astype(float).tobytes(), sigma_k.ndim)
+        return _whitened_by_known(method, sigma_k.astype(float).tobytes(), sigma_k.shape)
     return _whitened_by(method, sigma_k)
 
 
 @lru_cache(64)
-def _whitened_by_known(method: str, values: bytes, ndim: int) -> Comparison:
-    found = np.frombuffer(values)
-    return _whitened_by(method, found.reshape([round(found.size ** (1 / ndim))] * ndim))
+def _whitened_by_known(method: str, values: bytes, shape: tuple[int, ...]) -> Comparison:
+    return _whitened_by(method, np.frombuffer(values).reshape(shape))
 
 
 def _whitened_by(method: str, sigma: Any) -> Comparison:
