@@ -68,8 +68,8 @@ def _fitted_at_once(
     """The means over splits of the medians over the neuroids of each neighbourhood, all of which are fitted once."""
     used = np.unique(places[members])
     parts = np.array_split(used, -(-len(used) * len(target) // _FITTED))
-    raws = [np.asarray(metric(source, target.isel({NEUROID: part})).raw.transpose(SPLIT, NEUROID)) for part in parts]
-    by_split = np.concatenate(raws, axis=1).astype(float)
+    raws: list[Any] = [metric(source, target.isel({NEUROID: part})).raw for part in parts]
+    by_split = np.concatenate([raw.transpose(SPLIT, NEUROID).values for raw in raws], axis=1).astype(float)
     at = np.searchsorted(used, np.where(members, places, used[0]))
     found = np.empty(len(places))
     block = max(1, _GATHERED // (len(by_split) * places.shape[1]))

@@ -219,8 +219,9 @@ class FeatureReweightedRDM(_HeldOutPairs):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        several = isinstance(self.alpha, Sequence | np.ndarray)
-        alpha: Any = tuple(finite_number(each, "alpha") for each in (self.alpha if several else [self.alpha]))
+        given: Any = self.alpha
+        several = isinstance(given, Sequence | np.ndarray)
+        alpha: Any = tuple(finite_number(each, "alpha") for each in (given if several else [given]))
         keep(self, alpha=alpha if several else alpha[0], cv=whole_number(self.cv, "cv", 2))
         keep(self, inner_folds=self.cv if several else 1)
 
