@@ -41,7 +41,9 @@ _LOOK_EVERY, _MANY_MAPS, _MUCH_MEMORY = 40, 45_000, 2_000_000_000
 # Compilation makes first examples slow, and a shared machine all of them: time is no sign of an error here.
 _COMMON = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
 hypothesis.settings.register_profile("dev", max_examples=15, **_COMMON)
-hypothesis.settings.register_profile("ci", max_examples=30, derandomize=True, print_blob=True, **_COMMON)
+hypothesis.settings.register_profile(
+    "ci", parent=hypothesis.settings.get_profile("dev"), derandomize=True, print_blob=True
+)
 
 
 # The heap is large and tests leave little behind in it: looking for garbage as often as Python does costs a tenth.

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from bsjax.engine.programs.platforms import primitive
-from bsjax.engine.row_blocks import in_row_blocks
+from bsjax.engine.row_blocks import in_row_blocks, row_blocks
 
 # Multiple to which the columns of a product are padded.
 _FILLED = 16
@@ -64,6 +64,25 @@ def _summed_over_rows(a: Float[Array, "n p"], *others: Float[Array, "n _"]) -> t
 
     nothing = [jnp.zeros((a.shape[1], b.shape[1]), a.dtype) for b in others]
     return tuple(jax.lax.scan(add, nothing, blocks)[0])
+
+
+@primitive
+def symmetric_product(x: Float[Array, "n p"]) -> Float[Array, "n n"]:
+    """``x @ x.T``; on a CPU from its upper triangle by blocks, which is two thirds of the work.
+
+    Example:
+        >>> print(symmetric_product(jnp.array([[1.0], [2.0]])))
+        [[1. 2.]
+         [2. 4.]]
+    """
+    return x @ x.T
+
+
+@symmetric_product.on("cpu")
+def _mirrored_blocks(x: Float[Array, "n p"]) -> Float[Array, "n n"]:
+    blocks = [(rows, x[rows] @ x[columns].T) for rows, columns in row_blocks(len(x))]
+    upper = jnp.triu(jnp.concatenate([jnp.pad(block, ((0, 0), (rows.start, 0))) for rows, block in blocks]))
+    return upper + jnp.triu(upper, 1).T
 
 
 @primitive

@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.primitives.decompositions import eigh, principal_axes, svd
-from bsjax.engine.primitives.products import cross_products, matmul_t, transposed
+from bsjax.engine.primitives.products import cross_products, matmul_t, symmetric_product, transposed
 from bsjax.engine.primitives.triangular import solve_lower, solve_with_cholesky
 from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.row_blocks import over_blocks
@@ -80,7 +80,7 @@ def prepared_for_ridge(x: Features, y: Targets) -> PreparedRidge:
     centred, axes = without_constants(centre(x, y)), None
     if x.shape[1] >= x.shape[0] - 1:
         if not takes_axes(x):
-            return PreparedRidge(centred, centred.x @ centred.x.T, None, None)
+            return PreparedRidge(centred, symmetric_product(centred.x), None, None)
         axes, along = stimulus_axes(centred.x)
         centred = centred._replace(x=along)
     gram, cross = cross_products(centred.x, centred.x, centred.y)

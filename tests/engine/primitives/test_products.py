@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from bsjax.engine.primitives.products import cross_products, matmul_t, skinny_product
+from bsjax.engine.primitives.products import cross_products, matmul_t, skinny_product, symmetric_product
 from bsjax.engine.programs.platforms import traced_for
 
 
@@ -27,3 +27,15 @@ def test_many_rows_are_summed_in_blocks_on_a_tpu():
         found = jax.jit(cross_products)(a, b, c)
     for one, other in zip(found, (b, c), strict=True):
         np.testing.assert_allclose(one, a.T @ other, atol=1e-11)
+
+
+@pytest.mark.parametrize("n", [5, 300])
+def test_a_symmetric_product_is_whole_and_has_a_gradient(n):
+    rng = np.random.default_rng(0)
+    x, weights = rng.normal(size=(n, 7)), rng.normal(size=(n, n))
+    with traced_for("cpu"):
+        found = jax.jit(symmetric_product)(x)
+        slope = jax.jit(jax.grad(lambda x: (weights * symmetric_product(x)).sum()))(x)
+    np.testing.assert_allclose(found, x @ x.T, atol=1e-12)
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_allclose(slope, (weights + weights.T) @ x, atol=1e-10)

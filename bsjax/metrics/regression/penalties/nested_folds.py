@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map, sum_of_each
-from bsjax.engine.primitives.products import matmul_t
+from bsjax.engine.primitives.products import matmul_t, symmetric_product
 from bsjax.engine.primitives.triangular import solve_lower
 from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.programs.platforms import platform
@@ -136,7 +136,7 @@ def nested_predictions(
 
 
 def _products(x: Float[Array, "n p"]) -> Products:
-    return Products(x @ x.T, None) if x.shape[1] >= x.shape[0] - 1 else Products(matmul_t(x, x), x)
+    return Products(symmetric_product(x), None) if x.shape[1] >= len(x) - 1 else Products(matmul_t(x, x), x)
 
 
 def _least_share(dtype: np.dtype) -> float:
@@ -175,12 +175,12 @@ def _of_fold(
     out = outer.rows(matrix)
     inverse, well_posed = _inverse(out[:, outer.held_out], outer.mask)
     residuals, others = inverse @ outer.rows(right), inverse @ out
+    right = right - matmul_t(out, residuals)
 
     def error(fold: Fold) -> tuple[Float[Array, " q"], Float[Array, ""]]:
         rows = fold.held_out
-        columns = out[:, rows]
-        inverse, well_posed = _inverse(matrix[rows][:, rows] - matmul_t(columns, others[:, rows]), fold.mask)
-        of_fold = inverse @ jnp.where(fold.mask[:, None], right[rows] - matmul_t(columns, residuals), 0.0)
+        inverse, well_posed = _inverse(matrix[rows][:, rows] - matmul_t(out[:, rows], others[:, rows]), fold.mask)
+        of_fold = inverse @ jnp.where(fold.mask[:, None], right[rows], 0.0)
         count = jnp.maximum(jnp.sum(fold.mask), 1).astype(matrix.dtype)
         return jnp.sum(of_fold**2, axis=0) / count, (~well_posed).astype(matrix.dtype)
 
