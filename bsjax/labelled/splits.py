@@ -247,8 +247,6 @@ class CrossValidation:
                     f"too few stimuli to stratify {self.splits} splits by {self.stratification_coord!r}: "
                     f"{listed(few, 'value(s)')}; {WITHOUT_STRATA}"
                 )
-        if strata is None and groups is None:
-            return self._unlabelled(n, self.splits, self.random_state, what)
         from sklearn import model_selection as sk  # takes half a second, and few processes need it
 
         seed, least = self.random_state, self.splits if self.kfold else 2
@@ -269,7 +267,8 @@ class CrossValidation:
         except ValueError as error:
             raise self._impossible(n, strata, groups, what) from error
 
-    def _unlabelled(self, n: int, splits: int, seed: int, what: str) -> Splits:
+    def _at_random(self, n: int, splits: int, seed: int, what: str) -> Splits:
+        """Splits without strata and groups."""
         try:
             return k_folds(n, splits, seed) if self.kfold else shuffles(n, splits, seed, **self._sizes)
         except ValueError as error:
@@ -293,7 +292,7 @@ class CrossValidation:
             if n < self.splits:
                 raise ValueError(f"{n} stimuli are too few for {self.splits} blocks: use fewer folds")
             return [(order[train], order[test]) for train, test in k_folds(n, self.splits, shuffle=False)]
-        [(train, test)] = self._unlabelled(n, 1, 0, what)  # for their sizes
+        [(train, test)] = self._at_random(n, 1, 0, what)  # for their sizes
         rng, places = np.random.RandomState(self.random_state), n - len(test) + 1
         starts = np.resize(rng.permutation(places), self.splits)
         blocks = [np.arange(start, start + len(test)) for start in starts]
@@ -323,7 +322,7 @@ def _unlabelled(
 ) -> Splits:
     """Splits that depend on the number of stimuli alone, made once."""
     settings = CrossValidation(splits, train_size, test_size, random_state=random_state, kfold=kfold)
-    return settings._labelled(n, None, None, what)
+    return settings._at_random(n, splits, random_state, what)
 
 
 def k_folds(n: int, folds: int, seed: int | None = None, *, shuffle: bool = True) -> Splits:
@@ -368,10 +367,10 @@ def shuffles(
     """
     if train_size is None and test_size is None:
         test_size = 0.1
-    given_test = math.ceil(test_size * n) if isinstance(test_size, float) else test_size
-    given_train = math.floor(train_size * n) if isinstance(train_size, float) else train_size
-    test = n - given_train if given_test is None and given_train is not None else given_test
-    train = n - test if given_train is None else given_train
+    test = math.ceil(test_size * n) if isinstance(test_size, float) else test_size
+    train = math.floor(train_size * n) if isinstance(train_size, float) else train_size
+    test = n - (train or 0) if test is None else test
+    train = n - test if train is None else train
     shares = [size for size in (train_size, test_size) if isinstance(size, float)]
     if min(train, test) < 1 or train + test > n or (len(shares) == 2 and sum(shares) > 1):
         raise ValueError(f"{n} stimuli cannot be split into {train} for training and {test} for testing: use others")
