@@ -49,6 +49,15 @@ def test_what_a_first_use_loads(code, most, without):
     assert len(loaded) < most
 
 
+@pytest.mark.parametrize("metric", ["ridge", "cka"])
+def test_a_first_score_of_arrays_loads_no_library_that_takes_long(metric):
+    code = (
+        "import json, sys, bsjax, numpy as np; x = np.random.default_rng(0).standard_normal((60, 30));"
+        f"bsjax.score_arrays(x, x[:, :5], '{metric}'); print(json.dumps(list(sys.modules)))"
+    )
+    assert {"sklearn", "dask", "scipy.stats", "scipy.special"}.intersection(json.loads(run_python(code))) == set()
+
+
 def test_an_import_starts_no_thread_and_compiles_nothing():
     code = (
         "import threading, bsjax, bsjax.metrics as metrics; [getattr(metrics, name) for name in metrics.__all__]\n"

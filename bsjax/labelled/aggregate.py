@@ -17,8 +17,10 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
+from bsjax.labelled.align import variable
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.resampling.calibration import provenance_of_mean
 from bsjax.labelled.resampling.draws import Drawn
@@ -135,7 +137,9 @@ def over_splits(
     """
     raw = np.asarray(raw, float)
     dims = list(dims)[: raw.ndim]
-    labelled = xr.DataArray(raw, dims=dims, coords={SPLIT: np.arange(raw.shape[dims.index(SPLIT)]), **coords})
+    numbers = pd.Index(np.arange(raw.shape[dims.index(SPLIT)]))
+    of_arrays = {name: variable(*each) if isinstance(each, tuple) else each for name, each in coords.items()}
+    labelled = xr.DataArray(variable(dims, raw), coords={SPLIT: numbers, **of_arrays})
     made: dict[str, Any] = {"raw": labelled, "formula": formula, "provenance": provenance}
     scores, known, split = raw, None, [dim for dim in dims if dim != NEUROID].index(SPLIT)
     if NEUROID in dims:
@@ -244,7 +248,7 @@ def _of_shared_stimuli(values: np.ndarray, shared: Shared) -> Uncertainty | None
     if values.ndim > 1 or math.isnan(shared.times):  # time-resolved scores are not compared pairwise
         return Uncertainty(("stimuli",), error, method, dof=fewest - 1)
     from_mean = np.where(finite, known - np.nanmean(known), 0.0)
-    influence = xr.DataArray(math.sqrt(shared.times / (fewest - 1)) * from_mean, dims=[UNIT])
+    influence = xr.DataArray(variable(UNIT, math.sqrt(shared.times / (fewest - 1)) * from_mean))
     return Uncertainty(("stimuli",), error, method, dof=fewest - 1, influence=influence, plan=shared.key)
 
 

@@ -1,6 +1,7 @@
 """Strict alignment of labelled assemblies by identifier, never by position, into arrays with matching rows."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -24,6 +25,10 @@ _OF_RDMS = (
     "and stimulus_id_right on stimulus_right, and compare it by load_metric('rdm')"
 )
 _ROUNDING = 1e-5  # relative to the largest entry, for matrices computed in float32
+
+# Of an array without names, xarray asks whether it is of dask, whose import takes a tenth of a second.
+variable = partial(xr.Variable, fastpath=True)
+"""``variable(dims, values)``: an array with names of its dimensions, which xarray takes as it is."""
 
 Assembly = TypeVar("Assembly", bound=xr.DataArray)
 

@@ -1,5 +1,6 @@
-"""Splits of the stimuli into training and test, by scikit-learn's splitters at Brain-Score's seeds."""
+"""Splits of the stimuli into training and test, those of scikit-learn's splitters at Brain-Score's seeds."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -246,7 +247,7 @@ class CrossValidation:
                     f"too few stimuli to stratify {self.splits} splits by {self.stratification_coord!r}: "
                     f"{listed(few, 'value(s)')}; {WITHOUT_STRATA}"
                 )
-        from sklearn import model_selection as sk  # takes half a second, and many processes make no splits
+        from sklearn import model_selection as sk  # takes half a second, and few processes need it
 
         seed, least = self.random_state, self.splits if self.kfold else 2
         if groups is not None and (number := len(np.unique(groups))) < least:
@@ -255,38 +256,43 @@ class CrossValidation:
                 f"{least}: use fewer folds, or a group_coord of smaller groups"
             )
         if self.kfold:
-            kinds = (sk.KFold, sk.StratifiedKFold) if groups is None else (sk.GroupKFold, sk.StratifiedGroupKFold)
-            splitter: Any = kinds[strata is not None](n_splits=self.splits, shuffle=True, random_state=seed)
+            grouped = sk.GroupKFold if strata is None else sk.StratifiedGroupKFold
+            kind: Any = sk.StratifiedKFold if groups is None else grouped
+            splitter = kind(n_splits=self.splits, shuffle=True, random_state=seed)
         else:
-            unstratified = sk.ShuffleSplit if groups is None else sk.GroupShuffleSplit
-            kind = unstratified if strata is None else sk.StratifiedShuffleSplit
+            kind = sk.GroupShuffleSplit if strata is None else sk.StratifiedShuffleSplit
             splitter = kind(self.splits, **self._sizes, random_state=seed)
-        return self._drawn(splitter, n, strata, groups, what)
-
-    def _drawn(self, splitter: Any, n: int, strata: np.ndarray | None, groups: np.ndarray | None, what: str) -> Splits:
-        """The splits of scikit-learn's splitter, with errors about sizes in the terms of this class."""
         try:
             return list(splitter.split(np.arange(n), strata, groups))
         except ValueError as error:
-            number = f"{n} stimuli" if groups is None else f"{len(np.unique(groups))} groups"
-            parts = f"train_size={self.train_size} and test_size={self.test_size}"
-            few = ""
-            if strata is not None:
-                values = f"{self.stratification_coord!r} has {len(np.unique(strata))} values"
-                few = f"; {values}, all of which have to train and to test: {WITHOUT_STRATA}"
-            into = f"{self.splits} folds" if self.kfold else parts
-            raise ValueError(f"{number} of {what} cannot be split into {into}{few}: use others") from error
+            raise self._impossible(n, strata, groups, what) from error
+
+    def _at_random(self, n: int, splits: int, seed: int, what: str) -> Splits:
+        """Splits without strata and groups."""
+        try:
+            return k_folds(n, splits, seed) if self.kfold else shuffles(n, splits, seed, **self._sizes)
+        except ValueError as error:
+            raise self._impossible(n, None, None, what) from error
+
+    def _impossible(self, n: int, strata: np.ndarray | None, groups: np.ndarray | None, what: str) -> ValueError:
+        """The error that there are too few stimuli for the splits, in the terms of this class."""
+        number = f"{n} stimuli" if groups is None else f"{len(np.unique(groups))} groups"
+        parts = f"train_size={self.train_size} and test_size={self.test_size}"
+        few = ""
+        if strata is not None:
+            values = f"{self.stratification_coord!r} has {len(np.unique(strata))} values"
+            few = f"; {values}, all of which have to train and to test: {WITHOUT_STRATA}"
+        into = f"{self.splits} folds" if self.kfold else parts
+        return ValueError(f"{number} of {what} cannot be split into {into}{few}: use others")
 
     def _blocks(self, order: np.ndarray, what: str) -> Splits:
         """Splits that test on runs of ``order``: k consecutive blocks, or blocks at random starts."""
-        from sklearn import model_selection as sk
-
         n = len(order)
         if self.kfold:
             if n < self.splits:
                 raise ValueError(f"{n} stimuli are too few for {self.splits} blocks: use fewer folds")
-            return [(order[train], order[test]) for train, test in sk.KFold(self.splits).split(order)]
-        [(train, test)] = self._drawn(sk.ShuffleSplit(1, **self._sizes), n, None, None, what)
+            return [(order[train], order[test]) for train, test in k_folds(n, self.splits, shuffle=False)]
+        [(train, test)] = self._at_random(n, 1, 0, what)  # for their sizes
         rng, places = np.random.RandomState(self.random_state), n - len(test) + 1
         starts = np.resize(rng.permutation(places), self.splits)
         blocks = [np.arange(start, start + len(test)) for start in starts]
@@ -314,9 +320,63 @@ class CrossValidation:
 def _unlabelled(
     splits: int, train_size: Any, test_size: Any, random_state: int, kfold: bool, n: int, what: str
 ) -> Splits:
-    """Splits that depend on the number of stimuli alone; scikit-learn takes longer than a small comparison."""
+    """Splits that depend on the number of stimuli alone, made once."""
     settings = CrossValidation(splits, train_size, test_size, random_state=random_state, kfold=kfold)
-    return settings._labelled(n, None, None, what)
+    return settings._at_random(n, splits, random_state, what)
+
+
+def k_folds(n: int, folds: int, seed: int | None = None, *, shuffle: bool = True) -> Splits:
+    """Train and test rows of each of k folds of ``n`` stimuli, which are random or runs of successive ones.
+
+    The same folds as scikit-learn's ``KFold``, whose import takes half a second.
+
+    Raises:
+        ValueError: there are fewer stimuli than folds.
+
+    Example:
+        >>> [test.tolist() for _, test in k_folds(5, 2, shuffle=False)]
+        [[0, 1, 2], [3, 4]]
+    """
+    if n < folds:
+        raise ValueError(f"{n} stimuli are too few for {folds} folds: use fewer folds")
+    order = np.random.RandomState(seed).permutation(n) if shuffle else np.arange(n)
+    tests = [np.sort(test) for test in np.array_split(order, folds)]
+    return [(np.setdiff1d(order, test), test) for test in tests]
+
+
+def shuffles(
+    n: int, splits: int, seed: int, train_size: float | int | None = None, test_size: float | int | None = None
+) -> Splits:
+    """Train and test rows of independent random splits of ``n`` stimuli, in random order.
+
+    The same splits as scikit-learn's ``ShuffleSplit``, whose import takes half a second.
+
+    Args:
+        n: number of stimuli.
+        splits: number of splits.
+        seed: seed of the permutations.
+        train_size: share (or number) of stimuli for training; the rest if None.
+        test_size: share (or number) of stimuli for testing; the rest if None, or a tenth if both are None.
+
+    Raises:
+        ValueError: a side has no stimuli, or the two have more than there are.
+
+    Example:
+        >>> [(len(train), len(test)) for train, test in shuffles(10, 2, seed=1, train_size=0.75)]
+        [(7, 3), (7, 3)]
+    """
+    if train_size is None and test_size is None:
+        test_size = 0.1
+    test = math.ceil(test_size * n) if isinstance(test_size, float) else test_size
+    train = math.floor(train_size * n) if isinstance(train_size, float) else train_size
+    test = n - (train or 0) if test is None else test
+    train = n - test if train is None else train
+    shares = [size for size in (train_size, test_size) if isinstance(size, float)]
+    if min(train, test) < 1 or train + test > n or (len(shares) == 2 and sum(shares) > 1):
+        raise ValueError(f"{n} stimuli cannot be split into {train} for training and {test} for testing: use others")
+    random = np.random.RandomState(seed)
+    orders = [random.permutation(n) for _ in range(splits)]
+    return [(order[test : test + train], order[:test]) for order in orders]
 
 
 @dataclass(frozen=True)

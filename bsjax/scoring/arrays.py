@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bsjax.core.given_arrays import unmasked, widened
 from bsjax.labelled import metric_registry
+from bsjax.labelled.align import variable
 from bsjax.labelled.metric import Metric, as_metric, scored
 from bsjax.labelled.registry import compare_responses, compares_responses, settings_taken
 from bsjax.labelled.resampling.permutations import Permutations
@@ -209,11 +210,10 @@ def _numbered(name: str, count: int) -> NDArray[Any]:
 
 
 def _assembly(values: Any, name: str, stimulus_ids: NDArray[Any] | None) -> xr.DataArray:
+    ids: Any = ("presentation", stimulus_ids)
+    if stimulus_ids is None:
+        ids = variable("presentation", np.arange(len(values)))
     return xr.DataArray(
-        values,
-        coords={
-            "stimulus_id": ("presentation", np.arange(len(values)) if stimulus_ids is None else stimulus_ids),
-            "neuroid_id": ("neuroid", _numbered(name, values.shape[1])),
-        },
-        dims=["presentation", "neuroid"],
+        variable(["presentation", "neuroid"], values),
+        coords={"stimulus_id": ids, "neuroid_id": variable("neuroid", _numbered(name, values.shape[1]))},
     )

@@ -23,6 +23,7 @@ from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.similarity.trials import Trials, as_trials, by_repetition, too_few_repeated
+from bsjax.labelled.splits import shuffles
 from bsjax.labelled.uncertainty import Uncertainty, as_value
 from bsjax.metrics import compiled, spearman_brown_bias, split_half_consistency
 from bsjax.metrics.ceilings.consistency import (
@@ -237,10 +238,8 @@ class InternalConsistency(SplitHalfReliability):
         mask = trials.mask
         if trials.balanced:
             first = np.zeros((self.splits, *mask.shape), bool)
-            from sklearn.model_selection import ShuffleSplit
-
-            splitter = ShuffleSplit(self.splits, train_size=0.5, random_state=self.random_state)
-            for split, (half, _) in enumerate(splitter.split(np.arange(len(mask)))):
+            halves = shuffles(len(mask), self.splits, self.random_state, train_size=0.5)
+            for split, (half, _) in enumerate(halves):
                 first[split, half] = True
             return first
         rng = np.random.default_rng(self.random_state)

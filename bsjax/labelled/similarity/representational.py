@@ -32,6 +32,7 @@ from bsjax.labelled.align import (
     three_dimensional,
     two_dimensional,
     unique_ids,
+    variable,
 )
 from bsjax.labelled.metric import CrossValidated, Metric, OfHalves, OfPairs, OfTimes, scored
 from bsjax.labelled.resampling.clusters import clustered_by
@@ -39,7 +40,7 @@ from bsjax.labelled.resampling.draws import Drawn, Resampling, in_draws, with_dr
 from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import in_words, keep, settings_of, whole_number
-from bsjax.labelled.splits import CrossValidation, WithTarget
+from bsjax.labelled.splits import CrossValidation, WithTarget, k_folds
 from bsjax.labelled.streaming import compress, of_grams_on_all_devices
 from bsjax.labelled.uncertainty import DRAW, UNIT, Uncertainty
 from bsjax.metrics import compiled, make_folds, similarity_on_subsets
@@ -194,9 +195,7 @@ class _OfSimilarity(Metric):
         n_folds = min(_FOLDS, n // self.similarity.min_stimuli)
         if not folds or n_folds < 2:
             return WithTarget(self, target, None)
-        from sklearn.model_selection import KFold
-
-        splits = list(KFold(n_folds, shuffle=True, random_state=1).split(np.arange(n)))
+        splits = k_folds(n, n_folds, seed=1)
 
         def on_folds_of(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
             calls = [self._on_subsets(n, [split[side] for split in splits]) for side in (0, 1)]
@@ -530,9 +529,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         groups = min(_JACKKNIFE_GROUPS, n // self.similarity.min_stimuli, codes.max() + 1)
         if groups < 2:
             return []
-        from sklearn.model_selection import KFold
-
-        parts = KFold(groups, shuffle=True, random_state=1).split(np.arange(codes.max() + 1))
+        parts = k_folds(codes.max() + 1, groups, seed=1)
         return [np.flatnonzero(np.isin(codes, kept)) for kept, _ in parts]
 
     @property
@@ -607,9 +604,8 @@ def _error_of_influence(influence: np.ndarray, groups: np.ndarray | None) -> dic
     if np.isnan(error).all():
         kind = f"none: the similarity of {len(units)} stimuli, or of all but one of them, is undefined"
         return {"error": None, "error_kind": kind, "uncertainty": None}
-    known = Uncertainty(
-        ("stimuli",), error, method, dof=dof, influence=xr.DataArray(units, dims=[UNIT, "pair"][: units.ndim])
-    )
+    each = xr.DataArray(variable([UNIT, "pair"][: units.ndim], units))
+    known = Uncertainty(("stimuli",), error, method, dof=dof, influence=each)
     return {"error": error, "error_kind": known.words, "uncertainty": known}
 
 
