@@ -53,7 +53,7 @@ class OfPairs(NamedTuple):
         settings: settings of the kernel, which are compiled into its program.
         rest: further arguments, the same for all pairs.
         may_pad: whether columns of zeros may be added to either side.
-        together: whether a CPU computes several pairs faster at once than one by one.
+        together: whether a CPU computes several small pairs faster at once than one by one.
         warn: gives the warnings of a call for the number of features.
     """
 

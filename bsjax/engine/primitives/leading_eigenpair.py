@@ -17,6 +17,9 @@ from bsjax.engine.tolerances import EIGENPAIR_POWER, rounding
 _STEPS = 12
 _KEPT = 5
 _MAX_CYCLES = 60
+# Up to this size, a power of the matrices takes less time than the steps and the decompositions that it saves.
+_SMALL = 64
+_SQUARES, _STEPS_OF_POWER, _KEPT_OF_POWER = 4, 6, 3
 
 
 class Leading(NamedTuple):
@@ -78,8 +81,11 @@ def _by_restarted_lanczos(matrices: Float[Array, "folds m m"], start: Float[Arra
     Source: Wu & Simon 2000 (thick restart).
     """
     folds, m, _ = matrices.shape
-    steps = min(_STEPS, m)
-    kept = np.arange(steps)[None, :, None] < _KEPT
+    given, (most, begun) = matrices, (_STEPS, _KEPT)
+    if m <= _SMALL:  # the relative residual of a vector is at least as large in the power as in the matrix
+        matrices, (most, begun) = _power(matrices), (_STEPS_OF_POWER, _KEPT_OF_POWER)
+    steps = min(most, m)
+    kept = np.arange(steps)[None, :, None] < begun
     eye = np.eye(steps, dtype=matrices.dtype)[None]
     # Adds a small generic vector: a start orthogonal to the solution would converge to a wrong vector unnoticed.
     generic = np.cos(np.arange(1, m + 1) * 1.6180339887)[None]
@@ -91,7 +97,7 @@ def _by_restarted_lanczos(matrices: Float[Array, "folds m m"], start: Float[Arra
 
     def cycle(state: tuple[Array, Array, _Krylov]) -> tuple[Array, Array, _Krylov]:
         count, _, krylov = state
-        begin = jnp.where(count == 0, 0, min(_KEPT, steps))
+        begin = jnp.where(count == 0, 0, min(begun, steps))
         basis, projected, new = jax.lax.fori_loop(begin, steps, partial(_lanczos_step, matrices), krylov)
         values, coordinates = jnp.linalg.eigh(projected, symmetrize_input=False)
         residual = _norm(new) * jnp.abs(coordinates[:, -1, :1])
@@ -104,8 +110,20 @@ def _by_restarted_lanczos(matrices: Float[Array, "folds m m"], start: Float[Arra
     basis = jnp.zeros((folds, steps, m), matrices.dtype)
     krylov = _Krylov(basis, jnp.zeros((folds, steps, steps), matrices.dtype), start + generic)
     _, converged, krylov = jax.lax.while_loop(unfinished, cycle, (jnp.asarray(0), jnp.asarray(False), krylov))
-    found = Leading(-krylov.projected[:, 0, 0], krylov.basis[:, 0], krylov.basis[:, min(1, steps - 1)])
-    return with_fallback(~converged, lambda: found, lambda: _full(matrices))
+    vector = krylov.basis[:, 0]
+    value = jnp.sum(jnp.einsum("fij,fj->fi", given, vector) * vector, axis=1)
+    found = Leading(value, vector, krylov.basis[:, min(1, steps - 1)])
+    return with_fallback(~converged, lambda: found, lambda: _full(given))
+
+
+def _power(matrices: Float[Array, "folds m m"]) -> Float[Array, "folds m m"]:
+    """A power of small matrices, from a scale at which float32 holds the squares of its leading eigenvalue."""
+    folds, m, _ = matrices.shape
+    diagonal = jax.lax.slice_in_dim(matrices.reshape(folds, -1), 0, None, m + 1, axis=1)
+    matrices = matrices * (m**0.5 / _nonzero(jnp.sum(diagonal, axis=1, keepdims=True)))[:, :, None]
+    for _ in range(_SQUARES):
+        matrices = matrices @ matrices
+    return matrices
 
 
 class _Krylov(NamedTuple):

@@ -170,6 +170,8 @@ def members(folds: Folds, n: int) -> tuple[Bool[Array, "folds n"], Bool[Array, "
     """Masks of the training and of the test stimuli of each fold."""
     held_out, mask = jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask)
     trains = training_mask(n, held_out, mask, jnp.dtype("float32")) > 0
+    if folds.test is None:
+        return trains, ~trains
     return trains, training_mask(n, *where_tested(folds), jnp.dtype("float32")) < 1
 
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
+from bsjax.engine.primitives.ordering import first_largest
 from bsjax.engine.tolerances import LEFT_OF_SQUARES, rounding
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, Targets
 from bsjax.metrics.numerics import inverse_root
@@ -95,4 +96,4 @@ def _best_features(prepared: PreparedMatch, held_out: Int[Array, " h"], mask: Bo
     varies = squares > rounding(squares, LEFT_OF_SQUARES) * len(prepared.centred.x) * prepared.squares
     similarity = jnp.where(varies[None], moments.cross[0] * inverse_root(squares, varies)[None], -jnp.inf)
     found = jnp.broadcast_to(jnp.any(varies), similarity.shape[:1])
-    return MatchParams(jnp.argmax(similarity, axis=1), found)
+    return MatchParams(first_largest(similarity), found)

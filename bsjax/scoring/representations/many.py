@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # Bytes of both sides that are computed in one call; a single pair that takes more gains nothing.
 _BLOCK = 16 << 20
+# Bytes of a pair up to which a CPU computes several at once; more do not stay in its cache.
+_TOGETHER = 96 << 10
 
 
 def score_many(
@@ -151,7 +153,8 @@ def _fill(
     size = min(len(rows), _BLOCK // (8 * n * sum(widths)))
     if size < 2:
         return
-    program = compiled(_of_each, of=of.kernel, together=of.together, **of.settings)
+    together = of.together and 8 * n * sum(widths) <= _TOGETHER
+    program = compiled(_of_each, of=of.kernel, together=together, **of.settings)
     with precision(metric.dtype) as dtype:
         for start in range(0, len(rows), size):
             block = rows[start : start + size]
