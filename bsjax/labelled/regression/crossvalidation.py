@@ -361,8 +361,11 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             self._features(source, order, target, splits, of_all, cut if traits.fits_targets_alone else None)
             for source, order in zip(sources, orders, strict=True)
         ]
-        y, blocks = finite_values(target, "target"), blocks_of(neuroids, min(most))
-        of_blocks = [y[:, block] for block in blocks] if len(blocks) > 1 else [y]
+        y = finite_values(target, "target")
+        if min(most) == neuroids:
+            return self._of_block(values, y, folds, neuroids)
+        blocks = blocks_of(neuroids, min(most))
+        of_blocks = [y[:, block] for block in blocks]
         fit = partial(self._of_block, folds=folds, neuroids=blocks[0].stop)
         if spread is None:
             made = [fit(values, block) for block in freeing_copies(of_blocks)]

@@ -81,8 +81,6 @@ def joined(parts: Sequence[Fitted], blocks: Sequence[slice]) -> Fitted:
         >>> values.shape, report["alpha"].shape, report["of folds"].shape
         ((1, 3), (1, 3), (1,))
     """
-    if len(parts) == 1:
-        return parts[0]
     widths = [block.stop - block.start for block in blocks]
 
     def of_all(of_blocks: Sequence[np.ndarray]) -> np.ndarray:
