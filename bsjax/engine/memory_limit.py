@@ -117,13 +117,16 @@ def within_limit(kernel: Program, arrays: Sequence[Any], what: str, advice: str)
     return to_host(kernel(*arrays))
 
 
-def neuroids_at_a_time(takes: Callable[[int], int], width: int, what: str) -> int:
+def neuroids_at_a_time(
+    takes: Callable[[int], int], width: int, what: str, advice: str = "fewer stimuli or repetitions"
+) -> int:
     """How many of ``width`` independent neuroids fit in memory together.
 
     Args:
         takes: function from a number of neuroids to the bytes that they need.
         width: number of neuroids.
         what: name of the computation for the message.
+        advice: what would need less memory, for the message.
 
     Raises:
         ValueError: not even one neuroid fits, see ``refuse_unless_it_fits``.
@@ -138,7 +141,7 @@ def neuroids_at_a_time(takes: Callable[[int], int], width: int, what: str) -> in
         share = 0.9 * max(features_in_memory(), _ALWAYS) / needed
         units = max(1, min(units // 2, int(units * share)))
         needed = takes(units)
-    refuse_unless_it_fits(needed, what, "fewer stimuli or repetitions")
+    refuse_unless_it_fits(needed, what, advice)
     return units
 
 

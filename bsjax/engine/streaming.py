@@ -28,7 +28,13 @@ def must_stream(n: int, width: int, depends_on: DependsOn) -> bool:
 
 
 def sides_to_stream(
-    n: int, widths: Sequence[int], depends_on: DependsOn, needed: Callable[..., int], what: str, advice: str
+    n: int,
+    widths: Sequence[int],
+    depends_on: DependsOn,
+    needed: Callable[..., int],
+    what: str,
+    advice: str,
+    cut: Callable[..., None] | None = None,
 ) -> list[bool]:
     """Sides of a comparison to read in blocks so that it fits in memory, chosen from the widest on.
 
@@ -38,6 +44,8 @@ def sides_to_stream(
         depends_on: data that the metric depends on.
         needed: function from the numbers of features of these sides to the bytes that the comparison needs.
         what, advice: parts of the message, see ``refuse_unless_it_fits``.
+        cut: function of the numbers of features, called if the comparison does not fit with these sides in blocks. It
+            cuts the comparison in another way, or raises an error. None if there is no other way.
 
     Raises:
         ValueError: the comparison does not fit in memory.
@@ -58,7 +66,10 @@ def sides_to_stream(
         if any(streams):
             takes = max(takes, GRAM_MATRICES * 8 * n * n)
         if fits(takes) or not wide:
-            refuse_unless_it_fits(takes, what, advice)
+            if cut is None or fits(takes):
+                refuse_unless_it_fits(takes, what, advice)
+            else:
+                cut(*widths)
             return streams
         widest = max(wide, key=lambda side: widths[side])
         widths[widest], streams[widest] = n + (depends_on == "correlations"), True

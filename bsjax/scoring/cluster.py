@@ -15,15 +15,18 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from bsjax.core.discovery import one_line
 from bsjax.core.extras import import_extra
 from bsjax.core.memory import SHARE, available_memory
 from bsjax.core.watching import Stop, Watcher, watched, watcher
+from bsjax.labelled.regression.target_blocks import Fitted, spread_by
 from bsjax.results.leases import is_gone, workers_at
 from bsjax.scoring.job import Job, Outcome
 from bsjax.scoring.jobs import KEPT_BENCHMARKS
@@ -34,6 +37,9 @@ from bsjax.scoring.sinks import IntoStore, Made
 _EXTRA = "distributed"
 # Tasks per worker; several small ones balance the load at the end.
 _TASKS_PER_WORKER = 4
+# Work that does not depend on targets is repeated for each block, and grows faster with stimuli than that of a target.
+# A block therefore has at least so many targets per stimulus, and so many in all.
+_TARGETS_PER_STIMULUS, _FEWEST_TARGETS = 0.5, 64
 # How long to wait for a lost scheduler to return, in seconds.
 _PATIENCE = 600.0
 _POLL = 0.2
@@ -169,14 +175,16 @@ class _OnWorkers:
         told: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         client.subscribe_topic(self._sink.run, lambda event: told.put(event[1]))
         there = list(client.scheduler_info(n_workers=-1)["workers"].values())
+        first = _groups(list(self._left.values()), max(len(there), 1))
+        share = len(there) // len(first)
 
         def submitted(groups: list[list[Cell]]) -> dict[Any, list[Cell]]:
-            futures = {self._submitted(client, group, there): group for group in groups}
+            futures = {self._submitted(client, group, there, share): group for group in groups}
             for future in futures:
                 future.add_done_callback(lambda done: told.put(("task", done)))
             return futures
 
-        pending = submitted(_groups(list(self._left.values()), max(len(there), 1)))
+        pending = submitted(first)
         begun: dict[str, float] = {}
         while pending:
             for task in [each for each, at in begun.items() if time.monotonic() - at > self._timeout]:
@@ -213,9 +221,9 @@ class _OnWorkers:
                 if again:
                     pending |= submitted([again])
 
-    def _submitted(self, client: Any, group: list[Cell], workers: Sequence[dict[str, Any]]) -> Any:
+    def _submitted(self, client: Any, group: list[Cell], workers: Sequence[dict[str, Any]], share: int) -> Any:
         try:
-            return client.submit(_run_cells, self._sink, group, resources=_resources(workers, group), pure=False)
+            return client.submit(_run_cells, self._sink, group, share, resources=_resources(workers, group), pure=False)
         except TypeError as error:  # Dask raises it for what cannot be pickled
             given = [
                 pair for cell in group for pair in zip(cell.names, (cell.job.model, cell.job.benchmark), strict=True)
@@ -274,12 +282,12 @@ def _connected(address: str, patience: float) -> Iterator[Any]:
             client.close(timeout=2)
 
 
-def _run_cells(sink: IntoStore, cells: Sequence[Cell]) -> list[list[Any]]:
-    """In a worker: run cells one after the other, except those that a lost worker had finished."""
+def _run_cells(sink: IntoStore, cells: Sequence[Cell], workers: int) -> list[list[Any]]:
+    """In a worker: run cells one after the other on as many workers, except those that a lost worker had finished."""
     runner: Any = _runners.get(sink.run, lambda: Runner(sink))
     done = runner.sink.store.tasks_done(sink.run, [cell.task for cell in cells])
     tasks, made = {cell.names: cell.task for cell in cells}, []
-    with watched(_Messenger(sink.run, tasks)):
+    with watched(_Messenger(sink.run, tasks)), spread_by(OnAllWorkers(workers) if workers > 1 else None):
         for outcome in runner([cell for cell in cells if cell.task not in done]):
             task = tasks[outcome.model, outcome.benchmark]
             made.append([task, outcome.state, outcome.key, outcome.error_line, outcome.seconds])
@@ -303,6 +311,52 @@ def _tell(run: str, kind: str, what: Any) -> None:
     distributed: Any = import_extra("distributed", _EXTRA)
     with suppress(Exception):
         distributed.get_worker().log_event(run, [kind, what])
+
+
+class OnAllWorkers:
+    """In a worker: fits blocks of targets on several workers, including this one.
+
+    This worker keeps the features and the blocks, from which Dask repeats what a lost worker was at. Prepared features
+    are a task that is named by their content, and so shared by all cells that need them at the same time.
+
+    Args:
+        workers: their number.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._ready: Any = None
+
+    def least_blocks(self, stimuli: int, targets: int) -> int:
+        """One block per worker, unless there are too few targets."""
+        return max(min(self._workers, targets // max(int(_TARGETS_PER_STIMULUS * stimuli), _FEWEST_TARGETS)), 1)
+
+    def __call__(
+        self, fit: Callable[..., list[Fitted]], source: Any, prepare: Callable[[Any], Any], blocks: Sequence[Any]
+    ) -> list[Fitted]:
+        """``fit([prepare(source)], block)[0]`` of each block."""
+        distributed: Any = import_extra("distributed", _EXTRA)
+        tokenize: Any = import_extra("dask.base", _EXTRA).tokenize
+        source = np.asarray(source)
+        with distributed.worker_client() as client:
+            name = f"prepared-{tokenize(prepare, source)}"
+            # Kept for the next cell, which often has the same features.
+            self._ready = client.submit(prepare, client.scatter(source), key=name)
+            # Dask would rather fit all blocks here, where the data are.
+            at = client.processing()
+            idle_first = itertools.cycle(sorted(at, key=lambda worker: len(at[worker]))[: self._workers])
+            return client.gather(
+                [
+                    client.submit(
+                        _fit_block, fit, block, self._ready, pure=False, workers=[to], allow_other_workers=True
+                    )
+                    for block, to in zip(client.scatter(list(map(np.asarray, blocks))), idle_first, strict=False)
+                ]
+            )
+
+
+def _fit_block(fit: Callable[..., list[Fitted]], block: Any, source: Any) -> Fitted:
+    return fit([source], block)[0]
 
 
 # The runner of the last run, in a worker.

@@ -38,7 +38,7 @@ def in_bins(values):
 WIDE, FEW = zeros(100, 50_000), zeros(100, 5)
 REFUSED = {
     "neuron_to_neuron": lambda: load_metric("neuron_to_neuron", **SPLITS)(WIDE, FEW),
-    "ridge of many targets": lambda: load_metric("ridge", **SPLITS)(FEW, WIDE),
+    "ridgecv of many targets": lambda: load_metric("ridgecv", **SPLITS)(FEW, WIDE),
     "spantime_ridge": lambda: load_metric("spantime_ridge", **SPLITS)(
         in_bins(zeros(100, 10_000, 5)), in_bins(zeros(100, 3, 5))
     ),

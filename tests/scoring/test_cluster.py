@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import bsjax
@@ -22,6 +23,7 @@ from bsjax.scoring import cluster, score_grid
 from bsjax.scoring.cells import task_of
 from bsjax.scoring.jobs import jobs_of
 from bsjax.scoring.planning import Cell
+from tests.support.spread_regression import metric, sides, spread_score
 from tests.support.tiny_grid import Started, write_plugins
 
 pytest.importorskip("distributed")
@@ -274,3 +276,94 @@ def test_an_object_that_cannot_be_sent_is_named(tmp_path):
     model.lock = threading.Lock()
     with pytest.raises(ValueError, match="pixels cannot be sent to a worker .*: make it a plugin"):
         score_grid(model, "Simulated.V1-cka", store=tmp_path / "results.db", workers=1)
+
+
+# The targets of one regression by several workers.
+
+SIZES = 120, 300, 960
+
+
+@pytest.fixture(scope="module")
+def three_workers():
+    distributed = pytest.importorskip("distributed")
+    with cluster._own_cluster(3) as address, distributed.Client(address, set_as_default=False) as client:
+        yield client
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the (small|larg)est penalty")
+def test_a_lost_worker_costs_its_block_and_nothing_tells_that_targets_were_cut(three_workers):
+    three_workers.get_task_stream()  # from now on
+    cell = three_workers.submit(spread_score, 3, 1, *SIZES)
+    killed = kill_one_with_a_block(three_workers)
+    score, _ = cell.result(timeout=120)
+    whole = metric()(*sides(*SIZES))
+    np.testing.assert_allclose(score.raw, whole.raw, atol=1e-10)
+    assert score.raw.drop_vars(score.raw.coords).dims == whole.raw.drop_vars(whole.raw.coords).dims
+    assert float(score) == pytest.approx(float(whole), abs=1e-10) and score.error == pytest.approx(whole.error)
+    assert score.provenance == whole.provenance and (score.raw["alpha"] == whole.raw["alpha"]).all()
+    # Each block was fitted once: that of the lost worker was not finished there.
+    done = [each for each in three_workers.get_task_stream() if "_fit_block" in each["key"]]
+    assert len({each["key"] for each in done}) == len(done) == 3 and killed not in {each["worker"] for each in done}
+
+
+def kill_one_with_a_block(client):
+    """Kill a worker that fits a block of another worker's cell; gives its address."""
+    processes: dict[str, int] = client.run(os.getpid)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        at = client.processing()
+        cells = {worker for worker, tasks in at.items() if any("spread_score" in str(task) for task in tasks)}
+        blocks = {worker for worker, tasks in at.items() if any("_fit_block" in str(task) for task in tasks)}
+        for worker in blocks - cells:
+            os.kill(processes[worker], signal.SIGKILL)
+            return worker
+        time.sleep(0.02)
+    raise AssertionError("no other worker has a block")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the (small|larg)est penalty")
+def test_features_of_equal_content_are_prepared_once_by_all_cells(three_workers):
+    three_workers.get_task_stream()
+    cells = [three_workers.submit(spread_score, 2, 2, *SIZES, pure=False) for _ in range(2)]
+    names = {name for cell in cells for name in cell.result(timeout=120)[1]}
+    assert len(names) == 1
+    done = [each for each in three_workers.get_task_stream() if each["key"] in names]
+    assert len(done) <= 2  # again only if no cell held it any more
+
+
+@pytest.mark.slow
+def test_a_grid_of_fewer_cells_than_workers_uses_them_all(tmp_path):
+    folder = tmp_path / "plugins" / "benchmarks" / "voxels"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(VOXELS)
+    found = {}
+    for name, workers in (("one", ""), ("many", "2")):
+        scored(tmp_path / "plugins", place := tmp_path / f"{name}.db", workers, "pixels", "Voxels.V1-ridge")
+        with ResultStore(place, read_only=True) as store:
+            found[name] = store.score(store.frame()["key"].item())
+    np.testing.assert_allclose(found["many"].raw, found["one"].raw, atol=1e-10)
+    assert float(found["many"]) == pytest.approx(float(found["one"]), abs=1e-10)
+    assert float(found["many"].ceiling) == float(found["one"].ceiling)
+    said = [dict(score.provenance) for score in found.values()]
+    assert {name for name in said[0] | said[1] if said[0].get(name) != said[1].get(name)} <= {"seconds", "start"}
+
+
+VOXELS = """
+import numpy as np
+
+import bsjax
+from bsjax import benchmark_registry
+
+
+def voxels():
+    benchmark = bsjax.load_benchmark("Simulated.V1-ridge")
+    few = benchmark.target
+    benchmark.target = few.isel(neuroid=np.arange(960) % few.sizes["neuroid"])
+    benchmark.identifier = "Voxels.V1-ridge"
+    return benchmark
+
+
+benchmark_registry["Voxels.V1-ridge"] = voxels
+"""

@@ -139,12 +139,12 @@ def test_the_time_and_memory_of_a_comparison_are_predicted_from_its_sizes(store,
 
 
 def test_a_comparison_that_does_not_fit_is_blocked_with_what_would(store, known_rates):
-    benchmark = bsjax.load_benchmark("Simulated.V1-neuron_to_neuron")
+    benchmark = bsjax.load_benchmark("Simulated.V1-pls")
     few = benchmark.target
-    benchmark.target = few.isel(neuroid=np.arange(20_000) % few.sizes["neuroid"])
-    with bsjax.memory_limit("70MB"):
+    benchmark.target = few.isel(neuroid=np.arange(5_000) % few.sizes["neuroid"])
+    with bsjax.memory_limit("150MB"):
         [cell] = plan(bsjax.load_model("gabor-v1"), benchmark, store=store)
-    assert cell.state == "blocked" and "neuroids at a time" in cell.reason
+    assert cell.state == "blocked" and 'This fits: dtype="float32"' in cell.reason
 
 
 def test_what_is_not_known_before_the_run_is_said(plugins, store):

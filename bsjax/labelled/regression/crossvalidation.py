@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import jax
@@ -14,9 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.engine.memory_limit import taken_by
+from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
 from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import precision
+from bsjax.engine.programs.dry_runs import freeing_copies
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import DependsOn, sides_to_stream
@@ -47,6 +49,7 @@ from bsjax.labelled.align import (
 )
 from bsjax.labelled.metric import CrossValidated, Metric, OfPairs, OfTimes
 from bsjax.labelled.regression.stimulus_coordinates import N_FEATURES
+from bsjax.labelled.regression.target_blocks import Fitted, blocks_of, joined, prepared, prepared_width, spread_of
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
@@ -222,19 +225,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         orders = [order_of(one, target, target_repeats=self.crossvalidation.unique_split_values) for one in sources]
         splits = self.crossvalidation.of(target)
         folds, traits = make_folds(len(target), splits), self.mapping.traits
-        shards = _shards(traits)
-        needed = self._needed(cross_validate_and_report, target, folds, shards)
-        values = [
-            self._features(source, order, target, splits, needed) for source, order in zip(sources, orders, strict=True)
-        ]
-        y = finite_values(target, "target")
-        with precision(self.dtype) as dtype:
-            (n, neuroids), xs, of_y = y.shape, [], 0
-            for x in values:
-                of_x, of_y = _padded_widths(traits, n, x.shape[1], neuroids)
-                xs.append(padded(x, of_x, dtype))
-            y = padded(y, of_y, dtype)
-            made = of_sources(cross_validate_and_report, xs, (y, folds), shards, mapping=self.mapping)
+        made = self._fitted(sources, orders, target, splits, folds)
         scores = []
         for one in made:
             raw, reported, details = _unpadded(traits, one, target, ("split", "neuroid"))
@@ -345,14 +336,64 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         x = self._features(source, order, target, splits, needed)
         return {"values": self._after_permutations(permuted, x, finite_values(target, "target"), folds, rows)}
 
+    def _fitted(
+        self,
+        sources: Sequence[xr.DataArray],
+        orders: Sequence[np.ndarray | None],
+        target: xr.DataArray,
+        splits: Splits,
+        folds: Folds,
+    ) -> list[Fitted]:
+        """The correlations and the report of each source, in blocks of neuroids where these are fitted alone."""
+        (n, neuroids), traits = target.shape, self.mapping.traits
+        spread = spread_of(n, neuroids) if traits.fits_targets_alone else None
+        most = [neuroids if spread is None else -(-neuroids // spread.least_blocks(n, neuroids))]
+        needed = self._needed(cross_validate_and_report, target, folds, _shards(traits))
+
+        def cut(width: int) -> None:
+            what = f"{self.identifier} of {n:,} stimuli, {width:,} features and neuroids one at a time"
+            most.append(neuroids_at_a_time(partial(needed, width), most[0], what, FEWER))
+
+        of_all = (
+            needed if spread is None else lambda width: needed(prepared_width(n, width, traits.depends_on), most[0])
+        )
+        values = [
+            self._features(source, order, target, splits, of_all, cut if traits.fits_targets_alone else None)
+            for source, order in zip(sources, orders, strict=True)
+        ]
+        y = finite_values(target, "target")
+        if min(most) == neuroids:
+            return self._of_block(values, y, folds, neuroids)
+        blocks = blocks_of(neuroids, min(most))
+        of_blocks = [y[:, block] for block in blocks]
+        fit = partial(self._of_block, folds=folds, neuroids=blocks[0].stop)
+        if spread is None:
+            made = [fit(values, block) for block in freeing_copies(of_blocks)]
+        else:
+            prepare = partial(prepared, depends_on=traits.depends_on)
+            made = zip(*[spread(fit, x, prepare, of_blocks) for x in values], strict=True)
+        return [joined(parts, blocks) for parts in zip(*made, strict=True)]
+
+    def _of_block(
+        self, sources: Sequence[np.ndarray | jax.Array], y: np.ndarray | jax.Array, folds: Folds, neuroids: int
+    ) -> list[Fitted]:
+        """The correlations and the report of each source with neuroids that are padded to this number or more."""
+        traits, xs, of_y = self.mapping.traits, [], neuroids
+        with precision(self.dtype) as dtype:
+            for x in sources:
+                of_x, of_y = _padded_widths(traits, len(y), x.shape[1], neuroids)
+                xs.append(padded(x, of_x, dtype))
+            rest = padded(y, of_y, dtype), folds
+            return of_sources(cross_validate_and_report, xs, rest, _shards(traits), mapping=self.mapping)
+
     def _needed(
         self, kernel: Callable[..., Any], target: xr.DataArray, folds: Any, shards: Shards | None = None
-    ) -> Callable[[int], int]:
-        """A function from the number of features to the bytes that a kernel needs."""
+    ) -> Callable[..., int]:
+        """A function from the number of features to the bytes that a kernel needs, for all neuroids or fewer."""
 
-        traits, (n, neuroids) = self.mapping.traits, target.shape
+        traits, (n, all_neuroids) = self.mapping.traits, target.shape
 
-        def needed(width: int) -> int:
+        def needed(width: int, neuroids: int = all_neuroids) -> int:
             with precision(self.dtype) as dtype:
                 features, targets = _padded_widths(traits, n, width, neuroids)
                 x, y = jax.ShapeDtypeStruct((n, features), dtype), jax.ShapeDtypeStruct((n, targets), dtype)
@@ -367,6 +408,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         target: xr.DataArray,
         splits: Splits,
         needed: Callable[[int], int],
+        cut: Callable[[int], None] | None = None,
     ) -> np.ndarray | jax.Array:
         """The values of a source in the order of the target, compressed if they need too much memory."""
         n, width = source.shape
@@ -375,7 +417,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         warn_of_interpolation(self.mapping, self.identifier, source.attrs.get(N_FEATURES, width), n_train)
 
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {target.shape[1]:,} neuroids"
-        if any(sides_to_stream(n, [width], self.depends_on, needed, what, FEWER)):
+        if any(sides_to_stream(n, [width], self.depends_on, needed, what, FEWER, cut)):
             (source,) = compress(source, depends_on=self.depends_on)
         source = reordered(source, order)
         check_strata(source, target, self.crossvalidation.stratification_coord)

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import bsjax
 from bsjax.engine.memory_limit import DoesNotFit
+from bsjax.scoring.representations.estimates import estimate_of
 from tests.support.memory_held import most_held
 
 pytestmark = pytest.mark.usefixtures("known_rates")
@@ -45,12 +47,26 @@ def test_the_memory_is_that_of_the_program_and_its_arguments():
     [
         ("150MB", "neuron_to_neuron", (100, 60_000, 5), 'dtype="float32"'),
         ("70MB", "neuron_to_neuron", (100, 100_000, 50), "a reducer to 8,192 features"),
-        ("70MB", "ridge", (100, 20, 100_000), "This fits: .* neuroids at a time"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_what_would(limit, metric, sizes, fits):
     with bsjax.memory_limit(limit), pytest.raises(DoesNotFit, match=fits):
         bsjax.estimate(metric, *sizes)
+
+
+def test_a_fixed_split_that_does_not_fit_is_refused_with_how_many_neuroids_would():
+    ids = {"stimulus_id": ("presentation", np.arange(100)), "neuroid_id": ("neuroid", np.arange(100_000))}
+    side = xr.DataArray(np.broadcast_to(0.0, (100, 100_000)), ids, ["presentation", "neuroid"])
+    with bsjax.memory_limit("70MB"), pytest.raises(DoesNotFit, match="This fits: .* neuroids at a time"):
+        estimate_of(bsjax.load_metric("ridge_split"), [side, side], 20)
+
+
+def test_targets_that_are_fitted_in_blocks_are_predicted_with_the_memory_of_one():
+    whole = bsjax.estimate("ridge", 100, 20, 100_000)
+    with bsjax.memory_limit("70MB"):
+        in_blocks = bsjax.estimate("ridge", 100, 20, 100_000)
+    assert in_blocks.memory < 70_000_000 < whole.memory / 5
+    assert 0.8 * whole.seconds < in_blocks.seconds < 2 * whole.seconds
 
 
 def test_a_dry_run_leaves_no_trace_in_later_scores():
