@@ -114,9 +114,12 @@ OTHER = {
     "ld": 0.5,
     "decay_rate": 5,
     "group_coord": "array",
+    "sigma_k": [1.0, 1.0, 2.0],
 }
 # Brain-Score's arguments that can have one value only.
 FIXED = {"comparison_coord", "neuroid_dim", "xarray_kwargs", "fit_function", "fit_inverse_function", "aggregate"}
+# What a setting needs beside it.
+WITH = {"sigma_k": {"comparison": "whitened_corr"}}
 # Estimators and functions of others are recorded by name, and must be given anew.
 OBJECTS = {"estimator", ("ks_similarity", "similarity_func")}
 
@@ -152,7 +155,7 @@ def test_each_setting_makes_another_provenance_which_gives_the_metric_back(name)
     base = made(name)
     variants = {"nothing": base, "seed": base}
     for key, value in others(name):
-        variants[key] = made(name, **{key: value})
+        variants[key] = made(name, **{key: value}, **WITH.get(key, {}))
         assert variants[key] != base, key
     if "crossvalidation_kwargs" in settings(name):
         variants["random_state"] = made(name, random_state=5)
