@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timezone
+from operator import attrgetter
 from types import NoneType
 from typing import Annotated, Any
 
@@ -284,8 +285,8 @@ def _is_simple(value: Any) -> bool:
 
 def _holds_numbers_and_text(array: xr.DataArray) -> bool:
     """Whether a labelled array can be written without a check of its values."""
-    kinds = {variable.dtype.kind for variable in (array.variable, *array.coords.variables.values())}
-    return kinds <= set("biufU") and set(map(type, (*array.dims, *array.coords))) <= {str}
+    kinds = map(attrgetter("dtype.kind"), (array.variable, *array.coords.variables.values()))
+    return set(kinds) <= set("biufU") and set(map(type, (*array.dims, *array.coords))) <= {str}
 
 
 def _check_values(values: np.ndarray, what: str) -> dict[str, Any]:

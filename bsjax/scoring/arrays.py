@@ -183,11 +183,11 @@ def loaded(
             f"Two arrays will do for: {', '.join(compare_responses())}"
         )
     given = dict(metric_kwargs)
-    if "crossvalidation_kwargs" in has:
-        given["crossvalidation_kwargs"] = {"stratification_coord": None, **(crossvalidation_kwargs or {})}
-    elif crossvalidation_kwargs is not None:
+    if crossvalidation_kwargs is not None:
         given["crossvalidation_kwargs"] = crossvalidation_kwargs
     given = settings_taken(factory, given)
+    if "crossvalidation_kwargs" in has:
+        given["crossvalidation_kwargs"] = {"stratification_coord": None, **(given.get("crossvalidation_kwargs") or {})}
     unknown = given.keys() - has.keys()
     if unknown and inspect.Parameter.VAR_KEYWORD not in {parameter.kind for parameter in has.values()}:
         names = ", ".join(sorted(unknown))

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import jax
@@ -639,6 +639,7 @@ def check_same_neuroids(train: xr.DataArray, test: xr.DataArray, side: str) -> N
             )
 
 
+@lru_cache
 def _shards(traits: Traits) -> Shards:
     """Shards along features and targets where columns of zeros change nothing, else along folds."""
     features = 1 if traits.ignores_zero_features else None

@@ -45,11 +45,12 @@ def make_folds(n: int, splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> Folds
                [0, 1]], dtype=int32)
     """
     left_out = np.ones((len(splits), n), bool)
-    tested = np.zeros_like(left_out)
+    tested, held_out, tests = np.zeros_like(left_out), [], []
     for row, of_test, (train, test) in zip(left_out, tested, splits, strict=True):
         row[train] = False
         of_test[test] = True
-    held_out, tests = [row.nonzero()[0] for row in left_out], [np.asarray(test) for _, test in splits]
+        held_out.append(row.nonzero()[0])
+        tests.append(np.asarray(test))
     if [*map(len, held_out)] == [*map(len, tests)] and (left_out == tested).all():
         return Folds(*_pad(held_out))
     return Folds(*_pad(held_out), *_pad(tests))
