@@ -334,7 +334,7 @@ def test_features_of_equal_content_are_prepared_once_by_all_cells(three_workers)
 
 
 @pytest.mark.slow
-def test_a_grid_of_fewer_cells_than_workers_uses_them_all(tmp_path):
+def test_a_grid_of_fewer_cells_than_workers_scores_as_without_workers(tmp_path):
     folder = tmp_path / "plugins" / "benchmarks" / "voxels"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(VOXELS)

@@ -27,12 +27,7 @@ _REGULAR, _ROUNDING = 0.1, 1e-6  # relative to the spacing of a grid, and to its
 
 @dataclass(frozen=True)
 class _OfPairs(KernelMetric, ABC):
-    """A statistic of pairs of neuroids with positions.
-
-    A draw of the stimuli adds as much noise to the correlations of neuroids as the data have. Their spread over pairs,
-    by which both statistics divide, is then too large, and that of the draws too small. The standard error over stimuli
-    is therefore that of leaving each of them out.
-    """
+    """A statistic of pairs of neuroids with positions."""
 
     statistic: ClassVar[Callable[..., Any]]
 
@@ -77,6 +72,9 @@ class _OfPairs(KernelMetric, ABC):
 
     def drawn_values(self, drawn: Drawn, *assemblies: xr.DataArray, **kwargs: Any) -> dict[str, Any]:
         """Its values in every draw, with the influence of each stimulus if stimuli alone are drawn."""
+        # A draw of the stimuli adds as much noise to the correlations of neuroids as the data have. Their spread over
+        # pairs, by which both statistics divide, is then too large, and that of the draws too small. The standard error
+        # over stimuli is therefore that of leaving each of them out.
         found = super().drawn_values(drawn, *assemblies, **kwargs)
         if drawn.plan.factors == ("stimuli",):
             without = replace(drawn, counts={"stimuli": leave_out_counts(len(drawn.ids["stimuli"]))})

@@ -52,8 +52,5 @@ def test_prepared_features_have_the_inner_products_of_centred_ones(features, col
 def test_a_single_target_that_does_not_fit_is_refused():
     source = assembly(np.broadcast_to(0.0, (100, 50_000)))
     metric = load_metric("neuron_to_neuron", crossvalidation_kwargs={"stratification_coord": None, "splits": 2})
-    with (
-        memory_limit("70MB"),
-        pytest.raises(ValueError, match="one at a time takes .* allows 70 MB: take fewer features"),
-    ):
+    with memory_limit("70MB"), pytest.raises(ValueError, match="neuroids one at a time"):
         metric(source, assembly(np.zeros((100, 40_000))))

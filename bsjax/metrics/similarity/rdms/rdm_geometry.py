@@ -73,12 +73,10 @@ def _whitened(x: Float[Array, " m"], where: Bool[Array, " m"]) -> Float[Array, "
 
 @at_full_precision
 def _whitened_by(sigma: Float[Array, "n n"], x: Float[Array, " m"], where: Bool[Array, " m"]) -> Float[Array, " k"]:
-    r"""Dissimilarities times a root of the inverse of their covariance, for noise with any covariance of stimuli.
-
-    With :math:`\Xi = C \Sigma C^T` the covariance of squared distances is :math:`\Xi \circ \Xi`, and products by its
-    inverse are :math:`\mathrm{tr}(W A W B)` of the second moments :math:`A = -D / 2`, where
-    :math:`W = \Sigma^{-1} - \Sigma^{-1} 1 1^T \Sigma^{-1} / 1^T \Sigma^{-1} 1`. Pairs are never paired.
-    """
+    """Dissimilarities times a root of the inverse of their covariance, for noise with any covariance of stimuli."""
+    # The covariance of squared distances is the elementwise square of C sigma C^T, and products by its inverse are
+    # tr(W A W B) of the second moments A = -D / 2, where W is the inverse of sigma, centred by its own weights. No pair
+    # of stimuli is left out.
     seen, complete = _stimuli(where)
     if len(seen) != len(sigma):
         raise ValueError(
