@@ -5,6 +5,7 @@ from collections import Counter
 
 import jax
 import jax.numpy as jnp
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,6 +73,7 @@ def test_memory_of_what_compiles_is_that_of_a_later_call():
     assert measured["ours"].peak_bytes == 2
 
 
+@pytest.mark.slow
 def test_result_names_hold_no_machine(tmp_path):
     environment = report.environment()
     path = report.write("pls", {"environment": environment}, tmp_path)

@@ -17,6 +17,7 @@ def test_the_table_has_all_metrics_at_all_sizes():
     assert written(TEXT, LINES) == TEXT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cka", "one_to_one"])
 def test_a_row_is_measured_again(name):
     shown, found = (re.findall(r"\d+\.\d+", line) for line in (LINES[NAMES.index(name) * len(STIMULI)], row(name, 50)))

@@ -65,6 +65,7 @@ def in_this_process(monkeypatch):
     monkeypatch.setattr(measure, "Worker", Here)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the .* penalty")
 @pytest.mark.parametrize("name", TABLE)
 def test_bsjax_is_exact_at_the_smallest_sizes(name, in_this_process):

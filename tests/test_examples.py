@@ -46,6 +46,7 @@ def test_its_table_its_words_and_its_figure_say_what_moved(digits, tmp_path):
     assert (tmp_path / "digits.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_it_is_looked_at_before_and_after_its_steps(digits):
     data = digits.digits()
     assert data.train.shape == (1198, 48, 48, 1) and data.test.shape == (599, 48, 48, 1)

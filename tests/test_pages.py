@@ -47,6 +47,7 @@ def test_the_python_with_torch(tmp_path):
     assert first.startswith("Score(") and "'1': (8, " in layers and second.startswith("Score(")
 
 
+@pytest.mark.slow
 def test_the_experiment_of_the_page_of_data_is_one(tmp_path):
     from bsjax.data import check_assembly
     from bsjax.data.files.netcdf import read_assembly
@@ -83,6 +84,7 @@ def test_extras_and_variables_are_those_that_there_are():
     assert all(word in source for word in words if word.isupper())
 
 
+@pytest.mark.slow
 def test_commands_name_things_that_there_are():
     from typer.testing import CliRunner
 

@@ -49,6 +49,7 @@ def test_a_first_use_imports_no_more_than_it_needs():
     assert done.stdout.strip() == "False True set()"
 
 
+@pytest.mark.slow
 def test_subpackages_need_no_import_of_their_own():
     names = ["activations.TemporalActivations", "adapters.from_torch", "benchmarks.BehavioralBenchmark"]
     names += ["results.ResultStore"]

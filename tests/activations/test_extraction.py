@@ -40,6 +40,7 @@ def test_a_row_for_each_stimulus_and_the_layers_side_by_side(stimuli):
     activations.validate()
 
 
+@pytest.mark.slow
 @given(numbers=st.lists(st.integers(0, 11), min_size=1, max_size=15), batch_size=st.integers(1, 16))
 def test_batches_duplicates_and_order_do_not_change_an_images_row(stimuli, numbers, batch_size):
     alone = {n: expected(stimuli([n]), "squares")[0] for n in set(numbers)}

@@ -73,6 +73,7 @@ def test_time_is_apart_from_the_units(recurrent, stimuli):
     late.validate()
 
 
+@pytest.mark.slow
 def test_layers_of_different_times_are_recorded_together_in_common_bins(recurrent, stimuli):
     shown = stimuli([0, 1])
     with pytest.raises(ValueError, match="early: 2 from 50 to 150 ms; late: 3 from 100 to 250 ms"):
@@ -140,6 +141,7 @@ def test_bins_are_spread_over_the_clip(videos):
     np.testing.assert_array_equal(blocks, [[2.5, 6.5, 9.75], [2.5, 5.75, np.nan], [5, 5, np.nan]])
 
 
+@pytest.mark.slow
 def test_causal_bins_see_only_their_past(videos):
     model = video_model("causal")
     np.testing.assert_array_equal(np.round(model(videos, "frames").values[0, 0]), range(1, 11))

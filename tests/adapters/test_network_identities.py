@@ -60,6 +60,7 @@ def changed(change, net=Net):
     return identity(made)
 
 
+@pytest.mark.slow
 def test_what_does_not_change_a_torch_network():
     before = identity(Net())
     assert before == identity(Net()) == changed(torch.nn.Module.eval) == changed(torch.nn.Module.train)
@@ -90,6 +91,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 def test_what_changes_a_torch_network():
     digests = {"": identity(Net()), "class": identity(Other())}
     digests |= {name: changed(change) for name, change in CHANGES.items()}
@@ -125,6 +127,7 @@ class Calls(torch.nn.Module):
         return torch.nn.functional.relu(x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [lambda: torch.nn.Sequential(torch.nn.ReLU()), Calls])
 def test_changes_made_to_torch_itself(made, monkeypatch):
     digests = {"": torch_identity(made())}
@@ -138,6 +141,7 @@ def test_changes_made_to_torch_itself(made, monkeypatch):
     assert len(set(digests.values())) == len(digests)
 
 
+@pytest.mark.slow
 def test_modules_of_torch_itself():
     made = [
         lambda: torch.nn.LSTM(3, 4),
@@ -283,6 +287,7 @@ def test_a_version_vouches_for_the_code_and_not_for_the_weights(kind, tmp_path):
             digest(1.0, None)
 
 
+@pytest.mark.slow
 def test_flax_modules():
     def digest(**changes):
         options = {"features": 6, "epsilon": 1e-6, "seed": 0, **changes}

@@ -67,6 +67,7 @@ def test_only_experiments_with_a_score_of_every_model_count(trials, capsys, tmp_
     assert said.out == "" and "nothing to draw" in said.err
 
 
+@pytest.mark.slow
 def test_the_command(trials, tmp_path):
     pytest.importorskip("matplotlib")
     figure = tmp_path / "figure.png"

@@ -104,6 +104,7 @@ def test_as_a_process(cache):
     assert (done.returncode, done.stderr) == (0, "") and len(done.stdout.splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_warm_up_compiles_programs_of_sizes():
     done = run_command("warm-up", "ridge", "--size", "33x40x7")
     assert (done.returncode, done.stdout.strip()) == (0, "1 program ready")

@@ -56,6 +56,7 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as POSIX has it")
 def test_serve_shows_the_site_until_it_is_interrupted(store, tmp_path):
     environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"}

@@ -61,6 +61,7 @@ def test_what_needs_no_score_is_quick(arguments):
     assert len(modules) < 450  # 175 to 320; numpy alone brings 150 more, jax 600
 
 
+@pytest.mark.slow
 def test_a_stored_score_needs_neither_jax_nor_labels(tmp_path):
     arguments = ["score", "-m", "pixels", "-b", "Simulated.V1-cka", "--results", tmp_path / "results.db"]
     assert bsjax(*arguments).returncode == 0

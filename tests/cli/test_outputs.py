@@ -123,6 +123,7 @@ def test_a_name_that_the_encoding_lacks_is_printed_all_the_same(here):
     assert done.returncode == 0 and "d\\u0153-net" in done.stdout
 
 
+@pytest.mark.slow
 def test_warnings_are_lines(here):
     init = here / "plugins" / "doe" / "__init__.py"
     init.write_text(init.read_text().replace('.with_name("scored")', "; import warnings; warnings.warn('odd\\ndata')#"))

@@ -95,6 +95,7 @@ def test_log_prints_what_was_printed_harmlessly(store, add):
         run("submissions", "log", made.id, "other")
 
 
+@pytest.mark.slow
 def test_log_follows_a_submission_until_it_is_over(store, add, monkeypatch):
     monkeypatch.setattr("bsjax.cli.submission.queue._EVERY", 0.02)
     made = add(steps=("tests",))

@@ -56,6 +56,7 @@ print(before == sys.meta_path, [name for name in sys.modules if "compat" in name
     assert run(code, plugins, fresh=True) == "True []"
 
 
+@pytest.mark.slow
 def test_plugins_are_answered_and_other_code_is_not(plugins):
     code = """
 import bsjax
@@ -72,6 +73,7 @@ except ModuleNotFoundError as error:
     assert run(code, plugins) == "True bsjax.compat.models.commitment\nNo module named 'brainscore_vision'"
 
 
+@pytest.mark.slow
 def test_all_code_is_answered_after_install():
     code = """
 import bsjax.compat
@@ -117,6 +119,7 @@ except ImportError as error:
     assert run(code.format("bsjax"), path=[installed]) == "False"
 
 
+@pytest.mark.slow
 def test_plugins_import_each_other_by_their_folders(tmp_path):
     for name, code in {
         "one": "from brainscore_vision import model_registry\nNUMBER = 7\nmodel_registry['one'] = lambda: 1\n",

@@ -29,6 +29,7 @@ def served(answer):
             thread.join()
 
 
+@pytest.mark.slow
 def test_weights_are_fetched_once_and_whole(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path))
     monkeypatch.setattr("bsjax.data.remote.web_files.ATTEMPTS", 2)

@@ -134,6 +134,7 @@ def test_one_that_takes_the_certificates_of_any_host(plugins, images, monkeypatc
     assert connection._context.verify_mode == ssl.CERT_NONE
 
 
+@pytest.mark.slow
 def test_answers_to_both_sides(tiny, images):
     for load in (bsjax.load_model, load_model):
         model = load("tiny")
@@ -172,6 +173,7 @@ def by_hand_first(wrapper, images):
     return relu.mean(1).numpy()[: len(images)].reshape(len(images), -1)
 
 
+@pytest.mark.slow
 def test_hooks_change_what_is_seen(tiny, images):
     wrapper = bsjax.load_model("tiny").activations_model
     plain = wrapper(images, layers=["conv1"]).values
@@ -215,6 +217,7 @@ def get_model(name):
 """
 
 
+@pytest.mark.slow
 def test_methods_that_subclasses_override_are_called_as_in_the_reference(plugins, images):
     code = NETWORK.replace("def get_model(", "def unused(") + EXTRACTOR
     plugins("own", PLUGIN.replace("layers=get_layers('tiny')", "layers=['conv1-t0']"), model=code)
@@ -252,6 +255,7 @@ def test_a_model_that_draws_anew_is_not_kept(plugins, images):
     assert (one.values != wrapper(images, layers=["logits"]).values).any()
 
 
+@pytest.mark.slow
 def test_old_layouts_check_themselves(tiny, monkeypatch):
     from bsjax.compat.models.submission import check_base_models, load_model_bibtex
 

@@ -154,6 +154,7 @@ def test_time_bins_of_a_neural_benchmark():
     assert of(timed) == [(10, 20)] and of(timed, timebins=[(70, 170)]) == [(70, 170)]
 
 
+@pytest.mark.slow
 def test_a_metric_that_is_put_together():
     from brainscore_vision.metrics.regression_correlation.metric import (
         CrossRegressedCorrelation,

@@ -49,6 +49,7 @@ def check(program, name, platform):
     assert program.calls <= (LIBRARIES[platform] if factorises(name) else set())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", TABLE.values(), ids=TABLE.keys())
 def test_needs_no_host_no_float64_and_loses_no_digits(row):
     # The module's x64 is on: whatever is float64 by mistake then shows.

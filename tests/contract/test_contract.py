@@ -58,6 +58,7 @@ def test_every_registered_metric_has_a_row():
     assert not [name for name, rows in in_table.items() if rows > 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", TABLE.values(), ids=TABLE.keys())
 def test_the_row_is_whole(row):
     assert row.source and row.undefined_policy and row.invariances and row.bounds[0] < row.bounds[1]

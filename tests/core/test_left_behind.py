@@ -120,6 +120,7 @@ def test_a_plugin(tmp_path, left):
     assert len(check_registrations(tmp_path)) == 1
 
 
+@pytest.mark.slow
 def test_the_tests_of_a_plugin(tmp_path):
     (tmp_path / "test_it.py").write_text("def test_it():\n    pass\n")
     leave(tmp_path, "._")

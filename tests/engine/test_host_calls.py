@@ -70,6 +70,7 @@ def test_an_error_of_the_function_arrives():
         jax.jit(lambda x: host_call(refuse, x, shape=(), dtype=x.dtype))(jnp.ones(3)).block_until_ready()
 
 
+@pytest.mark.slow
 @binds_to_cores
 def test_one_core_is_enough():
     code = f"{ON_ONE_CORE} runpy.run_path(sys.argv[0], run_name='__main__')"

@@ -52,6 +52,7 @@ def test_the_best_is_compared_with_the_best_by_chance(scores):
     assert min(found.p_values.values()) == found.p_values["layer1"] == found.p_value
 
 
+@pytest.mark.slow
 def test_undefined_scores_are_never_the_best(scores):
     undefined = score_arrays(np.ones((20, 3)), Y, "cka", null=PLAN)
     assert np.isnan(float(undefined))

@@ -8,6 +8,9 @@ from bsjax import Resampling, list_metrics
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import FACTORS, in_draws
 
+pytestmark = pytest.mark.slow
+
+
 DRAWS = 20
 # Rows whose intervals are known to be too narrow, see docs/uncertainty.md.
 NARROW = {

@@ -8,6 +8,8 @@ from scipy.stats import norm
 import bsjax
 from bsjax.inference.power import required_stimuli
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def trials():
@@ -49,7 +51,6 @@ def test_more_repetitions_and_neuroids_find_a_difference_more_often(trials):
     assert alike.table["power"].item() > apart.table["power"].item()
 
 
-@pytest.mark.slow
 def test_a_search_ends_at_a_size_that_is_enough(trials):
     curve = required_stimuli(trials, 0.4, score=0.9, metric="cka", simulations=30)
     at = dict(zip(curve.table["size"], curve.table["power"], strict=True))

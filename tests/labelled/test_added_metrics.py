@@ -156,6 +156,7 @@ def test_those_of_two_sides_have_permutations(added):
         assert scored(load_metric(added), *sides).provenance["p_value"] == 0.05
 
 
+@pytest.mark.slow
 def test_it_is_refused_before_it_takes_too_much_memory(added):
     sides = [side.isel(presentation=np.repeat(np.arange(len(side)), 1)) for side in assemblies(added, 1.0)]
     wide = [xr.concat([side] * 40_000, side.dims[-1]) if side.ndim > 1 else side for side in sides]

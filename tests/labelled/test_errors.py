@@ -51,6 +51,7 @@ def test_undefined_splits_are_counted(name):
     assert np.isnan(float(score)) and score.error is None and score.n_undefined == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "stimuli"), [("cka", 4), ("rdm", 3)])
 def test_draws_that_are_all_the_same_have_no_spread(name, stimuli):
     x = responses(stimuli)
@@ -60,6 +61,7 @@ def test_draws_that_are_all_the_same_have_no_spread(name, stimuli):
     assert np.isfinite(float(score)) and score.error is None and score.error_kind.startswith("none")
 
 
+@pytest.mark.slow
 def test_bootstraps_most_of_which_are_undefined_give_no_error():
     with pytest.warns(UserWarning, match="of 60 draws have no value"):
         score = load_metric("cka", error="bootstrap", n_bootstraps=60)(assembly(responses(5)), assembly(responses(5)))
@@ -67,6 +69,7 @@ def test_bootstraps_most_of_which_are_undefined_give_no_error():
     assert 1 < defined < 48 and score.error is None and score.provenance["draws_undefined"] == 60 - defined
 
 
+@pytest.mark.slow
 def test_a_jackknife_of_one_group_or_with_an_undefined_one_has_no_error():
     values = np.full((8, 4), 0.1)
     values[:2] = responses(2, 4)

@@ -74,6 +74,7 @@ def test_a_source_scores_as_by_itself(metric, width):
     assert scored.provenance == alone.provenance and scored.n_units == alone.n_units
 
 
+@pytest.mark.slow
 def test_sources_of_all_widths_share_one_program():
     traced = []
 
@@ -94,6 +95,7 @@ def test_sources_of_all_widths_share_one_program():
     assert traced[2:] == [(N, 32)]
 
 
+@pytest.mark.slow
 def test_coordinates_keep_what_a_metric_sees():
     values = features(500).values.astype(float)
     centred = values - values.mean(axis=0)
@@ -108,6 +110,7 @@ def test_coordinates_keep_what_a_metric_sees():
     assert np.isnan(float(load_metric("rdm")(assembly(mirrored), TARGET)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["ridge", "cka"])
 def test_a_choice_within_a_fold_has_not_seen_its_test_stimuli(metric):
     metric = load_metric(metric, **METRICS[metric])
@@ -163,6 +166,7 @@ def test_undefined_scores_are_not_chosen():
     assert none.chosen == ("",) * 4 and np.isnan(float(none.score))
 
 
+@pytest.mark.slow
 def test_metrics_without_folds_have_no_nested_choice():
     shared = SharedTarget(load_metric("reverse_pls", **SPLITS, n_components=3), TARGET)
     scored = shared(features(20))

@@ -18,6 +18,7 @@ def responses(n, width, seed, **coords):
     return xr.DataArray(values, known, ["presentation", "neuroid"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "settings"), [("cka", {}), ("ridge", UNSTRATIFIED)])
 def test_draws_of_wide_features_are_read_in_blocks(metric, settings):
     source, target = responses(60, 40_000, 0), responses(60, 4, 1)
@@ -29,6 +30,7 @@ def test_draws_of_wide_features_are_read_in_blocks(metric, settings):
     np.testing.assert_allclose(*(score.error for score in found.values()), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_draws_that_cannot_be_read_in_blocks_are_refused():
     source, target = responses(40, 200_000, 0), responses(40, 200_000, 1)
     with memory_limit("70MB"), pytest.raises(ValueError, match="memory_limit allows 70 MB"):

@@ -134,6 +134,7 @@ def test_a_bounded_score_remembers_what_it_was():
     assert over_time.value.values.tolist() == [0.5, 1.0]
 
 
+@pytest.mark.slow
 def test_draws_that_are_normalised_by_a_ceiling_without_draws_have_an_interval_about_the_score():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 20))

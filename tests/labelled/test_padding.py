@@ -61,6 +61,7 @@ def test_a_score_does_not_see_the_padding(name, width, monkeypatch):
     assert_equal(got, metric(*assemblies))
 
 
+@pytest.mark.slow
 def test_layers_and_subjects_of_similar_size_share_programs():
     """Twelve layers of six widths by four subjects of different sizes: two buckets by two."""
     metric = load_metric("cka_biased")

@@ -148,6 +148,7 @@ def scores(draw, depth=1):
     )
 
 
+@pytest.mark.slow
 @given(scores())
 @example(Score(0.5, provenance={"jax": None, "metric": 3, "seed": None}))  # named as fields, and none of their values
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

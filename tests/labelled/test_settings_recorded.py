@@ -274,6 +274,7 @@ def test_a_metric_that_forgets_a_setting_has_no_provenance():
         metric_provenance(Forgetful(), np.dtype("float64"))
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_the_settings_of_metric_and_ceiling():
     score = load_metric("ridgecv")(assembly(), assembly(1))
     ceiling = load_ceiling("internal_consistency", splits=3)(TRIALS)

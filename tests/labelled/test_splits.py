@@ -181,6 +181,7 @@ def test_a_block_of_repeated_presentations_holds_all_of_them_and_its_gap_is_in_p
     assert sides(got) == [({4, 5, 6, 7}, {0, 1}), ({6, 7}, {2, 3}), ({0, 1}, {4, 5}), ({0, 1, 2, 3}, {6, 7})]
 
 
+@pytest.mark.slow
 def test_what_autocorrelation_gives_to_shuffled_splits_is_not_there_in_blocks(make):
     rng = np.random.default_rng(0)
     walks = np.cumsum(rng.normal(size=(200, 20)), axis=0)

@@ -64,6 +64,7 @@ def by_blocks(values, chunks):
     return counted, assembly(da.from_array(counted, chunks=chunks, asarray=False, lock=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n if n == "ridge" else pytest.param(n, marks=pytest.mark.slow) for n in METRICS])
 @pytest.mark.filterwarnings("ignore:the (small|larg)est penalty", "ignore:linear_predictivity has")
 def test_blocks_score_as_the_whole(name):

@@ -137,6 +137,7 @@ def test_the_mean_of_scores_that_were_drawn_together_is_drawn_with_them():
     assert mean_of_paired([scores["a"].uncertainty, drawn(two, plan="another")]) is None
 
 
+@pytest.mark.slow
 def test_what_is_known_is_written_and_read_without_a_loss():
     values = np.r_[np.random.default_rng(0).normal(size=5), np.nan]
     known = drawn(values, influence=xr.DataArray(np.arange(3.0), dims=["unit"]), dof=2.0)

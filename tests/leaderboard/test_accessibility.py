@@ -32,6 +32,7 @@ def site(tmp_path_factory):
         return build(store, tmp_path_factory.mktemp("site") / "accessibility").folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("address", PAGES)
 def test_no_rule_is_broken(page, site, address, colours):
@@ -47,6 +48,7 @@ def test_no_rule_is_broken(page, site, address, colours):
 
 
 # The table of the first page has keys of its own, which its tests have.
+@pytest.mark.slow
 @pytest.mark.parametrize("address", [address for address in PAGES if address != "index.html"])
 def test_every_control_is_reached_by_keyboard(page, site, address):
     path, _, view = address.partition("#")

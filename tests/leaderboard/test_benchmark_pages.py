@@ -50,6 +50,7 @@ def test_a_plugins_publication_is_read_and_its_paradigm_is_its_own(tmp_path, mon
     assert "macaque" not in plain
 
 
+@pytest.mark.slow
 def test_sample_stimuli_are_shown_where_that_is_allowed(ordinary_site, page):
     benchmark = "Marques2020_Cavanaugh2002-grating_summation_field"
     page.show(ordinary_site / "benchmarks" / f"{slug(benchmark)}.html")

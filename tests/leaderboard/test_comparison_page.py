@@ -6,6 +6,9 @@ from bsjax.inference.comparison import compare
 from bsjax.leaderboard.encoding import shown
 from tests.support.paired_store import ALONE, BY_NEUROID, CROSSED, DRAWN
 
+pytestmark = pytest.mark.slow
+
+
 VIEW = "model=hmax&model=resnet50"
 ROWS = "[...document.querySelectorAll('#numbers tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText))"
 

@@ -1,10 +1,14 @@
 import numpy as np
+import pytest
 
 from bsjax.leaderboard import build
 from bsjax.leaderboard.encoding import shown
 from bsjax.results import ResultStore
 from tests.leaderboard.conftest import scored
 from tests.support.paired_store import ALONE, DRAWN, PROFILED
+
+pytestmark = pytest.mark.slow
+
 
 ROWS = "[...document.querySelectorAll(arguments[0])].map((row) => [...row.cells].map((cell) => cell.textContent))"
 

@@ -17,6 +17,7 @@ def pixels(address):
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(content))))
 
 
+@pytest.mark.slow
 def test_gratings_are_those_of_the_stimulus_set(monkeypatch, tmp_path):
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
     row = benchmark_row("Marques2020_DeValois1982-pref_or")

@@ -1,8 +1,12 @@
 import numpy as np
+import pytest
 from scipy import stats
 from selenium.webdriver import ActionChains, Keys
 
 from bsjax.leaderboard.encoding import shown
+
+pytestmark = pytest.mark.slow
+
 
 X, Y = "MajajHong2015public.IT-pls", "FreemanZiemba2013public.V1-pls"
 CELLS = "[...document.querySelectorAll('#{} tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"

@@ -85,6 +85,7 @@ def test_reasons_are_kept_once_and_cut(store, tmp_path):
     assert [len(reason) for reason in data["reasons"]] == [0, 240]
 
 
+@pytest.mark.slow
 def test_a_grid_becomes_a_site_that_shows_itself(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store = ResultStore(tmp_path / "results.db")
@@ -109,6 +110,7 @@ HOSTILE_PAGES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("address", "name"), HOSTILE_PAGES)
 def test_hostile_names_are_text(page, hostile_site, address, name):
     path, _, view = address.partition("#")

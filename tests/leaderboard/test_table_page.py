@@ -107,6 +107,7 @@ def test_the_table_is_there_with_averages_and_ranks(table, ordinary_site, ordina
     assert "5 of 5 models, 7 of 7 benchmarks" in table.find_element(By.ID, "said").text
 
 
+@pytest.mark.slow
 def test_the_table_of_a_past_day(page, tmp_path):
     store = ResultStore(tmp_path / "results.db")
     for month, model, value, version in [(5, "a", 0.1, 1), (6, "b", 0.2, 1), (7, "a", 0.3, 1), (8, "b", 0.4, 2)]:
@@ -126,6 +127,7 @@ def test_the_table_of_a_past_day(page, tmp_path):
         assert [[row[0], row[2]] for row in cells(page)[1:]] == expected, day
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["available", "website"])
 def test_numbers_are_those_of_the_store_digit_for_digit(table, ordinary_site, ordinary_store, how):
     show(table, ordinary_site, f"how={how}&weight=3*V4&weight=0.3*neural_vision&weight=0*IT")
@@ -138,6 +140,7 @@ def test_numbers_are_those_of_the_store_digit_for_digit(table, ordinary_site, or
     assert [STATES[int(number)] for number in found["state"].T.ravel()] == expected["state"].tolist()
 
 
+@pytest.mark.slow
 def test_sorting_by_any_column_and_back(table):
     sort(table, "Doe2026-odd")
     # All are the same: they share the rank, and are in the order of their names.
@@ -156,6 +159,7 @@ def test_sorting_by_any_column_and_back(table):
     assert names(table) == MODELS[::-1]
 
 
+@pytest.mark.slow
 def test_columns_open_and_shut(table):
     before = columns(table)
     assert {"neural_vision", "V1", "V4", "IT", "behavior_vision"} <= set(before) and IT not in before
@@ -182,6 +186,7 @@ def test_filters_of_models(table):
     assert names(table) == ["torchvision:vgg16@features.30"]
 
 
+@pytest.mark.slow
 def test_filters_of_benchmarks_take_them_out_of_the_averages(table, ordinary_store):
     read = records(ordinary_store)
     for name, value, kept in (
@@ -207,6 +212,7 @@ def test_filters_of_benchmarks_take_them_out_of_the_averages(table, ordinary_sto
     assert 0 < public < 7 and f"{public} of 7 benchmarks" in table.find_element(By.ID, "said").text
 
 
+@pytest.mark.slow
 def test_cells_without_a_number_look_different_and_say_why(table, ordinary_site):
     show(table, ordinary_site, "open=neural_vision&open=V1&open=V4&open=Marques2020")
     looks, why = {}, {}
@@ -240,6 +246,7 @@ def test_each_number_has_its_error_and_interval_on_focus_and_in_the_cell(table, 
     assert wanted in next(row for row in cells(table) if row[0] == "pixels")
 
 
+@pytest.mark.slow
 def test_columns_and_weights_of_ones_own_change_scores_and_ranks(table, ordinary_store):
     open_own(table)
     weight = table.find_element(By.CSS_SELECTOR, '[aria-label="Weight of behavior_vision"]')
@@ -260,6 +267,7 @@ def test_columns_and_weights_of_ones_own_change_scores_and_ranks(table, ordinary
     assert "weight" not in table.current_url
 
 
+@pytest.mark.slow
 def test_a_link_shows_the_same_view(table, ordinary_site):
     open_own(table)
     press(table, f'[aria-label="Show {IT}"]')
@@ -300,6 +308,7 @@ def downloaded(page):
     raise AssertionError("nothing was downloaded")
 
 
+@pytest.mark.slow
 def test_csv_is_just_that_view_with_all_digits(table, ordinary_store):
     choose(table, "model", "net")
     choose(table, "cells", "error")
@@ -322,6 +331,7 @@ def focused(page):
     return page.execute_script("return document.activeElement.innerText.replace(/\\s+/g, ' ').trim()")
 
 
+@pytest.mark.slow
 def test_the_table_works_by_keyboard_alone(table):
     def keys(*pressed):
         for key in pressed:
@@ -356,6 +366,7 @@ def test_the_table_works_by_keyboard_alone(table):
     table.wait("location.pathname.includes('/models/')")
 
 
+@pytest.mark.slow
 def test_a_phone_has_the_table_at_once_and_nothing_is_wider_than_it(table, ordinary_site):
     table.resize(390, 844)
     show(table, ordinary_site)
@@ -367,6 +378,7 @@ def test_a_phone_has_the_table_at_once_and_nothing_is_wider_than_it(table, ordin
     assert names(table) == ["pixels"]
 
 
+@pytest.mark.slow
 def test_light_and_dark_follow_the_system_and_the_switch(table, ordinary_site):
     ground = "getComputedStyle(document.body).backgroundColor"
     seen = {}
@@ -383,6 +395,7 @@ def test_light_and_dark_follow_the_system_and_the_switch(table, ordinary_site):
     assert table.execute_script(f"return {ground}") == seen["light"]
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text(page, hostile_site):
     page.resize(1280, 2400)
     show(page, hostile_site)
@@ -417,6 +430,7 @@ def test_hostile_names_are_text(page, hostile_site):
     assert page.execute_script("return window.hacked") is None
 
 
+@pytest.mark.slow
 def test_a_printed_page_has_all_rows(page, tmp_path):
     with ResultStore(tmp_path / "many.db") as store:
         for number in range(150):

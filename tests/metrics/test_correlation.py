@@ -46,6 +46,7 @@ def test_a_single_value_is_undefined():
     assert jnp.isnan(pearson(jnp.ones((1, 1)), jnp.ones((1, 1)))).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e4])
 def test_an_offset_costs_few_digits_in_float32(data, offset):
     x, y = data
@@ -73,6 +74,7 @@ def test_spearman_equals_scipy_with_ties(values, seed):
         assert float(got) == pytest.approx(scipy.stats.spearmanr(x, y).statistic, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_spearman_with_a_mask_equals_the_subset(data):
     x, y = (jnp.asarray(v[:, 0]) for v in data)
     where = np.arange(30) % 4 > 0

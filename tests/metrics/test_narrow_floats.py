@@ -49,6 +49,7 @@ def kinds(values):
     yield from (torch.tensor(values, dtype=narrow, requires_grad=True) for narrow in (torch.float16, torch.bfloat16))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cka", "rdm", "ridge", "pls"])
 def test_arrays_of_any_float_dtype(metric):
     for x in kinds(X):

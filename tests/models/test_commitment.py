@@ -120,6 +120,7 @@ def test_a_layer_that_does_not_exist_lists_those_that_do(activations, stimuli):
         model.look_at(stimuli)
 
 
+@pytest.mark.slow
 def test_recordings_and_tasks_take_turns_in_any_order(activations, stimuli):
     model = ModelCommitment("net", activations, layers=["a", "c"], region_layer_map={"V1": "a"})
     stimuli["image_label"] = ["dog", "cat", "dog"]
@@ -191,6 +192,7 @@ def test_trials_with_variance_are_rows_of_their_stimulus(stimulus_set):
     np.testing.assert_array_equal(model.look_at(stimuli).values, still.values)  # and none is left behind
 
 
+@pytest.mark.slow
 def test_behaviour_has_trials_too(stimulus_set):
     rng = np.random.default_rng(0)
     stimuli = stimulus_set([rng.integers(0, 256, (8, 8, 3), np.uint8) for _ in range(4)], image_label=list("abab"))

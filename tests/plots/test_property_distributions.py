@@ -58,6 +58,7 @@ def test_undefined_scores_are_named_and_empty(tmp_path):
     assert "one  undefined, n = 0" in texts(tmp_path / "figure.svg")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["png", "pdf"])
 def test_scores_from_json_make_the_same_file(tmp_path, ending):
     scores = [score("one", name) for name in PROPERTIES]

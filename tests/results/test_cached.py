@@ -109,6 +109,7 @@ print(total([1, 2]))
 """
 
 
+@pytest.mark.slow
 def test_a_changed_helper_or_file_computes_anew_in_another_process(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     helpers, weights = tmp_path / "helpers.py", tmp_path / "weights.txt"

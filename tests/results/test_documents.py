@@ -112,6 +112,7 @@ RAWS = {
 }
 
 
+@pytest.mark.slow
 @given(scores(depth=2))
 @NEIGHBOURS
 def test_any_score_comes_back_whole_and_has_one_key(score):

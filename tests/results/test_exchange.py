@@ -207,6 +207,7 @@ def test_raw_values_can_be_left_out_and_come_later(tmp_path):
     assert one.score(key).to_dict() == other.score(key).to_dict()
 
 
+@pytest.mark.slow
 def test_a_merge_that_is_stopped_loses_nothing_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(merging, "_COPIED", {table: (name, 2) for table, (name, _) in merging._COPIED.items()})
     other = filled(tmp_path / "other.db")

@@ -85,6 +85,7 @@ def test_more_cells_than_are_asked_for_at_once(store):
     assert claim(store, keys, "other", LONG) == set(keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expired", [False, True], ids=["free", "expired"])
 def test_processes_that_claim_at_once_share_the_cells(place, expired, tmp_path):
     keys = [f"cell {number}" for number in range(64)]

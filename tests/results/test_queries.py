@@ -263,6 +263,7 @@ def last_of(events):
     return last
 
 
+@pytest.mark.slow
 @given(events=EVENTS)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_the_last_of_each_pair_is_that_of_a_plain_loop(tmp_path_factory, events):

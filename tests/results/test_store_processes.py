@@ -66,6 +66,7 @@ def check_whole(store):
         assert max(Counter(rows).values(), default=1) == 1
 
 
+@pytest.mark.slow
 def test_what_many_processes_write_is_all_there_and_nothing_twice(place, start):
     n, n_common = 40, 12
     ResultStore(place).close()
@@ -129,6 +130,7 @@ def test_processes_that_were_forked_write_by_connections_of_their_own(place, sta
         assert set(store.frame(latest=False)["key"]) == wanted
 
 
+@pytest.mark.slow
 def test_what_was_kept_before_a_process_was_killed_is_there(place, start, tmp_path):
     ResultStore(place).close()
     log, rng = tmp_path / "log", random.Random(0)

@@ -65,6 +65,7 @@ def test_numpy_jax_torch_and_lists_give_the_same():
         assert score_arrays(given_x, given_y, metric="ridge").value == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_splits_can_be_chosen():
     x, y = data()
     score = score_arrays(x, y, metric="ridge", crossvalidation_kwargs={"splits": 3, "train_size": 0.5})
@@ -146,6 +147,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 def test_labelled_rows_are_matched_by_their_labels(kind):
     expected = score_arrays(X, Y, metric="ridge").value
@@ -179,6 +181,7 @@ def test_a_constant_pattern_is_named_where_it_leaves_an_rdm_undefined(metric):
     assert score_arrays(X, Y, metric=metric).provenance.reason is None
 
 
+@pytest.mark.slow
 def test_constant_responses_are_named_where_they_leave_cka_undefined():
     score = score_arrays(X, np.full((60, 80), 0.1), metric="cka")
     assert np.isnan(score.value) and score.provenance.reason == "target has the same responses to all stimuli"

@@ -28,6 +28,7 @@ def as_it_is(model, benchmark):
     return Score(model.value, error=model.error)
 
 
+@pytest.mark.slow
 def test_baselines_are_scored_beside_a_model():
     benchmark = load_benchmark("Simulated.V1-ridge")
     few = ["gabor-v1", "image-statistics", "stimulus-order"]
@@ -62,6 +63,7 @@ def test_an_undefined_baseline_is_no_rival():
     assert np.isnan(score.provenance["baselines"]["none"])
 
 
+@pytest.mark.slow
 def test_which_baselines():
     assert list(baseline_models()) == list(BASELINES) and baseline_models(False) == {}
     assert list(baseline_models(["gabor*", Named("own")])) == ["gabor-v1", "own"]

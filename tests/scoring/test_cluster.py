@@ -264,6 +264,7 @@ def test_each_worker_has_a_card_of_its_own(monkeypatch, tmp_path):
     assert cluster._cards() == []
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "_FIRST", 1)
     with pytest.raises(ConnectionError, match="the Dask scheduler at tcp://127.0.0.1:9 cannot be reached"):

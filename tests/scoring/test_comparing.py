@@ -50,6 +50,7 @@ def test_arguments_of_benchmarks_need_one():
         bsjax.compare_models("pixels", "Simulated.V1-cka")
 
 
+@pytest.mark.slow
 def test_cross_validated_models_are_paired_by_their_splits_without_a_fit_to_draws():
     models = ["pixels", "gabor-v1", "image-statistics"]
     found = bsjax.compare_models(models, "Simulated.V1-ridge")

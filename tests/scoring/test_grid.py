@@ -74,6 +74,7 @@ def values(store):
     return {(row.model, row.benchmark): row.score for row in frame.itertuples()}
 
 
+@pytest.mark.slow
 def test_a_failure_is_kept_with_its_log_and_the_rest_goes_on(plugins, tmp_path):
     tell(plugins, "net1 Tiny.b1", "fail")
     told = Told()
@@ -102,6 +103,7 @@ def test_a_failure_is_kept_with_its_log_and_the_rest_goes_on(plugins, tmp_path):
     assert 16 < len(grid.store.frame(latest=False, failures=False)) <= 20
 
 
+@pytest.mark.slow
 def test_what_is_no_score_is_a_failure_of_its_cell(good, small, tmp_path):
     class Odd(Small):
         def __call__(self, candidate):
@@ -140,6 +142,7 @@ def test_a_grid_that_is_killed_goes_on_where_it_stopped(plugins, tmp_path):
     assert runs(grid.store)["in_flight"].tolist()[-1] == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_lets_what_runs_finish(plugins, tmp_path):
     place = tmp_path / "results.db"
     ResultStore(place).close()
@@ -162,6 +165,7 @@ def test_ctrl_c_lets_what_runs_finish(plugins, tmp_path):
     assert done.returncode == 0 and len(values(ResultStore(place, read_only=True))) == 16, done.stderr
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_keeps_nothing_of_what_runs(plugins, tmp_path):
     place = tmp_path / "results.db"
     ResultStore(place).close()
@@ -215,6 +219,7 @@ def test_what_the_plugin_of_a_model_requires_is_kept_without_paths(plugins, tmp_
         assert connection.execute(select(tables.models.c.facts)).scalar_one()["requires"] == ["timm>=1.0", "mine"]
 
 
+@pytest.mark.slow
 def test_a_cell_takes_few_questions_to_the_store(plugins, tmp_path):
     store, said = ResultStore(tmp_path / "results.db"), []
 

@@ -156,6 +156,7 @@ def test_an_isolated_score_is_the_same_and_its_environment_is_kept(doe, home, tm
     assert logs(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("does", "message"),
     [
@@ -217,6 +218,7 @@ def test_an_interrupt_ends_the_process_too(plugin, home, tmp_path):
     assert logs(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ["pip", "uv"])
 def test_an_environment_holds_what_differs_and_shares_the_rest(doe, home, monkeypatch, tool):
     if tool == "uv" and shutil.which("uv") is None:
@@ -251,6 +253,7 @@ def test_an_environment_holds_what_differs_and_shares_the_rest(doe, home, monkey
     assert environments.environment(lines) == python and python.exists() and len(made) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["bsjax-no-such-package==1", "tiny-dependency==2.0"])
 def test_what_cannot_be_installed_or_needs_what_bsjax_cannot_run_with_leaves_nothing(plugin, home, line):
     folder = plugin("broken", "from bsjax import model_registry\nmodel_registry['broken'] = None")

@@ -55,6 +55,7 @@ def small(metric="cka"):
     return NeuralBenchmark(f"Small.V1-{metric}", recording(), load_metric(metric), ceiling_func=lambda: Score(0.9))
 
 
+@pytest.mark.slow
 def test_a_benchmark_says_what_its_score_is_by_chance(good):
     score = bsjax.score(good, small(), null=PLAN)
     assert score == bsjax.score(good, small()) and score.provenance["p_value"] == 0.05
@@ -63,6 +64,7 @@ def test_a_benchmark_says_what_its_score_is_by_chance(good):
     assert Score.from_dict(json.loads(json.dumps(score.to_dict()))).provenance == score.provenance
 
 
+@pytest.mark.slow
 def test_a_mean_over_subjects_is_of_stimuli_that_trade_places_alike(good):
     benchmark = RSABenchmark("Small.V1-rsa", recording(), parent="V1")
     score = bsjax.score(good, benchmark, null=PLAN)
@@ -78,6 +80,7 @@ def test_a_mean_over_subjects_is_of_stimuli_that_trade_places_alike(good):
     assert by_subject.provenance["null_mean"] != whole.provenance["null_mean"]
 
 
+@pytest.mark.slow
 def test_a_mean_over_benchmarks_has_that_of_their_means(good):
     children = {name: lambda name=name: small(name) for name in ("cka", "rdm")}
     score = bsjax.score(good, MultiSubjectNeuralBenchmark("Small.V1-both", children), null=9)

@@ -42,6 +42,7 @@ def test_a_model_that_cannot_be_built_is_tried_once_and_fails_its_own_pairs_only
     assert len(tried) == 2 and len(warned) == 1 and "Other10.V1-ridge: needs the extra" in str(warned[0].message)
 
 
+@pytest.mark.slow
 def test_models_are_built_when_they_are_scored_and_let_go_afterwards(small, monkeypatch):
     built = {}
 
@@ -65,6 +66,7 @@ def test_benchmarks_on_the_same_data_follow_each_other(good):
     assert [job.benchmark for job in jobs_of(good, names)] == [names[0], names[2], names[1]]
 
 
+@pytest.mark.slow
 def test_each_benchmark_is_built_once_and_few_are_kept(good, bad, monkeypatch):
     monkeypatch.setattr(jobs, "KEPT_BENCHMARKS", 2)
     monkeypatch.setattr(runner, "KEPT_BENCHMARKS", 2)
@@ -135,6 +137,7 @@ def kept_in(place):
         return store.frame(latest=False)
 
 
+@pytest.mark.slow
 def test_a_score_is_computed_once_and_kept(results):
     with watched(told := Told()):
         first = bsjax.score("pixels", "Simulated.V1-cka")
@@ -152,6 +155,7 @@ def test_a_score_is_computed_once_and_kept(results):
     assert [cell.state for cell in bsjax.plan(["pixels", "gabor-v1"], "Simulated.V1-cka")] == ["scored", "scored"]
 
 
+@pytest.mark.slow
 def test_another_place_for_scores(tmp_path, results):
     store = ResultStore(tmp_path / "mine.db")
     scores = [bsjax.score("pixels", "Simulated.V1-cka", store=each) for each in (store, tmp_path / "mine.db")]
@@ -173,6 +177,7 @@ def test_a_failure_is_raised_as_it_is_and_kept(results, monkeypatch):
     assert kept_in(results)["state"].tolist() == ["failed"]
 
 
+@pytest.mark.slow
 def test_without_a_place_scores_are_computed(tmp_path, monkeypatch):
     (tmp_path / "home" / "results.db").mkdir(parents=True)
     monkeypatch.delenv("BSJAX_RESULTS", raising=False)

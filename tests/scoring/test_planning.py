@@ -75,6 +75,7 @@ def test_another_code_is_another_cell_and_a_comment_is_no_other_code(plugins, st
     assert set(states(plan("net0", "Tiny.*", store=store)).values()) == {"compute"}
 
 
+@pytest.mark.slow
 def test_a_model_that_was_not_built_here_is_found_when_it_runs(store, tmp_path, monkeypatch):
     run_plan(plan("pixels", "Simulated.V1-cka", store=store, predict=False), store)
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "another home"))
@@ -95,6 +96,7 @@ def test_options_that_change_no_score_are_no_other_cell():
     assert cell() != cell(reducer=SpatialPooling(1)) != cell(reducer=SpatialPooling(2))
 
 
+@pytest.mark.slow
 def test_content_of_a_model_is_that_of_network_layers_and_degrees():
     model = bsjax.load_model("gabor-v1")
     assert content_of_model(model) == content_of_model(bsjax.load_model("gabor-v1"))
@@ -120,6 +122,7 @@ def test_nothing_is_in_the_way_of_what_comes_with_bsjax(store, tmp_path, monkeyp
     assert [cell for cell in plan("pixels", benchmarks, store=store, predict=False) if cell.state == "blocked"] == []
 
 
+@pytest.mark.slow
 def test_models_of_one_network_record_each_others_layers_ahead(store):
     model = bsjax.load_model("gabor-v1")
     layers = [model.with_region_layers({"V1": layer}, f"gabor-{layer}") for layer in ("simple", "complex")]
@@ -127,6 +130,7 @@ def test_models_of_one_network_record_each_others_layers_ahead(store):
     assert {cell.ahead for cell in planned} == {("simple", "complex")}
 
 
+@pytest.mark.slow
 def test_the_time_and_memory_of_a_comparison_are_predicted_from_its_sizes(store, known_rates):
     models = [bsjax.load_model("gabor-v1").with_region_layers({"V1": layer}, layer) for layer in ("simple", "complex")]
     assert [model.width_of("V1") for model in models] == [4 * 612, 612]
@@ -138,6 +142,7 @@ def test_the_time_and_memory_of_a_comparison_are_predicted_from_its_sizes(store,
     assert 0 < narrow.seconds < wide.seconds
 
 
+@pytest.mark.slow
 def test_a_comparison_that_does_not_fit_is_blocked_with_what_would(store, known_rates):
     benchmark = bsjax.load_benchmark("Simulated.V1-pls")
     few = benchmark.target

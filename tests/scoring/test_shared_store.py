@@ -30,6 +30,7 @@ def rows(tmp_path):
     return [(row.model, row.benchmark) for row in frame.itertuples() if row.state == "scored"]
 
 
+@pytest.mark.slow
 def test_two_commands_share_the_cells(told, tmp_path):
     ResultStore(tmp_path / "results.db").close()
     for model in range(8):

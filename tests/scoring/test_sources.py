@@ -30,6 +30,7 @@ def responses(width, seed=0):
 TARGET = responses(9, seed=99)
 
 
+@pytest.mark.slow
 def test_sources_of_one_shape_share_a_program_and_score_as_by_themselves():
     layers = {f"layer{seed}": responses(21, seed)[::-1] for seed in range(12)}
     metric = load_metric("ridge", **SPLITS)
@@ -97,6 +98,7 @@ def on_device(assembly):
         return assembly.copy(data=jnp.asarray(assembly.values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "settings"), [("ridge", SPLITS), ("rdm", {})])
 def test_sources_on_a_device_go_through_one_call_together(name, settings):
     """Layers of two models: six of one shape, and two of another."""

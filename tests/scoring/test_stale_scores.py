@@ -10,6 +10,9 @@ from bsjax.results import ResultStore
 from bsjax.results.exchange import import_scores
 from bsjax.scoring import plan, run_plan
 
+pytestmark = pytest.mark.slow
+
+
 MODEL = """
 import os
 

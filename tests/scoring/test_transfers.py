@@ -129,6 +129,7 @@ def test_torch_gives_its_memory_away(shown):
     assert (np.asarray(source.data) < 0).any()
 
 
+@pytest.mark.slow
 def test_a_recording_in_time_bins(model, shown, target):
     brain = ModelCommitment("m", model, region_layer_map={"IT": next(iter(model.layers()))})
     metric = load_metric("spantime_ridge", **UNSTRATIFIED)
@@ -140,6 +141,7 @@ def test_a_recording_in_time_bins(model, shown, target):
     assert score.raw.equals(metric(on_host(source), over_time(target)[..., ::-1]).raw)
 
 
+@pytest.mark.slow
 def test_a_layer_that_changes_over_time_is_averaged_where_it_is(shown):
     fading = from_jax(
         lambda x: jnp.stack([x.mean((1, 2)), x.max((1, 2))], 1), "fading", unit_preprocessing(6), **ON_DEVICE
@@ -157,6 +159,7 @@ def test_a_layer_that_changes_over_time_is_averaged_where_it_is(shown):
     np.testing.assert_allclose(seen.values, model(shown, "output").values.mean(axis=-1), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_behaviour_read_out_of_a_layer(model, shown):
     features = model(shown, next(iter(model.layers())))
     with explicit_transfers() as fetched:
@@ -179,6 +182,7 @@ def test_object_solution_times(model, shown):
     assert fetched == [(), (10,)] and score.raw.shape == (10,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sees", ["inner products", "correlations"])
 def test_stimulus_coordinates_are_made_where_the_features_are(model, shown, sees):
     source = model(shown, next(iter(model.layers())))

@@ -30,6 +30,7 @@ def handed_in(client, token, name):
     return said(answer)["id"]
 
 
+@pytest.mark.slow
 def test_an_upload_is_queued_once(client, tokens, store):
     first = client.upload(tokens["lab"], zipped("once"), "once")
     again = client.upload(tokens["lab"], zipped("once"), "once")

@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
+import pytest
 import urllib3
 
 from bsjax.results import ResultStore
@@ -37,6 +38,7 @@ def process(port, *options):
         started.wait()
 
 
+@pytest.mark.slow
 def test_none_is_lost_and_none_is_there_twice(tmp_path, monkeypatch):
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
     monkeypatch.setenv(VARIABLE, str(tmp_path / "results.db"))
@@ -71,6 +73,7 @@ def test_none_is_lost_and_none_is_there_twice(tmp_path, monkeypatch):
         )
 
 
+@pytest.mark.slow
 def test_workers_are_started_again_and_end_with_the_service(tmp_path):
     with ResultStore(tmp_path / "results.db"):
         pass

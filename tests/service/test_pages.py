@@ -51,6 +51,7 @@ def sign_in(browser, url, token):
     browser.wait("document.querySelector('.out')")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CHROMIUM, reason="there is no browser")
 @pytest.mark.parametrize(("colours", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
 def test_pages_can_be_read_by_all(browser, url, tokens, pages, colours, width):
@@ -74,6 +75,7 @@ def test_pages_can_be_read_by_all(browser, url, tokens, pages, colours, width):
     assert browser.messages() == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CHROMIUM, reason="there is no browser")
 def test_a_page_goes_on_by_itself(browser, url, tokens, pages, store):
     browser.resize(1280)

@@ -4,6 +4,8 @@ import socket
 import threading
 import time
 
+import pytest
+
 from bsjax import Score
 from bsjax.results import ResultStore
 from bsjax.service.mail import send
@@ -62,6 +64,7 @@ def shown(board):
     return data.read_text() if data.exists() else ""
 
 
+@pytest.mark.slow
 def test_the_board_follows_and_a_letter_is_written(tmp_path):
     post, board, files = Post(), tmp_path / "board", tmp_path / "submission" / "files"
     files.mkdir(parents=True)

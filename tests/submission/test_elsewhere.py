@@ -33,6 +33,7 @@ def ended(store, made):
     return [queue.submission(store, each.id).state for each in made]
 
 
+@pytest.mark.slow
 def test_by_a_command_as_slurm_has_it(store, add, tmp_path):
     """It answers at once, and runs what it was given later."""
     sbatch = tmp_path / "sbatch"

@@ -67,6 +67,7 @@ def imported(tmp_path, monkeypatch):
     sys.modules.pop("imported_here", None)
 
 
+@pytest.mark.slow
 def test_activations_are_those_of_the_same_process(handed_in, stimuli, imported):
     with ModelSide(handed_in(hostile.MODEL)) as side:
         remote = side.model()
@@ -82,6 +83,7 @@ def test_activations_are_those_of_the_same_process(handed_in, stimuli, imported)
         assert found[name].values.tolist() == same[name].values.tolist()
 
 
+@pytest.mark.slow
 def test_microsaccades_and_trials_that_differ(handed_in, stimuli):
     with ModelSide(handed_in(hostile.MODEL)) as side:
         remote = side.model()
@@ -92,6 +94,7 @@ def test_microsaccades_and_trials_that_differ(handed_in, stimuli):
     assert len(set(found["microsaccade_shift_x_pixels"].values[:3])) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", hostile.ACTS)
 def test_what_it_does_instead_of_answering(act, handed_in, tmp_path):
     before = sorted(os.listdir(tmp_path))
@@ -108,6 +111,7 @@ def test_what_it_does_instead_of_answering(act, handed_in, tmp_path):
     assert sorted(os.listdir(tmp_path)) == sorted({*before, "handed in"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", hostile.ANSWERS)
 def test_what_it_answers_is_checked(answer, handed_in, stimuli):
     act, said = hostile.ANSWERS[answer]
@@ -119,6 +123,7 @@ def test_what_it_answers_is_checked(answer, handed_in, stimuli):
     assert "\x1b" not in str(failed.value) and len(str(failed.value)) < 3000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", hostile.PRETENDS)
 def test_what_it_says_of_itself_is_checked(what, handed_in):
     act, said = hostile.PRETENDS[what]
@@ -126,6 +131,7 @@ def test_what_it_says_of_itself_is_checked(what, handed_in):
         side.model()
 
 
+@pytest.mark.slow
 def test_it_sees_no_more_than_pixels(handed_in, stimuli, tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_SECRET", "SECRET")
     home = tmp_path / "home"
@@ -150,6 +156,7 @@ def test_it_sees_no_more_than_pixels(handed_in, stimuli, tmp_path, monkeypatch):
     assert all("PNG {}" in line and line.endswith("0.0") for line in shown[1:])
 
 
+@pytest.mark.slow
 def test_private_stimuli_hide_what_it_says(handed_in, stimuli):
     with ModelSide(handed_in(hostile.answering("raise ValueError(list(stimuli.stimulus_paths))"))) as side:
         side.hides_errors = True

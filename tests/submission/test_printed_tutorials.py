@@ -42,6 +42,7 @@ def printed(tmp_path, monkeypatch):
         yield put
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("folder", "identifier"),
     [
@@ -62,6 +63,7 @@ def test_neural_benchmarks(folder, identifier, printed, data):  # noqa: F811
     assert 0.5 < float(benchmark(load_model("pixels"))) < 1.1
 
 
+@pytest.mark.slow
 def test_a_train_test_benchmark(printed, data):  # noqa: F811
     printed("papale2025")
     trials = load_dataset("YourDataset")

@@ -163,6 +163,7 @@ def as_climbing(show, truth, rng, n):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", [as_boosting, as_climbing])
 @pytest.mark.parametrize("n_units", [100, 400])
 def test_a_thousand_submissions_do_not_climb_the_ladder(attack, n_units):

@@ -239,6 +239,7 @@ def test_a_submission_is_removed_with_its_folder(store, add):
     assert queue.submissions(store) == [] and score in store.frame()["key"].tolist()
 
 
+@pytest.mark.slow
 def test_a_log_keeps_its_beginning_and_its_end(store, add):
     add()
     step = claimed(store)
@@ -251,6 +252,7 @@ def test_a_log_keeps_its_beginning_and_its_end(store, add):
     assert first.startswith(f"{0:0999}\n{1:0999}") and last.endswith(f"{299:0999}\nthe end \0\x1b")
 
 
+@pytest.mark.slow
 def test_many_at_once_lose_nothing_and_do_nothing_twice(place, tmp_path):
     adders, each, lease = 50, 2, 1.5
     ResultStore(place).close()

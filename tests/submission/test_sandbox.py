@@ -26,6 +26,7 @@ print([tried for tried in self_test() if tried.problem])
 """
 
 
+@pytest.mark.slow
 def test_all_holds_here():
     assert [tried for tried in self_test() if tried.problem] == []
 
@@ -44,10 +45,12 @@ def in_container(monkeypatch):
             pytest.skip(f"podman runs no container here: {process.log}")
 
 
+@pytest.mark.slow
 def test_all_holds_in_a_container(in_container):
     assert [tried for tried in self_test() if tried.problem] == []
 
 
+@pytest.mark.slow
 def test_a_process_in_a_container_ends_with_its_status_and_leaves_nothing(in_container):
     with Sandbox().start(["/bin/sh", "-c", "echo said; echo logged >&2; exit 3"]) as process:
         assert process.stdout.read() == b"said\n" and process.wait() == 3
@@ -94,6 +97,7 @@ def ordinary():
         shutil.rmtree(place, ignore_errors=True)
 
 
+@pytest.mark.slow
 def test_all_holds_for_an_ordinary_user(ordinary):
     done = ordinary("-c", ORDINARY)
     assert done.stdout == "[]\n", done.stderr
@@ -194,6 +198,7 @@ def build_wheel(directory, settings=None, metadata=None):
 """
 
 
+@pytest.mark.slow
 def test_code_that_runs_while_it_is_installed_reaches_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_SECRET", "SECRET")
     secret = tmp_path / "home" / "results.db"

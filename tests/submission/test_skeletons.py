@@ -29,6 +29,7 @@ def every_skeleton(tmp_path, search):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_every_kind_is_registered_and_loads(every_skeleton):
     for kind, ends in VARIANTS.items():
         for variant, end in ends.items():
@@ -59,6 +60,7 @@ def test_the_guide_shows_the_metric_that_is_written(tmp_path):
     assert written.partition('"""\n\n')[2] in guide
 
 
+@pytest.mark.slow
 def test_without_pytest_the_rest_is_checked(tmp_path, search):
     folder = write_skeleton("model", "doe-net", tmp_path)
     without = "import sys; sys.modules['pytest'] = None; from bsjax.cli import main; main()"

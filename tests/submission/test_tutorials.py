@@ -81,6 +81,7 @@ def test_they_are_listed_without_running_them():
     assert done.stdout == "6 set() []\n", done.stderr
 
 
+@pytest.mark.slow
 def test_kar2019(data):
     recordings = load_dataset("YourDataset")
     stimuli = recordings.stimulus_set
@@ -105,6 +106,7 @@ def test_kar2019(data):
     assert score.formula == "r/c" and score.raw.sizes["split"] == 10
 
 
+@pytest.mark.slow
 def test_papale2025(data):
     trials = load_dataset("YourDataset")
     test = np.isin([each[-1] for each in trials["stimulus_id"].values], ["3", "7"])  # two of ten images of a kind
@@ -118,6 +120,7 @@ def test_papale2025(data):
     assert 0.5 < score < 1.2
 
 
+@pytest.mark.slow
 def test_coggan2024(data):
     stimuli = load_dataset("YourDataset").stimulus_set[:24]
     rng = np.random.default_rng(0)

@@ -52,6 +52,7 @@ def test_commands_are_those_of_a_shell(workflow):
             subprocess.run(["bash", "-n"], input=each.get("run", ""), text=True, check=True)
 
 
+@pytest.mark.slow
 def test_what_is_there_is_left(tmp_path):
     done = run_command("new", "workflow", "--to", tmp_path)
     assert done.returncode == 0 and done.stdout.split() == [str(tmp_path / ".github/workflows/bsjax.yml")]
@@ -117,6 +118,7 @@ def test_plugins_that_changed_are_found(runner):
     assert zips == {"first.zip", f"{HOSTILE}.zip"} and not list(repository.rglob("ran"))
 
 
+@pytest.mark.slow
 def test_plugins_that_changed_are_checked(runner):
     repository, temporary, run, commit = runner
     run("Find the plugins that changed", BEFORE="0" * 40)

@@ -48,6 +48,7 @@ class Boasting(NeuronToNeuron):
         return Traits("inner products", True)
 
 
+@pytest.mark.slow
 def test_defects_of_mappings_are_found():
     assert failures(Peeking(), "folds") == ["folds"]
     assert failures(Boasting(), "traits") == ["traits"]
@@ -85,6 +86,7 @@ SPOILT = {
 }
 
 
+@pytest.mark.slow
 def test_a_sound_model_passes():
     check_model("pixels")
 

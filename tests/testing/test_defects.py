@@ -280,6 +280,7 @@ def failure(metric, name, **promised):
     return caught.value
 
 
+@pytest.mark.slow
 def test_a_sound_similarity_passes():
     check_metric(Geometry(), **SOUND)
 
@@ -288,6 +289,7 @@ def test_a_sound_regression_passes():
     check_metric(Nearest(), invariances=["permutation", "source rotation", "scale"])
 
 
+@pytest.mark.slow
 def test_a_sound_kernel_passes():
     check_metric(alignment, **OF_KERNEL)
 

@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
+
 ONE_LINE = """
 import pytest
 from bsjax import Metric, Score

@@ -39,6 +39,7 @@ def test_splits_are_disjoint_and_make_folds(found):
     assert len(make_folds(9, found).held_out) == len(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("strategy", "case"),
     [

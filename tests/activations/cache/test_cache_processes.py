@@ -108,6 +108,7 @@ def test_eight_at_once_write_each_entry_once(tmp_path, start):
     assert ActivationCache(root).verify() == []
 
 
+@pytest.mark.slow
 def test_several_write_read_and_prune_at_once(tmp_path, start):
     root, log = tmp_path / "cache", tmp_path / "log"
     processes = [start(use_and_prune, root, 60, 3 * SIZE + 10, log) for _ in range(4)]

@@ -43,6 +43,7 @@ def model(cache, parameters=None, function=network, preprocess=SIX, **options):
     return from_jax(function, "net", preprocess, parameters=parameters or WEIGHTS, cache=cache, batch_size=4, **options)
 
 
+@pytest.mark.slow
 def test_what_has_not_changed_is_found_and_the_same(cache, stimuli):
     shown = stimuli([0, 1, 2, 1, 5, 6, 7])
     first = model(cache)(shown, ["map", "mean"])
@@ -58,6 +59,7 @@ def test_what_has_not_changed_is_found_and_the_same(cache, stimuli):
     assert keys(cache) == made
 
 
+@pytest.mark.slow
 def test_a_weight_a_pixel_the_preprocessing_and_the_reducer_are_four_other_keys(cache, stimuli, tmp_path):
     shown = stimuli([0, 1, 2])
     known: list[set[str]] = [set()]

@@ -42,6 +42,7 @@ def passes(net, run):
     return net.passes - before, result
 
 
+@pytest.mark.slow
 def test_one_pass_records_what_others_will_ask_for(made):
     net, model, shown = made()
     alone, _ = passes(net, lambda: model(shown, "first"))

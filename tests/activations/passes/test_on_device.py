@@ -33,6 +33,7 @@ def test_values_are_jax_arrays_until_they_are_asked_for(model, stimuli):
     assert isinstance(finite_values(on_device, "source"), jax.Array)
 
 
+@pytest.mark.slow
 def test_metrics_take_them_as_they_are(model, stimuli):
     shown = stimuli(list(range(12)))
     source, target = model(shown, "map"), model.with_options(keep_on_device=False)(shown, "flat")

@@ -73,6 +73,7 @@ def test_a_resnet_and_its_further_outputs(resnet, transformers, stimuli):
     )
 
 
+@pytest.mark.slow
 def test_a_folder_holds_the_model_and_its_processor(vit, saved, transformers, stimuli):
     model = from_huggingface(saved, "saved")
     shown = stimuli([0, 1])
@@ -82,6 +83,7 @@ def test_a_folder_holds_the_model_and_its_processor(vit, saved, transformers, st
     assert np.abs(model(shown, "output").values - from_huggingface(vit)(shown, "output").values).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_random_weights_come_from_the_configuration_and_the_seed(saved, stimuli):
     shown = stimuli([0])
     state = torch.get_rng_state()

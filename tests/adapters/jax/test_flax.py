@@ -150,6 +150,7 @@ def linen():
     return net, net.init(jax.random.key(0), jnp.ones((1, 6, 6, 3)), train=False)
 
 
+@pytest.mark.slow
 def test_linen(linen, stimuli):
     net, variables = linen
     model = from_flax(net, "net", variables=variables, preprocess=SIX, arguments={"train": False}, batch_size=2)
@@ -175,6 +176,7 @@ def test_linen(linen, stimuli):
     np.testing.assert_allclose(block, np.tanh(dense), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_several_inputs_by_position_and_by_keyword(linen, stimuli):
     class Masked(nnx.Module):
         def __call__(self, pixels, mask):

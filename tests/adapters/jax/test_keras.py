@@ -41,6 +41,7 @@ def net(keras):
     )
 
 
+@pytest.mark.slow
 def test_layers_and_activations_are_those_of_the_model(net, stimuli):
     model = from_keras(net, "net")
     assert list(model.layers()) == ["conv", "bn", "drop", "flat", "fc", "output"]

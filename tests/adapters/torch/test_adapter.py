@@ -201,6 +201,7 @@ def test_the_batch_has_the_dtype_of_the_parameters(stimuli, dtype):
     np.testing.assert_allclose(other.values, full, atol=1e-5 if dtype is torch.float64 else 0.03)
 
 
+@pytest.mark.slow
 def test_several_inputs_by_position_and_by_keyword(stimuli):
     class Indexed(torch.nn.Module):
         def __init__(self):

@@ -59,6 +59,7 @@ def states(nets):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stored", [False, True])
 def test_threads_that_share_modules_get_what_one_thread_gets(stimuli, tmp_path, stored):
     nets = made()

@@ -13,6 +13,9 @@ from tests.support import benchmarks_by_hand as by_hand
 from tests.support import served_data as served
 from tests.support.experiment import N_STIMULI, experiment_of
 
+pytestmark = pytest.mark.slow
+
+
 OBJECTS = ["dog", "car", "cup", "hat"] * (N_STIMULI // 4)
 
 
@@ -33,7 +36,6 @@ def check(score, raw: float, ceiling: float, n_units: int = 4) -> None:
     assert score.n_units == n_units
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("identifier", "data", "columns", "stratify", "neuroids"),
     [
@@ -115,7 +117,6 @@ def test_responses_over_time(serve):
     np.testing.assert_allclose(score.value, by_hand.explained(raw, ceiling), atol=1e-6)
 
 
-@pytest.mark.slow
 def test_from_neuroids_to_the_units_of_the_model(serve):
     here = experiment_of(31, object_name=OBJECTS)
     assembly = served.assembly_of(here.trials, here.stimuli, region=["V4"] * 30 + ["IT"])
@@ -157,7 +158,6 @@ def test_the_ceiling_of_the_spatial_mask_has_all_trials(serve):
     assert benchmark.target.sizes == {"presentation": N_STIMULI, "neuroid": 4}
 
 
-@pytest.mark.slow
 def test_a_spatial_mask_finds_where_neuroids_look(serve):
     """Neuroids that weigh the channels of one place each: the read-out is of that form, and predicts them."""
     from bsjax import ModelCommitment

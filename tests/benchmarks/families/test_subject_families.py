@@ -16,6 +16,9 @@ from tests.support import benchmarks_by_hand as by_hand
 from tests.support import served_data as served
 from tests.support.experiment import Experiment, experiment_of, model_of
 
+pytestmark = pytest.mark.slow
+
+
 N_TRAIN, N_TEST = 40, 16
 KEPT = {"s1": [0, 1, 2, 3], "s2": [6, 7, 8, 9]}  # of ten neuroids: 4 is unreliable, 5 is elsewhere
 REGIONS = {"V1": "V2", "V2": "V1", "V4": "V1", "IT": "V4"}
@@ -187,7 +190,6 @@ def expected_of_a_split(people: dict[str, Experiment], train: np.ndarray, test: 
     return raw.mean(), (np.sign(raw) * (raw / ceiling) ** 2).mean()
 
 
-@pytest.mark.slow
 def test_a_published_split_of_each_subject(scanned):
     people = scanned()
     score = load_benchmark("Zerbe2026_fmri.V1-tau-ridgecv")(people["sub-01"].model("V1"))
@@ -199,7 +201,6 @@ def test_a_published_split_of_each_subject(scanned):
     assert score.raw["subject"].values.tolist() == SUBJECTS and score.n_units == 20
 
 
-@pytest.mark.slow
 def test_a_split_from_the_package_of_its_publishers(scanned, monkeypatch, tmp_path):
     """A package of that name, with the function that the real one has: it is not published where pip looks."""
     package = tmp_path / "site" / "laion_fmri"
@@ -227,7 +228,6 @@ def test_without_the_split_it_is_said_how_to_have_it(scanned):
         load_benchmark("Zerbe2026_fmri.V1-tau-ridgecv")(people["sub-01"].model("V1"))
 
 
-@pytest.mark.slow
 def test_dissimilarities_of_each_subject(scanned):
     people = scanned()
     score = load_benchmark("Zerbe2026_fmri.V1-rdm-pearson")(people["sub-01"].model("V1"))

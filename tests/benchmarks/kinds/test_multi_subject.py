@@ -79,6 +79,7 @@ def upper(responses):
     return (1 - np.corrcoef(responses))[np.triu_indices(len(responses), 1)]
 
 
+@pytest.mark.slow
 def test_rdms_of_each_subject(subjects, model, signal):
     score = RSABenchmark("Small.IT-rdm", subjects, parent="IT")(model())
     responses = subjects.values.reshape(4, 40, 6).mean(axis=0)

@@ -55,6 +55,7 @@ def test_what_a_killed_process_has_left_is_finished():
     assert rendered_images("some", RENDERINGS, 1)[0].read_bytes() == content
 
 
+@pytest.mark.slow
 def test_two_processes_at_once():
     both = [
         subprocess.Popen([sys.executable, "-c", TWO_PROCESSES], stdout=subprocess.PIPE, text=True) for _ in range(2)

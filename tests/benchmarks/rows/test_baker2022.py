@@ -47,6 +47,7 @@ def test_the_loss_of_a_model_and_of_two_people_by_hand(serve):
     assert score.provenance["n_stimuli"] == len(stimuli)
 
 
+@pytest.mark.slow
 def test_people_who_all_lose_the_same(serve):
     stimuli = silhouettes()
     same = answers_with(stimuli, {"o": 2})

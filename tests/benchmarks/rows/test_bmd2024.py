@@ -12,6 +12,7 @@ from tests.support.people import naming, trials_of
 OBJECTS = ["bear", "car", "cat", "knife"]
 
 
+@pytest.mark.slow
 def test_nearness_of_accuracies_by_hand(serve):
     stimuli = served.stimuli_of(8, truth=OBJECTS * 2, condition=["dotted_1"] * 8)
     truth = stimuli["truth"].to_numpy()

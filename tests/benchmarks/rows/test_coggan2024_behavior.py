@@ -60,6 +60,7 @@ def accuracies(table):
     return (rows.groupby(["subject", *KEY])[name].mean().unstack("subject") for name in ("model", "human_accuracy"))
 
 
+@pytest.mark.slow
 def test_score_and_ceiling_as_by_hand(serve, table, people):
     columns = {name: table[name] for name in ("subject", "object_class", "visibility", *KEY)}
     serve("Coggan2024_behavior", people, served.stimuli_of(len(table), **columns))

@@ -39,6 +39,7 @@ def model(serve, right):
     return PrecomputedFeatures(probabilities, visual_degrees=8)
 
 
+@pytest.mark.slow
 def test_distance_and_ceiling_as_by_hand(model, right):
     benchmark = load_benchmark(IDENTIFIER)
     score = benchmark(model)
@@ -50,6 +51,7 @@ def test_distance_and_ceiling_as_by_hand(model, right):
     assert benchmark.describe().startswith(f"{IDENTIFIER}, version 1, averaged under Lonnqvist2024")
 
 
+@pytest.mark.slow
 def test_a_model_above_the_ceiling_keeps_its_score(model, right):
     stored = model.look_at(load_benchmark(IDENTIFIER).stimuli)
     person = right[1]  # whose accuracy is between those of the others

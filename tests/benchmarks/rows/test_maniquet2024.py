@@ -8,6 +8,9 @@ from bsjax import BehavioralAssembly, load_benchmark
 from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
 
+pytestmark = pytest.mark.slow
+
+
 LABELS = np.array(["face", "house", "shoe"])
 # people's task -> the manipulation of the stimuli, and its details
 TASKS = {

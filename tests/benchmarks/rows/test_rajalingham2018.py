@@ -81,6 +81,7 @@ def by_scipy(probabilities, trials):
     return np.array(found).T
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Mean of empty slice")  # numpy's, of what is undefined by design
 def test_score_and_ceiling_as_by_hand(serve, stimuli, probabilities, trials):
     serve("Rajalingham2018.private", trials, stimuli)

@@ -26,6 +26,7 @@ def mistaken(stimuli, rows):
     return [others[one] if row in rows else one for row, one in enumerate(truth)]
 
 
+@pytest.mark.slow
 def test_error_consistency_within_the_kinds_of_images_that_people_saw(serve):
     stimuli = drawings(["RGB", "contours", "segments"], condition="segments")
     people = {"p": mistaken(stimuli, {0, 1, 9, 17, 18}), "q": mistaken(stimuli, {0, 2, 9, 10, 20, 21, 22})}

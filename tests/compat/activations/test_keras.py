@@ -53,6 +53,7 @@ def unit(paths):
     return wrappers.load_images(paths, 8) / 255
 
 
+@pytest.mark.slow
 def test_layers_are_what_the_model_computes(net, paths):
     wrapper = wrappers.KerasWrapper(net, unit, batch_size=2)
     found = wrapper(paths, ["fc", "conv"])

@@ -45,6 +45,7 @@ def test_a_method_of_a_wrapper_is_known_by_its_weights():
     assert models[0].recipe_digest() != models[1].recipe_digest()
 
 
+@pytest.mark.slow
 def test_a_subclass_is_known_by_its_own_code():
     class Halved(WrapperOfVideos):
         def forward(self, inputs):
@@ -59,6 +60,7 @@ def test_a_subclass_is_known_by_its_own_code():
     assert videos_of(0, Halved).recipe_digest() == digests[1] != videos_of(1, Halved).recipe_digest()
 
 
+@pytest.mark.slow
 def test_a_subclass_is_known_by_what_it_holds():
     from bsjax.compat.activations.pytorch import PytorchWrapper
 

@@ -84,6 +84,7 @@ def layer_of(found, layer, row):
     return found.isel(presentation=row, neuroid=found["layer"].values == layer).values
 
 
+@pytest.mark.slow
 def test_a_video_of_any_length_is_seen_whole(module, stimuli):
     found = wrapped(module)(stimuli, list(FORMATS))
     assert found.dims == ("presentation", "neuroid", "time_bin") and found.dtype == np.float32
@@ -99,6 +100,7 @@ def test_a_video_of_any_length_is_seen_whole(module, stimuli):
     found[::2].validate()
 
 
+@pytest.mark.slow
 def test_units_have_their_places(module, stimuli):
     model = wrapped(module)
     found = model(stimuli, ["conv", "head"])
@@ -130,6 +132,7 @@ def test_a_fixed_number_of_frames_is_seen_in_blocks(module, stimuli):
     assert np.isnan(layer_of(found, "pool", 1)[:, 6:]).all()
 
 
+@pytest.mark.slow
 def test_a_range_of_frames(module, stimuli):
     """8 to infinity: the short video is filled up. 2 to 8: the long one is cut."""
     long, short = stimuli.get_stimulus("long"), stimuli.get_stimulus("short")
@@ -193,6 +196,7 @@ class OfNumpy(ActivationWrapper):
         return OrderedDict((layer, levels) for layer in layers)
 
 
+@pytest.mark.slow
 def test_a_wrapper_of_anything(stimuli):
     model = OfNumpy(fps=FPS, layer_activation_format={"level": "TC"})
     found = model.from_stimulus_set(stimuli, layers=["level"])
@@ -205,6 +209,7 @@ def test_a_wrapper_of_anything(stimuli):
         ActivationWrapper("none", small, fps=1, layer_activation_format={"a": "T"})(stimuli, "a")
 
 
+@pytest.mark.slow
 def test_a_commitment_records_in_several_time_bins(module, stimuli):
     model = ModelCommitment("net", wrapped(module), region_layer_map={"IT": ["pool", "head"]})
     model.start_recording("IT", time_bins=[(0, 200), (200, 400), (100, 300)])
@@ -220,6 +225,7 @@ def test_a_commitment_records_in_several_time_bins(module, stimuli):
     assert model.with_options(cache=None).look_at(stimuli, number_of_trials=3).shape == (3, 21)
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_that_of_these_weights(module, stimuli):
     model = wrapped(module)
     before, recipe = model(stimuli, "head"), model.recipe_digest()
@@ -232,6 +238,7 @@ def test_what_is_kept_is_that_of_these_weights(module, stimuli):
     np.testing.assert_allclose(doubled(stimuli, "head").values, 2 * model(stimuli, "head").values, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_hooks(module, stimuli):
     model = wrapped(module)
     whole = model(stimuli, "head")

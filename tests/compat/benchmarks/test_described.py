@@ -124,6 +124,7 @@ def test_the_row_names_the_publications_that_stand_in_its_code(written):
     assert benchmark_row("Hebart2023-match").plugin == ""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")  # of their code
 def test_all_published_ones_tell_it(published_plugins):
     declared = [each for plugin in brainscore_plugins() for each in plugin.declarations]

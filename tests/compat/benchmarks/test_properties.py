@@ -39,6 +39,7 @@ def curves_of(n):
     return np.random.default_rng(0).gamma(1.0, size=(40, n))
 
 
+@pytest.mark.slow
 def test_orientation_tuning_is_that_of_the_kernels():
     curves = curves_of(12)
     angles = tuple(ANGLES.tolist())
@@ -57,6 +58,7 @@ def test_orientation_tuning_is_that_of_the_kernels():
         assert (best - 180 if best >= 157.5 else best) == float(preferred[number])
 
 
+@pytest.mark.slow
 def test_other_tuning_is_that_of_the_kernels():
     frequencies, radii = 2.0 ** np.arange(-2, 4, 0.5), np.arange(1.0, 13) / 2
     curves = curves_of(12)
@@ -149,6 +151,7 @@ def test_where_stimuli_are():
         get_stimulus_position(stimuli)
 
 
+@pytest.mark.slow
 def test_a_property_is_scored_as_by_bsjax():
     model = v1_neurons.Neurons(np.array([10.0, 75.0, 100.0, 170.0]), np.array([3.0, 3.0, 3.0, 3.0]))
     metric = load_metric("ks_similarity", property_name="preferred_orientation", ns=50)

@@ -67,6 +67,7 @@ class Answering:
         return BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identifier", ["MajajHong2015public.IT-pls", "MajajHong2015.V4-pls"])
 def test_majajhong2015(serve, identifier):
     data, region = identifier.split("-")[0].split(".")
@@ -78,6 +79,7 @@ def test_majajhong2015(serve, identifier):
     assert 0.2 < float(own) < 1
 
 
+@pytest.mark.slow
 def test_freemanziemba2013(serve):
     here = experiment_of(5, texture_type=["texture", "noise"] * (N_STIMULI // 2))
     bins = [(t, t + 1) for t in range(250)]
@@ -91,6 +93,7 @@ def test_freemanziemba2013(serve):
     assert 0.2 < float(own) < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["ridge", "ridgecv"])
 def test_papale2025(serve, metric):
     parts = []
@@ -107,6 +110,7 @@ def test_papale2025(serve, metric):
     assert 0.2 < float(own) < 1
 
 
+@pytest.mark.slow
 def test_rajalingham2018(serve):
     objects, truth = ["bear", "car", "elephant", "plane"], np.repeat(np.arange(4), 8)
     rng, named = np.random.default_rng(0), np.array(objects)
@@ -129,6 +133,7 @@ def test_rajalingham2018(serve):
     both("Rajalingham2018-i2n", PrecomputedFeatures(answers, visual_degrees=8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "same"), [("error_consistency", ALL), ("top1", ["value"])])
 def test_geirhos2021(serve, form, same):
     conditions, truth = np.repeat([np.inf, 0.4, 0.45, 0.55, 0.7, 1.5], 4), np.array(["bear", "car", "cat", "dog"] * 6)
@@ -146,6 +151,7 @@ def test_geirhos2021(serve, form, same):
     assert 0 < float(own) < 1  # beyond which the plugin's is cut off
 
 
+@pytest.mark.slow
 def test_kar2019(serve):
     n, bins = 60, benchmark_row("Kar2019-ost").time_bins
     objects, rng = np.array(["bear", "car", "dog"] * (n // 3)), np.random.default_rng(0)
@@ -164,6 +170,7 @@ def test_kar2019(serve):
     both("Kar2019-ost", Recorder(stimuli, values))
 
 
+@pytest.mark.slow
 def test_coggan2024(serve):
     n, subjects, regions, rng = 24, [f"F{i}" for i in range(5)], ["V1", "V2", "V4", "IT"], np.random.default_rng(0)
     stimuli, signal = (
@@ -185,6 +192,7 @@ def test_coggan2024(serve):
     both("tong.Coggan2024_fMRI.IT-rdm", Recorder(stimuli, means + rng.normal(size=(n, 400))))
 
 
+@pytest.mark.slow
 def test_ferguson2024(serve):
     number = np.array([1, 5, 11])[np.arange(24) % 6 // 2]
     stimuli = served.stimuli_of(48, image_number=[*range(24)] * 2, block=["first"] * 24 + ["second"] * 24)
@@ -210,6 +218,7 @@ def test_ferguson2024(serve):
     both("Ferguson2024color-value_delta", model, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_bracci2019(serve):
     n, voxels, subjects, rng = 27, 8, 4, np.random.default_rng(0)
     labels = ["lookalike", "animal", "object"] * 9

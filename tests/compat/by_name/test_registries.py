@@ -170,6 +170,7 @@ def test_a_benchmark_of_a_plugin(plugins):
     assert found.comment == f"layers: {dict(score.provenance.layers)}" and "V1" in found.comment
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_bsjax_counts_and_the_other_has_its_name(plugins):
     own, other = (bsjax.load_benchmark(f"{side}Simulated.V1-rdm") for side in ("", "brainscore:"))
     assert benchmark_registry.plugin_of("Simulated.V1-rdm") is None and type(own) is not BenchmarkForBsjax

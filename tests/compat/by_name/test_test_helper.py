@@ -18,6 +18,9 @@ from bsjax.submission.checks.record import record_features
 from tests.support import served_data as served
 from tests.support.experiment import experiment_of
 
+pytestmark = pytest.mark.slow
+
+
 NAME = "MajajHong2015public.IT-pls"
 BENCHMARK = """
 from pathlib import Path

@@ -40,6 +40,7 @@ def test_rows_are_repeated_as_often_as_the_target_has_them(assembly):
     assert found.values[:, 0].tolist() == [3, 6, 6, 6]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Duplicate dimension names")
 @pytest.mark.parametrize("repeat", [False, True])
 def test_rows_and_columns_of_a_matrix(assembly, repeat):

@@ -79,6 +79,7 @@ def drawn(images, layers):
     }
 
 
+@pytest.mark.slow
 def test_the_layer_is_chosen_when_it_is_first_recorded(serve, stimuli):
     shown = served.stimuli_of(40, object_name=["dog", "car", "cup", "hat"] * 10)
     good = drawn(pixels_of([str(shown.get_stimulus(each)) for each in shown["stimulus_id"]]), ["good"])["good"]
@@ -100,6 +101,7 @@ def test_the_layer_is_chosen_when_it_is_first_recorded(serve, stimuli):
     np.testing.assert_allclose(seen.values, drawn(pixels_of(paths), ["good"])["good"], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_part_that_does_a_task_can_be_changed(stimuli):
     model = ModelCommitment("net", network(), ["early", "late"])
     tasks = {"probabilities": stimuli, "odd_one_out": None, "label": ["dog", "cat"]}

@@ -109,6 +109,7 @@ def test_two_plugins_with_one_identifier(plugin):
     assert load_model("pixels").identifier == "pixels"
 
 
+@pytest.mark.slow
 def test_a_name_taken_only_when_running_is_no_silent_replacement(plugin, search):
     plugin(
         "sly",

@@ -42,6 +42,7 @@ JOBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", INTERPRETERS)
 def test_ten_things_on_every_python(python):
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "random"}

@@ -42,6 +42,7 @@ def spelled(value):
     return f"set({sorted(value)})" if isinstance(value, frozenset) else repr(value)
 
 
+@pytest.mark.slow
 @given(VALUES, VALUES)
 def test_equal_content_is_equal_digest_and_other_content_another(first, second):
     assert identity_of(first) == identity_of(copy.deepcopy(first))

@@ -11,6 +11,7 @@ from tests.support.readers import READERS
 GROUPS = [list(READERS)[start::2] for start in range(2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: names[0])
 def test_a_damaged_file_is_refused_or_read_as_it_was(names, tmp_path):
     command = [sys.executable, "-m", "tests.support.damage", "--some", str(tmp_path), *names]

@@ -203,6 +203,7 @@ def test_the_choices_of_a_model_agree_with_people_as_published(files, shared_dat
     assert float(score) == pytest.approx(0.06800, abs=5e-6)
 
 
+@pytest.mark.slow
 def test_real_files_survive_being_written_again(files, tmp_path):
     for path in sorted(files.glob("*.nc")):
         cls = SpikeTimesAssembly if "extras" in path.name else BehavioralAssembly

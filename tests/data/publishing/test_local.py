@@ -32,6 +32,7 @@ def test_packages_are_found_by_their_identifiers(packages):
     assert all(path.is_file() for path in bsjax.load_stimulus_set("Doe2025").stimulus_paths.values())
 
 
+@pytest.mark.slow
 def test_a_package_passes_the_checks_of_a_plugin(packages):
     register_packages(packages)
     checks = [item for _, items in check_plugins(packages, timeout=120) for item in items]

@@ -62,6 +62,7 @@ def output(process: subprocess.Popen) -> str:
     return said.strip()
 
 
+@pytest.mark.slow
 def test_a_file_is_fetched_once(remote, relay, brainio_home):
     path = fetch_file(remote.bucket, remote.key, SHA1)
     assert path == brainio_home / SHA1 / "a.bin" == cached_path(remote)
@@ -141,6 +142,7 @@ def test_a_piece_at_fault_costs_a_second_fetch_only(remote, relay):
     assert [asked.range for asked in relay.asked] == [None, f"bytes={2 * CHUNK}-", None]
 
 
+@pytest.mark.slow
 def test_two_processes_that_want_the_same_file_fetch_it_once(remote, relay):
     relay.trouble.bytes_per_second = 400_000
     processes = [python(fetching(remote)) for _ in range(2)]

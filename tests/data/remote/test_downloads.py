@@ -65,6 +65,7 @@ def test_a_connection_lost_for_good_leaves_what_came(remote, relay, tmp_path):
     assert (tmp_path / "a").read_bytes() == CONTENT and ranges(relay)[-1] == f"bytes={CHUNK}-"
 
 
+@pytest.mark.slow
 def test_without_a_digest_each_attempt_starts_again(remote, relay, tmp_path, s3):
     """Nothing would tell that the object has changed in between."""
     remote = RemoteFile(remote.bucket, remote.key)

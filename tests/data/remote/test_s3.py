@@ -37,6 +37,7 @@ def test_names_in_the_store():
         store_name("a", "png")
 
 
+@pytest.mark.slow
 def test_a_stimulus_set(uploaded, relay, brainio_home):
     stimuli = load_stimulus_set_from_s3(**uploaded[0])
     assert type(stimuli) is StimulusSet and stimuli.identifier == "lab.Doe2024"
@@ -50,6 +51,7 @@ def test_a_stimulus_set(uploaded, relay, brainio_home):
     assert path.parent == brainio_home / uploaded[0]["csv_sha1"] and relay.asked == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("merge", [True, False])
 def test_an_assembly_with_its_stimulus_set(merge, uploaded):
     assembly = load_assembly_from_s3(
@@ -63,6 +65,7 @@ def test_an_assembly_with_its_stimulus_set(merge, uploaded):
     assert ("filename" in assembly.coords) == merge
 
 
+@pytest.mark.slow
 def test_a_table_that_does_not_fit_its_archive_is_an_error(s3, uploaded, bucket):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as file:

@@ -34,6 +34,7 @@ def test_one_request_reads_an_object(s3, relay, bucket):
     assert [(asked.signed, asked.status) for asked in relay.asked] == [(True, 200)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [None, "", "null"])
 def test_unversioned_bucket(s3, relay, bucket, version):
     s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
@@ -41,6 +42,7 @@ def test_unversioned_bucket(s3, relay, bucket, version):
     assert ("versionId=null" in relay.asked[0].path) == (version == "null")
 
 
+@pytest.mark.slow
 def test_versioned_bucket(s3, relay, bucket):
     s3.put_object(Bucket=bucket, Key="a.bin", Body=b"before versions")
     s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})

@@ -69,6 +69,7 @@ def test_ranking_takes_memory_for_a_part_at_a_time():
     assert most_held(lambda: double_ranks(np.empty(0, bool), x, x[:0])) < 2.8 * x.nbytes
 
 
+@pytest.mark.slow
 def test_numbers_that_may_be_one_tie():
     # Of the pairs of 5 rows, in the order of the platform.
     x = np.array([1.0, 1.0 + 1e-9, 2.0, 2.0 - 1e-9, 2.0 + 5e-9, 3.0, 3.0 + 1e-9, 3.0 + 2e-9, 3.0 + 3e-9, 4.0])
@@ -101,6 +102,7 @@ def test_each_number_may_be_off_by_the_errors_of_its_rows():
         assert (got[first] == got[second]) == (mixed[first] or mixed[second])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_nan_that_counts_is_last_and_ties_with_nan(dtype):
     x, where = jnp.asarray([np.nan, 1.0, np.nan, 5.0, np.inf, 0.0], dtype), jnp.array([1, 1, 1, 1, 1, 0], bool)

@@ -54,6 +54,7 @@ def test_programs_of_kernels_that_were_called_least_recently_are_evicted(monkeyp
     assert of_the_user._cache_size() == 1
 
 
+@pytest.mark.slow
 def test_programs_of_one_kernel_are_let_go_and_made_again(monkeypatch):
     monkeypatch.setenv(MOST_KEPT, "4")
     for n in range(31, 60):

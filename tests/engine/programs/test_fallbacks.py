@@ -75,6 +75,7 @@ def test_what_is_lowered_for_an_accelerator_has_no_decomposition_that_few_data_n
     assert "syevd" in texts[True] and "custom_call" not in texts[False]
 
 
+@pytest.mark.slow
 def test_a_scalar_choice_of_a_batch_keeps_its_one_branch():
     def of(x, chosen):
         return cond(chosen, lambda: x + 1, lambda: x)

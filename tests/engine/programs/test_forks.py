@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import os, warnings
 import numpy as np
@@ -32,6 +34,7 @@ print(float(bsjax.score_arrays(x, x, metric="cka")))
 """
 
 
+@pytest.mark.slow
 def test_a_fork_refuses_to_compute_and_its_parent_goes_on():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

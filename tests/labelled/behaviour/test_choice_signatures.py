@@ -43,6 +43,7 @@ def test_of_text_no_more_is_held_at_once_than_a_column():
     assert most_held(lambda: metric(source, target)) < 2 * given
 
 
+@pytest.mark.slow
 def test_repetitions_and_their_seed(pair):
     score = I1(repetitions=5)(*pair)
     assert score.raw.shape == (5,)
@@ -65,6 +66,7 @@ def test_a_trial_without_an_answer_does_not_count(pair):
     np.testing.assert_allclose(with_gaps.raw, metric(source, target).raw, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_an_image_without_trials_in_a_half_is_left_out_and_counted(pair):
     source, target = pair
     first = target["stimulus_id"].values == target["stimulus_id"].values[0]
@@ -80,6 +82,7 @@ def test_an_image_without_trials_in_a_half_is_left_out_and_counted(pair):
     assert score.n_units == 24 * 5 and np.isfinite(float(score))
 
 
+@pytest.mark.slow
 def test_ceiling_without_skipna_names_what_is_missing(pair):
     assert I1().ceiling(pair[1]) == I1().ceiling(pair[1], skipna=True)
     _, target = choices(trials=2)

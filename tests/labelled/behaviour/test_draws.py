@@ -184,6 +184,7 @@ def coded(target, images, objects):
     return truth, [stimulus, chosen, *offers], np.stack([first & there, ~first & there])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over", OVER, ids=str)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name == "i2n" else pytest.mark.slow) for name in SIGNATURES]
@@ -216,6 +217,7 @@ def test_draws_of_a_signature_are_those_of_repeated_images_and_trials_in_the_sam
                 np.testing.assert_allclose(one, nan_mean(np.asarray(expected)), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_draw_whose_first_half_lacks_what_the_second_defines_is_undefined_unless_that_is_left_out(choices):
     target = choices[1].isel(presentation=slice(80))
     ceiling, plan = O2().ceiling, Resampling("subjects", draws=12)

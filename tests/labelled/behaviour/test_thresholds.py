@@ -82,6 +82,7 @@ def test_a_model_without_a_threshold_scores_0_and_says_why(share, why):
     assert re.search("failed: " + why, score.provenance["fit"])
 
 
+@pytest.mark.slow
 def test_no_required_accuracy():
     low = choices(share=np.clip(np.linspace(0.2, 0.9, 10), 0.5, 1.0), trials=200)
     strict, free = (Threshold("x", required_accuracy=a, threshold_accuracy=0.75) for a in (0.9, None))
@@ -110,6 +111,7 @@ def test_elevation_of_numbers_and_of_assemblies():
     np.testing.assert_allclose(score.raw.values, [1.0, 0.5, 0.0])
 
 
+@pytest.mark.slow
 def test_elevation_is_the_ratio_at_the_level_of_the_baseline():
     metric = ThresholdElevation("x", "alone", "crowded")
     sources = {"alone": choices(midpoint=3.5), "crowded": choices(midpoint=5.5, slope=0.6, seed=1)}

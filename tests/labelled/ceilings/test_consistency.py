@@ -106,6 +106,7 @@ def test_nothing_repeated():
         load_ceiling("internal_consistency")(trials(r=1))
 
 
+@pytest.mark.slow
 def test_macaque_v4_on_random_halves_of_the_available_repeats(shared_data):
     assembly = load_session(shared_data / "macaque_v4").isel(time_bin=0)
     score = load_ceiling("internal_consistency", splits=50)(assembly)

@@ -9,6 +9,9 @@ from bsjax.labelled.ceilings.cross_subject import CrossSubjectConsistency
 from bsjax.labelled.ceilings.noise_ceiling import RSACeiling
 from bsjax.labelled.similarity.subject_similarity import InterSubjectSimilarity
 
+pytestmark = pytest.mark.slow
+
+
 N, NAMES = 20, ["a", "b", "c", "d"]
 SPLITS = {"crossvalidation_kwargs": {"splits": 2, "test_size": 0.25, "stratification_coord": None}}
 

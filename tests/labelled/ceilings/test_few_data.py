@@ -165,6 +165,7 @@ def test_draws_of_few_stimuli_are_undefined_as_such_a_recording_is(name):
     assert few.error is None
 
 
+@pytest.mark.slow
 def test_a_ceiling_with_a_setting_of_the_name_of_a_method_is_drawn():
     ceiling = load_ceiling("gsn_rsa_ceiling", draws=3, groups=0)
     with in_draws(Resampling("stimuli", draws=3)):

@@ -108,6 +108,7 @@ def test_matched_pooling_averages_ranks():
     assert score.provenance["pooling"] == "matched"
 
 
+@pytest.mark.slow
 def test_the_bound_that_no_rdm_exceeds():
     assembly = responses()
     matched, bound = (RSACeiling(pooling=pooling)(assembly) for pooling in ("matched", "bound"))
@@ -130,6 +131,7 @@ def test_both_ends_have_values_and_intervals_of_their_own():
         both_ends(Score(0.5))
 
 
+@pytest.mark.slow
 def test_against_chance():
     assembly = responses(voxels=(40, 30, 35))
     ceiling = RSACeiling(similarity_func="corr", pooling="matched", bound="lower")
@@ -158,6 +160,7 @@ def test_row_and_column_order_do_not_matter():
     np.testing.assert_allclose(RSACeiling()(shuffled).raw, RSACeiling()(assembly).raw, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_stimulus_that_a_subject_has_not_seen_is_missing_from_its_rdm():
     assembly = responses()
     rdms = rdms_of(assembly)

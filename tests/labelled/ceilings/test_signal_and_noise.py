@@ -7,6 +7,7 @@ from bsjax.labelled.ceilings.signal_and_noise import fit_signal_and_noise
 from tests.support.single_trials import recording
 
 
+@pytest.mark.slow
 def test_fits_covariances_by_neuroid():
     assembly = recording(r=4, n=600, u=5)
     found = fit_signal_and_noise(assembly)
@@ -18,6 +19,7 @@ def test_fits_covariances_by_neuroid():
     np.testing.assert_allclose(found["ncsnr"], load_ceiling("noise_ceiling_snr")(assembly).raw["ncsnr"], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_error_is_a_jackknife_over_stimuli():
     assembly = recording(r=3, n=30, u=12)
     score = load_ceiling("gsn_rsa_ceiling", draws=20, groups=5)(assembly)

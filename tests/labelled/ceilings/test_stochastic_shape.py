@@ -19,6 +19,7 @@ def sides():
     return recording(u=5), recording(seed=1, u=4)
 
 
+@pytest.mark.slow
 def test_trials_are_matched_by_their_labels(sides):
     x, y = sides
     expected = float(stochastic_shape_similarity(*map(by_trial, sides)))
@@ -29,6 +30,7 @@ def test_trials_are_matched_by_their_labels(sides):
     assert float(load_metric("stochastic_shape")(x, shorter)) == pytest.approx(expected, abs=0.01)
 
 
+@pytest.mark.slow
 def test_a_source_without_repetitions_has_no_noise(sides):
     x, trials = average_repetition(sides[0]), by_trial(sides[1])
     means = by_trial(sides[0]).mean(axis=0)

@@ -87,6 +87,7 @@ def of_width(width, seed=0, stimuli=N):
     return assembly(values)
 
 
+@pytest.mark.slow
 def test_every_form_scores_as_the_built_in_one(added):
     x, y = of_width(30), of_width(12, 1)
     for form in ("{}", "{}_cv", "reverse_{}", "reverse_{}_cv"):
@@ -112,6 +113,7 @@ def test_widths_of_one_bucket_share_programs(added):
     assert counted["cross_validate_and_report"] == (1 if added else 3)
 
 
+@pytest.mark.slow
 def test_wide_sources_are_read_in_blocks(added, monkeypatch):
     x, y = of_width(150_000), of_width(5, 1)
     metric = load_metric("my_ridge", alpha=2.0, **UNSTRATIFIED)
@@ -130,6 +132,7 @@ def test_wide_sources_are_read_in_blocks(added, monkeypatch):
     assert len(blocks) == int(added)
 
 
+@pytest.mark.slow
 def test_layers_are_scored_and_chosen_between(added):
     layers, target = {"narrow": of_width(20), "wide": of_width(120, 2)}, of_width(6, 1)
     metric = load_metric("my_ridge", **UNSTRATIFIED)
@@ -140,6 +143,7 @@ def test_layers_are_scored_and_chosen_between(added):
     assert scored.within.shape == (3,) and scored.held_out.shape == (3, 6)
 
 
+@pytest.mark.slow
 def test_the_layer_of_a_region_is_chosen_by_it(added):
     def chosen(mapping):
         benchmark = bsjax.load_benchmark("Simulated.V1-ridge")

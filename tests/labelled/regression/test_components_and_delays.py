@@ -24,6 +24,7 @@ def pair():
     return sides
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["", "reverse_"])
 def test_components_are_scored_as_by_pls_of_each_number(pair, way):
     score = load_metric(f"{way}pls_by_components", SPLITS, n_components=3)(pair[0][::-1], pair[1])
@@ -34,6 +35,7 @@ def test_components_are_scored_as_by_pls_of_each_number(pair, way):
         assert float(score.value.sel(component=k)) == pytest.approx(own.value, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_delays_do_not_cross_runs_and_keep_labels(pair):
     later = with_delays(pair[0], (0, 2), run="run")
     assert later.sizes == {"presentation": N, "neuroid": 24}

@@ -14,6 +14,7 @@ CROSS_VALIDATED = [("pls", {"n_components": 5}), ("ridge", {})]
 metrics = pytest.mark.parametrize(("name", "settings"), CROSS_VALIDATED, ids=[name for name, _ in CROSS_VALIDATED])
 
 
+@pytest.mark.slow
 @metrics
 def test_aliases_and_the_fixed_split(pair, name, settings):
     source, target = pair
@@ -40,6 +41,7 @@ def test_what_a_score_holds(pair, name, settings):
     assert score.provenance["random_state"] == 1
 
 
+@pytest.mark.slow
 def test_reverse_exchanges_source_and_target(pair):
     source, target = pair
     forward = load_metric("pls", n_components=3)(target, source)
@@ -177,6 +179,7 @@ def test_the_chosen_penalty_stands_beside_the_correlations(parts, name):
     assert load_metric(name, alphas=[float(score.raw["alpha"])])(*parts) == float(score)
 
 
+@pytest.mark.slow
 def test_every_split_chooses_its_own_penalty(pair):
     score = load_metric("ridgecv", alphas=[1e-3, 1.0, 10.0, 1e4])(*pair)
     assert score.raw["alpha"].dims == ("split",)
@@ -208,6 +211,7 @@ def test_settings_that_do_nothing_here_are_refused(settings, message):
         load_metric("ridgecv_split", **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("features", "warns"), [(52, False), (53, True)])
 def test_least_squares_of_too_few_stimuli_says_so(make, features, warns):
     """54 of 60 stimuli train, and one is taken up by the intercept."""
@@ -226,6 +230,7 @@ def test_least_squares_of_too_few_stimuli_says_so(make, features, warns):
     load_metric("ridge", alpha=1e-6)(source, target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("features", "warns"), [(33, False), (80, True)])
 def test_features_in_stimulus_coordinates_are_counted_as_what_they_are(make, features, warns):
     rng = np.random.default_rng(0)
@@ -238,6 +243,7 @@ def test_features_in_stimulus_coordinates_are_counted_as_what_they_are(make, fea
     assert [f"has {features} features" in str(one.message) for one in said] == [True] * warns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [20, 80])
 @pytest.mark.parametrize("name", ["linear_predictivity", "pcr"])
 def test_rcond_decides_the_rank_as_in_numpy(make, name, width):

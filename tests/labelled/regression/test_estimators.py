@@ -23,6 +23,7 @@ X, Y = of_width(20), of_width(7)
 PARTS = X[:TRAIN], X[TRAIN:], Y[:TRAIN], Y[TRAIN:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neuroids", [7, 1])
 def test_ridge_of_scikit_learn_scores_as_ridge(neuroids):
     shuffled = X[RNG.permutation(N)]

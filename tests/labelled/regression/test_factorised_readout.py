@@ -35,6 +35,7 @@ def metric():
     return MaskRegression(FEW, max_epochs=3)
 
 
+@pytest.mark.slow
 def test_recovers_a_planted_model():
     score = MaskRegression(FEW, init_lr=0.03, max_epochs=300, decay_rate=200, ls=1e-3, ld=1e-3)(*pair())
     assert float(score) > 0.95
@@ -44,6 +45,7 @@ def test_recovers_a_planted_model():
     assert (made["metric"], made["seed"], made["random_state"]) == ("mask_regression", 0, 1)
 
 
+@pytest.mark.slow
 def test_the_order_of_neuroids_and_stimuli_does_not_matter(metric):
     source, target = pair()
     rng = np.random.default_rng(0)

@@ -23,6 +23,7 @@ def sides(stimuli, features, targets):
     return assembly(x), assembly(x[:, :9] @ rng.normal(size=(9, targets)) + 3 * rng.normal(size=(stimuli, targets)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "settings"), [("ridge", {}), ("neuron_to_neuron", {}), ("ridgecv", PER_TARGET)])
 @pytest.mark.filterwarnings("ignore:the (small|larg)est penalty")
 def test_blocks_score_as_all_targets_together(name, settings):
@@ -49,6 +50,7 @@ def test_prepared_features_have_the_inner_products_of_centred_ones(features, col
     assert prepared(x, "features") is x
 
 
+@pytest.mark.slow
 def test_a_single_target_that_does_not_fit_is_refused():
     source = assembly(np.broadcast_to(0.0, (100, 50_000)))
     metric = load_metric("neuron_to_neuron", crossvalidation_kwargs={"stratification_coord": None, "splits": 2})

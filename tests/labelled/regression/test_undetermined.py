@@ -72,6 +72,7 @@ def metric_of(name, form="", **more):
     return load_metric(f"{form.format(base)}" if form else base, **MAPPINGS[name], **more)
 
 
+@pytest.mark.slow
 @each_mapping
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_neuroids_that_do_not_vary_in_training(name, dtype):
@@ -115,6 +116,7 @@ def test_on_a_fixed_split(name):
     assert np.isnan(on_fixed_split(name, x, y[:, :2], train, test).raw).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pls", "ridge"])
 @pytest.mark.parametrize("form", ["spanning time", "streamed", "coordinates"])
 def test_in_every_form(name, form):
@@ -142,6 +144,7 @@ def test_in_reverse():
     np.testing.assert_array_equal(np.isnan(raw), [0, 0, 1, 1, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pls", "ridge"])
 @pytest.mark.parametrize("on_device", [False, True])
 def test_features_of_a_stream_that_do_not_vary_in_training(name, on_device):
@@ -165,6 +168,7 @@ def test_bins_in_which_no_feature_varies():
     np.testing.assert_array_equal(np.isnan(score.raw).all(axis=(0, 2)), [True, False, False])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "width"),
     [("ridge", 100), *(pytest.param(*case, marks=pytest.mark.slow) for case in
@@ -231,6 +235,7 @@ def test_sparse_counts_score_as_an_exact_reference(name):
     assert float(score) == pytest.approx(np.nanmedian(cells, axis=1).mean(), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_read_out_of_masks():
     x, y = data(8)
     places = np.stack(np.unravel_index(np.arange(8), (2, 2, 2)))
@@ -240,6 +245,7 @@ def test_a_read_out_of_masks():
     np.testing.assert_array_equal(np.isnan(score.raw), undefined(y))
 
 
+@pytest.mark.slow
 def test_gradients_stay_finite():
     x, y = data()
     folds = make_folds(N, splits_of())

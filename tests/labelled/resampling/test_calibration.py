@@ -39,6 +39,7 @@ METRICS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METRICS)
 def test_all_permutations_at_once_are_those_one_by_one(name, pair):
     metric = METRICS[name]()
@@ -56,6 +57,7 @@ def test_all_permutations_at_once_are_those_one_by_one(name, pair):
     np.testing.assert_allclose(at_once, expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_single_trials_are_exchanged_with_their_stimuli(pair):
     x, y = pair
     metric = load_metric(
@@ -67,6 +69,7 @@ def test_single_trials_are_exchanged_with_their_stimuli(pair):
     np.testing.assert_allclose(metric.permuted_values(permuted, x, trials)["values"], expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_training_and_test_stimuli_trade_places_among_themselves(pair):
     metric = load_metric("ridge_split")
     x, y = pair
@@ -80,6 +83,7 @@ def test_training_and_test_stimuli_trade_places_among_themselves(pair):
     np.testing.assert_allclose(at_once, [float(metric(*each, *sides[2:])) for each in moved], rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_what_a_score_says_is_what_its_permutations_are(pair):
     with Permutations.within(Permutations(draws=39)):
         score = scored(slope, *pair)
@@ -96,6 +100,7 @@ def test_what_a_score_says_is_what_its_permutations_are(pair):
     assert null_of(again).key == null.key and (null_of(again).values == null.values).all()
 
 
+@pytest.mark.slow
 def test_a_p_value_is_below_a_level_as_often_as_that():
     rng, sets = np.random.default_rng(0), 120
     ids = {"stimulus_id": ("presentation", list("abcdefghijkl"))}

@@ -9,6 +9,8 @@ from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.clusters import clustered_by
 from bsjax.labelled.resampling.draws import in_draws
 
+pytestmark = pytest.mark.slow
+
 
 def responses(values, objects=None, trials=1, units="n"):
     n = len(values) // trials

@@ -65,6 +65,7 @@ def test_a_plan_that_cannot_be_read_is_refused(text):
         Resampling.parse(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "kernel"), [("cka", cka_bootstraps), ("rdm", rdm_bootstraps)])
 def test_draws_of_a_similarity_are_its_bootstraps(sides, metric, kernel):
     source, target = sides
@@ -81,6 +82,7 @@ def test_draws_of_a_similarity_are_its_bootstraps(sides, metric, kernel):
     assert score.error_kind == "standard error over stimuli, 30 bootstrap draws"
 
 
+@pytest.mark.slow
 def test_score_draws_and_influence_of_an_rdm_are_of_sides_aligned_once_and_rdms_formed_once(sides, monkeypatch):
     called = []
     for module, name in ((representational, "order_of"), (bootstraps, "rdm_to_compare")):
@@ -93,6 +95,7 @@ def test_score_draws_and_influence_of_an_rdm_are_of_sides_aligned_once_and_rdms_
     assert float(score) == pytest.approx(float(metric(source, sides[1])), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_draw_of_the_stimuli_fits_a_regression_anew_and_never_has_a_stimulus_on_both_sides(sides):
     source, target = sides
     metric, plan = load_metric("ridge", **UNSTRATIFIED), Resampling("stimuli", draws=5)
@@ -171,6 +174,7 @@ def test_a_metric_that_knows_nothing_of_draws_is_called_for_each():
     assert len(calls) == 2 * (1 + 20)
 
 
+@pytest.mark.slow
 def test_a_ceiling_is_drawn_with_the_score():
     plan = Resampling("stimuli", draws=20)
     score = bsjax.score("pixels", "Simulated.V1-ridge", resampling=plan)
@@ -215,6 +219,7 @@ def test_what_has_no_identifiers_cannot_be_drawn(sides):
         scored(load_metric("cka"), source, target.isel(neuroid=[0]))
 
 
+@pytest.mark.slow
 def test_the_rdms_of_subjects_are_drawn_over_stimuli_and_subjects():
     rng = np.random.default_rng(0)
     shared = rng.normal(size=(12, 4))
@@ -272,6 +277,7 @@ SPLITTERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kwargs", SPLITTERS, ids=str)
 def test_no_splitter_parts_the_copies_of_a_stimulus(kwargs):
     rng = np.random.default_rng(0)
@@ -288,6 +294,7 @@ def test_no_splitter_parts_the_copies_of_a_stimulus(kwargs):
     assert np.isfinite(score.uncertainty.draws).all() and estimator.shared == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "settings", "wide"),
     [
@@ -317,6 +324,7 @@ def test_values_that_are_all_equal_say_nothing(sides):
     assert np.isnan(score.interval().low) and score.error is None and "equal up to rounding" in score.error_kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cka", "rdm"])
 def test_the_influences_of_a_group_are_summed_and_those_of_a_stratum_centred(metric):
     rng = np.random.default_rng(0)
@@ -340,6 +348,7 @@ def test_the_influences_of_a_group_are_summed_and_those_of_a_stratum_centred(met
     assert known["strata"].standard_error < known["plain"].standard_error < known["groups"].standard_error
 
 
+@pytest.mark.slow
 def test_training_stimuli_of_a_fixed_split_are_drawn_in_groups(sides, monkeypatch):
     labels = {"object_name": ("presentation", np.repeat(list("abcdefgh"), 5))}
     source, target = (side.assign_coords(labels) for side in sides)
@@ -355,6 +364,7 @@ def test_training_stimuli_of_a_fixed_split_are_drawn_in_groups(sides, monkeypatc
             assert (np.ptp(found[:, part["object_name"].values == name], axis=1) == 0).all()
 
 
+@pytest.mark.slow
 def test_draws_of_different_width_are_refused_where_zeros_would_count():
     rng = np.random.default_rng(0)
     coords = {
@@ -374,6 +384,7 @@ def test_draws_of_different_width_are_refused_where_zeros_would_count():
             scored(ceilings["rdm"], trials)
 
 
+@pytest.mark.slow
 def test_matrices_drawn_one_by_one_score_as_those_that_are_drawn_at_once():
     rng = np.random.default_rng(0)
     ids = {f"stimulus_id_{side}": (f"stimulus_{side}", [f"i{n}" for n in range(15)]) for side in ("left", "right")}

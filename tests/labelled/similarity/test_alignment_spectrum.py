@@ -20,6 +20,7 @@ def test_what_the_spectrum_holds(pair):
     assert spectrum.attrs["source_dimensionality"] == pytest.approx(values.sum() ** 2 / (values**2).sum())
 
 
+@pytest.mark.slow
 def test_the_dimensionality_is_beside_the_scores_of_ridge_regressions(pair):
     source, target = pair
     expected = alignment_spectrum(source, target).attrs["source_dimensionality"]
@@ -44,6 +45,7 @@ def test_the_dimensionality_is_beside_the_scores_of_ridge_regressions(pair):
     assert score.provenance["effective_dimensionality"] == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_curve_is_near_what_cross_validation_finds(make):
     rng = np.random.default_rng(1)
     x = rng.normal(size=(400, 60)) * np.arange(1, 61) ** -0.5

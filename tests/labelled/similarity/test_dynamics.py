@@ -19,6 +19,7 @@ def movie(seed=0, n=12, units=5, bins=10, width=10.0):
     return xr.DataArray(values, coords, ["presentation", "neuroid", "time_bin"])
 
 
+@pytest.mark.slow
 def test_rows_and_bins_are_matched_by_their_labels():
     x, y = movie(), movie(1, units=4, bins=8)
     metric = load_metric("dsa", delays=2, rank=3)

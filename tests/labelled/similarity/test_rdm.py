@@ -50,6 +50,7 @@ def test_any_pair_is_that_of_scipy(dissimilarity, comparison):
     assert (made.metric, made["dissimilarity"], made["comparison"]) == ("rdm", dissimilarity, comparison)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dissimilarity", "comparison"), list(zip(OF_SCIPY, METHODS, strict=True)))
 def test_on_subsets_and_with_errors(dissimilarity, comparison):
     score = load_metric("rdm_cv", dissimilarity=dissimilarity, comparison="corr", **UNSTRATIFIED)(X, Y)
@@ -79,6 +80,7 @@ def test_stimuli_with_the_same_responses_are_at_no_distance():
     assert float(values) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_euclidean_distances_are_read_in_blocks():
     wide, narrow = of_width(500_000, 2), of_width(11, 1)
     metric = load_metric("rdm", dissimilarity="euclidean")
@@ -89,6 +91,7 @@ def test_euclidean_distances_are_read_in_blocks():
             load_metric("rdm", dissimilarity="cosine")(wide, narrow)
 
 
+@pytest.mark.slow
 def test_one_entry_is_a_dissimilarity_for_all(monkeypatch):
     def cityblock(a, b):
         return jnp.sum(jnp.abs(a[:, None] - b[None]), axis=2)

@@ -24,6 +24,7 @@ def pairs(values):
     return (1 - np.corrcoef(values))[np.triu_indices(len(values), 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["weighted_rdm", "selected_rdm", "interpolated_rdm"])
 def test_layers_are_spaces_in_the_order_of_their_neuroids(name):
     layers = assembly(X, layer=("neuroid", ["early"] * 4 + ["late"] * 8))
@@ -52,6 +53,7 @@ def test_encoding_compares_predicted_with_measured_patterns():
         load_metric("encoding_rdm", regression="cka")
 
 
+@pytest.mark.slow
 def test_each_split_has_its_own_penalty_of_several():
     several = load_metric("feature_reweighted_rdm", alpha=(0.01, 1.0, 100.0), cv=4, **SPLITS)
     score = several(assembly(X), assembly(Y))

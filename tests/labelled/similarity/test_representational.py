@@ -8,6 +8,8 @@ from bsjax.labelled.similarity.cka import CKA
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.metrics.similarity.similarity import Similarity
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def more(make):

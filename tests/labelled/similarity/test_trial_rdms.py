@@ -38,6 +38,7 @@ def arrays(some):
 SOURCE, TARGET = responses(MODEL), trials()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dissimilarity", "noise_free"),
     [("crossnobis", "sqeuclidean"), ("mahalanobis", "sqeuclidean"), ("poisson_cv", "poisson")],
@@ -68,6 +69,7 @@ def test_stimuli_with_different_numbers_of_trials():
     assert 0.5 < float(load_metric("rdm_of_trials")(SOURCE, trials(rows=rows))) < 1
 
 
+@pytest.mark.slow
 def test_jackknife_and_draws():
     score = load_metric("rdm_of_trials", error="jackknife")(SOURCE, TARGET)
     assert 0 < score.error < 0.2 and "jackknife of 4 groups" in score.error_kind
@@ -102,6 +104,7 @@ def test_trials_without_some_neuroids_and_an_undefined_rdm():
     assert np.isnan(float(score)) and "negative rate" in score.provenance.reason and score.n_undefined == 1
 
 
+@pytest.mark.slow
 def test_rdm_of_responses_and_of_trials():
     found = rdm_of(SOURCE, "euclidean")
     assert type(found) is RDMAssembly and found.dims == ("stimulus_left", "stimulus_right")
@@ -112,6 +115,7 @@ def test_rdm_of_responses_and_of_trials():
         rdm_of(SOURCE, "lcc")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("comparison", ["spearman", "whitened_cosine", "neg_riemannian"])
 def test_a_given_rdm_scores_as_the_responses_it_is_made_of(comparison):
     metric = load_metric("rdm", dissimilarity="sqeuclidean", comparison=comparison)
@@ -125,6 +129,7 @@ def test_a_given_rdm_scores_as_the_responses_it_is_made_of(comparison):
     np.testing.assert_allclose([float(s) for s in metric.of_many([ours, SOURCE], theirs)], float(expected), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_given_rdms_of_subjects_in_draws_and_permutations():
     each = np.stack(
         [rdm(jnp.asarray(MODEL + np.random.default_rng(seed).normal(size=MODEL.shape))) for seed in range(4)]
@@ -184,6 +189,7 @@ def noise_table(seed=3):
     return pd.DataFrame(factor @ factor.T, IDS, IDS)
 
 
+@pytest.mark.slow
 def test_a_covariance_of_noise_between_stimuli_is_matched_by_identifier():
     table, rng = noise_table(), np.random.default_rng(4)
     shuffled = table.iloc[rng.permutation(N), rng.permutation(N)]
@@ -210,6 +216,7 @@ def test_a_covariance_of_noise_between_stimuli_is_matched_by_identifier():
     assert permuted.provenance["p_value"] == 0.05
 
 
+@pytest.mark.slow
 def test_trials_are_compared_by_a_covariance_of_stimuli():
     table = noise_table()
     score = load_metric("rdm_of_trials", sigma_k=table.iloc[::-1, ::-1])(SOURCE, TARGET)

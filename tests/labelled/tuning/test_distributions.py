@@ -78,6 +78,7 @@ def test_the_ceiling_is_the_similarity_to_itself():
     assert ceiling.provenance["similarity_metric"]["identifier"] == "ks_similarity"
 
 
+@pytest.mark.slow
 def test_ceilings_of_published_histograms(shared_data):
     published = json.loads((shared_data / "v1_histograms.json").read_text())
     assert len(published["properties"]) == 7

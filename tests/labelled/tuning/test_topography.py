@@ -48,6 +48,7 @@ def test_neuroids_without_position_or_variation_form_no_pairs(name):
         load_metric(name)(whole.drop_vars("x"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tuning_smoothness", "wiring_economy"])
 def test_the_error_over_stimuli_is_that_of_leaving_each_out(name):
     whole, metric = sheet(), load_metric(name)

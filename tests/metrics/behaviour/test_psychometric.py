@@ -76,6 +76,7 @@ def test_float32_equals_float64_also_where_the_slope_is_not_determined():
         assert float(single.threshold) == pytest.approx(float(double.threshold), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_jump_has_its_threshold_between_the_two_levels():
     x = np.arange(12.0)
     assert float(fit(x, np.where(x < 6, 0.5, 0.97)).threshold) == pytest.approx(5.5, abs=0.1)
@@ -98,6 +99,7 @@ def test_levels_beyond_which_performance_falls_are_left_out():
     assert float(got.threshold) == pytest.approx(float(without.threshold), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("share", "why"),
     [
@@ -144,6 +146,7 @@ def test_the_gradient_is_that_of_the_optimum():
             assert float(gradient[level]) == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-7)
 
 
+@pytest.mark.slow
 @given(y=st.floats(0.55, 0.85), alpha=st.floats(0.1, 5.0), beta=st.floats(-5.0, 5.0), lapse=st.floats(0.03, 0.1))
 def test_the_inverse_takes_the_function_back(y, alpha, beta, lapse):
     x = inverse_psychometric_cum_gauss(*map(jnp.asarray, (y, alpha, beta, lapse)))

@@ -88,6 +88,7 @@ def test_converges_to_the_penalised_optimum():
     np.testing.assert_allclose(decode(params, jnp.asarray(x)), peer.predict_proba(z), atol=1e-3)
 
 
+@pytest.mark.slow
 def test_splits_of_unequal_size_side_by_side_equal_each_alone():
     x, labels, train = data()
     fewer = train & (np.arange(N) % 3 > 0)

@@ -99,6 +99,7 @@ def test_rdms_pair_by_pair(method):
         assert found[0, 1] == pytest.approx(scipy.stats.spearmanr(rdms[0], rdms[1]).statistic)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbiased", [True, False])
 def test_cka_is_that_of_each_pair_and_of_the_others_side_by_side(unbiased):
     values = responses()

@@ -127,6 +127,7 @@ def test_raw_pooling_is_no_bound():
     assert bound >= matched > raw + 0.01
 
 
+@pytest.mark.slow
 def test_of_responses_equals_that_of_their_rdms():
     rng = np.random.default_rng(0)
     responses = rng.normal(size=(9, 7)) + rng.normal(size=(3, 9, 7))
@@ -139,6 +140,7 @@ def test_of_responses_equals_that_of_their_rdms():
     np.testing.assert_allclose(got, ceiling(np.array(rdms)), atol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_stimulus_that_a_subject_has_not_seen_is_a_missing_row_of_its_rdm():
     rng = np.random.default_rng(0)
     responses = rng.normal(size=(9, 7)) + rng.normal(size=(3, 9, 7))

@@ -74,6 +74,7 @@ def test_of_another_number_of_trials():
     assert np.median(ten) == pytest.approx(10 / 11, abs=0.01)
 
 
+@pytest.mark.slow
 def test_where_it_is_defined():
     rng = np.random.default_rng(0)
     trials = recording(rng, 2, 12, 5)

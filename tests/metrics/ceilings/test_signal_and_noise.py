@@ -167,6 +167,7 @@ def test_derivatives_are_those_of_the_solution():
     check_grads(of_trials, (trials,), order=1, modes=("rev",), atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["corr", "spearman", "cosine"])
 def test_ceiling_is_what_the_truth_scores(method):
     """Of a known model: the RDM of simulated averages compared with that of their signals."""

@@ -37,6 +37,7 @@ class _Result:
         self.confidence_interval = like.confidence_interval
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["percentile", "BCa"])
 def test_scipy_makes_the_same_of_the_same_draws(method):
     sample, value, draws, _ = skewed()
@@ -58,6 +59,7 @@ def test_studentised_draws_of_a_mean_give_back_the_t_interval():
     np.testing.assert_allclose([low, high], [-reach, reach], atol=2e-3)
 
 
+@pytest.mark.slow
 def test_each_column_has_the_interval_that_it_has_alone():
     _, value, draws, errors = skewed()
     both = np.stack([draws, draws**2], axis=1)
@@ -99,6 +101,7 @@ def test_a_percentile_interval_moves_with_any_monotone_change_of_scale(seed, lev
     assert wider[0] <= ends[0] <= ends[1] <= wider[1]
 
 
+@pytest.mark.slow
 def test_ends_have_gradients_and_keep_their_dtype():
     _, value, draws, _ = skewed(99)
 

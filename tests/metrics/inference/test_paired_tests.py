@@ -16,6 +16,7 @@ def rsatoolbox():
     return pytest.importorskip("rsatoolbox.util.inference_util")
 
 
+@pytest.mark.slow
 def test_shares_of_draws_are_those_of_rsatoolbox(rsatoolbox):
     draws = np.random.default_rng(0).normal([0.5, 0.3, -0.1, 0.2], 0.2, (200, 4))
     first, second = np.triu_indices(4, 1)
@@ -81,6 +82,7 @@ def test_variances_of_pairs_are_those_of_rsatoolbox(rsatoolbox, passes, sizes):
     np.testing.assert_allclose(found[:4, 4:6], of_ceilings, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_equal_scores_differ_by_nothing():
     draws = np.random.default_rng(4).normal(0.1, 1.0, (100, 1)) @ np.ones((1, 2))
     assert np.asarray(difference_variances(jnp.asarray(np.cov(draws, rowvar=False)))).tolist() == [[0, 0], [0, 0]]

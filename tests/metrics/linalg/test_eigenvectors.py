@@ -84,6 +84,7 @@ def test_gradient_equals_finite_differences():
     assert float(jax.grad(f)(0.0)) == pytest.approx(float(expected), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_power_iteration_stops_a_fold_when_that_fold_has_converged():
     rng = np.random.default_rng(0)
     cross = jnp.asarray(rng.normal(size=(3, 6, 10)) * np.array([1.0, 5.0, 0.1])[:, None, None])

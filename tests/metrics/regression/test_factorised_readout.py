@@ -9,6 +9,9 @@ from scipy.ndimage import convolve
 from bsjax.metrics import Mapping, compiled, cross_validate, make_folds, train_test
 from bsjax.metrics.regression.factorised_readout import FactorisedReadout
 
+pytestmark = pytest.mark.slow
+
+
 C, H, W, Q = 3, 4, 5, 2
 LAPLACIAN = np.array([[0, -1, 0], [-1, 4, -1], [0, -1, 0]])
 READOUT = FactorisedReadout(C, H, W, epochs=6, batch_size=8, decay_every=2)
@@ -66,7 +69,6 @@ def fit_by_hand(readout, x, y, train):
     return values, t
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("readout", "noise"),
     [

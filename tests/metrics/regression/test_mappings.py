@@ -114,6 +114,7 @@ def test_a_fixed_split_equals_one_fold(name, shape):
     np.testing.assert_allclose(fixed, one_fold[0], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_constant_target_is_undefined_and_leaves_the_others_alone():
     x, y = arrays(*TALL)
     folds = folds_of(40)
@@ -136,6 +137,7 @@ def test_rank_deficient_least_squares_is_the_minimum_norm_solution(shape):
     np.testing.assert_allclose(validate(twice, y, folds, Ridge(0.0)), peer("linear", twice, y, folds), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_rank_deficient_least_squares_keeps_weak_directions_in_float32():
     # The spectrum of a layer: noise far below a few strong directions, at the rounding errors of its Gram matrix.
     rng = np.random.default_rng(0)

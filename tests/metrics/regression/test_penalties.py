@@ -10,6 +10,9 @@ from bsjax.engine.programs.compilation import traces
 from bsjax.metrics import FactorisedReadout, Ridge, RidgeCV, SoftmaxDecoder, cross_validate, make_folds, train_test
 from bsjax.metrics.optimisation.minibatches import epoch_orders
 
+pytestmark = pytest.mark.slow
+
+
 N = 40
 PENALTIES = np.logspace(-1, 3, 20)
 FOLDS = make_folds(N, [(np.setdiff1d(np.arange(N), test), test) for test in np.split(np.arange(N), 5)])

@@ -44,6 +44,7 @@ def test_the_program_to_compile_stays_small():
     assert equations(traced.jaxpr.jaxpr) <= 650
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [12, 70])
 def test_every_number_of_components_of_one_fit_is_that_of_a_fit_of_its_own(width):
     rng = np.random.default_rng(0)
@@ -61,6 +62,7 @@ def test_every_number_of_components_of_one_fit_is_that_of_a_fit_of_its_own(width
             np.testing.assert_allclose(found, r, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_features_in_few_columns_score_as_all_features_with_the_same_gradient(monkeypatch):
     rng = np.random.default_rng(0)
     x, mapping = rng.normal(size=(30, 200)), PLS(8)

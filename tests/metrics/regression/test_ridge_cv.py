@@ -63,6 +63,7 @@ def test_every_fold_equals_scikit_learn_on_it(shape, per_target):
         np.testing.assert_allclose(r[fold], expected, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "seed", "alpha"),
     [(0.05, 0, 77.5), (0.05, 1, 0.01), (0.05, 2, 1.0), (1.0, 0, 850.0), (20.0, 1, 1e7)],
@@ -201,6 +202,7 @@ def folds_by_hand(x_train, x_test, y_train, y_test, alphas, folds, per_target):
     return correlations(np.stack(predicted, 1), y_test), alpha
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_target", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("shape", [pytest.param(TALL, marks=pytest.mark.slow), WIDE], ids=str)
 def test_a_choice_by_folds_equals_errors_by_hand(shape, per_target):

@@ -34,6 +34,7 @@ def test_one_fit_on_all_bins_scored_in_each():
             np.testing.assert_allclose(got[fold, t], expected, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mapping", [Ridge(1.0), NeuronToNeuron()], ids=["ridge", "neuron_to_neuron"])
 def test_one_time_bin_is_plain_cross_validation(mapping):
     x, y = arrays(bins=1)

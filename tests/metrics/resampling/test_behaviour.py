@@ -56,6 +56,7 @@ def drawn(rng, n):
     return np.bincount(rng.integers(0, n, n), minlength=n)
 
 
+@pytest.mark.slow
 @seeds
 def test_whole_weights_of_a_correlation_and_of_a_mean_are_copies(seed):
     rng = np.random.default_rng(seed)
@@ -103,6 +104,7 @@ def drawn_agreement(draws, sources=SOURCES, trials=TRIALS):
     return *observers(0, sources, trials), stimuli, shown, subjects, np.arange(TARGETS, dtype=np.int32)
 
 
+@pytest.mark.slow
 def test_a_draw_that_holds_too_little_is_nan():
     nothing, all_of_one = np.zeros((1, TRIALS), int), np.zeros((1, TARGETS), int)
     all_of_one[0, 1] = TARGETS

@@ -124,6 +124,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["rdm, spearman", *(pytest.param(n, marks=pytest.mark.slow) for n in KERNELS if n != "rdm, spearman")]
 )
@@ -142,6 +143,7 @@ def test_weights_are_counts_and_have_derivatives(name):
         np.testing.assert_allclose(program(x, y, 1e-3 * weights), program(x, y, weights), atol=1e-10)
 
 
+@pytest.mark.slow
 def test_what_takes_no_weights_is_refused():
     rdms, weights = jnp.ones((1, 6)), jnp.ones((1, 4))
     with pytest.raises(ValueError, match="comparison of RDMs 'tau-a'; they can in: spearman, rho-a, corr, cosine"):

@@ -17,6 +17,8 @@ from bsjax.metrics.resampling.weighted_rdms import METHODS
 from bsjax.metrics.similarity.cka import cka_and_influence
 from bsjax.metrics.similarity.rdms.rdm import rdm_similarity_and_influence
 
+pytestmark = pytest.mark.slow
+
 
 def correlation(a, b):
     def statistic(w):
@@ -136,7 +138,6 @@ def test_arrays_of_values_groups_and_strata():
     )
 
 
-@pytest.mark.slow
 def test_what_is_undefined_has_no_influence_and_gradients_are_finite():
     x, y = related(8, 3, 2)
     counts = jnp.asarray([[1.0] * 8, [4.0, 4.0] + [0.0] * 6])

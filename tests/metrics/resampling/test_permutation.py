@@ -19,6 +19,9 @@ from bsjax.metrics.resampling.permutation import (
     similarity_permutations,
 )
 
+pytestmark = pytest.mark.slow
+
+
 N = 14
 
 
@@ -57,7 +60,6 @@ def test_equals_single_calls(name, sides, orders):
     np.testing.assert_allclose(coarse, expected, atol=1e-3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rdm, corr", "cka", "cka, biased"])
 def test_gradients_are_those_of_single_calls_and_undefined_is_nan(name, sides, orders):
     kernel, alone, settings = KERNELS[name]
@@ -71,7 +73,6 @@ def test_gradients_are_those_of_single_calls_and_undefined_is_nan(name, sides, o
     assert jnp.isfinite(slope).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mapping", [Ridge(alpha=2.0), PLS(n_components=2)], ids=["ridge", "pls"])
 def test_regressions_are_fitted_anew(mapping, sides, orders):
     x, y = sides

@@ -75,6 +75,7 @@ QUICK = [("ridge", WIDE, False), ("pls", WIDE, False), ("neuron_to_neuron", TALL
 SLOW = [(name, shape, name == "ridge") for name in MAPPINGS for shape in (TALL, WIDE)] + [("ridge", TALL, False)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "shape", "gap"), QUICK + [pytest.param(*case, marks=pytest.mark.slow) for case in SLOW], ids=str
 )
@@ -197,6 +198,7 @@ def test_a_fixed_split_is_fitted_and_tested_anew(shape):
         np.testing.assert_allclose(got[d], correlated(SklearnRidge(1.0), *sides), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_predictions_on_the_drawn_stimuli(dtype):
     predicted, y = (values.astype(dtype) for values in arrays(20, 3, 3))

@@ -49,6 +49,7 @@ def test_the_variance_of_schuett_et_al():
         two_factor_variance(*jnp.asarray(variances), n_first=1, n_second=5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method", ["spearman", *(pytest.param(m, marks=pytest.mark.slow) for m in ("rho-a", "corr", "cosine"))]
 )
@@ -77,6 +78,7 @@ def test_evaluations_are_those_of_rsatoolbox(method, rdms, draws):
     np.testing.assert_allclose(coarse, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_an_rdm_with_nan_is_undefined_in_the_draws_that_hold_it(rdms, draws):
     models, subjects = (pairs(side) for side in rdms)
     broken = squares(rdms[1])

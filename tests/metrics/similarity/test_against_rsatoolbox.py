@@ -27,6 +27,7 @@ def dissimilarities(rows, ties, seed=0):
     return np.round(3 * values) if ties else values
 
 
+@pytest.mark.slow
 def test_rdm_of_correlations():
     x = np.random.default_rng(0).normal(size=(N, 7))
     theirs = rsatoolbox_rdm.calc_rdm(Dataset(x), method="correlation").get_matrices()[0]

@@ -130,6 +130,7 @@ def test_gradients_are_those_of_differences(shape, function):
     check_grads(jax.jit(function), (jnp.asarray(x), jnp.asarray(y)), order=1, modes=("rev",), atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_where_eigenvalues_repeat_their_sum_has_a_gradient_and_what_depends_on_axes_none():
     x = np.concatenate([np.eye(4), -np.eye(4)]) * np.array([1.0, 1.0, 1.0, 2.0])
     y = jnp.asarray(np.random.default_rng(0).normal(size=(8, 2)))

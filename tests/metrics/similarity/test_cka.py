@@ -33,6 +33,7 @@ def arrays(n, p, q, seed=0):
     return x, x[:, : min(p, q)] @ rng.normal(size=(min(p, q), q)) + rng.normal(size=(n, q))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
     [(30, 5, 4), (12, 40, 50), (20, 100, 3), *(pytest.param(s, marks=pytest.mark.slow) for s in BLOCKS)],
@@ -45,12 +46,14 @@ def test_equals_the_definition_on_either_side(shape, unbiased):
     assert float(got) == pytest.approx(by_definition(x, y, unbiased), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_fewer_than_four_stimuli_are_undefined_if_unbiased():
     x, y = map(jnp.asarray, arrays(3, 6, 4))
     assert jnp.isnan(cka(x, y))
     assert jnp.isfinite(cka_biased(x, y))
 
 
+@pytest.mark.slow
 def test_large_responses_do_not_overflow_in_float32():
     x, y = (jnp.asarray(v, jnp.float32) for v in arrays(20, 6, 4))
     assert float(cka(x * 1e12, y * 1e12)) == pytest.approx(float(cka(x, y)), abs=1e-4)
@@ -83,6 +86,7 @@ def test_a_symmetric_product_is_computed_by_little_more_than_half():
     assert flops < 2.2 * n * (p * p * 2 / 3 + q * q + p * q)
 
 
+@pytest.mark.slow
 def test_the_gradient_of_rotated_responses_is_that_of_the_responses_themselves():
     x, y = map(jnp.asarray, arrays(8, 20, 15))
     subsets, mask = jnp.array([[0, 1, 2, 3, 4, 5], [7, 6, 5, 4, 3, 0]], jnp.int32), jnp.ones((2, 6), bool)

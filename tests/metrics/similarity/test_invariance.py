@@ -22,6 +22,9 @@ from bsjax.metrics.similarity.rdms.rdm import rdm_to_compare, similarity_to_subj
 from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS
 from bsjax.metrics.similarity.rdms.sharded_rdm import rdm_similarity_in_shares
 
+pytestmark = pytest.mark.slow
+
+
 N = 16
 SINGLE = [name for name, comparison in COMPARISONS.items() if comparison.of_single_pairs]
 OF_ANY = [name for name in DISSIMILARITIES if name != "poisson"]  # which takes rates

@@ -13,6 +13,7 @@ def responses(n, p, seed=0):
     return np.random.default_rng(seed).normal(size=(n, p))
 
 
+@pytest.mark.slow
 def test_rdm_equals_numpy():
     x = responses(12, 7)
     np.testing.assert_allclose(rdm(jnp.asarray(x)), 1 - np.corrcoef(x), atol=1e-14)
@@ -30,6 +31,7 @@ def test_vectors_of_rows_at_a_time_equal_the_pairs_of_the_matrix(n):
     assert not lost.any()
 
 
+@pytest.mark.slow
 def test_stimuli_without_a_dissimilarity_are_told():
     x = jnp.asarray(responses(8, 6)).at[2].set(1.0).at[5, 0].set(jnp.nan)
     (vector, _), lost = rdm_to_compare(x, "correlation", "corr")
@@ -60,6 +62,7 @@ PEERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [9, 10])
 @pytest.mark.parametrize("method", [m if m == "spearman" else pytest.param(m, marks=pytest.mark.slow) for m in PEERS])
 def test_comparisons_equal_those_of_other_libraries(method, n):

@@ -63,6 +63,7 @@ def test_covariance_of_residuals(noise, units):
     np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 
+@pytest.mark.slow
 @each_case
 @pytest.mark.parametrize(
     ("missing", "folds"), [(False, R), (True, R), (True, 2)], ids=["balanced", "unbalanced", "pooled"]
@@ -99,6 +100,7 @@ def test_balanced_crossvalidation_is_leave_one_fold_out():
     np.testing.assert_allclose(rdm_of_trials(trials, dissimilarity="poisson_cv"), np.mean(each, axis=0), atol=1e-10)
 
 
+@pytest.mark.slow
 def test_crossnobis_has_no_bias_and_mahalanobis_has():
     trials = jnp.asarray(np.random.default_rng(2).normal(size=(3, 60, 40)))
     pairs = {name: rdm_pairs(rdm_of_trials(trials, dissimilarity=name)) for name in ("crossnobis", "mahalanobis")}
@@ -116,6 +118,7 @@ def test_undefined_stimuli(dissimilarity):
     np.testing.assert_array_equal(jnp.diagonal(found)[~jnp.diagonal(lost)], 0.0)
 
 
+@pytest.mark.slow
 def test_a_covariance_without_inverse_leaves_all_undefined():
     (trials, _, _), _ = recorded(units=40)
     assert jnp.isnan(rdm_of_trials(trials, noise="full")).all()
@@ -139,6 +142,7 @@ def checked_gradient(function, x):
     np.testing.assert_allclose(jnp.sum(gradient(x) * direction), expected, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.slow
 @each_case
 def test_gradients_of_trials(dissimilarity, noise):
     (trials, present, _), _ = recorded(missing=True)
@@ -165,6 +169,7 @@ def of_rsatoolbox(a, b, method):
     return theirs_rdm.compare(*sides, method=method).item()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ours", "theirs"), GEOMETRIES.items())
 @pytest.mark.parametrize("n", [3, 8])
 def test_geometries(ours, theirs, n):
@@ -174,6 +179,7 @@ def test_geometries(ours, theirs, n):
     assert abs(compare_rdm_vectors(*(x.astype(jnp.float32) for x in (a, b)), method=ours) - expected) < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", GEOMETRIES)
 def test_geometries_of_some_stimuli(method):
     a, b = two_rdms(8)
@@ -185,6 +191,7 @@ def test_geometries_of_some_stimuli(method):
     assert jnp.isnan(compare_rdm_vectors(a, b, method=method, where=where.at[jnp.argmax(where)].set(False)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", GEOMETRIES)
 def test_gradients_of_geometries(method):
     a, b = two_rdms(6)
@@ -192,6 +199,7 @@ def test_gradients_of_geometries(method):
     checked_gradient(lambda x: compare_rdm_vectors(a, x, method=method), b)
 
 
+@pytest.mark.slow
 def test_bures_of_an_rdm_with_negative_eigenvalues():
     a, b = two_rdms(7)
     a = a - 0.9 * a.min()
@@ -203,6 +211,7 @@ def test_bures_of_an_rdm_with_negative_eigenvalues():
     )
 
 
+@pytest.mark.slow
 def test_riemannian_distance_takes_the_best_scale_and_needs_full_rank():
     a, b = two_rdms(6)
     found = compare_rdm_vectors(a, b, method="neg_riemannian")
@@ -223,6 +232,7 @@ def test_permutations_are_those_one_by_one(method):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "theirs"), [("whitened_corr", "corr_cov"), ("whitened_cosine", "cosine_cov")])
 def test_ceilings_of_whitened_rdms(method, theirs):
     rdms = jnp.stack([two_rdms(5, seed=seed)[1] for seed in range(4)])
@@ -246,6 +256,7 @@ def covariances(n, seed=6):
     return factor @ factor.T / n, np.diag(rng.uniform(0.2, 3, n)), np.eye(n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ours", "theirs"), [("whitened_cosine", "cosine_cov"), ("whitened_corr", "corr_cov")])
 @pytest.mark.parametrize("n", [3, 9])
 def test_whitening_by_a_covariance_of_stimuli_is_that_of_rsatoolbox(ours, theirs, n):
@@ -264,6 +275,7 @@ def test_whitening_by_a_covariance_of_stimuli_is_that_of_rsatoolbox(ours, theirs
     np.testing.assert_allclose(found, compare_rdm_vectors(a, b, method=ours), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_whitening_by_a_covariance_is_invariant_to_its_scale_and_to_order_and_takes_masks():
     (a, b), n = two_rdms(8), 8
     whole, order = covariances(n)[0], np.random.default_rng(0).permutation(n)

@@ -20,6 +20,9 @@ from bsjax.metrics import (
     rdm_weights,
 )
 
+pytestmark = pytest.mark.slow
+
+
 N, K = 14, 4
 LEFT, RIGHT = np.triu_indices(N, 1)
 

@@ -64,12 +64,14 @@ def test_published_values(published, kernel, settings, value):
     assert float(kernel(*map(jnp.asarray, published), **settings)) == pytest.approx(value, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_procrustes_of_scipy(sides):
     x, y = sides[0], np.pad(sides[1], ((0, 0), (0, 1)))
     x, y = (each / np.linalg.norm(each) for each in map(centred, (x, y)))
     assert float(shape_similarity(*map(jnp.asarray, sides))) == pytest.approx(orthogonal_procrustes(x, y)[1], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_canonical_correlations_of_scipy_and_scikit_learn(sides):
     x, y = map(centred, sides)
     correlations = np.cos(subspace_angles(x, y))
@@ -113,6 +115,7 @@ def test_the_angle_is_a_metric(alpha):
     assert all(pairs[a, c] <= pairs[a, b] + pairs[b, c] + 1e-7 for a, b, c in itertools.permutations(range(6), 3))
 
 
+@pytest.mark.slow
 def test_neighbours_of_scikit_learn(sides):
     found = [
         NearestNeighbors(n_neighbors=7, metric="cosine").fit(side).kneighbors(return_distance=False) for side in sides
@@ -121,6 +124,7 @@ def test_neighbours_of_scikit_learn(sides):
     assert float(mutual_nearest_neighbours(*map(jnp.asarray, sides), k=7)) == pytest.approx(shared)
 
 
+@pytest.mark.slow
 def test_all_neighbours_are_cka_of_unit_patterns(sides):
     patterns = [jnp.asarray(side / np.linalg.norm(side, axis=1, keepdims=True)) for side in sides]
     assert float(cknna(*map(jnp.asarray, sides), k=39)) == pytest.approx(float(cka(*patterns)), abs=1e-9)
@@ -156,6 +160,7 @@ def test_settings_that_cannot_be(sides):
         cknna(*sides, k=0)
 
 
+@pytest.mark.slow
 def test_samples_of_one_population_agree_however_few():
     rng = np.random.default_rng(2)
     latent = rng.normal(size=(300, 8)) * np.linspace(0.5, 2.0, 8)
@@ -179,6 +184,7 @@ def test_matches_are_those_of_scipy(sides):
     assert float(semi_matching(*sides)) == pytest.approx(correlations.max(axis=0).mean(), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_devices_without_a_host_find_the_same_assignment():
     gains = jnp.asarray(np.random.default_rng(3).normal(size=(3, 9, 14)))
     np.testing.assert_array_equal(jax.vmap(assignment)(gains), jax.vmap(assignment.plain)(gains))
@@ -236,6 +242,7 @@ def test_gradients_also_at_degenerate_points(sides, name):
         assert float(jnp.sum(gradient * change)) == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [(6, 4), (5, 5), (9, 14), (90, 40)])
 def test_soft_matching_is_optimal_transport(units):
     rng = np.random.default_rng(4)

@@ -20,6 +20,7 @@ def sides():
     return jnp.asarray(x), jnp.asarray(y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [8, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 3))])
 def test_any_number_of_shares_gives_the_same(shares):
     with jax.enable_x64(True):

@@ -67,6 +67,7 @@ def test_shuffled_positions_give_zero(kernel):
     assert run(kernel, x, positions) > max(shuffled) + 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", OF_UNITS)
 def test_what_does_not_count_changes_nothing(kernel):
     x, positions = sheet(np.random.default_rng(2), 30)
@@ -92,6 +93,7 @@ def test_weights_are_repetitions_of_stimuli_on_any_scale(kernel):
         assert found == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [*OF_UNITS, hypercolumn_size])
 def test_gradients_are_finite_differences(kernel):
     rng = np.random.default_rng(3)

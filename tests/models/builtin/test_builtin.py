@@ -71,6 +71,7 @@ SEEDED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "made"), SEEDED.items())
 def test_a_seed_is_another_network(name, made, stimuli):
     make, layer = made

@@ -23,6 +23,7 @@ def record(model, region, bins, stimuli):
     return model.look_at(stimuli)
 
 
+@pytest.mark.slow
 def test_every_region_records_its_own_steps(model, stimuli):
     assert isinstance(model, BrainModel) and model.identifier == "cornet-random"
     for region, (first, width, n) in STEPS.items():
@@ -57,6 +58,7 @@ def test_a_step_sees_what_the_area_below_was_doing():
     assert step_below("IT", "V4") == [0, 2]
 
 
+@pytest.mark.slow
 def test_behaviour_comes_from_the_decoder(model, stimuli):
     model.start_task("probabilities", stimuli)
     probabilities = model.look_at(stimuli)

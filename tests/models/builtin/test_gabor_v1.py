@@ -93,6 +93,7 @@ def test_responses_are_linear_in_contrast(respond, contrast, orientation, freque
         np.testing.assert_allclose(less[name], contrast * full[name], atol=2e-5)
 
 
+@pytest.mark.slow
 def test_gradients_are_finite_where_nothing_is_seen():
     filters = jnp.asarray(gabor_filters(16, 4.0, {1.0: 2}, 2))
 
@@ -114,6 +115,7 @@ def test_receptive_fields_cover_the_field_in_rows_and_columns():
     np.testing.assert_allclose((inner.sum(2) @ pixels / total), centres[[1, 2, 1, 2]].reshape(2, 2), atol=0.5)
 
 
+@pytest.mark.slow
 def test_the_model(stimulus_set):
     model = load_model("gabor-v1")
     assert model.visual_degrees() == 8

@@ -104,5 +104,6 @@ def test_a_template_answers_best_where_it_was_taken(respond):
     assert responses["s2"].max() == responses["c2"].max() and 0 <= responses["s2"].min()
 
 
+@pytest.mark.slow
 def test_layers_come_in_the_order_of_their_computation():
     assert hmax().layers == ["s1", "c1", "s2", "c2"] == list(hmax().activations_model.layers())

@@ -45,12 +45,14 @@ def test_moments_are_those_of_the_pixels():
     np.testing.assert_allclose(found[10:13], np.log(image.std((0, 1))), atol=1e-3)
 
 
+@pytest.mark.slow
 def test_edges_have_a_direction_and_contrast_a_logarithm():
     upright, lying, faint = numbers(grating(4, 0), grating(4, np.pi / 2), grating(4, 0, 0.25))
     assert upright[5] > upright[6] + 2 and lying[6] > lying[5] + 2
     assert upright[1] - faint[1] == pytest.approx(np.log(2), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_uniform_image_has_finite_numbers():
     found = numbers(np.full((SIDE, SIDE, 3), 0.3), np.zeros((SIDE, SIDE, 3)))
     assert np.isfinite(found).all() and np.ptp(found[:, -20:]) < 0.05

@@ -22,6 +22,7 @@ def test_its_candidates_are_its_blocks_and_regions_go_by_depth():
     assert regions == sorted(regions)
 
 
+@pytest.mark.slow
 def test_attention_carries_a_patch_to_all_tokens_and_positions_count():
     network = make_vit(size=24, width=8, n_blocks=1)
     images = jnp.zeros((1, 24, 24, 3)).at[0, :8, :8].set(1.0)

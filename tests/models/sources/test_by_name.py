@@ -107,6 +107,7 @@ def test_random_weights_of_torchvision_are_the_same_each_time(torchvision, shown
     assert np.abs(first - other).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_layers_of_huggingface_as_in_the_base_model(folder, shown):
     model = bsjax.load_model(f"huggingface:{folder}/vit@V1=layers.0,IT=vit.layers.1")
     assert model.region_layer_map == {"V1": ["vit.layers.0"], "IT": ["vit.layers.1"]}

@@ -58,6 +58,7 @@ def test_a_stage_ends_where_it_fails():
     assert told.steps == {"dividing": [(0, 1), (1, 1)]}
 
 
+@pytest.mark.slow
 def test_progress_is_written_where_it_is_asked_for_and_nowhere_else(monkeypatch):
     streams = {asked: io.StringIO() for asked in (True, None, False)}
     for asked, stream in streams.items():
@@ -73,6 +74,7 @@ def test_progress_is_written_where_it_is_asked_for_and_nowhere_else(monkeypatch)
     assert terminal.getvalue() == ""
 
 
+@pytest.mark.slow
 def test_progress_is_no_part_of_a_score(tmp_path):
     for asked in (True, False, None):
         grid = bsjax.score_grid("pixels", "Simulated.V1-cka", store=tmp_path / "a.db", progress=asked)

@@ -31,6 +31,7 @@ def choice(**how):
     return choose_layers(model, benchmarks={"V1": benchmark}, nested=False, n_bootstrap=0, **how)
 
 
+@pytest.mark.slow
 def test_all_layers_are_exchanged_alike():
     found = choice(null=PLAN)
     region = found.regions["V1"]

@@ -115,6 +115,7 @@ def test_the_nested_score_is_of_choices_made_without_its_stimuli(choice):
     assert 0 <= choice.differs["IT"] < 0.1
 
 
+@pytest.mark.slow
 def test_regions_with_the_same_stimuli_share_one_pass():
     model = Counted()
     choice = choose_layers(
@@ -133,6 +134,7 @@ def test_regions_with_the_same_stimuli_share_one_pass():
     assert len(two.asked) == 2
 
 
+@pytest.mark.slow
 def test_a_similarity_has_a_nested_choice_too():
     choice = choose_layers(Counted(), benchmarks={"IT": benchmark("cka")}, seed=3)
     assert choice.region_layer_map == {"IT": "middle"}
@@ -278,6 +280,7 @@ def test_of_a_hierarchy_the_layer_that_made_the_data_is_chosen():
     assert float(choice.profile.sel(region="V4", layer="simple")) == pytest.approx(float(alone), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_networks_are_run_once_for_all_layers():
     shown = []
 
@@ -294,6 +297,7 @@ def test_networks_are_run_once_for_all_layers():
     assert choice.regions["IT"].layer == choice.regions["V4"].layer
 
 
+@pytest.mark.slow
 def test_a_model_in_time_keeps_how_it_is_aligned():
     def fading(images):
         small = images[:, ::4, ::4, 0].reshape(len(images), -1)

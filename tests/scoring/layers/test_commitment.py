@@ -32,6 +32,7 @@ def small(layers=("mean", "edges"), identifier="small"):
     return ModelCommitment(identifier, activations, layers=list(layers))
 
 
+@pytest.mark.slow
 def test_the_layer_is_chosen_when_the_region_is_first_recorded():
     model = small()
     assert model.region_layer_map == {}
@@ -61,6 +62,7 @@ def kept(chosen_before, tmp_path):
     return file
 
 
+@pytest.mark.slow
 def test_the_choice_is_kept_for_other_processes(kept):
     assert json.loads(kept.read_text())["V1"] == ["edges"]
     again = small()
@@ -93,6 +95,7 @@ def test_other_candidates_are_another_choice(kept):
     assert other.region_layer_map == {"V1": ["mean"]}
 
 
+@pytest.mark.slow
 def test_a_benchmark_makes_the_model_commit(kept):
     score = bsjax.score(small(), "Simulated.V1-ridge")
     assert score == bsjax.score(small().with_region_layers({"V1": "edges"}), "Simulated.V1-ridge")

@@ -18,6 +18,7 @@ def chain(rng, stimuli=80, units=24, noise=0.7):
     return lambda name: see[name] @ rng.normal(size=(8, units)) + 3 * noise * rng.normal(size=(stimuli, units))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cka", "ridge"])
 def test_a_further_sample_of_a_region_has_its_profile(metric):
     rng = np.random.default_rng(0)
@@ -33,6 +34,7 @@ def test_a_further_sample_of_a_region_has_its_profile(metric):
     assert float(alignment.sel(model="noise").mean()) < 0.5
 
 
+@pytest.mark.slow
 def test_subjects_are_the_parts_where_all_have_all_regions():
     rng = np.random.default_rng(1)
     record = chain(rng, units=8)

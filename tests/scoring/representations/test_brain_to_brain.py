@@ -14,6 +14,7 @@ def population(rng, subjects, models=0, stimuli=60, units=15):
     return [see() for _ in range(subjects)], [rng.normal(size=(stimuli, units)) for _ in range(models)]
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_pairs():
     brains, [noise] = population(np.random.default_rng(0), 4, 1)
     named = dict(zip("abcd", brains, strict=True))

@@ -6,6 +6,8 @@ import xarray as xr
 
 import bsjax
 
+pytestmark = pytest.mark.slow
+
 
 def over_time(rng, stimuli=60, units=12, times=6, shift=2, noise=0.5):
     """A brain whose code changes over time, and a model that is ``shift`` bins ahead of it, in units of its own."""
@@ -48,7 +50,6 @@ def test_a_constant_code_has_no_lag():
     assert float(found["lag_probability"].max()) < 0.9 and float(found["lag_probability"].sum()) == pytest.approx(1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["rdm", "cka"])
 def test_standard_errors_are_the_spread_over_stimuli(metric):
     rng, errors, values = np.random.default_rng(3), [], []

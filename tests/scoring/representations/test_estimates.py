@@ -12,6 +12,7 @@ from tests.support.memory_held import most_held
 pytestmark = pytest.mark.usefixtures("known_rates")
 
 
+@pytest.mark.slow
 def test_nothing_of_the_size_of_the_arrays_is_made():
     bsjax.estimate("cka", 500, 40_000, 50)
     assert most_held(lambda: bsjax.estimate("cka", 500, 40_001, 50)) < 500 * 40_000
@@ -42,6 +43,7 @@ def test_the_memory_is_that_of_the_program_and_its_arguments():
     assert bsjax.estimate("cka", 400, 20_000, 100, error=None, dtype="float32").memory < 0.6 * found.memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "metric", "sizes", "fits"),
     [
@@ -54,6 +56,7 @@ def test_what_does_not_fit_is_refused_with_what_would(limit, metric, sizes, fits
         bsjax.estimate(metric, *sizes)
 
 
+@pytest.mark.slow
 def test_a_fixed_split_that_does_not_fit_is_refused_with_how_many_neuroids_would():
     ids = {"stimulus_id": ("presentation", np.arange(100)), "neuroid_id": ("neuroid", np.arange(100_000))}
     side = xr.DataArray(np.broadcast_to(0.0, (100, 100_000)), ids, ["presentation", "neuroid"])
@@ -61,6 +64,7 @@ def test_a_fixed_split_that_does_not_fit_is_refused_with_how_many_neuroids_would
         estimate_of(bsjax.load_metric("ridge_split"), [side, side], 20)
 
 
+@pytest.mark.slow
 def test_targets_that_are_fitted_in_blocks_are_predicted_with_the_memory_of_one():
     whole = bsjax.estimate("ridge", 100, 20, 100_000)
     with bsjax.memory_limit("70MB"):

@@ -6,6 +6,9 @@ import xarray as xr
 
 import bsjax
 
+pytestmark = pytest.mark.slow
+
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 8))
 HUE = RNG.uniform(0, 360, 240)

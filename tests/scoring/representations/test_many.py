@@ -15,6 +15,8 @@ import bsjax
 from bsjax.engine.programs.compilation import Program, traces
 from bsjax.scoring.representations import many
 
+pytestmark = pytest.mark.slow
+
 
 def pairs_of(sizes, n=40, seed=0):
     rng = np.random.default_rng(seed)

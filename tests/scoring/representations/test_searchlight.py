@@ -88,6 +88,7 @@ METRICS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*penalty.*was chosen")
 @pytest.mark.parametrize(("metric", "settings"), METRICS)
 def test_each_centre_is_the_score_of_its_neighbourhood_by_any_metric(metric, settings, monkeypatch):

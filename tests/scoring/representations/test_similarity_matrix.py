@@ -15,6 +15,7 @@ SIDES = {name: RNG.normal(size=(40, units)) for name, units in (("a", 4), ("b", 
 SIDES["d"] = SIDES["a"] @ RNG.normal(size=(4, 7)) + 0.5 * RNG.normal(size=(40, 7))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cka", "cka_biased", "rdm", "procrustes", "semi_matching", "ridge"])
 def test_each_entry_is_the_score_of_its_pair(metric):
     found = bsjax.similarity_matrix(SIDES, metric=metric)
@@ -26,6 +27,7 @@ def test_each_entry_is_the_score_of_its_pair(metric):
     assert equal == (metric not in ("semi_matching", "ridge"))
 
 
+@pytest.mark.slow
 def test_settings_are_those_of_the_metric():
     one = bsjax.similarity_matrix(SIDES, metric="rdm", dissimilarity="euclidean", comparison="tau-a")
     alone = bsjax.score_arrays(SIDES["a"], SIDES["d"], metric="rdm", dissimilarity="euclidean", comparison="tau-a")
@@ -65,6 +67,7 @@ def test_what_cannot_be_compared():
         bsjax.similarity_matrix({name: np.ones((3000, 2)) for name in SIDES})
 
 
+@pytest.mark.slow
 def test_a_plugins_function_is_a_metric():
     def overlap(source, target):
         return bsjax.Score(float(cka(*map(jnp.asarray, (source.values, target.values)))))

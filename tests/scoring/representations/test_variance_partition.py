@@ -30,6 +30,7 @@ def data():
     return spaces, sum(np.sqrt(share) * part for share, part in zip((0.5, 0.25, 0.25), parts, strict=True))
 
 
+@pytest.mark.slow
 def test_shares_are_those_of_the_simulated_responses(data):
     found = bsjax.variance_partition(*data, metric="ridge", alpha=0.1)
     np.testing.assert_allclose(found["explained"].sel(subset="a"), 0.75, atol=0.08)
@@ -39,6 +40,7 @@ def test_shares_are_those_of_the_simulated_responses(data):
     np.testing.assert_allclose(found["shapley"].sum("space"), found["explained"].sel(subset="a + b + c"), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_each_subset_is_a_regression_on_its_features(data):
     spaces, responses = data
     found = bsjax.variance_partition(spaces, responses, "ridge", SPLITS, alpha=3.0)

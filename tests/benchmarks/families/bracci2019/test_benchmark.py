@@ -44,6 +44,7 @@ def upper(rdm):
     return rdm[np.triu_indices(N, 1)]
 
 
+@pytest.mark.slow
 def test_the_score_is_that_of_numpy_and_scipy(stimuli, responses):
     """Centred, averaged over subjects, correlated; over the agreement of the subjects."""
     values = np.random.default_rng(1).normal(size=(N, 20))

@@ -65,6 +65,7 @@ def off(matrix):
     return matrix[~np.eye(N, dtype=bool)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("region", ["V1", "IT"])
 def test_the_score_is_that_of_numpy_and_scipy(rsms, stimuli, responses, region):
     model = Recorder(stimuli, responses, backwards=True)

@@ -139,6 +139,7 @@ def test_coordinates_and_attributes(flat):
     ]
 
 
+@pytest.mark.slow
 def test_stimulus_set(flat):
     stimuli = load_stimuli(flat, session=SESSION)
     assert type(stimuli) is StimulusSet and stimuli.identifier == "Cowley2026.201016"

@@ -73,6 +73,7 @@ def of_model(model, stimuli):
     return pd.DataFrame({"who": 0, "block": stimuli["block"], "number": np.tile(NUMBERS, 2), "correct": right})
 
 
+@pytest.mark.slow
 def test_score_as_by_hand(serve, stimuli, people, model):
     serve("Ferguson2024_color", people, stimuli)
     serve("Ferguson2024_color_training_stimuli", stimuli=served.stimuli_of(4, "learned", image_number=range(4)))

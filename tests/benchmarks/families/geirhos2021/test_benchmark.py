@@ -44,6 +44,7 @@ def kappas(right_a, right_b, conditions):
     return np.mean([cohen_kappa_score(right_a[conditions == c], right_b[conditions == c]) for c in (0.7, 1.5)])
 
 
+@pytest.mark.slow
 def test_scores_by_hand_without_the_conditions_that_do_not_count(high_pass):
     stimuli, answers = high_pass
     truth, conditions = stimuli["truth"].to_numpy(), stimuli["condition"].to_numpy()
@@ -154,6 +155,7 @@ def numbers(experiments, data, published):
     return np.array(ours), np.array(theirs), model_vs_human(choices, trials)
 
 
+@pytest.mark.slow
 def test_the_published_numbers_of_one_experiment(shared_data, expected):
     ours, theirs, _ = numbers(["edge"], shared_data / "geirhos2021", expected["geirhos2021"])
     np.testing.assert_allclose(ours, theirs, atol=1e-5)

@@ -106,12 +106,14 @@ def real(shared_data):
     return people, {name: load_model(folder, name) for name in EXPERIMENTS}
 
 
+@pytest.mark.slow
 def test_all_trials_of_all_people_are_read(shared_data):
     everything = [load_people(shared_data / "geirhos2021", name, all_conditions=True) for name in EXPERIMENTS]
     assert sum(a.sizes["presentation"] for a in everything) == 85_120
     assert sum(len(np.unique(a["subject"])) for a in everything) == 90
 
 
+@pytest.mark.slow
 def test_people_and_model_have_seen_the_same_images_in_the_same_conditions(real):
     people, models = real
     for name in EXPERIMENTS:

@@ -26,6 +26,7 @@ def test_by_hand(serve):
     assert (bias.n_units, bias.n_undefined, bias.ceiling, match.ceiling) == (4, 1, 1, 1)
 
 
+@pytest.mark.slow
 def test_the_published_numbers(shared_data):
     """From the choices that Brain-Score's tests store: 169 times the shape and 621 times the texture of 1200."""
     file = shared_data / "brainscore_files" / "resnet-50-pytorch-3deg-Geirhos2021_cue-conflict.nc"

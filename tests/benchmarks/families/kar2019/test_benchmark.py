@@ -48,6 +48,7 @@ def moving(n_neuroids=6):
     return 3 * signal[:, :, None] * strength[:, None, :] + noise
 
 
+@pytest.mark.slow
 def test_the_times_are_those_of_the_support_vector_machine_each_image_once(stimuli):
     times = solution_times()
     assert times.dims == ("presentation",) and times["stimulus_id"].values.tolist() == sorted(stimuli["stimulus_id"])

@@ -72,6 +72,7 @@ def left_out(people):
     return np.mean([nearness(t, np.delete(people, i)) for i, t in enumerate(people)])
 
 
+@pytest.mark.slow
 def test_elevation_as_by_hand(data):
     benchmark = load_benchmark("Malania2007.short4-threshold_elevation")
     observer = VernierObserver({0: 100.0, 2: 170.0})
@@ -106,6 +107,7 @@ def test_acuity_is_the_mean_over_nine_conditions(data):
     assert {shown for shown, _, _ in observer.looked} == {"Malania2007_vernier-only"}
 
 
+@pytest.mark.slow
 def test_an_observer_who_guesses_scores_zero_and_it_says_why(data):
     score = load_benchmark("Malania2007.long16-threshold_elevation")(VernierObserver({0: 5000.0, 2: 5000.0}))
     assert (float(score), score.error) == (0.0, 0.0)

@@ -67,6 +67,7 @@ def test_the_distributions_survive_json(scores):
     assert sum(again["model"]) + again["model_undefined"] == size.n_units and again["unit"] == "degrees"
 
 
+@pytest.mark.slow
 def test_properties_are_those_that_the_neurons_have():
     model = neurons.Neurons(np.array([10.0, 75.0, 170.0]), np.array([1.5, 3.0, 6.0]), surround=0.8)
     found = observed(load_benchmark(ORIENTATION), model)

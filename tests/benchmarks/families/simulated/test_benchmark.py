@@ -67,6 +67,7 @@ def test_the_estimated_ceiling_has_no_bias_and_its_error_is_its_spread(populatio
     assert 0.5 < benchmarks["ridge"].ceiling.error / np.std(estimates, ddof=1) < 3
 
 
+@pytest.mark.slow
 def test_the_model_that_generated_the_data_scores_one(benchmarks):
     score = benchmarks["neuron_to_neuron"](load_model(simulated.GENERATOR))
     assert abs(score.value - 1) < 2 * score.error
@@ -103,6 +104,7 @@ def test_counts_are_poisson(population):
     assert mean.mean() == pytest.approx(population.rates.mean(), rel=0.01)
 
 
+@pytest.mark.slow
 def test_another_process_reads_the_population_that_was_kept(population, monkeypatch, tmp_path):
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
     made = simulated._population.__wrapped__(tmp_path)  # nothing is taken over from another home

@@ -16,6 +16,9 @@ from bsjax.benchmarks import (
 from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 from bsjax.models import PrecomputedFeatures
 
+pytestmark = pytest.mark.slow
+
+
 N_TRIALS = 6
 
 

@@ -27,6 +27,9 @@ from bsjax.metrics import (
 )
 from bsjax.metrics.regression.crossvalidation import cross_validate_and_report
 
+pytestmark = pytest.mark.slow
+
+
 N, TRAIN = 50, 38
 FOLDS = make_folds(N, [(np.arange(TRAIN), np.arange(TRAIN, N))])
 WIDTHS = [12, 70]
@@ -134,7 +137,6 @@ def test_one_band_is_ridge_with_a_penalty_for_each_target(data):
     np.testing.assert_allclose(score(one, *data), score(RidgeCV(alphas, True, cv=5), *data), atol=1e-10)
 
 
-@pytest.mark.slow
 def test_bands_find_the_space_that_matters(data):
     x, y = data
     mapping = BandedRidge((4, x.shape[1] - 4), (0.1, 1.0, 10.0, 100.0), candidates=30)

@@ -21,6 +21,9 @@ from bsjax.metrics import BandedRidge, MultipleKernelRidge, RidgeCV, Stacked, cr
 from bsjax.metrics.regression.crossvalidation import cross_validate_and_report
 from bsjax.metrics.regression.mappings.stacked import convex_weights
 
+pytestmark = pytest.mark.slow
+
+
 N, TRAIN, CV, Q = 50, 40, 4, 3
 FOLDS = make_folds(N, [(np.arange(TRAIN), np.arange(TRAIN, N))])
 ALPHAS = (0.1, 1.0, 10.0, 100.0)
@@ -74,7 +77,6 @@ def test_random_search_chooses_as_himalaya_does(width):
     np.testing.assert_allclose(r, correlations(x[TRAIN:] @ weights, y), atol=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [12, 70])
 def test_gradient_search_is_as_good_as_a_grid_and_as_himalaya(width):
     x, y = data(width)
@@ -115,7 +117,6 @@ def test_several_kernels_are_those_of_himalaya():
     np.testing.assert_allclose(fitted(mapping, x, y)[0], correlations(expected, y), atol=1e-6)
 
 
-@pytest.mark.slow
 def test_linear_kernels_of_bands_are_banded_ridge_in_both_searches():
     x, y = data(70)
     for search in ("random", "gradient"):
@@ -139,7 +140,6 @@ def test_convex_weights_are_those_of_an_exact_programme():
     assert (found == 0.0).any()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [12, 70])
 def test_a_stack_is_at_least_as_good_as_its_best_space_in_the_training_folds(width):
     x, y = data(width)

@@ -16,6 +16,9 @@ from bsjax.metrics.regression.mapping import Mapping
 from bsjax.metrics.regression.penalties.nested_folds import takes_nested_folds
 from tests.support import exact_regressions as exact
 
+pytestmark = pytest.mark.slow
+
+
 ALPHAS, CV = (0.1, 3.0, 100.0, 3000.0), 4
 KINDS = ["more features", "fewer features", "one feature fewer", "stimuli twice", "rank 5"]
 

@@ -11,6 +11,9 @@ from scipy.stats import ortho_group
 
 from bsjax.metrics import dynamical_distance, dynamical_similarity, linear_dynamics
 
+pytestmark = pytest.mark.slow
+
+
 SETTINGS = ("delays", "rank")
 similarity = jax.jit(dynamical_similarity, static_argnames=SETTINGS)
 distance = jax.jit(dynamical_distance, static_argnames=SETTINGS)
@@ -61,7 +64,6 @@ def test_the_prediction_is_least_squares_on_left_singular_vectors(noisy):
     np.testing.assert_allclose(np.abs(found), np.abs(expected) * np.abs(np.outer(signs, signs)), atol=1e-9)
 
 
-@pytest.mark.slow
 def test_the_rotation_is_the_best_of_many(noisy):
     one, other = (np.asarray(linear_dynamics(side, delays=2, rank=3)) for side in noisy)
 
@@ -79,7 +81,6 @@ def test_the_rotation_is_the_best_of_many(noisy):
     assert float(similarity(*noisy, delays=2, rank=3)) == pytest.approx(1 - best**2 / squares, abs=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rank", [4, 10])
 def test_a_change_of_orthogonal_basis_makes_no_difference(noisy, rank):
     x, y = noisy
@@ -101,7 +102,6 @@ def test_dynamics_count_and_not_geometry():
     assert float(similarity(x, faded, delays=3, rank=4)) < alike - 0.01
 
 
-@pytest.mark.slow
 def test_the_distance_is_a_metric():
     rng = np.random.default_rng(5)
     several = jnp.stack([series(rng.normal(size=(3, 3)) / 2, rng, n=10, t=8, noise=0.2) for _ in range(5)])
@@ -112,7 +112,6 @@ def test_the_distance_is_a_metric():
     assert all(pairs[a, c] <= pairs[a, b] + pairs[b, c] + 1e-6 for a, b, c in itertools.permutations(range(5), 3))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("degenerate", ["no", "constant unit", "equal singular values"])
 def test_gradients(noisy, degenerate):
     x, y = noisy
@@ -131,7 +130,6 @@ def test_gradients(noisy, degenerate):
     assert float(jnp.sum(gradient * change)) == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-5)
 
 
-@pytest.mark.slow
 def test_what_is_undefined(noisy):
     x, y = noisy
     assert np.isnan(similarity(jnp.full_like(x, 0.1), y))

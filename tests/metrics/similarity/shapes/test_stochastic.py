@@ -12,6 +12,9 @@ from scipy.stats import ortho_group
 
 from bsjax.metrics import angle, compiled, shape_similarity, stochastic_shape_similarity
 
+pytestmark = pytest.mark.slow
+
+
 similarity = jax.jit(stochastic_shape_similarity, static_argnames="noise_weight")
 
 
@@ -123,7 +126,6 @@ def test_missing_trials_are_those_that_are_left_out(sides):
     assert float(similarity(x, y, of_x=jnp.asarray(of_x), of_y=jnp.asarray(of_y))) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.slow
 def test_gradients(sides):
     rng = np.random.default_rng(5)
     with_constant = np.concatenate([sides[0][:, :, :3], np.full((6, 9, 1), 0.1)], axis=2)
