@@ -8,9 +8,10 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import singular_values, svd
-from bsjax.engine.primitives.triangular import solve_lower
+from bsjax.engine.primitives.products import matmul_t, symmetric_product, transposed
+from bsjax.engine.primitives.triangular import cholesky, solve_lower
 from bsjax.engine.programs.fallbacks import with_fallback
-from bsjax.engine.tolerances import rounding
+from bsjax.engine.tolerances import WHITENED_POWER, rounding
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.numerics import nonzero
 
@@ -125,6 +126,56 @@ def _orthonormalised(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Bool[
     squares = jnp.diagonal(gram)
     factor, well_posed = cholesky_if_well_posed(gram + jnp.diag(jnp.where(squares > 0, 0.0, jnp.max(squares))))
     return solve_lower(factor, x.T).T, well_posed
+
+
+@jax.custom_jvp
+@at_full_precision
+def overlap_of_columns(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    r"""The nuclear norm of :math:`U_x^T U_y` for orthonormal bases of the columns of both, and the smaller rank.
+
+    Well-conditioned columns need no bases: with the Cholesky factors of :math:`X^T X = L_x L_x^T`, the norm is that of
+    :math:`L_x^{-1} X^T Y L_y^{-T}`, whose relative error is the rounding error times their squared condition number.
+
+    Example:
+        >>> x = jnp.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+        >>> print(*overlap_of_columns(x, 3.0 * x[:, :1]))
+        1.0 1.0
+    """
+    if max(x.shape[1], y.shape[1]) >= len(x):
+        return _by_bases(x, y)
+    (one, few_x, fine_x), (other, few_y, fine_y) = map(_whitening, (x, y))
+
+    def overlap() -> tuple[Float[Array, ""], Float[Array, ""]]:
+        return nuclear_norm(one @ matmul_t(x, y) @ other.T), jnp.minimum(few_x, few_y)
+
+    return with_fallback(~(fine_x & fine_y), overlap, lambda: _by_bases(x, y))
+
+
+@overlap_of_columns.defjvp
+def _overlap_jvp(primals: tuple, tangents: tuple) -> tuple:
+    return jax.jvp(_by_bases, primals, tangents)
+
+
+def overlap_of_bases(one: Float[Array, "n p"], other: Float[Array, "n q"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """The nuclear norm of the inner products of two bases, with zeros for what they lack, and the smaller rank."""
+    rank = jnp.round(jnp.minimum(jnp.sum(one**2), jnp.sum(other**2)))
+    return nuclear_norm(one.T @ other), jax.lax.stop_gradient(rank)
+
+
+def _by_bases(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    return overlap_of_bases(orthonormal_basis(x), orthonormal_basis(y))
+
+
+def _whitening(x: Float[Array, "n d"]) -> tuple[Float[Array, "d d"], Float[Array, ""], Bool[Array, ""]]:
+    """The inverse Cholesky factor of the columns' inner products, how many are not zero, and whether it is accurate."""
+    gram = symmetric_product(transposed(x))
+    squares = jnp.diagonal(gram)
+    gram = gram + jnp.diag(jnp.where(squares > 0, 0.0, jnp.max(squares)))
+    inverse = solve_lower(cholesky(gram), jnp.eye(len(gram), dtype=x.dtype))
+    # Frobenius norms bound the squared condition number of the columns, by which rounding errors grow.
+    bound = jnp.sqrt(jnp.sum(gram**2) * jnp.sum(symmetric_product(transposed(inverse)) ** 2))
+    fine = bound * rounding(x) < rounding(x, power=WHITENED_POWER)
+    return jnp.where(fine, inverse, 0.0), jnp.sum(squares > 0).astype(x.dtype), fine
 
 
 @jax.custom_jvp

@@ -1,14 +1,12 @@
 """Canonical correlations of two representations, and their averages."""
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import svd
-from bsjax.metrics.linalg.singular_values import nuclear_norm, orthonormal_basis, polar_factor
+from bsjax.metrics.linalg.singular_values import orthonormal_basis, overlap_of_bases, overlap_of_columns, polar_factor
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.shapes.shape import centred_to_few_columns
 
@@ -45,10 +43,12 @@ def cca(
         >>> print(f"{cca(x, x @ jnp.array([[1.0, 2.0], [0.0, 3.0]])):.3f}")
         1.000
     """
-    basis = orthonormal_basis if variance >= 1.0 else partial(polar_factor, share=variance)
-    one, other = (basis(centred_to_few_columns(side, where)) for side in (x, y))
-    rank = jnp.round(jnp.minimum(jnp.sum(one**2), jnp.sum(other**2)))
-    return divide_or_nan(nuclear_norm(one.T @ other), jax.lax.stop_gradient(rank), rank < 1)
+    one, other = (centred_to_few_columns(side, where) for side in (x, y))
+    if variance < 1.0:
+        overlap, rank = overlap_of_bases(*(polar_factor(side, share=variance) for side in (one, other)))
+    else:
+        overlap, rank = overlap_of_columns(one, other)
+    return divide_or_nan(overlap, rank, rank < 1)
 
 
 @at_full_precision

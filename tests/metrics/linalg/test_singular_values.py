@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.metrics.linalg.singular_values import orthonormal_basis, polar_factor
+from bsjax.metrics.linalg.singular_values import orthonormal_basis, overlap_of_columns, polar_factor
 
 X = np.random.default_rng(0).normal(size=(9, 4))
 
@@ -14,5 +14,8 @@ X = np.random.default_rng(0).normal(size=(9, 4))
 )
 def test_a_basis_spans_what_the_polar_factor_does(x, dtype):
     x = jnp.asarray(x, dtype)
-    basis, polar = jax.jit(orthonormal_basis)(x), polar_factor(x)
-    np.testing.assert_allclose(basis @ basis.T, polar @ polar.T, atol=1e-5 if dtype == "float32" else 1e-12)
+    basis, polar, atol = jax.jit(orthonormal_basis)(x), polar_factor(x), 1e-5 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(basis @ basis.T, polar @ polar.T, atol=atol)
+    overlap, rank = jax.jit(overlap_of_columns)(x, x)
+    assert float(overlap) == pytest.approx(float(rank), abs=4 * atol)
+    assert int(rank) == np.linalg.matrix_rank(np.asarray(polar), 0.5)
