@@ -11,13 +11,14 @@ from bsjax.engine.primitives.decompositions import singular_values, svd
 from bsjax.engine.primitives.triangular import solve_lower
 from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.tolerances import rounding
+from bsjax.metrics.arrays import Flag, Scalar
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.numerics import nonzero
 
 Singular = Float[Array, " d"]
 
 
-def polar_factor(x: Float[Array, "n p"], share: Float[Array, ""] | float = 1.0) -> Float[Array, "n p"]:
+def polar_factor(x: Float[Array, "n p"], share: Scalar | float = 1.0) -> Float[Array, "n p"]:
     r"""The matrix with the same singular vectors, and singular values of 1: :math:`U V^T` of :math:`X = U S V^T`.
 
     Its columns span those of ``x``, or those of its leading components with the given ``share`` of the sum of squares.
@@ -32,11 +33,7 @@ def polar_factor(x: Float[Array, "n p"], share: Float[Array, ""] | float = 1.0) 
 
 
 def singular_power(
-    x: Float[Array, "n p"],
-    share: Float[Array, ""] | float,
-    power: int,
-    components: int | None = None,
-    rcond: float | None = None,
+    x: Float[Array, "n p"], share: Scalar | float, power: int, components: int | None = None, rcond: float | None = None
 ) -> Float[Array, "n p"]:
     r"""Replaces the leading singular values by a power of them, and the others by 0.
 
@@ -63,9 +60,7 @@ def singular_power(
 
 @partial(jax.custom_jvp, nondiff_argnums=(2, 3, 4))
 @at_full_precision
-def _of_tall(
-    x: Float[Array, "n d"], share: Float[Array, ""], power: int, components: int | None, rcond: float | None
-) -> Array:
+def _of_tall(x: Float[Array, "n d"], share: Scalar, power: int, components: int | None, rcond: float | None) -> Array:
     left, values, right = svd(x)
     return (left * _powers(values, _kept(values, share, components, len(x), rcond), power)[None]) @ right.T
 
@@ -119,7 +114,7 @@ def _basis_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     return jax.jvp(polar_factor, primals, tangents)
 
 
-def _orthonormalised(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Bool[Array, ""]]:
+def _orthonormalised(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Flag]:
     """Columns divided by the Cholesky factor of their Gram matrix, and whether it is well-posed apart from zeros."""
     gram = x.T @ x
     squares = jnp.diagonal(gram)
@@ -129,7 +124,7 @@ def _orthonormalised(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Bool[
 
 @jax.custom_jvp
 @at_full_precision
-def nuclear_norm(x: Float[Array, "p q"]) -> Float[Array, ""]:
+def nuclear_norm(x: Float[Array, "p q"]) -> Scalar:
     """The sum of singular values; null directions have a zero derivative, which is one of the subgradients.
 
     Example:
@@ -141,7 +136,7 @@ def nuclear_norm(x: Float[Array, "p q"]) -> Float[Array, ""]:
 
 @nuclear_norm.defjvp
 @at_full_precision
-def _nuclear_jvp(primals: tuple, tangents: tuple) -> tuple[Float[Array, ""], Float[Array, ""]]:
+def _nuclear_jvp(primals: tuple, tangents: tuple) -> tuple[Scalar, Scalar]:
     left, values, right = svd(_tall(primals[0]))
     slopes = (left * _powers(values, _kept(values, 1.0, None, len(left)), 0)[None]) @ right.T
     return jnp.sum(values), jnp.sum(slopes * _tall(tangents[0]))
@@ -156,7 +151,7 @@ def _powers(values: Singular, kept: Bool[Array, " d"], power: int) -> Singular:
 
 
 def _kept(
-    values: Singular, share: Float[Array, ""] | float, components: int | None, terms: int, rcond: float | None = None
+    values: Singular, share: Scalar | float, components: int | None, terms: int, rcond: float | None = None
 ) -> Bool[Array, " d"]:
     """Components that are not rounding errors, or above ``rcond``, and needed for the share of the sum of squares."""
     largest = jnp.max(values)

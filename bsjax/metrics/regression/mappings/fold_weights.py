@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
 from bsjax.engine.batches import batched_map
+from bsjax.metrics.arrays import Embedded, Features, HeldOut, HeldOutMask, PerStimulus, Predicted, Targets
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes
 from bsjax.metrics.regression.centring import Centred, centre, training_mask, without_constants
 from bsjax.metrics.regression.mapping import Mapping
@@ -27,14 +28,11 @@ class PreparedAxes(NamedTuple):
 
 
 def of_folds(
-    function: Callable[[Array, Array, Array], Any],
-    centred: Centred,
-    held_out: Int[Array, "folds h"],
-    held_out_mask: Bool[Array, "folds h"],
+    function: Callable[[Array, Array, Array], Any], centred: Centred, held_out: HeldOut, held_out_mask: HeldOutMask
 ) -> Any:
     """A function of every fold's features and targets, centred and zero outside the training set, and their number."""
 
-    def of_fold(train: Float[Array, " n"]) -> Any:
+    def of_fold(train: PerStimulus) -> Any:
         x, y = (centred_rows(side, train)[0] for side in (centred.x, centred.y))
         return function(x, y, jnp.sum(train))
 
@@ -49,10 +47,10 @@ class FoldWeights(Mapping):
     """
 
     @abstractmethod
-    def weights(self, x: Float[Array, "n d"], y: Float[Array, "n q"]) -> Float[Array, "d q"]:
+    def weights(self, x: Float[Array, "n d"], y: Targets) -> Float[Array, "d q"]:
         """The weights for centred features and targets; rows of zeros are stimuli that do not count."""
 
-    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedAxes:
+    def prepare(self, x: Features, y: Targets) -> PreparedAxes:
         """Centres the data and limits the number of coordinates to that of stimuli."""
         centred = without_constants(centre(x, y))
         if x.shape[1] <= x.shape[0]:
@@ -65,14 +63,10 @@ class FoldWeights(Mapping):
         centred = x - prepared.centred.x_mean
         return centred if prepared.axes is None else centred @ prepared.axes
 
-    def fit(
-        self, prepared: PreparedAxes, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> Float[Array, "folds d q"]:
+    def fit(self, prepared: PreparedAxes, held_out: HeldOut, held_out_mask: HeldOutMask) -> Float[Array, "folds d q"]:
         """Weights of every fold; on a CPU, only one fold is in memory at a time."""
         return of_folds(lambda x, y, n: self.weights(x, y), prepared.centred, held_out, held_out_mask)
 
-    def predict(
-        self, params: Float[Array, "folds d q"], embedded: Float[Array, "folds m d"]
-    ) -> Float[Array, "folds m q"]:
+    def predict(self, params: Float[Array, "folds d q"], embedded: Embedded) -> Predicted:
         """Predicted targets of embedded stimuli, without the intercept."""
         return embedded @ params

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import jax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
 from bsjax.engine.batches import batched_map
+from bsjax.metrics.arrays import Embedded, HeldOut, HeldOutMask, Predicted, Scalar
 from bsjax.metrics.linalg.singular_values import singular_power
 from bsjax.metrics.regression.centring import training_mask
 from bsjax.metrics.regression.mapping import Traits
@@ -40,16 +41,14 @@ class ReducedRank(RidgeMapping):
     """
 
     rank: int = 10
-    alpha: float | Float[Array, ""] = 1.0
+    alpha: float | Scalar = 1.0
 
     @property
     def traits(self) -> Traits:
         """Predictions depend on inner products; a target of zeros changes nothing."""
         return Traits("inner products", ignores_zero_features=True, ignores_zero_targets=True)
 
-    def fit(
-        self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> Float[Array, "folds d q"]:
+    def fit(self, prepared: PreparedRidge, held_out: HeldOut, held_out_mask: HeldOutMask) -> Float[Array, "folds d q"]:
         """Weights of every fold."""
         full = Ridge(self.alpha).fit(prepared, held_out, held_out_mask).weights
 
@@ -62,8 +61,6 @@ class ReducedRank(RidgeMapping):
         train = training_mask(len(prepared.embedding), held_out, held_out_mask, full.dtype)
         return batched_map(limited, (full, train))
 
-    def predict(
-        self, params: Float[Array, "folds d q"], embedded: Float[Array, "folds m d"]
-    ) -> Float[Array, "folds m q"]:
+    def predict(self, params: Float[Array, "folds d q"], embedded: Embedded) -> Predicted:
         """Predicted targets of embedded stimuli, without the intercept."""
         return embedded @ params

@@ -2,17 +2,15 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Features, Mask, Scalar, Targets
 from bsjax.metrics.similarity.matching import assignment
 from bsjax.metrics.similarity.shapes.shape import centred_to_unit_norm
 
 
 @at_full_precision
-def permutation_shape_similarity(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], *, where: Bool[Array, " n"] | None = None
-) -> Float[Array, ""]:
+def permutation_shape_similarity(x: Features, y: Targets, *, where: Mask | None = None) -> Scalar:
     r"""Cosine of the angle between two representations after the best permutation of the units of one.
 
     .. math:: \cos\theta = \max_\Pi \frac{\langle X, Y \Pi \rangle}{\|X\|_F \|Y\|_F}
