@@ -50,9 +50,7 @@ class _HeldOutPairs(CrossValidated, KernelMetric, ABC):
     def of_halves(self) -> None:
         """Ceilings compare halves by other metrics, without a fit."""
 
-    def arrays(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, source: xr.DataArray, target: xr.DataArray
-    ) -> Sequence[Any]:
+    def arrays(self, source: xr.DataArray, target: xr.DataArray) -> Sequence[Any]:
         """Both sides, the folds, and the number of the original of each stimulus in draws."""
         target = two_dimensional(target, "target")
         x, y = aligned_values(source, target)
