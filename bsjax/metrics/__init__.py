@@ -136,13 +136,13 @@ if TYPE_CHECKING:
     from bsjax.metrics.similarity.shapes.shape import shape_distance as shape_distance
     from bsjax.metrics.similarity.shapes.shape import shape_similarity as shape_similarity
     from bsjax.metrics.similarity.shapes.stochastic import stochastic_shape_similarity as stochastic_shape_similarity
+    from bsjax.metrics.topography.pairs import tuning_smoothness as tuning_smoothness
+    from bsjax.metrics.topography.pairs import wiring_economy as wiring_economy
+    from bsjax.metrics.topography.pairs import wiring_length as wiring_length
     from bsjax.metrics.topography.pinwheels import hypercolumn_size as hypercolumn_size
     from bsjax.metrics.topography.pinwheels import pinwheel_density as pinwheel_density
     from bsjax.metrics.topography.pinwheels import pinwheel_distances as pinwheel_distances
     from bsjax.metrics.topography.pinwheels import winding_numbers as winding_numbers
-    from bsjax.metrics.topography.smoothness import tuning_smoothness as tuning_smoothness
-    from bsjax.metrics.topography.wiring import wiring_economy as wiring_economy
-    from bsjax.metrics.topography.wiring import wiring_length as wiring_length
     from bsjax.metrics.tuning.distributions import bootstrapped_similarity as bootstrapped_similarity
     from bsjax.metrics.tuning.distributions import ks_similarity as ks_similarity
 

@@ -10,7 +10,7 @@ from bsjax.scoring.job import Job, Options
 from bsjax.scoring.resolution import BenchmarkLike, ModelLike, arguments_of, found_benchmarks, found_models
 
 if TYPE_CHECKING:
-    from bsjax.scoring.beside import Beside
+    from bsjax.scoring.job import Beside
 
 # How many benchmarks stay loaded, with trials and ceilings. Jobs run model by model within groups of this size.
 KEPT_BENCHMARKS = 16

@@ -15,9 +15,8 @@ from bsjax.core.extras import installation_of
 from bsjax.core.messages import in_words
 from bsjax.data.catalogue.registry import DataRow, data_rows
 from bsjax.models import model_registry
-from bsjax.scoring.beside import Beside
 from bsjax.scoring.cells import cell_of, content_of_model, known_content, sets_of, standing, task_of
-from bsjax.scoring.job import Job, built_benchmark, built_model
+from bsjax.scoring.job import Beside, Job, built_benchmark, built_model
 from bsjax.scoring.jobs import jobs_of, same_data
 
 if TYPE_CHECKING:

@@ -12,17 +12,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bsjax.core.discovery import not_exiting, one_line
-from bsjax.core.disk_errors import warn_once
+from bsjax.core.files import warn_once
 from bsjax.core.identity.opened import Followed, Notes, following
 from bsjax.core.memory import forget_peak, peak_held
 from bsjax.core.watching import Stop, watcher
 from bsjax.labelled.plain_values import to_plain
 from bsjax.models import model_registry
-from bsjax.scoring.beside import Beside
 from bsjax.scoring.cells import cell_of, content_of_model, remember_content
 from bsjax.scoring.isolation import isolated_score
 from bsjax.scoring.isolation.requirements import parsed, requirements_of
-from bsjax.scoring.job import Job, Outcome, built_benchmark, built_model, score_of
+from bsjax.scoring.job import Beside, Job, Outcome, built_benchmark, built_model, score_of
 from bsjax.scoring.jobs import KEPT_BENCHMARKS
 from bsjax.scoring.planning import Cell
 from bsjax.scoring.sinks import Made, Sink

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bsjax.core.digests.files import is_verified, mismatch, remember
-from bsjax.core.disk_errors import explained
+from bsjax.core.files import explained
 
 VALUES, NOTE, JOURNAL = "values.npy", "entry.json", "journal"
 

@@ -24,7 +24,7 @@ from bsjax.activations.passes.results import OnDevice, OnDisk, Result, in_memory
 from bsjax.activations.passes.runner import Runner
 from bsjax.activations.progress import Progress
 from bsjax.activations.reducers import Reduction
-from bsjax.core.disk_errors import warn_once
+from bsjax.core.files import warn_once
 from bsjax.core.identity.opened import following
 
 Shapes = dict[str, tuple[int, ...]]

@@ -11,8 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bsjax.core.disk_errors import explaining
-from bsjax.core.files import cache_dir
+from bsjax.core.files import cache_dir, explaining
 from bsjax.core.messages import in_words
 
 

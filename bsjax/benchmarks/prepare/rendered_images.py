@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from bsjax.core.disk_errors import explaining
-from bsjax.core.files import cache_dir, exclusive, write_atomically
+from bsjax.core.files import cache_dir, exclusive, explaining, write_atomically
 
 Rendering = Callable[[], NDArray[np.uint8]]
 

@@ -23,8 +23,7 @@ from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
 from bsjax.benchmarks.kinds.comparisons import neural_benchmark
 from bsjax.benchmarks.kinds.neural import NeuralBenchmark
 from bsjax.benchmarks.rows.row import BenchmarkRow
-from bsjax.core.disk_errors import optional
-from bsjax.core.files import cache_dir, write_atomically
+from bsjax.core.files import cache_dir, optional, write_atomically
 from bsjax.core.identity.source import OF_ACTIVATIONS, own_source
 from bsjax.core.identity.values import identity_of
 from bsjax.data import NeuroidAssembly, StimulusSet
