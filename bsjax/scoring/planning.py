@@ -239,7 +239,7 @@ def cells_of(jobs: Sequence[Job], store: ResultStore | None, again: bool = False
     if store is None:
         return [Cell(job, task_of(job)) for job in jobs]
     contents, looked_at = _contents(jobs), {}
-    cells = [Cell(job, task_of(job), cell_of(job, contents[id(job)], benchmarks=looked_at)) for job in jobs]
+    cells = [Cell(job, task_of(job), cell_of(job, contents[job.model_key], benchmarks=looked_at)) for job in jobs]
     there = {} if again else store.scored([cell.key for cell in cells if cell.key is not None])
     ended = left_behind(store, [cell.task for cell in cells])
     made = []
@@ -292,19 +292,13 @@ def _layers_named(identifier: str) -> Mapping[str, list[str]]:
     return Name.of(identifier).layers
 
 
-def _contents(jobs: Sequence[Job]) -> dict[int, str | None]:
-    """The digest of each job's model by the id of the job; None if unknown."""
-    known: dict[Any, str | None] = {}
-    found = {}
-    for job in jobs:
-        model = job.model_key
-        if model not in known:
-            if isinstance(job.model, str):
-                known[model] = known_content(job)
-            else:
-                known[model] = content_of_model(job.model)
-        found[id(job)] = known[model]
-    return found
+def _contents(jobs: Sequence[Job]) -> dict[Hashable, str | None]:
+    """The digest of each model of the jobs by its key; None if unknown."""
+    each = {job.model_key: job for job in jobs}
+    return {
+        key: known_content(job) if isinstance(job.model, str) else content_of_model(job.model)
+        for key, job in each.items()
+    }
 
 
 def _obstacle(job: Job, data: Mapping[str, DataRow]) -> str:
