@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bsjax.activations.cache.default import is_switched_off
+from bsjax.activations.cache.cache import is_switched_off
 from bsjax.results.cached import cached
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bsjax.scoring.job import Job as Job
     from bsjax.scoring.job import Options as Options
     from bsjax.scoring.job import Outcome as Outcome
-    from bsjax.scoring.jobs import jobs_of as jobs_of
+    from bsjax.scoring.job import jobs_of as jobs_of
     from bsjax.scoring.layers.choice import choose_layers as choose_layers
     from bsjax.scoring.layers.profile import LayerChoice as LayerChoice
     from bsjax.scoring.layers.profile import RegionChoice as RegionChoice

@@ -16,8 +16,7 @@ from bsjax.scoring.display.bars import shown
 from bsjax.scoring.display.report import failed_alike
 from bsjax.scoring.display.scores import Scores
 from bsjax.scoring.grid import run_in
-from bsjax.scoring.job import Beside, Job, Outcome
-from bsjax.scoring.jobs import jobs_of
+from bsjax.scoring.job import Beside, Job, Outcome, jobs_of
 from bsjax.scoring.planning import cells_of, with_layers_ahead
 from bsjax.scoring.resolution import BenchmarkLike, ModelLike, is_many
 
@@ -120,7 +119,7 @@ def run(jobs: Iterable[Job]) -> Iterator[Outcome]:
     """Score jobs one after the other without storing anything, and yield each outcome when it is ready.
 
     Args:
-        jobs: from :func:`~bsjax.scoring.jobs.jobs_of`.
+        jobs: from :func:`~bsjax.scoring.job.jobs_of`.
 
     Example:
         >>> [outcome.error for outcome in run(jobs_of("pixels", "Simulated.V1-ridge"))]

@@ -16,8 +16,7 @@ from bsjax.core.messages import in_words
 from bsjax.data.catalogue.registry import DataRow, data_rows
 from bsjax.models import model_registry
 from bsjax.scoring.cells import cell_of, content_of_model, known_content, sets_of, standing, task_of
-from bsjax.scoring.job import Beside, Job, built_benchmark, built_model
-from bsjax.scoring.jobs import jobs_of, same_data
+from bsjax.scoring.job import Beside, Job, built_benchmark, built_model, jobs_of, same_data
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,8 +21,7 @@ from bsjax.models import model_registry
 from bsjax.scoring.cells import cell_of, content_of_model, remember_content
 from bsjax.scoring.isolation import isolated_score
 from bsjax.scoring.isolation.requirements import parsed, requirements_of
-from bsjax.scoring.job import Beside, Job, Outcome, built_benchmark, built_model, score_of
-from bsjax.scoring.jobs import KEPT_BENCHMARKS
+from bsjax.scoring.job import KEPT_BENCHMARKS, Beside, Job, Outcome, built_benchmark, built_model, score_of
 from bsjax.scoring.planning import Cell
 from bsjax.scoring.sinks import Made, Sink
 

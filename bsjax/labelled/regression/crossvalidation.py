@@ -19,10 +19,9 @@ from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
 from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import precision
 from bsjax.engine.programs.dry_runs import freeing_copies
-from bsjax.engine.sharding import Shards, sharded
+from bsjax.engine.sharding import Shards, sharded, to_host
 from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import DependsOn, sides_to_stream
-from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import (
     NEUROID,
     SPLIT,
