@@ -5,8 +5,6 @@ square of each fold's cross-product :math:`S = X^T Y`, on its smaller side. Its 
 weights, and rank-two updates deflate it (Dayal & MacGregor 1997, de Jong & ter Braak 1994).
 """
 
-from dataclasses import dataclass
-from functools import partial
 from typing import Literal, NamedTuple
 
 import jax
@@ -25,7 +23,7 @@ from bsjax.metrics.regression.centring import Centred, centre, cross_product, fo
 from bsjax.metrics.regression.crossvalidation import members, where_tested
 from bsjax.metrics.regression.deflated_cross_product import DeflatedCrossProduct
 from bsjax.metrics.regression.folds import Folds
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
 from bsjax.metrics.regression.pls_solvers import SOLVERS
 
 # An operation of a QR decomposition takes three times as long as one of a product, and there are half as many.
@@ -58,8 +56,7 @@ class _State(NamedTuple):
     least_length: Float[Array, " folds"]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["n_components", "solver"])
-@dataclass(frozen=True)
+@with_leaves()
 class PLS(Mapping):
     r"""Partial least squares regression (PLS2; features and targets centred, not scaled).
 

@@ -1,6 +1,5 @@
 """Elastic net, lasso and non-negative least squares, by accelerated proximal gradient steps on all targets together."""
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -14,7 +13,7 @@ from bsjax.engine.tolerances import CONVERGED_POWER, rounding
 from bsjax.metrics.arrays import Features, Flag, HeldOut, HeldOutMask, Predicted, Scalar, Targets
 from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import Centred, centre, without_constants
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
 from bsjax.metrics.regression.mappings.fold_weights import of_folds
 
 _MOST_STEPS = 50_000
@@ -39,8 +38,7 @@ class NetParams(NamedTuple):
     steps: Int[Array, " folds"]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["alpha", "l1_ratio"], meta_fields=["positive", "most_steps"])
-@dataclass(frozen=True)
+@with_leaves("alpha", "l1_ratio")
 class ElasticNet(Mapping):
     r"""Linear regression with penalties on the absolute and on the squared weights, which makes weights sparse.
 

@@ -2,11 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -15,7 +12,7 @@ from bsjax.metrics.arrays import Embedded, Features, HeldOut, HeldOutMask, PerSt
 from bsjax.metrics.linalg.singular_values import polar_factor, singular_power
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes
 from bsjax.metrics.regression.centring import Centred, centre, training_mask, without_constants
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
 from bsjax.metrics.regression.ridge_system import centred_rows
 
 
@@ -76,8 +73,7 @@ class FoldWeights(Mapping):
         return embedded @ params
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=[])
-@dataclass(frozen=True)
+@with_leaves()
 class Rotation(FoldWeights):
     r"""The rotation (and reflection) of the features that comes nearest to the targets, fitted to training stimuli.
 
@@ -106,8 +102,7 @@ class Rotation(FoldWeights):
         return polar_factor(x.T @ y)
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["n_components", "rcond"])
-@dataclass(frozen=True)
+@with_leaves()
 class PrincipalComponents(FoldWeights):
     r"""Least squares on the leading principal components of the features, computed from each fold's training stimuli.
 

@@ -1,7 +1,5 @@
 """Any mapping, with a kernel of two stimuli in place of the inner product of their features."""
 
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -12,7 +10,7 @@ from bsjax.engine.primitives.triangular import solve_lower
 from bsjax.engine.tolerances import rounding
 from bsjax.metrics.arrays import Embedded, Features, HeldOut, HeldOutMask, HeldOutTargets, Predicted, Scalar, Targets
 from bsjax.metrics.numerics import nonzero
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
 
 KernelName = Literal["linear", "rbf", "polynomial"]
 
@@ -30,12 +28,7 @@ class PreparedKernel(NamedTuple):
         return self.inner.embedding
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["mapping", "gamma", "constant"],
-    meta_fields=["kernel", "degree"],
-)
-@dataclass(frozen=True)
+@with_leaves("mapping", "gamma", "constant")
 class Kernelised(Mapping):
     r"""A mapping of stimuli in the feature space of a kernel, such as kernel ridge regression.
 

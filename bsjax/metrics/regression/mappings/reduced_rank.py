@@ -1,22 +1,17 @@
 """Reduced-rank regression: ridge regression whose predictions span few dimensions of the targets."""
 
-from dataclasses import dataclass
-from functools import partial
-
-import jax
 from jaxtyping import Array, Float
 
 from bsjax.engine.batches import batched_map
 from bsjax.metrics.arrays import Embedded, HeldOut, HeldOutMask, Predicted, Scalar
 from bsjax.metrics.linalg.singular_values import singular_power
 from bsjax.metrics.regression.centring import training_mask
-from bsjax.metrics.regression.mapping import Traits
+from bsjax.metrics.regression.mapping import Traits, with_leaves
 from bsjax.metrics.regression.ridge import Ridge
 from bsjax.metrics.regression.ridge_system import PreparedRidge, RidgeMapping, centred_rows
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["alpha"], meta_fields=["rank"])
-@dataclass(frozen=True)
+@with_leaves("alpha")
 class ReducedRank(RidgeMapping):
     r"""Ridge regression with weights of a limited rank: all targets are predicted from few latent dimensions.
 

@@ -1,7 +1,5 @@
 """Stacked regression: a convex combination of the predictions of several feature spaces."""
 
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple, cast
 
 import jax
@@ -14,7 +12,7 @@ from bsjax.engine.tolerances import rounding
 from bsjax.metrics.arrays import Embedded, Features, HeldOut, HeldOutMask, PerStimulus, Predicted, Targets
 from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import training_mask
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
 from bsjax.metrics.regression.mappings.banded_ridge import check_bands, split_bands
 from bsjax.metrics.regression.mappings.elastic_net import Problem, weights_of
 from bsjax.metrics.regression.mappings.penalty_search import solved_implicitly
@@ -35,8 +33,7 @@ class PreparedStack(NamedTuple):
         return jnp.concatenate([space.embedding for space in self.spaces], axis=1)
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["spaces", "shares"], meta_fields=["widths"])
-@dataclass(frozen=True)
+@with_leaves("spaces", "shares")
 class StackedParams:
     """The mapping's parameters of each space, the share of each space in the prediction, and widths of embeddings."""
 
@@ -45,8 +42,7 @@ class StackedParams:
     widths: tuple[int, ...]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["mapping"], meta_fields=["bands", "cv"])
-@dataclass(frozen=True)
+@with_leaves("mapping")
 class Stacked(Mapping):
     r"""A regression on each of several feature spaces, and for each target a convex combination of their predictions.
 
