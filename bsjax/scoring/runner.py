@@ -127,8 +127,7 @@ class Runner:
         for cell in cells:
             watcher().begun(cell.job)
         is_told = forget_peak()
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as said:
             made = self._scored(cells)
         # The peak of an isolated job's process is not known here.
         memory = peak_held() if is_told and not cells[0].job.options.isolated else None

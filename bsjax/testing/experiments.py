@@ -165,8 +165,7 @@ class _Benchmark:
         self.benchmark, self.model, self.chance = benchmark, model, chance
 
     def of(self, model: Any) -> Score:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return self.benchmark(model)
 
     def description(self) -> None:
