@@ -59,7 +59,7 @@ class Ridge(RidgeMapping):
     Source: Hoerl & Kennard 1970; held-out residuals: Allen 1974.
 
     Example:
-        >>> import numpy as np
+        >>> import jax, numpy as np
         >>> from bsjax.metrics import cross_validate, make_folds
         >>> x = jnp.asarray(np.random.RandomState(0).randn(40, 3))
         >>> folds = make_folds(40, [(np.arange(30), np.arange(30, 40))])
