@@ -1,7 +1,5 @@
 """Activations over time, of recurrent networks that see images and of networks that see videos."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack

@@ -6,8 +6,6 @@ the key is the identity of the function and of all its arguments, including ``se
 ignore.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bsjax.activations.cache.cache import is_switched_off

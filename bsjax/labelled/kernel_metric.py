@@ -1,7 +1,5 @@
 """The base class of metrics that run a pure kernel on aligned arrays."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

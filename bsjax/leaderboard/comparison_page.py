@@ -1,7 +1,5 @@
 """The page that compares models, and its data file of paired differences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

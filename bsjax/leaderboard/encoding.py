@@ -1,7 +1,5 @@
 """Encoding of numbers and text for web pages: columns as base64, and JSON that is safe in HTML."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

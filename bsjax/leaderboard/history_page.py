@@ -1,7 +1,5 @@
 """The page of scores over time, and its data file of earlier scores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Execution of cells in this process: each is built, scored and passed to a sink, and failures stay local."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections import OrderedDict, deque

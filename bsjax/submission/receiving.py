@@ -1,7 +1,5 @@
 """Receiving of submitted folders and zip files. All names and sizes are checked before anything is written."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

@@ -1,7 +1,5 @@
 """Checks of models and benchmarks."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

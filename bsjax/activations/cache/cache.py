@@ -1,7 +1,5 @@
 """The activation cache: a folder of limited size, shared by any number of processes and threads."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Files of a cache entry: their layout, validation and mapping."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

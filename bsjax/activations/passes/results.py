@@ -1,7 +1,5 @@
 """Storage of results during a pass: in memory, in a temporary file, or on the accelerator."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Sequence

@@ -16,8 +16,6 @@ exact for r. It is an approximation for CKA and RDMs, whose noise does not fall 
 trials.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """Images that bsjax renders itself, stored as PNG files."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

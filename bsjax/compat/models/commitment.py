@@ -1,7 +1,5 @@
 """Commitment of layers to regions, with the arguments and attributes known to plugins."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Cache of identities of models and data, by fingerprints that are known without building them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

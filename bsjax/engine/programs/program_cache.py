@@ -1,7 +1,5 @@
 """JAX's cache of compiled programs on disk, shared between processes."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The odd-one-out task: choosing the stimulus of three that is least similar to the others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Entry point of an isolated job: ``python -m bsjax.scoring.isolation.child JOB SCORE``."""
 
-from __future__ import annotations
-
 import json
 import sys
 import traceback

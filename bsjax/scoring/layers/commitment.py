@@ -1,7 +1,5 @@
 """Automatic choice of a region's layer, when a model is first asked to record there."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Model units treated as V1 neurons: selection by receptive field, and responses in spikes per second."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ once the noise is accounted for, and any other model less. The reliability that 
 follows from the rates in closed form (:func:`true_reliability`).
 """
 
-from __future__ import annotations
-
 import io
 from functools import lru_cache
 from pathlib import Path

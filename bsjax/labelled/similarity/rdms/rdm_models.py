@@ -1,7 +1,5 @@
 """Models of RDMs that are fitted to training stimuli, and compared with a recording on pairs of held-out stimuli."""
 
-from __future__ import annotations
-
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
