@@ -17,7 +17,7 @@ import scipy
 from bsjax.core.extras import import_extra
 from bsjax.core.messages import counted
 from bsjax.core.version import __version__
-from bsjax.leaderboard import benchmark_pages, comparison_page, history_page, model_pages, scatter_page, table_page
+from bsjax.leaderboard import benchmark_pages, chart_pages, model_pages, table_page
 from bsjax.leaderboard.encoding import column, script, shown
 from bsjax.leaderboard.records import Node, Records, records
 from bsjax.results.aggregation import How
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Marks a folder as a site, which may be replaced.
 _MARK = "bsjax-site.txt"
 _MARKED = "This folder is written whole by `bsjax leaderboard build`, which replaces all that is in it.\n"
-_PAGES = (table_page, model_pages, benchmark_pages, comparison_page, scatter_page, history_page)
+_PAGES = (table_page, model_pages, benchmark_pages, chart_pages)
 _NAVIGATION = (
     ("table", "index.html", "Table"),
     ("compare", "compare.html", "Compare models"),
