@@ -18,7 +18,7 @@ from bsjax.core.extras import import_extra
 from bsjax.core.messages import counted
 from bsjax.core.version import __version__
 from bsjax.leaderboard import benchmark_pages, chart_pages, model_pages, table_page
-from bsjax.leaderboard.encoding import column, script, shown
+from bsjax.leaderboard.encoding import column, script, shown, templates_in
 from bsjax.leaderboard.records import Node, Records, records
 from bsjax.results.aggregation import How
 from bsjax.scoring.grid import Grid
@@ -190,14 +190,7 @@ def _cut(text: str) -> str:
 
 
 def _environment() -> Any:
-    jinja2 = import_extra("jinja2", "leaderboard")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    environment = templates_in(_HERE / "templates")
     environment.globals |= {"root": "", "here": "", "charts": False, "pages": _NAVIGATION, "version": __version__}
     environment.filters |= {"shown": shown, "counted": counted}
     return environment
