@@ -249,6 +249,11 @@ def known_ids(assembly: xr.DataArray, what: str, coord: str = STIMULUS) -> np.nd
     return coordinate(assembly, coord, "presentation", what)
 
 
+def of_stimuli(ids: np.ndarray) -> xr.DataArray:
+    """An array of zeros for these stimuli, in whose order others are aligned."""
+    return xr.DataArray(np.zeros(len(ids)), {STIMULUS: ("presentation", ids)}, ["presentation"])
+
+
 def aligned(
     source: xr.DataArray,
     target: xr.DataArray,
