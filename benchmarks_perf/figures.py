@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bsjax.core.extras import import_extra
-from bsjax.plots.files import save
-from bsjax.plots.style import COLOURS, FAINT, MARKERS, QUIET
+from bsjax.plots.style import COLOURS, FAINT, MARKERS, QUIET, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from bsjax.core.public_names import on_first_use
 
 if TYPE_CHECKING:
-    from bsjax.activations.activations_model import ActivationsModel as ActivationsModel
     from bsjax.activations.cache import ActivationCache as ActivationCache
     from bsjax.activations.extraction import ExtractedActivations as ExtractedActivations
     from bsjax.activations.inputs.microsaccades import Microsaccades as Microsaccades
+    from bsjax.activations.network import ActivationsModel as ActivationsModel
     from bsjax.activations.network import Network as Network
     from bsjax.activations.options import ExtractionOptions as ExtractionOptions
-    from bsjax.activations.progress import Progress as Progress
+    from bsjax.activations.options import Progress as Progress
     from bsjax.activations.reducers import PCA as PCA
     from bsjax.activations.reducers import SparseRandomProjection as SparseRandomProjection
     from bsjax.activations.reducers import SpatialPooling as SpatialPooling

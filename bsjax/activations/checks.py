@@ -1,7 +1,5 @@
 """Validation and error messages that all activations models share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np

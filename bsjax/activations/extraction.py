@@ -1,7 +1,5 @@
 """Extraction of activations from a stimulus set, for networks of all frameworks."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from typing import Any, Self, Unpack

@@ -1,7 +1,13 @@
-"""The protocol of networks, through which the extraction runs networks of all frameworks."""
+"""The protocols of networks, through which the extraction runs all frameworks, and of activations models."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from bsjax.data import NeuroidAssembly, StimulusSet
+
 
 Batch = Any
 """Output of a preprocessing: an array, or a tuple or dict of arrays, with images on the first axis of each."""
@@ -54,4 +60,28 @@ class Network(Protocol):
 
     def look_again(self) -> None:
         """Update compiled programs if what the code reads has changed."""
+        ...
+
+
+@runtime_checkable
+class ActivationsModel(Protocol):
+    """A model that maps stimuli to activations, layer by layer.
+
+    Example:
+        >>> from bsjax.adapters import ActivationsModel, from_jax
+        >>> isinstance(from_jax(lambda images: images.mean((1, 2)), "mean-colour"), ActivationsModel)
+        True
+    """
+
+    @property
+    def identifier(self) -> str:
+        """The name of the model; every ``neuroid_id`` begins with it."""
+        ...
+
+    def layers(self) -> dict[str, tuple[int, ...]]:
+        """Names of the layers -> shape of the output for one image, in order of computation."""
+        ...
+
+    def __call__(self, stimuli: StimulusSet, layers: Sequence[str]) -> NeuroidAssembly:
+        """Activations, dims ``(presentation, neuroid)``: one row for each stimulus, with the layers concatenated."""
         ...

@@ -1,7 +1,5 @@
 """Names and coordinates of model units."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

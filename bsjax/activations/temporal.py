@@ -1,7 +1,5 @@
 """Activations over time, of recurrent networks that see images and of networks that see videos."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack
@@ -9,12 +7,12 @@ from typing import Any, Self, Unpack
 import jax
 import numpy as np
 
-from bsjax.activations.activations_model import ActivationsModel
 from bsjax.activations.checks import checked_layers, checked_stimuli, unknown_layers
 from bsjax.activations.extraction import ExtractedActivations
 from bsjax.activations.inputs.clips import Clip, showing
 from bsjax.activations.inputs.microsaccades import Microsaccades
 from bsjax.activations.inputs.shown_items import items_of
+from bsjax.activations.network import ActivationsModel
 from bsjax.activations.neuroids import Units, label, neuroid_coords
 from bsjax.activations.options import ExtractionOptions
 from bsjax.activations.passes.results import concatenated

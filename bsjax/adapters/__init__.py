@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from bsjax.core.public_names import on_first_use
 
 if TYPE_CHECKING:
-    from bsjax.activations.activations_model import ActivationsModel as ActivationsModel
     from bsjax.activations.extraction import ExtractedActivations as ExtractedActivations
     from bsjax.activations.inputs.preprocessing import IMAGENET_MEAN as IMAGENET_MEAN
     from bsjax.activations.inputs.preprocessing import IMAGENET_STD as IMAGENET_STD
     from bsjax.activations.inputs.preprocessing import imagenet_preprocessing as imagenet_preprocessing
     from bsjax.activations.inputs.preprocessing import preprocess_images as preprocess_images
     from bsjax.activations.inputs.preprocessing import unit_preprocessing as unit_preprocessing
+    from bsjax.activations.network import ActivationsModel as ActivationsModel
     from bsjax.activations.network import Network as Network
     from bsjax.adapters.hubs.huggingface import from_huggingface as from_huggingface
     from bsjax.adapters.hubs.timm import from_timm as from_timm

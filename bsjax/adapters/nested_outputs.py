@@ -1,7 +1,5 @@
 """Nested inputs and outputs of networks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any

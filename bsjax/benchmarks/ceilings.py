@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bsjax.benchmarks.data_digest import data_digest
 from bsjax.benchmarks.lazy_loading import loader
 from bsjax.core.digests.arrays import Undigestible
-from bsjax.core.disk_errors import optional
-from bsjax.core.files import as_json, cache_dir, write_atomically
+from bsjax.core.files import as_json, cache_dir, optional, write_atomically
 from bsjax.core.identity.opened import Notes, following, unchanged
 from bsjax.core.identity.source import OF_CEILINGS, own_source
 from bsjax.core.identity.values import identity_of

@@ -1,7 +1,5 @@
 """Digests of data, which identify exactly what a score or a ceiling was computed from."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lazy loading of data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from threading import RLock
 from typing import Any, cast

@@ -21,7 +21,7 @@ from bsjax.cli.behaviour import Behaviour, against_people, draw_against_people, 
 from bsjax.cli.cache import app as cache_app
 from bsjax.cli.cache import warm_up
 from bsjax.cli.data import app as data_app
-from bsjax.cli.extraction import BatchSize, Cached, Memory, Reducer, ReducerImages, extraction_options
+from bsjax.cli.extraction import BatchSize, Cached, Data, Memory, Reducer, ReducerImages, extraction_options
 from bsjax.cli.layers import layers
 from bsjax.cli.leaderboard import app as leaderboard_app
 from bsjax.cli.listing import data_lines, described, matching, published_lines
@@ -212,9 +212,7 @@ def score(
             help="A benchmark or glob; repeatable. [default: all that need no download]",
         ),
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need one.")
-    ] = None,
+    data: Data = None,
     images: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder of the images, for benchmarks whose data do not include them."),

@@ -22,6 +22,9 @@ Memory = Annotated[
         help="Memory budget for batches and results, such as 2GB. [default: the free memory]",
     ),
 ]
+Data = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need one.")
+]
 Reducer = Annotated[
     str | None,
     typer.Option(

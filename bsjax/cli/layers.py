@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bsjax.cli.extraction import BatchSize, Cached, Memory, Reducer, ReducerImages, extraction_options
+from bsjax.cli.extraction import BatchSize, Cached, Data, Memory, Reducer, ReducerImages, extraction_options
 from bsjax.cli.outputs import check_figure, check_outputs, written
 from bsjax.cli.plugins import Plugins
 from bsjax.cli.terminal import complain, configure_jax, in_columns
@@ -39,9 +39,7 @@ def layers(
             "[default: the public benchmarks of V1, V2, V4 and IT]",
         ),
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need one.")
-    ] = None,
+    data: Data = None,
     nested: Annotated[
         bool, typer.Option("--nested/--no-nested", help="Also score the choice on held-out stimuli.")
     ] = True,

@@ -1,7 +1,5 @@
 """Tables of ``bsjax list``: registered entries, data and published models."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase

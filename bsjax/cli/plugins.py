@@ -1,7 +1,5 @@
 """The option ``--plugins`` (or ``--brainscore``), and the commands ``bsjax new`` and ``bsjax check``."""
 
-from __future__ import annotations
-
 import enum
 import shlex
 from pathlib import Path

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
+from bsjax.cli.extraction import Data
 from bsjax.cli.plugins import Plugins
 from bsjax.cli.terminal import configure_jax
 from bsjax.core.registry import Registry, UnknownIdentifier, nearest
@@ -26,9 +27,7 @@ def show(
     identifier: Annotated[
         str, typer.Argument(metavar="NAME", help="Identifier of a benchmark, metric, model or data set.")
     ],
-    data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the recordings, for benchmarks that need one.")
-    ] = None,
+    data: Data = None,
     plugins: Plugins = None,
 ) -> None:
     """Describe a benchmark (stimuli, recordings, comparison, BibTeX), or a metric, model or data set.

@@ -1,7 +1,5 @@
 """stdout and stderr that never raise: output that cannot be written is dropped and reported at the end."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -7,8 +7,6 @@ other code after :func:`install`. ``docs/brainscore-names.md`` lists all names, 
 how a lab can switch.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from typing import Literal

@@ -4,8 +4,6 @@ In Brain-Score, the coordinates of a dimension are the levels of one MultiIndex.
 index is built from them on request.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Self
 

@@ -6,11 +6,9 @@ the key is the identity of the function and of all its arguments, including ``se
 ignore.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
-from bsjax.activations.cache.default import is_switched_off
+from bsjax.activations.cache.cache import is_switched_off
 from bsjax.results.cached import cached
 
 

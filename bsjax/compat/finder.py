@@ -3,8 +3,6 @@
 :mod:`bsjax.compat.names` has the table of names and their replacements. The hook has no effect until it is installed.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Sequence

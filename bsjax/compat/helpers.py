@@ -1,7 +1,5 @@
 """Small helper functions that plugins import."""
 
-from __future__ import annotations
-
 import inspect
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of Brain-Score's public names: the replacement for each, or the reason for its absence."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass

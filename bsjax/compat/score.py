@@ -1,7 +1,5 @@
 """Scores for code written for Brain-Score: mutable arrays with attributes."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """Memory of the machine, and sizes in bytes."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re

@@ -1,7 +1,5 @@
 """p values and intervals from bootstrap draws, corrected for few units and extrapolated into the tails."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import special
 

@@ -1,7 +1,5 @@
 """Calibration of scores by permutations, for a single score and for the best of many."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Comparison of models on one benchmark: differences, ranks, and tests against ceiling and chance."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

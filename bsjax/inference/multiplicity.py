@@ -1,7 +1,5 @@
 """Correction of p values for multiple tests."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pairing of scores by the draws or units that they share, as the basis of tests."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple

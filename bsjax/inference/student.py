@@ -1,7 +1,5 @@
 """p values and quantiles of Student's t distribution, for variances estimated from few units."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import special
 

@@ -12,7 +12,7 @@ import xarray as xr
 from bsjax.core.given_arrays import widened
 from bsjax.core.labels import meanings, remedy
 from bsjax.data.types.plain import without_levels
-from bsjax.engine.transfers import to_host
+from bsjax.engine.sharding import to_host
 
 STIMULUS = "stimulus_id"
 TIME_BIN = "time_bin"
@@ -247,6 +247,11 @@ def known_ids(assembly: xr.DataArray, what: str, coord: str = STIMULUS) -> np.nd
         ValueError: the coordinate is missing, or identifiers are NaN or None.
     """
     return coordinate(assembly, coord, "presentation", what)
+
+
+def of_stimuli(ids: np.ndarray) -> xr.DataArray:
+    """An array of zeros for these stimuli, in whose order others are aligned."""
+    return xr.DataArray(np.zeros(len(ids)), {STIMULUS: ("presentation", ids)}, ["presentation"])
 
 
 def aligned(

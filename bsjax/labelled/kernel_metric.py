@@ -1,7 +1,5 @@
 """The base class of metrics that run a pure kernel on aligned arrays."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -60,20 +58,20 @@ class KernelMetric(Metric):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        lacking = [name for name in _REQUIRED if vars(KernelMetric)[name] in _found(cls, name)]
+        lacking = [name for name in _REQUIRED if getattr(getattr(cls, name), "__isabstractmethod__", False)]
         if lacking and ABC not in cls.__bases__:
             raise TypeError(f"{cls.__name__} must define {', '.join(lacking)}: see bsjax.KernelMetric")
 
     @abstractmethod
-    def arrays(self, *assemblies: Any) -> Sequence[Any]:
+    def arrays(self, *args: Any, **kwargs: Any) -> Sequence[Any]:
         """The kernel's arrays, in the row order of the last assembly; floating ones are cast to the metric's dtype."""
 
     @abstractmethod
-    def kernel(self, *arrays: Any) -> Any:
+    def kernel(self, *args: Any, **kwargs: Any) -> Any:
         """A pure JAX function of the arrays."""
 
     @abstractmethod
-    def summary(self, values: Any, *assemblies: Any) -> Score:
+    def summary(self, *args: Any, **kwargs: Any) -> Score:
         """The score from the kernel's values (as NumPy arrays) and the assemblies of the call."""
 
     @property
@@ -86,8 +84,8 @@ class KernelMetric(Metric):
         """Compares complete halves by its kernel, if it takes two assemblies."""
         return OfHalves(_OfAll(self)) if self.sides == 2 else None
 
-    def weighted_kernel(self, weights: Any, *arrays: Any) -> Any:
-        """The kernel's values with row ``weights`` (in the metric's dtype), for draws of the stimuli."""
+    def weighted_kernel(self, *args: Any, **kwargs: Any) -> Any:
+        """The kernel's values from row weights (in the metric's dtype) and the arrays, for draws of the stimuli."""
         raise NotImplementedError(f"{type(self).__name__} has no weighted_kernel")
 
     def __call__(self, *assemblies: Any) -> Score:
@@ -124,11 +122,6 @@ def _kernel(*arrays: Any, metric: KernelMetric) -> Any:
 
 def _weighted_kernel(weights: Any, *arrays: Any, metric: KernelMetric) -> Any:
     return batched_map(lambda held: metric.weighted_kernel(held, *arrays), weights)
-
-
-def _found(cls: type, name: str) -> list[Any]:
-    """The attribute of a class by that name, from the first base that defines it; empty if none does."""
-    return [vars(base)[name] for base in cls.__mro__ if name in vars(base)][:1]
 
 
 @dataclass(frozen=True)

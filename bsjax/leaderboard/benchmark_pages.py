@@ -1,7 +1,5 @@
 """Benchmark pages: paradigm, ceiling, citation, and the scores of all models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

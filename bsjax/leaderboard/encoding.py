@@ -1,14 +1,15 @@
 """Encoding of numbers and text for web pages: columns as base64, and JSON that is safe in HTML."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math
 from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from bsjax.core.extras import import_extra
 
 _MOST_SHOWN = 1e6
 # Characters that can end a script, or open a tag or a comment. json.dumps escapes all non-ASCII characters, among them
@@ -77,3 +78,19 @@ def shown(value: float | None, decimals: int = 3) -> str:
         rounded = Decimal(float(value)).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
     text = f"{rounded:.{decimals}f}"
     return text[1:] if text[0] == "-" and not text.strip("-0.") else text
+
+
+def templates_in(folder: Path) -> Any:
+    """The templates of pages in a folder, whose values are escaped and must all be given.
+
+    Raises:
+        ImportError: the extra ``leaderboard`` is not installed.
+    """
+    jinja2 = import_extra("jinja2", "leaderboard")
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )

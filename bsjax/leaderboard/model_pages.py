@@ -1,7 +1,5 @@
 """Model pages: scores with ceilings, the recorded layers, and the provenance of the scores."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Intervals of ranks, computed such that a page's script can reproduce them exactly."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy
 

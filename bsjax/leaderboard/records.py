@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +17,6 @@ import pandas as pd
 from sqlalchemy import select
 
 from bsjax.benchmarks import BenchmarkRow, benchmark_registry, benchmark_row, benchmark_rows
-from bsjax.leaderboard.names import slug
 from bsjax.leaderboard.origins import AllOrigins, read_origins
 from bsjax.results import tables
 from bsjax.results.aggregation import How, aggregate
@@ -24,6 +25,7 @@ from bsjax.results.tree import Tree, benchmark_tree
 
 if TYPE_CHECKING:
     from bsjax.results import ResultStore
+
 
 STATES = ("missing", "scored", "undefined", "failed", "not applicable")
 """States of a cell; the column ``state`` contains their indices. A cell is not applicable if it is missing and the
@@ -382,3 +384,26 @@ def _averages(last: pd.DataFrame, tree: Tree, how: How, n_models: int) -> dict[s
     codes, names = pd.factorize(found["state"])
     state = np.array([STATES.index(name) for name in names], np.int8)[codes]
     return {**averages, "state": state.reshape(size).T}
+
+
+_MOST_READABLE = 40
+_DIGITS = 16
+
+
+def slug(identifier: str) -> str:
+    """Make the file name of a model or a benchmark, without suffix.
+
+    It consists of lower-case letters, digits, and ``-._``, and ends in a digest of the identifier, so that identifiers
+    that differ only in case have different files. It is never a path or a reserved name.
+
+    Example:
+        >>> slug("MajajHong2015.IT-pls")
+        'majajhong2015.it-pls-8f806b96c3474680'
+        >>> slug("../../x").rpartition("-")[0], slug("🧠").rpartition("-")[0]
+        ('x', 'name')
+    """
+    # Lone surrogates cannot be encoded in UTF-8.
+    digest = hashlib.sha256(identifier.encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
+    plain = unicodedata.normalize("NFKD", identifier).encode("ascii", "ignore").decode().lower()
+    readable = re.sub("[^a-z0-9._]+", "-", plain)[:_MOST_READABLE].strip("-._")
+    return f"{re.sub('[.]{2,}', '.', readable) or 'name'}-{digest}"

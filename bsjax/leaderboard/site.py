@@ -17,8 +17,8 @@ import scipy
 from bsjax.core.extras import import_extra
 from bsjax.core.messages import counted
 from bsjax.core.version import __version__
-from bsjax.leaderboard import benchmark_pages, comparison_page, history_page, model_pages, scatter_page, table_page
-from bsjax.leaderboard.encoding import column, script, shown
+from bsjax.leaderboard import benchmark_pages, chart_pages, model_pages, table_page
+from bsjax.leaderboard.encoding import column, script, shown, templates_in
 from bsjax.leaderboard.records import Node, Records, records
 from bsjax.results.aggregation import How
 from bsjax.scoring.grid import Grid
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Marks a folder as a site, which may be replaced.
 _MARK = "bsjax-site.txt"
 _MARKED = "This folder is written whole by `bsjax leaderboard build`, which replaces all that is in it.\n"
-_PAGES = (table_page, model_pages, benchmark_pages, comparison_page, scatter_page, history_page)
+_PAGES = (table_page, model_pages, benchmark_pages, chart_pages)
 _NAVIGATION = (
     ("table", "index.html", "Table"),
     ("compare", "compare.html", "Compare models"),
@@ -190,14 +190,7 @@ def _cut(text: str) -> str:
 
 
 def _environment() -> Any:
-    jinja2 = import_extra("jinja2", "leaderboard")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    environment = templates_in(_HERE / "templates")
     environment.globals |= {"root": "", "here": "", "charts": False, "pages": _NAVIGATION, "version": __version__}
     environment.filters |= {"shown": shown, "counted": counted}
     return environment

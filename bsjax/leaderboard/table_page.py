@@ -1,7 +1,5 @@
 """The first page, with the table of models and benchmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -6,6 +6,7 @@ The axes are ``n`` stimuli, ``p`` features, ``q`` targets, ``u`` units, ``r`` re
 from jaxtyping import Array, Bool, Float, Int, Real
 
 Scalar = Float[Array, ""]
+Flag = Bool[Array, ""]
 Values = Float[Array, "*shape"]
 """Any shape, of elements that are treated alike."""
 Features = Float[Array, "n p"]
@@ -16,6 +17,12 @@ Mask = Bool[Array, " n"]
 HeldOut = Int[Array, "folds h"]
 """The held-out stimuli of every fold, padded to one length."""
 HeldOutMask = Bool[Array, "folds h"]
+HeldOutTargets = Float[Array, "folds h q"]
+"""Predictions for them."""
+Embedded = Float[Array, "folds m d"]
+"""Stimuli of every fold in the coordinates of a mapping's weights."""
+Predicted = Float[Array, "folds m q"]
+"""Predictions for them."""
 Trials = Float[Array, "r n u"]
 Present = Bool[Array, "r n u"]
 """The trials that were recorded."""

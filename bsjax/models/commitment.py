@@ -1,7 +1,5 @@
 """Model commitments: activations models whose layers are mapped to brain regions."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

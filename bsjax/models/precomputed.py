@@ -1,7 +1,5 @@
 """A brain model with precomputed responses, for testing benchmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Maps from regions to layers, their files, and the choice of layers for missing regions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike

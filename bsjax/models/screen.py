@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from bsjax.core.disk_errors import explaining
 from bsjax.core.file_reading import reading_as
-from bsjax.core.files import cache_dir, write_atomically
+from bsjax.core.files import cache_dir, explaining, write_atomically
 from bsjax.core.sealed_files import is_as_sealed, sealed
 from bsjax.data import StimulusSet
 from bsjax.data.files.images import image_size, load_image

@@ -1,7 +1,5 @@
 """Presentation of stimuli to an activations model: layers, trials, and time."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from os import PathLike

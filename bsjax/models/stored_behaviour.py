@@ -1,7 +1,5 @@
 """A brain model whose behavioural choices are looked up in a table."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike

@@ -1,7 +1,5 @@
 """Alignment of a model's time bins with those that are requested."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

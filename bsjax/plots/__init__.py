@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from bsjax.plots.condition_curves import plot_condition_curves as plot_condition_curves
     from bsjax.plots.confusions import plot_confusions as plot_confusions
     from bsjax.plots.divergent_images import plot_divergent_images as plot_divergent_images
-    from bsjax.plots.files import check_format as check_format
     from bsjax.plots.heat_map import plot_heat_map as plot_heat_map
     from bsjax.plots.heat_map import plot_similarity_matrix as plot_similarity_matrix
     from bsjax.plots.layer_profile import plot_layer_choice as plot_layer_choice
@@ -24,5 +23,6 @@ if TYPE_CHECKING:
     from bsjax.plots.score_curves import plot_score_by_number as plot_score_by_number
     from bsjax.plots.score_curves import plot_score_by_time as plot_score_by_time
     from bsjax.plots.scores import plot_scores as plot_scores
+    from bsjax.plots.style import check_format as check_format
 
 __getattr__, __dir__, __all__ = on_first_use(globals())

@@ -10,9 +10,8 @@ import numpy as np
 
 from bsjax.labelled.align import listed
 from bsjax.labelled.behaviour.error_patterns import accuracy_by_condition
-from bsjax.plots.files import save
 from bsjax.plots.observers import PEOPLE_FAINT, Choices, check_experiments
-from bsjax.plots.style import QUIET, draw_grid, look_of, panel_grid, shortened, styles
+from bsjax.plots.style import QUIET, draw_grid, look_of, panel_grid, save, shortened, styles
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,8 +9,7 @@ import numpy as np
 
 from bsjax.core.extras import import_extra
 from bsjax.labelled.behaviour.error_patterns import confusion_matrix
-from bsjax.plots.files import check_format, save
-from bsjax.plots.style import FAINT, QUIET, new_figure, shortened
+from bsjax.plots.style import FAINT, QUIET, check_format, new_figure, save, shortened
 
 if TYPE_CHECKING:
     import xarray as xr

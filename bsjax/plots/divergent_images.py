@@ -11,8 +11,7 @@ import pandas as pd
 from bsjax.data.files.choice_tables import image_name
 from bsjax.data.files.images import load_image
 from bsjax.labelled.behaviour.error_patterns import divergence
-from bsjax.plots.files import check_format, save
-from bsjax.plots.style import COLOURS, FAINT, QUIET, look_of, new_figure, shortened
+from bsjax.plots.style import COLOURS, FAINT, QUIET, check_format, look_of, new_figure, save, shortened
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -12,8 +12,7 @@ import numpy as np
 
 from bsjax.core.extras import import_extra
 from bsjax.core.messages import some
-from bsjax.plots.files import saved
-from bsjax.plots.style import LONGEST_ROW, finish, look_of, name_rows, panel_for, shortened
+from bsjax.plots.style import LONGEST_ROW, finish, look_of, name_rows, panel_for, saved, shortened
 from bsjax.scoring.display.scores import Scores
 from bsjax.scoring.grid import Grid
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bsjax.plots.files import check_format, saved
-from bsjax.plots.style import LINE, LONGEST_NAME, MARKED, draw_grid, new_figure, shortened
+from bsjax.plots.style import LINE, LONGEST_NAME, MARKED, check_format, draw_grid, new_figure, saved, shortened
 
 if TYPE_CHECKING:
     import xarray as xr

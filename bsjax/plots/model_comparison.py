@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bsjax.core.extras import import_extra
-from bsjax.plots.files import saved
-from bsjax.plots.style import LINE, ROW_INCHES, VALUE, finish, look_of, name_rows, panel_for, write_small
+from bsjax.plots.style import LINE, ROW_INCHES, VALUE, finish, look_of, name_rows, panel_for, saved, write_small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,8 @@ import numpy as np
 
 from bsjax.labelled.behaviour.agreement import ErrorConsistency
 from bsjax.labelled.behaviour.error_patterns import accuracy_by_condition
-from bsjax.plots.files import check_format, save
 from bsjax.plots.observers import PEOPLE_FAINT, Choices, check_experiments
-from bsjax.plots.style import QUIET, draw_grid, look_of, new_figure, shortened, styles
+from bsjax.plots.style import QUIET, check_format, draw_grid, look_of, new_figure, save, shortened, styles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

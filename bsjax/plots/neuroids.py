@@ -12,9 +12,8 @@ from bsjax.engine.precision import precision
 from bsjax.engine.programs.compilation import compiled
 from bsjax.labelled.align import aligned, coordinate, listed, two_dimensional
 from bsjax.metrics import pearson
-from bsjax.plots.files import saved
 from bsjax.plots.scores import limit_of
-from bsjax.plots.style import COLUMN_INCHES, LINE, VALUE, finish, look_of, nice_step, panel_for, write_small
+from bsjax.plots.style import COLUMN_INCHES, LINE, VALUE, finish, look_of, nice_step, panel_for, saved, write_small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

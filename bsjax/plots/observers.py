@@ -1,7 +1,5 @@
 """Common parts of plots of models and people: the colour of people, and a check of experiments."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import xarray as xr

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bsjax.core.extras import import_extra
-from bsjax.plots.files import save
 from bsjax.plots.scores import in_words, shown
-from bsjax.plots.style import COLOURS, QUIET, draw_grid, panel_grid, shortened
+from bsjax.plots.style import COLOURS, QUIET, draw_grid, panel_grid, save, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,6 @@ from bsjax.core.extras import import_extra
 from bsjax.engine.precision import precision
 from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics import compare_rdms
-from bsjax.plots.files import saved
 from bsjax.plots.style import (
     COLUMN_INCHES,
     LINE,
@@ -22,6 +21,7 @@ from bsjax.plots.style import (
     look_of,
     panel_for,
     runs,
+    saved,
     shortened,
     styles,
     write_small,

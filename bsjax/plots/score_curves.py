@@ -10,9 +10,8 @@ import numpy as np
 
 from bsjax.labelled.align import TIME_BIN
 from bsjax.labelled.score import Score
-from bsjax.plots.files import saved
 from bsjax.plots.scores import Shown, shown, words_of_scale
-from bsjax.plots.style import LINE, VALUE, finish, look_of, panel_for, shortened, styles, write_small
+from bsjax.plots.style import LINE, VALUE, finish, look_of, panel_for, saved, shortened, styles, write_small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,7 @@ import numpy as np
 
 from bsjax.labelled.normalise import LIMITS, Limit
 from bsjax.labelled.score import Score
-from bsjax.plots.files import saved
-from bsjax.plots.style import LINE, ROW_INCHES, VALUE, finish, look_of, name_rows, panel_for, write_small
+from bsjax.plots.style import LINE, ROW_INCHES, VALUE, finish, look_of, name_rows, panel_for, saved, write_small
 from bsjax.scoring.grid import Grid
 
 if TYPE_CHECKING:

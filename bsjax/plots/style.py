@@ -1,7 +1,8 @@
-"""The common style of all plots: sizes for a journal column, colours, and support for dark axes."""
+"""The common style of all plots: sizes for a journal column, colours, support for dark axes, and the files."""
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from os import PathLike
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bsjax.core.extras import import_extra
-from bsjax.plots.files import check_format
+from bsjax.core.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 COLUMN_INCHES = 3.5  # 89 mm, the width of a column of most journals
 ROW_INCHES = 0.19
@@ -223,3 +226,45 @@ def nice_step(span: float, most: int) -> float:
             break
         found *= factor
     return round(float(found), 12)
+
+
+def check_format(path: str | Path) -> None:
+    """Check that a figure can be written to a file, before the work begins.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message contains the command to install it.
+        ValueError: the suffix of the file is not that of a known format.
+
+    Example:
+        >>> check_format("profile.doc")
+        Traceback (most recent call last):
+        ...
+        ValueError: cannot draw to profile.doc: give a file that ends in .png, .pdf or .svg
+    """
+    import_extra("matplotlib.figure", "plots")
+    if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise ValueError(f"cannot draw to {path}: give a file that ends in .png, .pdf or .svg")
+
+
+def saved(panel: Any, path: str | Path | None) -> Any:
+    """Write the figure of some axes, if there is a path; gives the axes."""
+    if path is not None:
+        save(panel.figure, path)
+    return panel
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure atomically, in the format of the suffix."""
+    path = Path(path)
+    picture = io.BytesIO()
+    # No dates or random names, so that equal results give equal files.
+    kind = path.suffix.lower()
+    metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(kind, {})
+    # Text in an .svg stays text, for search and screen readers.
+    settings = {"svg.hashsalt": "bsjax", "svg.fonttype": "none"}
+    with import_extra("matplotlib", "plots").rc_context(settings):
+        figure.savefig(picture, format=kind[1:], dpi=160, metadata=metadata)
+    write_atomically(path, picture.getvalue())

@@ -8,8 +8,6 @@ leaves it includes:
 - ``"website"``: as on Brain-Score's website, where a child without a score counts as zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

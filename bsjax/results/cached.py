@@ -16,10 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.activations.cache.default import is_switched_off
+from bsjax.activations.cache.cache import is_switched_off
 from bsjax.core.digests.arrays import Undigestible
-from bsjax.core.disk_errors import optional, warn_once
-from bsjax.core.files import as_json, cache_dir, write_atomically
+from bsjax.core.files import as_json, cache_dir, optional, warn_once, write_atomically
 from bsjax.core.identity.opened import Notes, following, unchanged
 from bsjax.core.identity.source import OF_SCORES, own_source
 from bsjax.core.identity.values import identity_of

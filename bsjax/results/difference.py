@@ -1,7 +1,5 @@
 """Differences between two stores, runs or points in time: pairs, scores, and their provenance."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Overview of a store: the latest score of each pair, its runs, and single entries by key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any

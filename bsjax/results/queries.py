@@ -1,7 +1,5 @@
 """Queries that return the scores of a store as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Any

@@ -22,6 +22,7 @@ from bsjax.benchmarks import benchmark_registry, benchmark_row
 from bsjax.core.digests.plain import digest_of_json
 from bsjax.core.discovery import one_line
 from bsjax.core.identity.opened import Notes
+from bsjax.core.registry import UnknownIdentifier
 from bsjax.labelled import Score
 from bsjax.labelled.plain_values import to_plain
 from bsjax.results import tables
@@ -319,7 +320,7 @@ class ResultStore:
             what = " or ".join(table.name.removesuffix("s") for table in of)
             how_many, where = "more than one" if rows else "no", self.url.render_as_string()
             command = "submissions" if tables.submissions in of else "results"
-            raise UnknownKey(
+            raise UnknownIdentifier(
                 f"{how_many} {what} has a key that begins with {beginning!r} in {where}; see `bsjax {command} ls`"
             )
         return rows[0]
@@ -340,13 +341,6 @@ def store_at(place: ResultStore | str | Path | Literal[True] | None) -> ResultSt
     if place is None or place is False:
         raise ValueError("scores are kept in a store here: give its place, or use bsjax.score(..., store=None)")
     return place if isinstance(place, ResultStore) else ResultStore(None if place is True else place)
-
-
-class UnknownKey(KeyError):
-    """A ``KeyError`` that prints its plain message."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 def _id_of(

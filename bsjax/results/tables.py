@@ -4,8 +4,6 @@ NaN is stored as NULL, and the column ``state`` gives the reason. Times are text
 time. Digests are 32 hexadecimal digits. Names and free text may hold any character, see :class:`Words`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import zlib

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from bsjax.core.watching import Watcher as Watcher
     from bsjax.core.watching import watched as watched
     from bsjax.scoring.arrays import score_arrays as score_arrays
-    from bsjax.scoring.beside import Beside as Beside
     from bsjax.scoring.comparing import compare_models as compare_models
     from bsjax.scoring.display.report import brief_legend as brief_legend
     from bsjax.scoring.display.report import legend as legend
@@ -17,10 +16,11 @@ if TYPE_CHECKING:
     from bsjax.scoring.grid import Grid as Grid
     from bsjax.scoring.grid import run_plan as run_plan
     from bsjax.scoring.grid import score_grid as score_grid
+    from bsjax.scoring.job import Beside as Beside
     from bsjax.scoring.job import Job as Job
     from bsjax.scoring.job import Options as Options
     from bsjax.scoring.job import Outcome as Outcome
-    from bsjax.scoring.jobs import jobs_of as jobs_of
+    from bsjax.scoring.job import jobs_of as jobs_of
     from bsjax.scoring.layers.choice import choose_layers as choose_layers
     from bsjax.scoring.layers.profile import LayerChoice as LayerChoice
     from bsjax.scoring.layers.profile import RegionChoice as RegionChoice

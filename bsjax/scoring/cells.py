@@ -5,8 +5,6 @@ is identified by its content, which is known only once it is built. Its *fingerp
 and leads to the content that the model had when it was last built.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 from collections.abc import Collection, Hashable, Iterable

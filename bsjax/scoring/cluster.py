@@ -28,8 +28,7 @@ from bsjax.core.memory import SHARE, available_memory
 from bsjax.core.watching import Stop, Watcher, watched, watcher
 from bsjax.labelled.regression.target_blocks import Fitted, spread_by
 from bsjax.results.leases import is_gone, workers_at
-from bsjax.scoring.job import Job, Outcome
-from bsjax.scoring.jobs import KEPT_BENCHMARKS
+from bsjax.scoring.job import KEPT_BENCHMARKS, Job, Outcome
 from bsjax.scoring.planning import Cell, network_of
 from bsjax.scoring.runner import Kept, Runner
 from bsjax.scoring.sinks import IntoStore, Made

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bsjax.labelled import Score
     from bsjax.results import ResultStore
-    from bsjax.scoring.beside import Beside
+    from bsjax.scoring.job import Beside
     from bsjax.scoring.resolution import BenchmarkLike, ModelLike
 
 

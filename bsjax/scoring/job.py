@@ -1,23 +1,96 @@
-"""A job: one model on one benchmark with options, as plain data, built where it runs; and its outcome."""
+"""Jobs, each one model on one benchmark with options, as plain data; the jobs of a grid; and their outcomes."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bsjax.benchmarks import benchmark_registry
+from bsjax.benchmarks import benchmark_registry, benchmark_row
 from bsjax.core.discovery import one_line
 from bsjax.core.watching import is_watched, watcher
 from bsjax.models import model_registry
-from bsjax.scoring.beside import Beside
+from bsjax.scoring.resolution import BenchmarkLike, ModelLike, arguments_of, found_benchmarks, found_models
 
 if TYPE_CHECKING:
     from bsjax.benchmarks import Benchmark
     from bsjax.labelled import Score
+    from bsjax.labelled.resampling.draws import Factor, Resampling
+    from bsjax.labelled.resampling.permutations import Permutations
     from bsjax.models import BrainModel
+    from bsjax.scoring.job import Beside
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Requested analyses in addition to a score, as plain data.
+
+    Attributes:
+        resampling: bootstrap draws of stimuli, neuroids or subjects for which the score is recomputed; None for none.
+        null: permutations of the stimuli for which the score is recomputed; None for none.
+        baselines: identifiers of the baselines to score on the same benchmark.
+
+    Example:
+        >>> bool(Beside()), Beside.of("stimuli", baselines=["pixels"]).baselines
+        (False, ('pixels',))
+    """
+
+    resampling: Resampling | None = None
+    null: Permutations | None = None
+    baselines: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        resampling: Resampling | Factor | Sequence[Factor] | None = None,
+        null: Permutations | int | None = None,
+        baselines: bool | str | Iterable[str] = False,
+    ) -> Beside:
+        """Build the request from the arguments of :func:`bsjax.score`.
+
+        Raises:
+            KeyError: a baseline is unknown.
+            ValueError: the factor cannot be resampled, or the number of permutations is invalid.
+        """
+        if resampling is None and null is None and not baselines:
+            return cls()
+        from bsjax.labelled.resampling.draws import Resampling
+        from bsjax.labelled.resampling.permutations import Permutations
+        from bsjax.scoring.baselines import baseline_names
+
+        return cls(Resampling.of(resampling), Permutations.of(null), tuple(baseline_names(baselines)))
+
+    def __bool__(self) -> bool:
+        return any(self.parts())
+
+    def parts(self) -> list[str]:
+        """A unique text for each requested analysis."""
+        return [repr(part) for part in (self.resampling, self.null, self.baselines) if part]
+
+    def to_plain(self) -> dict[str, Any]:
+        """Convert to values that JSON can hold; ``from_plain`` reads them.
+
+        Example:
+            >>> asked = Beside.of(["stimuli", "neuroids"], null=99)
+            >>> Beside.from_plain(asked.to_plain()) == asked
+            True
+        """
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Beside:
+        """Read the values from ``to_plain``, also after a round trip through JSON."""
+        from bsjax.labelled.resampling.draws import Resampling
+        from bsjax.labelled.resampling.permutations import Permutations
+
+        drawn, null = plain["resampling"], plain["null"]
+        return cls(
+            None if drawn is None else Resampling(**{**drawn, "over": tuple(drawn["over"])}),
+            None if null is None else Permutations(**null),
+            tuple(plain["baselines"]),
+        )
 
 
 @dataclass(frozen=True)
@@ -207,3 +280,71 @@ def _score_alone(job: Job, model: Any, benchmark: Any) -> Score:
     names = {"model": job.model_identifier, "benchmark": job.benchmark_identifier}
     lacking = {name: said for name, said in names.items() if not getattr(score.provenance, name)}
     return replace(score, provenance=score.provenance.with_entries(**lacking)) if lacking else score
+
+
+# How many benchmarks stay loaded, with trials and ceilings. Jobs run model by model within groups of this size.
+KEPT_BENCHMARKS = 16
+
+
+def jobs_of(
+    models: ModelLike | Iterable[ModelLike],
+    benchmarks: BenchmarkLike | Iterable[BenchmarkLike],
+    extraction: Mapping[str, Any] | None = None,
+    *,
+    isolated: bool = False,
+    beside: Beside | None = None,
+    **benchmark_arguments: object,
+) -> list[Job]:
+    """The jobs that identifiers, globs and objects stand for; no model and no data are loaded.
+
+    Benchmarks on the same data follow each other, so that a model's activations for their stimuli are computed once
+    and then read from the cache. Within a group of benchmarks that fit in memory together, jobs are ordered by model.
+
+    Args:
+        models: identifiers, globs, models.
+        benchmarks: identifiers, globs, benchmarks.
+        extraction: options for the extraction of activations, those of
+            :class:`~bsjax.activations.ExtractedActivations`, e.g. ``{"memory": "2GB"}``.
+        isolated: whether each job runs in a separate process. Plugins are then not imported here to check which
+            arguments they take.
+        beside: analyses in addition to each score; None for none.
+        **benchmark_arguments: for the registered benchmarks that take them.
+
+    Raises:
+        KeyError: an identifier is unknown.
+        ValueError: an object is neither a model nor a benchmark, or no benchmark takes an argument.
+
+    Example:
+        >>> [job.benchmark for job in jobs_of("pixels", ["Simulated.V1-ridge", "Simulated.V1-p*"])]
+        ['Simulated.V1-ridge', 'Simulated.V1-pls']
+    """
+    rows, columns = found_models(models), found_benchmarks(benchmarks)
+    arguments = arguments_of(columns, benchmark_arguments, plugins=not isolated)
+    return [
+        Job(model, columns[name], Options.of(extraction, arguments[name], beside, isolated))
+        for names in _together(columns)
+        for model in rows.values()
+        for name in names
+    ]
+
+
+def _together(benchmarks: Mapping[str, BenchmarkLike]) -> list[list[str]]:
+    """Group benchmarks that stay loaded together; those on the same data are adjacent."""
+    on_same_data: dict[Hashable, list[str]] = {}
+    for name, benchmark in benchmarks.items():
+        on_same_data.setdefault(same_data(benchmark), []).append(name)
+    groups: list[list[str]] = []
+    for names in on_same_data.values():
+        if groups and len(groups[-1]) + len(names) <= KEPT_BENCHMARKS:
+            groups[-1] += names
+        else:
+            groups.append(list(names))
+    return groups
+
+
+def same_data(benchmark: BenchmarkLike) -> Hashable:
+    """A key that is equal for benchmarks that show the same stimuli."""
+    if not isinstance(benchmark, str):
+        return benchmark.identifier
+    row = benchmark_row(benchmark)
+    return (row.data, row.stimuli) if row.data else benchmark

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bsjax.core.discovery import one_line
-from bsjax.core.disk_errors import warn_once
+from bsjax.core.files import warn_once
 from bsjax.core.watching import watcher
-from bsjax.scoring.beside import Beside
 from bsjax.scoring.display.bars import shown
 from bsjax.scoring.display.report import failed_alike
 from bsjax.scoring.display.scores import Scores
 from bsjax.scoring.grid import run_in
-from bsjax.scoring.job import Job, Outcome
-from bsjax.scoring.jobs import jobs_of
+from bsjax.scoring.job import Beside, Job, Outcome, jobs_of
 from bsjax.scoring.planning import cells_of, with_layers_ahead
 from bsjax.scoring.resolution import BenchmarkLike, ModelLike, is_many
 
@@ -121,7 +119,7 @@ def run(jobs: Iterable[Job]) -> Iterator[Outcome]:
     """Score jobs one after the other without storing anything, and yield each outcome when it is ready.
 
     Args:
-        jobs: from :func:`~bsjax.scoring.jobs.jobs_of`.
+        jobs: from :func:`~bsjax.scoring.job.jobs_of`.
 
     Example:
         >>> [outcome.error for outcome in run(jobs_of("pixels", "Simulated.V1-ridge"))]

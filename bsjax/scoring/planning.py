@@ -15,10 +15,8 @@ from bsjax.core.extras import installation_of
 from bsjax.core.messages import in_words
 from bsjax.data.catalogue.registry import DataRow, data_rows
 from bsjax.models import model_registry
-from bsjax.scoring.beside import Beside
 from bsjax.scoring.cells import cell_of, content_of_model, known_content, sets_of, standing, task_of
-from bsjax.scoring.job import Job, built_benchmark, built_model
-from bsjax.scoring.jobs import jobs_of, same_data
+from bsjax.scoring.job import Beside, Job, built_benchmark, built_model, jobs_of, same_data
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,7 +238,7 @@ def cells_of(jobs: Sequence[Job], store: ResultStore | None, again: bool = False
     if store is None:
         return [Cell(job, task_of(job)) for job in jobs]
     contents, looked_at = _contents(jobs), {}
-    cells = [Cell(job, task_of(job), cell_of(job, contents[id(job)], benchmarks=looked_at)) for job in jobs]
+    cells = [Cell(job, task_of(job), cell_of(job, contents[job.model_key], benchmarks=looked_at)) for job in jobs]
     there = {} if again else store.scored([cell.key for cell in cells if cell.key is not None])
     ended = left_behind(store, [cell.task for cell in cells])
     made = []
@@ -293,19 +291,13 @@ def _layers_named(identifier: str) -> Mapping[str, list[str]]:
     return Name.of(identifier).layers
 
 
-def _contents(jobs: Sequence[Job]) -> dict[int, str | None]:
-    """The digest of each job's model by the id of the job; None if unknown."""
-    known: dict[Any, str | None] = {}
-    found = {}
-    for job in jobs:
-        model = job.model_key
-        if model not in known:
-            if isinstance(job.model, str):
-                known[model] = known_content(job)
-            else:
-                known[model] = content_of_model(job.model)
-        found[id(job)] = known[model]
-    return found
+def _contents(jobs: Sequence[Job]) -> dict[Hashable, str | None]:
+    """The digest of each model of the jobs by its key; None if unknown."""
+    each = {job.model_key: job for job in jobs}
+    return {
+        key: known_content(job) if isinstance(job.model, str) else content_of_model(job.model)
+        for key, job in each.items()
+    }
 
 
 def _obstacle(job: Job, data: Mapping[str, DataRow]) -> str:

@@ -1,7 +1,5 @@
 """Execution of cells in this process: each is built, scored and passed to a sink, and failures stay local."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections import OrderedDict, deque
@@ -12,18 +10,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bsjax.core.discovery import not_exiting, one_line
-from bsjax.core.disk_errors import warn_once
+from bsjax.core.files import warn_once
 from bsjax.core.identity.opened import Followed, Notes, following
 from bsjax.core.memory import forget_peak, peak_held
 from bsjax.core.watching import Stop, watcher
 from bsjax.labelled.plain_values import to_plain
 from bsjax.models import model_registry
-from bsjax.scoring.beside import Beside
 from bsjax.scoring.cells import cell_of, content_of_model, remember_content
 from bsjax.scoring.isolation import isolated_score
 from bsjax.scoring.isolation.requirements import parsed, requirements_of
-from bsjax.scoring.job import Job, Outcome, built_benchmark, built_model, score_of
-from bsjax.scoring.jobs import KEPT_BENCHMARKS
+from bsjax.scoring.job import KEPT_BENCHMARKS, Beside, Job, Outcome, built_benchmark, built_model, score_of
 from bsjax.scoring.planning import Cell
 from bsjax.scoring.sinks import Made, Sink
 
@@ -129,8 +125,7 @@ class Runner:
         for cell in cells:
             watcher().begun(cell.job)
         is_told = forget_peak()
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as said:
             made = self._scored(cells)
         # The peak of an isolated job's process is not known here.
         memory = peak_held() if is_told and not cells[0].job.options.isolated else None

@@ -1,7 +1,5 @@
 """Sinks of scores: a store of results, whose cells several commands share, or none."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

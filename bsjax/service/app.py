@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
@@ -23,6 +22,7 @@ from bsjax import leaderboard
 from bsjax.core.discovery import one_line
 from bsjax.core.files import cache_dir
 from bsjax.core.version import __version__
+from bsjax.leaderboard.encoding import templates_in
 from bsjax.results import ResultStore
 from bsjax.service import views
 from bsjax.service.frame import LARGEST_FORM, Framed
@@ -354,14 +354,8 @@ def _secret() -> str:
     return path.read_text()
 
 
-def _pages(title: str, url: str) -> jinja2.Environment:
-    pages = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+def _pages(title: str, url: str) -> Any:
+    pages = templates_in(_HERE / "templates")
     pages.filters |= {"moment": views.moment}
     pages.globals |= {"title": title, "version": __version__, "url": url}
     return pages

@@ -4,8 +4,6 @@ It is built from a copy of the store without private submissions. For a protecte
 scores that may be shown, with their rounded errors: no values of units and no failures.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path

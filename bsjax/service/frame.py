@@ -1,7 +1,5 @@
 """ASGI middleware that adds security headers and writes the access log."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -1,7 +1,5 @@
 """Limits on uploads and sign-ins, and rate limiting."""
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable

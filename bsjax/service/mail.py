@@ -1,7 +1,5 @@
 """E-mail by SMTP."""
 
-from __future__ import annotations
-
 import logging
 import smtplib
 from email.message import EmailMessage

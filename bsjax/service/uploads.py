@@ -1,7 +1,5 @@
 """Uploads, which are written to a temporary file within limits on size and time."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

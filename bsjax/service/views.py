@@ -1,7 +1,5 @@
 """Views of submissions, restricted to what an account may see."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 from collections.abc import Iterator

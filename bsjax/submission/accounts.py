@@ -1,7 +1,5 @@
 """Accounts for submissions over a network. An operator adds them, and a token is the only credential."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

@@ -1,7 +1,5 @@
 """Submissions of stored activations or choices without a model, and the manifest that describes them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

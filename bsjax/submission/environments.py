@@ -4,8 +4,6 @@ Requirements files are also parsed in the sandbox, as they may refer to any file
 source run their code there.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Handing in of folders and zip files: they are received, scanned for registrations without being run, and queued."""
 
-from __future__ import annotations
-
 import shutil
 import uuid
 from collections.abc import Sequence

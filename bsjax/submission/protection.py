@@ -9,8 +9,6 @@ that by up to :math:`\sqrt{2 \ln n}` standard errors, which are added here, for 
 Source: Blum & Hardt 2015, "The Ladder: a reliable leaderboard for machine learning competitions".
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

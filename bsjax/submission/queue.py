@@ -5,8 +5,6 @@ immediately if it can see that the process is gone, else when the lease has expi
 that it no longer holds are ignored. Each state is stored with its time and reason.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import uuid

@@ -1,7 +1,5 @@
 """Receiving of submitted folders and zip files. All names and sizes are checked before anything is written."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os
@@ -20,9 +18,8 @@ from typing import IO, NamedTuple
 
 from bsjax.core.discovery import KINDS
 from bsjax.core.discovery import plugins_under as plugins_in
-from bsjax.core.disk_errors import explaining
 from bsjax.core.file_reading import refuse_pipe
-from bsjax.core.files import as_json
+from bsjax.core.files import as_json, explaining
 from bsjax.core.left_behind import is_left_behind
 from bsjax.core.messages import in_words, printable
 from bsjax.data.files.archives import Refused, leads_outside, opened

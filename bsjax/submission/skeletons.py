@@ -1,7 +1,5 @@
 """Plugin skeletons (``bsjax new``): working plugins as starting points."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from pathlib import Path

@@ -30,8 +30,8 @@ from bsjax.labelled import Score
 from bsjax.models import model_registry
 from bsjax.results import ResultStore
 from bsjax.results.store import Task
-from bsjax.scoring.beside import Beside
 from bsjax.scoring.grid import run_in
+from bsjax.scoring.job import Beside
 from bsjax.scoring.planning import plan
 from bsjax.scoring.runner import Runner
 from bsjax.scoring.sinks import IntoStore

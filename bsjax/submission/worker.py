@@ -1,7 +1,5 @@
 """Workers, which claim queued steps and run each in its own process."""
 
-from __future__ import annotations
-
 import os
 import selectors
 import shutil

@@ -143,8 +143,7 @@ def table(cards: Sequence[Card]) -> str:
 
 
 def _score(metric: Callable[..., Any], one: np.ndarray, other: np.ndarray) -> float:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return float(metric(assembly(one, "x"), assembly(other, "y")))
 
 

@@ -1,7 +1,5 @@
 """Checks of noise ceilings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any

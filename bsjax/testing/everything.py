@@ -1,7 +1,5 @@
 """The checks of any metric, mapping, ceiling, benchmark or model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bsjax.labelled import load_metric, metric_registry

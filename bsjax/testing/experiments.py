@@ -1,7 +1,5 @@
 """Checks of models and benchmarks."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -165,8 +163,7 @@ class _Benchmark:
         self.benchmark, self.model, self.chance = benchmark, model, chance
 
     def of(self, model: Any) -> Score:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return self.benchmark(model)
 
     def description(self) -> None:

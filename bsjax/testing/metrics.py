@@ -112,8 +112,7 @@ class Labelled:
 
     def score(self, assemblies: Sequence[Any]) -> Score:
         """The score of assemblies, with warnings ignored."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return self.metric(*assemblies)
 
     def value(self, assemblies: Sequence[Any]) -> np.ndarray:
@@ -307,8 +306,7 @@ class Labelled:
             )
 
     def _scored(self, given: Sequence[Any]) -> Score:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return scored(self.metric, *given)
 
     def _symmetric(self, rng: np.random.Generator, size: Size) -> None:

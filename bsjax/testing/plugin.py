@@ -4,8 +4,6 @@ Load it in ``conftest.py``: ``pytest_plugins = ["bsjax.testing.plugin"]``. It is
 import every module of bsjax through its own loader, which rewrites assertions.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 _MARKER = "bsjax_contract"

@@ -4,7 +4,7 @@ import pytest
 from selenium.webdriver import Keys
 
 from bsjax.leaderboard import build
-from bsjax.leaderboard.names import slug
+from bsjax.leaderboard.records import slug
 from bsjax.results import ResultStore
 from tests.support import paired_store
 from tests.support.accessibility import violations

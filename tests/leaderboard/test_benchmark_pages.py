@@ -8,7 +8,7 @@ from bsjax import load_benchmark
 from bsjax.benchmarks import benchmark_row
 from bsjax.leaderboard import build
 from bsjax.leaderboard.encoding import shown
-from bsjax.leaderboard.names import slug
+from bsjax.leaderboard.records import slug
 from bsjax.results import ResultStore
 from tests.leaderboard.conftest import BENCHMARKS, scored
 

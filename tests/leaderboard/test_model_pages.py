@@ -7,7 +7,7 @@ from selenium.webdriver import ActionChains, Keys
 
 from bsjax.leaderboard import build
 from bsjax.leaderboard.encoding import shown
-from bsjax.leaderboard.names import slug
+from bsjax.leaderboard.records import slug
 from bsjax.results import ResultStore
 from bsjax.results.aggregation import aggregate
 from bsjax.results.tree import benchmark_tree

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsjax.leaderboard.names import slug
+from bsjax.leaderboard.records import slug
 from tests.leaderboard.conftest import HOSTILE
 
 ANY = st.text(st.characters(codec=None), max_size=60)

@@ -6,8 +6,8 @@ import pytest
 from bsjax import Score
 from bsjax.labelled import Provenance
 from bsjax.leaderboard import build
-from bsjax.leaderboard.names import slug
 from bsjax.leaderboard.origins import Origins
+from bsjax.leaderboard.records import slug
 from bsjax.results import ResultStore
 from bsjax.results.reading import read_documents
 from tests.support import paired_store

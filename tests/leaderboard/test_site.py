@@ -9,7 +9,7 @@ import pytest
 
 import bsjax
 from bsjax.leaderboard import build
-from bsjax.leaderboard.names import slug
+from bsjax.leaderboard.records import slug
 from bsjax.results import ResultStore
 from tests.leaderboard.conftest import HOSTILE, scored
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bsjax import Permutations, Resampling
-from bsjax.scoring.beside import Beside
+from bsjax.scoring.job import Beside
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from bsjax.results.leases import workers_at
 from bsjax.results.overview import runs
 from bsjax.scoring import cluster, score_grid
 from bsjax.scoring.cells import task_of
-from bsjax.scoring.jobs import jobs_of
+from bsjax.scoring.job import jobs_of
 from bsjax.scoring.planning import Cell
 from tests.support.spread_regression import metric, sides, spread_score
 from tests.support.tiny_grid import Started, write_plugins

@@ -16,8 +16,8 @@ from bsjax.benchmarks.kinds.rsa import RSABenchmark
 from bsjax.data import BehavioralAssembly, StimulusSet
 from bsjax.labelled.resampling.calibration import null_of
 from bsjax.models import PrecomputedFeatures
-from bsjax.scoring.beside import Beside
 from bsjax.scoring.isolation import child
+from bsjax.scoring.job import Beside
 
 STIMULI = procedural_stimuli("thirty", 5, 8, visual_degrees=8, seed=5)
 IDS = STIMULI["stimulus_id"].tolist()

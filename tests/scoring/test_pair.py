@@ -10,7 +10,7 @@ import pytest
 import bsjax
 from bsjax import benchmark_registry, load_benchmark, load_model, model_registry
 from bsjax.results import ResultStore
-from bsjax.scoring import jobs, jobs_of, run, runner, watched
+from bsjax.scoring import job, jobs_of, run, runner, watched
 from tests.scoring.conftest import Small, Told, stored_model
 
 
@@ -68,7 +68,7 @@ def test_benchmarks_on_the_same_data_follow_each_other(good):
 
 @pytest.mark.slow
 def test_each_benchmark_is_built_once_and_few_are_kept(good, bad, monkeypatch):
-    monkeypatch.setattr(jobs, "KEPT_BENCHMARKS", 2)
+    monkeypatch.setattr(job, "KEPT_BENCHMARKS", 2)
     monkeypatch.setattr(runner, "KEPT_BENCHMARKS", 2)
     built = {}
 

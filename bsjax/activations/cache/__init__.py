@@ -11,7 +11,7 @@ from bsjax.core.public_names import on_first_use
 
 if TYPE_CHECKING:
     from bsjax.activations.cache.cache import ActivationCache as ActivationCache
-    from bsjax.activations.cache.default import default_cache as default_cache
+    from bsjax.activations.cache.cache import default_cache as default_cache
     from bsjax.activations.cache.entries import Entry as Entry
     from bsjax.activations.cache.files import Problem as Problem
     from bsjax.activations.cache.files import Unwritable as Unwritable

@@ -1,7 +1,5 @@
 """Entries of an activation cache: listing, description and removal."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

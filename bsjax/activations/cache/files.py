@@ -1,7 +1,5 @@
 """Files of a cache entry: their layout, validation and mapping."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -13,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bsjax.core.digests.files import is_verified, mismatch, remember
-from bsjax.core.disk_errors import explained
+from bsjax.core.files import explained
 
 VALUES, NOTE, JOURNAL = "values.npy", "entry.json", "journal"
 

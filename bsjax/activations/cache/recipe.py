@@ -1,7 +1,5 @@
 """The recipe of cached activations."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass

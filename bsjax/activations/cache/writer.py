@@ -1,7 +1,5 @@
 """Writer of a cache entry, row by row, which resumes after an interruption."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

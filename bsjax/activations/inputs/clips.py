@@ -1,7 +1,5 @@
 """Clips of fixed length from images and videos of any length."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fixational eye movements: small shifts that make responses to an image vary over trials."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Shown items, one per row: an image, a shifted image, or a window of a video."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

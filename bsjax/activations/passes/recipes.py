@@ -1,7 +1,5 @@
 """Recipes of layers, which determine their keys in the cache."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from importlib.metadata import version

@@ -16,15 +16,14 @@ import numpy as np
 from bsjax.activations.cache import ActivationCache, EntryTooLarge, Recipe, Unwritable
 from bsjax.activations.inputs.shown_items import Item, items_of, unique_items
 from bsjax.activations.neuroids import Units
-from bsjax.activations.options import Options
+from bsjax.activations.options import Options, Progress
 from bsjax.activations.passes.layer_outputs import Sink, meanwhile
 from bsjax.activations.passes.planning import fitted_to_memory
 from bsjax.activations.passes.recipes import recipes
 from bsjax.activations.passes.results import OnDevice, OnDisk, Result, in_memory
 from bsjax.activations.passes.runner import Runner
-from bsjax.activations.progress import Progress
 from bsjax.activations.reducers import Reduction
-from bsjax.core.disk_errors import warn_once
+from bsjax.core.files import warn_once
 from bsjax.core.identity.opened import following
 
 Shapes = dict[str, tuple[int, ...]]

@@ -1,7 +1,5 @@
 """Storage of results during a pass: in memory, in a temporary file, or on the accelerator."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -11,8 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bsjax.core.disk_errors import explaining
-from bsjax.core.files import cache_dir
+from bsjax.core.files import cache_dir, explaining
 from bsjax.core.messages import in_words
 
 

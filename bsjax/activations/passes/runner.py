@@ -1,7 +1,5 @@
 """A network with its preprocessing: the shapes of its layers, and validated outputs of batches."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path

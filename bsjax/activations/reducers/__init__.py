@@ -5,8 +5,6 @@ Choose one by name with :func:`make_reducer`, or create it: :class:`PCA`, :class
 or to ``activations.with_options(reducer=...)``.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

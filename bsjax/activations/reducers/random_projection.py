@@ -1,7 +1,5 @@
 """Sparse random projection, which preserves distances within a few per cent without fitting."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

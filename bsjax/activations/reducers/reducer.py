@@ -1,7 +1,5 @@
 """The base class of reducers, and the type of their reductions of single layers."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any

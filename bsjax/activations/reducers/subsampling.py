@@ -1,7 +1,5 @@
 """Subsampling of units."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shared helpers for hubs of pretrained torch networks: transforms, random weights, and missing weights."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

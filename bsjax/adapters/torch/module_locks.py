@@ -1,7 +1,5 @@
 """Locks for threads that share torch modules."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -21,7 +21,7 @@ from bsjax.benchmarks.experiment import (
     timebins_from_assembly,
 )
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
-from bsjax.core.disk_errors import warn_once
+from bsjax.core.files import warn_once
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score, metric_registry
 from bsjax.labelled.align import STIMULUS

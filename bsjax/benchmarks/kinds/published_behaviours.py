@@ -12,8 +12,6 @@ In addition to the fields of all benchmarks, a row has:
   a known number, with ``ceiling_source`` and optionally ``ceiling_error``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar, cast

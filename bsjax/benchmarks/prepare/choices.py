@@ -1,7 +1,5 @@
 """Preparation of a model's answers for the comparison with people's."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from bsjax.core.messages import some

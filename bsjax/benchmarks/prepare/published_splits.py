@@ -1,7 +1,5 @@
 """Published splits of the stimuli into training and test."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import numpy as np

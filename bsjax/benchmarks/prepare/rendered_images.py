@@ -1,7 +1,5 @@
 """Images that bsjax renders itself, stored as PNG files."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -15,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from bsjax.core.disk_errors import explaining
-from bsjax.core.files import cache_dir, exclusive, write_atomically
+from bsjax.core.files import cache_dir, exclusive, explaining, write_atomically
 
 Rendering = Callable[[], NDArray[np.uint8]]
 

@@ -4,8 +4,6 @@ The row of a benchmark lists its steps with their arguments, and ``prepare`` app
 presentations also drop their stimuli from ``stimulus_set``, so that a model sees exactly the stimuli that are compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Preparation steps that select, average or rename the time bins of an assembly."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bsjax.data import NeuroidAssembly

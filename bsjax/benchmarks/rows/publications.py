@@ -1,7 +1,5 @@
 """Publications that benchmarks cite, by BibTeX key."""
 
-from __future__ import annotations
-
 import ast
 import re
 import warnings

@@ -1,7 +1,5 @@
 """The row of a benchmark: the facts known without building it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -13,8 +13,6 @@ others become its ``settings``. Two more fields make several rows:
 Reading the tables loads neither xarray nor JAX, so that listing benchmarks is fast.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields

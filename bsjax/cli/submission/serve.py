@@ -1,7 +1,5 @@
 """``bsjax serve``: the web service for submissions."""
 
-from __future__ import annotations
-
 import os
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``bsjax submit``: submission of a model or benchmark, which is checked and scored in a sandbox."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

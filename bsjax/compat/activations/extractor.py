@@ -1,7 +1,5 @@
 """Activations models made from a function of preprocessed images and layer names."""
 
-from __future__ import annotations
-
 import functools
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Hooks of plugins: functions that change the stimuli of a model or the outputs of its network."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any

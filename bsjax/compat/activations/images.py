@@ -1,7 +1,5 @@
 """Images from files, and the preprocessing of most published models."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Wrapper of Keras models."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Detection of a plugin's own code in its wrappers of networks."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

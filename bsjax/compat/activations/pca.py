@@ -1,7 +1,5 @@
 """Principal components of layers, fitted on ImageNet, under the name known to plugins."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

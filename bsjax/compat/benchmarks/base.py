@@ -1,7 +1,5 @@
 """Base classes of plugins' benchmarks, and conversions between them and bsjax's benchmarks."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Checks of assemblies and scores for the tests of plugins."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any

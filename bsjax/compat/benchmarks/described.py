@@ -5,8 +5,6 @@ therefore run until it states these facts or requests data. If it requests data 
 source of the calls that would follow.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import warnings

@@ -1,7 +1,5 @@
 """Means of benchmarks over subjects or folds, with the arguments and attributes known to plugins."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Comparisons of a model's recordings with measured ones, with the arguments and attributes known to plugins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any

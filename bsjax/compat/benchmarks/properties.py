@@ -1,7 +1,5 @@
 """Single-neuron properties, with the names and arguments known to plugins."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Classes of Brain-Score's metrics that other plugins import: bsjax's metrics, with scores known to plugins."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks for the tests of plugins' benchmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

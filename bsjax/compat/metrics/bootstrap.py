@@ -1,7 +1,5 @@
 """Bootstrap errors of scores, for benchmarks of plugins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

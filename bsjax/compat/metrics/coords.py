@@ -1,7 +1,5 @@
 """Selection of the rows of an assembly by the coordinates of another."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

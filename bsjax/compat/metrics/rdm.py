@@ -1,7 +1,5 @@
 """Dissimilarity matrices as assemblies, for plugins that use their parts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

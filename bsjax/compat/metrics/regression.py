@@ -1,7 +1,5 @@
 """Regressions and correlations of assemblies, for metrics of plugins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any

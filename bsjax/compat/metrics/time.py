@@ -1,7 +1,5 @@
 """Metrics for each slice of assemblies, and regressions over all time bins, for metrics of plugins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

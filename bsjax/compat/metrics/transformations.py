@@ -1,7 +1,5 @@
 """Cross-validation of assemblies by any function of their parts, for metrics of plugins."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Order of the dimensions of behaviour, which differs between bsjax and Brain-Score."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bsjax.data import BehavioralAssembly

@@ -1,18 +1,17 @@
 """Commitment of layers to regions, with the arguments and attributes known to plugins."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 from bsjax.compat.assemblies import for_plugins
 from bsjax.compat.models.answers import in_order_of_plugins
-from bsjax.compat.models.published_layers import published_layers
 from bsjax.compat.models.tasks import BehaviorArbiter, LabelBehavior, OddOneOut, ProbabilitiesMapping
+from bsjax.core.discovery import Plugin, brainscore_plugins
 from bsjax.models.brain_model import Task
 from bsjax.models.commitment import ModelCommitment as _ModelCommitment
-from bsjax.models.region_layers import Layers
+from bsjax.models.region_layers import Layers, layers_by_region
+from bsjax.models.registry import model_registry
 
 
 class ModelCommitment(_ModelCommitment):
@@ -99,3 +98,30 @@ class ModelCommitment(_ModelCommitment):
     def _has_parts(self) -> bool:
         """Whether ``behavior_model`` has been accessed."""
         return "behavior_model" in vars(self)
+
+
+def published_layers(identifier: str) -> Mapping[str, Layers] | None:
+    """Region -> layers, from ``region_layer_map/<identifier>.json`` next to the model's plugin; None without one.
+
+    Raises:
+        ValueError: the file does not hold a map.
+
+    Example:
+        >>> published_layers("pixels") is None
+        True
+    """
+    for plugin in _plugins_with(identifier):
+        path = plugin.folder / "region_layer_map" / f"{identifier}.json"
+        if path.is_file():
+            return layers_by_region(path)
+    return None
+
+
+def _plugins_with(identifier: str) -> Iterator[Plugin]:
+    registered = model_registry.plugin_of(identifier) if identifier in model_registry else None
+    if registered is not None:
+        yield registered
+    # bsjax may have a model of this identifier, too.
+    for plugin in brainscore_plugins():
+        if any((each.registry, each.identifier) == ("model_registry", identifier) for each in plugin.declarations):
+            yield plugin

@@ -1,7 +1,5 @@
 """A model with stored answers, for the tests of plugins."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks of models for plugins in the former layout, which they call when run as a script."""
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Behaviour in the building blocks of plugins' models: tasks on any activations model, and selection among them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Base class of wrappers that delegate attributes to the wrapped object."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -1,7 +1,5 @@
 """Conversions of brain models between bsjax and plugins."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bsjax.compat.assemblies import for_bsjax, for_plugins

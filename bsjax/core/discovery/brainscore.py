@@ -1,7 +1,5 @@
 """Plugins written for Brain-Score, and their locations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache

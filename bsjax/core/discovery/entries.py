@@ -1,7 +1,5 @@
 """Entries of a registry, from bsjax itself, from running code, and from plugins."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace

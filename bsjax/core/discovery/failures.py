@@ -1,7 +1,5 @@
 """Errors in plugin code: their location and message, and conversion of exits to errors."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Folders of plugins, in ``$BSJAX_PLUGINS`` and in installed packages with an entry point."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Separate process-wide library settings for each plugin."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

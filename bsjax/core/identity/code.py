@@ -5,8 +5,6 @@ since :func:`~bsjax.core.identity.source.own_source` covers the rest. The user's
 and the outside values that it uses.
 """
 
-from __future__ import annotations
-
 import ast
 import dis
 import enum

@@ -1,7 +1,5 @@
 """Files of a plugin: those in its folder, and the local modules that it imports."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Iterator

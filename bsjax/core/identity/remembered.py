@@ -1,13 +1,10 @@
 """Cache of identities of models and data, by fingerprints that are known without building them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
 
-from bsjax.core.disk_errors import optional
-from bsjax.core.files import as_json, cache_dir, write_atomically
+from bsjax.core.files import as_json, cache_dir, optional, write_atomically
 from bsjax.core.identity.opened import Notes
 
 

@@ -4,8 +4,6 @@ They are the keys of stored results. In case of doubt digests differ: this only 
 digests of different values would give wrong results.
 """
 
-from __future__ import annotations
-
 import copyreg
 import enum
 import hashlib

@@ -3,8 +3,6 @@
 The entries are rows of ``published.json``, as Brain-Score registered them. Reading them loads neither xarray nor boto3.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable

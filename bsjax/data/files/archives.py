@@ -14,9 +14,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from bsjax.core.digests.files import digests_of
-from bsjax.core.disk_errors import explained
 from bsjax.core.file_reading import refuse_pipe
-from bsjax.core.files import exclusive
+from bsjax.core.files import exclusive, explained
 from bsjax.core.left_behind import files_in, is_left_behind
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png")

@@ -10,8 +10,6 @@ plain                 ``stimulus_id, choice``, and ``condition`` if a stimulus w
 ====================  ==============================================================================================
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath

@@ -24,8 +24,7 @@ from typing import Any
 from urllib.parse import quote
 
 from bsjax.core.digests.files import digests_of, mismatch
-from bsjax.core.disk_errors import explaining
-from bsjax.core.files import cache_dir, exclusive, write_atomically, written_aside
+from bsjax.core.files import cache_dir, exclusive, explaining, write_atomically, written_aside
 from bsjax.core.messages import some
 from bsjax.data.importers.sources import Source, SourceFile, find_files, source
 from bsjax.data.remote.web_files import fetch_address

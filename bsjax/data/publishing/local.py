@@ -1,7 +1,5 @@
 """Packaged data on this disk, loaded by identifier: their folder becomes a plugin that registers them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

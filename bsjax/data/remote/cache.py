@@ -15,8 +15,7 @@ from pathlib import Path
 
 from bsjax.core.context import set_within
 from bsjax.core.digests.files import is_verified, mismatch, remember
-from bsjax.core.disk_errors import explained
-from bsjax.core.files import exclusive
+from bsjax.core.files import exclusive, explained
 from bsjax.data.remote.downloads import download
 from bsjax.data.remote.storage import RemoteFile, Storage
 

@@ -1,15 +1,12 @@
 """JAX's cache of compiled programs on disk, shared between processes."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from pathlib import Path
 
 from filelock import FileLock
 
-from bsjax.core.disk_errors import explaining, warn_once
-from bsjax.core.files import cache_dir, write_atomically
+from bsjax.core.files import cache_dir, explaining, warn_once, write_atomically
 
 _MOST_BYTES = 1 << 30  # about two thousand programs
 _LEAST_ROOM = 1 << 20  # two programs

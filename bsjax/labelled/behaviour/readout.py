@@ -1,7 +1,5 @@
 """Choice probabilities from a model's features by logistic regression."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import pandas as pd

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import NEUROID, neuroid_coords
-from bsjax.labelled.align import STIMULUS, aligned, coordinate, finite_values, matched, two_dimensional
+from bsjax.labelled.align import aligned, coordinate, finite_values, matched, of_stimuli, two_dimensional
 from bsjax.labelled.metric import Metric
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.trials import by_repetition, median_over_neuroids, of_neuroids
@@ -67,10 +67,7 @@ class NoiseCorrectedR2(Metric):
         """
         prediction, trials = two_dimensional(prediction, "prediction"), two_dimensional(trials, "trials")
         repeated = by_repetition(trials, self.split_coord)
-        measured = xr.DataArray(
-            np.zeros(len(repeated.stimuli)), {STIMULUS: ("presentation", repeated.stimuli)}, ["presentation"]
-        )
-        prediction = aligned(prediction, measured, ("prediction", "trials"))
+        prediction = aligned(prediction, of_stimuli(repeated.stimuli), ("prediction", "trials"))
         have, wanted = (
             coordinate(side, "neuroid_id", NEUROID, what)
             for side, what in ((prediction, "prediction"), (trials, "trials"))

@@ -1,7 +1,5 @@
 """Ceilings from a reliability that is stored with each neuroid in published data."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal

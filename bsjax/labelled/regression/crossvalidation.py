@@ -19,10 +19,9 @@ from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
 from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import precision
 from bsjax.engine.programs.dry_runs import freeing_copies
-from bsjax.engine.sharding import Shards, sharded
+from bsjax.engine.sharding import Shards, sharded, to_host
 from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import DependsOn, sides_to_stream
-from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import (
     NEUROID,
     SPLIT,
@@ -43,6 +42,7 @@ from bsjax.labelled.align import (
     finite_values,
     known_ids,
     listed,
+    of_stimuli,
     order_of,
     reordered,
     two_dimensional,
@@ -138,7 +138,7 @@ class CrossValidatedRegression(CrossValidated, RegressionMetric):
         order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
         splits, n, (width, *bins) = self.crossvalidation.of(target), len(target), source.shape[1:]
         n_train, n_test = _smallest(splits)
-        check_sizes(self.mapping, source, math.prod([n_train, *bins]), n_test)
+        check_sizes(self.mapping, source.sizes[NEUROID], math.prod([n_train, *bins]), n_test)
         source = reordered(source, order)
         check_strata(source, target, self.crossvalidation.stratification_coord)
         x, y = finite_values(source, "source"), finite_values(target, "target")
@@ -174,7 +174,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         Raises:
             ValueError: the mapping or a correlation needs more.
         """
-        check_sizes(self.mapping, source, *_smallest(self.crossvalidation.of(target)))
+        check_sizes(self.mapping, source.sizes[NEUROID], *_smallest(self.crossvalidation.of(target)))
 
     def with_target(self, target: xr.DataArray, folds: bool) -> "WithTarget":
         """This metric for many sources, with the target's splits, and those of the training stimuli, made once.
@@ -242,11 +242,9 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         if not traits.fits_targets_alone or traits.depends_on != "inner products" or traits.reported:
             return None
         ids = np.arange(stimuli)
-        splits = self.folds_of(xr.DataArray(ids, {STIMULUS: ("presentation", ids)}, ["presentation"]))
+        splits = self.folds_of(of_stimuli(ids))
         n_train, n_test = _smallest(splits)
-        check_sizes(
-            self.mapping, xr.DataArray(np.empty((0, features)), dims=["presentation", NEUROID]), n_train, n_test
-        )
+        check_sizes(self.mapping, features, n_train, n_test)
         shared = of_splits(splits, ids)
 
         def score(found: tuple[np.ndarray, Any]) -> Score:
@@ -413,7 +411,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         """The values of a source in the order of the target, compressed if they need too much memory."""
         n, width = source.shape
         n_train, n_test = _smallest(splits)
-        check_sizes(self.mapping, source, n_train, n_test)
+        check_sizes(self.mapping, source.sizes[NEUROID], n_train, n_test)
         warn_of_interpolation(self.mapping, self.identifier, source.attrs.get(N_FEATURES, width), n_train)
 
         what = f"{self.identifier} of {n:,} stimuli, {width:,} features and {target.shape[1]:,} neuroids"
@@ -486,7 +484,7 @@ class TrainTestSplitCorrelation(RegressionMetric):
         orders = [order_of(flat[one], flat[other], (one, other)) for one, other in PARTS]
         together = [flat[source] for source, _ in PARTS]
         n_train, n_test = map(len, together)
-        check_sizes(self.mapping, together[0], n_train, n_test)
+        check_sizes(self.mapping, together[0].sizes[NEUROID], n_train, n_test)
         warn_of_interpolation(self.mapping, self.identifier, together[0].shape[1], n_train)
         kernel = compiled(train_test_and_report, mapping=self.mapping)
         traits = self.mapping.traits
@@ -567,10 +565,10 @@ def of_neuroids(score: Score, target: xr.DataArray, neuroids: np.ndarray) -> Sco
     return of(chosen.values, {**coords, **neuroid_coords(target)}, score.provenance)
 
 
-def check_sizes(mapping: Mapping, source: xr.DataArray, n_train: int, n_test: int) -> None:
+def check_sizes(mapping: Mapping, features: int, n_train: int, n_test: int) -> None:
     """Refuses too few stimuli or features for the mapping or for a correlation, with advice."""
     check_test_size(n_test)
-    traits, features = mapping.traits, source.sizes["neuroid"]
+    traits = mapping.traits
     if features < traits.least_features or n_train < traits.least_training_stimuli:
         raise ValueError(
             f"{mapping!r} needs at least {traits.least_features} features and {traits.least_training_stimuli} training "

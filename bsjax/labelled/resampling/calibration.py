@@ -4,8 +4,6 @@ All of it concerns the similarity before normalisation by a ceiling. A similarit
 has no such limit, and a ceiling that is the same for all permutations does not change a p value.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace

@@ -181,8 +181,7 @@ class Sample(ABC):
             calls = (self.assemblies(given, together, draw) for draw in range(self.plan.draws))
             values: list[np.ndarray] = []
             failure: ValueError | None = None
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
+            with warnings.catch_warnings(action="ignore", category=UserWarning):
                 for assemblies in steps(calls, f"each {what}", self.plan.draws):
                     try:
                         score = metric(*assemblies)

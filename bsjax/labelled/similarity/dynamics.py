@@ -62,9 +62,7 @@ class DynamicalSimilarity(KernelMetric):
     def __post_init__(self) -> None:
         keep(self, delays=whole_number(self.delays, "delays", 1), rank=whole_number(self.rank, "rank", 1))
 
-    def arrays(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, source: xr.DataArray, target: xr.DataArray
-    ) -> tuple[np.ndarray | jax.Array, ...]:
+    def arrays(self, source: xr.DataArray, target: xr.DataArray) -> tuple[np.ndarray | jax.Array, ...]:
         """Responses of both sides ``(stimuli, units, time bins)``, in the order of time.
 
         Args:
@@ -85,15 +83,11 @@ class DynamicalSimilarity(KernelMetric):
             )
         return finite_values(source, "source"), finite_values(target, "target")
 
-    def kernel(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, x: Any, y: Any
-    ) -> Any:
+    def kernel(self, x: Any, y: Any) -> Any:
         """The similarity of the dynamics; see :func:`bsjax.metrics.dynamical_similarity`."""
         return dynamical_similarity(x, y, delays=self.delays, rank=self.rank)
 
-    def summary(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, value: Any, source: xr.DataArray, target: xr.DataArray
-    ) -> Score:
+    def summary(self, value: Any, source: xr.DataArray, target: xr.DataArray) -> Score:
         """The score of the value."""
         return Score(float(value), formula="r", n_undefined=int(math.isnan(value)))
 

@@ -18,10 +18,9 @@ from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by, within_li
 from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.programs.compilation import Program
-from bsjax.engine.sharding import Shards, devices_in_use, sharded
+from bsjax.engine.sharding import Shards, devices_in_use, sharded, to_host
 from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
-from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import jackknife_deviations, jackknife_error, nan_mean, of_subsets, over_splits
 from bsjax.labelled.align import (
     STIMULUS,
@@ -55,9 +54,8 @@ from bsjax.metrics.resampling.influence import (
 )
 from bsjax.metrics.resampling.permutation import similarity_permutations
 from bsjax.metrics.resampling.subsets import unit_bootstraps
-from bsjax.metrics.similarity.over_time import similarities_of_times
 from bsjax.metrics.similarity.similarity import Similarity
-from bsjax.metrics.similarity.vectors import inner_products
+from bsjax.metrics.similarity.vectors import inner_products, similarities_of_times
 
 SimilarityError = Literal["jackknife", "bootstrap", "influence"]
 

@@ -50,9 +50,7 @@ class StochasticShape(KernelMetric):
     def __post_init__(self) -> None:
         keep(self, noise_weight=finite_number(self.noise_weight, "noise_weight"))
 
-    def arrays(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, source: xr.DataArray, target: xr.DataArray
-    ) -> tuple[np.ndarray, ...]:
+    def arrays(self, source: xr.DataArray, target: xr.DataArray) -> tuple[np.ndarray, ...]:
         """Single trials of both sides ``(repetitions, stimuli, units)``, and where they exist.
 
         Args:
@@ -70,15 +68,11 @@ class StochasticShape(KernelMetric):
         refuse_different(ours, theirs, ("source", "target"), STIMULUS, "stimuli")
         return x, y, of_x, of_y
 
-    def kernel(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, x: Any, y: Any, of_x: Any, of_y: Any
-    ) -> Any:
+    def kernel(self, x: Any, y: Any, of_x: Any, of_y: Any) -> Any:
         """The similarity of the trials; see :func:`bsjax.metrics.stochastic_shape_similarity`."""
         return stochastic_shape_similarity(x, y, noise_weight=self.noise_weight, of_x=of_x, of_y=of_y)
 
-    def summary(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, value: Any, source: xr.DataArray, target: xr.DataArray
-    ) -> Score:
+    def summary(self, value: Any, source: xr.DataArray, target: xr.DataArray) -> Score:
         """The score of the value."""
         return Score(float(value), formula="r", n_undefined=int(math.isnan(value)))
 

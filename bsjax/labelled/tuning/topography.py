@@ -34,7 +34,7 @@ class _OfPairs(KernelMetric, ABC):
     group_coord: str | None = "subject"
     dtype: str | None = None
 
-    def arrays(self, assembly: xr.DataArray) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def arrays(self, assembly: xr.DataArray) -> Any:
         """Responses, positions, and a mask of the pairs that count.
 
         Args:

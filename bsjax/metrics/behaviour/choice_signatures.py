@@ -9,6 +9,7 @@ from jax.scipy.special import ndtri
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import PerStimulus
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.numerics import divide_or_nan, masked_mean
 
@@ -116,7 +117,7 @@ def rates_of_trials(
 
 @at_full_precision
 def signature(
-    rates: Rates, truth: Int[Array, " n"], image_weights: Float[Array, " n"] | None = None, *, kind: Signature
+    rates: Rates, truth: Int[Array, " n"], image_weights: PerStimulus | None = None, *, kind: Signature
 ) -> Float[Array, "..."]:
     """A behavioural signature: d' in units of the standard normal, from -5 to 5.
 
@@ -163,7 +164,7 @@ def choice_consistency(
     sample: Int[Array, " t"],
     distractor: Int[Array, " t"],
     weights: Float[Array, "halves t"],
-    image_weights: Float[Array, " n"] | None = None,
+    image_weights: PerStimulus | None = None,
     *,
     kind: Signature,
 ) -> Consistency:
@@ -205,7 +206,7 @@ def choice_reliability(
     distractor: Int[Array, " t"],
     weights: Float[Array, "halves t"],
     others: Float[Array, "halves t"],
-    image_weights: Float[Array, " n"] | None = None,
+    image_weights: PerStimulus | None = None,
     *,
     kind: Signature,
     n_objects: int,
@@ -240,12 +241,7 @@ def choice_reliability(
 
 @at_full_precision
 def consistency_of_rates(
-    first: Rates,
-    second: Rates,
-    truth: Int[Array, " n"],
-    image_weights: Float[Array, " n"] | None = None,
-    *,
-    kind: Signature,
+    first: Rates, second: Rates, truth: Int[Array, " n"], image_weights: PerStimulus | None = None, *, kind: Signature
 ) -> Consistency:
     """Pearson correlation of the signatures of two sides, from their shares of choices, over cells defined in both.
 
@@ -300,7 +296,7 @@ def _z(rates: Rates) -> tuple[Float[Array, "*cells"], Float[Array, "*cells"]]:
 
 
 def _mean_of_images(
-    values: Float[Array, "n c"], truth: Int[Array, " n"], weights: Float[Array, " n"] | None
+    values: Float[Array, "n c"], truth: Int[Array, " n"], weights: PerStimulus | None
 ) -> Float[Array, "c c"]:
     """Mean of the finite values over the images of each object (rows of the result)."""
     images = _own(truth, values.shape[1]).T.astype(values.dtype)

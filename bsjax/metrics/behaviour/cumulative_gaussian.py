@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.tolerances import rounding
+from bsjax.metrics.arrays import Flag, Scalar
 from bsjax.metrics.numerics import deviations
 
 CHANCE = 0.5
@@ -26,7 +27,7 @@ _FARTHEST = 30.0  # standard deviations, where the cumulative Gaussian is 0 or 1
 @at_full_precision
 def fit_cumulative_gaussian(
     x: Float[Array, " n"], y: Float[Array, " n"], kept: Bool[Array, " n"]
-) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+) -> tuple[Scalar, Scalar, Scalar]:
     r"""Slope, midpoint and lapse rate of :math:`p = 0.5 + (0.5 - \lambda)\, \Phi(\alpha (x - \beta))`.
 
     The fit minimises :math:`-\sum_i y_i \log p_i + (1 - y_i) \log(1 - p_i)` with :math:`0.03 \le \lambda \le 0.5`.
@@ -67,11 +68,7 @@ def fit_cumulative_gaussian(
 
 
 def _starts(
-    x: Float[Array, " n"],
-    y: Float[Array, " n"],
-    kept: Bool[Array, " n"],
-    centre: Float[Array, ""],
-    spread: Float[Array, ""],
+    x: Float[Array, " n"], y: Float[Array, " n"], kept: Bool[Array, " n"], centre: Scalar, spread: Scalar
 ) -> Float[Array, "starts 3"]:
     """Intercept, slope and lapse rate on standardised levels: all slopes at the first level, then at the next."""
     alpha = jnp.logspace(-3, 1, _SLOPES, dtype=x.dtype)[None, :]
@@ -86,7 +83,7 @@ class _Point(NamedTuple):
     """Parameters on standardised levels, and the loss with its derivatives there."""
 
     at: Float[Array, "3"]
-    loss: Float[Array, ""]
+    loss: Scalar
     gradient: Float[Array, "3"]
     curvature: Float[Array, "3 3"]
 
@@ -159,7 +156,7 @@ def _bounded(at: Float[Array, "3"]) -> Float[Array, "3"]:
     return jnp.append(at[:2], jnp.clip(at[2:], _LEAST_LAPSE, _GREATEST_LAPSE))
 
 
-def _newton_step(here: _Point, damping: Float[Array, ""]) -> tuple[Float[Array, "3"], Bool[Array, ""]]:
+def _newton_step(here: _Point, damping: Scalar) -> tuple[Float[Array, "3"], Flag]:
     """The damped Newton step, and whether the damped curvature is positive definite; an active bound is held."""
     lapse, pull = here.at[2], jax.lax.stop_gradient(here.gradient[2])
     held = ((lapse <= _LEAST_LAPSE) & (pull >= 0)) | ((lapse >= _GREATEST_LAPSE) & (pull <= 0))

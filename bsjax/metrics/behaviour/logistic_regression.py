@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.products import matmul_t
 from bsjax.engine.tolerances import rounding
+from bsjax.metrics.arrays import Features, Mask, Scalar
 from bsjax.metrics.behaviour.softmax_decoder import DecoderParams
 from bsjax.metrics.numerics import deviations, inverse_root
 from bsjax.metrics.optimisation.lbfgs import minimise
@@ -28,13 +29,7 @@ Parameters = tuple[Float[Array, "p c"], Float[Array, " c"]]
 
 
 @at_full_precision
-def fit_logistic(
-    x: Float[Array, "n p"],
-    labels: Int[Array, " n"],
-    train: Bool[Array, " n"],
-    classes: int,
-    c: float = 1e-3,
-) -> DecoderParams:
+def fit_logistic(x: Features, labels: Int[Array, " n"], train: Mask, classes: int, c: float = 1e-3) -> DecoderParams:
     r"""Fits a multinomial logistic regression; ``decode`` computes the class probabilities.
 
     Features are standardised over the training stimuli; a feature that is constant there becomes 0. With weights
@@ -69,16 +64,14 @@ def fit_logistic(
     return DecoderParams(weights, jnp.where(_present(chosen), intercept, _ABSENT), mean, scale)
 
 
-def _standardised(
-    x: Float[Array, "n p"], train: Bool[Array, " n"]
-) -> tuple[Float[Array, " p"], Float[Array, " p"], Float[Array, "n p"]]:
+def _standardised(x: Features, train: Mask) -> tuple[Float[Array, " p"], Float[Array, " p"], Features]:
     """Mean and standard deviation over the training stimuli, and their z-scores; other rows are 0."""
     centred, squares, mean, count, constant = deviations(x, train[:, None], axis=0)
     scale = jnp.where(constant, 1.0, jnp.sqrt(jnp.where(constant, 1.0, squares / count)))
     return mean[0], scale[0], centred / scale
 
 
-def _principal(z: Float[Array, "n p"]) -> tuple[Float[Array, "n d"], Float[Array, "p d"]]:
+def _principal(z: Features) -> tuple[Float[Array, "n d"], Float[Array, "p d"]]:
     """Coordinates of the stimuli along their principal axes, and the axes: at most ``min(n, p)``."""
     n, p = z.shape
     if p <= n:
@@ -94,7 +87,7 @@ def _present(chosen: Float[Array, "n c"]) -> Bool[Array, " c"]:
     return jnp.any(chosen > 0, axis=0)
 
 
-def _objective(parameters: Parameters, z: Float[Array, "n p"], chosen: Float[Array, "n c"]) -> Float[Array, ""]:
+def _objective(parameters: Parameters, z: Features, chosen: Float[Array, "n c"]) -> Scalar:
     """The objective; ``chosen`` holds C for the class of a training stimulus, and 0 elsewhere."""
     weights, intercept = parameters
     scores = jnp.where(_present(chosen)[None], z @ weights + intercept[None], _ABSENT)
@@ -102,7 +95,7 @@ def _objective(parameters: Parameters, z: Float[Array, "n p"], chosen: Float[Arr
 
 
 @jax.custom_vjp
-def _minimum(z: Float[Array, "n p"], chosen: Float[Array, "n c"]) -> Parameters:
+def _minimum(z: Features, chosen: Float[Array, "n c"]) -> Parameters:
     """The weights and intercepts with the smallest objective."""
     classes = chosen.shape[1]
     rotated, back = _principal(z)
@@ -120,7 +113,7 @@ def _minimum(z: Float[Array, "n p"], chosen: Float[Array, "n c"]) -> Parameters:
     return back @ weights, intercept
 
 
-def _minimum_forward(z: Float[Array, "n p"], chosen: Float[Array, "n c"]) -> tuple[Parameters, tuple[Any, ...]]:
+def _minimum_forward(z: Features, chosen: Float[Array, "n c"]) -> tuple[Parameters, tuple[Any, ...]]:
     found = _minimum(z, chosen)
     return found, (found, z, chosen)
 

@@ -1,7 +1,5 @@
 """A linear softmax read-out of object identity, fitted by minibatches on the training stimuli of each split."""
 
-from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -11,6 +9,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.tolerances import CONSTANT, rounding
 from bsjax.metrics.optimisation.minibatches import descend, training_batches
+from bsjax.metrics.regression.mapping import with_leaves
 
 
 class DecoderParams(NamedTuple):
@@ -22,12 +21,7 @@ class DecoderParams(NamedTuple):
     scale: Float[Array, " p"]
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["weight_decay", "learning_rate", "tolerance"],
-    meta_fields=["epochs", "batch_size"],
-)
-@dataclass(frozen=True)
+@with_leaves("weight_decay", "learning_rate", "tolerance")
 class SoftmaxDecoder:
     """Multinomial logistic regression on standardised features, fitted with Adam.
 

@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Features
 from bsjax.metrics.numerics import deviations, masked_mean
 from bsjax.metrics.regression.folds import no_folds
 from bsjax.metrics.regression.ridge_cv import RidgeCV
@@ -43,12 +44,7 @@ def two_afc(decision: Float[Array, "*batch c"], label: Int[Array, "*batch"]) -> 
 
 @at_full_precision
 def ridge_two_afc(
-    x: Float[Array, "n p"],
-    label: Int[Array, " n"],
-    splits: ReadoutSplits,
-    *,
-    categories: int,
-    alphas: tuple[float, ...],
+    x: Features, label: Int[Array, " n"], splits: ReadoutSplits, *, categories: int, alphas: tuple[float, ...]
 ) -> Float[Array, "splits groups"]:
     """Two-alternative accuracy of ridge classifiers, each fitted on the training rows of a split.
 

@@ -12,13 +12,14 @@ from bsjax.engine.primitives.products import matmul_t, symmetric_product, transp
 from bsjax.engine.primitives.triangular import cholesky, solve_lower
 from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.tolerances import WHITENED_POWER, rounding
+from bsjax.metrics.arrays import Flag, Scalar
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
-from bsjax.metrics.numerics import nonzero
+from bsjax.metrics.numerics import divide_or_nan, nonzero
 
 Singular = Float[Array, " d"]
 
 
-def polar_factor(x: Float[Array, "n p"], share: Float[Array, ""] | float = 1.0) -> Float[Array, "n p"]:
+def polar_factor(x: Float[Array, "n p"], share: Scalar | float = 1.0) -> Float[Array, "n p"]:
     r"""The matrix with the same singular vectors, and singular values of 1: :math:`U V^T` of :math:`X = U S V^T`.
 
     Its columns span those of ``x``, or those of its leading components with the given ``share`` of the sum of squares.
@@ -33,11 +34,7 @@ def polar_factor(x: Float[Array, "n p"], share: Float[Array, ""] | float = 1.0) 
 
 
 def singular_power(
-    x: Float[Array, "n p"],
-    share: Float[Array, ""] | float,
-    power: int,
-    components: int | None = None,
-    rcond: float | None = None,
+    x: Float[Array, "n p"], share: Scalar | float, power: int, components: int | None = None, rcond: float | None = None
 ) -> Float[Array, "n p"]:
     r"""Replaces the leading singular values by a power of them, and the others by 0.
 
@@ -64,9 +61,7 @@ def singular_power(
 
 @partial(jax.custom_jvp, nondiff_argnums=(2, 3, 4))
 @at_full_precision
-def _of_tall(
-    x: Float[Array, "n d"], share: Float[Array, ""], power: int, components: int | None, rcond: float | None
-) -> Array:
+def _of_tall(x: Float[Array, "n d"], share: Scalar, power: int, components: int | None, rcond: float | None) -> Array:
     left, values, right = svd(x)
     return (left * _powers(values, _kept(values, share, components, len(x), rcond), power)[None]) @ right.T
 
@@ -120,7 +115,7 @@ def _basis_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     return jax.jvp(polar_factor, primals, tangents)
 
 
-def _orthonormalised(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Bool[Array, ""]]:
+def _orthonormalised(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Flag]:
     """Columns divided by the Cholesky factor of their Gram matrix, and whether it is well-posed apart from zeros."""
     gram = x.T @ x
     squares = jnp.diagonal(gram)
@@ -130,7 +125,7 @@ def _orthonormalised(x: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Bool[
 
 @jax.custom_jvp
 @at_full_precision
-def overlap_of_columns(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+def overlap_of_columns(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> tuple[Scalar, Scalar]:
     r"""The nuclear norm of :math:`U_x^T U_y` for orthonormal bases of the columns of both, and the smaller rank.
 
     Well-conditioned columns need no bases: with the Cholesky factors of :math:`X^T X = L_x L_x^T`, the norm is that of
@@ -145,7 +140,7 @@ def overlap_of_columns(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> tuple[
         return _by_bases(x, y)
     (one, few_x, fine_x), (other, few_y, fine_y) = map(_whitening, (x, y))
 
-    def overlap() -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def overlap() -> tuple[Scalar, Scalar]:
         return nuclear_norm(one @ matmul_t(x, y) @ other.T), jnp.minimum(few_x, few_y)
 
     return with_fallback(~(fine_x & fine_y), overlap, lambda: _by_bases(x, y))
@@ -156,17 +151,17 @@ def _overlap_jvp(primals: tuple, tangents: tuple) -> tuple:
     return jax.jvp(_by_bases, primals, tangents)
 
 
-def overlap_of_bases(one: Float[Array, "n p"], other: Float[Array, "n q"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+def overlap_of_bases(one: Float[Array, "n p"], other: Float[Array, "n q"]) -> tuple[Scalar, Scalar]:
     """The nuclear norm of the inner products of two bases, with zeros for what they lack, and the smaller rank."""
     rank = jnp.round(jnp.minimum(jnp.sum(one**2), jnp.sum(other**2)))
     return nuclear_norm(one.T @ other), jax.lax.stop_gradient(rank)
 
 
-def _by_bases(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+def _by_bases(x: Float[Array, "n p"], y: Float[Array, "n q"]) -> tuple[Scalar, Scalar]:
     return overlap_of_bases(orthonormal_basis(x), orthonormal_basis(y))
 
 
-def _whitening(x: Float[Array, "n d"]) -> tuple[Float[Array, "d d"], Float[Array, ""], Bool[Array, ""]]:
+def _whitening(x: Float[Array, "n d"]) -> tuple[Float[Array, "d d"], Scalar, Flag]:
     """The inverse Cholesky factor of the columns' inner products, how many are not zero, and whether it is accurate."""
     gram = symmetric_product(transposed(x))
     squares = jnp.diagonal(gram)
@@ -180,7 +175,7 @@ def _whitening(x: Float[Array, "n d"]) -> tuple[Float[Array, "d d"], Float[Array
 
 @jax.custom_jvp
 @at_full_precision
-def nuclear_norm(x: Float[Array, "p q"]) -> Float[Array, ""]:
+def nuclear_norm(x: Float[Array, "p q"]) -> Scalar:
     """The sum of singular values; null directions have a zero derivative, which is one of the subgradients.
 
     Example:
@@ -192,7 +187,7 @@ def nuclear_norm(x: Float[Array, "p q"]) -> Float[Array, ""]:
 
 @nuclear_norm.defjvp
 @at_full_precision
-def _nuclear_jvp(primals: tuple, tangents: tuple) -> tuple[Float[Array, ""], Float[Array, ""]]:
+def _nuclear_jvp(primals: tuple, tangents: tuple) -> tuple[Scalar, Scalar]:
     left, values, right = svd(_tall(primals[0]))
     slopes = (left * _powers(values, _kept(values, 1.0, None, len(left)), 0)[None]) @ right.T
     return jnp.sum(values), jnp.sum(slopes * _tall(tangents[0]))
@@ -207,7 +202,7 @@ def _powers(values: Singular, kept: Bool[Array, " d"], power: int) -> Singular:
 
 
 def _kept(
-    values: Singular, share: Float[Array, ""] | float, components: int | None, terms: int, rcond: float | None = None
+    values: Singular, share: Scalar | float, components: int | None, terms: int, rcond: float | None = None
 ) -> Bool[Array, " d"]:
     """Components that are not rounding errors, or above ``rcond``, and needed for the share of the sum of squares."""
     largest = jnp.max(values)
@@ -216,3 +211,20 @@ def _kept(
     needed = before < share * jnp.sum(powers) * (1.0 - rounding(values, terms))
     kept = (values > (rounding(values, terms) if rcond is None else rcond) * largest) & (needed | (share >= 1.0))
     return kept if components is None else kept & (jnp.arange(len(values)) < components)
+
+
+def participation_ratio(gram: Float[Array, "d d"]) -> Float[Array, ""]:
+    r"""Participation ratio of a Gram matrix: its effective number of equally large eigenvalues.
+    .. math:: D = \frac{(\sum_i \lambda_i)^2}{\sum_i \lambda_i^2} = \frac{(\mathrm{tr} K)^2}{\|K\|_F^2}
+
+    Returns:
+        From 1 to the rank, in the dtype of the matrix; NaN for a matrix of zeros.
+
+    Source: Gao et al. 2017.
+
+    Example:
+        >>> print(participation_ratio(jnp.diag(jnp.array([1.0, 1.0, 0.0]))))
+        2.0
+    """
+    total = jnp.trace(gram)
+    return divide_or_nan(jnp.ones_like(total), jnp.sum((gram / nonzero(total)) ** 2), total <= 0)

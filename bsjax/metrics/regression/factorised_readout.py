@@ -1,7 +1,5 @@
 """Factorised read-outs: a spatial mask ("where") and channel weights ("what") for each neuroid."""
 
-from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -13,7 +11,7 @@ from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, Mask, Scalar, T
 from bsjax.metrics.numerics import safe_sqrt
 from bsjax.metrics.optimisation.minibatches import descend, epoch_orders, training_batches
 from bsjax.metrics.regression.centring import training_mask
-from bsjax.metrics.regression.mapping import Mapping
+from bsjax.metrics.regression.mapping import Mapping, with_leaves
 
 
 class PreparedReadout(NamedTuple):
@@ -29,12 +27,7 @@ class ReadoutParams(NamedTuple):
     bias: Float[Array, "*folds q"]
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["spatial_penalty", "channel_penalty", "learning_rate", "tolerance"],
-    meta_fields=["channels", "height", "width", "decay_every", "epochs", "batch_size", "seed"],
-)
-@dataclass(frozen=True)
+@with_leaves("spatial_penalty", "channel_penalty", "learning_rate", "tolerance")
 class FactorisedReadout(Mapping):
     r"""Factorised regression: :math:`\hat y_q = \sum_c d_{qc} \sum_{xy} s_{qxy} x_{cxy} + b_q`, fitted with Adam.
 

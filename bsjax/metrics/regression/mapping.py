@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.streaming import DependsOn
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Targets
-from bsjax.metrics.linalg.participation_ratio import participation_ratio
+from bsjax.metrics.linalg.singular_values import participation_ratio
 
 Report = dict[str, Array]
 # Reported in addition to the parameters that the mapping's traits name.
@@ -155,12 +155,25 @@ def of_features(gram: Float[Array, "d d"] | None, folds: int) -> Report:
     return {} if gram is None else {EFFECTIVE_DIMENSIONALITY: jnp.full(folds, participation_ratio(gram))}
 
 
-Kind = TypeVar("Kind", bound=type[Mapping])
+Kind = TypeVar("Kind", bound=type[Any])
 
 
+@dataclass_transform(frozen_default=True)
+def with_leaves(*names: str) -> Callable[[Kind], Kind]:
+    """Makes a class a frozen dataclass whose fields of these names are leaves, which JAX traces; others are static."""
+
+    def made(kind: Kind) -> Kind:
+        settings: Any = dataclass(frozen=True)(kind)
+        static = [each.name for each in fields(settings) if each.name not in names]
+        return jax.tree_util.register_dataclass(settings, list(names), static)
+
+    return made
+
+
+@dataclass_transform(frozen_default=True)
 def with_penalties(kind: Kind) -> Kind:
-    """Registers a dataclass with ``alphas``, a sequence of penalties: all are one leaf; other settings are static."""
-    make: Any = kind
+    """As :func:`with_leaves`, for a class with ``alphas``, a sequence of penalties: all are one leaf."""
+    make: Any = dataclass(frozen=True)(kind)
     others = [each.name for each in fields(make) if each.name != "alphas"]
 
     def flattened(mapping: Any) -> tuple[tuple[Any], tuple[Any, ...]]:
@@ -172,5 +185,5 @@ def with_penalties(kind: Kind) -> Kind:
     def made(fixed: tuple[Any, ...], leaves: tuple[Any]) -> Any:
         return make(alphas=leaves[0], **dict(zip(others, fixed, strict=True)))
 
-    jax.tree_util.register_pytree_node(kind, flattened, made)
-    return kind
+    jax.tree_util.register_pytree_node(make, flattened, made)
+    return make

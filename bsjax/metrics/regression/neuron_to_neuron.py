@@ -1,10 +1,7 @@
 """Neuron-to-neuron: each target is predicted by the single feature that correlates best with it."""
 
-from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
@@ -21,7 +18,7 @@ from bsjax.metrics.regression.centring import (
     held_out_rows,
     without_constants,
 )
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
 
 
 class PreparedMatch(NamedTuple):
@@ -38,8 +35,7 @@ class MatchParams(NamedTuple):
     found: Bool[Array, "folds q"]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=[])
-@dataclass(frozen=True)
+@with_leaves()
 class NeuronToNeuron(Mapping):
     """One-to-one mapping: the prediction is the feature with the largest (signed) training correlation.
 

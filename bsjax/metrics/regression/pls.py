@@ -5,8 +5,6 @@ square of each fold's cross-product :math:`S = X^T Y`, on its smaller side. Its 
 weights, and rank-two updates deflate it (Dayal & MacGregor 1997, de Jong & ter Braak 1994).
 """
 
-from dataclasses import dataclass
-from functools import partial
 from typing import Literal, NamedTuple
 
 import jax
@@ -17,7 +15,7 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.products import skinny_product
 from bsjax.engine.programs.platforms import platform
 from bsjax.engine.tolerances import EXHAUSTED, rounding
-from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, Targets
+from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, HeldOutTargets, Predicted, Targets
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.determined import determined
 from bsjax.metrics.numerics import nonzero, rotated_to_few_columns
@@ -25,7 +23,7 @@ from bsjax.metrics.regression.centring import Centred, centre, cross_product, fo
 from bsjax.metrics.regression.crossvalidation import members, where_tested
 from bsjax.metrics.regression.deflated_cross_product import DeflatedCrossProduct
 from bsjax.metrics.regression.folds import Folds
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
 from bsjax.metrics.regression.pls_solvers import SOLVERS
 
 # An operation of a QR decomposition takes three times as long as one of a product, and there are half as many.
@@ -58,8 +56,7 @@ class _State(NamedTuple):
     least_length: Float[Array, " folds"]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["n_components", "solver"])
-@dataclass(frozen=True)
+@with_leaves()
 class PLS(Mapping):
     r"""Partial least squares regression (PLS2; features and targets centred, not scaled).
 
@@ -116,9 +113,7 @@ class PLS(Mapping):
         """Rotations and loadings of every fold."""
         return self.components(prepared, held_out, held_out_mask)[0]
 
-    def predict_held_out(
-        self, prepared: PreparedPLS, held_out: HeldOut, held_out_mask: HeldOutMask
-    ) -> Float[Array, "folds h q"]:
+    def predict_held_out(self, prepared: PreparedPLS, held_out: HeldOut, held_out_mask: HeldOutMask) -> HeldOutTargets:
         """Predicted targets of the held-out stimuli of every fold, without the intercept."""
         params, scores = self.components(self.in_few_columns(prepared, len(held_out)), held_out, held_out_mask)
         return jnp.einsum("kfh,fkq->fhq", jnp.take_along_axis(scores, held_out[None], axis=2), params.y_loadings)
@@ -171,7 +166,7 @@ class PLS(Mapping):
         y_loadings = of_train @ y / nonzero(squared)
         return PLSParams(moments.x_mean, last.rotations, jnp.moveaxis(y_loadings, 0, 1)), scores
 
-    def predict(self, params: PLSParams, embedded: Float[Array, "folds m p"]) -> Float[Array, "folds m q"]:
+    def predict(self, params: PLSParams, embedded: Float[Array, "folds m p"]) -> Predicted:
         """Predicted targets without the intercept, computed from scores: no features x targets weights are formed."""
         offset = jnp.sum(params.rotations * params.x_mean[:, None], axis=2)
         scores = jnp.einsum("fmp,fkp->fmk", embedded, params.rotations) - offset[:, None]
@@ -215,7 +210,7 @@ def cross_validate_by_components(
     told = determined(x, y, x)(*members(folds, len(x)))
     of_test = jnp.take_along_axis(scores, test[None], axis=2)
 
-    def add(predicted: Float[Array, "folds m q"], one: tuple[Array, Array]) -> tuple[Array, Array]:
+    def add(predicted: Predicted, one: tuple[Array, Array]) -> tuple[Array, Array]:
         score, loading = one
         predicted = predicted + score[:, :, None] * loading[:, None]
         r = pearson(predicted, y[test], axis=1, where=mask[:, :, None])

@@ -6,10 +6,8 @@ With the smoother :math:`H` of all stimuli, the held-out residuals of a fold sol
 several rows). Ordinary least squares is alpha = 0, with the minimum-norm solution for rank-deficient data.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
@@ -20,7 +18,7 @@ from bsjax.engine.tolerances import rounding
 from bsjax.metrics.arrays import HeldOut, HeldOutMask, PerStimulus, Scalar, Targets
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.numerics import inverse_root
-from bsjax.metrics.regression.mapping import Traits
+from bsjax.metrics.regression.mapping import Traits, with_leaves
 from bsjax.metrics.regression.ridge_system import (
     Fold,
     PreparedRidge,
@@ -43,8 +41,7 @@ class RidgeParams(NamedTuple):
     intercept: Float[Array, "folds q"]
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@with_leaves("alpha")
 class Ridge(RidgeMapping):
     r"""Ridge regression with an unpenalised intercept, one ``alpha`` for all targets.
 
@@ -62,7 +59,7 @@ class Ridge(RidgeMapping):
     Source: Hoerl & Kennard 1970; held-out residuals: Allen 1974.
 
     Example:
-        >>> import numpy as np
+        >>> import jax, numpy as np
         >>> from bsjax.metrics import cross_validate, make_folds
         >>> x = jnp.asarray(np.random.RandomState(0).randn(40, 3))
         >>> folds = make_folds(40, [(np.arange(30), np.arange(30, 40))])

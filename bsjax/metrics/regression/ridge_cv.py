@@ -1,7 +1,6 @@
 """Ridge regression with a penalty chosen on the training stimuli, for all targets together or for each."""
 
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -48,7 +47,6 @@ class RidgeCVParams(NamedTuple):
 
 
 @with_penalties
-@dataclass(frozen=True)
 class RidgeCV(RidgeMapping):
     r"""Ridge regression with the penalty that has the smallest validation error within the training stimuli.
 

@@ -22,7 +22,7 @@ from bsjax.engine.primitives.triangular import solve_lower, solve_with_cholesky
 from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.row_blocks import over_blocks
 from bsjax.engine.tolerances import EIGENVALUE, RESIDUAL_POWER, rounding
-from bsjax.metrics.arrays import Features, PerStimulus, Scalar, Targets
+from bsjax.metrics.arrays import Features, Flag, HeldOutTargets, PerStimulus, Scalar, Targets
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, inverse_factor
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes, takes_axes
 from bsjax.metrics.numerics import nonzero
@@ -153,9 +153,7 @@ def _weighted_gram(
     return centred * roots[:, None] * roots[None], mean, jnp.sqrt(shares)
 
 
-def held_out_residuals(
-    prepared: PreparedRidge, alpha: Scalar, folds: Fold
-) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
+def held_out_residuals(prepared: PreparedRidge, alpha: Scalar, folds: Fold) -> tuple[HeldOutTargets, Flag]:
     r"""Residuals of the held-out targets of every fold, and whether all systems are well-posed.
 
     The residuals solve systems with the matrix :math:`(I - H - 1/n)_{oo}`, where the right side are the residuals of
@@ -186,7 +184,7 @@ def held_out_residuals(
 
 def residuals_of_stimuli(
     system: System, alpha: Scalar, weights: PerStimulus, folds: Fold
-) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
+) -> tuple[HeldOutTargets, Flag]:
     r"""``held_out_residuals`` of a ``weighted`` system, times the square roots of the weights.
 
     Whitened stimuli have the inner products :math:`(K + \alpha)^{-1}`, which is :math:`I - H` divided by alpha, without
@@ -210,10 +208,10 @@ def residuals_of_stimuli(
 
 def _solved(
     equations: Callable[[Fold], tuple[Array, Array]], folds: Fold, least_pivot: float
-) -> tuple[Float[Array, "folds h q"], Bool[Array, ""]]:
+) -> tuple[HeldOutTargets, Flag]:
     """Solutions of the equations of every fold, and whether all are well-posed with pivots above ``least_pivot``."""
 
-    def one(fold: Fold) -> tuple[Float[Array, "h q"], Bool[Array, ""]]:
+    def one(fold: Fold) -> tuple[Float[Array, "h q"], Flag]:
         system, right = equations(fold)
         cholesky, well_posed = cholesky_if_well_posed(system)
         well_posed &= jnp.min(jnp.diagonal(cholesky)) ** 2 > least_pivot

@@ -2,23 +2,17 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import svd
+from bsjax.metrics.arrays import Features, Mask, Scalar, Targets
 from bsjax.metrics.linalg.singular_values import orthonormal_basis, overlap_of_bases, overlap_of_columns, polar_factor
 from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.shapes.shape import centred_to_few_columns
 
 
 @at_full_precision
-def cca(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    *,
-    variance: float = 1.0,
-    where: Bool[Array, " n"] | None = None,
-) -> Float[Array, ""]:
+def cca(x: Features, y: Targets, *, variance: float = 1.0, where: Mask | None = None) -> Scalar:
     r"""Mean canonical correlation of two representations, or SVCCA with ``variance=0.99``.
 
     .. math:: \frac{1}{m} \sum_{i=1}^m \rho_i = \frac{\|U_x^T U_y\|_*}{m},
@@ -52,9 +46,7 @@ def cca(
 
 
 @at_full_precision
-def pwcca(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], *, where: Bool[Array, " n"] | None = None
-) -> Float[Array, ""]:
+def pwcca(x: Features, y: Targets, *, where: Mask | None = None) -> Scalar:
     r"""Projection-weighted CCA: canonical correlations, weighted by how much of ``x`` each canonical variate captures.
 
     .. math:: \frac{\sum_i w_i \rho_i}{\sum_i w_i},\quad w_i = \sum_u |\langle h_i, x_u \rangle|

@@ -4,9 +4,10 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Features, Mask, PerStimulus, Scalar, Targets
 from bsjax.metrics.numerics import deviations, nonzero, safe_sqrt
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, of_sides, standardised, unbiased_hsic
 
@@ -15,14 +16,14 @@ Kernel = Literal["rbf", "laplacian"]
 
 @at_full_precision
 def kernel_cka(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
+    x: Features,
+    y: Targets,
     *,
     kernel: Kernel = "rbf",
     bandwidth: float = 1.0,
     unbiased: bool = True,
-    where: Bool[Array, " n"] | None = None,
-) -> Float[Array, ""]:
+    where: Mask | None = None,
+) -> Scalar:
     r"""CKA with a kernel of distances between response patterns: nearby stimuli count more than in linear CKA.
 
     .. math:: K_{ij} = \exp\bigl(-d_{ij}^2 / 2 \sigma^2\bigr)\ \text{(rbf)},\quad
@@ -70,11 +71,7 @@ def kernel_cka(
 
 
 def _less_one(
-    x: Float[Array, "n p"],
-    where: Bool[Array, " n"] | None,
-    counted: Float[Array, " n"],
-    kernel: Kernel,
-    bandwidth: float,
+    x: Features, where: Mask | None, counted: PerStimulus, kernel: Kernel, bandwidth: float
 ) -> Float[Array, "n n"]:
     """The kernel of every two stimuli minus 1, which changes no HSIC, and is exact where all stimuli are near."""
     centred = standardised(x, where)
@@ -86,7 +83,7 @@ def _less_one(
     return jnp.expm1(-0.5 * scaled if kernel == "rbf" else -safe_sqrt(scaled))
 
 
-def _centred(gram: Float[Array, "n n"], counted: Float[Array, " n"]) -> Float[Array, "n n"]:
+def _centred(gram: Float[Array, "n n"], counted: PerStimulus) -> Float[Array, "n n"]:
     """A Gram matrix of centred features."""
     means = gram @ counted / nonzero(jnp.sum(counted))
     overall = means @ counted / nonzero(jnp.sum(counted))
@@ -94,12 +91,7 @@ def _centred(gram: Float[Array, "n n"], counted: Float[Array, " n"]) -> Float[Ar
 
 
 @at_full_precision
-def cka_of_sampled_units(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    *,
-    where: Bool[Array, " n"] | None = None,
-) -> Float[Array, ""]:
+def cka_of_sampled_units(x: Features, y: Targets, *, where: Mask | None = None) -> Scalar:
     r"""Linear CKA of two populations from samples of their units and of stimuli.
 
     Few recorded neurons make the HSIC of a side with itself too large, since noise-like differences between neurons do

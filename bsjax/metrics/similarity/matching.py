@@ -6,12 +6,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from bsjax.engine.host_calls import host_call
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.programs.platforms import primitive
 from bsjax.engine.tolerances import rounding
+from bsjax.metrics.arrays import Features, Flag, Mask, Scalar, Targets
 from bsjax.metrics.numerics import deviations, inverse_root, masked_mean, nonzero
 
 # Up to so many copies of units, an assignment is faster than a linear programme.
@@ -21,9 +22,7 @@ _PARTNERS, _EXACT = 8, 1e-10
 
 
 @at_full_precision
-def one_to_one(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], *, where: Bool[Array, " n"] | None = None
-) -> Float[Array, ""]:
+def one_to_one(x: Features, y: Targets, *, where: Mask | None = None) -> Scalar:
     r"""Mean correlation of units that are matched one to one, by the assignment with the largest mean.
 
     .. math:: \max_\pi \frac{1}{m} \sum_{i=1}^m \mathrm{corr}(x_i, y_{\pi(i)}),\quad m = \min(p, q)
@@ -55,9 +54,7 @@ def one_to_one(
 
 
 @at_full_precision
-def soft_matching(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], *, where: Bool[Array, " n"] | None = None
-) -> Float[Array, ""]:
+def soft_matching(x: Features, y: Targets, *, where: Mask | None = None) -> Scalar:
     r"""Mean correlation of units that are matched softly, by the transport plan with the largest mean.
 
     .. math:: \max_T \sum_{ij} T_{ij}\, \mathrm{corr}(x_i, y_j),\quad T_{ij} \ge 0,\;
@@ -87,9 +84,7 @@ def soft_matching(
 
 
 @at_full_precision
-def semi_matching(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], *, where: Bool[Array, " n"] | None = None
-) -> Float[Array, ""]:
+def semi_matching(x: Features, y: Targets, *, where: Mask | None = None) -> Scalar:
     r"""Mean correlation of each unit of ``y`` with the unit of ``x`` that correlates best with it.
 
     .. math:: \frac{1}{q} \sum_j \max_i \mathrm{corr}(x_i, y_j)
@@ -118,9 +113,7 @@ def semi_matching(
     return jnp.where(constant, jnp.nan, found[0])
 
 
-def _correlations(
-    x: Float[Array, "n p"], y: Float[Array, "n q"], where: Bool[Array, " n"] | None
-) -> tuple[Float[Array, "p q"], Bool[Array, ""]]:
+def _correlations(x: Features, y: Targets, where: Mask | None) -> tuple[Float[Array, "p q"], Flag]:
     """Correlations of all pairs of units, 0 for constant ones, and whether a side has only constant units."""
     counted = None if where is None else where[:, None]
     sides = [deviations(side, counted, axis=0) for side in (x, y)]

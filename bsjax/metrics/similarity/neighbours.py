@@ -5,19 +5,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Features, Flag, Mask, Scalar, Targets
 from bsjax.metrics.numerics import deviations, divide_or_nan, unit_length
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, unbiased_hsic
 
 
 @at_full_precision
 def mutual_nearest_neighbours(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    *,
-    k: int = 10,
-    cosine: bool = True,
-    where: Bool[Array, " n"] | None = None,
-) -> Float[Array, ""]:
+    x: Features, y: Targets, *, k: int = 10, cosine: bool = True, where: Mask | None = None
+) -> Scalar:
     r"""Share of the ``k`` nearest neighbours of a stimulus that both representations have in common, over all stimuli.
 
     .. math:: \frac{1}{n} \sum_i \frac{|N_k^x(i) \cap N_k^y(i)|}{k}
@@ -51,13 +47,7 @@ def mutual_nearest_neighbours(
 
 
 @at_full_precision
-def cknna(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    *,
-    k: int = 10,
-    where: Bool[Array, " n"] | None = None,
-) -> Float[Array, ""]:
+def cknna(x: Features, y: Targets, *, k: int = 10, where: Mask | None = None) -> Scalar:
     r"""Centred kernel nearest-neighbour alignment: unbiased CKA of the entries of both nearest neighbours.
 
     The Gram matrix of each side, of patterns of unit length, keeps the entries :math:`K_{ij}` for which :math:`j` is
@@ -93,16 +83,16 @@ def cknna(
     return cka_ratio(jnp.stack(hsic), jnp.stack(products), _undefined((x, y), where, n, max(k + 1, 4)))
 
 
-def _counted(x: Float[Array, "n p"], where: Bool[Array, " n"] | None) -> Float[Array, ""]:
+def _counted(x: Features, where: Mask | None) -> Scalar:
     return jnp.asarray(len(x), x.dtype) if where is None else jnp.sum(where).astype(x.dtype)
 
 
-def _gram(x: Float[Array, "n p"], cosine: bool) -> Float[Array, "n n"]:
+def _gram(x: Features, cosine: bool) -> Float[Array, "n n"]:
     patterns = unit_length(x) if cosine else x
     return patterns @ patterns.T
 
 
-def _nearest(gram: Float[Array, "n n"], k: int, where: Bool[Array, " n"] | None) -> Bool[Array, "n n"]:
+def _nearest(gram: Float[Array, "n n"], k: int, where: Mask | None) -> Bool[Array, "n n"]:
     """Whether stimulus j is among the k nearest neighbours of stimulus i; never itself."""
     n = len(gram)
     if not 1 <= k:
@@ -112,9 +102,7 @@ def _nearest(gram: Float[Array, "n n"], k: int, where: Bool[Array, " n"] | None)
     return jnp.zeros((n, n), bool).at[jnp.arange(n)[:, None], near].set(True) & others
 
 
-def _undefined(
-    sides: tuple[Array, Array], where: Bool[Array, " n"] | None, n: Float[Array, ""], least: int
-) -> Bool[Array, ""]:
+def _undefined(sides: tuple[Array, Array], where: Mask | None, n: Scalar, least: int) -> Flag:
     counted = None if where is None else where[:, None]
     constant = [jnp.all(deviations(side, counted, axis=0).constant) for side in sides]
     return constant[0] | constant[1] | (n < least)

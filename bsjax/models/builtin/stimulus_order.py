@@ -1,7 +1,5 @@
 """The order of the stimuli as a model, as a baseline for slow changes over the course of the stimulus set."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

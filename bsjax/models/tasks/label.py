@@ -1,7 +1,5 @@
 """The labelling task: naming a stimulus in the classes that a network was trained on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The odd-one-out task: choosing the stimulus of three that is least similar to the others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +11,7 @@ import pandas as pd
 
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet
-from bsjax.engine.transfers import to_host
+from bsjax.engine.sharding import to_host
 from bsjax.models.tasks.features import See
 
 _MEASURES = ("dot", "cosine")

@@ -1,7 +1,5 @@
 """The probabilities task: the probability of each label, learned from examples."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

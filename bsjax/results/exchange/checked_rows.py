@@ -1,7 +1,5 @@
 """Validation of rows read from files, before they are stored."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 

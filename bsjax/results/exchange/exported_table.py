@@ -1,7 +1,5 @@
 """Reader of CSV tables written by :func:`~bsjax.results.exchange.export`."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Import of scores into a store: from another store, from files of scores, from Brain-Score's leaderboard."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Collection, Iterator

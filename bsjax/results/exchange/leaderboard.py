@@ -1,7 +1,5 @@
 """Reader of the score table that Brain-Score's website offers for download, with one row per model."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re

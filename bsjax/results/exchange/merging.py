@@ -1,7 +1,5 @@
 """Merging of a store into another: only new rows are copied, and an interrupted merge can be repeated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ A new store gets the tables in :mod:`bsjax.results.tables`. Every change of thes
 ``versions/NNNN_what.py``, for existing stores. A published migration is never changed.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from sqlalchemy import Engine, inspect

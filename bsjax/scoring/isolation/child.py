@@ -1,7 +1,5 @@
 """Entry point of an isolated job: ``python -m bsjax.scoring.isolation.child JOB SCORE``."""
 
-from __future__ import annotations
-
 import json
 import sys
 import traceback
@@ -14,9 +12,8 @@ from bsjax.core.discovery.importing import BY_ITSELF
 from bsjax.core.files import as_json, write_atomically
 from bsjax.core.identity.opened import following
 from bsjax.core.registry import UnknownIdentifier
-from bsjax.scoring.beside import Beside
 from bsjax.scoring.cells import content_of_model
-from bsjax.scoring.job import Job, Options, built_benchmark, built_model, score_of
+from bsjax.scoring.job import Beside, Job, Options, built_benchmark, built_model, score_of
 from bsjax.scoring.resolution import arguments_of, found_benchmarks, found_models
 
 

@@ -1,7 +1,5 @@
 """Python environments for plugins: the packages that they require, on top of the running environment."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

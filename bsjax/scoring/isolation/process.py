@@ -1,7 +1,5 @@
 """A job in a separate process."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

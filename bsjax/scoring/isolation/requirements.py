@@ -1,7 +1,5 @@
 """Requirements of plugins: the lines of their ``requirements.txt``, and whether bsjax can run with them."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Certainty of a layer choice: how often another layer wins in resampled neuroids and splits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,15 +1,12 @@
 """Automatic choice of a region's layer, when a model is first asked to record there."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path
 from typing import Any
 
 from bsjax.benchmarks import load_benchmark
-from bsjax.core.disk_errors import optional
-from bsjax.core.files import as_json, cache_dir, write_atomically
+from bsjax.core.files import as_json, cache_dir, optional, write_atomically
 from bsjax.core.identity.source import OF_SCORES, own_source
 from bsjax.core.identity.values import identity_of
 from bsjax.core.version import __version__

@@ -132,8 +132,8 @@ def without_values(measured: Sequence[xr.DataArray]) -> list[xr.DataArray]:
 def _estimated(metric: Metric, measured: Sequence[Any], features: int, dtype: str, rates: Rates) -> Estimate:
     responses = [_responses(side, features, dtype) for side in measured]
     arrays = [*responses, *without_values(measured)]
-    with dry_run() as would, warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # about responses that are all zero
+    # Warnings would be about responses that are all zero.
+    with dry_run() as would, warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         scored(metric, *arrays)
     return Estimate(seconds_of(would.steps, rates), would.memory, sum(each.nbytes for each in arrays))
 

@@ -39,8 +39,7 @@ def warm_up(metrics: Iterable[str], sizes: Iterable[tuple[int, int, int]], *, dt
     enable_compilation_cache()
     rng = np.random.default_rng(0)
     settings: dict[str, Any] = {} if dtype is None else {"dtype": dtype}
-    with traces() as compiled, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about the random responses
+    with traces() as compiled, warnings.catch_warnings(action="ignore"):  # about the random responses
         for stimuli, *widths in sizes:
             x, y = (rng.standard_normal((stimuli, width)) for width in widths)
             for metric in metrics:

@@ -1,7 +1,5 @@
 """Calls of plugin code, whose errors become items of the checklist."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

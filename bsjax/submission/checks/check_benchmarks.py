@@ -1,7 +1,5 @@
 """The checklist for benchmarks."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

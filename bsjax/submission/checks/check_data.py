@@ -1,7 +1,5 @@
 """The checklist for data: their registration and their content."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The checklist for metrics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

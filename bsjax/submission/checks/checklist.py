@@ -1,7 +1,5 @@
 """The checklist of ``bsjax check``, which automates that of Brain-Score's submission tutorials."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Recording of model features to files, so that the tests of a benchmark need no model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The tests of a plugin, run in a separate process."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

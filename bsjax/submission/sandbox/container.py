@@ -3,8 +3,6 @@
 The same folders are mounted as under bubblewrap, so the image may be empty.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -5,8 +5,6 @@ measures the total use of the processes and kills all of them if it exceeds a li
 since XLA reserves more of it than it uses.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import time

@@ -1,7 +1,5 @@
 """Self-test of containment on this machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ Each file is named by a digest of its content and has no metadata and no date. D
 sets are presented in the order of these names, so neither names nor order reveal the identity of a stimulus.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

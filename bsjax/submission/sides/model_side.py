@@ -4,8 +4,6 @@ It runs contained, as ``python -m bsjax.submission.sides.model_side``. It reads 
 writes answers to the standard output. Everything that the submission prints goes to the log.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import sys

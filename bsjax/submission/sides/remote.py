@@ -1,7 +1,5 @@
 """Remote models: proxies on the trusted side for models whose code runs on the model's side."""
 
-from __future__ import annotations
-
 import builtins
 import hashlib
 import shutil

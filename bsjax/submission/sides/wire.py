@@ -4,8 +4,6 @@ A message consists of the length of its header, the header as JSON, and the byte
 before anything is read: that of the header by its length, those of the arrays by their shapes and dtypes.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Mapping

@@ -9,8 +9,7 @@ import xarray as xr
 
 import bsjax
 from bsjax.compat.assemblies import NeuroidAssembly
-from bsjax.compat.models.commitment import ModelCommitment
-from bsjax.compat.models.published_layers import published_layers
+from bsjax.compat.models.commitment import ModelCommitment, published_layers
 from tests.support import served_data as served
 from tests.support.written_plugins import by_hand, images_of, network, pixels_of
 

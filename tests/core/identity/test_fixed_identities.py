@@ -10,8 +10,7 @@ import subprocess
 import pytest
 
 from bsjax.scoring import cells
-from bsjax.scoring.beside import Beside
-from bsjax.scoring.job import Job, Options
+from bsjax.scoring.job import Beside, Job, Options
 from tests.support.interpreters import INTERPRETERS
 from tests.support.paths import REPOSITORY
 

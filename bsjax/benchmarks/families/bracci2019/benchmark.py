@@ -4,8 +4,6 @@ The data are fMRI patterns of 12 subjects for 27 images: nine animals, nine obje
 nine ordinary objects. The benchmark compares dissimilarities in anterior ventral temporal cortex.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bsjax.benchmarks.ceilings import Ceiling

@@ -7,8 +7,6 @@ part occluded. They hold one similarity matrix (RSM) of 24 images for each subje
 benchmarks, for benchmarks ported from it.
 """
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
 

@@ -11,8 +11,6 @@ The published files do not state the size of the images in degrees of visual ang
 images have no categories.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

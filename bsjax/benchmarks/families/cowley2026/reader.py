@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from bsjax.benchmarks.rows.publications import publication
-from bsjax.core.disk_errors import explaining
 from bsjax.core.file_reading import reading_as
-from bsjax.core.files import cache_dir
+from bsjax.core.files import cache_dir, explaining
 from bsjax.core.left_behind import files_in
 from bsjax.data.files.archives import extract_images, is_image
 from bsjax.data.files.images import image_size

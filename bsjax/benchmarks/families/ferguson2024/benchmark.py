@@ -11,8 +11,6 @@ The benchmark compares a model's asymmetry with people's
 The ceilings are the authors' numbers. With ``ceiling="computed"`` they are computed from people's trials.
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import numpy as np

@@ -12,8 +12,6 @@ from there if ``data=DIR`` names a clone of it, or if Brain-Score's data are not
 see :class:`~bsjax.models.stored_behaviour.StoredBehaviour`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

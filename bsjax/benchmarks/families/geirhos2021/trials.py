@@ -1,7 +1,5 @@
 """Data of Geirhos et al. (2021), from Brain-Score's publication or from a clone of the authors' repository."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path

@@ -6,8 +6,6 @@ shape answers among the answers that name shape or texture. The images are those
 :mod:`bsjax.benchmarks.families.geirhos2021.benchmark` and are obtained in the same ways.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -6,8 +6,6 @@ is fitted to a model's IT responses to hvm images, and the benchmark measures ho
 domains.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 

@@ -1,7 +1,5 @@
 """ImageNet-C in a folder of the user, and random selection of its images."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar

@@ -3,8 +3,6 @@
 A set is a table of paths; building it reads no image. Ids are the paths of the images within the folder.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import warnings

@@ -1,7 +1,5 @@
 """ObjectNet in a folder of the user."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

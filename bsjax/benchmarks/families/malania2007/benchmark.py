@@ -8,8 +8,6 @@ differ by microsaccades of 0.02 degrees. A psychometric function over the offset
 correct. If none can be fitted, the model scores 0, and ``score.unceiled.provenance`` gives the reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Benchmarks of single-neuron properties, each built from its row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import cast

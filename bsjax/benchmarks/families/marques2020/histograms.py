@@ -1,7 +1,5 @@
 """Recordings published as histograms, expanded to one value per neuron."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

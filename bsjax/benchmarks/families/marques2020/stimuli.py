@@ -1,7 +1,5 @@
 """The gratings for measuring V1 neurons, rendered pixel by pixel as in Brain-Score's stimulus sets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import product

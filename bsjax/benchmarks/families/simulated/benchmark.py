@@ -7,8 +7,6 @@ once the noise is accounted for, and any other model less. The reliability that 
 follows from the rates in closed form (:func:`true_reliability`).
 """
 
-from __future__ import annotations
-
 import io
 from functools import lru_cache
 from pathlib import Path
@@ -23,8 +21,7 @@ from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
 from bsjax.benchmarks.kinds.comparisons import neural_benchmark
 from bsjax.benchmarks.kinds.neural import NeuralBenchmark
 from bsjax.benchmarks.rows.row import BenchmarkRow
-from bsjax.core.disk_errors import optional
-from bsjax.core.files import cache_dir, write_atomically
+from bsjax.core.files import cache_dir, optional, write_atomically
 from bsjax.core.identity.source import OF_ACTIVATIONS, own_source
 from bsjax.core.identity.values import identity_of
 from bsjax.data import NeuroidAssembly, StimulusSet

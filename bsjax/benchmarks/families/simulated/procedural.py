@@ -1,7 +1,5 @@
 """Procedural grey images of six kinds that drive oriented filters, from a seed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

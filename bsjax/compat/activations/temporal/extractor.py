@@ -3,8 +3,6 @@
 All layers of a wrapper use the same bins, whatever the length of their own time axis.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

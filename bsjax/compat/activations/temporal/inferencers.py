@@ -4,8 +4,6 @@ A video that is longer than the network accepts is shown in parts, a shorter one
 image is shown as a still video.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A plugin's functions of videos, as the preprocessing and the network of an extraction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

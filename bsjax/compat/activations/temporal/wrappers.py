@@ -1,7 +1,5 @@
 """Base class of wrappers of video networks."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any

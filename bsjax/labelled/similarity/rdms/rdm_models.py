@@ -1,7 +1,5 @@
 """Models of RDMs that are fitted to training stimuli, and compared with a recording on pairs of held-out stimuli."""
 
-from __future__ import annotations
-
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,9 +48,7 @@ class _HeldOutPairs(CrossValidated, KernelMetric, ABC):
     def of_halves(self) -> None:
         """Ceilings compare halves by other metrics, without a fit."""
 
-    def arrays(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, source: xr.DataArray, target: xr.DataArray
-    ) -> Sequence[Any]:
+    def arrays(self, source: xr.DataArray, target: xr.DataArray) -> Sequence[Any]:
         """Both sides, the folds, and the number of the original of each stimulus in draws."""
         target = two_dimensional(target, "target")
         x, y = aligned_values(source, target)

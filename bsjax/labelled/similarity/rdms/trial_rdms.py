@@ -9,7 +9,7 @@ import xarray as xr
 
 from bsjax.engine.batches import batched_map
 from bsjax.labelled.aggregate import jackknife_error
-from bsjax.labelled.align import STIMULUS, aligned, finite_values, two_dimensional
+from bsjax.labelled.align import STIMULUS, aligned, finite_values, of_stimuli, two_dimensional
 from bsjax.labelled.kernel_metric import KernelMetric
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
@@ -99,10 +99,7 @@ class TrialRDM(KernelMetric):
         trials = whole_trials(target, self.split_coord)
         if len(trials.stimuli) < _LEAST:
             raise ValueError(f"{self.identifier} needs at least {_LEAST} stimuli, there are {len(trials.stimuli)}")
-        order = xr.DataArray(
-            np.zeros(len(trials.stimuli)), {STIMULUS: ("presentation", trials.stimuli)}, ["presentation"]
-        )
-        source = aligned(two_dimensional(source, "source"), order)
+        source = aligned(two_dimensional(source, "source"), of_stimuli(trials.stimuli))
         noise = None if self.sigma_k is None else values_in_order(self.sigma_k, trials.stimuli)
         return finite_values(source, "source"), np.nan_to_num(trials.values), trials.mask, noise
 

@@ -1,7 +1,5 @@
 """Banded ridge regression: a penalty of its own for each feature space, chosen for each target."""
 
-from dataclasses import dataclass
-
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -12,7 +10,6 @@ from bsjax.metrics.regression.mappings.penalty_search import PENALTIES, PenaltyS
 
 
 @with_penalties
-@dataclass(frozen=True)
 class BandedRidge(PenaltySearch):
     r"""Ridge regression on several feature spaces, each with its own penalty for each target.
 

@@ -1,19 +1,19 @@
 """Elastic net, lasso and non-negative least squares, by accelerated proximal gradient steps on all targets together."""
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.primitives.decompositions import eigh
 from bsjax.engine.tolerances import CONVERGED_POWER, rounding
+from bsjax.metrics.arrays import Features, Flag, HeldOut, HeldOutMask, Predicted, Scalar, Targets
 from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import Centred, centre, without_constants
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
 from bsjax.metrics.regression.mappings.fold_weights import of_folds
 
 _MOST_STEPS = 50_000
@@ -23,10 +23,10 @@ class PreparedNet(NamedTuple):
     """Centred data, and a bound on the largest eigenvalue of the features' Gram matrix in every fold."""
 
     centred: Centred
-    curvature: Float[Array, ""]
+    curvature: Scalar
 
     @property
-    def embedding(self) -> Float[Array, "n p"]:
+    def embedding(self) -> Features:
         """All stimuli in the coordinates of the weights."""
         return self.centred.x
 
@@ -38,8 +38,7 @@ class NetParams(NamedTuple):
     steps: Int[Array, " folds"]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["alpha", "l1_ratio"], meta_fields=["positive", "most_steps"])
-@dataclass(frozen=True)
+@with_leaves("alpha", "l1_ratio")
 class ElasticNet(Mapping):
     r"""Linear regression with penalties on the absolute and on the squared weights, which makes weights sparse.
 
@@ -68,8 +67,8 @@ class ElasticNet(Mapping):
         [1.0]
     """
 
-    alpha: float | Float[Array, ""] = 1.0
-    l1_ratio: float | Float[Array, ""] = 0.5
+    alpha: float | Scalar = 1.0
+    l1_ratio: float | Scalar = 0.5
     positive: bool = False
     most_steps: int = _MOST_STEPS
 
@@ -88,7 +87,7 @@ class ElasticNet(Mapping):
             ),
         )
 
-    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedNet:
+    def prepare(self, x: Features, y: Targets) -> PreparedNet:
         """Centres the data; held-out stimuli only lower the eigenvalues of the Gram matrix."""
         centred = without_constants(centre(x, y))
         rows = jax.lax.stop_gradient(centred.x)
@@ -99,21 +98,19 @@ class ElasticNet(Mapping):
         """Centred features of new stimuli."""
         return x - prepared.centred.x_mean
 
-    def fit(
-        self, prepared: PreparedNet, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> NetParams:
+    def fit(self, prepared: PreparedNet, held_out: HeldOut, held_out_mask: HeldOutMask) -> NetParams:
         """The weights of every fold; on a CPU, only one fold is in memory at a time."""
         dtype, few = prepared.centred.x.dtype, prepared.centred.x.shape[1] < len(prepared.centred.x)
         alpha, ratio = (jnp.asarray(each, dtype) for each in (self.alpha, self.l1_ratio))
 
-        def fit_one(x: Float[Array, "n p"], y: Float[Array, "n q"], n: Float[Array, ""]) -> tuple[Array, Array]:
+        def fit_one(x: Features, y: Targets, n: Scalar) -> tuple[Array, Array]:
             penalties = n * alpha * ratio, n * alpha * (1.0 - ratio)
             problem = Problem(x, x.T @ x if few else None, x.T @ y, *penalties)
             return weights_of(problem, prepared.curvature, self.positive, self.most_steps)
 
         return NetParams(*of_folds(fit_one, prepared.centred, held_out, held_out_mask))
 
-    def predict(self, params: NetParams, embedded: Float[Array, "folds m p"]) -> Float[Array, "folds m q"]:
+    def predict(self, params: NetParams, embedded: Float[Array, "folds m p"]) -> Predicted:
         """Predicted targets of embedded stimuli, without the intercept."""
         return embedded @ params.weights
 
@@ -121,11 +118,11 @@ class ElasticNet(Mapping):
 class Problem(NamedTuple):
     """Minimises ``|x w|**2 / 2 - right * w + l1 |w| + l2 w**2 / 2``, with ``gram = x.T @ x`` if features are few."""
 
-    x: Float[Array, "n p"]
+    x: Features
     gram: Float[Array, "p p"] | None
     right: Float[Array, "p q"]
-    l1: Float[Array, ""]
-    l2: Float[Array, ""]
+    l1: Scalar
+    l2: Scalar
 
     def times_gram(self, weights: Float[Array, "p q"]) -> Float[Array, "p q"]:
         return self.x.T @ (self.x @ weights) if self.gram is None else self.gram @ weights
@@ -133,7 +130,7 @@ class Problem(NamedTuple):
 
 @partial(jax.custom_vjp, nondiff_argnums=(2, 3))
 def weights_of(
-    problem: Problem, curvature: Float[Array, ""], positive: bool, most_steps: int
+    problem: Problem, curvature: Scalar, positive: bool, most_steps: int
 ) -> tuple[Float[Array, "p q"], Int[Array, ""]]:
     """The weights that solve a problem, and the number of steps.
 
@@ -150,7 +147,7 @@ def weights_of(
         shrunk = jnp.maximum(jnp.abs(moved) - step * problem.l1, 0.0)
         return jnp.where(moved > 0, shrunk, 0.0 if positive else -shrunk)
 
-    def unfinished(state: tuple[Array, ...]) -> Bool[Array, ""]:
+    def unfinished(state: tuple[Array, ...]) -> Flag:
         return (state[3] < most_steps) & ~state[4]
 
     def advance(state: tuple[Array, ...]) -> tuple[Array, ...]:

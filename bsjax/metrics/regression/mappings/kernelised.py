@@ -1,17 +1,16 @@
 """Any mapping, with a kernel of two stimuli in place of the inner product of their features."""
 
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
 from bsjax.engine.primitives.triangular import solve_lower
 from bsjax.engine.tolerances import rounding
+from bsjax.metrics.arrays import Embedded, Features, HeldOut, HeldOutMask, HeldOutTargets, Predicted, Scalar, Targets
 from bsjax.metrics.numerics import nonzero
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
 
 KernelName = Literal["linear", "rbf", "polynomial"]
 
@@ -19,7 +18,7 @@ KernelName = Literal["linear", "rbf", "polynomial"]
 class PreparedKernel(NamedTuple):
     """The features and their Cholesky factor, and what the mapping prepared from it."""
 
-    x: Float[Array, "n p"]
+    x: Features
     factor: Float[Array, "n n"]
     inner: Any
 
@@ -29,12 +28,7 @@ class PreparedKernel(NamedTuple):
         return self.inner.embedding
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["mapping", "gamma", "constant"],
-    meta_fields=["kernel", "degree"],
-)
-@dataclass(frozen=True)
+@with_leaves("mapping", "gamma", "constant")
 class Kernelised(Mapping):
     r"""A mapping of stimuli in the feature space of a kernel, such as kernel ridge regression.
 
@@ -68,9 +62,9 @@ class Kernelised(Mapping):
 
     mapping: Mapping
     kernel: KernelName = "rbf"
-    gamma: float | Float[Array, ""] | None = None
+    gamma: float | Scalar | None = None
     degree: int = 3
-    constant: float | Float[Array, ""] = 1.0
+    constant: float | Scalar = 1.0
 
     @property
     def traits(self) -> Traits:
@@ -78,7 +72,7 @@ class Kernelised(Mapping):
         own = self.mapping.traits
         return own.on_other_features(reported=own.reported, warnings=own.warnings)
 
-    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedKernel:
+    def prepare(self, x: Features, y: Targets) -> PreparedKernel:
         """Factorises the kernel of all stimuli."""
         gram = self._kernel(x, x)
         # Rounding errors of the kernel, so that the factor exists for repeated stimuli.
@@ -91,33 +85,31 @@ class Kernelised(Mapping):
         similar = self._kernel(x, prepared.x)
         return self.mapping.embed(prepared.inner, solve_lower(prepared.factor, similar.T).T)
 
-    def fit(
-        self, prepared: PreparedKernel, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> Any:
+    def fit(self, prepared: PreparedKernel, held_out: HeldOut, held_out_mask: HeldOutMask) -> Any:
         """The mapping's parameters of every fold."""
         return self.mapping.fit(prepared.inner, held_out, held_out_mask)
 
-    def predict(self, params: Any, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
+    def predict(self, params: Any, embedded: Embedded) -> Predicted:
         """The mapping's predictions."""
         return self.mapping.predict(params, embedded)
 
     def predict_held_out(
-        self, prepared: PreparedKernel, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> Float[Array, "folds h q"]:
+        self, prepared: PreparedKernel, held_out: HeldOut, held_out_mask: HeldOutMask
+    ) -> HeldOutTargets:
         """The mapping's predictions for the held-out stimuli of every fold."""
         return self.mapping.predict_held_out(prepared.inner, held_out, held_out_mask)
 
-    def _kernel(self, a: Float[Array, "m p"], b: Float[Array, "n p"]) -> Float[Array, "m n"]:
+    def _kernel(self, a: Float[Array, "m p"], b: Features) -> Float[Array, "m n"]:
         return kernel_of(a, b, self.kernel, self.gamma, self.degree, self.constant)
 
 
 def kernel_of(
     a: Float[Array, "m p"],
-    b: Float[Array, "n p"],
+    b: Features,
     kernel: KernelName,
-    gamma: float | Float[Array, ""] | None,
+    gamma: float | Scalar | None,
     degree: int,
-    constant: float | Float[Array, ""],
+    constant: float | Scalar,
 ) -> Float[Array, "m n"]:
     """The kernel of all pairs of two sets of stimuli; see ``Kernelised``."""
     gamma = 1.0 / a.shape[1] if gamma is None else gamma

@@ -1,7 +1,5 @@
 """Multiple-kernel ridge regression: kernels of the same or of different features, each with its own penalty."""
 
-from dataclasses import dataclass
-
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -13,7 +11,6 @@ from bsjax.metrics.regression.mappings.penalty_search import PENALTIES, PenaltyS
 
 
 @with_penalties
-@dataclass(frozen=True)
 class MultipleKernelRidge(PenaltySearch):
     r"""Kernel ridge regression with a sum of kernels, each with its own penalty for each target.
 

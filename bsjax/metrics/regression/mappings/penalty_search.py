@@ -11,11 +11,12 @@ from typing import Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import batched_map, sum_of_each
 from bsjax.engine.primitives.triangular import cholesky, solve_with_cholesky
 from bsjax.engine.tolerances import rounding
+from bsjax.metrics.arrays import Embedded, Flag, HeldOut, HeldOutMask, PerStimulus, Predicted, Scalar
 from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import Centred, training_mask
 from bsjax.metrics.regression.mapping import Mapping, Traits
@@ -119,14 +120,12 @@ class PenaltySearch(Mapping):
         ]
         return np.stack([np.full(self.spaces, 1.0 / self.spaces), *drawn])
 
-    def fit(
-        self, prepared: PreparedSpaces, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> SpacesParams:
+    def fit(self, prepared: PreparedSpaces, held_out: HeldOut, held_out_mask: HeldOutMask) -> SpacesParams:
         """Shares, penalty and weights of each target in every fold."""
         y = prepared.centred.y
         alphas, shares = jnp.asarray(self.alphas, y.dtype), jnp.asarray(self.shares, y.dtype)
 
-        def fit_one(train: Float[Array, " n"]) -> tuple[Array, ...]:
+        def fit_one(train: PerStimulus) -> tuple[Array, ...]:
             def errors(share: Float[Array, " bands"]) -> tuple[Array, Array]:
                 found = validation_errors(prepared.scaled(share, self.sizes), train, self.cv, alphas)
                 return jnp.min(found, axis=0), alphas[jnp.argmin(found, axis=0)]
@@ -151,7 +150,7 @@ class PenaltySearch(Mapping):
 
         return SpacesParams(*batched_map(fit_one, training_mask(len(y), held_out, held_out_mask, y.dtype)))
 
-    def predict(self, params: SpacesParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
+    def predict(self, params: SpacesParams, embedded: Embedded) -> Predicted:
         """Predicted targets of embedded stimuli, without the intercept."""
         return embedded @ params.weights
 
@@ -160,7 +159,7 @@ def _each_feature(values: Float[Array, "bands ..."], sizes: tuple[int, ...]) -> 
     return jnp.repeat(values, np.asarray(sizes), axis=0, total_repeat_length=sum(sizes))
 
 
-def _of_features(centred: Centred, train: Float[Array, " n"]) -> System:
+def _of_features(centred: Centred, train: PerStimulus) -> System:
     """The system of the training stimuli in the space of features, which all scales and targets share."""
     (x, x_mean), (y, y_mean) = (centred_rows(side, train) for side in (centred.x, centred.y))
     gram = x.T @ x
@@ -170,7 +169,7 @@ def _of_features(centred: Centred, train: Float[Array, " n"]) -> System:
 def _scaled_system(
     prepared: PreparedSpaces,
     shared: System | None,
-    train: Float[Array, " n"],
+    train: PerStimulus,
     place: Int[Array, ""],
     scales: Float[Array, " bands"],
     sizes: tuple[int, ...],
@@ -193,7 +192,7 @@ def _solution(system: System) -> Float[Array, "d q"]:
 
 def _descended(
     prepared: PreparedSpaces,
-    train: Float[Array, " n"],
+    train: PerStimulus,
     cv: int,
     steps: int,
     sizes: tuple[int, ...],
@@ -208,8 +207,8 @@ def _descended(
     def one(target: tuple[Array, Array]) -> Float[Array, " bands"]:
         place, scale = target
 
-        def error(log_scales: Float[Array, " bands"]) -> Float[Array, ""]:
-            def of_fold(fold: tuple[Array, Array, System | None]) -> Float[Array, ""]:
+        def error(log_scales: Float[Array, " bands"]) -> Scalar:
+            def of_fold(fold: tuple[Array, Array, System | None]) -> Scalar:
                 fitted, tested, shared = fold
                 ridge, system = _scaled_system(prepared, shared, fitted, place, jnp.exp(log_scales), sizes)
                 predicted = system.y_mean + (ridge.embedding - system.x_mean) @ _solution(system)
@@ -234,14 +233,14 @@ def solved_implicitly(matrix: Float[Array, "d d"], right: Float[Array, "d q"]) -
 
 def _descent(
     error: Callable[[Array], Array], begin: Float[Array, " bands"], steps: int
-) -> tuple[Float[Array, " bands"], Float[Array, ""]]:
+) -> tuple[Float[Array, " bands"], Scalar]:
     """The place and error after gradient descent that never goes uphill.
 
     Source: Barzilai & Borwein 1988 (length of a step from the last change of the slope).
     """
     with_slope = jax.value_and_grad(error)
 
-    def unfinished(state: tuple[Array, ...]) -> Bool[Array, ""]:
+    def unfinished(state: tuple[Array, ...]) -> Flag:
         return (state[4] < steps) & (jnp.max(jnp.abs(state[2])) > _FLAT)
 
     def advance(state: tuple[Array, ...]) -> tuple[Array, ...]:

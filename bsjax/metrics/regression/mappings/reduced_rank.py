@@ -1,21 +1,17 @@
 """Reduced-rank regression: ridge regression whose predictions span few dimensions of the targets."""
 
-from dataclasses import dataclass
-from functools import partial
-
-import jax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
 from bsjax.engine.batches import batched_map
+from bsjax.metrics.arrays import Embedded, HeldOut, HeldOutMask, Predicted, Scalar
 from bsjax.metrics.linalg.singular_values import singular_power
 from bsjax.metrics.regression.centring import training_mask
-from bsjax.metrics.regression.mapping import Traits
+from bsjax.metrics.regression.mapping import Traits, with_leaves
 from bsjax.metrics.regression.ridge import Ridge
 from bsjax.metrics.regression.ridge_system import PreparedRidge, RidgeMapping, centred_rows
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["alpha"], meta_fields=["rank"])
-@dataclass(frozen=True)
+@with_leaves("alpha")
 class ReducedRank(RidgeMapping):
     r"""Ridge regression with weights of a limited rank: all targets are predicted from few latent dimensions.
 
@@ -40,16 +36,14 @@ class ReducedRank(RidgeMapping):
     """
 
     rank: int = 10
-    alpha: float | Float[Array, ""] = 1.0
+    alpha: float | Scalar = 1.0
 
     @property
     def traits(self) -> Traits:
         """Predictions depend on inner products; a target of zeros changes nothing."""
         return Traits("inner products", ignores_zero_features=True, ignores_zero_targets=True)
 
-    def fit(
-        self, prepared: PreparedRidge, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> Float[Array, "folds d q"]:
+    def fit(self, prepared: PreparedRidge, held_out: HeldOut, held_out_mask: HeldOutMask) -> Float[Array, "folds d q"]:
         """Weights of every fold."""
         full = Ridge(self.alpha).fit(prepared, held_out, held_out_mask).weights
 
@@ -62,8 +56,6 @@ class ReducedRank(RidgeMapping):
         train = training_mask(len(prepared.embedding), held_out, held_out_mask, full.dtype)
         return batched_map(limited, (full, train))
 
-    def predict(
-        self, params: Float[Array, "folds d q"], embedded: Float[Array, "folds m d"]
-    ) -> Float[Array, "folds m q"]:
+    def predict(self, params: Float[Array, "folds d q"], embedded: Embedded) -> Predicted:
         """Predicted targets of embedded stimuli, without the intercept."""
         return embedded @ params

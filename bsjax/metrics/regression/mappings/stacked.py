@@ -1,19 +1,18 @@
 """Stacked regression: a convex combination of the predictions of several feature spaces."""
 
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
 from bsjax.engine.batches import batched_map, sum_of_each
 from bsjax.engine.tolerances import rounding
+from bsjax.metrics.arrays import Embedded, Features, HeldOut, HeldOutMask, PerStimulus, Predicted, Targets
 from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import training_mask
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
 from bsjax.metrics.regression.mappings.banded_ridge import check_bands, split_bands
 from bsjax.metrics.regression.mappings.elastic_net import Problem, weights_of
 from bsjax.metrics.regression.mappings.penalty_search import solved_implicitly
@@ -26,7 +25,7 @@ class PreparedStack(NamedTuple):
     """What the mapping prepared of each feature space, and the targets."""
 
     spaces: tuple[Any, ...]
-    y: Float[Array, "n q"]
+    y: Targets
 
     @property
     def embedding(self) -> Float[Array, "n d"]:
@@ -34,8 +33,7 @@ class PreparedStack(NamedTuple):
         return jnp.concatenate([space.embedding for space in self.spaces], axis=1)
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["spaces", "shares"], meta_fields=["widths"])
-@dataclass(frozen=True)
+@with_leaves("spaces", "shares")
 class StackedParams:
     """The mapping's parameters of each space, the share of each space in the prediction, and widths of embeddings."""
 
@@ -44,8 +42,7 @@ class StackedParams:
     widths: tuple[int, ...]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["mapping"], meta_fields=["bands", "cv"])
-@dataclass(frozen=True)
+@with_leaves("mapping")
 class Stacked(Mapping):
     r"""A regression on each of several feature spaces, and for each target a convex combination of their predictions.
 
@@ -85,7 +82,7 @@ class Stacked(Mapping):
         """Those of the mapping; features must stay in the order of their spaces."""
         return self.mapping.traits.on_other_features(reported=("shares",))
 
-    def prepare(self, x: Float[Array, "n p"], y: Float[Array, "n q"]) -> PreparedStack:
+    def prepare(self, x: Features, y: Targets) -> PreparedStack:
         """Prepares the mapping for each space."""
         check_bands(self.bands, x.shape[1])
         centred = y - jnp.mean(y, axis=0, keepdims=True)
@@ -96,9 +93,7 @@ class Stacked(Mapping):
         spaces = zip(prepared.spaces, split_bands(x, self.bands), strict=True)
         return jnp.concatenate([self.mapping.embed(space, of) for space, of in spaces], axis=1)
 
-    def fit(
-        self, prepared: PreparedStack, held_out: Int[Array, "folds h"], held_out_mask: Bool[Array, "folds h"]
-    ) -> StackedParams:
+    def fit(self, prepared: PreparedStack, held_out: HeldOut, held_out_mask: HeldOutMask) -> StackedParams:
         """Parameters of each space, and shares of each target, in every fold."""
         most = held_out.shape[1] - (-len(prepared.y) // self.cv)
         train = training_mask(len(prepared.y), held_out, held_out_mask, prepared.y.dtype)
@@ -106,20 +101,20 @@ class Stacked(Mapping):
         spaces = tuple(self.mapping.fit(space, held_out, held_out_mask) for space in prepared.spaces)
         return StackedParams(spaces, shares, tuple(space.embedding.shape[1] for space in prepared.spaces))
 
-    def predict(self, params: StackedParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
+    def predict(self, params: StackedParams, embedded: Embedded) -> Predicted:
         """The combined predictions, without the intercept."""
         parts = jnp.split(embedded, np.cumsum(params.widths)[:-1], axis=2)
         each = [self.mapping.predict(space, part) for space, part in zip(params.spaces, parts, strict=True)]
         return jnp.einsum("bfmq,fbq->fmq", jnp.stack(each), params.shares)
 
-    def _products(self, prepared: PreparedStack, train: Float[Array, " n"], most: int) -> Float[Array, "q bands bands"]:
+    def _products(self, prepared: PreparedStack, train: PerStimulus, most: int) -> Float[Array, "q bands bands"]:
         """Products of the residuals of all pairs of spaces, summed over validation folds."""
 
         def of_fold(masks: tuple[Array, Array]) -> Float[Array, "q bands bands"]:
             fitted, tested = masks
             rows, mask = where_true(fitted == 0.0, most, fitted.dtype)
 
-            def residuals(space: Any) -> Float[Array, "n q"]:
+            def residuals(space: Any) -> Targets:
                 params = self.mapping.fit(space, rows[None], mask[None] > 0.0)
                 left = prepared.y - self.mapping.predict(params, space.embedding[None])[0]
                 return (left - (fitted @ left)[None] / jnp.sum(fitted)) * tested[:, None]

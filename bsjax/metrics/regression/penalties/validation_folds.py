@@ -2,16 +2,17 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import batched_map, sum_of_each
 from bsjax.engine.row_blocks import over_blocks
+from bsjax.metrics.arrays import Mask, PerStimulus, Scalar
 from bsjax.metrics.linalg.partial_fractions import all_penalties
 from bsjax.metrics.regression.ridge_system import PreparedRidge, among, centred_rows, spectrum
 
 
 def validation_errors(
-    prepared: PreparedRidge, train: Float[Array, " n"], folds: int, alphas: Float[Array, " penalties"]
+    prepared: PreparedRidge, train: PerStimulus, folds: int, alphas: Float[Array, " penalties"]
 ) -> Float[Array, "penalties q"]:
     """Mean squared validation errors, averaged over folds.
 
@@ -40,7 +41,7 @@ def validation_errors(
     return sum_of_each(errors, jnp.arange(folds)) / folds
 
 
-def validation_masks(train: Float[Array, " n"], folds: int) -> tuple[Float[Array, "folds n"], Float[Array, "folds n"]]:
+def validation_masks(train: PerStimulus, folds: int) -> tuple[Float[Array, "folds n"], Float[Array, "folds n"]]:
     """Masks of the stimuli that each validation fold is fitted to, and of those it is tested on."""
     tested = (_consecutive(train > 0, folds)[None] == jnp.arange(folds)[:, None]).astype(train.dtype) * train[None]
     return train[None] - tested, tested
@@ -57,7 +58,7 @@ def _squared_errors(
     m, k = basis.shape
     if len(alphas) * m <= k:  # fewer operations than expanding the squares
 
-        def squared(alpha: Float[Array, ""]) -> Float[Array, " q"]:
+        def squared(alpha: Scalar) -> Float[Array, " q"]:
             return jnp.sum((y - basis @ (coordinates / (values + alpha)[:, None])) ** 2, axis=0)
 
         return batched_map(squared, alphas)
@@ -66,7 +67,7 @@ def _squared_errors(
     return jnp.sum(y**2, axis=0)[None] - 2.0 * mixed + all_penalties(coordinates, basis.T @ basis, values, alphas)
 
 
-def _consecutive(train: Bool[Array, " n"], folds: int) -> Int[Array, " n"]:
+def _consecutive(train: Mask, folds: int) -> Int[Array, " n"]:
     """The fold index of each training stimulus."""
     place, n = jnp.cumsum(train) - 1, jnp.sum(train)
     size, longer = n // folds, n % folds
@@ -76,9 +77,7 @@ def _consecutive(train: Bool[Array, " n"], folds: int) -> Int[Array, " n"]:
     )
 
 
-def where_true(
-    chosen: Bool[Array, " n"], at_most: int, dtype: jnp.dtype
-) -> tuple[Int[Array, " m"], Float[Array, " m"]]:
+def where_true(chosen: Mask, at_most: int, dtype: jnp.dtype) -> tuple[Int[Array, " m"], Float[Array, " m"]]:
     """Indices of the chosen stimuli and a mask of ones, both padded with zeros."""
     mask = jnp.arange(at_most) < jnp.sum(chosen)
     return jnp.nonzero(chosen, size=at_most, fill_value=0)[0], mask.astype(dtype)

@@ -51,13 +51,11 @@ def _stimuli(where: Bool[Array, " m"]) -> tuple[Mask, Bool[Array, ""]]:
 
 @at_full_precision
 def _whitened(x: Float[Array, " m"], where: Bool[Array, " m"]) -> Float[Array, " m"]:
-    r"""Dissimilarities times a root of the inverse of their covariance, up to a factor.
-
-    Squared distances between n patterns with independent noise of equal variance have the covariance
-    :math:`(C C^T)^2` (elementwise), where a row of C is the difference of two patterns. It has three eigenspaces: the
-    mean of all pairs, the means of the pairs of each stimulus, and the rest. The roots of its inverse are in the
-    proportions :math:`1 / \sqrt n`, :math:`\sqrt{2 / n}` and 1.
-    """
+    """Dissimilarities times a root of the inverse of their covariance, up to a factor."""
+    # Squared distances between n patterns with independent noise of equal variance have the covariance (C C^T)^2
+    # (elementwise), where a row of C is the difference of two patterns. It has three eigenspaces: the mean of all
+    # pairs, the means of the pairs of each stimulus, and the rest. The roots of its inverse are in the proportions
+    # 1 / sqrt(n), sqrt(2 / n) and 1.
     seen, complete = _stimuli(where)
     left, right = numbers_of_pairs(len(seen))
     n = jnp.sum(seen).astype(x.dtype)

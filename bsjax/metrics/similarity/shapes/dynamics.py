@@ -5,12 +5,13 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import eigh, principal_axes, svd
 from bsjax.engine.primitives.triangular import solve_with_cholesky
 from bsjax.engine.tolerances import rounding
+from bsjax.metrics.arrays import Mask, Scalar
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.linalg.singular_values import polar_factor, singular_power
 from bsjax.metrics.numerics import deviations, divide_or_nan, of_order_one, rotated_to_few_columns, safe_sqrt
@@ -29,13 +30,8 @@ Dynamics = Float[Array, "k k"]
 
 @at_full_precision
 def dynamical_similarity(
-    x: Float[Array, "n p t"],
-    y: Float[Array, "n q u"],
-    *,
-    delays: int = 5,
-    rank: int = 10,
-    where: Bool[Array, " n"] | None = None,
-) -> Float[Array, ""]:
+    x: Float[Array, "n p t"], y: Float[Array, "n q u"], *, delays: int = 5, rank: int = 10, where: Mask | None = None
+) -> Scalar:
     r"""Similarity of the dynamics of two systems, whatever the geometry of their states (DSA).
 
     Responses at successive time points are stacked (delay embedding), reduced to the leading ``rank`` dimensions of
@@ -81,13 +77,8 @@ def dynamical_similarity(
 
 @at_full_precision
 def dynamical_distance(
-    x: Float[Array, "n p t"],
-    y: Float[Array, "n q u"],
-    *,
-    delays: int = 5,
-    rank: int = 10,
-    where: Bool[Array, " n"] | None = None,
-) -> Float[Array, ""]:
+    x: Float[Array, "n p t"], y: Float[Array, "n q u"], *, delays: int = 5, rank: int = 10, where: Mask | None = None
+) -> Scalar:
     r"""The distance of :func:`dynamical_similarity`, :math:`\min_C \|A - C B C^T\|_F`: it is a metric.
 
     Args:
@@ -112,7 +103,7 @@ def dynamical_distance(
 
 @at_full_precision
 def linear_dynamics(
-    x: Float[Array, "n p t"], *, delays: int = 5, rank: int = 10, where: Bool[Array, " n"] | None = None
+    x: Float[Array, "n p t"], *, delays: int = 5, rank: int = 10, where: Mask | None = None
 ) -> Dynamics:
     r"""The matrix that best predicts the next state of a system: dynamic mode decomposition of delayed responses.
 
@@ -195,7 +186,7 @@ def _newton_step(one: Dynamics, other: Dynamics, _: Array, turn: Dynamics) -> Dy
         skew = skew - skew.T
         return (jnp.eye(len(one), dtype=one.dtype) + skew + 0.5 * skew @ skew) @ turn
 
-    def overlap(by: Float[Array, " angles"]) -> Float[Array, ""]:
+    def overlap(by: Float[Array, " angles"]) -> Scalar:
         return jnp.sum(one * (turned(by) @ other @ turned(by).T))
 
     start = jnp.zeros(len(above[0]), one.dtype)

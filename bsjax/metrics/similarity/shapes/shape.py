@@ -1,21 +1,18 @@
 """Shape metrics: similarity of representations up to a rotation, a linear map, or what lies between."""
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Features, Mask, Scalar, Targets
 from bsjax.metrics.linalg.singular_values import nuclear_norm, polar_factor
 from bsjax.metrics.numerics import deviations, divide_or_nan, nonzero, of_order_one, rotated_to_few_columns
+from bsjax.metrics.similarity.matching import assignment
 
 
 @at_full_precision
-def shape_similarity(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    *,
-    alpha: float = 1.0,
-    where: Bool[Array, " n"] | None = None,
-) -> Float[Array, ""]:
+def shape_similarity(x: Features, y: Targets, *, alpha: float = 1.0, where: Mask | None = None) -> Scalar:
     r"""Cosine of the angle between two representations after the best rotation of one to the other.
 
     .. math:: \cos\theta = \max_{Q^T Q = I} \frac{\langle X_\alpha, Y_\alpha Q \rangle}{\|X_\alpha\| \|Y_\alpha\|}
@@ -53,13 +50,7 @@ def shape_similarity(
     return divide_or_nan(overlap, jnp.sqrt(jnp.where(undefined, 1.0, lengths)), undefined)
 
 
-def shape_distance(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    *,
-    alpha: float = 1.0,
-    where: Bool[Array, " n"] | None = None,
-) -> Float[Array, ""]:
+def shape_distance(x: Features, y: Targets, *, alpha: float = 1.0, where: Mask | None = None) -> Scalar:
     r"""The angle :math:`\theta` of :func:`shape_similarity` in radians, from 0 to :math:`\pi/2`: a metric.
 
     Args:
@@ -101,7 +92,7 @@ def angle(cosine: Float[Array, "*pairs"]) -> Float[Array, "*pairs"]:
     return jnp.where(equal, 0.0, jnp.arccos(jnp.where(equal, 0.0, cosine)))
 
 
-def _partly_whitened(x: Float[Array, "n p"], alpha: float, where: Bool[Array, " n"] | None) -> Float[Array, "n d"]:
+def _partly_whitened(x: Features, alpha: float, where: Mask | None) -> Float[Array, "n d"]:
     """Centred responses in at most as many columns as stimuli, partly whitened."""
     if not 0.0 <= alpha <= 1.0:
         raise ValueError(f"alpha must be from 0 (whitened) to 1 (not whitened), and is {alpha}")
@@ -113,12 +104,12 @@ def _partly_whitened(x: Float[Array, "n p"], alpha: float, where: Bool[Array, " 
     return (1.0 - alpha) * polar + alpha * jnp.sqrt(nonzero(rank)) * centred
 
 
-def centred_to_few_columns(x: Float[Array, "n p"], where: Bool[Array, " n"] | None) -> Float[Array, "n d"]:
+def centred_to_few_columns(x: Features, where: Mask | None) -> Float[Array, "n d"]:
     """Centred responses of unit Frobenius norm, in at most as many columns as stimuli; zeros if constant."""
     return rotated_to_few_columns(centred_to_unit_norm(x, where))
 
 
-def centred_to_unit_norm(x: Float[Array, "n p"], where: Bool[Array, " n"] | None) -> Float[Array, "n p"]:
+def centred_to_unit_norm(x: Features, where: Mask | None) -> Features:
     """Centred responses of unit Frobenius norm; zeros if constant."""
     return to_unit_norm(deviations(x, None if where is None else where[:, None], axis=0).values)
 
@@ -127,3 +118,38 @@ def to_unit_norm(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """An array divided by its Frobenius norm, without overflow; zeros if it is zero."""
     scaled = of_order_one(x)
     return scaled / jnp.sqrt(nonzero(jnp.sum(scaled**2)))
+
+
+@at_full_precision
+def permutation_shape_similarity(x: Features, y: Targets, *, where: Mask | None = None) -> Scalar:
+    r"""Cosine of the angle between two representations after the best permutation of the units of one.
+
+    .. math:: \cos\theta = \max_\Pi \frac{\langle X, Y \Pi \rangle}{\|X\|_F \|Y\|_F}
+
+    with centred responses. It is at most the Procrustes similarity, because a rotation changes it. Other than in
+    :func:`one_to_one`, units count by their variance. Of the larger population, units without a partner are matched
+    with silent ones. Among representations with equal numbers of units, :func:`angle` makes it a distance.
+
+    Args:
+        x: responses ``(stimuli, units)``.
+        y: responses ``(stimuli, units)`` to the same stimuli in the same order; units may differ in number.
+        where: True where a stimulus counts; all if None.
+
+    Returns:
+        A scalar from -1 to 1 in the dtype of the inputs; NaN where a side is constant over stimuli. The gradient is
+        that at a fixed permutation.
+
+    Source: Williams et al. 2021, "Generalized Shape Metrics on Neural Representations".
+
+    Example:
+        >>> x = jnp.array([[0.0, 1.0, 4.0], [1.0, 3.0, 1.0], [2.0, 0.0, 0.0], [5.0, 1.0, 2.0]])
+        >>> print(f"{permutation_shape_similarity(x, 2.0 * x[:, ::-1]):.3f}")
+        1.000
+    """
+    one, other = (centred_to_unit_norm(side, where) for side in (x, y))
+    products = one.T @ other
+    few = products if x.shape[1] <= y.shape[1] else products.T
+    partner = assignment(jax.lax.stop_gradient(few))
+    matched = jnp.sum(jnp.take_along_axis(few, partner[:, None], axis=1))
+    constant = (jnp.sum(one**2) <= 0) | (jnp.sum(other**2) <= 0)
+    return jnp.where(constant, jnp.nan, matched)

@@ -1,6 +1,4 @@
-"""The page of scores over time, and its data file of earlier scores."""
-
-from __future__ import annotations
+"""The pages that plot: models compared, scores against scores, and scores over time, with their data files."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,13 +7,31 @@ import numpy as np
 import pandas as pd
 
 from bsjax.leaderboard.encoding import column, script
+from bsjax.leaderboard.pairing import LEVEL, Group, groups, most_of_one
 from bsjax.leaderboard.records import Records
 
 
 def render(records: Records, environment: Any) -> Iterator[tuple[str, str]]:
-    """Render the page, which is filled by its script, and ``history.js``."""
+    """Render the pages, which are filled by their scripts, and ``pairs.js`` and ``history.js``."""
+    found = list(groups(records))
+    yield "pairs.js", script("bsjaxPairs", {"level": LEVEL, "groups": [_plain(group) for group in found]})
+    n_paired = len({group.leaf for group in found})
+    most, n_models = most_of_one(len(records.leaves)), len(records.models)
+    compared = {"n_paired": n_paired, "most": most if most < n_models else None}
     yield "history.js", script("bsjaxHistory", history(records))
-    yield "history.html", environment.get_template("history.html.j2").render(here="history", charts=True)
+    for name, values in {"compare": compared, "scatter": {}, "history": {}}.items():
+        yield f"{name}.html", environment.get_template(f"{name}.html.j2").render(here=name, charts=True, **values)
+
+
+def _plain(group: Group) -> dict[str, Any]:
+    return {
+        "leaf": group.leaf,
+        "models": group.models.tolist(),
+        "words": group.words,
+        "over": group.over,
+        "ofScores": group.of_scores,
+        **{name: column(np.asarray(getattr(group, name), float)) for name in ("values", "low", "high")},
+    }
 
 
 def history(records: Records) -> dict[str, Any]:
