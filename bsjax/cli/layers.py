@@ -12,7 +12,7 @@ import typer
 from bsjax.cli.extraction import BatchSize, Cached, Memory, Reducer, ReducerImages, extraction_options
 from bsjax.cli.outputs import check_figure, check_outputs, written
 from bsjax.cli.plugins import Plugins
-from bsjax.cli.terminal import complain, configure_jax, in_columns
+from bsjax.cli.terminal import complain, configure_jax, in_columns, width
 
 if TYPE_CHECKING:
     from bsjax.scoring.layers.profile import LayerChoice
@@ -164,7 +164,11 @@ def _choice_lines(choice: LayerChoice) -> list[str]:
                 *(() if of_region.by_chance is None else (format(of_region.by_chance.p_value, ".3g"),)),
             ]
         )
-    return in_columns(rows, left={0, 1, 5, 8})
+    lines, columns, last = in_columns(rows, left={0, 1, 5, 8}), width(), _COLUMNS.index("benchmark")
+    if columns is None or max(map(len, lines)) <= columns:
+        return lines
+    chosen = [f"{row[0]} by {row[last]}" for row in rows[1:]]
+    return [*in_columns([row[:last] + row[last + 1 :] for row in rows], left={0, 1, 5}), *chosen]
 
 
 def _or_dash(value: float, form: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -34,6 +35,7 @@ _TESTS = {
 }
 _COLUMNS = "score low high p_ceiling below_ceiling p_chance above_chance rank rank_low rank_high letters".split()
 _SHOWN = 20
+_WIDTH = 80
 _ZERO = -1
 
 
@@ -121,7 +123,8 @@ class Comparison:
     def __repr__(self) -> str:
         name = "" if self.benchmark is None else f" on {self.benchmark}"
         shown, pairs = (of.to_string(float_format="{:z.4f}".format, na_rep="") for of in (self._shown(), self._pairs()))
-        return f"Comparison of {len(self.models)} models{name}\n{shown}\n{self._of_pairs}\n{pairs}\n{self.statement}"
+        said = textwrap.fill(self.statement, _WIDTH, break_on_hyphens=False)
+        return f"Comparison of {len(self.models)} models{name}\n{shown}\n{self._of_pairs}\n{pairs}\n{said}"
 
     def _repr_html_(self) -> str:
         name = "" if self.benchmark is None else f" on {escape(self.benchmark)}"
