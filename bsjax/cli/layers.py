@@ -75,16 +75,19 @@ def layers(
     check_figure(plot)
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, cache)
     from bsjax.cli.progress import scoring
-    from bsjax.models import load_model
-    from bsjax.scoring import choose_layers, watched
-    from bsjax.scoring.job import Job, Options, built_model
+    from bsjax.core.watching import stage, watched
 
     names = None if candidates is None else [name.strip() for name in candidates.split(",") if name.strip()]
-    by_region = _benchmarks(benchmark, data)
-    loaded: Any = load_model(_with_layer(model, names))
-    if not hasattr(loaded, "activations_model"):
-        raise ValueError(f"model {model!r} commits no layers to regions, so there are none to choose from")
     with scoring() as progress, watched(progress):
+        with stage(f"loading {model}"):
+            from bsjax.models import load_model
+            from bsjax.scoring import choose_layers
+            from bsjax.scoring.job import Job, Options, built_model
+
+            by_region = _benchmarks(benchmark, data)
+            loaded: Any = load_model(_with_layer(model, names))
+        if not hasattr(loaded, "activations_model"):
+            raise ValueError(f"model {model!r} commits no layers to regions, so there are none to choose from")
         extracting = built_model(Job(loaded, "", Options.of(extraction)))
         choice = choose_layers(extracting, names, by_region, nested=nested, null=null)
     whole = save is None or written("--save", lambda: choice.save(save))

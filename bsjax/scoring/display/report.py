@@ -244,27 +244,27 @@ def _aligned(numbers: Sequence[tuple[str, ...]]) -> list[str]:
 
 def _grouped(names: Sequence[tuple[str, str]], numbers: Sequence[tuple[str, ...]], width: int) -> list[str]:
     """The table with models as headings; if a benchmark is too long, its numbers are on the next line."""
-    indent = "  "
+    indent = " "  # wider ones would leave too little room for the names of built-in benchmarks in 80 columns
     cells = _aligned(numbers)
     below: list[list[str]] = [[] for _ in numbers]
     for name in (_INTERVAL, _BASELINE):
-        if name in numbers[0] and len(cells[0]) + len(_GAP) + len(indent) > width:
+        if name in numbers[0] and len(cells[0]) + 2 * len(indent) > width:
             at = numbers[0].index(name)
             for more, row in zip(below, numbers, strict=True):
                 more += [] if row[at] in ("", "-") else [f"{indent}{_GAP}{name}: {row[at]}"]
             numbers = [(*row[:at], *row[at + 1 :]) for row in numbers]
             cells = _aligned(numbers)
-    room = width - len(cells[0]) - len(_GAP) - len(indent)
+    room = width - len(cells[0]) - 2 * len(indent)
     column = min(room, max(len(benchmark) for _, benchmark in names))
-    lines, heading = [f"{'':{max(0, column + len(indent))}}{_GAP}{cells[0]}"], None
+    lines, heading = [f"{'':{max(0, column + len(indent))}}{indent}{cells[0]}"], None
     for (model, benchmark), row, more in zip(names[1:], cells[1:], below[1:], strict=True):
         if model != heading:
             lines.append(model)
             heading = model
         if len(benchmark) > column:
-            lines += [indent + benchmark, f"{'':{max(0, column + len(indent))}}{_GAP}{row}"]
+            lines += [indent + benchmark, f"{'':{max(0, column + len(indent))}}{indent}{row}"]
         else:
-            lines.append(f"{indent}{benchmark:{column}}{_GAP}{row}")
+            lines.append(f"{indent}{benchmark:{column}}{indent}{row}")
         lines += more
     return lines
 
