@@ -38,7 +38,7 @@ nitpick_ignore_regex = [("py:.*", r"(?!bsjax\.).*")]
 suppress_warnings = ["config.cache"]
 linkcheck_anchors = False
 
-myst_enable_extensions = ["colon_fence", "deflist", "tasklist"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 # Notebooks are executed once, and again when they have changed.
 nb_execution_mode = "cache"
