@@ -25,7 +25,7 @@ from bsjax.labelled.score import as_score
 if TYPE_CHECKING:
     from bsjax.models import BrainModel
 
-_WIDTH = 100
+_WIDTH = 80
 
 
 class Benchmark(Protocol):

@@ -24,7 +24,7 @@ from bsjax.cli.data import app as data_app
 from bsjax.cli.extraction import BatchSize, Cached, Data, Memory, Reducer, ReducerImages, extraction_options
 from bsjax.cli.layers import layers
 from bsjax.cli.leaderboard import app as leaderboard_app
-from bsjax.cli.listing import data_lines, described, matching, published_lines
+from bsjax.cli.listing import data_table, described, matching, published_table, table_lines
 from bsjax.cli.outputs import Figure, check_figure, check_outputs, draw, written
 from bsjax.cli.plugins import Plugins, check, new
 from bsjax.cli.results import Place as Results
@@ -54,9 +54,9 @@ _ORDER += ["submit", "submissions", "accounts", "protect", "serve"]
 _HELP = """Score models against brains and behaviour.
 
 \b
-  bsjax score -m gabor-v1 -b Simulated.V1-ridge          a model on a benchmark
-  bsjax score -m torchvision:resnet50@layer4 -b '*IT*'   a layer of a network
-  bsjax list benchmarks '*V4*'                           benchmarks that match a pattern
+  bsjax score -m gabor-v1 -b Simulated.V1-ridge        a model on a benchmark
+  bsjax score -m torchvision:resnet50@layer4 -b '*IT*' a layer of a network
+  bsjax list benchmarks '*V4*'                         those that match a pattern
 """
 
 
@@ -175,8 +175,9 @@ def list_registered(
     for note in registry.notes():
         complain(note)
     if published or kind is Kind.data:
-        header, *lines = published_lines() if published else data_lines()
-        typer.echo("\n".join([header, *matching(lines, patterns, str(kind))]))
+        header, *rows = published_table() if published else data_table()
+        names = set(matching((row[0] for row in rows), patterns, str(kind)))
+        typer.echo("\n".join(table_lines([header, *(row for row in rows if row[0] in names)], width())))
         return
     listed = {}
     for identifier in registry:

@@ -12,7 +12,7 @@ import typer
 from bsjax.cli.extraction import BatchSize, Cached, Data, Memory, Reducer, ReducerImages, extraction_options
 from bsjax.cli.outputs import check_figure, check_outputs, written
 from bsjax.cli.plugins import Plugins
-from bsjax.cli.terminal import complain, configure_jax, in_columns
+from bsjax.cli.terminal import complain, configure_jax, in_columns, width
 
 if TYPE_CHECKING:
     from bsjax.scoring.layers.profile import LayerChoice
@@ -73,16 +73,19 @@ def layers(
     check_figure(plot)
     extraction = extraction_options(batch_size, memory, reducer, reducer_images, cache)
     from bsjax.cli.progress import scoring
-    from bsjax.models import load_model
-    from bsjax.scoring import choose_layers, watched
-    from bsjax.scoring.job import Job, Options, built_model
+    from bsjax.core.watching import stage, watched
 
     names = None if candidates is None else [name.strip() for name in candidates.split(",") if name.strip()]
-    by_region = _benchmarks(benchmark, data)
-    loaded: Any = load_model(_with_layer(model, names))
-    if not hasattr(loaded, "activations_model"):
-        raise ValueError(f"model {model!r} commits no layers to regions, so there are none to choose from")
     with scoring() as progress, watched(progress):
+        with stage(f"loading {model}"):
+            from bsjax.models import load_model
+            from bsjax.scoring import choose_layers
+            from bsjax.scoring.job import Job, Options, built_model
+
+            by_region = _benchmarks(benchmark, data)
+            loaded: Any = load_model(_with_layer(model, names))
+        if not hasattr(loaded, "activations_model"):
+            raise ValueError(f"model {model!r} commits no layers to regions, so there are none to choose from")
         extracting = built_model(Job(loaded, "", Options.of(extraction)))
         choice = choose_layers(extracting, names, by_region, nested=nested, null=null)
     whole = save is None or written("--save", lambda: choice.save(save))
@@ -162,7 +165,11 @@ def _choice_lines(choice: LayerChoice) -> list[str]:
                 *(() if of_region.by_chance is None else (format(of_region.by_chance.p_value, ".3g"),)),
             ]
         )
-    return in_columns(rows, left={0, 1, 5, 8})
+    lines, columns, last = in_columns(rows, left={0, 1, 5, 8}), width(), _COLUMNS.index("benchmark")
+    if columns is None or max(map(len, lines)) <= columns:
+        return lines
+    chosen = [f"{row[0]} by {row[last]}" for row in rows[1:]]
+    return [*in_columns([row[:last] + row[last + 1 :] for row in rows], left={0, 1, 5}), *chosen]
 
 
 def _or_dash(value: float, form: str) -> str:

@@ -104,11 +104,16 @@ def serve(
 
 
 def _built(out: Path, results: str | None, shown: dict[str, list[str] | None], how: How, title: str) -> Site:
-    from bsjax.leaderboard import build as write
-    from bsjax.results import ResultStore
+    from bsjax.core.watching import stage
+    from bsjax.scoring.display import bars
 
-    with ResultStore(results, read_only=True) as store:
-        site = write(store, out, **{name: asked for name, asked in shown.items() if asked}, how=how.value, title=title)
+    with bars.shown(), stage("building the site"):
+        from bsjax.leaderboard import build as write
+        from bsjax.results import ResultStore
+
+        asked = {name: patterns for name, patterns in shown.items() if patterns}
+        with ResultStore(results, read_only=True) as store:
+            site = write(store, out, **asked, how=how.value, title=title)
     for note in site.notes:
         complain(note)
     shown_models, shown_benchmarks = counted(site.n_models, "model"), counted(site.n_benchmarks, "benchmark")

@@ -15,7 +15,7 @@ _WIDEST_NAME = 0.45
 
 
 def matching(names: Iterable[str], patterns: Sequence[str] | None, kind: str) -> list[str]:
-    """Select the names, or lines that begin with a name, that match any of the patterns.
+    """Select the names that match any of the patterns.
 
     Raises:
         ValueError: nothing matches.
@@ -26,7 +26,7 @@ def matching(names: Iterable[str], patterns: Sequence[str] | None, kind: str) ->
     """
     found = list(names)
     if patterns:
-        found = [name for name in found if any(fnmatchcase(name.split()[0], pattern) for pattern in patterns)]
+        found = [name for name in found if any(fnmatchcase(name, pattern) for pattern in patterns)]
     if not found:
         raise ValueError(f"no {kind} match {', '.join(map(repr, patterns or ()))}; see `bsjax list {kind}`")
     return found
@@ -53,28 +53,40 @@ def described(words: Mapping[str, str], width: int | None) -> list[str]:
     return lines
 
 
-def data_lines() -> list[str]:
-    """Format all data sets and stimulus sets as a table with a header."""
+def data_table() -> list[tuple[str, ...]]:
+    """List all data sets and stimulus sets, the header first."""
     from bsjax.data.catalogue.registry import data_rows
 
     table: list[tuple[str, ...]] = [_DATA]
     for row in data_rows():
         shown = (row.identifier, row.kind, row.region, row.access, row.cached, in_words(row.size) if row.size else "")
         table.append((*shown, row.summary))
-    return _in_columns(table)
+    return table
 
 
-def published_lines() -> list[str]:
-    """Format all published models as a table with a header."""
+def published_table() -> list[tuple[str, ...]]:
+    """List all published models, the header first."""
     from bsjax.models.sources.published import published_models
 
     table: list[tuple[str, ...]] = [_PUBLISHED]
     for model in published_models().values():
         degrees, regions = f"{model.visual_degrees:g}", " ".join(model.region_layer_map or ())
         table.append((model.identifier, model.hub, model.network, model.weights, degrees, regions))
-    return _in_columns(table)
+    return table
 
 
-def _in_columns(table: Sequence[Sequence[str]]) -> list[str]:
+def table_lines(table: Sequence[Sequence[str]], width: int | None) -> list[str]:
+    """Format rows in columns; if these are wider than ``width``, each cell is named in a text beside the first.
+
+    Example:
+        >>> rows = [("identifier", "access", "about"), ("Doe2026", "public", "")]
+        >>> table_lines(rows, None)[1], table_lines(rows, 24)
+        ('Doe2026     public  -', ['Doe2026  access public'])
+    """
     # No cell is empty, so that other programs can split the lines at two spaces.
-    return in_columns([[cell or "-" for cell in cells] for cells in table])
+    lines = in_columns([[cell or "-" for cell in cells] for cells in table])
+    if width is None or max(map(len, lines)) <= width:
+        return lines
+    header, *rows = table
+    words = {row[0]: [f"{what} {cell}" for what, cell in zip(header, row, strict=True) if cell][1:] for row in rows}
+    return described({name: "; ".join(said) for name, said in words.items()}, width)

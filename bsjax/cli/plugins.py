@@ -2,13 +2,29 @@
 
 import enum
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
 from bsjax.cli.checks import print_checks
 from bsjax.cli.terminal import complain, configure_jax
+
+Item = TypeVar("Item")
+
+
+def _shown(found: Iterator[Item]) -> Iterator[Item]:
+    """Items that are computed as they are asked for; a bar is shown until each is ready."""
+    from bsjax.core.watching import stage
+    from bsjax.scoring.display.bars import shown
+
+    while True:
+        with shown(), stage("checking"):
+            item = next(found, None)
+        if item is None:
+            return
+        yield item
 
 
 def _use(folders: list[Path] | None) -> list[Path]:
@@ -136,7 +152,7 @@ def check(
     failed, total = 0, 0
     names: set[str] = set()
     skipped: list[str] = []
-    for title, checks in check_plugins(folder, timeout):
+    for title, checks in _shown(check_plugins(folder, timeout)):
         failed_here, total_here = print_checks(title, checks, allow or [])
         failed, total = failed + failed_here, total + total_here
         names |= {item.name for item in checks}

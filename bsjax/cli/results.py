@@ -55,6 +55,8 @@ _DIFFERENCES = ("model", "benchmark", "change", "one", "other", "difference", "d
 _DIGITS = 12
 # Width of the columns other than names on a terminal, and the least width of a name.
 _OTHER_COLUMNS, _LEAST_OF_NAMES = 96, 16
+# Columns of scores on narrow terminals: the least width, with names cut, and their number.
+_NARROW = ((84, 5), (0, 4))
 _MOST_REFUSED = 20
 _FIELD = 20
 
@@ -71,7 +73,10 @@ def list_scores(
     runs: Annotated[bool, typer.Option("--runs", help="List runs and their progress.")] = False,
     results: Place = None,
 ) -> None:
-    """List the latest score of each model and benchmark, the most recent first."""
+    """List the latest score of each model and benchmark, the most recent first.
+
+    A terminal shows the columns that it has room for; `bsjax results show KEY` shows all.
+    """
     if runs and (model or benchmark or failed or run):
         raise ValueError("--runs lists whole runs: leave out --model, --benchmark, --failed and --run")
     with open_store(results) as store:
@@ -79,7 +84,7 @@ def list_scores(
     if not rows:
         typer.echo(f"no {'runs' if runs else 'scores'} found")
         return
-    typer.echo("\n".join(table([_RUNS if runs else _SCORES, *rows[:limit]], names=() if runs else (1, 2))))
+    typer.echo("\n".join(table([_RUNS, *rows[:limit]], ()) if runs else _of_scores(rows[:limit])))
 
 
 @app.command()
@@ -300,6 +305,18 @@ def _scores(
         yield *names, score, _interval(row["low"], row["high"]), ceiling, when(row["started"]), state
 
 
+def _of_scores(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """The table of scores, with as many whole columns as a terminal has room for."""
+    columns, names = width(), (1, 2)
+    if columns is None or columns >= _OTHER_COLUMNS + len(names) * _LEAST_OF_NAMES:
+        return table([_SCORES, *rows], names)
+    kept = next(number for least, number in _NARROW if columns >= least)
+    # Without a score, the state says why.
+    short = [(*row[:3], row[3] or row[-1].partition(":")[0], *row[4:kept]) for row in rows]
+    others = sum(max(len(cell) for cell in column) + 2 for column in list(zip(_SCORES[:kept], *short, strict=True))[3:])
+    return table([_SCORES[:kept], *short], names, _DIGITS + others + 4)
+
+
 def _runs(store: ResultStore) -> Iterator[tuple[str, ...]]:
     from bsjax.results.overview import runs
 
@@ -350,7 +367,18 @@ def _of_score(found: Mapping[str, Any], score: Score) -> Iterator[str]:
         own["units"] = f"{score.n_units}, {score.n_undefined} of them with undefined values"
     made = score.provenance
     words = {name: in_words(getattr(made, name)) for name in ("settings", "seeds")}
-    yield from fields({**own, **made.to_dict(), **words})
+    plain = made.to_dict()
+    yield from fields({**own, **plain, **words, "details": _without_arrays(plain.get("details"))})
+
+
+def _without_arrays(plain: Any) -> Any:
+    """Plain values with the size of each array in its place; --json prints the values."""
+    if not isinstance(plain, dict):
+        return plain
+    for kind in ("$labelled", "$array"):
+        if kind in plain:
+            return f"{len(plain[kind]['values'])} values"
+    return {name: _without_arrays(value) for name, value in plain.items()}
 
 
 def _of_failure(found: Mapping[str, Any]) -> Iterator[str]:
@@ -373,14 +401,20 @@ def fields(values: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name:<{_FIELD}}{printable(text)}"
 
 
-def table(rows: Sequence[tuple[str, ...]], names: Sequence[int]) -> Iterator[str]:
-    """Format rows in columns two spaces apart. On a terminal lines are cut, columns ``names`` first."""
+def table(rows: Sequence[tuple[str, ...]], names: Sequence[int], others: int = _OTHER_COLUMNS) -> Iterator[str]:
+    """Format rows in columns two spaces apart. On a terminal lines are cut, columns ``names`` first.
+
+    Args:
+        rows: cells, the header first.
+        names: the numbers of the columns that are cut first.
+        others: the width of the other columns and of all gaps.
+    """
     from rich.cells import cell_len, set_cell_size
 
     columns = width()
     cells = [[_cell(text) for text in row] for row in rows]
     if columns is not None and names:
-        most = max(_LEAST_OF_NAMES, (columns - _OTHER_COLUMNS) // len(names))
+        most = max(_LEAST_OF_NAMES, (columns - others) // len(names))
         cells = [[_cut(cell, most) if number in names else cell for number, cell in enumerate(row)] for row in cells]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     for row in cells:

@@ -20,7 +20,7 @@ from bsjax.core.registry import Registry, UnknownIdentifier, nearest
 if TYPE_CHECKING:
     from bsjax.benchmarks import Benchmark
 
-_WIDTH = 100
+_WIDTH = 80
 
 
 def show(
@@ -101,7 +101,7 @@ def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
     yield ""
     for heading, words in (("summary", registry.summary(identifier)), ("about", _first_paragraph(factory))):
         if words:
-            yield f"{heading:<12}{words}"
+            yield textwrap.fill(f"{heading:<12}{words}", _WIDTH, subsequent_indent=" " * 12, break_on_hyphens=False)
     explained = _explained(getattr(factory, "maker", factory))
     for number, setting in enumerate(_settings(factory)):
         default = "" if setting.default is setting.empty else f" = {setting.default!r}"

@@ -286,6 +286,8 @@ class Registry(MutableMapping[str, Factory]):
             only = ", ".join(self._sources)
             return UnknownIdentifier(f"unknown {self.kind} {identifier!r}; there is no source {source!r}, only {only}")
         what = f"no {self.kind} matches {identifier!r}" if is_glob else f"unknown {self.kind} {identifier!r}"
+        if not near and self._entries.lacks_plugins():
+            hints += "; if it is a plugin, name the folder that contains it: `bsjax --plugins .`, or $BSJAX_PLUGINS"
         return UnknownIdentifier(f"{what}; {f'nearest: {near}; ' if near else ''}see `{self._listing}`{hints}")
 
     def _resolve(self, identifier: str, target: str, requires: tuple[str, ...]) -> Factory:

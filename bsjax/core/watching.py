@@ -73,8 +73,8 @@ def watched(by: Watcher) -> Iterator[None]:
         yield
 
 
-def steps(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
-    """Iterate over items, and report the number of finished ones to the watcher.
+def steps(items: Iterable[Item], what: str, total: int, each: int = 1) -> Iterator[Item]:
+    """Iterate over items, and report the number of finished ones to the watcher; an item counts as ``each`` steps.
 
     Example:
         >>> class Told(Watcher):
@@ -89,10 +89,10 @@ def steps(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
     told = watcher()
     told.step(what, 0, total)
     try:
-        for done, item in enumerate(items, 1):
+        for number, item in enumerate(items, 1):
             yield item
-            if done < total:
-                told.step(what, done, total)
+            if number * each < total:
+                told.step(what, number * each, total)
     finally:
         told.step(what, total, total)
 

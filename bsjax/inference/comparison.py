@@ -1,6 +1,7 @@
 """Comparison of models on one benchmark: differences, ranks, and tests against ceiling and chance."""
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -32,6 +33,7 @@ _TESTS = {
 }
 _COLUMNS = "score low high p_ceiling below_ceiling p_chance above_chance rank rank_low rank_high letters".split()
 _SHOWN = 20
+_WIDTH = 80
 _ZERO = -1
 
 
@@ -119,7 +121,8 @@ class Comparison:
     def __repr__(self) -> str:
         name = "" if self.benchmark is None else f" on {self.benchmark}"
         shown, pairs = (of.to_string(float_format="{:z.4f}".format, na_rep="") for of in (self._shown(), self._pairs()))
-        return f"Comparison of {len(self.models)} models{name}\n{shown}\n{self._of_pairs}\n{pairs}\n{self.statement}"
+        said = textwrap.fill(self.statement, _WIDTH, break_on_hyphens=False)
+        return f"Comparison of {len(self.models)} models{name}\n{shown}\n{self._of_pairs}\n{pairs}\n{said}"
 
     def _repr_html_(self) -> str:
         name = "" if self.benchmark is None else f" on {escape(self.benchmark)}"

@@ -278,12 +278,12 @@ class CrossValidation:
         """The error that there are too few stimuli for the splits, in the terms of this class."""
         number = f"{n} stimuli" if groups is None else f"{len(np.unique(groups))} groups"
         parts = f"train_size={self.train_size} and test_size={self.test_size}"
-        few = ""
+        remedy = ": use others"
         if strata is not None:
             values = f"{self.stratification_coord!r} has {len(np.unique(strata))} values"
-            few = f"; {values}, all of which have to train and to test: {WITHOUT_STRATA}"
+            remedy = f"; {values}, all of which have to train and to test: show more stimuli, or {WITHOUT_STRATA}"
         into = f"{self.splits} folds" if self.kfold else parts
-        return ValueError(f"{number} of {what} cannot be split into {into}{few}: use others")
+        return ValueError(f"{number} of {what} cannot be split into {into}{remedy}")
 
     def _blocks(self, order: np.ndarray, what: str) -> Splits:
         """Splits that test on runs of ``order``: k consecutive blocks, or blocks at random starts."""

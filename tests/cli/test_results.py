@@ -68,7 +68,7 @@ def test_rm_removes_what_was_confirmed_and_nothing_else(store):
     assert store.frame()["key"].tolist() == [first] and float(store.score(first)) == 0.25
 
 
-def test_ls_lists_the_last_scores_the_newest_first(store):
+def test_ls_lists_the_last_scores_the_newest_first(store, monkeypatch):
     assert run("ls").stdout == "no scores found\n"
     known = Uncertainty(("stimuli",), 0.02, "known")
     old, new = store.add(made(0.25, day=1)), store.add(made(0.5, day=3, uncertainty=known))
@@ -88,6 +88,11 @@ def test_ls_lists_the_last_scores_the_newest_first(store):
     assert len(cells("ls", "--model", "pix*", "-m", "hmax", "--limit", 1)) == 2
     assert [row[1] for row in cells("ls", "-b", "Doe*")[1:]] == ["pixels", "hmax"]
     assert [row[1] for row in cells("ls", "--failed")[1:]] == ["gabor-v1"]
+    for columns, kept in ((80, 4), (84, 5), (127, 5), (128, 8)):  # whole columns on a terminal
+        monkeypatch.setattr("bsjax.cli.results.width", lambda columns=columns: columns)
+        assert cells("ls")[0] == header[:kept] and all(len(line) <= columns for line in run("ls").stdout.splitlines())
+    monkeypatch.setattr("bsjax.cli.results.width", lambda: 80)
+    assert [row[3] for row in cells("ls")[1:]] == ["failed", "0.5000 ± 0.0100", "undefined", "resolved"]
 
 
 def test_runs_and_what_is_of_one(store):

@@ -108,6 +108,10 @@ class Entries:
         claims = [self._two_claims(name, entry) for name, entry in self.all().items() if entry.rivals]
         return [plugin.note for plugin in find_plugins(search_path()) if plugin.note] + claims
 
+    def lacks_plugins(self) -> bool:
+        """Whether plugins may register entries, and no folder of plugins is named."""
+        return bool(self._plugins) and not search_path()
+
     def _claim(self, identifier: str, entry: Entry, plugin: Plugin) -> None:
         before = self._entries.get(identifier)
         if before is None:

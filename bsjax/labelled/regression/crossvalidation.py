@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import jax
@@ -15,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from bsjax.core.watching import steps
 from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
 from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import precision
@@ -71,6 +73,8 @@ FEWER = "fewer features (a reducer), stimuli or neuroids,"
 SIDES = ("source_train", "source_test", "target_train", "target_test")
 PARTS = (("source_train", "target_train"), ("source_test", "target_test"))
 _INNER_SPLITS = 5
+# The largest number of parts into which fits to draws are cut, and the operations of a part, a second or more.
+_MOST_PARTS, _OPERATIONS = 20, 3e10
 
 
 class RegressionMetric(Metric):
@@ -103,6 +107,20 @@ class RegressionMetric(Metric):
         """The result of a kernel that refits the mapping to each draw or permutation of the stimuli."""
         what = f"{self.mapping!r} of draws of {len(x):,} stimuli with {x.shape[1]:,} features"
         return self.run(kernel, x, *rest, takes=what, advice=FEWER, mapping=self.mapping)
+
+    def _refitted_in_parts(self, kernel: Callable[..., Any], *arrays: Any, draws: tuple[Any, ...]) -> np.ndarray:
+        """The results of a kernel whose last arguments are ``draws``, folds first; long runs tell how far they are."""
+        fitted, (n, width) = draws[0].fitted, arrays[0].shape
+        count, fits = len(fitted), fitted.size * n**3
+        # Each part repeats the work on all features, here at most a twentieth of the whole. Parts of one size share a
+        # program, so that the first of them tells how long all will take.
+        size = -(-count // int(max(1, min(_MOST_PARTS, fits / _OPERATIONS, fits / (40 * n**2 * width)))))
+        rows = [np.minimum(np.arange(start, start + size), count - 1) for start in range(0, count, size)]
+        parts = [
+            self._refitted(kernel, *arrays, *jax.tree.map(itemgetter(part), draws))
+            for part in steps(rows, f"{self.identifier} fitted to draws", count, each=size)
+        ]
+        return np.concatenate(parts)[:count]
 
     def _after_permutations(self, permuted: Permuted, x: Any, y: Any, folds: Folds, rows: np.ndarray) -> xr.DataArray:
         """The mean over folds of the median over neuroids, refitted after every permutation."""
@@ -314,7 +332,10 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
 
         needed = [self._needed(cross_validation_bootstraps, target, each) for each in folds.values()]
         x = self._features(source, order, target, splits, lambda width: max(of(width) for of in needed))
-        raws = {each: self._refitted(cross_validation_bootstraps, x, y, held) for each, held in folds.items()}
+        raws = {
+            each: self._refitted_in_parts(cross_validation_bootstraps, x, y, draws=(held,))
+            for each, held in folds.items()
+        }
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, target))
         return {"values": values}
 
@@ -529,8 +550,8 @@ class TrainTestSplitCorrelation(RegressionMetric):
                 labels = {what: train[name].values for what, name in alike.items() if name in train.coords}
                 of_train = plan.counts("stimuli", train[STIMULUS].values, **labels)
                 held = of_train, drawn.in_order("stimuli", test[STIMULUS])
-            refits = self._refitted(train_test_bootstraps, *arrays, drawn_folds(held[0], no_folds()), held[1])
-            raws[drawn_stimuli] = refits[:, None]
+            draws = drawn_folds(held[0], no_folds()), held[1]
+            raws[drawn_stimuli] = self._refitted_in_parts(train_test_bootstraps, *arrays, draws=draws)[:, None]
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, test))
         return {"values": values}
 

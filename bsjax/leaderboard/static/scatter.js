@@ -71,7 +71,7 @@
         return {
           type: "scatter", mode: number || points.length <= MOST_NAMED ? "markers+text" : "markers", x: of("x"), y: of("y"), error_x: error("x"), error_y: error("y"),
           marker: { color: colour(number, theme), symbol: symbol(number), size: number ? 13 : 8, opacity: number ? 1 : 0.8 },
-          text: some.map((point) => plain(shortened(point.model.identifier))), textposition: "top center",
+          text: some.map((point) => plain(shortened(point.model.identifier))), textposition: "top center", cliponaxis: false,
           hovertext: some.map((point) => plain(point.text).replace(/\n/g, "<br>")), hoverinfo: "text", name: "",
         };
       });

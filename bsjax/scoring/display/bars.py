@@ -80,20 +80,23 @@ class Lines(Watcher):
     def __init__(self, console: Console, total: int | None = None, every: float = _EVERY) -> None:
         self._console, self._total, self._every = console, total, every
         self._done, self._said = 0, time.monotonic()
+        self._since: dict[str, float] = {}
 
     def expect(self, total: int) -> None:
         """Set the number of pairs to score."""
         self._total = total
 
     def images(self, progress: Any) -> None:
-        minutes, seconds = divmod(round(progress.remaining), 60)
-        left = f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"
-        self._tell(
-            progress.identifier, progress.done, progress.total, f" images, {progress.rate:.3g} a second, {left} left"
-        )
+        rate, left = f"{progress.rate:.3g} a second", f"{duration(progress.remaining)} left"
+        self._tell(progress.identifier, progress.done, progress.total, f" images, {rate}, {left}")
 
     def step(self, what: str, done: int, total: int) -> None:
-        self._tell(what, done, total)
+        now = time.monotonic()
+        begun = self._since.setdefault(what, now)
+        if done == total:
+            del self._since[what]
+        elif done:
+            self._tell(what, done, total, f", {duration((now - begun) * (total - done) / done)} left")
 
     def came(self, outcome: Any) -> None:
         self._done += 1
@@ -101,7 +104,7 @@ class Lines(Watcher):
             of = f"{self._done}/{self._total or self._done}"
             self._say(f"[{of}] {outcome.model} on {outcome.benchmark}: {outcome.seconds:.1f} s")
 
-    def _tell(self, what: str, done: int, total: int, more: str = "") -> None:
+    def _tell(self, what: str, done: int, total: int, more: str) -> None:
         if 0 < done < total and time.monotonic() - self._said >= self._every:
             self._said = time.monotonic()
             self._say(f"{what}: {done} of {total}{more}")
@@ -110,16 +113,39 @@ class Lines(Watcher):
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
+def duration(seconds: float) -> str:
+    """A time in words.
+
+    Example:
+        >>> duration(42), duration(125), duration(4020)
+        ('42 s', '2 min 05 s', '1 h 07 min')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
 def bars_on(console: Any) -> Progress:
     """Bars of rich with the number done, the time elapsed and the time remaining."""
     from rich import progress as rich
+    from rich.text import Text
+
+    class Left(rich.ProgressColumn):
+        """The time left by the rate so far: that of rich forgets steps of more than 30 s."""
+
+        def render(self, task: rich.Task) -> Text:
+            if not (task.completed and task.total and task.elapsed):
+                return Text()
+            left = task.elapsed * (task.total - task.completed) / task.completed
+            return Text(f"{duration(left)} left", style="progress.remaining")
 
     columns = (
         rich.TextColumn("{task.description}", markup=False),
         rich.BarColumn(),
         rich.MofNCompleteColumn(),
         rich.TimeElapsedColumn(),
-        rich.TimeRemainingColumn(),
+        Left(),
         rich.TextColumn("{task.fields[rate]}", markup=False),
     )
     return rich.Progress(*columns, console=console, transient=True)

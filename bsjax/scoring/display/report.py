@@ -29,8 +29,8 @@ def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
     Args:
         outcomes: pairs of one model that failed with the same error share one line at the end.
         width: columns of the terminal, ``None`` for no limit. If lines would be longer, each model becomes a heading
-            above its benchmarks. If the numbers alone are longer, intervals move to lines of their own. Numbers are
-            never cut.
+            above its benchmarks. If the numbers alone are longer, intervals and the best baselines move to lines of
+            their own. Numbers are never cut.
 
     Returns:
         Lines without trailing spaces, no line break at the end.
@@ -46,7 +46,7 @@ def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
     scored = [(outcome, outcome.score) for outcome in outcomes if outcome.score is not None]
     beside = _beside([score for _, score in scored])
     numbers = [(*_HEADER, *beside)]
-    numbers += [(*_numbers(score), f"{outcome.seconds:.1f}", *_beside_of(score, beside)) for outcome, score in scored]
+    numbers += [(*_numbers(score), f"{each.seconds:.1f}", *_beside_of(score, beside)) for each, score in scored]
     names = [("model", "benchmark"), *[(outcome.model, outcome.benchmark) for outcome, _ in scored]]
     for model, benchmarks in failed_alike(outcomes).items():
         names.append((model[0], benchmarks[0] if len(benchmarks) == 1 else f"{len(benchmarks)} benchmarks"))
@@ -244,23 +244,28 @@ def _aligned(numbers: Sequence[tuple[str, ...]]) -> list[str]:
 
 def _grouped(names: Sequence[tuple[str, str]], numbers: Sequence[tuple[str, ...]], width: int) -> list[str]:
     """The table with models as headings; if a benchmark is too long, its numbers are on the next line."""
-    indent, at = "  ", _HEADER.index(_INTERVAL)
-    cells, intervals = _aligned(numbers), [""] * len(numbers)
-    if len(cells[0]) + len(_GAP) + len(indent) > width:
-        cells = _aligned([(*row[:at], *row[at + 1 :]) for row in numbers])
-        intervals = ["" if row[at] == "-" else f"{indent}{_GAP}{_INTERVAL}: {row[at]}" for row in numbers]
-    room = width - len(cells[0]) - len(_GAP) - len(indent)
+    indent = " "  # wider ones would leave too little room for the names of built-in benchmarks in 80 columns
+    cells = _aligned(numbers)
+    below: list[list[str]] = [[] for _ in numbers]
+    for name in (_INTERVAL, _BASELINE):
+        if name in numbers[0] and len(cells[0]) + 2 * len(indent) > width:
+            at = numbers[0].index(name)
+            for more, row in zip(below, numbers, strict=True):
+                more += [] if row[at] in ("", "-") else [f"{indent}{_GAP}{name}: {row[at]}"]
+            numbers = [(*row[:at], *row[at + 1 :]) for row in numbers]
+            cells = _aligned(numbers)
+    room = width - len(cells[0]) - 2 * len(indent)
     column = min(room, max(len(benchmark) for _, benchmark in names))
-    lines, heading = [f"{'':{max(0, column + len(indent))}}{_GAP}{cells[0]}"], None
-    for (model, benchmark), row, interval in zip(names[1:], cells[1:], intervals[1:], strict=True):
+    lines, heading = [f"{'':{max(0, column + len(indent))}}{indent}{cells[0]}"], None
+    for (model, benchmark), row, more in zip(names[1:], cells[1:], below[1:], strict=True):
         if model != heading:
             lines.append(model)
             heading = model
         if len(benchmark) > column:
-            lines += [indent + benchmark, f"{'':{max(0, column + len(indent))}}{_GAP}{row}"]
+            lines += [indent + benchmark, f"{'':{max(0, column + len(indent))}}{indent}{row}"]
         else:
-            lines.append(f"{indent}{benchmark:{column}}{_GAP}{row}")
-        lines += [interval] if interval else []
+            lines.append(f"{indent}{benchmark:{column}}{indent}{row}")
+        lines += more
     return lines
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from bsjax.benchmarks import benchmark_registry
 from bsjax.core.discovery import Plugin, plugins_under, use_plugins
 from bsjax.core.registry import Registry
+from bsjax.core.watching import stage
 from bsjax.data import data_registry, stimulus_set_registry
 from bsjax.data.publishing.checklist import Check
 from bsjax.labelled import metric_registry
@@ -75,7 +76,8 @@ def check_plugins(folder: str | Path, timeout: float = TIMEOUT) -> Iterator[Sect
         for name, (registry, checks_of) in _KINDS.items():
             for identifier in registered(plugin, name):
                 yield Section(f"{registry.kind} {identifier}", checks_of(identifier))
-        tests = check_tests(plugin.folder, timeout)
+        with stage(f"tests of {plugin.folder}"):
+            tests = check_tests(plugin.folder, timeout)
         if registered(plugin, "metric_registry") and not plugin.for_brainscore:
             tests.append(check_properties(plugin.folder))
         yield Section(f"tests of {plugin.folder}", tests)

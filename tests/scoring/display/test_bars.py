@@ -7,11 +7,13 @@ import time
 import numpy as np
 import pytest
 import xarray as xr
+from rich.console import Console
 
 import bsjax
 from bsjax import Score
 from bsjax.core.watching import is_watched, stage, steps, watched, watcher
 from bsjax.labelled.metric import scored
+from bsjax.labelled.regression import crossvalidation
 from bsjax.labelled.resampling.draws import in_draws
 from bsjax.scoring.display import bars
 from tests.scoring.conftest import Told
@@ -38,6 +40,28 @@ def test_each_draw_and_each_permutation_of_ones_own_metric_is_told():
     draws, permutations = told.steps["each draw of stimuli"], told.steps["each permutation of stimuli"]
     assert draws == [(done, 12) for done in range(13)] and permutations == [(done, 9) for done in range(10)]
     assert all(each[0][0] == 0 and each[-1][0] == each[-1][1] for each in told.steps.values())
+
+
+def test_fits_to_draws_of_two_factors_are_told_in_parts_that_change_no_number(monkeypatch):
+    told, ridge = Told(), bsjax.load_metric("ridge", crossvalidation_kwargs={"stratification_coord": None})
+    recorded = responses(40).assign_coords(neuroid_id=("neuroid", np.arange(4)))
+    with in_draws(bsjax.Resampling(("stimuli", "neuroids"), draws=30)):
+        with watched(told), monkeypatch.context() as small:
+            small.setattr(crossvalidation, "_OPERATIONS", 1.0)
+            in_parts = scored(ridge, responses(40) + recorded.values[::-1], recorded)
+        at_once = scored(ridge, responses(40) + recorded.values[::-1], recorded)
+    without, drawn = told.steps["ridge fitted to draws"][:2], told.steps["ridge fitted to draws"][2:]
+    assert without == [(0, 1), (1, 1)] and drawn == [(done, 30) for done in range(0, 31, 2)]
+    np.testing.assert_allclose(in_parts.uncertainty.draws, at_once.uncertainty.draws, rtol=1e-12)
+
+
+def test_lines_tell_the_time_that_is_left():
+    stream = io.StringIO()
+    lines = bars.Lines(Console(file=stream), every=0.0)
+    lines._since["fits"] = time.monotonic() - 60
+    for done in (0, 1, 4):
+        lines.step("fits", done, 4)
+    assert stream.getvalue() == "fits: 1 of 4, 3 min 00 s left\n" and not lines._since
 
 
 @pytest.mark.slow

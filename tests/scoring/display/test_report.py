@@ -86,6 +86,8 @@ def test_chance_and_baselines_have_columns_where_they_were_asked_for():
     header, *rows = table(outcomes).splitlines()
     assert header.endswith("calibrated      p  best baseline")
     assert [row.split()[9:] for row in rows] == [["-", "-", "-"], ["0.250", "0.010", "b", "0.125"]]
+    narrow = table(outcomes, 76).splitlines()
+    assert "   best baseline: b 0.125" in narrow and max(map(len, narrow)) <= 76
     in_legend = legend(outcomes)
     assert "1 in 20 permutations" in in_legend and "no model of the brain" in in_legend
     assert "calibrated" not in table(OUTCOMES) + legend(OUTCOMES)
