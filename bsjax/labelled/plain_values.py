@@ -4,6 +4,8 @@ Text, numbers, ``None``, lists, and dicts with text keys stand for themselves. O
 key that begins with ``$`` and names the kind: ``{"$float": "nan"}``, ``{"$tuple": [1, 2]}``.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Callable, Mapping

@@ -5,6 +5,8 @@ is a blob: the digest of its labels, which many scores share, followed by its nu
 JSON, which also holds the values if these are not numbers.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
