@@ -27,6 +27,16 @@ from bsjax.labelled.resampling.permutations import Permutations, Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, plain_setting, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
+from bsjax.metrics.bounds.products import FAILURE
+
+_BOUNDED = (
+    "cka, cka_biased, rdm (dissimilarities correlation, cosine and sqeuclidean with comparisons spearman, corr and "
+    "cosine, and euclidean with spearman), ridge, linear_predictivity, elastic_net, lasso and nnls"
+)
+
+
+# A larger bound of the error of a score says nothing.
+_USEFUL = 0.5
 
 
 class OfHalves(NamedTuple):
@@ -216,6 +226,20 @@ class Metric(ABC):
         """
         raise ValueError(
             f"{self.identifier!r} predicts no responses: take a cross-validated regression, e.g. 'ridgecv'"
+        )
+
+    def exact_within(self, *args: Any, **kwargs: Any) -> tuple[float, float]:
+        """An interval that holds the score in exact arithmetic and without early stopping.
+
+        It holds with a probability of at least ``1 - bsjax.metrics.bounds.products.FAILURE``, or for certain; see the
+        kernels of ``bsjax.metrics.bounds``. The distance of a score to the further end bounds its error.
+
+        Raises:
+            ValueError: there is no useful interval for this metric or its settings.
+        """
+        raise ValueError(
+            f"no bound of the error of {self.identifier!r} with these settings is known. There is one of {_BOUNDED}; "
+            "for others, compare the scores of dtype='float32' and 'float64'"
         )
 
     def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:
@@ -448,6 +472,35 @@ def name_of(metric: Callable[..., Any]) -> str:
     """The identifier of a metric, or the name of its function or class if it has none."""
     plain = unwrap(metric)
     return as_metric(metric).identifier or (plain if isroutine(plain) else type(plain)).__name__
+
+
+def with_error_bound(score: Score, metric: Metric, *assemblies: Any) -> Score:
+    """A score of assemblies with a bound of its numerical error in its provenance, see ``Metric.exact_within``.
+
+    Args:
+        score: a score of the assemblies by the metric, a single number.
+        metric: the metric.
+        *assemblies: as for the metric.
+
+    Returns:
+        The score with ``error_bound``, the largest distance to the exact score, and ``error_bound_probability``, with
+        which it holds at least. NaN if the score is.
+
+    Raises:
+        ValueError: no bound is known for this metric or its settings, or it would be larger than 0.5.
+    """
+    low, high = metric.exact_within(*assemblies)
+    value = float(score)
+    off = max(high - value, value - low)
+    if off > _USEFUL:
+        raise ValueError(
+            f"no useful bound of the error of {metric.identifier!r}: the exact score may be anywhere from {low:.3f} to "
+            f"{high:.3f}. Weights that are not unique (as many features as training stimuli, and no penalty on squared "
+            "weights), many equal dissimilarities, and nearly singular data cause this: take dtype='float64', fewer "
+            "features or a larger penalty, or leave error_bound out"
+        )
+    made = score.provenance.with_details(error_bound=off, error_bound_probability=1.0 - FAILURE)
+    return replace(score, provenance=made)
 
 
 def scored(metric: Callable[..., Score], *assemblies: Any) -> Score:

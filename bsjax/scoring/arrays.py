@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bsjax.core.given_arrays import unmasked, widened
 from bsjax.labelled import metric_registry
 from bsjax.labelled.align import variable
-from bsjax.labelled.metric import Metric, as_metric, scored
+from bsjax.labelled.metric import Metric, as_metric, scored, with_error_bound
 from bsjax.labelled.registry import compare_responses, compares_responses, settings_taken
 from bsjax.labelled.resampling.permutations import Permutations
 from bsjax.scoring.display.bars import shown
@@ -33,6 +33,7 @@ def score_arrays(
     crossvalidation_kwargs: Mapping[str, Any] | None = None,
     *,
     null: Permutations | int | None = None,
+    error_bound: bool = False,
     progress: bool | None = None,
     **metric_kwargs: Any,
 ) -> Score:
@@ -52,6 +53,9 @@ def score_arrays(
             not stratified, because plain arrays have no labels to stratify by.
         null: also compute the chance level of the score, from this many permutations of the stimuli, as in
             :func:`bsjax.score`.
+        error_bound: also compute a bound of the numerical error of the score, of rounding (mostly that of
+            ``dtype="float32"``) and early stopping: ``score.provenance["error_bound"]``. It holds with a probability
+            of at least 0.999999.
         progress: True shows progress, False hides it. By default it is shown on a terminal and in notebooks.
         **metric_kwargs: further arguments of the metric, e.g. ``dtype``. Similarities such as ``"cka"`` and ``"rdm"``
             get an interval from the influence of each stimulus; ``error=None`` omits it.
@@ -62,7 +66,7 @@ def score_arrays(
     Raises:
         KeyError: the metric is unknown; the message names the nearest ones.
         ValueError: the arrays are not two-dimensional and numeric, have masked values or differ in their number of
-            rows; labels differ or repeat; or the metric does not take an argument.
+            rows; labels differ or repeat; the metric does not take an argument; or no useful bound is known for it.
 
     Example:
         >>> import numpy as np
@@ -76,11 +80,15 @@ def score_arrays(
         1.0
         >>> bsjax.score_arrays(X, Y, metric="cka", null=99).provenance["p_value"]
         0.01
+        >>> score = bsjax.score_arrays(X, Y, metric="cka", dtype="float32", error_bound=True)
+        >>> score.provenance["error_bound"] < 1e-5
+        True
     """
     assemblies = assemblies_of({"X": X, "Y": Y})
     made = loaded(metric, crossvalidation_kwargs, metric_kwargs)
     with shown(progress=progress), nullcontext() if null is None else Permutations.within(null):
-        return scored(made, *assemblies)
+        score = scored(made, *assemblies)
+        return with_error_bound(score, made, *assemblies) if error_bound else score
 
 
 def assemblies_of(sides: Mapping[str, Any]) -> list[xr.DataArray]:

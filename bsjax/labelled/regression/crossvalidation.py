@@ -19,7 +19,7 @@ import xarray as xr
 from bsjax.core.watching import steps
 from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
 from bsjax.engine.padding import padded, padded_width
-from bsjax.engine.precision import precision
+from bsjax.engine.precision import default_dtype, precision
 from bsjax.engine.programs.dry_runs import freeing_copies
 from bsjax.engine.sharding import Shards, sharded, to_host
 from bsjax.engine.sources import of_sources
@@ -59,6 +59,7 @@ from bsjax.labelled.settings import keep, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 from bsjax.labelled.streaming import compress
 from bsjax.metrics import Mapping, compiled, cross_validated_r2, make_folds
+from bsjax.metrics.bounds.regression import cross_validation_within
 from bsjax.metrics.regression.crossvalidation import (
     EFFECTIVE_DIMENSIONALITY,
     cross_validate_and_report,
@@ -314,6 +315,24 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             sides = [padded(values, width, dtype) for values, width in zip((x, y), widths, strict=True)]
             found = to_host(compiled(cross_validated_r2, mapping=self.mapping)(*sides, folds))
         return nan_mean(found[:, : y.shape[1]].astype(float).T)
+
+    def exact_within(self, source: xr.DataArray, target: xr.DataArray) -> tuple[float, float]:
+        """An interval that holds the exact score, from weights in this metric's dtype; see ``Metric``.
+
+        The medians over neuroids, and the means over splits, of lower and upper ends hold those of exact correlations.
+        """
+        if not self.mapping.bounds_weights:
+            return super().exact_within(source, target)
+        source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
+        order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
+        x, y = finite_values(reordered(source, order), "source"), finite_values(target, "target")
+        folds = make_folds(len(y), self.crossvalidation.of(target))
+        given = {"mapping": self.mapping, "working": np.dtype(self.dtype or default_dtype()).name}
+        what = f"the error bound of {self.identifier} of {len(y):,} stimuli and {x.shape[1]:,} features"
+        double = dataclasses.replace(self, dtype="float64")
+        ends = double.run(cross_validation_within, x, y, folds, takes=what, advice=FEWER, **given)
+        low, high = (float(nan_mean(nan_median(end))) for end in ends)
+        return low, high
 
     def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, see :func:`bsjax.labelled.metric.scored`.

@@ -14,6 +14,7 @@ from bsjax.labelled.similarity.representational import (
 from bsjax.metrics import cka as unbiased_cka
 from bsjax.metrics import cka_between_subjects, cka_bootstraps
 from bsjax.metrics import cka_biased as biased_cka
+from bsjax.metrics.bounds.similarity import cka_within
 from bsjax.metrics.resampling.permutation import cka_permutations
 from bsjax.metrics.similarity.cka import cka_and_influence, cka_of_grams
 from bsjax.metrics.similarity.similarity import Similarity
@@ -38,6 +39,7 @@ def _similarity(kernel: Callable[..., Any], unbiased: bool) -> Similarity:
         in_shares=partial(_cka_in_shares, unbiased=unbiased),
         of_subjects=partial(cka_between_subjects, unbiased=unbiased),
         vector=partial(cka_vector, unbiased=unbiased),
+        within=partial(cka_within, unbiased=unbiased),
         zero_by_chance=unbiased,
     )
 

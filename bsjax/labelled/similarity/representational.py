@@ -16,7 +16,7 @@ import xarray as xr
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by, within_limit
 from bsjax.engine.padding import padded, padded_width
-from bsjax.engine.precision import in_dtype, precision
+from bsjax.engine.precision import default_dtype, in_dtype, precision
 from bsjax.engine.programs.compilation import Program
 from bsjax.engine.sharding import Shards, devices_in_use, sharded, to_host
 from bsjax.engine.sources import of_sources
@@ -43,6 +43,7 @@ from bsjax.labelled.splits import CrossValidation, WithTarget, k_folds
 from bsjax.labelled.streaming import compress, of_grams_on_all_devices
 from bsjax.labelled.uncertainty import DRAW, UNIT, Uncertainty
 from bsjax.metrics import compiled, make_folds, similarity_on_subsets
+from bsjax.metrics.bounds.products import PROBES
 from bsjax.metrics.numerics import deviations
 from bsjax.metrics.resampling.draws import label_codes, leave_out_counts
 from bsjax.metrics.resampling.influence import (
@@ -60,7 +61,7 @@ from bsjax.metrics.similarity.vectors import inner_products, similarities_of_tim
 SimilarityError = Literal["jackknife", "bootstrap", "influence"]
 
 _JACKKNIFE_GROUPS = 10
-_SEED = 1  # for the draws of an error
+_SEED = 1  # for the draws of an error, and for probes of products
 _FOLDS = 10
 # Below this effective number of stimuli, derivatives are not accurate enough.
 _FEW = 8
@@ -390,6 +391,20 @@ class RepresentationalSimilarity(_OfSimilarity):
             return OfTimes(values.astype(float))
         deviations = jackknife_deviations(np.moveaxis(without.astype(float), 0, -1))
         return OfTimes(values.astype(float), deviations * math.sqrt(n / len(kept) / (n - size)))
+
+    def exact_within(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> tuple[float, float]:
+        """An interval that holds the exact similarity, from products in this metric's dtype; see ``Metric``."""
+        if self.similarity.within is None:
+            return super().exact_within(assembly1, assembly2)
+        source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
+        self._check_pairs(len(target))
+        self._check_stimuli(len(target))
+        probes = np.random.default_rng(_SEED).standard_normal((len(target), PROBES))
+        kernel = compiled(self.similarity.within, working=np.dtype(self.dtype or default_dtype()).name)
+        call = _Call(kernel, (probes,))
+        with replace(self, dtype="float64")._sides(source, target, [call]) as arrays:
+            low, high = call.result(*arrays)
+        return float(low), float(high)
 
     def drawn_score(self, plan: Resampling, *assemblies: xr.DataArray) -> Score:
         """Its score with its values in draws; draws of stimuli alone reuse the same RDMs."""

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.streaming import DependsOn
-from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Targets
+from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Scalar, Targets
 from bsjax.metrics.linalg.singular_values import participation_ratio
 
 Report = dict[str, Array]
@@ -133,6 +133,21 @@ class Mapping(ABC):
     def gram(self, prepared: Any) -> Float[Array, "d d"] | None:
         """The inner products of centred stimuli or features that ``prepare`` computed; None if it computes none."""
         return None
+
+    @property
+    def bounds_weights(self) -> bool:
+        """Whether the mapping implements ``weights_within``."""
+        return type(self).weights_within is not Mapping.weights_within
+
+    def weights_within(
+        self, x: Features, y: Targets, stimuli: Scalar, working: str
+    ) -> tuple[Float[Array, "p q"], Float[Array, " q"]]:
+        """Weights fitted in the dtype ``working``, and upper bounds of their distance from the exact ones, by target.
+
+        Optional. Features and targets are centred, in float64, with rows of zeros for stimuli that are not among the
+        training ``stimuli``. The bound is infinite or NaN where nothing is known.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not bound the error of its weights")
 
     @property
     def takes_weights(self) -> bool:

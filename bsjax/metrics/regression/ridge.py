@@ -15,9 +15,9 @@ from bsjax.engine.batches import batched_map
 from bsjax.engine.primitives.triangular import solve_with_cholesky
 from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.tolerances import rounding
-from bsjax.metrics.arrays import HeldOut, HeldOutMask, PerStimulus, Scalar, Targets
-from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
-from bsjax.metrics.numerics import inverse_root
+from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Scalar, Targets
+from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, least_curvature
+from bsjax.metrics.numerics import inverse_root, nonzero
 from bsjax.metrics.regression.mapping import Traits, with_leaves
 from bsjax.metrics.regression.ridge_system import (
     Fold,
@@ -32,6 +32,8 @@ from bsjax.metrics.regression.ridge_system import (
 
 # Largest squared feature (or stimulus) relative to the penalty, below which rounding errors of residuals hide the fit.
 _LEAST_FIT = 0.01
+# Steps of refinement; each reduces the error of a solution by its condition number times the rounding error.
+_REFINEMENTS = 4
 
 
 class RidgeParams(NamedTuple):
@@ -131,6 +133,42 @@ class Ridge(RidgeMapping):
         predicted = (system.right[held_out] - residuals) * scale[held_out][:, :, None]
         largest = jnp.max(jnp.diagonal(system.matrix) * scale**2)
         return predicted, well_posed & (largest > _LEAST_FIT * alpha)
+
+    def weights_within(
+        self, x: Features, y: Targets, stimuli: Scalar, working: str
+    ) -> tuple[Float[Array, "p q"], Float[Array, " q"]]:
+        r"""Weights by a factorisation in the dtype ``working``, refined in float64, and a bound of their distance.
+
+        With fewer features than stimuli, the distance of any weights from the exact ones is at most that of their
+        gradient :math:`g = X^T (y - X w) - \alpha w` from zero, divided by :math:`\alpha + \lambda_{\min}(X^T X)`.
+        Otherwise :math:`w = X^T c`, and with the residual :math:`\rho = y - X w - \alpha c`, it is
+
+        .. math:: \|X^T (X X^T + \alpha)^{-1} \rho\| \le \|\rho\| / 2 \sqrt\alpha
+
+        because :math:`\sigma / (\sigma^2 + \alpha) \le 1 / 2 \sqrt\alpha` for every singular value. Bounds include the
+        rounding errors of gradient and residual.
+
+        Source: Higham 2002, "Accuracy and Stability of Numerical Algorithms", chapter 12 (iterative refinement).
+        """
+        size, lengths = nonzero(jnp.sqrt(jnp.sum(x**2))), nonzero(jnp.sqrt(jnp.sum(y**2, axis=0)))
+        x, y, alpha = x / size, y / lengths[None], jnp.asarray(self.alpha, x.dtype) / size**2
+        few, rough = x.shape[1] < len(x), x.astype(working)
+        gram = rough.T @ rough if few else rough @ rough.T
+        null = jnp.where(jnp.diagonal(gram) > 0, 0.0, 1.0).astype(working)  # stimuli or features of zeros
+        factor = jnp.linalg.cholesky(gram + jnp.diag(null + alpha.astype(working)))
+
+        def missed(found: Float[Array, "d q"]) -> tuple[Float[Array, "d q"], Targets]:
+            residual = y - x @ (found if few else x.T @ found)
+            return (x.T @ residual if few else residual) - alpha * found, residual
+
+        found = jnp.zeros((len(gram), y.shape[1]), x.dtype)
+        for _ in range(_REFINEMENTS):
+            found = found + solve_with_cholesky(factor, missed(found)[0].astype(working)).astype(x.dtype)
+        left, residual, of_found = (jnp.sqrt(jnp.sum(side**2, axis=0)) for side in (*missed(found), found))
+        terms = (len(x) + 8) * (residual if few else of_found) + (x.shape[1] + 8) * (1.0 + alpha) * of_found + 8.0
+        curvature = alpha + least_curvature(x) if few else 2.0 * jnp.sqrt(alpha)
+        scale = lengths / size
+        return (found if few else x.T @ found) * scale[None], (left + rounding(x) * terms) / curvature * scale
 
     def _alpha(self, gram: Float[Array, "d d"]) -> Scalar:
         return jnp.asarray(self.alpha, gram.dtype)

@@ -31,6 +31,8 @@ class Similarity:
             units of all others, see ``bsjax.metrics.cka_between_subjects``.
         vector: function of one side's responses to a unit vector, whose inner product with that of another side is the
             similarity, to compare many.
+        within: ``(x, y, probes, *, dtype)`` to the ends of an interval that holds the exact similarity, see
+            ``bsjax.metrics.bounds.similarity``.
         compares_pairs: whether it ranks or scales all pairs of stimuli together, which must not include copies.
         varied_patterns: whether it is undefined if a stimulus has the same response in all units.
         symmetric: whether the two sides may be exchanged.
@@ -54,6 +56,7 @@ class Similarity:
     in_shares: Callable[..., Any] | None = None
     of_subjects: Callable[..., Any] | None = None
     vector: Callable[..., Any] | None = None
+    within: Callable[..., Any] | None = None
     compares_pairs: bool = False
     varied_patterns: bool = False
     symmetric: bool = True

@@ -1,6 +1,6 @@
 """Comparison of the dissimilarity matrices (RDMs) of two assemblies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -25,6 +25,7 @@ from bsjax.labelled.similarity.representational import (
     SimilarityError,
 )
 from bsjax.metrics import rdm_bootstraps, rdm_similarity
+from bsjax.metrics.bounds.similarity import BOUNDED_COMPARISONS, BOUNDED_DISSIMILARITIES, rdm_similarity_within
 from bsjax.metrics.resampling.bootstraps import rdm_statistic
 from bsjax.metrics.resampling.permutation import rdm_permutations
 from bsjax.metrics.resampling.weighted_rdms import METHODS
@@ -91,6 +92,12 @@ class RDMSimilarity(RepresentationalSimilarity):
         if _given(assembly1, assembly2):
             return Metric.permuted_values(self, permuted, assembly1, assembly2)
         return super().permuted_values(permuted, assembly1, self._in_order(assembly2))
+
+    def exact_within(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> tuple[float, float]:
+        """An interval that holds the exact comparison, see ``Metric.exact_within``."""
+        if _given(assembly1, assembly2):
+            return Metric.exact_within(self, assembly1, assembly2)
+        return super().exact_within(assembly1, self._in_order(assembly2))
 
     @property
     def _noise(self) -> Mapping[str, Any] | None:
@@ -216,6 +223,15 @@ whitened_corr, whitened_cosine, bures, neg_riemannian
     return _similarity(dissimilarity_named(dissimilarity), comparison_named(comparison))
 
 
+def _within(dissimilarity: Dissimilarity, comparison: Comparison) -> Callable[..., Any] | None:
+    """The kernel of an interval that holds the exact comparison; None if there is none."""
+    measures = [name for name in BOUNDED_DISSIMILARITIES if DISSIMILARITIES[name] is dissimilarity]
+    methods = [name for name in BOUNDED_COMPARISONS if COMPARISONS[name] is comparison]
+    if not measures or not methods or (measures[0] == "euclidean" and methods[0] != "spearman"):
+        return None
+    return partial(rdm_similarity_within, dissimilarity=measures[0], method=methods[0])
+
+
 @cache
 def _similarity(dissimilarity: Dissimilarity, comparison: Comparison) -> Similarity:
     def by_pair(x: Any, y: Any, *, where: Any = None) -> Any:
@@ -236,6 +252,7 @@ def _similarity(dissimilarity: Dissimilarity, comparison: Comparison) -> Similar
         vector=None
         if comparison.factor is None
         else partial(rdm_vector, method=comparison, dissimilarity=dissimilarity),
+        within=_within(dissimilarity, comparison),
         compares_pairs=True,
         in_shares=rdm_similarity_in_shares if default else None,
         varied_patterns=dissimilarity.varied_patterns,

@@ -11,6 +11,7 @@ from bsjax.engine.batches import batched_map
 from bsjax.engine.primitives.decompositions import eigh
 from bsjax.engine.tolerances import CONVERGED_POWER, rounding
 from bsjax.metrics.arrays import Features, Flag, HeldOut, HeldOutMask, Predicted, Scalar, Targets
+from bsjax.metrics.linalg.positive_definite import least_curvature
 from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import Centred, centre, without_constants
 from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
@@ -90,9 +91,7 @@ class ElasticNet(Mapping):
     def prepare(self, x: Features, y: Targets) -> PreparedNet:
         """Centres the data; held-out stimuli only lower the eigenvalues of the Gram matrix."""
         centred = without_constants(centre(x, y))
-        rows = jax.lax.stop_gradient(centred.x)
-        gram = rows @ rows.T if x.shape[0] <= x.shape[1] else rows.T @ rows
-        return PreparedNet(centred, eigh(gram)[0][-1] * (1.0 + 1e-3))
+        return PreparedNet(centred, _most_curvature(jax.lax.stop_gradient(centred.x)))
 
     def embed(self, prepared: PreparedNet, x: Float[Array, "m p"]) -> Float[Array, "m p"]:
         """Centred features of new stimuli."""
@@ -100,19 +99,57 @@ class ElasticNet(Mapping):
 
     def fit(self, prepared: PreparedNet, held_out: HeldOut, held_out_mask: HeldOutMask) -> NetParams:
         """The weights of every fold; on a CPU, only one fold is in memory at a time."""
-        dtype, few = prepared.centred.x.dtype, prepared.centred.x.shape[1] < len(prepared.centred.x)
-        alpha, ratio = (jnp.asarray(each, dtype) for each in (self.alpha, self.l1_ratio))
 
         def fit_one(x: Features, y: Targets, n: Scalar) -> tuple[Array, Array]:
-            penalties = n * alpha * ratio, n * alpha * (1.0 - ratio)
-            problem = Problem(x, x.T @ x if few else None, x.T @ y, *penalties)
-            return weights_of(problem, prepared.curvature, self.positive, self.most_steps)
+            return weights_of(self._problem(x, y, n), prepared.curvature, self.positive, self.most_steps)
 
         return NetParams(*of_folds(fit_one, prepared.centred, held_out, held_out_mask))
+
+    def _problem(self, x: Features, y: Targets, n: Scalar) -> "Problem":
+        """The problem of ``n`` training stimuli; other rows are zero."""
+        alpha, ratio = (jnp.asarray(each, x.dtype) for each in (self.alpha, self.l1_ratio))
+        penalties = n * alpha * ratio, n * alpha * (1.0 - ratio)
+        return Problem(x, x.T @ x if x.shape[1] < len(x) else None, x.T @ y, *penalties)
+
+    def weights_within(
+        self, x: Features, y: Targets, stimuli: Scalar, working: str
+    ) -> tuple[Float[Array, "p q"], Float[Array, " q"]]:
+        r"""Weights of an iteration in the dtype ``working`` and then in float64, and a bound of their distance.
+
+        The subgradients of the minimised function are strongly monotone, so that weights with a subgradient of length
+        :math:`s` are at a distance of at most :math:`s / (n \alpha (1 - \rho) + \lambda_{\min}(X^T X))` from those of
+        the minimum. The bound includes the rounding errors of the subgradient, the smallest of which is taken. It is
+        infinite for the lasso and non-negative least squares if features outnumber the training stimuli.
+
+        Source: Nesterov 2018, "Lectures on Convex Optimization", section 2.1.3.
+        """
+        rough = self._problem(x.astype(working), y.astype(working), stimuli.astype(working))
+        most = _most_curvature(x)
+        start = jnp.zeros_like(rough.right)
+        found, _ = _iterated(rough, most.astype(working), self.positive, self.most_steps, start)
+        problem = self._problem(x, y, stimuli)
+        weights, _ = _iterated(problem, most, self.positive, self.most_steps, found.astype(x.dtype))
+        slopes = problem.times_gram(weights) + problem.l2 * weights - problem.right
+        at_zero = jnp.minimum(slopes + problem.l1, 0.0)
+        if not self.positive:
+            at_zero = jnp.maximum(jnp.abs(slopes) - problem.l1, 0.0)
+        left = jnp.where(weights == 0, at_zero, slopes + problem.l1 * jnp.sign(weights))
+        size, lengths, of_y = jnp.sqrt(jnp.sum(x**2)), *(jnp.sqrt(jnp.sum(side**2, axis=0)) for side in (weights, y))
+        unsure = rounding(x, 4 * sum(x.shape)) * (size * (size * lengths + of_y) + problem.l2 * lengths)
+        curvature = problem.l2 + (least_curvature(x) if x.shape[1] < len(x) else 0.0)
+        off = (jnp.sqrt(jnp.sum(left**2, axis=0)) + unsure) / curvature
+        pulls = -slopes if self.positive else jnp.abs(slopes)
+        nothing = jnp.all((weights == 0) & (pulls + unsure[None] < problem.l1), axis=0)
+        return weights, jnp.where(nothing, 0.0, off)
 
     def predict(self, params: NetParams, embedded: Float[Array, "folds m p"]) -> Predicted:
         """Predicted targets of embedded stimuli, without the intercept."""
         return embedded @ params.weights
+
+
+def _most_curvature(x: Features) -> Scalar:
+    """An upper bound of the largest eigenvalue of ``x.T @ x``."""
+    return eigh(x @ x.T if x.shape[0] <= x.shape[1] else x.T @ x)[0][-1] * (1.0 + 1e-3)
 
 
 class Problem(NamedTuple):
@@ -140,6 +177,13 @@ def weights_of(
         positive: whether weights must not be negative.
         most_steps: largest number of steps.
     """
+    return _iterated(problem, curvature, positive, most_steps, jnp.zeros_like(problem.right))
+
+
+def _iterated(
+    problem: Problem, curvature: Float[Array, ""], positive: bool, most_steps: int, start: Float[Array, "p q"]
+) -> tuple[Float[Array, "p q"], Int[Array, ""]]:
+    """``weights_of`` from weights to start with."""
     step = 1.0 / nonzero(curvature + problem.l2)
 
     def nearer(weights: Array) -> Array:
@@ -162,8 +206,7 @@ def weights_of(
         done = jnp.all(jnp.max(jnp.abs(new - ahead), axis=0) <= rounding(new, power=CONVERGED_POWER) * length)
         return new, new + jnp.where(uphill, 0.0, (inertia - 1.0) / longer) * change, longer, steps + 1, done
 
-    nothing = jnp.zeros_like(problem.right)
-    first = (nothing, nothing, jnp.ones_like(nothing[:1]), jnp.asarray(0, jnp.int32), jnp.asarray(False))
+    first = (start, start, jnp.ones_like(start[:1]), jnp.asarray(0, jnp.int32), jnp.asarray(False))
     weights, _, _, steps, _ = jax.lax.while_loop(unfinished, advance, first)
     return weights, steps
 

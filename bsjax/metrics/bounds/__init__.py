@@ -1,0 +1,1 @@
+"""Intervals that hold the exact value of a metric, from products and fits of limited precision."""
