@@ -150,10 +150,9 @@ def planned(folder: Path, study: Study) -> dict[str, Any]:
     """What the plan predicts before the study is run: seconds, and the most bytes of its process."""
     import bsjax
 
-    sizes = study.stimuli, study.features, study.voxels
-    alone = bsjax.estimate(metric_of(study), *sizes)
     plan = bsjax.plan(models_of(folder, study), benchmarks_of(folder, study), store=folder / "plan.db")
     print(plan, file=sys.stderr)
+    alone = bsjax.estimate(metric_of(study), study.stimuli, study.features, study.voxels)  # compiled by the plan
     return {"seconds": plan.seconds, "peak_bytes": plan.memory, "estimate": asdict(alone)}
 
 
