@@ -168,7 +168,7 @@ def scored(folder: Path, study: Study) -> dict[str, Any]:
     seconds, peak = time.perf_counter() - start, peak_held()
     if failed := [done.error_line for done in grid.done if done.error is not None]:
         raise RuntimeError(failed[0])
-    first = grid.score(models[0].identifier, benchmarks[0].identifier)
+    first: Any = grid.score(models[0].identifier, benchmarks[0].identifier)
     plot_neuroid_ceilings(first, path=folder / "voxels.png")
     np.save(folder / "raw.npy", first.unceiled.raw.values)
     cells = [{"seconds": done.seconds, "score": float(grid.score(done.model, done.benchmark))} for done in grid.done]
@@ -182,7 +182,8 @@ def by_peer(folder: Path, study: Study) -> dict[str, Any]:
     from benchmarks_perf.workers.client import Worker
     from bsjax.data import average_repetition
 
-    features = zarr.open_group(folder / "features.zarr", mode="r")["layer0"][:]
+    group: Any = zarr.open_group(folder / "features.zarr", mode="r")
+    features = group["layer0"][:]
     target = average_repetition(trials_of(folder / "subject0.nc"))
     order = [int(name.removeprefix("image")) for name in target["stimulus_id"].values]
     fold = np.empty(study.stimuli, int)
@@ -235,16 +236,14 @@ def measure(study: Study, folder: Path, tasks: Sequence[str]) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "features.zarr").exists():
         write(folder, study)
-    if "run" in tasks:
-        found_rates = rates.apart()
     made: dict[str, Any] = {"row": "study", "title": study.title, "study": asdict(study)}
     for task in tasks:
         made[task] = _apart(task, study, folder)
     if "run" in tasks:
         gram, solution = operations(study)
-        flops = study.layers * (gram + study.subjects * solution)
-        made |= {"rates": found_rates, "flops": flops}
-        made["floor_s"] = flops / max(found_rates["gemm_flops_s"]["float32"].values())
+        flops, found_rates = study.layers * (gram + study.subjects * solution), rates.apart()
+        floor = flops / max(found_rates["gemm_flops_s"]["float32"].values())
+        made |= {"rates": found_rates, "flops": flops, "floor_s": floor}
     return made | {"environment": report.environment()}
 
 
