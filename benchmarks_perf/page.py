@@ -45,7 +45,7 @@ def render(results: Path = RESULTS, page: Path = PAGE) -> None:
     page.parent.mkdir(parents=True, exist_ok=True)
     figures.times(rows, page.with_name("performance.png"))
     parts = [_opening(rows), "![Times of every row](performance.png)", _table(rows), _reading(rows)]
-    parts.append(_draws(results))
+    parts += [_draws(results), _study(results)]
     if accelerated:
         parts += [f"## On an accelerator\n\n{_machine(accelerated)}", _table(accelerated)]
     parts.append(section.rendered(results))
@@ -84,6 +84,37 @@ def _draws(results: Path) -> str:
         "four calls of a compiled kernel in float64, in turns with the peer, whose few draws are scaled to as many."
     )
     return "## Draws and permutations\n\n" + text + "\n\n" + "\n".join(lines)
+
+
+def _study(results: Path) -> str:
+    """The newest study of fMRI; "" without any."""
+    kept = [json.loads(path.read_text()) for path in results.glob("study-*.json")]
+    found = max(kept, key=lambda one: one["environment"]["when"], default=None)
+    if found is None:
+        return ""
+    run, plan, peer = found["run"], found["plan"], found.get("peer")
+    lines = [_line(["", "seconds", "peak memory"]), _line(["---", "---:", "---:"])]
+    lines.append(_line(["from the files to the store", _seconds(run["seconds"]), f"{run['peak_bytes'] / 1e9:.2f} GB"]))
+    lines.append(
+        _line(
+            [
+                "as planned, without reading and the ceiling",
+                _seconds(plan["seconds"]),
+                f"{plan['peak_bytes'] / 1e9:.2f} GB",
+            ]
+        )
+    )
+    lines.append(_line(["its arithmetic at the rate of products", _seconds(found["floor_s"]), ""]))
+    if peer:
+        lines.append(_line(["himalaya, the regression alone", _seconds(peer["seconds"]), ""]))
+    text = (
+        f"`python -m benchmarks_perf.study` measured {found['title']} on {found['environment']['when'][:10]}: a "
+        "penalty for each voxel by folds within folds in float32, its noise ceiling, and the values of all voxels in "
+        "the store; in a new process, compilation included."
+    )
+    if peer:
+        text += f" Correlations differ from those of himalaya by {peer['apart']['median']:.0e} in the median."
+    return "## A study of fMRI\n\n" + text + "\n\n" + "\n".join(lines)
 
 
 def _opening(rows: Mapping[str, Result]) -> str:

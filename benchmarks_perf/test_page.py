@@ -114,6 +114,23 @@ def test_the_newest_times_of_draws_have_a_table(rendered):
     assert "2026-11-23" in table and "9 s" not in table
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_study_has_a_table(rendered, tmp_path):
+    study = {
+        "title": "1 x 4,000 voxels",
+        "plan": {"seconds": 40.0, "peak_bytes": 3_900_000_000},
+        "run": {"seconds": 45.0, "peak_bytes": 3_700_000_000},
+        "peer": {"seconds": 444.0, "apart": {"median": 4e-7}},
+        "floor_s": 20.0,
+        "environment": ENVIRONMENT,
+    }
+    (tmp_path / "study-cpu.json").write_text(json.dumps(study))
+    text, _ = rendered(row("pls", 0.234, 1.5))
+    table = text.split("## A study of fMRI")[1]
+    assert "1 x 4,000 voxels" in table and "| 45 s | 3.70 GB |" in table and "| 40 s | 3.90 GB |" in table
+    assert "444 s" in table and "4e-07" in table
+
+
 def test_without_results_it_says_what_to_run(tmp_path):
     with pytest.raises(FileNotFoundError, match="run make perf first"):
         page.render(tmp_path, tmp_path / "performance.md")

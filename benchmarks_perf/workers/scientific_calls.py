@@ -59,6 +59,24 @@ def on_split(fit_with: Callable[..., Fit]) -> protocol.Build:
     return build
 
 
+def in_folds(fit_with: Callable[..., Fit]) -> protocol.Build:
+    """``fit_with(**options)`` without each of the first of the folds that the coordinate ``fold`` numbers."""
+
+    def build(inputs: protocol.Inputs, folds: int, **options: Any) -> Callable[[], Any]:
+        x, y = inputs["source"]["values"], inputs["target"]["values"]
+        fold = inputs["target"]["coords"]["fold"][1]
+        fit = fit_with(**options)
+
+        def call() -> dict[str, Any]:
+            tests = [fold == number for number in range(folds)]
+            raw = np.array([pearson(fit(x[~test], y[~test])(x[test]), y[test]) for test in tests])
+            return {"score": np.median(raw, axis=1).mean(), "raw": raw}
+
+        return call
+
+    return build
+
+
 def scikit_learn() -> dict[str, protocol.Build]:
     from sklearn.cross_decomposition import PLSRegression
     from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
@@ -112,7 +130,8 @@ def himalaya() -> dict[str, protocol.Build]:
 
         return fit
 
-    return {"alpha_per_target": on_split(fitting), "banded_ridge": on_split(banded)}
+    found = {"alpha_per_target": on_split(fitting), "banded_ridge": on_split(banded)}
+    return found | {"alpha_in_folds": in_folds(fitting)}
 
 
 def rsatoolbox() -> dict[str, protocol.Build]:

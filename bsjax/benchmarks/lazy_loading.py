@@ -3,6 +3,9 @@
 from collections.abc import Callable, Iterator
 from threading import RLock
 from typing import Any, cast
+from weakref import WeakKeyDictionary, ref
+
+_made: WeakKeyDictionary[Callable[[], Any], Callable[[], Any]] = WeakKeyDictionary()
 
 
 class LazyLoad:
@@ -89,7 +92,8 @@ def content_of(given: Any) -> Any:
 def loader(given: Any) -> Callable[[], Any]:
     """Turn ``given``, a :class:`LazyLoad`, a function or an object, into a function that returns its content.
 
-    A function that is given is called only once.
+    A function that is given is called only once, also if it is given to several, such as a benchmark and its ceiling,
+    as long as one of them lives.
 
     Example:
         >>> loader(lambda: 3)(), loader(3)()
@@ -98,6 +102,18 @@ def loader(given: Any) -> Callable[[], Any]:
     if type(given) is LazyLoad:
         return lambda: content_of(given)
     if callable(given):
-        lazy = LazyLoad(cast("Callable[[], Any]", given))
+        lazy = _shared(cast("Callable[[], Any]", given))
         return lambda: content_of(lazy)
     return lambda: given
+
+
+def _shared(load: Callable[[], Any]) -> LazyLoad:
+    """The placeholder that was made for this function; a new one if there is none, or its content is in no use."""
+    try:
+        known = _made.get(load, lambda: None)()
+        if known is None:
+            known = LazyLoad(load)
+            _made[load] = ref(known)
+        return known
+    except TypeError:  # a callable object that cannot be a key
+        return LazyLoad(load)

@@ -93,7 +93,7 @@ def free_memory() -> int:
 def left_of_share() -> int | None:
     """Get the bytes of ``$BSJAX_MEMORY`` that this process has not used yet; None if it is not set."""
     share = os.environ.get(SHARE)
-    return max(parse_bytes(share) - _held(), 0) if share else None
+    return max(parse_bytes(share) - held(), 0) if share else None
 
 
 def _of_cgroup(root: Path) -> int | None:
@@ -119,7 +119,7 @@ def peak_during(run: Callable[[], object]) -> int | None:
 
     The peak is that which Linux records for the process, and includes allocations of other threads.
     """
-    is_told, before = forget_peak(), _held()
+    is_told, before = forget_peak(), held()
     run()
     peak = peak_held()
     return None if not is_told or peak is None else max(peak - before, 0)
@@ -143,8 +143,8 @@ def peak_held() -> int | None:
     return None if found is None else int(found[1]) * 1024
 
 
-def _held() -> int:
-    """The memory of this process in bytes."""
+def held() -> int:
+    """Get the memory of this process in bytes."""
     return psutil.Process().memory_info().rss
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bsjax.activations import ActivationsModel, ExtractedActivations
+from bsjax.activations import ActivationsModel
 from bsjax.activations.checks import checked_identifier, listed_layers
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, NeuroidAssembly, StimulusSet
@@ -192,10 +192,8 @@ class ModelCommitment:
             >>> load_model("pixels").width_of("V1") > 1000
             True
         """
-        layers = self.region_layer_map.get(region)
-        if layers is None or not isinstance(self.activations_model, ExtractedActivations):
-            return None
-        return sum(self.activations_model.widths(layers).values())
+        layers, widths = self.region_layer_map.get(region), getattr(self.activations_model, "widths", None)
+        return None if layers is None or widths is None else sum(widths(layers).values())
 
     def start_task(self, task: Task | str, fitting_stimuli: Any = None, **settings: Any) -> None:
         """Perform a task in :meth:`look_at`, until another task or a recording is started.

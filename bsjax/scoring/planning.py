@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bsjax.benchmarks import BenchmarkRow, benchmark_registry, benchmark_row
 from bsjax.core.discovery import one_line
 from bsjax.core.extras import installation_of
+from bsjax.core.memory import held
 from bsjax.core.messages import in_words
 from bsjax.data.catalogue.registry import DataRow, data_rows
 from bsjax.models import model_registry
@@ -40,9 +42,9 @@ class Cell:
         reason: why it is blocked.
         score: the key of its score in the store.
         seconds: expected wall time, from comparable scores in the store, else predicted from sizes, for the comparison
-            alone; None if unknown.
-        memory: expected peak memory of the process in bytes, from the same scores, else predicted from sizes, for the
-            responses and their comparison; None if unknown.
+            and the compilation of its programs; None if unknown.
+        memory: expected peak memory of the process in bytes, from the same scores, else predicted: what this process
+            held with the data, the responses and their comparison; None if unknown.
         unknown: what it would take to predict them, if they are unknown.
         ahead: layers, or regions whose layers, that other cells record from the same network for the same stimuli.
         ended: the process that was running it when it died unexpectedly; "" if none did.
@@ -331,8 +333,9 @@ class _Predictions:
 
     def __init__(self, data: Mapping[str, DataRow]) -> None:
         self._data = data
-        self._benchmarks: dict[Hashable, tuple[Any, Sequence[Any]]] = {}
-        self._found: dict[Hashable, Any] = {}
+        self._benchmarks: dict[Hashable, tuple[Any, Sequence[Any], int]] = {}
+        self._found: dict[Hashable, tuple[float, int]] = {}
+        self._compiler: dict[Hashable, int] = {}
 
     def of(self, cell: Cell) -> Cell:
         """The cell with its time and memory, or with what is not known of them; blocked if it does not fit."""
@@ -344,7 +347,7 @@ class _Predictions:
         if unknown := _unknown(cell.job, self._data):
             return replace(cell, unknown=unknown)
         try:
-            metric, measured = self._compared(cell.job)
+            metric, measured, loaded = self._compared(cell.job)
             if not measured:
                 return replace(cell, unknown="it is not a single comparison of responses")
             region, model = str(measured[0]["region"].values.flat[0]), built_model(cell.job)
@@ -352,23 +355,32 @@ class _Predictions:
             if width is None:
                 return replace(cell, unknown=f"which layers it has for {region}, or their width, is known when it runs")
             key = cell.job.benchmark_key, width
-            if key not in self._found:
-                self._found[key] = estimate_of(metric, measured, width)
-            return replace(cell, seconds=self._found[key].seconds, memory=self._found[key].total)
+            if key in self._found:
+                seconds, memory = self._found[key]
+                return replace(cell, seconds=seconds, memory=memory)
+            start, before = time.perf_counter(), held()
+            found = estimate_of(metric, measured, width)
+            compiling = time.perf_counter() - start
+            # What the compiler leaves in memory, once: later programs take its place.
+            compiler = self._compiler.setdefault(cell.job.benchmark_key, max(held() - before, 0))
+            of_data = sum(each.nbytes for each in measured)
+            self._found[key] = found.seconds, loaded + compiler + found.total - of_data
+            return replace(cell, seconds=found.seconds + compiling, memory=self._found[key][1])
         except DoesNotFit as error:
             return replace(cell, state="blocked", reason=str(error))
         except Exception as error:  # one cell's error must not stop the plan of the others
             return replace(cell, unknown=one_line(error))
 
-    def _compared(self, job: Job) -> tuple[Any, Sequence[Any]]:
-        """The metric of a benchmark, and its measurements without values."""
+    def _compared(self, job: Job) -> tuple[Any, Sequence[Any], int]:
+        """The metric of a benchmark, its measurements without values, and what the process holds with its data."""
         from bsjax.benchmarks import BenchmarkBase
         from bsjax.scoring.representations.estimates import without_values
 
         if job.benchmark_key not in self._benchmarks:
             benchmark = built_benchmark(job)
             measured = benchmark.compared_with() if isinstance(benchmark, BenchmarkBase) else ()
-            self._benchmarks[job.benchmark_key] = benchmark.metric if measured else None, without_values(measured)
+            metric = benchmark.metric if measured else None
+            self._benchmarks[job.benchmark_key] = metric, without_values(measured), held()
         return self._benchmarks[job.benchmark_key]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from bsjax import NeuroidAssembly, Score, load_ceiling
 from bsjax.benchmarks import Ceiling, constant_ceiling
+from bsjax.benchmarks.lazy_loading import loader
 from bsjax.core.files import cache_dir
 from tests.support.forked import run_python
 
@@ -172,3 +173,16 @@ def test_another_process_finds_it(tmp_path):
     theirs = run_python(script)
     assert float(theirs.stdout) == mine
     assert len(list((cache_dir() / "ceilings").iterdir())) == 1
+
+
+def test_a_benchmark_and_its_ceiling_share_what_one_function_loads():
+    calls = []
+
+    def load():
+        calls.append(len(calls))
+        return object()
+
+    of_benchmark, of_ceiling = loader(load), loader(load)
+    assert of_benchmark() is of_ceiling() and calls == [0]
+    del of_benchmark, of_ceiling
+    assert loader(load)() is not None and calls == [0, 1]

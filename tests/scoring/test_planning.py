@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import bsjax
+from bsjax.adapters import from_stored
 from bsjax.benchmarks import benchmark_row, builtin_benchmarks
+from bsjax.core.memory import held
 from bsjax.labelled import Provenance
 from bsjax.results import ResultStore
 from bsjax.scoring import plan, run_plan
@@ -140,6 +142,16 @@ def test_the_time_and_memory_of_a_comparison_are_predicted_from_its_sizes(store,
     # The responses in float32, a copy in float64 and another within the program, at the least.
     assert 20 * n * 3 * 612 <= wide.memory - narrow.memory < 50 * n * 3 * 612
     assert 0 < narrow.seconds < wide.seconds
+
+
+def test_stored_activations_are_predicted_too(store, known_rates):
+    names = bsjax.load_benchmark("Simulated.V1-ridge").stimuli["stimulus_id"].tolist()
+    values = np.random.default_rng(0).normal(size=(len(names), 30, 2)).astype(np.float32)
+    stored = from_stored({"all": values}, "stored", stimulus_ids=names)
+    model = bsjax.ModelCommitment("stored", stored, region_layer_map={"V1": "all"})
+    assert model.width_of("V1") == 60
+    [cell] = plan(model, "Simulated.V1-ridge", store=store)
+    assert cell.seconds > 0 and cell.memory > held() / 2
 
 
 @pytest.mark.slow

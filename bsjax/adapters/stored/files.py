@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import warnings
 import zipfile
 from collections.abc import Callable, Mapping
@@ -21,6 +22,7 @@ IDS = "stimulus_ids"
 """Name of the array, or attribute of a zarr group, with the id of each row."""
 
 _AT_ONCE = 1 << 22  # bytes of a compressed array that are decompressed at a time
+_READ = 1 << 24  # bytes of an array that are read at a time; the C library keeps memory of this size for the next read
 _ROWS_AT_ONCE = 64
 _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype]]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -40,6 +42,14 @@ class Rows(Protocol):
     def __getitem__(self, rows: np.ndarray, /) -> Any:
         """The rows with these indices, which are in ascending order."""
         ...
+
+
+def rows_at_a_time(array: Rows) -> int:
+    """The number of rows to read at a time: whole chunks of a zarr array, all rows of what is read from its start."""
+    rows = max(_READ // max(array.dtype.itemsize * math.prod(array.shape[1:]), 1), 1)
+    if isinstance(array, _ZarrRows):
+        return -(-rows // array.chunk) * array.chunk
+    return rows if isinstance(array, np.ndarray) else max(array.shape[0], 1)
 
 
 def read_stored(path: Path) -> NeuroidAssembly | dict[str, Rows]:
@@ -192,6 +202,7 @@ class _ZarrRows:
     def __init__(self, path: Path, array: Any) -> None:
         self._path, self._array = path, array
         self.shape, self.dtype = array.shape, array.dtype
+        self.chunk = max([*array.chunks[:1], 1])  # rows
 
     def __getitem__(self, rows: np.ndarray) -> np.ndarray:
         with reading_as("a zarr group", self._path, ""):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from bsjax.activations.checks import (
     unknown_layers,
 )
 from bsjax.activations.neuroids import Units, label, neuroid_coords
-from bsjax.adapters.stored.files import IDS, Rows, read_stored
+from bsjax.adapters.stored.files import IDS, Rows, read_stored, rows_at_a_time
 from bsjax.core.file_reading import reading_as
 from bsjax.core.given_arrays import unmasked
 from bsjax.core.labels import remedy
@@ -140,6 +142,22 @@ class StoredActivations:
         """Names of the layers -> shape for one stimulus."""
         return {layer: tuple(array.shape[1:]) for layer, array in self._arrays.items()}
 
+    def widths(self, layers: str | Sequence[str]) -> dict[str, int]:
+        """Names of layers -> number of units of each.
+
+        Raises:
+            ValueError: a layer is not stored.
+
+        Example:
+            >>> from_stored({"conv": np.zeros((2, 4, 3))}, "net", stimulus_ids=["a", "b"]).widths("conv")
+            {'conv': 12}
+        """
+        layers = checked_layers(layers)
+        missing_layers = [layer for layer in layers if layer not in self._arrays]
+        if missing_layers:
+            raise unknown_layers(self.identifier, missing_layers, self.layers())
+        return {layer: math.prod(self._arrays[layer].shape[1:]) for layer in layers}
+
     def __call__(self, stimuli: StimulusSet, layers: str | Sequence[str]) -> NeuroidAssembly:
         """Activations of ``layers`` for every row of ``stimuli``, found by ``stimulus_id``.
 
@@ -148,9 +166,7 @@ class StoredActivations:
         """
         layers = checked_layers(layers)
         checked_stimuli(stimuli)
-        missing_layers = [layer for layer in layers if layer not in self._arrays]
-        if missing_layers:
-            raise unknown_layers(self.identifier, missing_layers, self.layers())
+        widths = self.widths(layers)
         wanted = pd.Index(np.asarray(stimuli["stimulus_id"]))
         rows = self._index.get_indexer(wanted)
         if (rows < 0).any():
@@ -160,16 +176,24 @@ class StoredActivations:
                 f"{len(wanted.unique())} stimuli: {_some(missing)}; they hold {len(self._index)}, "
                 f"such as {_some(list(self._index), 3)}. {remedy(wanted, self._index, ('stimuli', 'stored'))}"
             )
-        flat = [self._read(layer, rows) for layer in layers]
+        flat = [self._read(layer, rows, width) for layer, width in widths.items()]
         return label(flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1), self._coords_of(layers), stimuli)
 
-    def _read(self, layer: str, rows: np.ndarray) -> np.ndarray:
+    def _read(self, layer: str, rows: np.ndarray, width: int) -> np.ndarray:
         """Rows of a layer, validated, float32 ``(rows, units)``; each is read once, in the order of the file."""
-        ascending, row_of = np.unique(rows, return_inverse=True)
-        with reading_as(f"layer {layer!r}", self._where, ""):
-            read = np.asarray(self._arrays[layer][ascending])
-        values = checked_values(self.identifier, layer, read, list(self._index[ascending])).reshape(len(ascending), -1)
-        return values if np.array_equal(row_of, np.arange(len(values))) else values[row_of]
+        array, values = self._arrays[layer], np.empty((len(rows), width), np.float32)
+        order = np.argsort(rows, kind="stable")
+        in_order, step = rows[order], rows_at_a_time(array)
+        # In parts, because the rows of all stimuli in the order of the file would take as much memory as the result.
+        for ends in pairwise(np.searchsorted(in_order, range(0, len(self._index) + step, step))):
+            part = slice(*ends)
+            ascending, row_of = np.unique(in_order[part], return_inverse=True)
+            if len(ascending):
+                with reading_as(f"layer {layer!r}", self._where, ""):
+                    read = np.asarray(array[ascending])
+                checked = checked_values(self.identifier, layer, read, list(self._index[ascending]))
+                values[order[part]] = checked.reshape(len(ascending), -1)[row_of]
+        return values
 
     def _coords_of(self, layers: list[str]) -> Mapping[str, Any]:
         units = [Units(layer, tuple(self._arrays[layer].shape[1:])) for layer in layers]

@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.core.given_arrays import unmasked
+from bsjax.data.types.array_blocks import cut
 from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.programs.compilation import compiled
@@ -25,6 +26,8 @@ from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI
 
 # Number of values that are checked at a time.
 _LOOKED_AT = 1 << 20
+# Number of values of trials in a block of neuroids: more would take much memory, and no less time.
+_IN_BLOCK = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -201,9 +204,10 @@ def of_neuroids(
             shapes += [jax.ShapeDtypeStruct((*cells, units), kind) for kind in (dtype, np.dtype(bool))]
             return taken_by(program, shapes) + math.prod(shapes[-1].shape) * trials.rows.itemsize
 
-        units = neuroids_at_a_time(takes, width, f"{metric.identifier} of {trials.shape[1]:,} stimuli")
-        for start in range(0, width, units):
-            part = slice(start, start + units)
+        most = min(width, max(_IN_BLOCK // math.prod(cells), 1))
+        units = neuroids_at_a_time(takes, most, f"{metric.identifier} of {trials.shape[1]:,} stimuli")
+        blocks = -(-width // units)
+        for part in cut([width], -(-width // blocks)):  # of equal size, which share a program
             values = trials.columns(part)
             finite = np.isfinite(values)
             enough.append((finite.sum(axis=0) > 1).sum(axis=0) >= FEWEST_STIMULI)
