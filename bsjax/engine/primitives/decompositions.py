@@ -6,13 +6,15 @@ from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.products import matmul_t, product
-from bsjax.engine.primitives.triangular import without_derivative
+from bsjax.engine.primitives.triangular import cholesky, solve_lower, without_derivative
 from bsjax.engine.programs.platforms import primitive
 from bsjax.engine.row_blocks import in_row_blocks
 from bsjax.engine.tolerances import DEPENDENT, rounding
 
 # Columns that are orthogonalised at a time.
 _BLOCK = 128
+# Least squared share of a unit column outside the span of others that their inner products hold to enough digits.
+_INDEPENDENT = 1e-2
 
 
 def eigh(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
@@ -213,40 +215,49 @@ def qr(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float[Array, "d n"]
 @qr.on("tpu")
 def _by_gram_schmidt(x: Float[Array, "p n"]) -> tuple[Float[Array, "p d"], Float[Array, "d n"]]:
     """QR decomposition by block Gram-Schmidt; columns within rounding error of the span of earlier ones become zero."""
-    # XLA unrolls Householder reflections column by column: a program for 1,000 columns has 40 MB. Here each block of
-    # columns is orthogonalised against earlier blocks, then each column against earlier ones of its block. All of it is
-    # done twice, because one pass leaves rounding errors of large components in small ones.
+    # XLA unrolls Householder reflections column by column: a program for 1,000 columns has 40 MB.
     x = without_derivative(x)
     p, n = x.shape
     padded = jnp.pad(x, ((0, 0), (0, -n % _BLOCK)))
-    shortest = rounding(x, DEPENDENT) * jnp.sqrt(jnp.sum(padded**2, axis=0))
-
-    def orthonormal(block: Float[Array, "p b"], least: Float[Array, " b"]) -> Float[Array, "p b"]:
-        def take(k: Array, left: Float[Array, "p b"]) -> Float[Array, "p b"]:
-            column = jax.lax.dynamic_slice_in_dim(left, k, 1, axis=1)
-            length = jnp.sqrt(jnp.sum(column**2))
-            column = jnp.where(length > least[k], column / jnp.where(length > 0, length, 1.0), 0.0)
-            shares = jnp.where(jnp.arange(_BLOCK) > k, column.T @ left, 0.0)
-            return jax.lax.dynamic_update_slice_in_dim(left - column @ shares, column, k, axis=1)
-
-        return jax.lax.fori_loop(0, _BLOCK, take, block)
 
     def add(k: Array, basis: Float[Array, "p n"]) -> Float[Array, "p n"]:
-        start = k * _BLOCK
-        block = jax.lax.dynamic_slice_in_dim(padded, start, _BLOCK, axis=1)
-        least = jax.lax.dynamic_slice_in_dim(shortest, start, _BLOCK)
-
-        def again(_: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-            block, least = state
-            return orthonormal(block - product(basis, matmul_t(basis, block)), least), jnp.full_like(least, 0.5)
-
-        block, _ = jax.lax.fori_loop(0, 2, again, (block, least))
-        return jax.lax.dynamic_update_slice_in_dim(basis, block, start, axis=1)
+        block = jax.lax.dynamic_slice_in_dim(padded, k * _BLOCK, _BLOCK, axis=1)
+        return jax.lax.dynamic_update_slice_in_dim(basis, _orthonormal(block, basis), k * _BLOCK, axis=1)
 
     basis = jax.lax.fori_loop(0, padded.shape[1] // _BLOCK, add, jnp.zeros_like(padded))[:, :n]
     if p < n:  # the nonzero columns, of which there are at most p
         basis = basis[:, jnp.argsort(jnp.max(jnp.abs(basis), axis=0) == 0, stable=True)[:p]]
     return basis, matmul_t(basis, x)
+
+
+def _orthonormal(block: Float[Array, "p b"], basis: Float[Array, "p n"]) -> Float[Array, "p b"]:
+    """Columns that span those of the block together with the basis, orthonormal to it; superfluous ones are zero.
+
+    Source: Yamamoto et al. 2015 (Cholesky factors, twice, for the accuracy of reflections).
+    """
+    b = block.shape[1]
+
+    def turn(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        turns, block, left = state
+        block = block - product(basis, matmul_t(basis, block))
+        lengths = jnp.sqrt(jnp.sum(block**2, axis=0))
+        left = left * lengths
+        kept = left > rounding(block, DEPENDENT)
+        block = jnp.where(kept[None], block / jnp.where(kept, lengths, 1.0)[None], 0.0)
+        # A column close to the span of earlier ones keeps too few digits in the inner products. It waits for the next
+        # turn, which takes what is left of it, at full precision.
+        gram = matmul_t(block, block)
+        trial = cholesky(gram + jnp.diag(jnp.where(kept, rounding(block, 2 * b), jnp.ones_like(left))))
+        now = kept & (jnp.diagonal(trial) ** 2 > _INDEPENDENT)
+        factor = cholesky(jnp.where(now[:, None] & now[None], gram, jnp.eye(b, dtype=block.dtype)))
+        found = solve_lower(factor, jnp.where(now[None], block, 0.0).T).T
+        later = jnp.where(now[None], 0.0, block)
+        later = later - product(found, matmul_t(found, later))
+        return jnp.where(jnp.any(kept & ~now), 2, turns - 1), found + later, left
+
+    lengths = jnp.sqrt(jnp.sum(block**2, axis=0))
+    state = jnp.asarray(2), block / jnp.where(lengths > 0, lengths, 1.0)[None], jnp.ones_like(lengths)
+    return jax.lax.while_loop(lambda state: state[0] > 0, turn, state)[1]
 
 
 def qr_coordinates(x: Float[Array, "p n"]) -> Float[Array, "d n"]:

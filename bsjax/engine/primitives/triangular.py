@@ -1,4 +1,4 @@
-"""Cholesky factors and solutions of triangular systems."""
+"""Cholesky factors, solutions of triangular systems, and inverses."""
 
 from functools import partial
 
@@ -7,11 +7,14 @@ import jax.numpy as jnp
 from jax.scipy.linalg import block_diag, solve_triangular
 from jaxtyping import Array, Float
 
+from bsjax.engine.primitives.products import matmul_t
 from bsjax.engine.programs.platforms import primitive
 
 # Rows per block on a TPU, the size of its matrix unit. XLA's own block loops are unrolled; with more than two blocks,
 # programs would take minutes to compile.
 _BLOCK = 128
+# Below this size, halves of a matrix are not worth products of their own; a TPU inverts so many rows at a time.
+_AT_ONCE = 256
 
 
 @jax.custom_jvp
@@ -82,6 +85,57 @@ def _solve_in_blocks(
     return _solved(factor, right, transposed)
 
 
+@primitive
+def inverse_and_pivots(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d d"], Float[Array, ""], Float[Array, ""]]:
+    """The inverse of a symmetric matrix, and the smallest and the largest squared pivot of its Cholesky factor.
+
+    It is computed by halves, so that most of the work is products. A matrix that is not positive definite gives NaN.
+
+    Example:
+        >>> print(*inverse_and_pivots(jnp.array([[4.0, 0.0], [0.0, 2.0]])))
+        [[0.25 0.  ]
+         [0.   0.5 ]] 2.0 4.0
+    """
+    d = len(matrix)
+    if d <= _AT_ONCE:
+        factor = cholesky(matrix)
+        root, pivots = solve_lower(factor, jnp.eye(d, dtype=matrix.dtype)), jnp.diagonal(factor) ** 2
+        return matmul_t(root, root), jnp.min(pivots, initial=jnp.inf), jnp.max(pivots, initial=0.0)
+    h = d // 2
+    below = matrix[h:, :h]
+    first, *pivots = inverse_and_pivots.plain(matrix[:h, :h])
+    across = below @ first
+    last, least, most = inverse_and_pivots.plain(matrix[h:, h:] - across @ below.T)
+    mixed = last @ across
+    inverse = jnp.block([[first + matmul_t(across, mixed), -mixed.T], [-mixed, last]])
+    return inverse, jnp.minimum(pivots[0], least), jnp.maximum(pivots[1], most)
+
+
+@inverse_and_pivots.on("tpu")
+def _inverse_in_turn(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d d"], Float[Array, ""], Float[Array, ""]]:
+    """Replaces block after block by its inverse, in one loop, where halves of halves would each be compiled.
+
+    Source: Goodnight 1979 (the sweep operator).
+    """
+    matrix, d = without_derivative(matrix), len(matrix)
+    left = _filled_up(matrix, _AT_ONCE)
+    size, itself = len(left), jnp.eye(_AT_ONCE, dtype=matrix.dtype)
+
+    def sweep(state: tuple[Array, Array, Array], start: Array) -> tuple[tuple[Array, Array, Array], None]:
+        # The first block is swept and becomes the last, so that no slice depends on the turn.
+        left, least, most = state
+        factor = jnp.linalg.cholesky(left[:_AT_ONCE, :_AT_ONCE])
+        columns = jnp.concatenate([left[_AT_ONCE:, :_AT_ONCE], -itself]) @ _inverse(factor).T
+        left = jax.lax.pad(left, jnp.zeros_like(least), [(-_AT_ONCE, _AT_ONCE, 0)] * 2) - columns @ columns.T
+        pivots, given = jnp.diagonal(factor) ** 2, start + jnp.arange(_AT_ONCE) < d
+        least = jnp.minimum(least, jnp.min(jnp.where(given, pivots, jnp.inf)))
+        return (left, least, jnp.maximum(most, jnp.max(jnp.where(given, pivots, 0.0)))), None
+
+    state = left, jnp.asarray(jnp.inf, left.dtype), jnp.asarray(0.0, left.dtype)
+    (left, least, most), _ = jax.lax.scan(sweep, state, jnp.arange(0, size, _AT_ONCE))
+    return -left.T[:d, :d], least, most
+
+
 def solve_with_cholesky(factor: Float[Array, "d d"], right: Float[Array, "d q"]) -> Float[Array, "d q"]:
     """Solves a linear system, given the lower Cholesky factor of its matrix."""
     return solve_lower(factor, solve_lower(factor, right), transposed=True)
@@ -121,9 +175,9 @@ def _in_blocks(factor: Float[Array, "d d"], right: Float[Array, "d q"], *, trans
 
 
 def _inverse(corner: Float[Array, "b b"]) -> Float[Array, "b b"]:
-    return solve_triangular(corner, jnp.eye(_BLOCK, dtype=corner.dtype), lower=True)
+    return solve_triangular(corner, jnp.eye(len(corner), dtype=corner.dtype), lower=True)
 
 
-def _filled_up(matrix: Float[Array, "d d"]) -> Float[Array, "n n"]:
+def _filled_up(matrix: Float[Array, "d d"], rows: int = _BLOCK) -> Float[Array, "n n"]:
     """The matrix padded to whole blocks, with ones on the diagonal."""
-    return block_diag(matrix, jnp.eye(-len(matrix) % _BLOCK, dtype=matrix.dtype))
+    return block_diag(matrix, jnp.eye(-len(matrix) % rows, dtype=matrix.dtype))

@@ -5,13 +5,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.primitives.products import matmul_t
-from bsjax.engine.primitives.triangular import cholesky, solve_lower
+from bsjax.engine.primitives.triangular import cholesky, inverse_and_pivots, solve_lower
 from bsjax.engine.row_blocks import sum_over_row_blocks
 from bsjax.engine.tolerances import PIVOT_POWER, rounding
 from bsjax.metrics.numerics import inverse_root
 
-# Below this size, halves of a matrix are not worth products of their own.
-_LEAST_HALVED = 256
 # Steps of inverse iteration, to find the size of the smallest eigenvalue.
 _INVERSE_STEPS = 8
 
@@ -110,26 +108,8 @@ def inverse_factor(x: Float[Array, "n d"], axes: Float[Array, "d k"], alpha: Flo
 def inverse_if_well_posed(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d d"], Bool[Array, ""]]:
     """The inverse of a symmetric matrix and True; the identity and False if it is not numerically positive definite.
 
-    It is computed by halves, so that most of the work is products. It is not differentiable, and decides what is
-    positive definite as ``cholesky_if_well_posed`` does.
+    It is not differentiable, and decides what is positive definite as ``cholesky_if_well_posed`` does.
     """
-    inverse, least, most = _inverse_by_halves(matrix)
+    inverse, least, most = inverse_and_pivots(matrix)
     well_posed = least > _least_share(matrix) * most
     return jnp.where(well_posed, inverse, jnp.eye(len(matrix), dtype=matrix.dtype)), well_posed
-
-
-def _inverse_by_halves(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d d"], Array, Array]:
-    """The inverse, and the smallest and largest pivot of the Cholesky factor."""
-    d = len(matrix)
-    if d <= _LEAST_HALVED:
-        factor = cholesky(matrix)
-        root, pivots = solve_lower(factor, jnp.eye(d, dtype=matrix.dtype)), jnp.diagonal(factor) ** 2
-        return matmul_t(root, root), jnp.min(pivots, initial=jnp.inf), jnp.max(pivots, initial=0.0)
-    h = d // 2
-    below = matrix[h:, :h]
-    first, *pivots = _inverse_by_halves(matrix[:h, :h])
-    across = below @ first
-    last, least, most = _inverse_by_halves(matrix[h:, h:] - across @ below.T)
-    mixed = last @ across
-    inverse = jnp.block([[first + matmul_t(across, mixed), -mixed.T], [-mixed, last]])
-    return inverse, jnp.minimum(pivots[0], least), jnp.maximum(pivots[1], most)

@@ -11,7 +11,7 @@ from bsjax.metrics.arrays import Features, Targets
 from bsjax.metrics.correlation import pearson
 from bsjax.metrics.determined import determined, determined_on_split, told_apart, varies
 from bsjax.metrics.regression.centring import training_mask
-from bsjax.metrics.regression.folds import Folds, no_folds
+from bsjax.metrics.regression.folds import Folds
 from bsjax.metrics.regression.mapping import EFFECTIVE_DIMENSIONALITY as EFFECTIVE_DIMENSIONALITY
 from bsjax.metrics.regression.mapping import Mapping, Report, of_features
 
@@ -139,13 +139,9 @@ def train_test_and_report(
     x_train: Features, x_test: Float[Array, "m p"], y_train: Targets, y_test: Float[Array, "m q"], *, mapping: Mapping
 ) -> tuple[Float[Array, " q"], Report]:
     """``train_test``, with a report as in ``cross_validate_and_report``."""
-    prepared = mapping.prepare(x_train, y_train)
-    folds = no_folds()
-    params = mapping.fit(prepared, jnp.asarray(folds.held_out), jnp.asarray(folds.held_out_mask))
-    predicted = mapping.predict(params, mapping.embed(prepared, x_test)[None])
-    report = {name: getattr(params, name)[0] for name in mapping.traits.reported}
+    predicted, report = mapping.predict_split(x_train, y_train, x_test)
     told = determined_on_split(x_train, y_train, x_test)
-    return jnp.where(told, pearson(predicted[0], y_test), jnp.nan), report | of_features(mapping.gram(prepared), 1)
+    return jnp.where(told, pearson(predicted, y_test), jnp.nan), report
 
 
 def predictions(x: Features, y: Targets, folds: Folds, mapping: Mapping) -> tuple[Float[Array, "folds m q"], Report]:

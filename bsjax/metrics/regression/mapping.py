@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float
 from bsjax.engine.streaming import DependsOn
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Scalar, Targets
 from bsjax.metrics.linalg.singular_values import participation_ratio
+from bsjax.metrics.regression.folds import no_folds
 
 Report = dict[str, Array]
 # Reported in addition to the parameters that the mapping's traits name.
@@ -129,6 +130,14 @@ class Mapping(ABC):
         params = self.fit(prepared, held_out, held_out_mask)
         predicted = self.predict(params, prepared.embedding[held_out])
         return predicted, {name: getattr(params, name) for name in reported} | about
+
+    def predict_split(self, x: Features, y: Targets, new: Float[Array, "m p"]) -> tuple[Float[Array, "m q"], Report]:
+        """Predicted targets of new stimuli, up to a constant, and a report as of ``cross_predict``."""
+        prepared, (held_out, mask, *_) = self.prepare(x, y), no_folds()
+        params = self.fit(prepared, jnp.asarray(held_out), jnp.asarray(mask))
+        predicted = self.predict(params, self.embed(prepared, new)[None])
+        report = {name: getattr(params, name)[0] for name in self.traits.reported}
+        return predicted[0], report | of_features(self.gram(prepared), 1)
 
     def gram(self, prepared: Any) -> Float[Array, "d d"] | None:
         """The inner products of centred stimuli or features that ``prepare`` computed; None if it computes none."""

@@ -1,8 +1,9 @@
 """Ridge regression with a penalty chosen on the training stimuli, for all targets together or for each."""
 
+from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,11 +13,17 @@ from jaxtyping import Array, Float
 from bsjax.engine.batches import batched_map
 from bsjax.engine.primitives.decompositions import qr_coordinates
 from bsjax.engine.programs.fallbacks import with_fallback
+from bsjax.engine.programs.platforms import platform
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Targets
 from bsjax.metrics.regression.centring import centre, training_mask, without_constants
 from bsjax.metrics.regression.mapping import Report, Traits, of_features, with_penalties
 from bsjax.metrics.regression.penalties.leave_one_out import best_for_all, best_for_each, leave_one_out
-from bsjax.metrics.regression.penalties.nested_folds import inner_folds, nested_predictions, takes_nested_folds
+from bsjax.metrics.regression.penalties.nested_folds import (
+    inner_folds,
+    nested_predictions,
+    takes_nested_folds,
+    validated_residuals,
+)
 from bsjax.metrics.regression.penalties.validation_folds import validation_errors
 from bsjax.metrics.regression.ridge_system import (
     Fold,
@@ -126,8 +133,20 @@ class RidgeCV(RidgeMapping):
         (n, p), (folds, h), penalties = x.shape, held_out.shape, len(self.alphas)
         if self.cv is None or penalties < 2 or not takes_nested_folds(n, p, y.shape[1], penalties, (folds, h), self.cv):
             return super().cross_predict(x, y, held_out, held_out_mask)
-        alphas = jnp.asarray(self.alphas, y.dtype)
-        return _by_nested_folds(self.alpha_per_target, self.cv, alphas, x, y, held_out, held_out_mask)
+        return self._by_nested_folds(RidgeMapping.cross_predict, x, y, held_out, held_out_mask)
+
+    def predict_split(self, x: Features, y: Targets, new: Float[Array, "m p"]) -> tuple[Float[Array, "m q"], Report]:
+        """Predictions and chosen penalties; on a TPU without eigenvectors of folds, where features outnumber stimuli.
+
+        A TPU takes longer for eigenvectors than for an inverse of every penalty, and much longer to compile them.
+        """
+        if platform() != "tpu" or self.cv is None or len(self.alphas) < 2 or x.shape[1] < x.shape[0] - 1:
+            return super().predict_split(x, y, new)
+        return self._by_nested_folds(RidgeMapping.predict_split, x, y, new)
+
+    def _by_nested_folds(self, exactly: Callable[..., Any], *arrays: Array) -> tuple[Array, Report]:
+        alphas = jnp.asarray(self.alphas, arrays[1].dtype)
+        return _by_nested_folds(exactly, self.alpha_per_target, self.cv, alphas, *arrays)
 
     def _choose(
         self, prepared: PreparedRidge, of: Spectrum, train: PerStimulus, errors_of: Targets
@@ -156,31 +175,38 @@ class RidgeCV(RidgeMapping):
         ]
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
 def _by_nested_folds(
+    fitted: Callable[..., tuple[Array, Report]],
     per_target: bool,
     cv: int,
     alphas: Float[Array, " penalties"],
     x: Features,
     y: Targets,
-    held_out: HeldOut,
-    held_out_mask: HeldOutMask,
-) -> tuple[Float[Array, "folds h q"], Report]:
-    """``cross_predict`` by ``nested_predictions`` where they are accurate; the derivative is that of fitted folds."""
-    outer, centred = Fold(held_out, held_out_mask), without_constants(centre(x, y))
-    inner, complete = inner_folds(len(y), outer, cv)
-    found, accurate = nested_predictions(centred, outer, inner, alphas, per_target=per_target)
-    report = {"alpha": found.alpha if per_target else found.alpha[:, 0]} | of_features(found.gram, len(held_out))
+    *tested: Array,
+) -> tuple[Float[Array, "*folds h q"], Report]:
+    """``fitted`` by ``nested_predictions`` where they are accurate; the derivative is that of fitted folds.
+
+    The tested stimuli are held out by outer folds, with a mask, or are new ones on a split.
+    """
+    centred = without_constants(centre(x, y))
+    if fitted is RidgeMapping.predict_split:
+        found, accurate = validated_residuals(centred, cv, alphas, per_target=per_target)
+        alpha, products = found.alpha[0], (tested[0] - centred.x_mean) @ centred.x.T
+        predicted, alpha = products @ (found.values[0] / alpha[None]), alpha if per_target else alpha[0]
+    else:
+        outer = Fold(*tested)
+        inner, complete = inner_folds(len(y), outer, cv)
+        found, accurate = nested_predictions(centred, outer, inner, alphas, per_target=per_target)
+        predicted, alpha, accurate = found.values, found.alpha if per_target else found.alpha[:, 0], accurate & complete
+    report = {"alpha": alpha} | of_features(found.gram, len(found.alpha))
     return with_fallback(
-        ~(complete & accurate),
-        lambda: (found.predicted, report),
-        lambda: RidgeMapping.cross_predict(RidgeCV(alphas, per_target, cv), x, y, held_out, held_out_mask),
+        ~accurate, lambda: (predicted, report), lambda: fitted(RidgeCV(alphas, per_target, cv), x, y, *tested)
     )
 
 
 @_by_nested_folds.defjvp
-def _by_nested_folds_jvp(per_target: bool, cv: int, primals: tuple, tangents: tuple) -> tuple:
-    def fitted(alphas: Array, x: Features, y: Targets) -> tuple[Array, Report]:
-        return RidgeMapping.cross_predict(RidgeCV(alphas, per_target, cv), x, y, *primals[3:])
-
-    return jax.jvp(fitted, primals[:3], tangents[:3])
+def _by_nested_folds_jvp(
+    fitted: Callable[..., tuple[Array, Report]], per_target: bool, cv: int, primals: tuple, tangents: tuple
+) -> tuple:
+    return jax.jvp(lambda alphas, *arrays: fitted(RidgeCV(alphas, per_target, cv), *arrays), primals, tangents)

@@ -81,6 +81,19 @@ def test_a_basis_is_orthonormal_and_holds_all_columns(platform, rows, columns, r
     np.testing.assert_allclose(alone.T @ alone, x.T @ x, rtol=1e-4, atol=1e-4 * float(jnp.max(x.T @ x)))
 
 
+def test_a_basis_of_columns_that_are_almost_alike_is_orthonormal_on_a_tpu():
+    rng = np.random.default_rng(0)
+    fine = 1.0 + 1e-3 * rng.normal(size=(300, 140))
+    fine[:, 70:] = fine[:, :70] + 1e-5 * rng.normal(size=(300, 70))
+    for x in (fine, np.vander(np.linspace(-1, 1, 300), 40)):  # of the second only some columns count in float32
+        x = jnp.asarray(x, "float32")
+        with traced_for("tpu"):
+            basis, coordinates = jax.jit(qr)(x)
+        squares = np.sum(np.asarray(basis, float) ** 2, axis=0)
+        np.testing.assert_allclose(basis.T @ basis, np.diag(np.round(squares)), atol=2e-6)
+        np.testing.assert_allclose(basis @ coordinates, x, atol=5e-6)
+
+
 @pytest.mark.parametrize("decomposition", [svd, qr, qr_coordinates, cholesky])
 @pytest.mark.parametrize("platform", ["cpu", "gpu", "tpu"])
 def test_a_derivative_that_there_is_not_is_refused(platform, decomposition):

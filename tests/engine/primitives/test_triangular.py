@@ -7,13 +7,14 @@ import pytest
 import scipy.linalg
 
 from bsjax.engine.primitives import triangular
-from bsjax.engine.primitives.triangular import cholesky, solve_lower, solve_with_cholesky
+from bsjax.engine.primitives.triangular import cholesky, inverse_and_pivots, solve_lower, solve_with_cholesky
 from bsjax.engine.programs.platforms import traced_for
 
 
 @pytest.fixture(params=["cpu", "tpu"], autouse=True)
 def platform(request, monkeypatch):
     monkeypatch.setattr(triangular, "_BLOCK", 8)
+    monkeypatch.setattr(triangular, "_AT_ONCE", 8)
     with traced_for(request.param):
         yield request.param
 
@@ -32,8 +33,20 @@ def test_equals_scipy(n):
     np.testing.assert_allclose(jax.jit(solve_with_cholesky)(factor, right), np.linalg.solve(matrix, right), atol=1e-12)
 
 
+@pytest.mark.parametrize("n", [3, 16, 29])
+def test_inverses_and_their_pivots_equal_numpy(n):
+    half = np.random.default_rng(0).normal(size=(2, n, 2 * n))
+    matrices = half @ half.mT
+    inverse, least, most = jax.jit(jax.vmap(inverse_and_pivots))(matrices)
+    np.testing.assert_allclose(inverse, np.linalg.inv(matrices), atol=1e-10)
+    pivots = np.diagonal(np.linalg.cholesky(matrices), axis1=1, axis2=2) ** 2
+    np.testing.assert_allclose(least, pivots.min(1))
+    np.testing.assert_allclose(most, pivots.max(1))
+
+
 def test_what_is_not_positive_definite_gives_nan():
     assert np.isnan(jax.jit(cholesky)(-jnp.eye(20))).any()
+    assert np.isnan(jax.jit(inverse_and_pivots)(-jnp.eye(20))[1])
 
 
 @pytest.mark.parametrize("transposed", [False, True])

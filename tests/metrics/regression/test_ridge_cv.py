@@ -1,5 +1,7 @@
 """Ridge regression with a chosen penalty, against scikit-learn's RidgeCV and against errors written out."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +12,9 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.linear_model import RidgeCV as SklearnRidgeCV
 from sklearn.model_selection import ShuffleSplit
 
+from bsjax.engine.primitives.decompositions import _eigh
+from bsjax.engine.programs.fallbacks import without_fallbacks
+from bsjax.engine.programs.platforms import traced_for
 from bsjax.metrics import ALPHAS, RidgeCV, compiled, cross_validate, make_folds
 from bsjax.metrics.linalg.partial_fractions import all_penalties
 from bsjax.metrics.regression.crossvalidation import cross_validate_and_report, train_test_and_report
@@ -216,6 +221,50 @@ def test_a_choice_by_folds_equals_errors_by_hand(shape, per_target):
         expected, alpha = folds_by_hand(x[train], x[test], y[train], y[test], alphas, 5, per_target)
         np.testing.assert_allclose(report["alpha"][fold], alpha if per_target else alpha[0])
         np.testing.assert_allclose(r[fold], expected, atol=1e-9)
+
+
+@pytest.fixture
+def on_tpu(monkeypatch):
+    """Traces for a TPU, with eigenvectors by LAPACK, as those of a TPU are its compiler's own."""
+    monkeypatch.delitem(_eigh.own, "tpu")
+    return traced_for("tpu")
+
+
+@pytest.mark.parametrize("per_target", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize(("kind", "accurate"), [("plain", True), pytest.param("rank 5", False, marks=pytest.mark.slow)])
+def test_a_tpu_chooses_by_folds_of_a_split_without_their_eigenvectors(kind, accurate, per_target, on_tpu):
+    parts = unusual(kind, 163, 300, 40)
+    alphas = (1e-3, 1.0, 30.0, 1e3, 1e8)
+    score = partial(train_test_and_report, mapping=RidgeCV(alphas, per_target, 5))
+    exactly, chosen = jax.jit(score)(*map(jnp.asarray, parts))
+    parts = [jnp.asarray(part, "float32") for part in parts]
+    with on_tpu:
+        lowered = jax.jit(without_fallbacks(score)).lower(*parts).as_text()
+        error, (r, report) = jax.jit(without_fallbacks(score))(*parts)
+        assert error is not None and (error.get() is None) == accurate
+        if not accurate:
+            r, report = jax.jit(score)(*parts)
+    assert "syevd" not in lowered
+    same = np.broadcast_to(np.isclose(report["alpha"], chosen["alpha"]), r.shape)
+    varying = np.isfinite(exactly)
+    assert same[varying].mean() > 0.95 and np.isfinite(r[varying]).all()
+    np.testing.assert_allclose(r[same & varying], exactly[same & varying], atol=1e-3)
+
+
+def test_gradients_on_a_split_on_a_tpu_are_those_elsewhere(on_tpu):
+    x, y = arrays(*WIDE)
+
+    def loss(x_train, x_test, alphas):
+        mapping = RidgeCV(alphas, True, 3)
+        return jnp.sum(train_test_and_report(x_train, x_test, *targets, mapping=mapping)[0])
+
+    targets = jnp.asarray(y[:22]), jnp.asarray(y[22:])
+    given = *map(jnp.asarray, (x[:22], x[22:])), jnp.asarray(FEW)
+    expected = jax.jit(jax.grad(loss, (0, 1, 2)))(*given)
+    with on_tpu:
+        found = jax.jit(jax.grad(loss, (0, 1, 2)))(*given)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from bsjax.engine.batches import batched_map
+from bsjax.engine.programs.platforms import platform
 from bsjax.engine.tolerances import NEAR_POWER, TERMS, rounding
 from bsjax.metrics.linalg.partial_fractions import all_penalties
 from bsjax.metrics.numerics import inverse_root
@@ -63,7 +64,8 @@ def best_for_all(parts: LeaveOneOut, alphas: Float[Array, " penalties"]) -> Int[
     def total(index: Int[Array, ""]) -> Float[Array, ""]:
         return jnp.sum(_squared_errors(parts, alphas[index]))
 
-    if len(alphas) * q <= 4 * k or _operations(parts, alphas) < _FEW:
+    # On a TPU, the products of the bounds take several seconds to compile.
+    if platform() == "tpu" or len(alphas) * q <= 4 * k or _operations(parts, alphas) < _FEW:
         return jnp.argmin(batched_map(total, jnp.arange(len(alphas))))
 
     lower = _least_errors(parts, alphas)

@@ -8,6 +8,8 @@ So one inverse per penalty serves all folds, and the rest are products. The pena
 1/n`, with the smoother :math:`H`, is computed in the space of features where these are fewer.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -36,10 +38,11 @@ _FEW = 2e9
 class Chosen(NamedTuple):
     """Predictions of held-out stimuli less the intercept, and penalties that were chosen for each target or for all.
 
-    ``gram`` holds the inner products of the features or of the stimuli, whichever are fewer.
+    Where nothing is held out, the residuals of all stimuli take the place of predictions. ``gram`` holds the inner
+    products of the features or of the stimuli, whichever are fewer.
     """
 
-    predicted: Float[Array, "folds h q"]
+    values: Float[Array, "folds h q"]
     alpha: Float[Array, "folds _"]
     gram: Float[Array, "d d"]
 
@@ -102,20 +105,64 @@ def nested_predictions(
         alphas: the penalties; of several with the same error, the first is chosen.
         per_target: choose for each target, otherwise for all together.
     """
-    (folds, h), q, dtype = outer.held_out.shape, centred.y.shape[1], centred.y.dtype
+    at_penalty = partial(_at_penalty, outer=outer, inner=inner)
+    found, accurate = _best(at_penalty, centred, alphas, outer.held_out.shape, per_target=per_target)
+    # Targets less residuals are mostly rounding errors where the penalty leaves little of a prediction.
+    least_share = _least_share(np.dtype("float64") if _widens(centred.y) else centred.y.dtype)
+    return found, accurate & (jnp.max(jnp.diagonal(found.gram)) > least_share * jnp.max(found.alpha))
+
+
+def validated_residuals(
+    centred: Centred, cv: int, alphas: Float[Array, " penalties"], *, per_target: bool
+) -> tuple[Chosen, Bool[Array, ""]]:
+    """Residuals of a fit to all stimuli at the penalty of the least validation error, and whether they are accurate.
+
+    Divided by the penalty, they are the weights of stimuli. All other arguments are those of ``nested_predictions``.
+
+    Args:
+        centred: features, as many as stimuli at least, and targets.
+        cv: number of inner folds.
+        alphas, per_target: the penalties, and for what they are chosen.
+    """
+    n = len(centred.y)
+    begin = np.cumsum([0, *(n // cv + (fold < n % cv) for fold in range(cv))])
+    longest = -(-n // cv)
+    start = np.minimum(begin[:-1], n - longest)
+    places = start[:, None] + np.arange(longest)
+    runs = jnp.asarray(start), jnp.asarray((places >= begin[:-1, None]) & (places < begin[1:, None]))
+    return _best(partial(_fitted_at_penalty, runs=runs), centred, alphas, (1, n), per_target=per_target)
+
+
+def _widens(y: Targets) -> bool:
+    """Whether penalties that need more digits are computed in float64."""
+    return y.dtype.itemsize == 4 and platform() != "tpu"
+
+
+def _best(
+    at_penalty: Callable[..., tuple[Array, ...]],
+    centred: Centred,
+    alphas: Float[Array, " penalties"],
+    shape: tuple[int, int],
+    *,
+    per_target: bool,
+) -> tuple[Chosen, Bool[Array, ""]]:
+    """The values of the penalty of the least error, and whether all systems are well-posed.
+
+    ``at_penalty`` takes products, targets and the penalty, and returns errors, values, and whether they are accurate.
+    """
+    folds, q, dtype = shape[0], centred.y.shape[1], centred.y.dtype
     products = _products(centred.x)
     largest = jnp.max(jnp.diagonal(products.gram))
-    widens = dtype.itemsize == 4 and platform() != "tpu"
 
     def of_penalty(best: tuple[Array, ...], alpha: Scalar) -> tuple[tuple[Array, ...], None]:
-        least, predicted, chosen, accurate = best
-        *found, posed = _at_penalty(products, centred.y, outer, inner, alpha)
-        if widens:
+        least, values, chosen, accurate = best
+        *found, posed = at_penalty(products, centred.y, alpha)
+        if _widens(centred.y):
 
             def wide() -> list[Array]:
                 with jax.enable_x64(True):
                     x, y, penalty = (values.astype(float) for values in (centred.x, centred.y, alpha))
-                    *made, posed = _at_penalty(_products(x), y, outer, inner, penalty)
+                    *made, posed = at_penalty(_products(x), y, penalty)
                     return [*(values.astype(dtype) for values in made), posed]
 
             strong = largest > _least_share(dtype) * alpha
@@ -124,15 +171,13 @@ def nested_predictions(
         if not per_target:
             errors = jnp.sum(errors, axis=1, keepdims=True)
         better = errors < least
-        predicted = jnp.where(better[:, None], here, predicted)
-        return (jnp.minimum(errors, least), predicted, jnp.where(better, alpha, chosen), accurate & posed), None
+        values = jnp.where(better[:, None], here, values)
+        return (jnp.minimum(errors, least), values, jnp.where(better, alpha, chosen), accurate & posed), None
 
     choices = (folds, q if per_target else 1)
-    none = jnp.full(choices, jnp.inf, dtype), jnp.zeros((folds, h, q), dtype), jnp.broadcast_to(alphas[0], choices)
-    (_, predicted, chosen, accurate), _ = jax.lax.scan(of_penalty, (*none, jnp.asarray(True)), alphas)
-    # Targets less residuals are mostly rounding errors where the penalty leaves little of a prediction.
-    least_share = _least_share(np.dtype("float64") if widens else dtype)
-    return Chosen(predicted, chosen, products.gram), accurate & (largest > least_share * jnp.max(chosen))
+    none = jnp.full(choices, jnp.inf, dtype), jnp.zeros((*shape, q), dtype), jnp.broadcast_to(alphas[0], choices)
+    (_, values, chosen, accurate), _ = jax.lax.scan(of_penalty, (*none, jnp.asarray(True)), alphas)
+    return Chosen(values, chosen, products.gram), accurate
 
 
 def _products(x: Float[Array, "n p"]) -> Products:
@@ -145,13 +190,26 @@ def _least_share(dtype: np.dtype) -> float:
 
 
 def _at_penalty(
-    products: Products, y: Targets, outer: Fold, inner: Fold, alpha: Scalar
+    products: Products, y: Targets, alpha: Scalar, *, outer: Fold, inner: Fold
 ) -> tuple[Float[Array, "folds q"], Float[Array, "folds h q"], Bool[Array, ""]]:
     """Validation errors and predictions of every outer fold, and whether all systems are well-posed."""
     matrix, well_posed = _residual_maker(products, alpha, len(y))
     right = matrix @ y
     errors, predicted, each = batched_map(lambda folds: _of_fold(matrix, right, y, *folds), (outer, inner))
     return errors, predicted, well_posed & jnp.all(each)
+
+
+def _fitted_at_penalty(
+    products: Products, y: Targets, alpha: Scalar, *, runs: tuple[Int[Array, " cv"], Bool[Array, "cv m"]]
+) -> tuple[Float[Array, "1 q"], Float[Array, "1 n q"], Bool[Array, ""]]:
+    """Validation errors and residuals of a fit to all stimuli, and whether all systems are well-posed."""
+    matrix, well_posed = _residual_maker(products, alpha, len(y))
+    right, (starts, mask) = matrix @ y, runs
+    places = starts[:, None] + jnp.arange(mask.shape[1])[None]
+    blocks = jax.vmap(lambda start: jax.lax.dynamic_slice(matrix, (start, start), (mask.shape[1],) * 2))(starts)
+    rows = right.reshape(*mask.shape, -1) if mask.size == len(y) else right[places]
+    errors, each = batched_map(lambda run: _validation_error(*run), (blocks, rows, mask))
+    return jnp.mean(errors, axis=0, keepdims=True), right[None], well_posed & jnp.all(each)
 
 
 def _residual_maker(products: Products, alpha: Scalar, n: int) -> tuple[Float[Array, "n n"], Bool[Array, ""]]:
@@ -179,10 +237,9 @@ def _of_fold(
 
     def error(fold: Fold) -> tuple[Float[Array, " q"], Float[Array, ""]]:
         rows = fold.held_out
-        inverse, well_posed = _inverse(matrix[rows][:, rows] - matmul_t(out[:, rows], others[:, rows]), fold.mask)
-        of_fold = inverse @ jnp.where(fold.mask[:, None], right[rows], 0.0)
-        count = jnp.maximum(jnp.sum(fold.mask), 1).astype(matrix.dtype)
-        return jnp.sum(of_fold**2, axis=0) / count, (~well_posed).astype(matrix.dtype)
+        block = matrix[rows][:, rows] - matmul_t(out[:, rows], others[:, rows])
+        error, well_posed = _validation_error(block, right[rows], fold.mask)
+        return error, (~well_posed).astype(matrix.dtype)
 
     errors, failed = sum_of_each(error, inner)
     measured = outer.rows(y)
@@ -190,6 +247,15 @@ def _of_fold(
     # A target less its residual keeps few digits of a small prediction, and with the intercept fewer still.
     predicted = measured - residuals - intercept[None]
     return errors / len(inner.mask), predicted, well_posed & (failed == 0)
+
+
+def _validation_error(
+    block: Float[Array, "m m"], right: Float[Array, "m q"], mask: Bool[Array, " m"]
+) -> tuple[Float[Array, " q"], Bool[Array, ""]]:
+    """Mean squared errors of left-out stimuli, from their parts of ``P`` and ``P y``, and whether all is well-posed."""
+    inverse, well_posed = _inverse(block, mask)
+    residuals = jnp.where(mask[:, None] & mask[None], inverse, 0.0) @ right
+    return jnp.sum(residuals**2, axis=0) / jnp.maximum(jnp.sum(mask), 1).astype(block.dtype), well_posed
 
 
 def _inverse(matrix: Float[Array, "m m"], mask: Bool[Array, " m"]) -> tuple[Float[Array, "m m"], Bool[Array, ""]]:
