@@ -142,7 +142,7 @@ def _best(
     at_penalty: Callable[..., tuple[Array, ...]],
     centred: Centred,
     alphas: Float[Array, " penalties"],
-    shape: tuple[int, int],
+    shape: tuple[int, ...],
     *,
     per_target: bool,
 ) -> tuple[Chosen, Bool[Array, ""]]:
