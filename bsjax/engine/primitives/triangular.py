@@ -92,9 +92,9 @@ def inverse_and_pivots(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d d"]
     It is computed by halves, so that most of the work is products. A matrix that is not positive definite gives NaN.
 
     Example:
-        >>> print(*inverse_and_pivots(jnp.array([[4.0, 0.0], [0.0, 2.0]])))
+        >>> print(*inverse_and_pivots(jnp.array([[4.0, 0.0], [0.0, 1.0]])))
         [[0.25 0.  ]
-         [0.   0.5 ]] 2.0 4.0
+         [0.   1.  ]] 1.0 4.0
     """
     d = len(matrix)
     if d <= _AT_ONCE:
