@@ -180,7 +180,8 @@ class _Program:
             for i in computation.instructions.values()
             if i.opcode == "constant" and i.arrays[0].dtype in _COUNTERS and i.given.isdigit()  # no array of constants
         ]
-        return max(limits) if limits and seen <= _COUNTERS else None
+        most = max(limits, default=0)  # 0 where it counts down, from a number that is not in its condition
+        return most if most and seen <= _COUNTERS else None
 
     def _usual_branch(self, one: Instruction) -> str:
         return min(_branches(one), key=lambda branch: self.cost(self.executed(branch)).seconds)

@@ -127,18 +127,19 @@ ENTRY %main (x: f32[8,16]) -> f32[] {{
 
 
 @pytest.mark.parametrize(
-    ("state", "turns"),
+    ("state", "most", "turns"),
     [
-        ("s32[16]{0} get-tuple-element(%c), index=0", 12),  # a batch of counters
-        ("pred[] get-tuple-element(%c), index=1", None),  # whether it has converged
+        ("s32[16]{0} get-tuple-element(%c), index=0", 12, 12),  # a batch of counters
+        ("s32[16]{0} get-tuple-element(%c), index=0", 0, None),  # counts down, from where the data decide
+        ("pred[] get-tuple-element(%c), index=1", 12, None),  # whether it has converged
     ],
 )
-def test_a_loop_is_as_long_as_it_counts_unless_its_condition_sees_more(state, turns):
+def test_a_loop_is_as_long_as_it_counts_unless_its_condition_sees_more(state, most, turns):
     text = f"""
 %asked (c: (s32[16], pred[])) -> pred[] {{
   %c = (s32[16]{{0}}, pred[]) parameter(0)
   %seen = {state}
-  %most = s32[] constant(12)
+  %most = s32[] constant({most})
   ROOT %on = pred[] custom-call(%seen, %most), custom_call_target="less"
 }}
 

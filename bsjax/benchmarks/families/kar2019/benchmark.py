@@ -32,7 +32,7 @@ class ObjectSolutionTimes(RecordingBenchmark):
     Example:
         >>> from bsjax import load_benchmark
         >>> print(load_benchmark("Kar2019-ost").describe().splitlines()[2])
-        shown       the images of Kar2019, 8 degrees wide, 44 trials each (a deterministic model sees each
+        shown       the images of Kar2019, 8 degrees wide, 44 trials each (a
     """
 
     def __init__(self, row: BenchmarkRow) -> None:
