@@ -25,12 +25,10 @@ _ALL = "*"
 
 
 def _read() -> dict[str, dict[str, Target]]:
-    """Module -> name -> ``"module:attribute"`` of bsjax, or a refusal.
-
-    In the file, a name is followed by its place in bsjax, without the leading ``bsjax.``; by ``=`` and a module of
-    Brain-Score that has it, too; or by ``!`` and what to use instead. ``*`` stands for all names of a module and of its
-    submodules without a table of their own.
-    """
+    """Module -> name -> ``"module:attribute"`` of bsjax, or a refusal."""
+    # In the file, a name is followed by its place in bsjax, without the leading ``bsjax.``; by ``=`` and a module of
+    # Brain-Score that has it, too; or by ``!`` and what to use instead. ``*`` stands for all names of a module and of
+    # its submodules without a table of their own.
     text = (files("bsjax.compat") / "names.toml").read_text(encoding="utf-8")
     modules: dict[str, dict[str, Target]] = {}
     for module, names in tomllib.loads(text).items():

@@ -15,8 +15,8 @@ import numpy as np
 import scipy
 from jaxtyping import Array, Float
 
-from bsjax.engine.sharding import to_host
 from bsjax.engine.tolerances import LEFT_OF_GRAM, rounding
+from bsjax.engine.transfers import to_host
 
 
 class Gram:

@@ -12,7 +12,8 @@ from bsjax.core.context import set_within
 from bsjax.core.memory import SHARE, free_memory, left_of_share, parse_bytes
 from bsjax.core.messages import in_words
 from bsjax.engine.programs.compilation import Program
-from bsjax.engine.sharding import Shards, bytes_needed, local_devices, to_host
+from bsjax.engine.sharding import Shards, bytes_needed, local_devices
+from bsjax.engine.transfers import to_host
 
 _SHARE = 4  # features are not all that is in memory
 _UNKNOWN = 1 << 30  # if the free memory is unknown

@@ -10,7 +10,8 @@ import numpy as np
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.programs.compilation import compiled
-from bsjax.engine.sharding import Shards, sharded, to_host
+from bsjax.engine.sharding import Shards, sharded
+from bsjax.engine.transfers import to_host
 
 
 def run(

@@ -21,6 +21,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from bsjax.core.context import set_within
 from bsjax.engine.programs.compilation import Program
 from bsjax.engine.programs.platforms import default_device
+from bsjax.engine.transfers import to_host
 
 _AXIS = "devices"
 
@@ -191,17 +192,3 @@ def _gathered(result: jax.Array) -> np.ndarray:
     if result.is_fully_replicated:
         return to_host(result.addressable_data(0))
     return np.asarray(multihost_utils.process_allgather(result, tiled=True))
-
-
-def to_host(values: Any) -> Any:
-    """An array, or a tree of arrays, as NumPy; allowed under any transfer guard of the user.
-
-    Equivalent to ``jax.device_get``, which takes longer than a small comparison.
-
-    Example:
-        >>> with jax.transfer_guard("disallow"):
-        ...     to_host({"r": jax.device_put(0.5)})
-        {'r': array(0.5, dtype=float32)}
-    """
-    with jax.transfer_guard_device_to_host("allow"):
-        return jax.tree.map(np.asarray, values)

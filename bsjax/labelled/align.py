@@ -12,7 +12,7 @@ import xarray as xr
 from bsjax.core.given_arrays import widened
 from bsjax.core.labels import meanings, remedy
 from bsjax.data.types.plain import without_levels
-from bsjax.engine.sharding import to_host
+from bsjax.engine.transfers import to_host
 
 STIMULUS = "stimulus_id"
 TIME_BIN = "time_bin"

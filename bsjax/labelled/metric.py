@@ -29,12 +29,6 @@ from bsjax.labelled.settings import keep, plain_setting, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 from bsjax.metrics.bounds.products import FAILURE
 
-_BOUNDED = (
-    "cka, cka_biased, rdm (dissimilarities correlation, cosine and sqeuclidean with comparisons spearman, corr and "
-    "cosine, and euclidean with spearman), ridge, linear_predictivity, elastic_net, lasso and nnls"
-)
-
-
 # A larger bound of the error of a score says nothing.
 _USEFUL = 0.5
 
@@ -228,6 +222,11 @@ class Metric(ABC):
             f"{self.identifier!r} predicts no responses: take a cross-validated regression, e.g. 'ridgecv'"
         )
 
+    @property
+    def has_error_bound(self) -> bool:
+        """Whether ``exact_within`` finds an interval, if the data allow one."""
+        return False
+
     def exact_within(self, *args: Any, **kwargs: Any) -> tuple[float, float]:
         """An interval that holds the score in exact arithmetic and without early stopping.
 
@@ -238,8 +237,9 @@ class Metric(ABC):
             ValueError: there is no useful interval for this metric or its settings.
         """
         raise ValueError(
-            f"no bound of the error of {self.identifier!r} with these settings is known. There is one of {_BOUNDED}; "
-            "for others, compare the scores of dtype='float32' and 'float64'"
+            f"no bound of the error of {self.identifier!r} with these settings is known. Metrics that have one, such as "
+            "cka, rdm, ridge and elastic_net, say so by has_error_bound; for others, compare the scores of "
+            "dtype='float32' and 'float64'"
         )
 
     def with_target(self, target: xr.DataArray, folds: bool) -> WithTarget:

@@ -28,8 +28,9 @@ from bsjax.engine.precision import precision
 from bsjax.engine.programs.compilation import compiled
 from bsjax.engine.programs.dry_runs import DryRun, hollow, running_dry
 from bsjax.engine.programs.operations import Step
-from bsjax.engine.sharding import local_devices, to_host
+from bsjax.engine.sharding import local_devices
 from bsjax.engine.streaming import GRAM_MATRICES, DependsOn
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import aligned, finite_values
 from bsjax.metrics.linalg.stimulus_factor import block_of_features, patterns, with_block, with_zero_means
 from bsjax.metrics.numerics import is_constant

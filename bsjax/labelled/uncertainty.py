@@ -343,7 +343,7 @@ def derivatives(function: Function, one: np.ndarray, other: np.ndarray) -> tuple
 
     from bsjax.engine.precision import precision
     from bsjax.engine.programs.compilation import compiled
-    from bsjax.engine.sharding import to_host
+    from bsjax.engine.transfers import to_host
 
     # TPUs have no float64; float32 is accurate enough for an error.
     with precision(None if jax.default_backend() == "tpu" else "float64"):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bsjax.metrics.behaviour.softmax_decoder import decode as decode
     from bsjax.metrics.behaviour.thresholds import leave_one_out_similarity as leave_one_out_similarity
     from bsjax.metrics.behaviour.thresholds import relative_similarity as relative_similarity
+    from bsjax.metrics.ceilings.chance import shuffled_agreement as shuffled_agreement
     from bsjax.metrics.ceilings.consistency import complete_split_half_consistency as complete_split_half_consistency
     from bsjax.metrics.ceilings.consistency import spearman_brown_bias as spearman_brown_bias
     from bsjax.metrics.ceilings.consistency import split_half_consistency as split_half_consistency
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from bsjax.metrics.ceilings.cross_subject import rdms_between_subjects as rdms_between_subjects
     from bsjax.metrics.ceilings.noise_ceiling import rdm_noise_ceiling as rdm_noise_ceiling
     from bsjax.metrics.ceilings.noise_ceiling import rsa_noise_ceiling as rsa_noise_ceiling
-    from bsjax.metrics.ceilings.noise_ceiling import shuffled_agreement as shuffled_agreement
     from bsjax.metrics.ceilings.noise_ceiling_snr import noise_ceiling as noise_ceiling
     from bsjax.metrics.ceilings.noise_ceiling_snr import noise_ceiling_snr as noise_ceiling_snr
     from bsjax.metrics.ceilings.noise_ceiling_snr import reliability_of_averages as reliability_of_averages
@@ -58,11 +58,11 @@ if TYPE_CHECKING:
     from bsjax.metrics.regression.mappings.banded_ridge import BandedRidge as BandedRidge
     from bsjax.metrics.regression.mappings.delays import delayed as delayed
     from bsjax.metrics.regression.mappings.elastic_net import ElasticNet as ElasticNet
-    from bsjax.metrics.regression.mappings.fold_weights import PrincipalComponents as PrincipalComponents
-    from bsjax.metrics.regression.mappings.fold_weights import Rotation as Rotation
     from bsjax.metrics.regression.mappings.kernelised import Kernelised as Kernelised
     from bsjax.metrics.regression.mappings.multiple_kernels import MultipleKernelRidge as MultipleKernelRidge
+    from bsjax.metrics.regression.mappings.principal_components import PrincipalComponents as PrincipalComponents
     from bsjax.metrics.regression.mappings.reduced_rank import ReducedRank as ReducedRank
+    from bsjax.metrics.regression.mappings.rotation import Rotation as Rotation
     from bsjax.metrics.regression.mappings.stacked import Stacked as Stacked
     from bsjax.metrics.regression.neuron_to_neuron import NeuronToNeuron as NeuronToNeuron
     from bsjax.metrics.regression.pls import PLS as PLS
@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from bsjax.metrics.similarity.matching import soft_matching as soft_matching
     from bsjax.metrics.similarity.neighbours import cknna as cknna
     from bsjax.metrics.similarity.neighbours import mutual_nearest_neighbours as mutual_nearest_neighbours
+    from bsjax.metrics.similarity.over_time import similarities_of_times as similarities_of_times
     from bsjax.metrics.similarity.rdms.models import cross_validated_encoding_rdm as cross_validated_encoding_rdm
     from bsjax.metrics.similarity.rdms.models import (
         cross_validated_feature_reweighting as cross_validated_feature_reweighting,
@@ -130,19 +131,18 @@ if TYPE_CHECKING:
     from bsjax.metrics.similarity.shapes.dynamics import dynamical_distance as dynamical_distance
     from bsjax.metrics.similarity.shapes.dynamics import dynamical_similarity as dynamical_similarity
     from bsjax.metrics.similarity.shapes.dynamics import linear_dynamics as linear_dynamics
+    from bsjax.metrics.similarity.shapes.permutation import permutation_shape_similarity as permutation_shape_similarity
     from bsjax.metrics.similarity.shapes.shape import angle as angle
-    from bsjax.metrics.similarity.shapes.shape import permutation_shape_similarity as permutation_shape_similarity
     from bsjax.metrics.similarity.shapes.shape import shape_distance as shape_distance
     from bsjax.metrics.similarity.shapes.shape import shape_similarity as shape_similarity
     from bsjax.metrics.similarity.shapes.stochastic import stochastic_shape_similarity as stochastic_shape_similarity
-    from bsjax.metrics.similarity.vectors import similarities_of_times as similarities_of_times
-    from bsjax.metrics.topography.pairs import tuning_smoothness as tuning_smoothness
-    from bsjax.metrics.topography.pairs import wiring_economy as wiring_economy
-    from bsjax.metrics.topography.pairs import wiring_length as wiring_length
     from bsjax.metrics.topography.pinwheels import hypercolumn_size as hypercolumn_size
     from bsjax.metrics.topography.pinwheels import pinwheel_density as pinwheel_density
     from bsjax.metrics.topography.pinwheels import pinwheel_distances as pinwheel_distances
     from bsjax.metrics.topography.pinwheels import winding_numbers as winding_numbers
+    from bsjax.metrics.topography.smoothness import tuning_smoothness as tuning_smoothness
+    from bsjax.metrics.topography.wiring import wiring_economy as wiring_economy
+    from bsjax.metrics.topography.wiring import wiring_length as wiring_length
     from bsjax.metrics.tuning.distributions import bootstrapped_similarity as bootstrapped_similarity
     from bsjax.metrics.tuning.distributions import ks_similarity as ks_similarity
 

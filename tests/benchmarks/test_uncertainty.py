@@ -2,7 +2,7 @@
 
 from bsjax import Score, load_ceiling
 from bsjax.benchmarks.experiment import squeeze_time
-from bsjax.benchmarks.kinds.comparisons import with_error_over_stimuli
+from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 
 
 def test_groups_leave_out_whole_stimuli_with_all_their_trials(trials):

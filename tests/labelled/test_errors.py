@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bsjax import load_ceiling, load_metric
-from bsjax.benchmarks.kinds.comparisons import with_error_over_stimuli
+from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 from bsjax.labelled.aggregate import over_neuroids, over_splits
 from bsjax.labelled.behaviour.subject_halves import over_halves, reliability
 from tests.support.responses import assembly

@@ -9,7 +9,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from bsjax import BehavioralAssembly, load_ceiling, load_metric
 from bsjax.adapters.stored.model import from_stored
-from bsjax.benchmarks.kinds.comparisons import with_error_over_stimuli
+from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 from bsjax.labelled.ceilings.stored_reliability import MedianReliability
 from bsjax.labelled.splits import CrossValidation
 from tests.support.responses import assembly

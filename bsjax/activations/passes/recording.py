@@ -168,14 +168,7 @@ class Recorder:
         open_results: Callable[[Shapes], dict[str, Result]],
         rows_done: int = 0,
     ) -> dict[str, Recorded]:
-        """One pass, from the batch with the first row that is not done.
-
-        Args:
-            items, ids, layers: as in ``record``.
-            size: of batches.
-            open_results: layer shapes -> destination of each layer's activations.
-            rows_done: number of rows that all results already have.
-        """
+        """One pass in batches of ``size``, from the batch with the first row that not all results have."""
         # Start at a batch boundary, so that the network gets the same batches as in an uninterrupted run. Run at least
         # one batch, since only a pass completes an entry whose writer was killed at its end.
         first = 0 if self._stays_on_device() else min(rows_done, len(items) - 1) // size * size

@@ -16,22 +16,16 @@ exact for r. It is an approximation for CKA and RDMs, whose noise does not fall 
 trials.
 """
 
-import dataclasses
 from collections.abc import Callable
 from functools import cache, partial
-
-import numpy as np
 
 from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.experiment import squeeze_time
 from bsjax.benchmarks.kinds.neural import NeuralBenchmark
 from bsjax.benchmarks.rows.row import BenchmarkRow
+from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 from bsjax.data import NeuroidAssembly
-from bsjax.labelled import Score, load_ceiling, load_metric
-from bsjax.labelled.aggregate import jackknife_error
-from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling.draws import Resampling
-from bsjax.labelled.settings import whole_number
+from bsjax.labelled import load_ceiling, load_metric
 
 
 def neural_benchmark(row: BenchmarkRow, load_trials: Callable[[], NeuroidAssembly]) -> NeuralBenchmark:
@@ -64,44 +58,3 @@ def neural_benchmark(row: BenchmarkRow, load_trials: Callable[[], NeuroidAssembl
         ceiling_func=Ceiling(partial(with_error_over_stimuli, consistency), lambda: squeeze_time(trials())),
         **row.arguments("region", "about", "normalisation"),
     )
-
-
-def with_error_over_stimuli(
-    ceiling: Callable[[NeuroidAssembly], Score], trials: NeuroidAssembly, n_groups: int = 10
-) -> Score:
-    """A ceiling, with its standard error with respect to the choice of stimuli.
-
-    A ceiling's own error is its spread over random halvings of the same trials. It shrinks with the number of halvings
-    and does not measure how far the value is from the truth, which depends on the number of stimuli and the noise of
-    the trials. Here the stimuli are divided into random groups, and the ceiling is computed again without each group:
-    the delete-a-group jackknife, sqrt((g - 1) * variance of the g values).
-
-    Args:
-        ceiling: ``ceiling(trials) -> Score``, e.g. ``load_ceiling("internal_consistency")``.
-        trials: single trials with a ``stimulus_id``.
-        n_groups: number of groups, at least two; fewer if there are fewer stimuli.
-
-    Returns:
-        ``ceiling(trials)`` with another ``error`` and ``error_kind``.
-
-    Raises:
-        ValueError: the ceiling raises it, possibly for the stimuli without a group; or ``n_groups`` is below two.
-
-    Source: Quenouille 1956, Biometrika 43; Shao & Wu 1989, Annals of Statistics 17 (groups, for medians).
-
-    Example:
-        >>> from bsjax import load_ceiling
-        >>> from bsjax.benchmarks.families.simulated.benchmark import assembly
-        >>> score = with_error_over_stimuli(load_ceiling("internal_consistency"), assembly())
-        >>> score.error_kind
-        'standard error over stimuli, jackknife of 10 groups'
-    """
-    n_groups = whole_number(n_groups, "n_groups", 2)
-    if Resampling.active() is not None:  # the bootstrap resamples provide the error
-        return scored(ceiling, trials)
-    whole = ceiling(trials)
-    stimuli, row = np.unique(trials["stimulus_id"].values.astype(str), return_inverse=True)
-    n_groups = min(n_groups, len(stimuli))
-    group = np.random.default_rng(0).permutation(np.arange(len(stimuli)) % n_groups)[row]
-    without = [float(ceiling(trials.isel(presentation=group != left_out))) for left_out in range(n_groups)]
-    return dataclasses.replace(whole, **jackknife_error(np.array(without)))

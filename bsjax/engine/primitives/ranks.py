@@ -84,24 +84,6 @@ def ranks_of_pairs(
     return found[0], found[1]
 
 
-@ranks_of_pairs.on("tpu")
-def _one_vector_after_the_other(
-    x: Numbers, y: Numbers, where: Counted | None = None, errors: tuple[RowErrors, RowErrors] | None = None
-) -> tuple[Numbers, Numbers]:
-    # XLA takes twice as long to compile sorts and gathers of several long vectors as those of one in a loop.
-    if x.shape[-1] < _MANY:
-        return ranks_of_pairs.plain(x, y, where, errors)
-
-    @jax.custom_batching.sequential_vmap
-    def of_one(x: Array, y: Array, *others: Array) -> tuple[Array, Array]:
-        counted = None if where is None else others[0]
-        return ranks_of_pairs.plain(x, y, counted, None if errors is None else (others[-2], others[-1]))
-
-    given = x, y, *(() if where is None else (where,)), *(errors or ())
-    signature = ",".join(["(m)"] * (2 + (where is not None)) + ["(n)"] * len(errors or ()))
-    return jnp.vectorize(of_one, signature=f"{signature}->(m),(m)")(*map(jax.lax.stop_gradient, given))
-
-
 def _to_rank(x: Array, where: Array | None, errors: Array | None) -> tuple[Array, Array, Callable[..., Any]]:
     """Sorting keys, their places, and a function from both, sorted, to doubled ranks."""
     x = jax.lax.stop_gradient(x)

@@ -21,9 +21,10 @@ from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
 from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import default_dtype, precision
 from bsjax.engine.programs.dry_runs import freeing_copies
-from bsjax.engine.sharding import Shards, sharded, to_host
+from bsjax.engine.sharding import Shards, sharded
 from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import DependsOn, sides_to_stream
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import (
     NEUROID,
     SPLIT,
@@ -316,12 +317,17 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             found = to_host(compiled(cross_validated_r2, mapping=self.mapping)(*sides, folds))
         return nan_mean(found[:, : y.shape[1]].astype(float).T)
 
+    @property
+    def has_error_bound(self) -> bool:
+        """Whether the mapping bounds the error of its weights."""
+        return self.mapping.bounds_weights
+
     def exact_within(self, source: xr.DataArray, target: xr.DataArray) -> tuple[float, float]:
         """An interval that holds the exact score, from weights in this metric's dtype; see ``Metric``.
 
         The medians over neuroids, and the means over splits, of lower and upper ends hold those of exact correlations.
         """
-        if not self.mapping.bounds_weights:
+        if not self.has_error_bound:
             return super().exact_within(source, target)
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)

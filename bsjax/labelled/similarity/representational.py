@@ -18,9 +18,10 @@ from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by, within_li
 from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import default_dtype, in_dtype, precision
 from bsjax.engine.programs.compilation import Program
-from bsjax.engine.sharding import Shards, devices_in_use, sharded, to_host
+from bsjax.engine.sharding import Shards, devices_in_use, sharded
 from bsjax.engine.sources import of_sources
 from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import jackknife_deviations, jackknife_error, nan_mean, of_subsets, over_splits
 from bsjax.labelled.align import (
     STIMULUS,
@@ -55,8 +56,9 @@ from bsjax.metrics.resampling.influence import (
 )
 from bsjax.metrics.resampling.permutation import similarity_permutations
 from bsjax.metrics.resampling.subsets import unit_bootstraps
+from bsjax.metrics.similarity.over_time import similarities_of_times
 from bsjax.metrics.similarity.similarity import Similarity
-from bsjax.metrics.similarity.vectors import inner_products, similarities_of_times
+from bsjax.metrics.similarity.vectors import inner_products
 
 SimilarityError = Literal["jackknife", "bootstrap", "influence"]
 
@@ -391,6 +393,11 @@ class RepresentationalSimilarity(_OfSimilarity):
             return OfTimes(values.astype(float))
         deviations = jackknife_deviations(np.moveaxis(without.astype(float), 0, -1))
         return OfTimes(values.astype(float), deviations * math.sqrt(n / len(kept) / (n - size)))
+
+    @property
+    def has_error_bound(self) -> bool:
+        """Whether a kernel finds an interval that holds the exact similarity."""
+        return self.similarity.within is not None
 
     def exact_within(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> tuple[float, float]:
         """An interval that holds the exact similarity, from products in this metric's dtype; see ``Metric``."""

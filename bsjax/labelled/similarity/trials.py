@@ -17,7 +17,7 @@ from bsjax.data.types.array_blocks import cut
 from bsjax.engine.memory_limit import neuroids_at_a_time, taken_by
 from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.programs.compilation import compiled
-from bsjax.engine.sharding import to_host
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import over_neuroids
 from bsjax.labelled.align import STIMULUS, TIME_BIN, coordinate, listed, require, two_dimensional
 from bsjax.labelled.metric import Metric

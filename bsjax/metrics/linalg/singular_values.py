@@ -14,7 +14,7 @@ from bsjax.engine.programs.fallbacks import with_fallback
 from bsjax.engine.tolerances import WHITENED_POWER, rounding
 from bsjax.metrics.arrays import Flag, Scalar
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
-from bsjax.metrics.numerics import divide_or_nan, nonzero
+from bsjax.metrics.numerics import nonzero
 
 Singular = Float[Array, " d"]
 
@@ -211,20 +211,3 @@ def _kept(
     needed = before < share * jnp.sum(powers) * (1.0 - rounding(values, terms))
     kept = (values > (rounding(values, terms) if rcond is None else rcond) * largest) & (needed | (share >= 1.0))
     return kept if components is None else kept & (jnp.arange(len(values)) < components)
-
-
-def participation_ratio(gram: Float[Array, "d d"]) -> Float[Array, ""]:
-    r"""Participation ratio of a Gram matrix: its effective number of equally large eigenvalues.
-    .. math:: D = \frac{(\sum_i \lambda_i)^2}{\sum_i \lambda_i^2} = \frac{(\mathrm{tr} K)^2}{\|K\|_F^2}
-
-    Returns:
-        From 1 to the rank, in the dtype of the matrix; NaN for a matrix of zeros.
-
-    Source: Gao et al. 2017.
-
-    Example:
-        >>> print(participation_ratio(jnp.diag(jnp.array([1.0, 1.0, 0.0]))))
-        2.0
-    """
-    total = jnp.trace(gram)
-    return divide_or_nan(jnp.ones_like(total), jnp.sum((gram / nonzero(total)) ** 2), total <= 0)

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.streaming import DependsOn
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Scalar, Targets
-from bsjax.metrics.linalg.singular_values import participation_ratio
+from bsjax.metrics.linalg.participation_ratio import participation_ratio
 from bsjax.metrics.regression.folds import no_folds
 
 Report = dict[str, Array]

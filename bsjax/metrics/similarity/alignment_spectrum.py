@@ -15,7 +15,7 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import as_eigenpairs, svd
 from bsjax.engine.primitives.products import matmul_t
 from bsjax.engine.tolerances import CONSTANT, rounding
-from bsjax.metrics.linalg.singular_values import participation_ratio
+from bsjax.metrics.linalg.participation_ratio import participation_ratio
 from bsjax.metrics.numerics import deviations, divide_or_nan
 
 # Bisection steps; more would be below the precision of float64.

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet
-from bsjax.engine.sharding import to_host
+from bsjax.engine.transfers import to_host
 from bsjax.models.tasks.features import See
 
 _MEASURES = ("dot", "cosine")

@@ -16,7 +16,8 @@ from bsjax.engine.batches import batched_map
 from bsjax.engine.padding import padded, padded_width
 from bsjax.engine.precision import precision
 from bsjax.engine.programs.compilation import compiled
-from bsjax.engine.sharding import devices_in_use, to_host
+from bsjax.engine.sharding import devices_in_use
+from bsjax.engine.transfers import to_host
 from bsjax.labelled.align import aligned_values
 from bsjax.labelled.metric import Metric, OfPairs
 from bsjax.labelled.resampling.plans import any_plan

@@ -38,7 +38,7 @@ from bsjax.labelled.regression.crossvalidation import (
     TrainTestSplitCorrelation,
 )
 from bsjax.labelled.regression.factorised_readout import MaskRegression
-from bsjax.labelled.regression.forms import SpanTimeCrossRegressedCorrelation
+from bsjax.labelled.regression.span_time import SpanTimeCrossRegressedCorrelation
 from bsjax.labelled.similarity.cka import CKA
 from bsjax.labelled.similarity.dimensionality import Dimensionality
 from bsjax.labelled.similarity.rdms.rdm import rdm_similarity_by

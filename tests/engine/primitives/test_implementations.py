@@ -47,17 +47,6 @@ def test_equals_the_plain_one(numbers, dtype, made, implementation):
         assert {leaf.dtype for leaf in jax.tree.leaves((own, plain))} == {jnp.dtype(dtype)}
 
 
-def test_long_vectors_are_ranked_one_after_the_other_on_a_tpu(monkeypatch):
-    monkeypatch.setattr("bsjax.engine.primitives.ranks._MANY", 1)
-    rng = np.random.default_rng(0)
-    x, y = np.round(rng.normal(size=(2, 3, 2, 45)), 1)
-    where = rng.random(x.shape) < 0.7
-    errors = tuple(rng.random(size=(3, 2, 10)) * 1e-2 for _ in range(2))
-    for given in ((x, y), (x, y, where), (x, y, where, errors)):
-        plain, own = (jax.jit(jax.vmap(way))(*given) for way in (ranks_of_pairs.plain, ranks_of_pairs.own["tpu"]))
-        np.testing.assert_array_equal(own, plain)
-
-
 @each
 def test_gradients_are_zero(made, implementation):
     vectors = jnp.asarray(np.random.default_rng(0).normal(size=(CASES[made][0], N)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
-from bsjax.metrics.linalg.singular_values import participation_ratio
+from bsjax.metrics.linalg.participation_ratio import participation_ratio
 from bsjax.metrics.similarity import alignment_spectrum as kernels
 from bsjax.metrics.similarity.alignment_spectrum import Spectrum
 

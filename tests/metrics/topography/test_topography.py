@@ -10,8 +10,9 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 from bsjax.engine.precision import precision
 from bsjax.metrics import compiled
-from bsjax.metrics.topography.pairs import tuning_smoothness, wiring_economy, wiring_length
 from bsjax.metrics.topography.pinwheels import hypercolumn_size, pinwheel_density, pinwheel_distances, winding_numbers
+from bsjax.metrics.topography.smoothness import tuning_smoothness
+from bsjax.metrics.topography.wiring import wiring_economy, wiring_length
 
 OF_UNITS = [tuning_smoothness, wiring_economy]
 

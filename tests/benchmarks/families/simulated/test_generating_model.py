@@ -13,7 +13,7 @@ from bsjax.benchmarks import (
     RSABenchmark,
     TrainTestNeuralBenchmark,
 )
-from bsjax.benchmarks.kinds.comparisons import with_error_over_stimuli
+from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 from bsjax.models import PrecomputedFeatures
 
 pytestmark = pytest.mark.slow
