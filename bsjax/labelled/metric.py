@@ -237,8 +237,8 @@ class Metric(ABC):
             ValueError: there is no useful interval for this metric or its settings.
         """
         raise ValueError(
-            f"no bound of the error of {self.identifier!r} with these settings is known. Metrics that have one, such as "
-            "cka, rdm, ridge and elastic_net, say so by has_error_bound; for others, compare the scores of "
+            f"no bound of the error of {self.identifier!r} with these settings is known. Metrics that have one, such "
+            "as cka, rdm, ridge and elastic_net, say so by has_error_bound; for others, compare the scores of "
             "dtype='float32' and 'float64'"
         )
 

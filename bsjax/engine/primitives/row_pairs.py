@@ -31,7 +31,7 @@ def pairs_of_rows(rows: Float[Array, "n p"], *, function: Callable[[Array, Array
     n = rows.shape[0]
     height = rows_at_a_time(n)
     if height == n:
-        return pairs_of_matrix.plain(function(rows, rows))
+        return pairs_of_matrix(function(rows, rows))
     half = n // 2
 
     def of_block(columns: Int[Array, " c"]) -> Float[Array, "r c"]:
@@ -58,6 +58,23 @@ def pairs_of_matrix(matrix: Shaped[Array, "n n"]) -> Shaped[Array, " m"]:
     half = n // 2
     folded = _folded(matrix[1:, :half], matrix[::-1, ::-1][:-1, :half], jnp.arange(half, dtype=jnp.int32))
     return _with_the_middle(folded, matrix[:, half])
+
+
+@pairs_of_matrix.on("tpu")
+def _one_matrix_after_the_other(matrix: Shaped[Array, "n n"]) -> Shaped[Array, " m"]:
+    # XLA takes five seconds to compile how several matrices become vectors, and half a second for a single one.
+    return _pairs_in_turn(matrix)
+
+
+@jax.custom_jvp
+@jax.custom_batching.sequential_vmap
+def _pairs_in_turn(matrix: Shaped[Array, "n n"]) -> Shaped[Array, " m"]:
+    return pairs_of_matrix.plain(matrix)
+
+
+@_pairs_in_turn.defjvp
+def _pairs_in_turn_jvp(primals: tuple[Array], changes: tuple[Array]) -> tuple[Array, Array]:
+    return _pairs_in_turn(*primals), pairs_of_matrix.plain(*changes)
 
 
 def _folded(below: Array, opposite: Array, columns: Array) -> Array:

@@ -29,6 +29,16 @@ def test_every_pair_is_there_once(platform):
     check(7, platform)
 
 
+def test_several_matrices_are_each_of_them_on_a_tpu_with_gradients_in_batches():
+    matrices, weights = np.random.default_rng(0).normal(size=(3, 6, 6)), np.arange(15.0)
+    with traced_for("tpu"):
+        together = jax.jit(jax.vmap(pairs_of_matrix))(matrices)
+        slopes = jax.jit(jax.vmap(jax.grad(lambda matrix: pairs_of_matrix(matrix) @ weights)))(matrices)
+        alone = [jax.jit(pairs_of_matrix)(matrix) for matrix in matrices]
+    np.testing.assert_array_equal(together, alone)
+    np.testing.assert_allclose(np.sum(slopes * matrices, axis=(1, 2)), np.stack(alone) @ weights)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("platform", ["cpu", "gpu"])
 @pytest.mark.parametrize("n", [1, 8, 256, 601])
