@@ -108,7 +108,9 @@ def _scaled(rdms: Float[Array, "k m"], where: Bool[Array, "k m"] | None, method:
     """RDMs on the scale of a comparison; ranks tie dissimilarities within the rounding error of a typical one."""
     if not comparison_named(method).ranked:
         return scaled(rdms, where, method)
-    some = jnp.abs(jax.lax.stop_gradient(rdms[:, :: max(1, rdms.shape[1] // _LOOKED_AT)]))
+    # By their indices: a TPU cannot compile a slice of a long vector with long strides.
+    looked_at = jnp.arange(0, rdms.shape[1], max(1, rdms.shape[1] // _LOOKED_AT))
+    some = jnp.abs(jax.lax.stop_gradient(rdms[:, looked_at]))
     return scaled(rdms, where, method, rounding(rdms, SAME_DISSIMILARITY) * jnp.median(some, axis=1, keepdims=True))
 
 
