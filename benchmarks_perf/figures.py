@@ -22,9 +22,15 @@ _NAMES = (
     "ikpls",
     "himalaya",
     "rsatoolbox",
+    "scipy",
     "single calls",
 )
-_SHORT = {"bsjax float64": "bsjax", "bsjax float32": "bsjax float32", "brainscore-vision": "Brain-Score"}
+_SHORT = {
+    "bsjax float64": "bsjax",
+    "bsjax float32": "bsjax float32",
+    "brainscore-vision": "Brain-Score",
+    "scipy": "SciPy",
+}
 _OURS = "#d55e00"
 _ROW_INCHES = 0.42
 
@@ -33,8 +39,9 @@ def style(name: str) -> dict[str, Any]:
     """Colour and marker of a contestant: bsjax stands out, its peers are told apart by both."""
     if name.startswith("bsjax"):
         return {"color": _OURS, "marker": "o", "markerfacecolor": _OURS if name.endswith("64") else "white"}
-    n = _NAMES.index(name) - 1 if name in _NAMES else 0
-    return {"color": [*COLOURS[1:], QUIET][(n - 1) % 6], "marker": MARKERS[n % len(MARKERS)]}
+    n = _NAMES.index(name) - 1
+    colours, markers = [*COLOURS[1:], "black", QUIET], [*MARKERS, "X"]
+    return {"color": colours[n - 1], "marker": markers[n % len(markers)]}
 
 
 def times(rows: Mapping[str, Result], path: Path) -> None:
