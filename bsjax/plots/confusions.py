@@ -63,7 +63,7 @@ def plot_confusions(
     ][0]
     panels[0].set_ylabel("object shown", fontsize=8)
     bar = figure.colorbar(image, ax=list(panels), shrink=0.75, pad=0.02, ticks=_TICKS)
-    bar.ax.set_yticklabels([f"{tick:.0%}" for tick in _TICKS], fontsize=7.5)
+    bar.ax.set_yticklabels([f"{100 * tick:.0f} %" for tick in _TICKS], fontsize=7.5)
     bar.set_label("proportion of trials", fontsize=8)
     bar.outline.set_visible(False)
     save(figure, path)
@@ -75,7 +75,7 @@ def _draw(panel: Axes, matrix: xr.DataArray, whose: str, norm: Any) -> Any:
     shown = np.where(np.isnan(matrix["n"].values)[:, None], np.nan, matrix.fillna(0.0).values)
     image = panel.imshow(shown, cmap="Blues", norm=norm, interpolation="nearest")
     right = np.nansum(np.diagonal(shown) * matrix["n"].values) / np.nansum(matrix["n"].values)
-    panel.set_title(f"{shortened(whose)}: {right:.1%} correct", fontsize=9, loc="left")
+    panel.set_title(f"{shortened(whose)}: {100 * right:.1f} % correct", fontsize=9, loc="left")
     panel.set_xticks(range(len(responses)), responses, rotation=90, fontsize=7.5)
     panel.set_yticks(range(len(truths)), truths, fontsize=7.5)
     panel.set_xlabel("chosen object", fontsize=8)

@@ -123,7 +123,7 @@ def _draw(panel: Axes, image: xr.DataArray, stimuli: StimulusSet | None, name: s
     panel.set_title(f"{image['truth'].item()}{condition}", fontsize=8.5, pad=3)
     lines = {
         f"{shortened(name, 14)}: {image['response'].item()}": COLOURS[0],
-        f"people: {float(image['people_right']):.0%} correct": ink,
+        f"people: {100 * image['people_right'].item():.0f} % correct": ink,
     }
     if image["people_response"].item() != image["truth"].item():
         lines[f"most of them: {image['people_response'].item()}"] = ink

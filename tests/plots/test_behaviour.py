@@ -79,7 +79,7 @@ def test_what_is_shown_is_named(tmp_path, name):
 
 def test_the_share_of_right_answers_stands_above_the_confusions(tmp_path):
     DRAW["confusions"](tmp_path / "figure.svg")
-    assert f"mine: {np.mean(MODEL.values == OBJECTS):.1%} correct" in texts(tmp_path / "figure.svg")
+    assert f"mine: {100 * np.mean(MODEL.values == OBJECTS):.1f} % correct" in texts(tmp_path / "figure.svg")
 
 
 def test_images_are_shown_where_there_are_files_and_named_elsewhere(tmp_path):
