@@ -16,6 +16,7 @@ from bsjax.plots.style import QUIET, draw_grid, look_of, panel_grid, save, short
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _COLUMNS, _PANEL_INCHES = 4, (2.25, 2.0)
 _LONG_NAMES = 22  # total letters of the condition names of a panel, beyond which they are rotated
@@ -24,11 +25,11 @@ _LONG_NAMES = 22  # total letters of the condition names of a panel, beyond whic
 def plot_condition_curves(
     models: Mapping[str, Choices],
     people: Choices,
-    path: str | Path,
+    path: str | Path | None = None,
     *,
     axes: Mapping[str, str] | None = None,
     title: str = "",
-) -> None:
+) -> Figure:
     """Plot accuracy by condition, with a panel for each experiment.
 
     A band shows the range over people, thin lines each person, and a thick line their mean. Each model is a line with
@@ -38,10 +39,13 @@ def plot_condition_curves(
     Args:
         models: model -> experiment -> choices, with ``stimulus_id``, ``truth`` and ``condition``.
         people: experiment -> choices, also with ``subject``.
-        path: output file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        path: output file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``; by default none is written.
         axes: experiment -> label of its conditions, with the unit: ``{"contrast": "contrast (%)"}``; by default
             ``condition``.
         title: title of the figure.
+
+    Returns:
+        The figure, which a notebook shows.
 
     Raises:
         ImportError: matplotlib is not installed; the message contains the command to install it.
@@ -49,14 +53,11 @@ def plot_condition_curves(
             ``axes`` names other experiments.
 
     Example:
-        >>> import tempfile, xarray as xr
+        >>> import xarray as xr
         >>> shown = {"stimulus_id": [1, 2], "truth": ["cat", "dog"], "condition": ["0.1", "0.2"], "subject": ["A", "A"]}
         >>> coords = {name: ("presentation", values) for name, values in shown.items()}
         >>> choices = {"uniform-noise": xr.DataArray(["cat", "cat"], coords, ["presentation"])}
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     plot_condition_curves({"mine": choices}, choices, f"{folder}/figure.png")
-        ...     Path(folder, "figure.png").stat().st_size > 1000
-        True
+        >>> figure = plot_condition_curves({"mine": choices}, choices)
     """
     check_experiments(models, people)
     unknown = sorted({*(axes or {})} - {*people})
@@ -79,7 +80,7 @@ def plot_condition_curves(
         panel.set_ylabel("accuracy", fontsize=8)
     entries, ncols = panels[0].get_legend_handles_labels(), len(people) if len(people) < 3 else 4
     figure.legend(*entries, loc="outside lower left", ncols=ncols, fontsize=8, frameon=False)
-    save(figure, path)
+    return save(figure, path)
 
 
 def _draw_people(panel: Axes, accuracy: xr.DataArray) -> None:

@@ -14,14 +14,15 @@ from bsjax.plots.style import FAINT, QUIET, check_format, new_figure, save, shor
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _CELL_INCHES = 0.19
 _TICKS = (0.0, 0.05, 0.25, 0.5, 1.0)
 
 
 def plot_confusions(
-    model: xr.DataArray, people: xr.DataArray, path: str | Path, *, name: str = "model", title: str = ""
-) -> None:
+    model: xr.DataArray, people: xr.DataArray, path: str | Path | None = None, *, name: str = "model", title: str = ""
+) -> Figure:
     """Plot the confusion matrices of a model and of people side by side.
 
     Rows are the objects shown, columns the responses. A cell is the share of the trials of its row, on a square-root
@@ -30,22 +31,22 @@ def plot_confusions(
     Args:
         model: choices of the model, with ``stimulus_id`` and ``truth``.
         people: choices of people, likewise.
-        path: output file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        path: output file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``; by default none is written.
         name: name of the model.
         title: title of the figure.
+
+    Returns:
+        The figure, which a notebook shows.
 
     Raises:
         ImportError: matplotlib is not installed; the message contains the command to install it.
         ValueError: the format is unknown, or a coordinate is missing.
 
     Example:
-        >>> import tempfile, xarray as xr
+        >>> import xarray as xr
         >>> shown = {"stimulus_id": ("presentation", [1, 2]), "truth": ("presentation", ["cat", "dog"])}
         >>> choices = xr.DataArray(["cat", "cat"], shown, ["presentation"])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     plot_confusions(choices, choices, f"{folder}/figure.png")
-        ...     Path(folder, "figure.png").stat().st_size > 1000
-        True
+        >>> figure = plot_confusions(choices, choices)
     """
     check_format(path)
     matrices = {name: confusion_matrix(model), "people": confusion_matrix(people)}
@@ -66,7 +67,7 @@ def plot_confusions(
     bar.ax.set_yticklabels([f"{100 * tick:.0f} %" for tick in _TICKS], fontsize=7.5)
     bar.set_label("proportion of trials", fontsize=8)
     bar.outline.set_visible(False)
-    save(figure, path)
+    return save(figure, path)
 
 
 def _draw(panel: Axes, matrix: xr.DataArray, whose: str, norm: Any) -> Any:

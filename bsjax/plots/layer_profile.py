@@ -96,8 +96,7 @@ def plot_layer_profile(
         ...     (Path(folder) / "profile.png").stat().st_size > 1000
         True
     """
-    if path is not None:
-        check_format(path)
+    check_format(path)
     profile = profile.transpose("region", "layer")
     n_regions, n_layers = profile.shape
     if not n_regions or not n_layers:

@@ -15,13 +15,16 @@ from bsjax.plots.style import QUIET, check_format, draw_grid, look_of, new_figur
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _ROW_INCHES = 0.24
 _PEOPLE = "people; right panel: consistency among people, the ceiling"
 _CAPTION = "means over conditions; bars and lines: range over people or pairs of people"
 
 
-def plot_model_vs_human(models: Mapping[str, Choices], people: Choices, path: str | Path, *, title: str = "") -> None:
+def plot_model_vs_human(
+    models: Mapping[str, Choices], people: Choices, path: str | Path | None = None, *, title: str = ""
+) -> Figure:
     """Plot the accuracy and error consistency of models and people by experiment.
 
     All values are means over conditions. Accuracy is shown for each model and for people, with a bar for the range over
@@ -32,8 +35,11 @@ def plot_model_vs_human(models: Mapping[str, Choices], people: Choices, path: st
         models: model -> experiment -> choices, in the format of the ``source`` of
             :class:`~bsjax.labelled.behaviour.agreement.ErrorConsistency`.
         people: experiment -> choices, in the format of its ``target``.
-        path: output file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        path: output file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``; by default none is written.
         title: title of the figure.
+
+    Returns:
+        The figure, which a notebook shows.
 
     Raises:
         ImportError: matplotlib is not installed; the message contains the command to install it.
@@ -42,7 +48,7 @@ def plot_model_vs_human(models: Mapping[str, Choices], people: Choices, path: st
     Source: Geirhos et al. 2021.
 
     Example:
-        >>> import tempfile, xarray as xr
+        >>> import xarray as xr
         >>> def choices(answers, subject):
         ...     shown = {"stimulus_id": [1, 2] * 2, "truth": ["dog", "car"] * 2, "condition": ["0"] * 4,
         ...              "subject": subject}
@@ -50,10 +56,7 @@ def plot_model_vs_human(models: Mapping[str, Choices], people: Choices, path: st
         ...     return xr.DataArray(answers, coords, ["presentation"])
         >>> people = {"sketch": choices(["dog", "cat", "dog", "dog"], ["A", "A", "B", "B"])}
         >>> models = {"mine": {"sketch": choices(["dog", "dog"], ["mine"] * 2)}}
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     plot_model_vs_human(models, people, f"{folder}/figure.png")
-        ...     Path(folder, "figure.png").stat().st_size > 1000
-        True
+        >>> figure = plot_model_vs_human(models, people)
     """
     check_format(path)
     check_experiments(models, people)
@@ -86,7 +89,7 @@ def plot_model_vs_human(models: Mapping[str, Choices], people: Choices, path: st
         title_fontproperties={"size": 7.5},
         alignment="left",
     )
-    save(figure, path)
+    return save(figure, path)
 
 
 def _draw(panel: Axes, values: Mapping[str, np.ndarray], heading: str) -> None:

@@ -16,6 +16,7 @@ from bsjax.plots.style import COLOURS, QUIET, draw_grid, panel_grid, save, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from bsjax.labelled import Score
 
@@ -30,7 +31,9 @@ _CAPTION = "next to each model: its score with 95 % interval, and the number of 
 _FEW_BINS = 4
 
 
-def plot_property_distributions(scores: Iterable[Score | None], path: str | Path, *, title: str = "") -> None:
+def plot_property_distributions(
+    scores: Iterable[Score | None], path: str | Path | None = None, *, title: str = ""
+) -> Figure:
     """Plot the distributions behind scores of single-neuron properties, with a panel for each benchmark.
 
     The recorded distribution is gray, and that of each model is a line. Both are shares of the neurons with a defined
@@ -40,23 +43,22 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
     Args:
         scores: scores of any models on any benchmarks, also read from JSON. Scores without a distribution, from other
             kinds of benchmarks, are ignored.
-        path: output file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
+        path: output file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``; by default none is written.
         title: title of the figure.
+
+    Returns:
+        The figure, which a notebook shows.
 
     Raises:
         ImportError: matplotlib is not installed; the message contains the command to install it.
         ValueError: the format is unknown, or no score has a distribution.
 
     Example:
-        >>> import tempfile
         >>> from bsjax.labelled import Score
         >>> distribution = {"property": "peak_spatial_frequency", "unit": "cycles per degree", "bins": [1, 2, 4, 8],
         ...                 "recorded": [4, 9, 2], "recorded_undefined": 0, "model": [1, 2, 4], "model_undefined": 3}
         >>> made = {"model": "mine", "benchmark": "Mine2026-peak_sf", "distribution": distribution}
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     plot_property_distributions([Score(0.5, error=0.1, provenance=made)], f"{folder}/figure.png")
-        ...     Path(folder, "figure.png").stat().st_size > 1000
-        True
+        >>> figure = plot_property_distributions([Score(0.5, error=0.1, provenance=made)])
     """
     given = [score for score in scores if score is not None and "distribution" in score.provenance.details]
     if not given:
@@ -85,7 +87,7 @@ def plot_property_distributions(scores: Iterable[Score | None], path: str | Path
         panel.set_ylabel("proportion of neurons", fontsize=8)
     caption = textwrap.fill(_CAPTION, int(figure.get_figwidth() / _LETTER_INCHES))
     figure.supxlabel(caption, fontsize=7, color=QUIET, x=0.01, ha="left")
-    save(figure, path)
+    return save(figure, path)
 
 
 def _draw(panel: Axes, benchmark: str, scores: list[Score], styles: Mapping[str, Mapping[str, Any]]) -> None:

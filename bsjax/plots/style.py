@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from bsjax.core.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 COLUMN_INCHES = 3.5  # 89 mm, the width of a column of most journals
@@ -67,21 +65,25 @@ def panel_for(ax: Axes | None, path: str | Path | None, height: float) -> Any:
     """
     if isinstance(ax, str | PathLike):
         raise ValueError(f"ax must be axes of matplotlib, got {str(ax)!r}: to write a file, pass path={str(ax)!r}")
-    if path is not None:
-        check_format(path)
+    check_format(path)
     return new_figure(COLUMN_INCHES, height).subplots() if ax is None else ax
 
 
-def new_figure(width: float, height: float, title: str = "", layout: str | None = "constrained") -> Any:
-    """Make a figure of a size in inches, without pyplot, so that its state and the display are not touched."""
-    figure = import_extra("matplotlib.figure", "plots").Figure(figsize=(width, height), layout=layout)
+def new_figure(
+    width: float, height: float, title: str = "", layout: Literal["constrained"] | None = "constrained"
+) -> Any:
+    """Make a figure of a size in inches."""
+    import_extra("matplotlib.figure", "plots")
+    from bsjax.plots.shown import ShownFigure
+
+    figure = ShownFigure(figsize=(width, height), layout=layout)
     if title:
         figure.suptitle(title, fontsize=11)
     return figure
 
 
 def panel_grid(
-    path: str | Path,
+    path: str | Path | None,
     n: int,
     most: int,
     inches: tuple[float, float],
@@ -92,7 +94,7 @@ def panel_grid(
     """Make a figure with a grid of ``n`` panels of a size in inches.
 
     Args:
-        path: the output file, whose format is checked.
+        path: the output file, whose format is checked, or None.
         n: number of panels.
         most: largest number of panels in a row.
         inches: width and height of a panel.
@@ -228,11 +230,11 @@ def nice_step(span: float, most: int) -> float:
     return round(float(found), 12)
 
 
-def check_format(path: str | Path) -> None:
+def check_format(path: str | Path | None) -> None:
     """Check that a figure can be written to a file, before the work begins.
 
     Args:
-        path: of the file.
+        path: of the file; None if there is none.
 
     Raises:
         ImportError: matplotlib is not installed; the message contains the command to install it.
@@ -245,26 +247,28 @@ def check_format(path: str | Path) -> None:
         ValueError: cannot draw to profile.doc: give a file that ends in .png, .pdf or .svg
     """
     import_extra("matplotlib.figure", "plots")
-    if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
+    if path is not None and Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ValueError(f"cannot draw to {path}: give a file that ends in .png, .pdf or .svg")
 
 
 def saved(panel: Any, path: str | Path | None) -> Any:
     """Write the figure of some axes, if there is a path; gives the axes."""
-    if path is not None:
-        save(panel.figure, path)
+    save(panel.figure, path)
     return panel
 
 
-def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure atomically, in the format of the suffix."""
+def save(figure: Any, path: str | Path | None) -> Any:
+    """Write a figure atomically, in the format of the suffix, if there is a path; gives the figure."""
+    if path is None:
+        return figure
+    from bsjax.plots.shown import drawn
+
     path = Path(path)
-    picture = io.BytesIO()
     # No dates or random names, so that equal results give equal files.
     kind = path.suffix.lower()
     metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(kind, {})
     # Text in an .svg stays text, for search and screen readers.
     settings = {"svg.hashsalt": "bsjax", "svg.fonttype": "none"}
     with import_extra("matplotlib", "plots").rc_context(settings):
-        figure.savefig(picture, format=kind[1:], dpi=160, metadata=metadata)
-    write_atomically(path, picture.getvalue())
+        write_atomically(path, drawn(figure, kind[1:], metadata))
+    return figure

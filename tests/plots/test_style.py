@@ -14,6 +14,14 @@ def test_new_axes_are_as_wide_as_a_column_of_89_mm():
     assert abs(25.4 * width - 89) < 0.2
 
 
+def test_a_notebook_shows_the_picture_of_axes_and_of_their_figure():
+    from IPython.core.formatters import PNGFormatter
+
+    axes = panel_for(None, None, 2.0)
+    shown = [PNGFormatter()(each) for each in (axes, axes.figure)]
+    assert shown[0] == shown[1] and shown[0].startswith(b"\x89PNG")
+
+
 def test_axes_that_are_given_stay_and_the_path_is_checked_before_any_work(tmp_path):
     axes = matplotlib.figure.Figure().subplots()
     assert panel_for(axes, tmp_path / "figure.svg", 9.0) is axes
