@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -173,6 +173,13 @@ class BenchmarkBase:
     def compared_with(self) -> Sequence[Any]:
         """The measurements that its metric takes after as many assemblies of a model's responses; none by default."""
         return ()
+
+    def seen_and_recorded(self) -> tuple[Hashable, str]:
+        """A key of the stimuli that models see, and the region that is recorded, as far as known without loading data.
+
+        By default the key is the identifier, which no other benchmark has, and the region is "".
+        """
+        return self.identifier, ""
 
     def _ceiling_in_draws(self) -> Score:
         """The ceiling, with its value in each draw while bootstrap resamples are drawn."""

@@ -342,9 +342,16 @@ def _together(benchmarks: Mapping[str, BenchmarkLike]) -> list[list[str]]:
     return groups
 
 
+def seen_and_recorded(benchmark: Benchmark) -> tuple[Hashable, str]:
+    """A key of the stimuli of a benchmark that is an object, and the region that it records, "" if that is unknown."""
+    from bsjax.benchmarks import BenchmarkBase
+
+    return benchmark.seen_and_recorded() if isinstance(benchmark, BenchmarkBase) else (benchmark.identifier, "")
+
+
 def same_data(benchmark: BenchmarkLike) -> Hashable:
-    """A key that is equal for benchmarks that show the same stimuli."""
+    """A key that is equal for benchmarks that show the same stimuli, as far as known without loading data."""
     if not isinstance(benchmark, str):
-        return benchmark.identifier
+        return seen_and_recorded(benchmark)[0]
     row = benchmark_row(benchmark)
     return (row.data, row.stimuli) if row.data else benchmark

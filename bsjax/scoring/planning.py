@@ -18,7 +18,7 @@ from bsjax.core.messages import in_words
 from bsjax.data.catalogue.registry import DataRow, data_rows
 from bsjax.models import model_registry
 from bsjax.scoring.cells import cell_of, content_of_model, known_content, sets_of, standing, task_of
-from bsjax.scoring.job import Beside, Job, built_benchmark, built_model, jobs_of, same_data
+from bsjax.scoring.job import Beside, Job, built_benchmark, built_model, jobs_of, same_data, seen_and_recorded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -274,8 +274,9 @@ def _shown_to(job: Job) -> Hashable:
 
 def _recorded(job: Job) -> list[str]:
     """Layers that a job records, or else the region that they are mapped to; empty if unknown."""
-    row = _row(job)
-    region = str(getattr(job.benchmark, "region", "")) if row is None else row.region
+    benchmark = job.benchmark
+    known = isinstance(benchmark, str)
+    region = benchmark_row(benchmark).region if known else seen_and_recorded(benchmark)[1]
     if not region:
         return []
     if isinstance(job.model, str):

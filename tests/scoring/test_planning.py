@@ -5,7 +5,7 @@ import pytest
 
 import bsjax
 from bsjax.adapters import from_stored
-from bsjax.benchmarks import benchmark_row, builtin_benchmarks
+from bsjax.benchmarks import NeuralBenchmark, benchmark_row, builtin_benchmarks
 from bsjax.core.memory import held
 from bsjax.labelled import Provenance
 from bsjax.results import ResultStore
@@ -130,6 +130,27 @@ def test_models_of_one_network_record_each_others_layers_ahead(store):
     layers = [model.with_region_layers({"V1": layer}, f"gabor-{layer}") for layer in ("simple", "complex")]
     planned = plan(layers, ["Simulated.V1-pls", "Simulated.V1-cka"], store=store, predict=False)
     assert {cell.ahead for cell in planned} == {("simple", "complex")}
+
+
+def test_benchmarks_in_memory_with_the_same_stimuli_record_each_others_layers_ahead(store):
+    made = {}
+    for region, kept in (("V1", 24), ("V4", 24), ("IT", 12)):
+        coords = {
+            "stimulus_id": ("presentation", [f"s{n:02d}" for n in range(kept)]),
+            "neuroid_id": ("neuroid", [0, 1]),
+            "region": ("neuroid", [region] * 2),
+        }
+        shown = bsjax.StimulusSet({"stimulus_id": coords["stimulus_id"][1]})
+        values = np.zeros((kept, 2))
+        recorded = bsjax.NeuroidAssembly(values, coords, ["presentation", "neuroid"], attrs={"stimulus_set": shown})
+        metric = bsjax.load_metric("cka")
+        made[region] = NeuralBenchmark(f"Mine.{region}", recorded, metric, ceiling_func=lambda: bsjax.Score(1.0))
+    stored = from_stored({name: np.zeros((24, 3)) for name in "abc"}, "stored", stimulus_ids=range(24))
+    model = bsjax.ModelCommitment("stored", stored, region_layer_map=dict(zip(made, "abc", strict=True)))
+    planned = plan(model, list(made.values()), store=store, predict=False)
+    assert {cell.names[1]: cell.ahead for cell in planned} == {
+        "Mine.V1": ("a", "b"), "Mine.V4": ("a", "b"), "Mine.IT": ("c",),
+    }  # fmt: skip
 
 
 @pytest.mark.slow

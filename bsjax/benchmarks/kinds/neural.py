@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +105,7 @@ class NeuralBenchmark(BenchmarkBase):
         self.time_bins = None if time_bins is None else list(time_bins)
         self.about = about
         self._load_assembly = loader(assembly)
+        self._is_in_memory = not callable(assembly)
 
     @cached_property
     def _assembly(self) -> NeuroidAssembly:
@@ -120,6 +122,13 @@ class NeuralBenchmark(BenchmarkBase):
     def compared_with(self) -> list[NeuroidAssembly]:
         """The target."""
         return [self.target]
+
+    def seen_and_recorded(self) -> tuple[Hashable, str]:
+        """The digest of the stimuli and the region, if the assembly was given and not a function that loads it."""
+        if self._is_in_memory:
+            with suppress(ValueError):  # incomplete data are an error of the score, which says so
+                return data_digest(self.stimuli), self._region
+        return self.identifier, self.region or ""
 
     @cached_property
     def stimuli(self) -> StimulusSet:
