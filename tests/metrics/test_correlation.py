@@ -6,7 +6,9 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsjax.metrics import pearson, spearman
+from bsjax import metrics
+
+pearson, spearman = jax.jit(metrics.pearson), jax.jit(metrics.spearman)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ def test_products_are_those_of_numpy(platform, n, p, k):
     with traced_for(platform):
         np.testing.assert_allclose(jax.jit(matmul_t)(x, y), x.T @ y, atol=1e-12)
         np.testing.assert_allclose(jax.jit(skinny_product)(rows, x), rows @ x.T, atol=1e-12)
-        gradient = jax.grad(lambda x: jax.vmap(skinny_product, (0, None))(rows[None], x).sum())(x)
+        gradient = jax.jit(jax.grad(lambda x: jax.vmap(skinny_product, (0, None))(rows[None], x).sum()))(x)
     np.testing.assert_allclose(gradient, np.broadcast_to(rows.sum(axis=0), x.shape), atol=1e-12)
 
 

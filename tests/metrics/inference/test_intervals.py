@@ -82,12 +82,12 @@ def test_each_column_has_the_interval_that_it_has_alone():
 
 def test_what_is_undefined_is_left_out():
     _, value, draws, _ = skewed()
-    with_nan = jnp.asarray(np.r_[draws, np.nan, np.nan])
-    np.testing.assert_allclose(percentile_interval(with_nan), percentile_interval(jnp.asarray(draws)), rtol=1e-12)
-    a = jnp.array(0.02)
-    whole = bca_interval(jnp.asarray(value), jnp.asarray(draws), a)
-    np.testing.assert_allclose(bca_interval(jnp.asarray(value), with_nan, a), whole, rtol=1e-12)
-    assert np.isnan(bca_interval(jnp.array(1e9), jnp.asarray(draws), a)).all()  # beyond all draws
+    with_nan, draws = jnp.asarray(np.r_[draws, np.nan, np.nan]), jnp.asarray(draws)
+    percentile, bca = jax.jit(percentile_interval), jax.jit(bca_interval)
+    np.testing.assert_allclose(percentile(with_nan), percentile(draws), rtol=1e-12)
+    whole = bca(value, draws, 0.02)
+    np.testing.assert_allclose(bca(value, with_nan, 0.02), whole, rtol=1e-12)
+    assert np.isnan(bca(1e9, draws, 0.02)).all()  # beyond all draws
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 0.9, 0.99]))
