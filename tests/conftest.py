@@ -77,6 +77,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(config.stash[_HOME], ignore_errors=True)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Examples of kernels call them as they are: each step is a program to compile, half a second on the average."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem) and REPOSITORY / "bsjax" / "metrics" in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Lets compiled programs go before the process has as many memory maps as Linux allows it (65,530), or too much
     memory. What stays all the same is no reason to do so again."""

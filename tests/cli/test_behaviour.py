@@ -41,6 +41,7 @@ def scored(trials, *more):
     return models, pairs, list(run(pairs))
 
 
+@pytest.mark.slow
 def test_the_table_and_the_picture(trials, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     models, pairs, outcomes = scored(trials, load_benchmark("Geirhos2021edge-top1", data=trials))
@@ -83,6 +84,7 @@ def test_the_command(trials, tmp_path):
     assert figure.stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_several_folders_and_files_of_another_kind(trials, tmp_path):
     """All models of all folders are scored, and what is no table of choices is named on stderr."""
     other = tmp_path / "other" / "edge"

@@ -146,6 +146,7 @@ def test_show_of_files(data, experiment, shared_data, tmp_path):
     assert "there are no stimuli" in data("show", real / "assy_test_TestMe.nc", "--thumbnails", "b.png").stderr
 
 
+@pytest.mark.slow
 def test_import_from_a_folder(data, shared_data, tmp_path):
     done = data("import", "Cowley2026", "--from", shared_data / "macaque_v4")
     assert done.returncode == 0, done.stderr

@@ -143,6 +143,7 @@ def test_a_failing_pair_is_reported_and_the_others_are_scored(scored):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_the_table_goes_to_stdout_and_progress_to_stderr(scored):
     done, _ = scored
     header, row = (line.split() for line in done.stdout.splitlines()[:2])

@@ -68,6 +68,7 @@ def test_rm_removes_what_was_confirmed_and_nothing_else(store):
     assert store.frame()["key"].tolist() == [first] and float(store.score(first)) == 0.25
 
 
+@pytest.mark.slow
 def test_ls_lists_the_last_scores_the_newest_first(store, monkeypatch):
     assert run("ls").stdout == "no scores found\n"
     known = Uncertainty(("stimuli",), 0.02, "known")

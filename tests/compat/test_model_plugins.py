@@ -152,6 +152,7 @@ def test_answers_to_both_sides(tiny, images):
     assert model.look_at(stimuli).dims == ("choice", "presentation")
 
 
+@pytest.mark.slow
 def test_the_keyword_call_and_paths(tiny, images):
     wrapper = bsjax.load_model("tiny").activations_model
     found = wrapper(images, layers=["conv1", "head.1"])

@@ -53,6 +53,7 @@ def test_gradients_are_what_the_page_says(name):
     assert np.vdot(gradient, direction) == pytest.approx(float(ahead - behind) / (2 * STEP), rel=1e-5, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_distances_compared_without_ranks_have_a_gradient():
     rng = np.random.default_rng(0)
     x, y, direction = rng.normal(size=(3, 12, 6))

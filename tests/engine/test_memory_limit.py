@@ -99,6 +99,7 @@ def test_other_stimuli_are_refused_before_a_program_is_compiled():
         load_metric("neuron_to_neuron", **SPLITS)(other, FEW)
 
 
+@pytest.mark.slow
 def test_what_is_small_is_scored_whatever_the_limit():
     rng = np.random.default_rng(0)
     x = assembly(rng.normal(size=(40, 6)))

@@ -19,6 +19,7 @@ def scores():
     return {name: score_arrays(x, Y, "rdm", null=PLAN) for name, x in LAYERS.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAYERS)
 def test_the_formula(scores, name):
     score = scores[name]

@@ -136,6 +136,7 @@ def test_missing_ids(missing):
         from_stored({"layer": np.zeros((5, 2))}, "net", stimulus_ids=ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["ridge", "pls", "neuron_to_neuron"])
 def test_single_trials_of_a_stimulus_train_together_or_test_together(metric):
     source, target = responses(20, 6), responses(20, 3, seed=1)

@@ -216,6 +216,7 @@ def test_a_score_is_had_again_from_its_provenance(name, chosen, data):
     assert set(chosen) <= {*read.settings, *read.seeds, *read.settings.get("metric", ())}
 
 
+@pytest.mark.slow
 def test_of_arrays_too():
     x, y = (np.random.default_rng(seed).normal(size=(50, 5)) for seed in range(2))
     score = score_arrays(x, y, "ridge", {"splits": 5}, alpha=2.0, random_state=4)

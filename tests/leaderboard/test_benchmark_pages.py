@@ -61,6 +61,7 @@ def test_sample_stimuli_are_shown_where_that_is_allowed(ordinary_site, page):
     assert "No images are shown: no licence is known" in text_of(ordinary_site, "MajajHong2015public.IT-pls")
 
 
+@pytest.mark.slow
 def test_models_stand_by_their_scores_as_in_the_store(ordinary_site, ordinary_store, page):
     benchmark = "FreemanZiemba2013public.V2-pls"
     page.show(ordinary_site / "benchmarks" / f"{slug(benchmark)}.html")

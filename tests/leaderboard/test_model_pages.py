@@ -63,6 +63,7 @@ def test_what_has_no_score_says_why(ordinary_site, model, benchmark, said):
     assert rows_of(ordinary_site, model)[benchmark] == [said]
 
 
+@pytest.mark.slow
 def test_layers_profile_and_provenance(paired_site):
     text = (paired_site / "models" / f"{slug(paired_store.PROFILED)}.html").read_text(encoding="utf-8")
     plain = " ".join(unescape(re.sub("<[^>]*>", " ", text)).split())

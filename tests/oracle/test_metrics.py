@@ -74,6 +74,7 @@ def test_pls_equals_the_converged_solution(name):
     assert float(score(CASES[name])) == pytest.approx(CASES[name]["expected"]["converged_score"], abs=PARITY)
 
 
+@pytest.mark.slow
 def test_reverse_pls_equals_the_converged_solution_of_scikit_learn():
     case = CASES["reverse_pls-small"]
     inputs = build(case)

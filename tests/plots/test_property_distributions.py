@@ -39,6 +39,7 @@ def texts(path):
     return [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text())]
 
 
+@pytest.mark.slow
 def test_a_panel_for_each_property_with_all_models(tmp_path):
     scores = [score(model, name) for model in ("one", "two", "a-model-with-a-very-long-name") for name in PROPERTIES]
     plot_property_distributions([*scores, None, Score(0.3)], tmp_path / "figure.svg", title="three models")

@@ -413,6 +413,7 @@ def test_a_database_of_something_else_on_a_server_is_refused_and_has_room_for_a_
     assert postgres.run("SELECT count(*) FROM scores.scores", name) == [(1,)]
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_in_the_middle_and_starts_again_is_used_again(postgres, new_database):
     with ResultStore(new_database()) as store:
         key = store.add(SCORE)

@@ -189,6 +189,7 @@ def test_constant_responses_are_named_where_they_leave_cka_undefined():
     assert np.isnan(score.value) and score.n_undefined == 10 and score.provenance.reason
 
 
+@pytest.mark.slow
 def test_a_call_makes_few_calls():
     """What a small comparison costs beside its kernel, which a loaded machine does not change."""
     rng = np.random.default_rng(0)

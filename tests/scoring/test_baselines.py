@@ -71,6 +71,7 @@ def test_which_baselines():
         baseline_models("pixel")
 
 
+@pytest.mark.slow
 def test_the_baselines_record_any_region():
     for model in baseline_models().values():
         model.start_recording("FFA", [(0, 100)])

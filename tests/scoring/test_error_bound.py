@@ -19,6 +19,7 @@ def data(n=24, p=8, q=4):
     return x, x[:, :q] + rng.normal(size=(n, q))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_score_is_further_off_than_its_bound(name):
     case = BY_NAME[name]
@@ -56,12 +57,14 @@ def test_a_metric_without_a_bound_names_those_with_one(metric, settings):
     assert not bsjax.load_metric(metric, **settings).has_error_bound
 
 
+@pytest.mark.slow
 def test_a_bound_that_says_nothing_is_refused():
     """Without a penalty on squared weights, those of more features than stimuli are not unique."""
     with pytest.raises(ValueError, match="no useful bound of the error of 'lasso'"):
         bsjax.score_arrays(*data(p=30), "lasso", alpha=0.01, error_bound=True)
 
 
+@pytest.mark.slow
 def test_neuroids_that_the_lasso_leaves_without_weights_do_not_widen_the_bound():
     x, y = data(60)
     y[:, 1:3] = 0.1 * np.random.default_rng(5).normal(size=(60, 2))

@@ -209,6 +209,7 @@ def test_layers_that_benchmarks_share_stimuli_of_are_recorded_in_one_pass(tmp_pa
             assert facts["parameters"] == 3 and facts["visual_degrees"] == 8
 
 
+@pytest.mark.slow
 def test_what_the_plugin_of_a_model_requires_is_kept_without_paths(plugins, tmp_path):
     folder = plugins / "models" / "tiny"
     (folder / "requirements.txt").write_text(

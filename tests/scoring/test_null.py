@@ -88,6 +88,7 @@ def test_a_mean_over_benchmarks_has_that_of_their_means(good):
     np.testing.assert_allclose(null_of(score).values, (parts[0] + parts[1]) / 2)
 
 
+@pytest.mark.slow
 def test_answers_trade_places_and_their_labels_stay():
     n = 20
     ids, truth = [f"s{i}" for i in range(n)], ["cat", "dog"] * (n // 2)

@@ -87,6 +87,7 @@ def test_each_benchmark_is_built_once_and_few_are_kept(good, bad, monkeypatch):
     assert list(built) == names and sum(one() is not None for one in built.values()) == 2
 
 
+@pytest.mark.slow
 def test_a_list_or_a_glob_gives_a_dict_of_pairs(good, bad, small):
     scores = bsjax.score([good, bad], small)
     assert list(scores) == [("good", "Small.V1-ridge"), ("bad", "Small.V1-ridge")]

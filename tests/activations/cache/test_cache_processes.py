@@ -73,6 +73,7 @@ def test_a_killed_writer_leaves_nothing_that_looks_whole_and_the_next_continues(
     assert cache.verify() == []
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment(tmp_path, start):
     root, log, cache = tmp_path / "cache", tmp_path / "log", ActivationCache(tmp_path / "cache")
     rng, done = np.random.default_rng(0), 0

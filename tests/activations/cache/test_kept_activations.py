@@ -99,6 +99,7 @@ def test_what_nothing_can_vouch_for_is_not_kept(cache, stimuli):
     assert not keys(cache)
 
 
+@pytest.mark.slow
 def test_a_layer_too_large_for_the_store_is_computed_all_the_same(tmp_path, stimuli):
     small = ActivationCache(tmp_path / "small", max_bytes=300)
     with pytest.warns(UserWarning, match="layer 'map' of model 'net' take 992 B, more than the 300 B"):

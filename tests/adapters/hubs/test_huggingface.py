@@ -58,6 +58,7 @@ def test_a_vit_sees_what_its_own_processor_makes(vit, transformers, stimuli):
     np.testing.assert_allclose(last, wanted.hidden_states[2].flatten(1), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_resnet_and_its_further_outputs(resnet, transformers, stimuli):
     model = from_huggingface(resnet, "resnet")
     layers = model.layers()

@@ -53,6 +53,7 @@ def test_layers_and_activations_are_those_of_the_model(net, stimuli):
     np.testing.assert_array_equal(drop, flat)  # inference: no dropout
 
 
+@pytest.mark.slow
 def test_weights_are_read_when_the_model_runs(net, stimuli):
     model = from_keras(net, "net")
     before = model(stimuli([0]), "fc").values

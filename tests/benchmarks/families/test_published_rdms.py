@@ -60,6 +60,7 @@ def test_algonauts(shared_data, expected, images, values, area, region):
     assert len(shown) == N and set(shown["degrees"]) == {8.0}  # 2.9 degrees of a field of 8
 
 
+@pytest.mark.slow
 def test_kriegeskorte(shared_data, expected, images, values):
     folder = shared_data / "kriegeskorte2008_92"
     benchmark = load_benchmark("Kriegeskorte2008.IT-rdm", data=folder, images=images)

@@ -47,6 +47,7 @@ def features_of(noisy, split):
     return noisy.look_at(split[0].stimulus_set).values
 
 
+@pytest.mark.slow
 def test_the_score_is_that_of_the_test_stimuli(split, noisy):
     score = benchmark(split)(noisy)
     r = by_hand(split, features_of(noisy, split), list(range(6)))

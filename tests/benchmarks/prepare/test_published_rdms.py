@@ -64,6 +64,7 @@ def test_human_it(kriegeskorte):
     assert rdms["subject"].values.tolist() == ["BE", "KO", "SN"] and rdms["session"].values.tolist() == ["1", "2"]
 
 
+@pytest.mark.slow
 def test_behaviour_and_models(kriegeskorte):
     behaviour = kriegeskorte2008.load_rdms(kriegeskorte, "behaviour")
     assert behaviour.dims[0] == "subject" and behaviour["subject"].values[-1] == "subject4"
@@ -91,6 +92,7 @@ def test_another_kind(algonauts):
         kriegeskorte2008.load_rdms(algonauts, "fmri")
 
 
+@pytest.mark.slow
 def test_a_file_on_which_the_reader_crashes(kriegeskorte):
     path = kriegeskorte / "92_behavRDMs.mat"
     content = path.read_bytes()

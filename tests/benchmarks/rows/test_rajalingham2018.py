@@ -97,6 +97,7 @@ def test_score_and_ceiling_as_by_hand(serve, stimuli, probabilities, trials):
     assert (benchmark.version, benchmark.parent, benchmark.number_of_trials) == (2, "behavior", 2)
 
 
+@pytest.mark.slow
 def test_the_public_variant_learns_and_answers_on_the_same_images(serve, stimuli, probabilities, trials):
     serve("Rajalingham2018.public", trials, stimuli)
     benchmark = load_benchmark("Rajalingham2018public-i2n")

@@ -259,6 +259,7 @@ def test_layers_that_have_a_format(module, stimuli):
         get_specified_layers(module)
 
 
+@pytest.mark.slow
 def test_layers_that_are_not_there(module, stimuli):
     with pytest.raises(ValueError, match="'net' has no format of layer logits; there are: conv, pool, head"):
         wrapped(module)(stimuli)

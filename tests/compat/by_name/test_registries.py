@@ -138,6 +138,7 @@ def test_data_of_a_plugin(plugins):
         assert load("TinyStimuli").get_stimulus("c") == plugins / "c.png"
 
 
+@pytest.mark.slow
 def test_the_data_of_bsjax_count(plugins, serve):
     stimuli = served.stimuli_of(4, object_name=["dog", "car"] * 2)
     serve("MajajHong2015.public", served.assembly_of(np.ones((2, 4, 6)), stimuli, region=["IT"] * 6), stimuli)

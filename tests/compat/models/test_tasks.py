@@ -50,6 +50,7 @@ def test_labels_of_a_bare_function(stimuli):
     assert said["label"].values.tolist() == ["cat", "dog", "dog"] and said["image_label"].values.tolist()[1] == "y"
 
 
+@pytest.mark.slow
 def test_over_a_wrapper_that_ignores_time(stimuli):
     flat, temporal = network(), TemporalIgnore(with_time_step(network()))
     answers = []

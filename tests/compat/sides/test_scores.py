@@ -140,6 +140,7 @@ def test_a_metric_of_a_plugin_for_bsjax():
     assert metric.scale == 2 and not hasattr(metric, "nothing")
 
 
+@pytest.mark.slow
 def test_a_metric_of_bsjax_for_plugins():
     own = load_metric("pls", n_components=3, crossvalidation_kwargs={"stratification_coord": None})
     one, two = recording(0), recording(1)

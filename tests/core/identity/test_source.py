@@ -69,6 +69,7 @@ def test_an_edit(tmp_path, edit, counts):
     assert (digest_of_folder(tmp_path) != before) == counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", INTERPRETERS)
 def test_a_clone_and_a_wheel_agree_on_every_python(python, tmp_path):
     for part in (Path("bsjax", "__init__.py"), Path("bsjax", "core", "__init__.py"), SOURCE):

@@ -216,6 +216,7 @@ def test_a_stimulus_set_of_each_kind(entry, served, registered, relay):
     assert load_stimulus_set(entry.name).equals(stimuli) and len(relay.asked) == n_requests
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["variable", "home"])
 def test_stimuli_behind_an_agreement_from_a_folder_of_ones_own(registered, relay, monkeypatch, tmp_path, where):
     folder = Path(GATED.default_folder).expanduser() if where == "home" else tmp_path / "own"

@@ -119,6 +119,7 @@ def assemblies(draw):
     return draw(st.sampled_from(CLASSES))(draw(arrays(shape)), coords=coords, dims=dims, attrs=draw(dicts))
 
 
+@pytest.mark.slow
 @given(assemblies(), st.booleans())
 def test_every_type_and_dtype_survives(assembly, compress):
     with tempfile.TemporaryDirectory() as folder:

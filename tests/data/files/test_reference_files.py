@@ -160,6 +160,7 @@ def test_an_uncompressed_recording_in_time_with_image_ids(files):
     assembly.validate()
 
 
+@pytest.mark.slow
 def test_spikes_and_their_metadata(files):
     path = files / "assy_test_package_assembly_extras.nc"
     spikes = read_assembly(path, SpikeTimesAssembly)
@@ -188,6 +189,7 @@ def test_a_stimulus_set(files, tmp_path):
     assert recording.stimulus_set is stimuli
 
 
+@pytest.mark.slow
 def test_the_choices_of_a_model_agree_with_people_as_published(files, shared_data):
     choices = read_assembly(files / "resnet-50-pytorch-3deg-Geirhos2021_cue-conflict.nc", BehavioralAssembly)
     assert choices.dims == ("choice", "presentation") and choices.shape == (1, 1280)

@@ -105,6 +105,7 @@ def test_a_file_of_brain_score_is_verified_and_kept(harm, remote, relay):
     assert json.loads(note.read_text())["size"] == SIZE
 
 
+@pytest.mark.slow
 def test_a_second_digest_is_verified_when_it_is_asked_for(remote, relay):
     fetch(remote)
     both = RemoteFile(remote.bucket, remote.key, sha1=SHA1, sha256=SHA256.upper())
@@ -256,6 +257,7 @@ def test_a_cache_that_can_only_be_read(there, remote, relay, brainio_home):
     assert relay.asked == [] and files_in(path.parent) == ([] if there == "nothing" else ["a.bin"])
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_named_and_what_came_is_continued(remote, relay, brainio_home):
     """A limit on the size of files stops the writing at the same place, and in the same way, as a full disk."""
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({CHUNK + 5}, {CHUNK + 5}))\n"

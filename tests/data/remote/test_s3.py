@@ -104,6 +104,7 @@ def test_a_folder(s3, relay, bucket, tmp_path):
         load_folder_from_s3(bucket, "models/net", [("../f.bin", None, None)], tmp_path / "net")
 
 
+@pytest.mark.slow
 def test_weights_lie_where_brain_score_puts_them(s3, relay, bucket, tmp_path, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
     for key in ("models/net/w.pt", "weights/net/w.pt", "other/net/w.pt"):

@@ -19,6 +19,7 @@ def platform(request, monkeypatch):
         yield request.param
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 16, 29])
 def test_equals_scipy(n):
     rng = np.random.default_rng(0)

@@ -71,6 +71,7 @@ def test_defaults_are_those_of_the_reference():
     assert (cv.splits, cv.test_size, cv.train_size, cv.stratification_coord) == (10, 0.1, None, None)
 
 
+@pytest.mark.slow
 def test_rows_and_time_bins_of_the_model_come_in_any_order(metric, pair, score):
     rng = np.random.default_rng(0)
     source = pair[0].isel(presentation=rng.permutation(N), time_bin=rng.permutation(BINS)).transpose()

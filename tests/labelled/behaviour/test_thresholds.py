@@ -30,6 +30,7 @@ def fitted():
     return Threshold("x", threshold_accuracy=0.75)(choices(), humans())
 
 
+@pytest.mark.slow
 def test_scores_the_fitted_threshold_against_each_subject(fitted):
     threshold = fitted.provenance["threshold"]
     assert threshold == pytest.approx(4.5 + norm.ppf(0.25 / 0.46) / 0.8, abs=0.5)

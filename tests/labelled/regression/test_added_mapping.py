@@ -105,6 +105,7 @@ def test_every_form_scores_as_the_built_in_one(added):
     assert "my_ridge_cv" in bsjax.list_metrics() and bsjax.score_arrays(x.values, y.values, "my_ridge") > 0
 
 
+@pytest.mark.slow
 def test_widths_of_one_bucket_share_programs(added):
     metric = load_metric("my_ridge", alpha=2.0, **UNSTRATIFIED)
     with traces() as counted:

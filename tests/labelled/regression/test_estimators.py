@@ -38,6 +38,7 @@ def test_ridge_of_scikit_learn_scores_as_ridge(neuroids):
     assert score.provenance["random_state"] == wanted.provenance["random_state"]
 
 
+@pytest.mark.slow
 def test_a_fixed_split():
     score = load_metric("regression_split", estimator=Ridge(2.0))(*PARTS)
     wanted = load_metric("ridge_split", alpha=2.0)(*PARTS)

@@ -49,6 +49,7 @@ def test_stimuli_and_time_bins_are_matched_by_their_labels(pair):
     np.testing.assert_allclose(load_metric("spantime_ridge", alpha=2.0)(shuffled, target).value, expected.value)
 
 
+@pytest.mark.slow
 def test_what_is_in_order_is_not_copied():
     rng = np.random.default_rng(0)
     source, target = assembly(rng.normal(size=(400, 100, BINS))), assembly(rng.normal(size=(400, 4, BINS)), "site")

@@ -114,6 +114,7 @@ def test_a_p_value_is_below_a_level_as_often_as_that():
     assert stats.chisquare(np.bincount((ranks - 1) // 2, minlength=5)).pvalue > 0.01
 
 
+@pytest.mark.slow
 def test_too_few_permutations_have_a_p_value_and_no_threshold():
     found = calibrate(0.9, xr.DataArray(np.zeros(18), dims=["draw"]), LEVEL)
     assert np.isnan([found["calibrated"], found["tau"]]).all() and found["p_value"] == 1 / 19

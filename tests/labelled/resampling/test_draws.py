@@ -117,6 +117,7 @@ def test_a_draw_of_the_stimuli_fits_a_regression_anew_and_never_has_a_stimulus_o
         assert score.uncertainty.draws[draw] == pytest.approx(np.mean(medians), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "over"),
     [

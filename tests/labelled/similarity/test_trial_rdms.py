@@ -56,6 +56,7 @@ def test_a_model_is_compared_by_its_noise_free_dissimilarity(dissimilarity, nois
     assert score.provenance.metric == "rdm_of_trials" and score.error is None
 
 
+@pytest.mark.slow
 def test_noise_does_not_bias_it():
     quiet, noisy = (
         [float(load_metric("rdm_of_trials", noise=None)(SOURCE, trials(noise, seed=seed))) for seed in range(3)]
@@ -64,6 +65,7 @@ def test_noise_does_not_bias_it():
     assert abs(np.mean(quiet) - np.mean(noisy)) < 0.1
 
 
+@pytest.mark.slow
 def test_stimuli_with_different_numbers_of_trials():
     rows = np.delete(np.arange(R * N), [3, 17, 29])
     assert 0.5 < float(load_metric("rdm_of_trials")(SOURCE, trials(rows=rows))) < 1
@@ -95,6 +97,7 @@ def test_unknown_settings(settings, message):
         load_metric("rdm_of_trials", **settings)
 
 
+@pytest.mark.slow
 def test_trials_without_some_neuroids_and_an_undefined_rdm():
     lacking = TARGET.copy()
     lacking[3, 2] = np.nan

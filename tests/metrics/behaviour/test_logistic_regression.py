@@ -62,6 +62,7 @@ def test_probabilities_are_those_of_scikit_learn(name):
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_two_classes_have_the_probabilities_of_one_weight_vector_at_twice_c():
     x, labels = load_breast_cancer(return_X_y=True)
     further = sklearn_probabilities(x, labels, c=2e-3, tol=1e-10, max_iter=1000)

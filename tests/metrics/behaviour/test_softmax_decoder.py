@@ -78,6 +78,7 @@ def test_equals_adam_by_hand(decoder):
         assert steps < decoder.epochs  # one batch an epoch
 
 
+@pytest.mark.slow
 def test_converges_to_the_penalised_optimum():
     x, labels, train = data()
     train[:] = True

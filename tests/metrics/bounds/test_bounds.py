@@ -27,6 +27,7 @@ def test_the_error_of_products_is_bounded_within_a_small_factor(working):
     assert (made.off_rows < 10 * of_rows).all()
 
 
+@pytest.mark.slow
 def test_the_probability_is_that_of_a_chi_square_in_the_worst_case():
     """An error of rank one has the lightest lower tail; the bound is then off by the tail of chi-square."""
     x = jnp.asarray(np.random.default_rng(0).normal(size=(6, 3)))
@@ -37,6 +38,7 @@ def test_the_probability_is_that_of_a_chi_square_in_the_worst_case():
     assert FAILURE / 1000 < chi2.cdf(squared, PROBES) < FAILURE / 4
 
 
+@pytest.mark.slow
 def test_cosines_of_all_vectors_near_are_held_and_some_reach_the_ends():
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 3, 1))
@@ -69,6 +71,7 @@ def test_ties_widen_the_interval_of_ranks():
     assert 0.05 < float(high - low) < 2
 
 
+@pytest.mark.slow
 def test_the_least_curvature_leaves_out_columns_of_zeros_and_is_no_overestimate():
     x = np.random.default_rng(0).normal(size=(20, 4))
     exact = np.linalg.svd(x, compute_uv=False)[-1] ** 2

@@ -58,6 +58,7 @@ def test_ragged_trials_are_unbiased():
     np.testing.assert_allclose(found[2], np.mean(1 / present[:, :, 0].sum(axis=0)), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_is_what_split_halves_estimate():
     rng = np.random.default_rng(0)
     trials = recording(rng, 4, 400, 60)

@@ -28,6 +28,7 @@ def test_shares_of_draws_are_those_of_rsatoolbox(rsatoolbox):
     np.testing.assert_allclose(rsatoolbox.zero_tests(draws, "bootstrap"), above * 201 / 200)
 
 
+@pytest.mark.slow
 def test_draws_at_zero_are_on_both_sides_and_undefined_ones_on_none():
     draws = jnp.asarray([[0.0, 1.0, jnp.nan], [0.0, jnp.nan, jnp.nan], [0.0, -1.0, jnp.nan]])
     np.testing.assert_allclose(bootstrap_test(draws), [1.0, 1.0, jnp.nan])

@@ -68,6 +68,7 @@ def test_float32_neither_overflows_nor_underflows(scale):
     np.testing.assert_allclose(jnp.abs(scaled.vector), jnp.abs(plain.vector), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_gradient_equals_finite_differences():
     matrix = spectrum([4.0, 2.0, 1.0, 0.5], 8)
     direction = jnp.asarray(np.random.default_rng(3).normal(size=(1, 8, 8)))

@@ -46,11 +46,13 @@ def test_root_equals_scipys():
     np.testing.assert_allclose(root(projected) @ root(projected), projected, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [nearest, lambda matrix: root(nearest(matrix))])
 def test_derivatives(function):
     check_grads(function, (jnp.asarray(symmetric(1)),), order=1, modes=("fwd", "rev"), atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_derivatives_where_eigenvalues_repeat():
     repeated = jnp.diag(jnp.asarray([2.0, 2.0, -1.0, -1.0]))
     check_grads(nearest, (repeated,), order=1, modes=("rev",), atol=1e-5, rtol=1e-5)

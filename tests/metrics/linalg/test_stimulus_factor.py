@@ -28,6 +28,7 @@ def test_inner_products_of_centred_features(width):
     np.testing.assert_allclose(found @ found.T, centred @ centred.T, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_correlations_between_patterns():
     x = RNG.normal(size=(N, 25)) + 100
     x[2] = 0.1

@@ -20,6 +20,7 @@ def stacked(values):
     return np.concatenate([values[:, :, t] for t in range(values.shape[2])])
 
 
+@pytest.mark.slow
 def test_one_fit_on_all_bins_scored_in_each():
     x, y = arrays()
     # Folds of unequal size: padded places must not point into a time bin.

@@ -133,6 +133,7 @@ def test_draws_are_in_memory_one_at_a_time():
     assert sizes[1] < sizes[0] + 400 * 64 * 4  # less than a draw's weights of one condition, for all draws
 
 
+@pytest.mark.slow
 def test_draws_in_blocks_of_an_accelerators_memory_are_the_same(monkeypatch):
     arrays = jax.tree.map(jnp.asarray, drawn_agreement(10))
     kernel = partial(agreement_bootstraps, compare=error_consistency)

@@ -29,6 +29,7 @@ def test_effective_dimensionality_is_that_of_the_eigenvalues(shape):
     assert float(effective_dimensionality(jnp.asarray(x))) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_without_variance_there_is_no_dimensionality_and_the_gradient_stays_finite():
     assert np.isnan(effective_dimensionality(jnp.full((4, 3), 0.1)))
     gradient = jax.grad(lambda x: jnp.nansum(effective_dimensionality(x)))(jnp.full((4, 3), 0.1))

@@ -79,6 +79,7 @@ def test_a_mask_equals_a_subset(method):
     np.testing.assert_allclose(got, expected, atol=1e-12)
 
 
+@pytest.mark.slow
 @each_method
 def test_a_nan_that_counts_makes_its_row_undefined_and_no_other(method):
     a, b = draw()

@@ -51,6 +51,7 @@ def test_every_builtin_model_records_from_every_region(identifier, stimuli):
     np.testing.assert_array_equal(fresh.look_at(stimuli).values, recording.values)
 
 
+@pytest.mark.slow
 def test_pixels_are_the_resized_image(stimuli):
     model = load_model("pixels")
     model.start_recording("V1", time_bins=BIN)

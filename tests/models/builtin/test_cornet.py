@@ -38,6 +38,7 @@ def test_every_region_records_its_own_steps(model, stimuli):
         assert set(recording["region"].values) == {region} and np.isfinite(recording.values).all()
 
 
+@pytest.mark.slow
 def test_the_bin_of_many_recordings_can_be_asked_of_every_region(model, stimuli):
     for region in STEPS:
         assert record(model, region, [(70, 170)], stimuli).dims == ("presentation", "neuroid")

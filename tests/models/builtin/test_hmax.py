@@ -63,6 +63,7 @@ def test_simple_cells_are_tuned_to_orientation_and_scale(respond):
     assert fifth[1].max() > 3 * fifth[0].max()
 
 
+@pytest.mark.slow
 def test_contrast_changes_a_response_little_and_a_uniform_field_gives_none(respond):
     strong = grating(12, 0)
     weak = 0.5 + (strong - 0.5) / 4
@@ -75,6 +76,7 @@ def test_contrast_changes_a_response_little_and_a_uniform_field_gives_none(respo
     assert np.abs(inside).max() < 1e-3
 
 
+@pytest.mark.slow
 def test_complex_cells_do_not_depend_on_phase(respond):
     axis = np.arange(SIDE)
     phases = [0.5 + 0.4 * np.cos(2 * np.pi * axis / 8 + phase) * np.ones((SIDE, 1)) for phase in (0, np.pi / 2)]

@@ -106,6 +106,7 @@ def test_a_network_of_timm_with_the_preprocessing_of_timm(timm, stimulus_set):
     np.testing.assert_allclose(record(model, "IT", stimulus_set(IMAGES)), wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("facts", [{"resized": 40}, {"preprocessing": {"size": 32, "resample": "bicubic"}}])
 def test_a_model_of_hugging_face(facts, published_as, stimulus_set, tmp_path, transformers):
     torch = pytest.importorskip("torch")

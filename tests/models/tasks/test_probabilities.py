@@ -34,6 +34,7 @@ def expected(numbers, shown):
     return classifier.predict_proba(scaler.transform(np.array([FEATURES[f"s{n}"] for n in shown])))
 
 
+@pytest.mark.slow
 def test_probabilities_of_other_stimuli_in_the_order_of_first_appearance():
     learned, shown = [1, *range(18)], [20, 23, 18]  # the second label comes first
     answer = probabilities_task(see, ["layer"], labelled(learned))(see, stimuli(shown, difficulty=[1, 2, 3]))

@@ -42,6 +42,7 @@ def test_each_draw_and_each_permutation_of_ones_own_metric_is_told():
     assert all(each[0][0] == 0 and each[-1][0] == each[-1][1] for each in told.steps.values())
 
 
+@pytest.mark.slow
 def test_fits_to_draws_of_two_factors_are_told_in_parts_that_change_no_number(monkeypatch):
     told, ridge = Told(), bsjax.load_metric("ridge", crossvalidation_kwargs={"stratification_coord": None})
     recorded = responses(40).assign_coords(neuroid_id=("neuroid", np.arange(4)))

@@ -49,6 +49,7 @@ def _exchanged(layer):
         yield [NeuroidAssembly(values, ids, ["presentation", "neuroid"]) for values in (layer[rows], DATA)]
 
 
+@pytest.mark.slow
 def test_nothing_is_exchanged_without_a_request():
     found = choice()
     assert math.isnan(found.p_value["V1"]) and found.regions["V1"].by_chance is None

@@ -95,6 +95,7 @@ def test_each_layer_scores_as_by_itself_and_the_best_is_chosen(choice):
     assert of_region.note == ""
 
 
+@pytest.mark.slow
 def test_the_profile_is_in_the_order_of_depth(choice):
     profile = choice.profile
     assert profile.dims == ("region", "layer")
@@ -167,6 +168,7 @@ def test_ties_go_to_the_first_in_depth_and_say_so():
     assert of_region.differs == 0 and of_region.nested_layers == ("a",) * 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["pls", "cka"])
 def test_a_copy_of_a_layer_does_not_win_by_rounding(metric):
     late = ACTIVATIONS["late"]

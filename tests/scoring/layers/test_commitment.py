@@ -70,6 +70,7 @@ def test_the_choice_is_kept_for_other_processes(kept):
     assert again.region_layer_map == {"V1": ["edges"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"V1": "edges"}', '{"V1": ["no such layer"]}'])
 def test_a_kept_choice_that_is_damaged_is_made_again(kept, content):
     kept.write_text(content)
@@ -88,6 +89,7 @@ def test_data_that_cannot_be_had_leave_other_ways(monkeypatch):
     assert "`bsjax layers MODEL -b V1=Simulated.V1-cka --save" in str(raised.value)
 
 
+@pytest.mark.slow
 def test_other_candidates_are_another_choice(kept):
     other = small(["mean"])
     with pytest.warns(UserWarning, match="among 1 by"):

@@ -81,6 +81,7 @@ def test_the_score_is_that_of_numpy_and_scipy(rsms, stimuli, responses, region):
     assert model.recorded == [(region, [(0, 250)])] and score.provenance["n_stimuli"] == N
 
 
+@pytest.mark.slow
 def test_the_ceiling_can_be_asked_for_alone(rsms):
     ceiling = load_benchmark("tong.Coggan2024_fMRI.V2-rdm").ceiling
     assert isinstance(ceiling, Score) and 0.3 < float(ceiling) < 1

@@ -42,6 +42,7 @@ def test_a_session_in_the_public_layout(session, metric):
     assert (score.provenance["region"], score.provenance["n_stimuli"]) == ("V4", 60)
 
 
+@pytest.mark.slow
 def test_images_are_shown_full_frame(session):
     """A model sees the images as they are, whatever its field: their size in degrees is not published."""
     seen = []

@@ -62,6 +62,7 @@ def test_scores_by_hand_without_the_conditions_that_do_not_count(high_pass):
     assert accuracy.value == 0.5 and accuracy.ceiling == 1 and accuracy.provenance["n_stimuli"] == 8
 
 
+@pytest.mark.slow
 def test_stored_answers_need_no_screen_and_get_the_labels_of_the_stimuli(high_pass):
     stimuli, answers = high_pass
     coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"]), "condition": ("presentation", np.arange(24))}

@@ -52,6 +52,7 @@ def test_a_population_like_v1_scores_on_all_seven(scores):
     assert float(scores[ORIENTATION]) > 0.9 and float(scores["Marques2020_DeValois1982-peak_sf"]) > 0.8
 
 
+@pytest.mark.slow
 def test_what_a_score_says_of_its_origin(scores):
     made = scores[ORIENTATION].provenance
     assert (made["model"], made["benchmark"], made["benchmark_version"]) == ("neurons", ORIENTATION, 1)
@@ -60,6 +61,7 @@ def test_what_a_score_says_of_its_origin(scores):
     assert made["data"].startswith("sha256:") and made["metric"] == "ks_similarity"
 
 
+@pytest.mark.slow
 def test_the_distributions_survive_json(scores):
     size = scores["Marques2020_Cavanaugh2002-grating_summation_field"]
     again = Score.from_dict(json.loads(json.dumps(size.to_dict()))).provenance["distribution"]
@@ -123,6 +125,7 @@ class SeesTextures(neurons.Neurons):
         return NeuroidAssembly(values, coords={**coords, **ids}, dims=["presentation", "neuroid"])
 
 
+@pytest.mark.slow
 def test_stimuli_that_come_with_the_data(tmp_path):
     index = PropertyAssembly(
         np.linspace(-0.5, 0.5, 20)[:, None],

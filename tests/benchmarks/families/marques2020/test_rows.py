@@ -26,6 +26,7 @@ def test_the_rows_are_those_of_brainscore():
     assert len(ROWS) == len({row.identifier for row in ROWS}) == 22
 
 
+@pytest.mark.slow
 def test_ceilings_of_the_published_histograms():
     expected = {row["identifier"]: row["ceiling"] for row in REFERENCE}
     ceilings = {row.identifier: float(load_benchmark(row.identifier).ceiling) for row in PUBLISHED}

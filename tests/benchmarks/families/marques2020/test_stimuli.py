@@ -102,6 +102,7 @@ def test_another_field_has_the_pixels_of_the_published_image_on_that_screen(tmp_
         np.testing.assert_array_equal(image, np.repeat(render(row, len(image))[..., None], 3, axis=2))
 
 
+@pytest.mark.slow
 def test_the_files_hold_what_was_rendered():
     shown = gratings("Marques2020_orientation", 1.0)
     for number in (0, 700, 1151):

@@ -48,6 +48,7 @@ def test_the_true_reliability_is_the_correlation_of_two_independent_measurements
     np.testing.assert_allclose(np.mean(correlations, axis=0), simulated.true_reliability(), atol=0.02)
 
 
+@pytest.mark.slow
 def test_the_estimated_ceiling_is_the_true_one_within_its_error(benchmarks):
     ceiling, truth = benchmarks["ridge"].ceiling, simulated.true_reliability()
     assert abs(ceiling.value - np.median(truth)) < ceiling.error
@@ -56,6 +57,7 @@ def test_the_estimated_ceiling_is_the_true_one_within_its_error(benchmarks):
     assert np.corrcoef(ceiling.raw.mean("split"), truth)[0, 1] > 0.95
 
 
+@pytest.mark.slow
 def test_the_estimated_ceiling_has_no_bias_and_its_error_is_its_spread(population, benchmarks):
     """Over new experiments on the same neuroids; the jackknife of one experiment is right within a factor of three."""
     rng = np.random.default_rng(2)
@@ -87,6 +89,7 @@ def test_the_generating_model_is_ahead_of_others_and_shuffled_ones_score_nothing
     assert scores[0].formula == ("r²/c" if metric in ("neuron_to_neuron", "pls", "ridge") else "r/√c")
 
 
+@pytest.mark.slow
 def test_the_neuroids_are_units_of_the_generating_model_with_a_gain(population):
     model = load_model(simulated.GENERATOR)
     model.start_recording("V1", time_bins=[(0, 100)])
