@@ -8,14 +8,14 @@ from bsjax import Resampling, load_ceiling, load_metric
 from bsjax.engine.memory_limit import memory_limit
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import in_draws
+from tests.support.responses import assembly
 
 UNSTRATIFIED = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 2}}
 
 
 def responses(n, width, seed, **coords):
     values = np.random.default_rng(seed).normal(size=(n, width)).astype(np.float32)
-    known = {"stimulus_id": ("presentation", np.arange(n)), "neuroid_id": ("neuroid", np.arange(width)), **coords}
-    return xr.DataArray(values, known, ["presentation", "neuroid"])
+    return assembly(values, **coords)
 
 
 @pytest.mark.slow

@@ -48,9 +48,7 @@ def assert_equal(got, expected):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the .* penalty", "ignore:linear_predictivity has")
 @pytest.mark.parametrize("width", [17, 200])
-@pytest.mark.parametrize(
-    "name", [name if name in ("ridge", "cka") else pytest.param(name, marks=pytest.mark.slow) for name in METRICS]
-)
+@pytest.mark.parametrize("name", METRICS)
 def test_a_score_does_not_see_the_padding(name, width, monkeypatch):
     metric, x, y = load_metric(name, **METRICS[name]), of_width(width), of_width(19, "y")
     assemblies = (x, y)

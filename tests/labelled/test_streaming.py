@@ -65,7 +65,7 @@ def by_blocks(values, chunks):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [n if n == "ridge" else pytest.param(n, marks=pytest.mark.slow) for n in METRICS])
+@pytest.mark.parametrize("name", METRICS)
 @pytest.mark.filterwarnings("ignore:the (small|larg)est penalty", "ignore:linear_predictivity has")
 def test_blocks_score_as_the_whole(name):
     metric = load_metric(name.split()[0], **METRICS[name])
@@ -81,6 +81,7 @@ def test_blocks_score_as_the_whole(name):
     assert sum(part.size for part in counted.reads) == VALUES.size  # each once
 
 
+@pytest.mark.slow
 def test_what_is_stored_in_blocks_of_stimuli_is_read_half_as_often_as_there_are_groups():
     counted, source = by_blocks(VALUES, (10, WIDTH))
     wanted = gram_of(assembly(VALUES))[0].dense()

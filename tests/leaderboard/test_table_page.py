@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 
 from bsjax.leaderboard import build
 from bsjax.leaderboard.ranking import ranks_over_benchmarks
-from bsjax.leaderboard.records import STATES, records
+from bsjax.leaderboard.records import records
 from bsjax.leaderboard.table_page import leaf_scores
 from bsjax.results import ResultStore
 from bsjax.results.aggregation import aggregate
@@ -125,19 +125,6 @@ def test_the_table_of_a_past_day(page, tmp_path):
     for day, expected in days.items():
         show(page, site, f"until={day}")
         assert [[row[0], row[2]] for row in cells(page)[1:]] == expected, day
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["available", "website"])
-def test_numbers_are_those_of_the_store_digit_for_digit(table, ordinary_site, ordinary_store, how):
-    show(table, ordinary_site, f"how={how}&weight=3*V4&weight=0.3*neural_vision&weight=0*IT")
-    read = records(ordinary_store, how=how)
-    weights = {"V4": 3, "neural_vision": 0.3, "IT": 0}
-    expected = aggregate(ordinary_store.frame(), read.tree, how, weights)
-    found = scores(table)
-    for name in ("score", "error"):
-        np.testing.assert_array_equal(found[name].T.ravel(), expected[name])
-    assert [STATES[int(number)] for number in found["state"].T.ravel()] == expected["state"].tolist()
 
 
 @pytest.mark.slow

@@ -351,15 +351,6 @@ def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path, monkeypatch)
     ) == ["scores.csv"]
 
 
-def test_a_full_disk_loses_nothing(small_disk, tmp_path):
-    store, path = filled(tmp_path / "results.db"), small_disk / "scores.json"
-    path.write_text("before")
-    (small_disk / "filling").write_bytes(b"0" * 380_000)
-    with pytest.raises(OSError):
-        export(store, path, scores=True, latest=False)
-    assert path.read_text() == "before" and len(list(small_disk.glob(".*.part"))) == 0
-
-
 # Whole scores.
 
 

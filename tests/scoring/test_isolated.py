@@ -161,11 +161,7 @@ def test_an_isolated_score_is_the_same_and_its_environment_is_kept(doe, home, tm
     ("does", "message"),
     [
         ("os.kill(os.getpid(), signal.SIGKILL)", r"killed by SIGKILL, as the system does where memory runs out"),
-        pytest.param(
-            "print('the last words'); os._exit(3)",
-            r"ended with exit code 3 and no score: the last words",
-            marks=pytest.mark.slow,
-        ),
+        ("print('the last words'); os._exit(3)", r"ended with exit code 3 and no score: the last words"),
         ("sys.exit('enough')", r"sys.exit\('enough'\) is called in .*line 5, which would end everything"),
     ],
 )

@@ -12,6 +12,7 @@ import xarray as xr
 from bsjax import load_metric
 from bsjax.engine.programs.compilation import traces
 from bsjax.scoring import score_sources
+from tests.support.responses import assembly
 from tests.support.transfers import explicit_transfers
 
 N = 50
@@ -19,12 +20,7 @@ SPLITS = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 3}}
 
 
 def responses(width, seed=0):
-    values = np.random.default_rng(seed).normal(size=(N, width))
-    coords = {
-        "stimulus_id": ("presentation", range(N)),
-        "neuroid_id": ("neuroid", [f"n{number}" for number in range(width)]),
-    }
-    return xr.DataArray(values, coords, ["presentation", "neuroid"])
+    return assembly(np.random.default_rng(seed).normal(size=(N, width)))
 
 
 TARGET = responses(9, seed=99)

@@ -9,8 +9,6 @@ import pytest
 
 import bsjax
 from bsjax import (
-    ModelCommitment,
-    NeuroidAssembly,
     PropertyAssembly,
     benchmark_registry,
     data_registry,
@@ -41,37 +39,6 @@ def data(monkeypatch):
         data_registry.register(name, factory, summary=summary)
 
 
-class Fading:
-    """A model whose units are those of another one, each growing and fading at its own time."""
-
-    identifier = "fading"
-
-    def __init__(self, model):
-        self.model = model
-        self.shown = []
-
-    def visual_degrees(self):
-        return self.model.visual_degrees()
-
-    def start_recording(self, region, time_bins):
-        self.time_bins = time_bins
-        self.model.start_recording(region, [(70, 170)])
-
-    def look_at(self, stimuli, number_of_trials=1):
-        self.shown.append(len(stimuli))
-        still = self.model.look_at(stimuli).isel(neuroid=slice(0, 3072, 192))
-        starts, ends = zip(*self.time_bins, strict=True)
-        course = np.clip(
-            np.linspace(0, 2, len(starts))[None] - np.linspace(0, 1, still.sizes["neuroid"])[:, None], 0, 1
-        )
-        moving = NeuroidAssembly(still.values[:, :, None] * course, dims=["presentation", "neuroid", "time_bin"])
-        times = {"time_bin_start": ("time_bin", list(starts)), "time_bin_end": ("time_bin", list(ends))}
-        labels = dict(zip(stimuli["stimulus_id"], stimuli["object_name"], strict=True))
-        objects = [labels[each] for each in still["stimulus_id"].values]
-        ids = {name: (still[name].dims, still[name].values) for name in ("stimulus_id", "neuroid_id")}
-        return moving.assign_coords({**ids, "image_label": ("presentation", objects), **times})
-
-
 def test_they_are_listed_without_running_them():
     code = (
         "import bsjax, sys; print(sum('tutorial' in each or 'Your' in each for each in bsjax.list_benchmarks()),"
@@ -79,45 +46,6 @@ def test_they_are_listed_without_running_them():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "6 set() []\n", done.stderr
-
-
-@pytest.mark.slow
-def test_kar2019(data):
-    recordings = load_dataset("YourDataset")
-    stimuli = recordings.stimulus_set
-    stimuli = stimuli[stimuli["object_name"].isin(["noise", "grating"])]
-    times = bsjax.DataAssembly(
-        np.linspace(100, 200, len(stimuli)),
-        dims=["presentation"],
-        coords={
-            "stimulus_id": ("presentation", stimuli["stimulus_id"]),
-            "i1": ("presentation", np.full(len(stimuli), 0.5)),
-        },
-        attrs={"stimulus_set": stimuli},
-    )
-    data("Kar2019", times)
-    benchmark = bsjax.load_benchmark("tutorial.Kar2019-ost")
-    assert float(benchmark.ceiling) == 0.79
-    still = benchmark(load_model("pixels"))
-    assert np.isnan(still.value)
-    fading = Fading(load_model("pixels"))
-    score = benchmark(fading)
-    assert fading.shown == [1, 20]
-    assert score.formula == "r/c" and score.raw.sizes["split"] == 10
-
-
-@pytest.mark.slow
-def test_papale2025(data):
-    trials = load_dataset("YourDataset")
-    test = np.isin([each[-1] for each in trials["stimulus_id"].values], ["3", "7"])  # two of ten images of a kind
-    for split, rows in (("train", ~test), ("test", test)):
-        data(f"Papale2025_{split}", trials.isel(presentation=np.flatnonzero(rows)))
-    benchmark = bsjax.load_benchmark("tutorial.Papale2025.IT-ridge")
-    assert 0.7 < benchmark.ceiling < 1
-    pixels = load_model("pixels").activations_model
-    score = benchmark(ModelCommitment("wide", pixels, region_layer_map={"IT": "pixels"}, visual_degrees=18))
-    assert score.n_units == 3  # one neuroid is not reliable
-    assert 0.5 < score < 1.2
 
 
 @pytest.mark.slow

@@ -40,27 +40,11 @@ def check(score, raw: float, ceiling: float, n_units: int = 4) -> None:
     ("identifier", "data", "columns", "stratify", "neuroids"),
     [
         ("MajajHong2015public.IT-pls", "MajajHong2015.public", {"object_name": OBJECTS}, True, ("IT", "V4")),
-        pytest.param(
-            "MajajHong2015.V4-pls",
-            "MajajHong2015.private",
-            {"object_name": OBJECTS},
-            True,
-            ("V4", "IT"),
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "Rajalingham2020.IT-pls",
-            "Rajalingham2020",
-            {"object_name": OBJECTS},
-            False,
-            ("IT", "V4"),
-            marks=pytest.mark.slow,
-        ),
+        ("MajajHong2015.V4-pls", "MajajHong2015.private", {"object_name": OBJECTS}, True, ("V4", "IT")),
+        ("Rajalingham2020.IT-pls", "Rajalingham2020", {"object_name": OBJECTS}, False, ("IT", "V4")),
         ("Sanghavi2020.V4-pls", "Sanghavi2020", {"object_name": OBJECTS}, True, ("V4", "IT")),
-        pytest.param(
-            "SanghaviJozwik2020.IT-pls", "SanghaviJozwik2020", {}, False, ("IT", "V4"), marks=pytest.mark.slow
-        ),
-        pytest.param("SanghaviMurty2020.IT-pls", "SanghaviMurty2020", {}, False, ("IT", "V4"), marks=pytest.mark.slow),
+        ("SanghaviJozwik2020.IT-pls", "SanghaviJozwik2020", {}, False, ("IT", "V4")),
+        ("SanghaviMurty2020.IT-pls", "SanghaviMurty2020", {}, False, ("IT", "V4")),
     ],
 )
 def test_multi_electrode_recordings(serve, identifier, data, columns, stratify, neuroids):
@@ -229,10 +213,7 @@ def triple_n(serve):
 
 @pytest.mark.parametrize(
     ("identifier", "regression"),
-    [
-        pytest.param("Li2026.V4-pls", by_hand.pls, marks=pytest.mark.slow),
-        ("Li2026.V4-ridgecv", by_hand.ridgecv(ALPHAS)),
-    ],
+    [("Li2026.V4-pls", by_hand.pls), ("Li2026.V4-ridgecv", by_hand.ridgecv(ALPHAS))],
 )
 def test_stored_reliability_chooses_units_and_is_the_ceiling(triple_n, identifier, regression):
     here, kept, reliability = triple_n

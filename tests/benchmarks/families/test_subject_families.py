@@ -65,26 +65,12 @@ def by_subject(regression, train: Experiment, test: Experiment, subjects=KEPT) -
 @pytest.mark.parametrize(
     ("identifier", "data", "coord", "threshold", "regression"),
     [
-        pytest.param("Papale2025.V4-ridge", "Papale2025", "reliability", 0.3, by_hand.ridge, marks=pytest.mark.slow),
+        ("Papale2025.V4-ridge", "Papale2025", "reliability", 0.3, by_hand.ridge),
         ("Papale2025.IT-ridgecv", "Papale2025", "reliability", 0.3, by_hand.ridgecv(ALPHAS)),
         ("Hebart2023_fmri.V2-ridge", "Hebart2023_fmri", "nc_testset", 30, by_hand.ridge),
-        pytest.param(
-            "Hebart2023_fmri.V1-ridgecv",
-            "Hebart2023_fmri",
-            "nc_testset",
-            30,
-            by_hand.ridgecv(ALPHAS),
-            marks=pytest.mark.slow,
-        ),
+        ("Hebart2023_fmri.V1-ridgecv", "Hebart2023_fmri", "nc_testset", 30, by_hand.ridgecv(ALPHAS)),
         ("Allen2022_fmri.V1-ridge", "Allen2022_fmri", "nc_testset", 30, by_hand.ridge),
-        pytest.param(
-            "Allen2022_fmri_surface_4subj.IT-ridge",
-            "Allen2022_fmri_surface_4subj",
-            "nc_testset",
-            30,
-            by_hand.ridge,
-            marks=pytest.mark.slow,
-        ),
+        ("Allen2022_fmri_surface_4subj.IT-ridge", "Allen2022_fmri_surface_4subj", "nc_testset", 30, by_hand.ridge),
     ],
 )
 def test_each_subject_by_itself(train_and_test, identifier, data, coord, threshold, regression):
@@ -99,9 +85,7 @@ def test_each_subject_by_itself(train_and_test, identifier, data, coord, thresho
     assert (score.provenance["n_stimuli"], score.provenance["n_train_stimuli"]) == (N_TEST, N_TRAIN)
 
 
-@pytest.mark.parametrize(
-    "data", ["Allen2022_fmri_4subj", pytest.param("Allen2022_fmri_surface", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("data", ["Allen2022_fmri_4subj", "Allen2022_fmri_surface"])
 def test_dissimilarities_of_training_and_test_stimuli_together(train_and_test, data):
     train, test = train_and_test(data, "V4", "nc_testset", 30)
     score = load_benchmark(f"{data}.V4-rdm")(model_of("V4", train, test))
@@ -117,10 +101,7 @@ def test_dissimilarities_of_training_and_test_stimuli_together(train_and_test, d
 
 @pytest.mark.parametrize(
     ("identifier", "regression"),
-    [
-        pytest.param("Gifford2022.IT-ridge", by_hand.ridge, marks=pytest.mark.slow),
-        ("Gifford2022.IT-ridgecv", by_hand.ridgecv(ALPHAS_OF_EEG)),
-    ],
+    [("Gifford2022.IT-ridge", by_hand.ridge), ("Gifford2022.IT-ridgecv", by_hand.ridgecv(ALPHAS_OF_EEG))],
 )
 def test_electrodes_over_time_are_neuroids(serve, identifier, regression):
     starts = np.round(np.arange(-0.2, 0.8, 0.01), 2)  # seconds

@@ -39,17 +39,6 @@ def recording(**attrs) -> NeuroidAssembly:
     )
 
 
-def test_selection_by_coordinate_and_by_mask_agree():
-    assembly = recording(note="kept")
-    by_value = assembly.sel(region="IT")
-    by_mask = assembly.sel(neuroid=assembly["region"] == "IT")
-    assert by_value.identical(by_mask)
-    assert by_value.values.tolist() == [[0, 2], [3, 5], [6, 8], [9, 11]]
-    assert by_value["neuroid_id"].values.tolist() == [10, 12]
-    for selected in (by_value, by_mask):
-        assert type(selected) is NeuroidAssembly and selected.attrs == {"note": "kept"}
-
-
 def test_lists_slices_and_masks():
     assembly = recording()
     assert assembly.sel(region="V4").shape == assembly.sel(region=["V4"]).shape == (4, 1)  # the dimension stays
@@ -151,13 +140,6 @@ def test_operations_keep_class_and_attributes(operation):
     assert result.attrs["note"] == "kept"
     assert result.attrs["stimulus_set"].identifier == "two"
     assert result.stimulus_set.stimulus_paths.keys() == {"a"}
-
-
-def test_values_of_operations_are_those_of_xarray():
-    assembly = recording()
-    bare = xr.DataArray(assembly)
-    for name in ("where", "ufunc", "clip", "mean", "astype"):
-        np.testing.assert_array_equal(OPERATIONS[name](assembly).values, OPERATIONS[name](bare).values)
 
 
 def test_identical_compares_tables_among_the_attributes():

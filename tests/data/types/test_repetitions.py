@@ -45,15 +45,6 @@ def test_equals_a_groupby(assembly):
     assert list(zip(mean["stimulus_id"].values, mean["object_name"].values, strict=True)) == list(expected.index)
 
 
-@given(recordings(), st.randoms(use_true_random=False))
-def test_order_of_presentations_does_not_matter(assembly, random):
-    order = list(range(assembly.sizes["presentation"]))
-    random.shuffle(order)
-    mean, shuffled = average_repetition(assembly), average_repetition(assembly.isel(presentation=order))
-    np.testing.assert_allclose(mean.values, shuffled.values, rtol=1e-9, atol=1e-9)
-    np.testing.assert_array_equal(mean["stimulus_id"].values, shuffled["stimulus_id"].values)
-
-
 def test_keeps_everything_but_the_repetition():
     stimuli = StimulusSet({"stimulus_id": ["a", "b"]})
     values = np.arange(12.0).reshape(4, 3)

@@ -269,13 +269,13 @@ def test_the_same_stimulus_may_be_another_trial_in_another_condition():
     assert ErrorConsistency()(*again).value == ErrorConsistency()(source, people).value
 
 
+# -- errors
+
+
 def test_accuracy_leaves_out_and_counts_what_has_no_response():
     score = Accuracy()(np.array(["a", None, "b", "c"], object), np.array(["a", "b", "x", np.nan], object))
     assert (score.value, score.n_units, score.n_undefined) == (0.5, 4, 2)
     assert math.isnan(Accuracy()([None], ["a"]).value)
-
-
-# -- errors
 
 
 def test_messages_name_what_is_wrong():

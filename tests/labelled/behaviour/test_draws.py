@@ -83,6 +83,7 @@ def test_one_model_is_drawn_by_the_stimuli_of_the_truth(sides, metric):
     assert_same(metric(), source, of_truth(model)[1], plan=Resampling("stimuli", draws=10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over", OVER, ids=str)
 @pytest.mark.parametrize(
     "metric",
@@ -106,11 +107,6 @@ def test_a_model_with_a_name_of_its_own_is_none_of_the_subjects(sides):
     assert_same(ErrorConsistency(), named, people, plan=plan)
     expected = at_once(ErrorConsistency(), model, people, plan=plan)
     np.testing.assert_array_equal(at_once(ErrorConsistency(), named, people, plan=plan).draws, expected.draws)
-
-
-@pytest.mark.parametrize("metric", [ErrorConsistency, AccuracyDistance])
-def test_a_ceiling_over_stimuli_is_that_of_calls(sides, metric):
-    assert_same(metric().ceiling, sides[1], plan=Resampling("stimuli", draws=10))
 
 
 @pytest.mark.parametrize("metric", [ErrorConsistency, AccuracyDistance])
@@ -185,9 +181,8 @@ def coded(target, images, objects):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("over", OVER, ids=str)
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name == "i2n" else pytest.mark.slow) for name in SIGNATURES]
+    ("name", "over"), [*(("i2n", over) for over in OVER), ("i1", OVER[2]), ("o2", OVER[2])], ids=str
 )
 def test_draws_of_a_signature_are_those_of_repeated_images_and_trials_in_the_same_halves(choices, name, over):
     source, target = choices

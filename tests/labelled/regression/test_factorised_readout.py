@@ -1,23 +1,11 @@
 import numpy as np
 import pytest
 
-from bsjax import NeuroidAssembly
 from bsjax.labelled.regression.factorised_readout import MaskRegression
+from tests.support.responses import assembly
 
 N, C, H, W, Q = 60, 2, 3, 4, 3
 FEW = {"splits": 2, "stratification_coord": None}
-
-
-def assembly(values, prefix, **coords):
-    return NeuroidAssembly(
-        values,
-        coords={
-            "stimulus_id": ("presentation", [f"s{i:03d}" for i in range(N)]),
-            "neuroid_id": ("neuroid", [f"{prefix}{i}" for i in range(values.shape[1])]),
-            **{name: ("neuroid", v) for name, v in coords.items()},
-        },
-        dims=["presentation", "neuroid"],
-    )
 
 
 def pair(seed=0):
@@ -26,8 +14,9 @@ def pair(seed=0):
     where, what = rng.uniform(size=(Q, H, W)), rng.normal(size=(Q, C))
     y = np.einsum("ncij,qij,qc->nq", x, where, what)
     channel, i, j = (axis.ravel() for axis in np.meshgrid(*map(np.arange, (C, H, W)), indexing="ij"))
-    source = assembly(x.reshape(N, -1), "unit", channel=channel + 5, channel_x=10 * i, channel_y=j - 2)
-    return source, assembly(y, "site")
+    places = {"channel": channel + 5, "channel_x": 10 * i, "channel_y": j - 2}
+    source = assembly(x.reshape(N, -1), units="unit", **{name: ("neuroid", at) for name, at in places.items()})
+    return source, assembly(y, units="site")
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +50,10 @@ def test_an_incomplete_grid_names_what_is_missing(metric):
         metric(source.isel(neuroid=[0, *range(C * H * W)]), target)
 
 
+@pytest.mark.slow
 def test_nan_is_refused_by_name(metric):
     source, target = pair()
     broken = target.values.copy()
     broken[4, 1] = np.nan
-    with pytest.raises(ValueError, match="target has 1 NaN or infinite values.*stimulus s004, neuroid site1"):
+    with pytest.raises(ValueError, match="target has 1 NaN or infinite values.*stimulus s4, neuroid site1"):
         metric(source, target.copy(data=broken))

@@ -2,19 +2,13 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from bsjax import load_metric, memory_limit
 from bsjax.engine.programs.compilation import traces
 from bsjax.labelled.regression.target_blocks import prepared, prepared_width
+from tests.support.responses import assembly
 
 PER_TARGET = {"alphas": (0.1, 10.0, 1e3), "alpha_per_target": True, "cv": 3}
-
-
-def assembly(values):
-    ids = {"stimulus_id": ("presentation", np.arange(len(values)))}
-    made = xr.DataArray(values, ids, ["presentation", "neuroid"])
-    return made.assign_coords(neuroid_id=("neuroid", np.arange(values.shape[1])))
 
 
 def sides(stimuli, features, targets):

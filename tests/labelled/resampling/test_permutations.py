@@ -37,21 +37,6 @@ def test_what_trades_places_depends_on_the_identifiers_and_not_on_their_order():
     assert not (one == Permutations(draws=50, seed=1).rows(ids)).all()
 
 
-def test_only_stimuli_of_one_stratum_trade_places():
-    strata = np.array(list("xxxyyy"))
-    taken = Permutations(draws=100).rows(range(6), strata=strata)
-    assert (strata[taken] == strata).all()
-    assert (np.unique(taken[:, 0]) == [0, 1, 2]).all()
-
-
-def test_groups_trade_places_as_wholes():
-    groups = np.array(list("aabbcc"))
-    taken = Permutations(draws=100).rows(range(6), groups=groups)
-    pairs = groups[taken].reshape(100, 3, 2)
-    assert (pairs[..., 0] == pairs[..., 1]).all()
-    assert len(np.unique(taken, axis=0)) == 6
-
-
 @pytest.mark.parametrize(
     ("ids", "labels"),
     [(["a"], {}), (["a", "b", "b"], {}), (list("ab"), {"strata": list("xy")}), (list("ab"), {"groups": list("gg")})],

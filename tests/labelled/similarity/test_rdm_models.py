@@ -2,22 +2,18 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy.stats import spearmanr
 from sklearn.linear_model import Ridge
 
 from bsjax import Resampling, in_draws, load_metric
 from bsjax.labelled.metric import scored
+from tests.support.responses import assembly
 
 N = 40
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 12))
 Y = X[:, 4:] + 0.5 * RNG.normal(size=(N, 8))
 SPLITS = {"crossvalidation_kwargs": {"splits": 3, "test_size": 0.3, "stratification_coord": None}}
-
-
-def assembly(values, **coords):
-    return xr.DataArray(values, {"stimulus_id": ("presentation", np.arange(N)), **coords}, ["presentation", "neuroid"])
 
 
 def pairs(values):

@@ -55,10 +55,7 @@ def test_too_few_stimuli(more):
 
 @pytest.mark.parametrize(
     ("name", "error", "words"),
-    [
-        ("cka", "jackknife", "jackknife of 10 groups"),
-        pytest.param("rdm", "bootstrap", "50 bootstrap draws", marks=pytest.mark.slow),
-    ],
+    [("cka", "jackknife", "jackknife of 10 groups"), ("rdm", "bootstrap", "50 bootstrap draws")],
 )
 def test_the_error_is_that_of_new_stimuli(make, name, error, words):
     def draw(seed):

@@ -82,6 +82,7 @@ def test_a_jump_has_its_threshold_between_the_two_levels():
     assert float(fit(x, np.where(x < 6, 0.5, 0.97)).threshold) == pytest.approx(5.5, abs=0.1)
 
 
+@pytest.mark.slow
 def test_the_inflection_lies_halfway_between_the_ends_of_the_fit():
     x = np.linspace(0.0, 11.0, 12)
     got = fit(x, probability(x, 0.8, 5.0, 0.05))
@@ -122,28 +123,6 @@ def test_no_trials_at_all():
     assert jnp.isnan(got.threshold) and jnp.isnan(got.correct)
     slopes = jax.jit(jax.grad(lambda *a: psychometric_threshold(*a).threshold, argnums=(0, 1)))(zeros, zeros, zeros)
     assert all(jnp.isfinite(s).all() for s in slopes)
-
-
-@pytest.mark.slow
-def test_the_gradient_is_that_of_the_optimum():
-    x = np.linspace(0.0, 11.0, 12)
-    rng = np.random.default_rng(0)
-    share = np.clip(probability(x, 0.6, 5.0, 0.06) + 0.02 * rng.normal(size=12), 0.4, 0.95)
-
-    def threshold(x, correct):
-        return fit_of(x, correct, jnp.full(12, 100.0), jnp.asarray(0.75)).threshold
-
-    given_values = jnp.asarray(x), jnp.asarray(100.0 * share)
-    gradients = jax.grad(threshold, argnums=(0, 1))(*given_values)
-    for gradient, values, i in zip(gradients, given_values, (0, 1), strict=True):
-        step = 1e-3
-        for level in (1, 5, 8):
-            ends = []
-            for sign in (1, -1):
-                moved = list(given_values)
-                moved[i] = values.at[level].add(sign * step)
-                ends.append(float(threshold(*moved)))
-            assert float(gradient[level]) == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-7)
 
 
 @pytest.mark.slow

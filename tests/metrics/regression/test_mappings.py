@@ -114,21 +114,6 @@ def test_a_fixed_split_equals_one_fold(name, shape):
     np.testing.assert_allclose(fixed, one_fold[0], atol=1e-8)
 
 
-@pytest.mark.slow
-def test_a_constant_target_is_undefined_and_leaves_the_others_alone():
-    x, y = arrays(*TALL)
-    folds = folds_of(40)
-    for mapping in MAPPINGS.values():
-        r = validate(x, y.at[:, 0].set(3.0), folds, mapping)
-        assert np.isnan(r[:, 0]).all() and np.isfinite(r[:, 1:]).all()
-    for mapping in (Ridge(1.0), Ridge(0.0), NeuronToNeuron()):
-        np.testing.assert_allclose(
-            validate(x, y.at[:, 0].set(3.0), folds, mapping)[:, 1:],
-            validate(x, y, folds, mapping)[:, 1:],
-            atol=1e-9,
-        )
-
-
 @pytest.mark.parametrize("shape", [(40, 10, 3), (20, 60, 3)], ids=["tall", "wide"])
 def test_rank_deficient_least_squares_is_the_minimum_norm_solution(shape):
     x, y = arrays(*shape)

@@ -67,7 +67,7 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("name", ["rdm", *(pytest.param(n, marks=pytest.mark.slow) for n in KERNELS if n != "rdm")])
+@pytest.mark.parametrize("name", KERNELS)
 def test_it_has_the_spread_of_bootstraps(name):
     x, y = related(120, 6, 5)
     kernel = compiled(KERNELS[name])

@@ -45,10 +45,8 @@ KERNELS = {
     "cka, biased": (cka_permutations, cka, {"unbiased": False}),
 }
 
-FEW = ("rdm, spearman", "cka")
 
-
-@pytest.mark.parametrize("name", [n if n in FEW else pytest.param(n, marks=pytest.mark.slow) for n in KERNELS])
+@pytest.mark.parametrize("name", KERNELS)
 def test_equals_single_calls(name, sides, orders):
     kernel, alone, settings = KERNELS[name]
     x, y = sides

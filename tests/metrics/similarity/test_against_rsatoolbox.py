@@ -4,13 +4,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.metrics import compiled, rdm
+from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import rdm_noise_ceiling
 from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS, compare_all_rdm_vectors
 
 pytest.importorskip("rsatoolbox", reason="rsatoolbox is not installed: it has no wheel for this Python")
 rsatoolbox_rdm = pytest.importorskip("rsatoolbox.rdm")
-from rsatoolbox.data import Dataset  # noqa: E402
 from rsatoolbox.inference import boot_noise_ceiling  # noqa: E402
 
 SINGLE = [name for name, comparison in COMPARISONS.items() if comparison.of_single_pairs]
@@ -25,13 +24,6 @@ def dissimilarities(rows, ties, seed=0):
     rng = np.random.default_rng(seed)
     values = np.random.default_rng(9).random(M) + rng.random((rows, M))
     return np.round(3 * values) if ties else values
-
-
-@pytest.mark.slow
-def test_rdm_of_correlations():
-    x = np.random.default_rng(0).normal(size=(N, 7))
-    theirs = rsatoolbox_rdm.calc_rdm(Dataset(x), method="correlation").get_matrices()[0]
-    np.testing.assert_allclose(rdm(jnp.asarray(x)), theirs, atol=1e-12)
 
 
 @each_method

@@ -7,6 +7,8 @@ from bsjax.engine.primitives.row_pairs import numbers_of_pairs
 from bsjax.metrics import compare_rdms, compiled, rdm, rdm_similarity
 from bsjax.metrics.similarity.rdms.rdm import rdm_pairs, rdm_to_compare
 
+to_compare = jax.jit(rdm_to_compare, static_argnums=(1, 2))
+
 
 def responses(n, p, seed=0):
     return np.random.default_rng(seed).normal(size=(n, p))
@@ -22,8 +24,8 @@ def test_rdm_equals_numpy():
 @pytest.mark.parametrize("n", [1, 3, 601])
 def test_vectors_of_rows_at_a_time_equal_the_pairs_of_the_matrix(n):
     x = jnp.asarray(responses(n, 7))
-    (vector, _), lost = rdm_to_compare(x, "correlation", "corr")
-    matrix = rdm(x)
+    (vector, _), lost = to_compare(x, "correlation", "corr")
+    matrix = compiled(rdm)(x)
     np.testing.assert_allclose(vector, rdm_pairs(matrix), atol=1e-14)
     left, right = numbers_of_pairs(n)
     np.testing.assert_allclose(vector, matrix[left, right], atol=1e-14)
@@ -33,7 +35,7 @@ def test_vectors_of_rows_at_a_time_equal_the_pairs_of_the_matrix(n):
 @pytest.mark.slow
 def test_stimuli_without_a_dissimilarity_are_told():
     x = jnp.asarray(responses(8, 6)).at[2].set(1.0).at[5, 0].set(jnp.nan)
-    (vector, _), lost = rdm_to_compare(x, "correlation", "corr")
+    (vector, _), lost = to_compare(x, "correlation", "corr")
     left, right = numbers_of_pairs(8)
     np.testing.assert_array_equal(np.flatnonzero(lost), [2, 5])
     np.testing.assert_array_equal(vector == 1.0, lost[left] | lost[right])

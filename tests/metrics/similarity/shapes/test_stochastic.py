@@ -117,15 +117,6 @@ def test_the_angle_is_a_metric():
     assert all(pairs[a, c] <= pairs[a, b] + pairs[b, c] + 1e-6 for a, b, c in itertools.permutations(range(5), 3))
 
 
-def test_missing_trials_are_those_that_are_left_out(sides):
-    x, y = map(jnp.asarray, sides)
-    of_x, of_y = np.ones(x.shape[:2], bool), np.ones(y.shape[:2], bool)
-    of_x[3:], of_y[:, 2] = False, False
-    kept = np.arange(9) != 2
-    expected = float(similarity(x[:3][:, kept], y[:, kept]))
-    assert float(similarity(x, y, of_x=jnp.asarray(of_x), of_y=jnp.asarray(of_y))) == pytest.approx(expected, abs=1e-12)
-
-
 def test_gradients(sides):
     rng = np.random.default_rng(5)
     with_constant = np.concatenate([sides[0][:, :, :3], np.full((6, 9, 1), 0.1)], axis=2)
