@@ -128,7 +128,6 @@ if TYPE_CHECKING:
     from bsjax.metrics.similarity.rdms.rdm_comparison import compare_rdm_vectors as compare_rdm_vectors
     from bsjax.metrics.similarity.rdms.searchlights import searchlight_similarity as searchlight_similarity
     from bsjax.metrics.similarity.rdms.trial_rdms import rdm_of_trials as rdm_of_trials
-    from bsjax.metrics.similarity.shapes.dynamics import dynamical_distance as dynamical_distance
     from bsjax.metrics.similarity.shapes.dynamics import dynamical_similarity as dynamical_similarity
     from bsjax.metrics.similarity.shapes.dynamics import linear_dynamics as linear_dynamics
     from bsjax.metrics.similarity.shapes.permutation import permutation_shape_similarity as permutation_shape_similarity
@@ -138,7 +137,6 @@ if TYPE_CHECKING:
     from bsjax.metrics.similarity.shapes.stochastic import stochastic_shape_similarity as stochastic_shape_similarity
     from bsjax.metrics.topography.pinwheels import hypercolumn_size as hypercolumn_size
     from bsjax.metrics.topography.pinwheels import pinwheel_density as pinwheel_density
-    from bsjax.metrics.topography.pinwheels import pinwheel_distances as pinwheel_distances
     from bsjax.metrics.topography.pinwheels import winding_numbers as winding_numbers
     from bsjax.metrics.topography.smoothness import tuning_smoothness as tuning_smoothness
     from bsjax.metrics.topography.wiring import wiring_economy as wiring_economy

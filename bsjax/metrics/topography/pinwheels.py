@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.arrays import Scalar
-from bsjax.metrics.numerics import divide_or_nan, safe_sqrt
+from bsjax.metrics.numerics import divide_or_nan
 
 OrientationMap = Float[Array, "h w 2"]
 Squares = Float[Array, "r c"]
@@ -108,35 +108,3 @@ def pinwheel_density(vectors: OrientationMap) -> Scalar:
     area = jnp.sum(known).astype(turns.dtype)
     count = jnp.sum(jnp.where(known, jnp.abs(turns), 0.0))
     return divide_or_nan(count, area, area == 0) * hypercolumn_size(vectors) ** 2
-
-
-def pinwheel_distances(vectors: OrientationMap, *, most: int = 4096) -> Float[Array, " most"]:
-    r"""Distance of each pinwheel to the nearest other one, in hypercolumns (:math:`\Lambda`).
-
-    Args:
-        vectors: the map ``(rows, columns, 2)``; NaN where there is no recording.
-        most: the largest number of pinwheels; the memory grows with its square.
-
-    Returns:
-        ``(most,)`` in the dtype of the map; NaN after the last pinwheel. All are NaN for a single pinwheel, and if
-        there are more than ``most``.
-
-    Source: Kaschube et al. 2010.
-
-    Example:
-        >>> from bsjax.metrics import compiled
-        >>> x, y = jnp.meshgrid(jnp.arange(32.0), jnp.arange(32.0))
-        >>> wave = lambda angle: jnp.sin(2 * jnp.pi * angle / 16)
-        >>> found = compiled(pinwheel_distances, most=32)(jnp.stack([wave(x + 0.5), wave(y + 0.5)], axis=2))
-        >>> print(jnp.sum(~jnp.isnan(found)), bool((jnp.nanmax(found) - jnp.nanmin(found)) < 1e-5))
-        9 True
-    """
-    turns = winding_numbers(vectors)
-    there = jnp.nan_to_num(turns) != 0
-    rows, columns = jnp.nonzero(there, size=most, fill_value=-1)
-    squares = (rows[:, None] - rows[None, :]) ** 2 + (columns[:, None] - columns[None, :]) ** 2
-    real = rows >= 0
-    others = real[:, None] & real[None, :] & ~jnp.eye(most, dtype=bool)
-    nearest = safe_sqrt(jnp.min(jnp.where(others, squares.astype(vectors.dtype), jnp.inf), axis=1))
-    undefined = ~jnp.isfinite(nearest) | (jnp.sum(there) > most)
-    return jnp.where(undefined, jnp.nan, nearest) / hypercolumn_size(vectors)

@@ -14,7 +14,7 @@ from bsjax.engine.tolerances import rounding
 from bsjax.metrics.arrays import Mask, Scalar
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.linalg.singular_values import polar_factor, singular_power
-from bsjax.metrics.numerics import deviations, divide_or_nan, of_order_one, rotated_to_few_columns, safe_sqrt
+from bsjax.metrics.numerics import deviations, divide_or_nan, of_order_one, rotated_to_few_columns
 from bsjax.metrics.optimisation.fixed_points import fixed_point, random_rotations
 from bsjax.metrics.similarity.shapes.shape import to_unit_norm
 
@@ -73,32 +73,6 @@ def dynamical_similarity(
     one, other = (jnp.where(undefined, 0.0, side) for side in (one, other))
     turn = jax.lax.stop_gradient(_best_turn(one, other))
     return divide_or_nan(2.0 * jnp.sum(one * (turn @ other @ turn.T)), lengths, undefined)
-
-
-@at_full_precision
-def dynamical_distance(
-    x: Float[Array, "n p t"], y: Float[Array, "n q u"], *, delays: int = 5, rank: int = 10, where: Mask | None = None
-) -> Scalar:
-    r"""The distance of :func:`dynamical_similarity`, :math:`\min_C \|A - C B C^T\|_F`: it is a metric.
-
-    Args:
-        x, y, delays, rank, where: as for ``dynamical_similarity``.
-
-    Returns:
-        A scalar in the dtype of the inputs, 0 for equal dynamics; NaN where the similarity is. Its gradient is zero
-        where the distance is.
-
-    Source: Ostrow et al. 2023.
-
-    Example:
-        >>> angles = jnp.arange(20.0)[None] * 0.5 + jnp.array([[0.0], [1.0], [2.5]])
-        >>> x, y = (jnp.stack([jnp.cos(a), jnp.sin(a)], axis=1) for a in (angles, 2.0 * angles))
-        >>> print(f"{dynamical_distance(x, y, delays=1, rank=2):.1f}")
-        0.7
-    """
-    one, other = (linear_dynamics(side, delays=delays, rank=rank, where=where) for side in (x, y))
-    turn = jax.lax.stop_gradient(_best_turn(one, other))
-    return safe_sqrt(jnp.sum((one - turn @ other @ turn.T) ** 2))
 
 
 @at_full_precision

@@ -1,21 +1,18 @@
 """Dynamical similarity analysis: known dynamics are recovered, and compared up to a rotation."""
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from bsjax.metrics import dynamical_distance, dynamical_similarity, linear_dynamics
+from bsjax.metrics import dynamical_similarity, linear_dynamics
 
 pytestmark = pytest.mark.slow
 
 
 SETTINGS = ("delays", "rank")
 similarity = jax.jit(dynamical_similarity, static_argnames=SETTINGS)
-distance = jax.jit(dynamical_distance, static_argnames=SETTINGS)
 
 
 def series(matrix, rng, n=20, t=15, noise=0.0, units=None):
@@ -75,7 +72,6 @@ def test_the_rotation_is_the_best_of_many(noisy):
 
     rng = np.random.default_rng(2)
     best = np.sqrt(min(minimize(apart, rng.normal(size=3)).fun for _ in range(20)))
-    assert float(distance(*noisy, delays=2, rank=3)) == pytest.approx(best, abs=1e-6)
     squares = (one**2).sum() + (other**2).sum()
     assert float(similarity(*noisy, delays=2, rank=3)) == pytest.approx(1 - best**2 / squares, abs=1e-6)
 
@@ -90,16 +86,6 @@ def test_dynamics_count_and_not_geometry():
     assert alike > 0.99 and unlike < 0.9
     faded = series(oscillators(0.3, 0.7, decay=0.6), rng, units=8, noise=0.01)
     assert float(similarity(x, faded, delays=3, rank=4)) < alike - 0.01
-
-
-def test_the_distance_is_a_metric():
-    rng = np.random.default_rng(5)
-    several = jnp.stack([series(rng.normal(size=(3, 3)) / 2, rng, n=10, t=8, noise=0.2) for _ in range(5)])
-    of_two = jax.vmap(lambda a: jax.vmap(lambda b: dynamical_distance(a, b, delays=1, rank=3))(several))
-    pairs = np.asarray(jax.jit(of_two)(several))
-    np.testing.assert_allclose(pairs, pairs.T, atol=1e-6)
-    np.testing.assert_allclose(np.diag(pairs), 0.0, atol=1e-6)
-    assert all(pairs[a, c] <= pairs[a, b] + pairs[b, c] + 1e-6 for a, b, c in itertools.permutations(range(5), 3))
 
 
 @pytest.mark.parametrize("degenerate", ["no", "constant unit", "equal singular values"])
