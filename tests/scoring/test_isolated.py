@@ -16,7 +16,6 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from packaging.specifiers import SpecifierSet
 from typer.testing import CliRunner
 
 import bsjax
@@ -26,7 +25,7 @@ from bsjax.core.discovery import Plugin
 from bsjax.scoring import jobs_of, run
 from bsjax.scoring.isolation import child
 from bsjax.scoring.isolation import environment as environments
-from bsjax.scoring.isolation.requirements import compatible, requirements_of
+from bsjax.scoring.isolation.requirements import requirements_of
 from tests.scoring.conftest import stored_model
 from tests.support.plugin_fixtures import plugin
 
@@ -250,7 +249,7 @@ def test_an_environment_holds_what_differs_and_shares_the_rest(doe, home, monkey
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", ["bsjax-no-such-package==1", "tiny-dependency==2.0"])
+@pytest.mark.parametrize("line", ["bsjax-no-such-package==1", "tiny-dependency==2.0", "numpy<2"])
 def test_what_cannot_be_installed_or_needs_what_bsjax_cannot_run_with_leaves_nothing(plugin, home, line):
     folder = plugin("broken", "from bsjax import model_registry\nmodel_registry['broken'] = None")
     write_wheel(folder / "wheels", "2.0", "Requires-Dist: numpy<2\n")
@@ -260,19 +259,12 @@ def test_what_cannot_be_installed_or_needs_what_bsjax_cannot_run_with_leaves_not
     assert [path for path in home.glob("environments/*") if path.is_dir()] == []
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("numpy<2", r"requirements.txt requires numpy<2, but bsjax needs numpy>=2.0: no version is both"),
-        ("bsjax==0.0.1", rf"requires bsjax==0.0.1, but this is bsjax {bsjax.__version__}"),
-    ],
-)
-def test_a_pin_that_bsjax_cannot_run_with_is_named_before_anything_is_installed(plugin, home, line, message):
+def test_another_version_of_bsjax_is_named_before_anything_is_installed(plugin, home):
     folder = plugin("pinned", "from bsjax import model_registry\nmodel_registry['pinned'] = None")
-    (folder / "requirements.txt").write_text(f"{line}\n")
+    (folder / "requirements.txt").write_text("bsjax==0.0.1\n")
     [outcome] = run(jobs_of("pinned", "Simulated.V1-ridge", isolated=True))
     assert isinstance(outcome.error, ValueError)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=rf"requires bsjax==0.0.1, but this is bsjax {bsjax.__version__}"):
         raise outcome.error
     assert "\n" not in str(outcome.error) and not (home / "environments").exists()
 
@@ -311,13 +303,6 @@ def test_the_lines_of_requirements(tmp_path):
     assert limits.startswith(f"-c {tmp_path}/limits.txt  # ")
     (tmp_path / "limits.txt").write_text("timm<3\n")  # which makes it another environment
     assert limits not in requirements_of(Plugin(tmp_path))
-
-
-def test_ranges_of_versions():
-    own = SpecifierSet(">=2.0")
-    both = [pin for pin in ("", "!=2.0.*", "!=2.0,<2.1", "~=1.26", "<2.0") if compatible(own, SpecifierSet(pin))]
-    assert both == ["", "!=2.0.*", "!=2.0,<2.1"]
-    assert not compatible(SpecifierSet(">=3.0"), SpecifierSet("==3.0.0rc1"))
 
 
 def test_objects_stay_in_this_process(home, small):

@@ -55,8 +55,8 @@ def isolated_score(job: Job) -> Isolated:
         job: with identifiers that bsjax or a plugin knows.
 
     Raises:
-        ValueError: the job has an object instead of an identifier, an option that JSON cannot hold, or a requirement
-            that conflicts with bsjax.
+        ValueError: the job has an object instead of an identifier, an option that JSON cannot hold, or a plugin
+            requires another version of bsjax.
         RuntimeError: the requirements cannot be installed, or scoring failed; the message has the reason in one line
             and, if scoring failed, the path of the log.
         OSError: a requirements file cannot be read, or the environment cannot be written.

@@ -8,9 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
 
 from bsjax.core.digests.arrays import file_digest
 from bsjax.core.discovery import Plugin
@@ -33,7 +31,7 @@ def requirements_of(plugin: Plugin) -> list[str]:
 
     Raises:
         OSError: the file, or one named by ``-r``, cannot be read.
-        ValueError: a required version conflicts with bsjax.
+        ValueError: another version of bsjax is required.
 
     Example:
         >>> import tempfile
@@ -47,10 +45,12 @@ def requirements_of(plugin: Plugin) -> list[str]:
     lines = []
     for line in _lines(path) if path.is_file() else ():
         required = parsed(line)
-        if required is not None:
-            _check(required, line, path)
         if required is None or canonicalize_name(required.name) not in _ANSWERED:
             lines.append(line)
+        elif required.name == "bsjax" and not (
+            required.marker or required.specifier.contains(__version__, prereleases=True)
+        ):
+            raise ValueError(f"{path} requires {line}, but this is bsjax {__version__}, and nothing is installed")
     return lines
 
 
@@ -63,30 +63,6 @@ def own_requirements() -> dict[str, Requirement]:
         return {}
     here = [each for each in declared if each.marker is None or each.marker.evaluate({"extra": ""})]
     return {canonicalize_name(each.name): each for each in here}
-
-
-def compatible(one: SpecifierSet, other: SpecifierSet) -> bool:
-    """Whether some version satisfies both specifiers.
-
-    Tries the versions that they name, the version right after each, and each with one of its parts incremented.
-
-    Example:
-        >>> compatible(SpecifierSet(">=2.0"), SpecifierSet("<2"))
-        False
-        >>> compatible(SpecifierSet(">=2.0"), SpecifierSet("!=2.0.*"))
-        True
-    """
-    try:
-        named = [Version(each.version.removesuffix(".*")) for each in (*one, *other)]
-    except InvalidVersion:  # === accepts any text
-        return True
-    tried = set(named)
-    for version in named:
-        parts = version.release
-        after = [(*parts[:n], parts[n] + 1) for n in range(len(parts))]
-        tried |= {Version(".".join(map(str, each))) for each in [(*parts, 0, 0, 1), *after]}
-    both = one & other
-    return not named or any(both.contains(version, prereleases=True) for version in tried)
 
 
 def parsed(line: str) -> Requirement | None:
@@ -113,13 +89,3 @@ def _lines(path: Path) -> Iterator[str]:
             yield f"{beside[1]}{there}" + (f"  # {file_digest(there)}" if there.is_file() else "")
         elif line:
             yield line
-
-
-def _check(required: Requirement, line: str, path: Path) -> None:
-    name = canonicalize_name(required.name)
-    own = Requirement(f"bsjax=={__version__}") if name == "bsjax" else own_requirements().get(name)
-    if own is None or (required.marker is not None and not required.marker.evaluate()):
-        return
-    if not compatible(own.specifier, required.specifier):
-        what = f"this is bsjax {__version__}" if name == "bsjax" else f"bsjax needs {own}"
-        raise ValueError(f"{path} requires {line}, but {what}: no version is both, and nothing is installed")
