@@ -103,36 +103,25 @@ class Property:
 
         def run() -> None:
             for seed in range(self.seeds):
-                failure = self._failure(seed, self.size, subject)
+                failure = self._failure(seed, self.size)
                 if failure is None:
                     continue
-                for size in SMALLER if self.sized else ():
-                    smaller = self._smaller(seed, size)
-                    if smaller is not None:
-                        failure = smaller
-                        break
-                code = "\n".join(map(show, failure.calls))
-                raise ContractError(subject, self.name, self.words, str(failure), code) from failure
+                if not isinstance(failure, Violated):
+                    said = f"it raised {type(failure).__name__}: {failure}"
+                    raise ContractError(subject, self.name, self.words, said) from failure
+                # Of fewer stimuli, the value may be undefined, which raises other errors.
+                smaller = (self._failure(seed, size) for size in SMALLER if self.sized)
+                shortest = next((each for each in smaller if isinstance(each, Violated)), failure)
+                code = "\n".join(map(show, shortest.calls))
+                raise ContractError(subject, self.name, self.words, str(shortest), code) from shortest
 
         return Check(self.name, run)
 
-    def _failure(self, seed: int, size: Size, subject: str) -> Violated | None:
+    def _failure(self, seed: int, size: Size) -> Exception | None:
         try:
             self.holds(np.random.default_rng(seed), size)
-        except Violated as violated:
-            return violated
-        except Exception as error:
-            said = f"it raised {type(error).__name__}: {error}"
-            raise ContractError(subject, self.name, self.words, said) from error
-        return None
-
-    def _smaller(self, seed: int, size: Size) -> Violated | None:
-        try:
-            self.holds(np.random.default_rng(seed), size)
-        except Violated as violated:
-            return violated
-        except Exception:  # the value may be undefined for so few stimuli
-            return None
+        except Exception as failure:
+            return failure
         return None
 
 
