@@ -15,7 +15,7 @@ import typer
 from bsjax.cli.extraction import Data
 from bsjax.cli.plugins import Plugins
 from bsjax.cli.terminal import configure_jax
-from bsjax.core.registry import Registry, UnknownIdentifier, nearest
+from bsjax.core.registry import Registry, UnknownIdentifier, hint
 
 if TYPE_CHECKING:
     from bsjax.benchmarks import Benchmark
@@ -60,10 +60,10 @@ def _registry_of(identifier: str) -> Registry:
     found += [each for each in of_source if identifier.partition(":")[2] in each] + of_source
     if found:
         return found[0]
-    near = ", ".join(nearest(identifier, [name for registry in registries for name in registry]))
+    near = hint(identifier, [name for registry in registries for name in registry])
     raise UnknownIdentifier(
-        f"there is no benchmark, metric, model or data set {identifier!r}; "
-        f"{f'nearest: {near}; ' if near else ''}see `bsjax list benchmarks` (or metrics, models, data)"
+        f"there is no benchmark, metric, model or data set {identifier!r}{near}; "
+        "see `bsjax list benchmarks` (or metrics, models, data)"
     )
 
 

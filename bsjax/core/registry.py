@@ -39,6 +39,17 @@ def nearest(name: object, known: Iterable[object], n: int = 3) -> list[str]:
     return [by_lower[key] for key in difflib.get_close_matches(str(name).lower(), by_lower, n=n, cutoff=0.6)]
 
 
+def hint(name: object, known: Iterable[object]) -> str:
+    """What a message says of the known names that are most similar to an unknown one; "" if none is.
+
+    Example:
+        >>> hint("gabr-V1", ["pixels", "gabor-v1"])
+        '; nearest: gabor-v1'
+    """
+    near = ", ".join(nearest(name, known))
+    return f"; nearest: {near}" if near else ""
+
+
 class Registry(MutableMapping[str, Factory]):
     """A mapping from identifiers to factories, in order of registration.
 
@@ -280,7 +291,7 @@ class Registry(MutableMapping[str, Factory]):
         is_glob = isinstance(identifier, str) and any(character in identifier for character in "*?[")
         stem = str(identifier).translate({ord(c): None for c in "*?[]"}) if is_glob else identifier
         known = [*entries, *(name for identifiers, _ in self._tables for name in self._of_table(identifiers))]
-        near = ", ".join(nearest(stem, known))
+        near = hint(stem, known)
         source, colon, _ = str(identifier).partition(":")
         if colon and self._sources and not near:
             only = ", ".join(self._sources)
@@ -288,7 +299,7 @@ class Registry(MutableMapping[str, Factory]):
         what = f"no {self.kind} matches {identifier!r}" if is_glob else f"unknown {self.kind} {identifier!r}"
         if not near and self._entries.lacks_plugins():
             hints += "; if it is a plugin, name the folder that contains it: `bsjax --plugins .`, or $BSJAX_PLUGINS"
-        return UnknownIdentifier(f"{what}; {f'nearest: {near}; ' if near else ''}see `{self._listing}`{hints}")
+        return UnknownIdentifier(f"{what}{near}; see `{self._listing}`{hints}")
 
     def _resolve(self, identifier: str, target: str, requires: tuple[str, ...]) -> Factory:
         module_name, _, attribute = target.partition(":")

@@ -14,7 +14,7 @@ from bsjax.activations.reducers.pooling import SpatialPooling
 from bsjax.activations.reducers.random_projection import SparseRandomProjection
 from bsjax.activations.reducers.reducer import Reducer, Reduction
 from bsjax.activations.reducers.subsampling import Subsampling
-from bsjax.core.registry import UnknownIdentifier, nearest
+from bsjax.core.registry import UnknownIdentifier, hint
 
 __all__ = ["PCA", "Reducer", "Reduction", "SparseRandomProjection", "SpatialPooling", "Subsampling", "make_reducer"]
 
@@ -49,9 +49,8 @@ def make_reducer(name: str, **settings: Any) -> Reducer | None:
     if kind == "none" and not settings:
         return None
     if kind not in REDUCERS:
-        near = ", ".join(nearest(kind, REDUCERS))
         known = ", ".join([*REDUCERS, "none"])
-        raise UnknownIdentifier(f"unknown reducer {kind!r}; {f'nearest: {near}; ' if near else ''}there are {known}")
+        raise UnknownIdentifier(f"unknown reducer {kind!r}{hint(kind, REDUCERS)}; there are {known}")
     make = REDUCERS[kind]
     if colon:
         if not number.isdigit():

@@ -11,7 +11,7 @@ from bsjax.activations.options import ExtractionOptions
 from bsjax.adapters.hubs.pretrained import not_found, seeded, transform_images
 from bsjax.adapters.torch.adapter import from_torch
 from bsjax.core.extras import import_extra
-from bsjax.core.registry import UnknownIdentifier, nearest
+from bsjax.core.registry import UnknownIdentifier, hint
 
 if TYPE_CHECKING:
     import torch
@@ -74,10 +74,8 @@ def _check_name(timm: Any, name: str) -> None:
         return
     architecture, _, tag = name.partition(".")
     if not timm.is_model(architecture):
-        near = ", ".join(nearest(architecture, timm.list_models()))
-        raise UnknownIdentifier(
-            f"timm has no network {architecture!r}; {f'nearest: {near}; ' if near else ''}see timm.list_models()"
-        )
+        near = hint(architecture, timm.list_models())
+        raise UnknownIdentifier(f"timm has no network {architecture!r}{near}; see timm.list_models()")
     known = timm.list_pretrained(f"{architecture}.*")
     if tag and name not in known:
         raise UnknownIdentifier(f"timm has no weights {name!r}; there are {', '.join(known) or 'none'}")

@@ -13,7 +13,7 @@ from bsjax.activations.options import ExtractionOptions
 from bsjax.adapters.hubs.pretrained import not_found, seeded, transform_images
 from bsjax.adapters.torch.adapter import from_torch
 from bsjax.core.extras import import_extra
-from bsjax.core.registry import UnknownIdentifier, nearest
+from bsjax.core.registry import UnknownIdentifier, hint
 
 if TYPE_CHECKING:
     import torch
@@ -52,9 +52,8 @@ def from_torchvision(
     torch = import_extra("torch", "torchvision")
     known = models.list_models(module=models)
     if name not in known:
-        near = ", ".join(nearest(name, known))
         raise UnknownIdentifier(
-            f"torchvision has no classification network {name!r}; {f'nearest: {near}; ' if near else ''}see "
+            f"torchvision has no classification network {name!r}{hint(name, known)}; see "
             "torchvision.models.list_models(module=torchvision.models)"
         )
     available = models.get_model_weights(name)

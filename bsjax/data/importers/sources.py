@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from bsjax.core.discovery.families import family_files
 from bsjax.core.left_behind import files_in
 from bsjax.core.messages import some
-from bsjax.core.registry import UnknownIdentifier, nearest
+from bsjax.core.registry import UnknownIdentifier, hint
 
 _OWN = (
     ". Files of your own are packaged: `bsjax data package` takes an assembly (.nc) and a table of stimuli (.csv, with "
@@ -99,10 +99,9 @@ def source(name: str) -> Source:
     """
     known = sources()
     if name not in known:
-        near = ", ".join(nearest(name, known))
-        hint = f"nearest: {near}; " if near else ""
+        near = hint(name, known)
         own = _OWN if name.lower().endswith((".csv", ".nc")) else ""
-        raise UnknownIdentifier(f"no data {name!r} to import; {hint}there are: {', '.join(source_names())}{own}")
+        raise UnknownIdentifier(f"no data {name!r} to import{near}; there are: {', '.join(source_names())}{own}")
     return known[name]
 
 

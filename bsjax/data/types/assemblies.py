@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from bsjax.core.registry import nearest
+from bsjax.core.registry import hint
 from bsjax.data.types.assembly_base import DataAssembly as DataAssembly
 from bsjax.data.types.assembly_checks import Standard, rdm_problems
 
@@ -182,6 +182,4 @@ def resolve_assembly_class(name: str) -> type[DataAssembly]:
     """
     if name in _CLASSES:
         return _CLASSES[name]
-    near = nearest(name, _CLASSES)
-    hint = f"; nearest: {', '.join(near)}" if near else ""
-    raise ValueError(f"unknown assembly class {name!r}{hint}; there are: {', '.join(_CLASSES)}")
+    raise ValueError(f"unknown assembly class {name!r}{hint(name, _CLASSES)}; there are: {', '.join(_CLASSES)}")

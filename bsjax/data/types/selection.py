@@ -8,7 +8,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.core.messages import some
-from bsjax.core.registry import UnknownIdentifier, nearest
+from bsjax.core.registry import UnknownIdentifier, hint
 
 
 def position_indexers(
@@ -66,9 +66,8 @@ def _unknown_name(assembly: xr.DataArray, name: Any) -> UnknownIdentifier:
     for key, coord in assembly.coords.items():
         on.setdefault(" x ".join(map(str, coord.dims)) or "one value", []).append(str(key))
     listing = "; ".join(f"{dims}: {', '.join(names) or 'none'}" for dims, names in on.items())
-    near = nearest(name, [*assembly.dims, *assembly.coords])
-    hint = f"; nearest: {', '.join(near)}" if near else ""
-    return UnknownIdentifier(f"no dimension or coordinate {name!r}{hint}; coordinates present: {listing}")
+    near = hint(name, [*assembly.dims, *assembly.coords])
+    return UnknownIdentifier(f"no dimension or coordinate {name!r}{near}; coordinates present: {listing}")
 
 
 def _mask_on_dimension(assembly: xr.DataArray, dim: Any, wanted: Any, values: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import pandas as pd
 # The readers are looked up by their public names when needed, because types do not depend on files.
 from bsjax import data
 from bsjax.core.messages import some
-from bsjax.core.registry import UnknownIdentifier, nearest
+from bsjax.core.registry import UnknownIdentifier, hint
 
 # Attribute names in Brain-Score's tutorials -> the actual attributes.
 _TUTORIAL_NAMES = {"name": "identifier", "image_paths": "stimulus_paths"}
@@ -121,10 +121,9 @@ class StimulusSet(pd.DataFrame):
         try:
             return Path(self.stimulus_paths[stimulus_id])
         except (KeyError, TypeError):
-            near = ", ".join(nearest(stimulus_id, self.stimulus_paths))
             raise UnknownIdentifier(
                 f"no path for stimulus {stimulus_id!r} in stimulus set {self.identifier!r} with "
-                f"{len(self.stimulus_paths)} paths{f'; nearest: {near}' if near else ''}"
+                f"{len(self.stimulus_paths)} paths{hint(stimulus_id, self.stimulus_paths)}"
             ) from None
 
     def problems(self) -> list[str]:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from bsjax.core.registry import UnknownIdentifier, nearest
+from bsjax.core.registry import UnknownIdentifier, hint
 
 if TYPE_CHECKING:
     from bsjax.activations import ActivationsModel
@@ -89,11 +89,8 @@ def load_published(identifier: str, weights: str | None = "default", seed: int =
         bsjax.core.registry.UnknownIdentifier: no published model 'alexnat'; nearest: alexnet, alexnet_fov4, ...
     """
     if identifier not in published_models():
-        near = ", ".join(nearest(identifier, published_models()))
-        raise UnknownIdentifier(
-            f"no published model {identifier!r}; {f'nearest: {near}; ' if near else ''}"
-            "see `bsjax list models --published`"
-        )
+        near = hint(identifier, published_models())
+        raise UnknownIdentifier(f"no published model {identifier!r}{near}; see `bsjax list models --published`")
     if weights not in ("default", None):
         raise ValueError(f"published models have weights 'default' or None, got {weights!r} for {identifier!r}")
     from bsjax.models.commitment import ModelCommitment

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from bsjax.core.registry import nearest
+from bsjax.core.registry import hint
 
 
 @cache
@@ -48,9 +48,8 @@ def indices_of(label: str) -> tuple[int, ...]:
     known = label_indices()
     name = str(label).lower().replace(" ", "")
     if name not in known:
-        near = ", ".join(nearest(name, known))
         raise ValueError(
-            f"which classes of ImageNet are {label!r} is not known{f'; nearest: {near}' if near else ''}; "
+            f"which classes of ImageNet are {label!r} is not known{hint(name, known)}; "
             f"known are {', '.join(known)}; give others as a mapping, label -> numbers of its classes"
         )
     return known[name]

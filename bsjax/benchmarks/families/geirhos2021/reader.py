@@ -15,7 +15,7 @@ from bsjax.benchmarks.rows.tables import read_rows
 from bsjax.core.file_reading import reading_as
 from bsjax.core.left_behind import files_in
 from bsjax.core.messages import some
-from bsjax.core.registry import nearest
+from bsjax.core.registry import hint
 from bsjax.data.types.assemblies import BehavioralAssembly
 
 SOURCE = "https://github.com/bethgelab/model-vs-human"
@@ -107,9 +107,8 @@ def load_model(
 
 def _files(folder: str | Path, experiment: str) -> list[Path]:
     if experiment not in EXPERIMENTS:
-        near = nearest(experiment, EXPERIMENTS)
-        hint = f"; nearest: {', '.join(near)}" if near else ""
-        raise ValueError(f"unknown experiment {experiment!r}{hint}; there are: {', '.join(EXPERIMENTS)}")
+        near = hint(experiment, EXPERIMENTS)
+        raise ValueError(f"unknown experiment {experiment!r}{near}; there are: {', '.join(EXPERIMENTS)}")
     root = Path(folder).expanduser()
     candidates = [root / "raw-data" / experiment, root / experiment]
     for candidate in candidates:
