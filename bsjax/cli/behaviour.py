@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from bsjax.cli.terminal import complain, in_columns
+from bsjax.cli.terminal import complain
+from bsjax.core.messages import in_columns
 
 if TYPE_CHECKING:
     import pandas as pd

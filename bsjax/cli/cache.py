@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bsjax.cli.terminal import complain, configure_jax, in_columns
-from bsjax.core.messages import counted, in_words
+from bsjax.cli.terminal import complain, configure_jax
+from bsjax.core.messages import counted, in_columns, in_words
 
 if TYPE_CHECKING:
     from bsjax.activations.cache import ActivationCache, Entry

@@ -12,7 +12,8 @@ import typer
 from bsjax.cli.extraction import BatchSize, Cached, Data, Memory, Reducer, ReducerImages, extraction_options
 from bsjax.cli.outputs import check_figure, check_outputs, written
 from bsjax.cli.plugins import Plugins
-from bsjax.cli.terminal import complain, configure_jax, in_columns, width
+from bsjax.cli.terminal import complain, configure_jax, width
+from bsjax.core.messages import in_columns
 
 if TYPE_CHECKING:
     from bsjax.scoring.layers.profile import LayerChoice

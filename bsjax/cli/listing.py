@@ -4,8 +4,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from bsjax.cli.terminal import in_columns
-from bsjax.core.messages import in_words
+from bsjax.core.messages import in_columns, in_words
 
 _DATA = ("identifier", "kind", "region", "access", "cached", "size", "about")
 _PUBLISHED = ("identifier", "hub", "network", "weights", "degrees", "regions")

@@ -3,7 +3,6 @@
 import os
 import shutil
 import sys
-from collections.abc import Collection, Sequence
 
 import typer
 
@@ -18,23 +17,6 @@ def complain(message: str) -> None:
 def width() -> int | None:
     """Get the width of the terminal in columns; None if stdout is not a terminal, and lines must not be cut."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-def in_columns(rows: Sequence[Sequence[str]], left: Collection[int] | None = None) -> list[str]:
-    """Format rows as lines with columns two spaces apart. All columns are left-aligned, or only those in ``left``.
-
-    Example:
-        >>> in_columns([["layer", "V1"], ["conv", "0.3"]], left={0})
-        ['layer   V1', 'conv   0.3']
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if left is None or number in left else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def configure_jax() -> None:

@@ -1,6 +1,6 @@
 """Formatting of values in messages."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 
@@ -23,6 +23,23 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
         ('1 model', '1,200 models', '2 entries')
     """
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def in_columns(rows: Sequence[Sequence[str]], left: Collection[int] | None = None) -> list[str]:
+    """Format rows as lines with columns two spaces apart. All columns are left-aligned, or only those in ``left``.
+
+    Example:
+        >>> in_columns([["layer", "V1"], ["conv", "0.3"]], left={0})
+        ['layer   V1', 'conv   0.3']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if left is None or number in left else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def in_words(n_bytes: float) -> str:

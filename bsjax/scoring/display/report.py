@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bsjax.core.messages import in_columns
 from bsjax.labelled.registry import compare_responses, metric_registry
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def table(outcomes: Sequence[Outcome], width: int | None = None) -> str:
     for model, benchmarks in failed_alike(outcomes).items():
         names.append((model[0], benchmarks[0] if len(benchmarks) == 1 else f"{len(benchmarks)} benchmarks"))
         numbers.append(tuple("failed" if column == "score" else "" for column in numbers[0]))
-    lines = [_GAP.join(line) for line in zip(*_padded(names), _aligned(numbers), strict=True)]
+    lines = in_columns([(*pair, *row) for pair, row in zip(names, numbers, strict=True)], left={0, 1})
     if width is not None and max(map(len, lines)) > width:
         lines = _grouped(names, numbers, width)
     return "\n".join(line.rstrip() for line in lines)
@@ -231,21 +232,10 @@ def _value(given: Any) -> Any:
     return np.asarray(given) if np.ndim(given) else given
 
 
-def _padded(names: Sequence[tuple[str, str]]) -> list[list[str]]:
-    columns = list(zip(*names, strict=True))
-    return [[name.ljust(max(map(len, column))) for name in column] for column in columns]
-
-
-def _aligned(numbers: Sequence[tuple[str, ...]]) -> list[str]:
-    """Each row with its cells right-aligned in columns."""
-    widths = [max(map(len, column)) for column in zip(*numbers, strict=True)]
-    return [_GAP.join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in numbers]
-
-
 def _grouped(names: Sequence[tuple[str, str]], numbers: Sequence[tuple[str, ...]], width: int) -> list[str]:
     """The table with models as headings; if a benchmark is too long, its numbers are on the next line."""
     indent = " "  # wider ones would leave too little room for the names of built-in benchmarks in 80 columns
-    cells = _aligned(numbers)
+    cells = in_columns(numbers, left=())
     below: list[list[str]] = [[] for _ in numbers]
     for name in (_INTERVAL, _BASELINE):
         if name in numbers[0] and len(cells[0]) + 2 * len(indent) > width:
@@ -253,7 +243,7 @@ def _grouped(names: Sequence[tuple[str, str]], numbers: Sequence[tuple[str, ...]
             for more, row in zip(below, numbers, strict=True):
                 more += [] if row[at] in ("", "-") else [f"{indent}{_GAP}{name}: {row[at]}"]
             numbers = [(*row[:at], *row[at + 1 :]) for row in numbers]
-            cells = _aligned(numbers)
+            cells = in_columns(numbers, left=())
     room = width - len(cells[0]) - 2 * len(indent)
     column = min(room, max(len(benchmark) for _, benchmark in names))
     lines, heading = [f"{'':{max(0, column + len(indent))}}{indent}{cells[0]}"], None
