@@ -57,6 +57,16 @@ def coordinate(assembly: xr.DataArray, name: str, dim: str, what: str, missing: 
     return values
 
 
+def parts_by(assembly: xr.DataArray, name: str, what: str) -> dict[str, xr.DataArray]:
+    """The neuroids with each value of a coordinate, in the order in which the values occur.
+
+    Raises:
+        ValueError: as ``coordinate``.
+    """
+    values = coordinate(assembly, name, "neuroid", what)
+    return {str(value): assembly.isel(neuroid=np.flatnonzero(values == value)) for value in pd.unique(values)}
+
+
 def require(assembly: xr.DataArray, needs: Mapping[str, Sequence[str]], what: str, *more: str, hint: str = "") -> None:
     """Refuse an assembly that lacks required coordinates, with one message that names and explains them all.
 

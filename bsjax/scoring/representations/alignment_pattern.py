@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
+from bsjax.labelled.align import parts_by
 from bsjax.labelled.settings import whole_number
 from bsjax.scoring.arrays import assemblies_of, loaded
 from bsjax.scoring.display.bars import shown
@@ -76,7 +76,8 @@ def alignment_pattern(
         >>> str(found["alignment"].sel(model="a V2").idxmax("region").item())
         'V2'
     """
-    brain = _by_region(recordings) if isinstance(recordings, xr.DataArray) else dict(recordings)
+    is_whole = isinstance(recordings, xr.DataArray)
+    brain = parts_by(recordings, "region", "recordings") if is_whole else dict(recordings)
     if len(brain) < _LEAST_REGIONS:
         raise ValueError(f"a profile over other regions needs at least {_LEAST_REGIONS} regions, got {len(brain)}")
     if same := brain.keys() & models.keys():
@@ -124,13 +125,6 @@ def _alike(profiles: np.ndarray, own: np.ndarray) -> np.ndarray:
         return np.array(
             [[np.corrcoef(one[k], mine[k])[0, 1] for k, mine in zip(kept, own, strict=True)] for one in profiles]
         )
-
-
-def _by_region(recordings: xr.DataArray) -> Parts:
-    if "region" not in recordings.coords or recordings["region"].dims != ("neuroid",):
-        raise ValueError("recordings need a coordinate 'region' on their neuroids, or give region -> responses")
-    regions = recordings["region"].values
-    return {str(name): recordings.isel(neuroid=np.flatnonzero(regions == name)) for name in pd.unique(regions)}
 
 
 def _parts(brain: Mapping[str, Any], sides: Parts, splits: int, seed: int) -> Iterator[tuple[Parts, Parts]]:

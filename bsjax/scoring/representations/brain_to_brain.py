@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.labelled.align import parts_by
 from bsjax.scoring.arrays import assemblies_of, loaded
 from bsjax.scoring.display.bars import shown
 
@@ -100,7 +101,8 @@ def brain_to_brain(
         >>> found.models["passes"].to_dict()
         {'sees': True, 'noise': False}
     """
-    brains = _by_subject(recordings) if isinstance(recordings, xr.DataArray) else dict(recordings)
+    is_whole = isinstance(recordings, xr.DataArray)
+    brains = parts_by(recordings, "subject", "recordings") if is_whole else dict(recordings)
     if len(brains) < _LEAST_SUBJECTS:
         raise ValueError(f"a distribution over subjects needs at least {_LEAST_SUBJECTS} subjects, got {len(brains)}")
     named = dict(models or {})
@@ -131,13 +133,6 @@ def brain_to_brain(
     columns = ["to_brains", "from_brains", "p_to_brains", "p_from_brains", "passes"]
     between = xr.DataArray(values, {"source": subjects, "target": subjects}, ("source", "target"), made.identifier)
     return BrainToBrain(between, pd.DataFrame.from_dict(rows, orient="index", columns=columns), level)
-
-
-def _by_subject(recordings: xr.DataArray) -> dict[str, xr.DataArray]:
-    if "subject" not in recordings.coords or recordings["subject"].dims != ("neuroid",):
-        raise ValueError("recordings need a coordinate 'subject' on their neuroids, or give name -> responses")
-    subjects = recordings["subject"].values
-    return {str(name): recordings.isel(neuroid=np.flatnonzero(subjects == name)) for name in pd.unique(subjects)}
 
 
 def _lower_than_one_more(value: float, others: np.ndarray) -> float:
