@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from bsjax.core.labels import require_columns
 from bsjax.core.registry import nearest
 from bsjax.data import StimulusSet
 
@@ -64,11 +65,7 @@ def checked_stimuli(stimuli: StimulusSet) -> None:
     """
     if not isinstance(stimuli, StimulusSet):
         raise ValueError(f"stimuli must be a StimulusSet, got {type(stimuli).__name__}")
-    if "stimulus_id" not in stimuli.columns:
-        raise ValueError(
-            f"stimulus set {stimuli.identifier!r} has no column 'stimulus_id'; "
-            f"it has {', '.join(map(str, stimuli.columns)) or 'none'}"
-        )
+    require_columns(stimuli, ["stimulus_id"], f"stimulus set {stimuli.identifier!r}")
     if not len(stimuli):
         raise ValueError(f"stimulus set {stimuli.identifier!r} has no rows")
 

@@ -2,8 +2,11 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+
+from bsjax.core.messages import some
 
 MEANINGS = {
     "stimulus_id": "identifier of the stimulus that was shown, as in the stimulus set",
@@ -27,6 +30,25 @@ MEANINGS = {
 }
 """Coordinates of assemblies and their meanings. Their values must come from the data: from the log of the experiment,
 or, if they are the same in all trials of a stimulus, from the columns of the stimulus set."""
+
+
+def require_columns(table: Any, names: Iterable[str], what: str) -> None:
+    """Check that a table has columns of these names.
+
+    Raises:
+        ValueError: it lacks some; the message names them, and the columns that it has.
+
+    Example:
+        >>> require_columns({"stimulus_id": ["a"]}, ["stimulus_id", "truth"], "the table")
+        Traceback (most recent call last):
+        ...
+        ValueError: the table has no column truth (columns present: stimulus_id)
+    """
+    lacking = [name for name in names if name not in table]
+    if lacking:
+        raise ValueError(
+            f"{what} has no column {', '.join(lacking)} (columns present: {some(list(table), 10) or 'none'})"
+        )
 
 
 def meanings(names: Iterable[str]) -> str:

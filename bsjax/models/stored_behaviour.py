@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bsjax.core.labels import require_columns
 from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet
 from bsjax.data.files.choice_tables import image_name, read_choices
@@ -183,9 +184,7 @@ class _Answers:
     """The choices of one experiment by stimulus, and by condition if a stimulus has several."""
 
     def __init__(self, table: pd.DataFrame, whose: str) -> None:
-        lacking = [name for name in ("stimulus_id", "choice") if name not in table]
-        if lacking:
-            raise ValueError(f"the choices of {whose} have no column {', '.join(lacking)}")
+        require_columns(table, ["stimulus_id", "choice"], f"the table of choices of {whose}")
         ids = _text(table["stimulus_id"])
         self._in_conditions = len(set(ids)) < len(ids) and "condition" in table
         more = [[_plain(condition) for condition in _text(table["condition"])]] if self._in_conditions else []

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from bsjax.core.labels import require_columns
 from bsjax.core.messages import some
 from bsjax.results.tree import Tree
 
@@ -144,10 +145,7 @@ def _is_weight(given: Any) -> bool:
 
 def _read(scores: pd.DataFrame, tree: Tree) -> tuple[np.ndarray, Any]:
     """The models, and the validated rows with the indices of their nodes and models."""
-    if lacking := [name for name in _COLUMNS if name not in scores]:
-        raise ValueError(
-            f"a table of scores has the columns {', '.join(_COLUMNS)}, but this lacks {', '.join(lacking)}"
-        )
+    require_columns(scores, _COLUMNS, "this table of scores")
     rows: Any = pd.DataFrame({name: np.asarray(scores[name], object) for name in ("model", "benchmark", "state")})
     for name, n_missing in rows.isna().sum().items():
         if n_missing:

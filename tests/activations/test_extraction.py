@@ -139,7 +139,7 @@ def test_layers_and_stimuli_must_be_there(stimuli):
         model(stimuli([0]), ["colour", "squares", "colour"])
     with pytest.raises(ValueError, match="expected|StimulusSet, got list"):
         model(["image.png"], ["colour"])
-    with pytest.raises(ValueError, match="no column 'stimulus_id'; it has image_id"):
+    with pytest.raises(ValueError, match="no column stimulus_id .columns present: image_id"):
         model(StimulusSet({"image_id": ["a"]}), ["colour"])
 
 

@@ -295,7 +295,7 @@ def test_a_bad_weight_is_refused_by_name(weights, said):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda rows: rows.drop(columns=["error", "state"]), "but this lacks error, state"),
+        (lambda rows: rows.drop(columns=["error", "state"]), "has no column error, state"),
         (lambda rows: rows.assign(state="done"), "'net' on 'a', 'net' on 'b'"),
         (lambda rows: rows.assign(score="high"), "score must be a number in every row, or NaN: could not convert"),
         (lambda rows: rows.assign(score=math.inf), "score must be finite, or NaN, but it is not so of 'net' on 'a'"),

@@ -14,6 +14,7 @@ from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.benchmarks.kinds.behavioural import BehavioralBenchmark
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.benchmarks.rows.row import BenchmarkRow
+from bsjax.core.labels import require_columns
 from bsjax.data import BehavioralAssembly, StimulusSet
 from bsjax.labelled import load_metric
 from bsjax.labelled.behaviour.responses import one_choice
@@ -120,9 +121,7 @@ def truths(stimuli: StimulusSet, column: str) -> BehavioralAssembly:
         >>> shown.values.tolist(), list(shown.attrs["stimulus_set"].columns)
         (['n1', 'n2'], ['stimulus_id'])
     """
-    if column not in stimuli.columns:
-        has = ", ".join(map(str, stimuli.columns))
-        raise ValueError(f"stimulus set {stimuli.identifier!r} has no column {column!r} with the truth; it has: {has}")
+    require_columns(stimuli, [column], f"stimulus set {stimuli.identifier!r}")
     values = stimuli[column].to_numpy(object)
     coords = {"stimulus_id": stimuli["stimulus_id"].to_numpy(), "truth": values}
     attrs: dict[str, Any] = {"stimulus_set": stimuli.drop(columns=column)}

@@ -6,6 +6,7 @@ Brain-Score has separate code for this next to each registration.
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, cast
 
+from bsjax.core.labels import require_columns
 from bsjax.core.messages import some
 from bsjax.data.types.assemblies import DataAssembly
 from bsjax.data.types.stimuli import StimulusSet
@@ -84,10 +85,7 @@ def as_text(stimuli: StimulusSet, *columns: str) -> StimulusSet:
         >>> as_text(StimulusSet([{"stimulus_id": "a", "condition": 12}]), "condition")["condition"].tolist()
         ['12']
     """
-    lacking = [column for column in columns if column not in stimuli.columns]
-    if lacking:
-        present = some(list(stimuli.columns), 10)
-        raise ValueError(f"stimulus set {stimuli.identifier!r} has no column {', '.join(lacking)}; it has: {present}")
+    require_columns(stimuli, columns, f"stimulus set {stimuli.identifier!r}")
     changed = stimuli.copy()
     for column in columns:
         changed[column] = [str(value) for value in stimuli[column]]

@@ -13,6 +13,7 @@ import pandas as pd
 
 from bsjax.core.digests.files import check_unchanged, remember, sha1_hash
 from bsjax.core.files import write_atomically, written_aside
+from bsjax.core.labels import require_columns
 from bsjax.core.left_behind import is_left_behind
 from bsjax.core.messages import some
 from bsjax.data.files.archives import leads_outside, unzip
@@ -99,8 +100,7 @@ def stimulus_filenames(stimulus_set: StimulusSet) -> list[str]:
         ...     stimulus_filenames(StimulusSet({"stimulus_id": ["a"]}, stimulus_paths={"a": file.name}))
         ['a.png']
     """
-    if "stimulus_id" not in stimulus_set:
-        raise ValueError(f"no column stimulus_id (columns present: {some(stimulus_set.columns) or 'none'})")
+    require_columns(stimulus_set, ["stimulus_id"], "the stimulus set")
     ids: list[Hashable] = stimulus_set["stimulus_id"].tolist()
     without = [key for key in ids if key not in stimulus_set.stimulus_paths]
     if without:

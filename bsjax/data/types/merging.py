@@ -5,7 +5,7 @@ from typing import TypeVar
 import pandas as pd
 import xarray as xr
 
-from bsjax.core.labels import remedy
+from bsjax.core.labels import remedy, require_columns
 from bsjax.core.messages import some
 from bsjax.data.types.assembly_base import DataAssembly
 from bsjax.data.types.plain import plain_values
@@ -98,8 +98,7 @@ def _identifiers(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> tuple[pd
             else ""
         )
         raise ValueError(f"the assembly has no {_ID} on {_ROWS} (coordinates present: {present}){lost}")
-    if _ID not in stimulus_set.columns:
-        raise ValueError(f"the stimulus set has no column {_ID} (columns present: {some(stimulus_set.columns, 10)})")
+    require_columns(stimulus_set, [_ID], "the stimulus set")
     # Compare as objects, so that 1 and "1" differ.
     ids = pd.Index(assembly.coords[_ID].values, dtype=object)
     known = pd.Index(plain_values(stimulus_set[_ID].array), dtype=object)

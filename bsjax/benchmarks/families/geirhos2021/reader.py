@@ -13,6 +13,7 @@ import pandas as pd
 from bsjax.benchmarks.rows.publications import publication
 from bsjax.benchmarks.rows.tables import read_rows
 from bsjax.core.file_reading import reading_as
+from bsjax.core.labels import require_columns
 from bsjax.core.left_behind import files_in
 from bsjax.core.messages import some
 from bsjax.core.registry import hint
@@ -157,9 +158,7 @@ def _read(path: Path) -> pd.DataFrame:
     with reading_as("a table of trials", path):
         # "na" and "NaN" are answers and conditions here, not missing values.
         trials = pd.read_csv(path, dtype=str, keep_default_na=False)
-    lacking = [name for name in _COLUMNS if name not in trials]
-    if lacking:
-        raise ValueError(f"{path} has no column {', '.join(lacking)}; its columns are: {', '.join(trials.columns)}")
+    require_columns(trials, _COLUMNS, str(path))
     trials = trials.loc[:, _COLUMNS]
     empty = (trials == "").any(axis=1)
     if empty.any() or not len(trials):

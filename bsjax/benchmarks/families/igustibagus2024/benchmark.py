@@ -12,6 +12,7 @@ import xarray as xr
 from bsjax.benchmarks.ceilings import constant_ceiling
 from bsjax.benchmarks.kinds.recording import RecordingBenchmark
 from bsjax.benchmarks.rows.row import BenchmarkRow
+from bsjax.core.labels import require_columns
 from bsjax.data import NeuroidAssembly, StimulusSet, load_stimulus_set
 from bsjax.labelled import Score
 from bsjax.labelled.align import coordinate
@@ -71,11 +72,7 @@ def of_thirteen_domains(stimuli: StimulusSet) -> StimulusSet:
         >>> of_thirteen_domains(stimuli)["domain"].tolist()
         ['sketch', 'tdw']
     """
-    missing = {"stimulus_source", "object_style", "object_label", "background_id"} - set(stimuli.columns)
-    if missing:
-        raise ValueError(
-            f"the stimuli have no column {', '.join(sorted(missing))}; they have {', '.join(map(str, stimuli.columns))}"
-        )
+    require_columns(stimuli, ["stimulus_source", "object_style", "object_label", "background_id"], "the stimulus set")
     source, style = (stimuli[name].astype(str).to_numpy() for name in ("stimulus_source", "object_style"))
     domain = np.full(len(stimuli), "", dtype=object)
     for name, (of_source, of_style) in _DOMAINS.items():

@@ -13,6 +13,7 @@ import pandas as pd
 
 from bsjax.benchmarks.kinds.engineering import SELECTION
 from bsjax.core.file_reading import reading_as
+from bsjax.core.labels import require_columns
 from bsjax.core.left_behind import files_in, is_left_behind
 from bsjax.core.messages import some
 from bsjax.data import StimulusSet
@@ -126,8 +127,7 @@ def _listed_images(root: Path) -> list[tuple[str, str]]:
 
 def _csv_rows(path: Path) -> list[tuple[str, str]]:
     table = read_table(path, text=("filename", "synset"))
-    if not {"filename", "synset"} <= set(table):
-        raise ValueError(f"{path} needs the columns filename and synset; it has: {some(table.columns, 10)}")
+    require_columns(table, ["filename", "synset"], str(path))
     return list(zip(table["filename"], table["synset"], strict=True))
 
 

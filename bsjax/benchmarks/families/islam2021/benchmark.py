@@ -15,6 +15,7 @@ import numpy as np
 from bsjax.benchmarks.ceilings import constant_ceiling
 from bsjax.benchmarks.kinds.recording import RecordingBenchmark
 from bsjax.benchmarks.rows.row import BenchmarkRow
+from bsjax.core.labels import require_columns
 from bsjax.data import NeuroidAssembly, StimulusSet
 from bsjax.labelled import Score, load_metric
 
@@ -76,11 +77,7 @@ def pair_images(stimuli: StimulusSet, seed: int = _SEED) -> Pairs:
         >>> pairs.partner.tolist(), pairs.factor.tolist()
         ([1, 0, 0, 1], ['shape', 'shape', 'texture', 'texture'])
     """
-    missing = {"shape", "texture", "original_image_id"} - set(stimuli.columns)
-    if missing:
-        raise ValueError(
-            f"the stimuli have no column {', '.join(sorted(missing))}; they have {', '.join(map(str, stimuli.columns))}"
-        )
+    require_columns(stimuli, ["shape", "texture", "original_image_id"], "the stimulus set")
     table = list(zip(stimuli["shape"], stimuli["texture"], stimuli["original_image_id"], strict=True))
     shapes, textures = (sorted({row[column] for row in table}) for column in (0, 1))
     if min(len(shapes), len(textures)) < 2:

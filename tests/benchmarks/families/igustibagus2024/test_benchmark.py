@@ -74,7 +74,7 @@ def test_the_domains(stimuli):
     counts = domains["domain"].value_counts().to_dict()
     assert len(counts) == 13 and counts["hvm"] == 40 and counts["tdw"] == 30 and counts["cocogray"] == 32
     assert domains.stimulus_paths == stimuli.stimulus_paths and "domain" not in stimuli.columns
-    with pytest.raises(ValueError, match="the stimuli have no column background_id; they have stimulus_id"):
+    with pytest.raises(ValueError, match="has no column background_id .*present: stimulus_id"):
         of_thirteen_domains(stimuli.drop(columns="background_id"))
 
 
