@@ -234,17 +234,17 @@ def with_dims(assembly: xr.DataArray, what: str, *dims: str) -> xr.DataArray:
     return assembly if assembly.dims == dims else assembly.transpose(*dims)
 
 
-def unique_ids(assembly: xr.DataArray, what: str, coord: str = STIMULUS) -> np.ndarray:
+def unique_ids(assembly: xr.DataArray, what: str) -> np.ndarray:
     """Unique identifiers of the presentations.
 
     Raises:
         ValueError: the coordinate is missing, or identifiers are missing or duplicated (they are listed).
     """
-    ids = known_ids(assembly, what, coord)
+    ids = known_ids(assembly, what)
     repeated = pd.Index(ids).duplicated()
     if repeated.any():
         raise ValueError(
-            f"{what} holds {listed(pd.unique(ids[repeated]), coord)} more than once: average the repetitions first "
+            f"{what} holds {listed(pd.unique(ids[repeated]), STIMULUS)} more than once: average the repetitions first "
             "(bsjax.data.average_repetition)"
         )
     return ids

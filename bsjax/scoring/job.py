@@ -86,11 +86,7 @@ class Beside:
         from bsjax.labelled.resampling.permutations import Permutations
 
         drawn, null = plain["resampling"], plain["null"]
-        return cls(
-            None if drawn is None else Resampling(**{**drawn, "over": tuple(drawn["over"])}),
-            None if null is None else Permutations(**null),
-            tuple(plain["baselines"]),
-        )
+        return cls(drawn and Resampling(**drawn), null and Permutations(**null), tuple(plain["baselines"]))
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def fetch(identifiers: Annotated[list[str], typer.Argument(metavar="ID", help="D
     failed = False
     for identifier in identifiers:
         try:
-            with _showing("fetched"):
+            with _showing():
                 loaded = _load(identifier, {})
         except (OSError, ValueError, KeyError) as error:  # continue with the others
             complain(one_line(error))
@@ -199,7 +199,7 @@ def show(
         elif Path(what).suffix.lower() in (".csv", ".nc"):
             raise FileNotFoundError(f"there is no file {what}")
         else:
-            with _showing("fetched"):
+            with _showing():
                 loaded = _load(what, {} if data is None else {"folder": data})
         typer.echo("\n".join(overview(loaded)))
         if ceiling and hasattr(loaded, "dims"):
@@ -250,10 +250,10 @@ def _its_stimuli(assembly: DataAssembly, sets: dict[str, StimulusSet]) -> Stimul
 
 
 @contextmanager
-def _showing(verb: str) -> Iterator[None]:
+def _showing() -> Iterator[None]:
     from bsjax.data.remote.cache import showing
 
-    with transfers(verb) as progress, showing(progress):
+    with transfers("fetched") as progress, showing(progress):
         yield
 
 

@@ -99,7 +99,6 @@ def estimate_of(
     measured: Sequence[xr.DataArray],
     features: int,
     dtype: str = "float32",
-    rates: Rates | None = None,
 ) -> Estimate:
     """Predict the time and memory of a metric.
 
@@ -109,7 +108,6 @@ def estimate_of(
             test stimuli for a metric on a fixed split, else a single assembly.
         features: number of the model's features.
         dtype: that of the model's responses.
-        rates: those of the machine; measured if not given.
 
     Raises:
         DoesNotFit: the comparison does not fit in memory; the message says what would.
@@ -117,7 +115,7 @@ def estimate_of(
     """
     metric = as_metric(metric)
     try:
-        return _estimated(metric, measured, features, dtype, rates or machine_rates())
+        return _estimated(metric, measured, features, dtype, machine_rates())
     except DoesNotFit as error:
         smaller = _smaller(metric, measured, features)
         fits = next((what for what, other, part, width in smaller if _fits(other, part, width, dtype)), None)
