@@ -18,7 +18,8 @@ from bsjax.core.left_behind import files_in
 from bsjax.data import StimulusSet, load_dataset
 from bsjax.labelled import Score
 from bsjax.labelled.metric import scored
-from bsjax.labelled.similarity.rdms.subject_rdms import SubjectAgreement, SubjectSimilarity, correlation_distances
+from bsjax.labelled.similarity.rdms.rdm_data import rdm_of
+from bsjax.labelled.similarity.rdms.subject_rdms import SubjectAgreement, SubjectSimilarity
 
 if TYPE_CHECKING:
     from bsjax.data import NeuroidAssembly
@@ -50,7 +51,7 @@ class SubjectMatricesBenchmark(RecordingBenchmark):
         subjects: Callable[[], xr.DataArray],
         metric: SubjectSimilarity,
         ceiling: Callable[[xr.DataArray], Score],
-        matrix: Callable[[NeuroidAssembly], xr.DataArray] = correlation_distances,
+        matrix: Callable[[NeuroidAssembly], xr.DataArray] = rdm_of,
         stimuli: Callable[[], StimulusSet] | None = None,
     ) -> None:
         subjects = loader(subjects)

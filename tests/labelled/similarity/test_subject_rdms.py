@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
+from bsjax.labelled.similarity.rdms.rdm_data import rdm_of
 from bsjax.labelled.similarity.rdms.subject_rdms import (
     SubjectAgreement,
     SubjectSimilarity,
-    correlation_distances,
     square,
 )
 
@@ -90,6 +90,6 @@ def test_a_subject_with_a_constant_matrix_is_left_out():
 
 def test_distances_of_responses(make):
     responses = make(np.random.default_rng(0).normal(size=(5, 8)))
-    distances = correlation_distances(responses)
+    distances = rdm_of(responses)
     np.testing.assert_allclose(distances, 1 - np.corrcoef(responses.values), atol=1e-12)
     assert distances["stimulus_id_left"].values.tolist() == responses["stimulus_id"].values.tolist()

@@ -12,7 +12,8 @@ from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import DataAssembly, NeuroidAssembly, load_dataset
 from bsjax.labelled import load_metric
 from bsjax.labelled.align import coordinate
-from bsjax.labelled.similarity.rdms.subject_rdms import SubjectAgreement, correlation_distances, square
+from bsjax.labelled.similarity.rdms.rdm_data import rdm_of
+from bsjax.labelled.similarity.rdms.subject_rdms import SubjectAgreement, square
 
 # Region codes of the data: 0 is V1, 1 posterior and 2 anterior ventral temporal cortex.
 _ANTERIOR_VTC = 2
@@ -83,5 +84,5 @@ def _subject_rdms() -> DataAssembly:
     responses = centred_responses()
     subject = coordinate(responses, "subject", "neuroid", "Bracci2019")
     subjects = np.unique(subject)
-    rdms = [correlation_distances(responses.isel(neuroid=subject == one)).values for one in subjects]
+    rdms = [rdm_of(responses.isel(neuroid=subject == one)).values for one in subjects]
     return square(np.stack(rdms), responses["stimulus_id"].values, subjects)

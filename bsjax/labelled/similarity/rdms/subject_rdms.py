@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bsjax.data import DataAssembly, RDMAssembly
+from bsjax.data import DataAssembly
 from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import mean_score
 from bsjax.labelled.align import STIMULUS, coordinate, matched, refuse_single
@@ -18,7 +18,6 @@ from bsjax.labelled.metric import Metric
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.similarity.rdms.drawn_rdms import BOUNDS, ceilings_in_draws, similarities_in_draws
-from bsjax.labelled.similarity.rdms.rdm_data import rdm_of
 from bsjax.labelled.similarity.rdms.subject_responses import LEFT, RIGHT, SUBJECT, are_symmetric
 from bsjax.metrics import compiled
 from bsjax.metrics.ceilings.noise_ceiling import Pooling, rdm_noise_ceiling
@@ -46,27 +45,6 @@ def square(values: np.ndarray, stimulus_ids: np.ndarray, subjects: np.ndarray | 
         coords[SUBJECT] = (SUBJECT, subjects)
         dims = [SUBJECT, *dims]
     return DataAssembly(values, coords=coords, dims=dims)
-
-
-def correlation_distances(assembly: xr.DataArray) -> RDMAssembly:
-    """The RDM of responses: 1 - Pearson correlation between the patterns of two stimuli.
-
-    Args:
-        assembly: responses (presentation, neuroid) with ``stimulus_id``.
-
-    Returns:
-        (stimulus_left, stimulus_right), with the identifiers of the stimuli on both.
-
-    Raises:
-        ValueError: stimuli repeat, responses are NaN, or the computation needs more memory than is available.
-
-    Example:
-        >>> coords = {"stimulus_id": ("presentation", ["a", "b"])}
-        >>> responses = xr.DataArray([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]], coords, ["presentation", "neuroid"])
-        >>> correlation_distances(responses).values.round(3).tolist()
-        [[0.0, 2.0], [2.0, 0.0]]
-    """
-    return rdm_of(assembly)
 
 
 @dataclass(frozen=True)
