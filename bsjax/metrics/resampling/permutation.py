@@ -248,21 +248,20 @@ def null_threshold(null: Draws, *, level: float = 0.05) -> Value:
     return jnp.where(place > count, jnp.nan, found)
 
 
-def calibrated(value: Value, null: Draws, *, level: float = 0.05, over: int | None = None) -> Float[Array, "..."]:
+def calibrated(value: Value, null: Draws, *, level: float = 0.05) -> Value:
     r"""Calibrates scores: 0 at or below the significance threshold, 1 stays 1.
 
     The calibrated score is :math:`\max(0, (s - \tau) / (1 - \tau))`, where :math:`\tau` is the ``null_threshold``.
-    Under the null hypothesis, at most a share ``level`` of calibrated scores is above 0. The best of several layers is
-    compared with the best layer of each permutation, which corrects for the choice of the layer.
+    Under the null hypothesis, at most a share ``level`` of calibrated scores is above 0. To correct for
+    the choice of the best of several layers, calibrate it by the best layer of each permutation.
 
     Args:
         value: scores with the maximum 1.
-        null: the scores of permutations; each draw uses the same permutation for all layers.
+        null: the scores of permutations.
         level: rate of scores above 0 under the null hypothesis.
-        over: axis of ``value`` over which to take the best score, such as layers; None to calibrate each separately.
 
     Returns:
-        The shape of ``value``, without the axis ``over``; NaN where a value is NaN (with ``over``: where all are).
+        The shape of ``value``; NaN where a value is NaN.
 
     Raises:
         ValueError: there are too few permutations for the level.
@@ -271,12 +270,9 @@ def calibrated(value: Value, null: Draws, *, level: float = 0.05, over: int | No
 
     Example:
         >>> layers, null = jnp.array([0.6, 0.7]), jnp.linspace(0.0, 0.5, 99)[:, None] * jnp.array([[1.0, 0.5]])
-        >>> print(calibrated(layers, null).round(3), f"{calibrated(layers, null, over=0):.3f}")
+        >>> print(calibrated(layers, null).round(3), f"{calibrated(layers.max(), null.max(axis=1)):.3f}")
         [0.231 0.605] 0.424
     """
-    if over is not None:
-        axis = over % value.ndim
-        value, null = jnp.nanmax(value, axis=axis), jnp.nanmax(null, axis=axis + 1)
     threshold = null_threshold(null, level=level)
     least = threshold >= 1.0  # the null distribution reaches 1: no score is above it
     scale = jnp.where(least, 1.0, 1.0 - threshold)
