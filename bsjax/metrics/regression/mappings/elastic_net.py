@@ -12,7 +12,7 @@ from bsjax.engine.primitives.decompositions import eigh
 from bsjax.engine.tolerances import CONVERGED_POWER, rounding
 from bsjax.metrics.arrays import Features, Flag, HeldOut, HeldOutMask, Predicted, Scalar, Targets
 from bsjax.metrics.linalg.positive_definite import least_curvature
-from bsjax.metrics.numerics import nonzero
+from bsjax.metrics.numerics import nonzero, unit_length
 from bsjax.metrics.regression.centring import Centred, centre, without_constants
 from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
 from bsjax.metrics.regression.mappings.fold_weights import of_folds
@@ -21,10 +21,10 @@ _MOST_STEPS = 50_000
 
 
 class PreparedNet(NamedTuple):
-    """Centred data, and a bound on the largest eigenvalue of the features' Gram matrix in every fold."""
+    """Centred data, and the diagonal of a matrix that bounds the features' Gram matrix in every fold."""
 
     centred: Centred
-    curvature: Scalar
+    curvature: Float[Array, "p 1"]
 
     @property
     def embedding(self) -> Features:
@@ -147,9 +147,14 @@ class ElasticNet(Mapping):
         return embedded @ params.weights
 
 
-def _most_curvature(x: Features) -> Scalar:
-    """An upper bound of the largest eigenvalue of ``x.T @ x``."""
-    return eigh(x @ x.T if x.shape[0] <= x.shape[1] else x.T @ x)[0][-1] * (1.0 + 1e-3)
+def _most_curvature(x: Features) -> Float[Array, "p 1"]:
+    """The squared length of each feature, times a factor with which no ``w`` has a longer ``x w`` than by them alone.
+
+    The step of a weight is as long as its own feature allows, so that features of any scale converge alike.
+    """
+    units = unit_length(x.T).T
+    most = eigh(units @ units.T if x.shape[0] <= x.shape[1] else units.T @ units)[0][-1] * (1.0 + 1e-3)
+    return most * jnp.sum(x**2, axis=0)[:, None]
 
 
 class Problem(NamedTuple):
@@ -167,13 +172,13 @@ class Problem(NamedTuple):
 
 @partial(jax.custom_vjp, nondiff_argnums=(2, 3))
 def weights_of(
-    problem: Problem, curvature: Scalar, positive: bool, most_steps: int
+    problem: Problem, curvature: Float[Array, "p 1"], positive: bool, most_steps: int
 ) -> tuple[Float[Array, "p q"], Int[Array, ""]]:
     """The weights that solve a problem, and the number of steps.
 
     Args:
         problem: the problem.
-        curvature: an upper bound of the largest eigenvalue of ``x.T @ x``.
+        curvature: diagonal of a matrix of which ``x.T @ x`` is at most as large, see ``_most_curvature``.
         positive: whether weights must not be negative.
         most_steps: largest number of steps.
     """
@@ -181,10 +186,12 @@ def weights_of(
 
 
 def _iterated(
-    problem: Problem, curvature: Float[Array, ""], positive: bool, most_steps: int, start: Float[Array, "p q"]
+    problem: Problem, curvature: Float[Array, "p 1"], positive: bool, most_steps: int, start: Float[Array, "p q"]
 ) -> tuple[Float[Array, "p q"], Int[Array, ""]]:
     """``weights_of`` from weights to start with."""
-    step = 1.0 / nonzero(curvature + problem.l2)
+    metric = curvature + problem.l2
+    # Changes of a weight are measured by what they change in predictions.
+    step, scale = 1.0 / nonzero(metric), jnp.sqrt(metric)
 
     def nearer(weights: Array) -> Array:
         moved = weights - step * (problem.times_gram(weights) + problem.l2 * weights - problem.right)
@@ -199,11 +206,11 @@ def _iterated(
         new = nearer(ahead)
         change = new - weights
         # Where the momentum of a target points uphill, it starts again.
-        uphill = jnp.sum((ahead - new) * change, axis=0, keepdims=True) > 0
+        uphill = jnp.sum(metric * (ahead - new) * change, axis=0, keepdims=True) > 0
         inertia = jnp.where(uphill, 1.0, inertia)
         longer = 0.5 * (1.0 + jnp.sqrt(1.0 + 4.0 * inertia**2))
-        length = jnp.max(jnp.abs(new), axis=0)
-        done = jnp.all(jnp.max(jnp.abs(new - ahead), axis=0) <= rounding(new, power=CONVERGED_POWER) * length)
+        length = jnp.max(scale * jnp.abs(new), axis=0)
+        done = jnp.all(jnp.max(scale * jnp.abs(new - ahead), axis=0) <= rounding(new, power=CONVERGED_POWER) * length)
         return new, new + jnp.where(uphill, 0.0, (inertia - 1.0) / longer) * change, longer, steps + 1, done
 
     first = (start, start, jnp.ones_like(start[:1]), jnp.asarray(0, jnp.int32), jnp.asarray(False))
@@ -237,7 +244,7 @@ def _backward(positive: bool, most_steps: int, kept: tuple, changes: tuple) -> t
         slopes,
         -jnp.sum(slopes * jnp.sign(weights)),
         -jnp.sum(slopes * weights),
-    ), jnp.zeros_like(problem.l1)
+    ), jnp.zeros_like(weights[:, :1])
 
 
 weights_of.defvjp(_forward, _backward)

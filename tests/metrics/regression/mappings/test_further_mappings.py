@@ -1,8 +1,10 @@
 """Mappings beyond the reference: equal to scikit-learn's, or to their definition."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 from sklearn.decomposition import PCA
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import ElasticNet as ElasticNetOfSklearn
@@ -74,6 +76,21 @@ def test_weights_that_are_not_negative_are_those_of_scikit_learn():
     peer = LinearRegression(positive=True).fit(x[:TRAIN], y[:TRAIN])
     found = score(ElasticNet(0.0, 0.0, positive=True), x, y)
     np.testing.assert_allclose(found, correlations(peer.predict(x[TRAIN:]), y), atol=1e-8)
+
+
+def test_weights_that_are_not_negative_are_those_of_scipy_at_any_scale_of_the_features():
+    mapping = ElasticNet(0.0, 0.0, positive=True)
+    predict = jax.jit(mapping.predict_split)
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        units = rng.normal(size=(N, 4)) @ rng.normal(size=(4, 10)) + rng.normal(size=(N, 10))
+        y = units @ np.maximum(rng.normal(size=(10, 2)), 0) + rng.normal(size=(N, 2))
+        x = units * 10.0 ** rng.uniform(-6, 6, size=10)
+        found, report = predict(x[:TRAIN], y[:TRAIN], x[TRAIN:])
+        of_units, of_y = units - units[:TRAIN].mean(axis=0), y[:TRAIN] - y[:TRAIN].mean(axis=0)
+        weights = np.stack([nnls(of_units[:TRAIN], target)[0] for target in of_y.T], axis=1)
+        np.testing.assert_allclose(found, of_units[TRAIN:] @ weights, atol=1e-6)
+        assert report["steps"] < 5000
 
 
 def test_weights_that_have_not_converged_are_told(data):
