@@ -4,6 +4,7 @@ import math
 from typing import Literal, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
@@ -162,7 +163,8 @@ def _both_ways(products: Float[Array, "s s"]) -> Float[Array, "3 s s"]:
 
 def products_with_the_others(products: Float[Array, "s s"]) -> Float[Array, "3 s"]:
     """Products of each subject with the sum of the others, with itself, and of that sum with itself."""
-    apart = 1.0 - jnp.eye(products.shape[0], dtype=products.dtype)
+    # A constant: a TPU cannot compile the comparison of two counters within the product of such small matrices.
+    apart = jnp.asarray(1.0 - np.eye(len(products)), products.dtype)
     between = jnp.sum(products * apart, axis=1)
     # A sum over the other subjects, not a difference: nothing cancels.
     of_others = jnp.einsum("st,su,tu->s", apart, apart, products)
