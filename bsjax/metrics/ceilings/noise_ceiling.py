@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.batches import batched_map
@@ -76,32 +77,44 @@ def rdm_noise_ceiling(
     values = jnp.where(missing, 0.0, rdms)
     mask = jnp.ones_like(missing) if where is None else where
     own = _scaled(values, where, method)
-    defined = ~jnp.any((missing | jnp.isnan(own)) & mask, axis=1)
+    # Ranks are never NaN, and need not be made where nothing else takes them.
+    undefined = missing if comparison_named(method).ranked else missing | jnp.isnan(own)
+    defined = ~jnp.any(undefined & mask, axis=1)
     # Zeros for undefined subjects add nothing to a pool; their own values become NaN at the end.
     own = jnp.where(defined[:, None], own, 0.0)
     counted = mask & defined[:, None]
     pooled_from = jnp.where(counted, values if pooling == "raw" else _per_pair(own, where, method), 0.0)
     counted = counted.astype(rdms.dtype)
 
-    def bound(members: Float[Array, "pools s"]) -> Float[Array, " s"]:
-        count = members @ counted
-        empty = count == 0
-        pool = jnp.where(empty, 0.0, divide_or_nan(members @ pooled_from, count, empty))
-        ours, shared = own, None
-        if where is not None:  # over the common pairs
-            shared = mask & ~empty
-            ours, pool = _scaled(values, shared, method), jnp.broadcast_to(pool, own.shape)
-        pool = jnp.broadcast_to(_scaled(pool, shared, method), own.shape)
-        return jnp.where(jnp.all(empty, axis=1), jnp.nan, compare_scaled(ours, pool, shared, method))
+    def bounds(*of_pools: Float[Array, "_ s"]) -> list[Float[Array, " s"]]:
+        counts = [members @ counted for members in of_pools]
+        empty = [count == 0 for count in counts]
+        pools = [
+            jnp.where(none, 0.0, divide_or_nan(members @ pooled_from, count, none))
+            for members, count, none in zip(of_pools, counts, empty, strict=True)
+        ]
+        # All are scaled together, because a TPU takes several seconds to compile ranks, wherever they occur.
+        if where is None:
+            ours, shared = [own] * len(pools), [None] * len(pools)
+            ends = np.cumsum([len(pool) for pool in pools])[:-1]
+            pools = jnp.split(_scaled(jnp.concatenate(pools), None, method), ends)
+        else:  # over the common pairs
+            shared = [mask & ~none for none in empty]
+            sides = jnp.concatenate([values] * len(pools) + [jnp.broadcast_to(pool, own.shape) for pool in pools])
+            halves = jnp.split(_scaled(sides, jnp.concatenate(2 * shared), method), 2 * len(pools))
+            ours, pools = halves[: len(pools)], halves[len(pools) :]
+        wide = [jnp.broadcast_to(pool, own.shape) for pool in pools]
+        found = [compare_scaled(*sides, method) for sides in zip(ours, wide, shared, strict=True)]
+        return [jnp.where(jnp.all(none, axis=1), jnp.nan, one) for none, one in zip(empty, found, strict=True)]
 
     subjects = rdms.shape[0]
     all_of_them = jnp.ones((1, subjects), rdms.dtype) if weights is None else weights[None]
     others = all_of_them * (1.0 - jnp.eye(subjects, dtype=rdms.dtype))
     if pooling == "bound":
-        upper = highest_similarity(own, where, defined, method=method)
+        both = [*bounds(others), highest_similarity(own, where, defined, method=method)]
     else:
-        upper = bound(all_of_them)
-    return jnp.where(defined, jnp.stack([bound(others), upper]), jnp.nan)
+        both = bounds(others, all_of_them)
+    return jnp.where(defined, jnp.stack(both), jnp.nan)
 
 
 def _scaled(rdms: Float[Array, "k m"], where: Bool[Array, "k m"] | None, method: Method) -> Float[Array, "k m"]:

@@ -10,6 +10,7 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ranks import ranks
 from bsjax.engine.primitives.row_pairs import matrix_of_pairs, numbers_of_pairs, pairs_of_matrix, pairs_of_rows
 from bsjax.engine.primitives.running_sums import running_sums
+from bsjax.engine.programs.platforms import platform
 from bsjax.metrics.arrays import Features, Mask, PerStimulus, Scalar, Targets
 from bsjax.metrics.numerics import masked_mean
 from bsjax.metrics.similarity.rdms.dissimilarities import Dissimilarity, Measure, dissimilarity_named
@@ -303,4 +304,10 @@ def rdms_of_subjects(
         >>> rdms_of_subjects(jnp.ones((2, 4, 3))).shape
         (2, 4, 4)
     """
-    return jax.vmap(lambda x, where: dissimilarity(x, where=where))(responses, units)
+
+    def of_one(subject: tuple[Features, Bool[Array, " p"] | None]) -> Float[Array, "n n"]:
+        return dissimilarity(subject[0], where=subject[1])
+
+    if platform() == "tpu":  # XLA takes several times as long to compile RDMs that are made together
+        return jax.lax.map(of_one, (responses, units))
+    return jax.vmap(of_one)((responses, units))
