@@ -1,6 +1,6 @@
 """Precision of computations, without changes to the user's JAX configuration."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -13,9 +13,15 @@ from bsjax.core.given_arrays import widened
 from bsjax.engine.programs.dry_runs import running_dry
 from bsjax.engine.programs.forks import refuse_after_fork
 from bsjax.engine.programs.platforms import default_platform
+from bsjax.engine.tolerances import CONSTANT, rounding
 
 P = ParamSpec("P")
 R = TypeVar("R")
+# Sums of squares of values up to here, and down to its inverse, are in the range of float32.
+_EXTREME = 1e16
+# Means of fewer standard deviations cost float32 less than 1e-6 of them.
+_LARGE_MEAN = 16.0
+_ROWS_AT_A_TIME = 256
 
 
 def default_dtype() -> np.dtype:
@@ -90,3 +96,55 @@ def in_dtype(values: np.ndarray | jax.Array, dtype: np.dtype) -> np.ndarray | ja
     if (noted := running_dry()) is not None:
         return noted.cast(values, values.shape, dtype)
     return jnp.asarray(values, dtype) if isinstance(values, jax.Array) else np.asarray(values, dtype)
+
+
+def without_large_means(dtype: np.dtype | str, *parts: np.ndarray | jax.Array) -> Sequence[np.ndarray | jax.Array]:
+    """Arrays ``(rows, columns, ...)`` less means that a cast to a shorter ``dtype`` would confuse with variation.
+
+    In float32, values around 10,000 have three decimals. Where the mean of a column of the first array is large beside
+    its standard deviation, it is subtracted from all arrays, in their own precision; then they are cast to ``dtype``.
+    Other arrays are returned as they are, as are arrays on a device. Columns that are constant up to rounding stay so.
+
+    Example:
+        >>> (values,) = without_large_means("float32", 10_000 + np.array([[0.0001], [0.0003]]))
+        >>> values.round(6)
+        array([[-0.0001],
+               [ 0.0001]], dtype=float32)
+    """
+    dtype, first = np.dtype(dtype), parts[0]
+    if not all(_is_longer(part, dtype) for part in parts):
+        return parts
+    # Bins on a third axis may be fitted together, and lose the same mean.
+    others = tuple(axis for axis in range(first.ndim) if axis != 1)
+    mean = np.mean(first, axis=others, keepdims=True)
+    squares = np.zeros_like(mean)
+    with np.errstate(over="ignore"):  # such columns are left as they are
+        for start in range(0, len(first), _ROWS_AT_A_TIME):
+            squares += np.sum((first[start : start + _ROWS_AT_A_TIME] - mean) ** 2, axis=others, keepdims=True)
+    deviation, size = np.sqrt(squares * mean.size / first.size), np.abs(mean)
+    large = (size > _LARGE_MEAN * deviation) & (deviation > rounding(mean, CONSTANT) * size)
+    if not large.any():
+        return parts
+    shift = np.where(large, mean, 0.0)
+    return [np.subtract(part, shift, out=np.empty(part.shape, dtype), casting="same_kind") for part in parts]
+
+
+def in_range(dtype: np.dtype | str, values: np.ndarray | jax.Array) -> np.ndarray | jax.Array:
+    """An array times a power of two if powers of its values would leave the range of a shorter ``dtype``, else itself.
+
+    Example:
+        >>> in_range("float32", 1e-30 * np.ones(2)).round(2)
+        array([0.63, 0.63])
+    """
+    if not _is_longer(values, np.dtype(dtype)):
+        return values
+    largest = float(max(values.max(), -values.min()))
+    if 1.0 / _EXTREME < largest < _EXTREME or not 0.0 < largest < np.inf:
+        return values
+    return np.ldexp(values, -int(np.ceil(np.log2(largest))))
+
+
+def _is_longer(values: np.ndarray | jax.Array, dtype: np.dtype) -> bool:
+    """Whether an array on the host holds floats of more digits than a dtype, and is to be computed with."""
+    computed = not isinstance(values, jax.Array) and running_dry() is None and values.size > 0
+    return computed and values.dtype.kind == "f" and values.dtype.itemsize > dtype.itemsize

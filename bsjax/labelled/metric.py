@@ -15,10 +15,10 @@ import numpy as np
 import xarray as xr
 
 from bsjax.core.watching import stage
-from bsjax.engine.precision import default_dtype
+from bsjax.engine.precision import default_dtype, without_large_means
 from bsjax.engine.running import run
 from bsjax.engine.streaming import DependsOn
-from bsjax.labelled.align import bins_of
+from bsjax.labelled.align import bins_of, finite_values
 from bsjax.labelled.provenance import Provenance, metric_provenance
 from bsjax.labelled.registry import load_metric
 from bsjax.labelled.resampling.calibration import also_permuted
@@ -133,6 +133,11 @@ class Metric(ABC):
     def depends_on(self) -> DependsOn:
         """The property of the source that it depends on, e.g. its features or their inner products."""
         return "features"
+
+    @property
+    def ignores_means(self) -> bool:
+        """Whether a constant added to a feature or a neuroid changes nothing."""
+        return False
 
     @property
     def fits_neuroids_alone(self) -> bool:
@@ -263,6 +268,14 @@ class Metric(ABC):
     def permuted_values(self, permuted: Permuted, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Its values after every permutation as ``values``; each assembly of the model has its own permutation."""
         return permuted.one_by_one(partial(self, **kwargs), args)
+
+    def values(self, parts: Mapping[str, xr.DataArray]) -> Sequence[Any]:
+        """The finite values of parts of one side, by their names in messages, see ``held``."""
+        return self.held(*(finite_values(part, name) for name, part in parts.items()))
+
+    def held(self, *parts: Any) -> Sequence[Any]:
+        """Values of parts of one side without what the metric ignores and its precision cannot hold: large means."""
+        return without_large_means(self.dtype or default_dtype(), *parts) if self.ignores_means else parts
 
     def run(self, kernel: Callable[..., Any], *arrays: Any, **known: Any) -> Any:
         """The result of a kernel in this metric's dtype, see :func:`bsjax.engine.running.run`."""

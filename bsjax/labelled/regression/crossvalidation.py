@@ -101,6 +101,12 @@ class RegressionMetric(Metric):
         return self.mapping.traits.depends_on
 
     @property
+    def ignores_means(self) -> bool:
+        """Whether the mapping has a free intercept, and uses deviations of features alone."""
+        traits = self.mapping.traits
+        return traits.ignores_means or traits.depends_on == "inner products"
+
+    @property
     def fits_neuroids_alone(self) -> bool:
         """Whether the mapping predicts each neuroid independently of the others."""
         return self.mapping.traits.fits_targets_alone
@@ -161,7 +167,7 @@ class CrossValidatedRegression(CrossValidated, RegressionMetric):
         check_sizes(self.mapping, source.sizes[NEUROID], math.prod([n_train, *bins]), n_test)
         source = reordered(source, order)
         check_strata(source, target, self.crossvalidation.stratification_coord)
-        x, y = finite_values(source, "source"), finite_values(target, "target")
+        (x,), (y,) = self.values({"source": source}), self.values({"target": target})
         stimuli = f"{n:,} stimuli" + "".join(f" in {each} bins" for each in bins)
         what = f"{self.identifier} of {stimuli}, {width:,} features and {target.shape[1]:,} neuroids"
         raw = self.run(kernel, x, y, make_folds(n, splits), takes=what, advice=FEWER, mapping=self.mapping)
@@ -294,7 +300,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         """
         with precision(self.dtype) as dtype:  # on the device, all times of the source are computed in one program
             each = bins_of(source, "source")
-            sources = [one.copy(data=jnp.asarray(finite_values(one, "source"), dtype)) for one in each]
+            sources = [one.copy(data=jnp.asarray(self.values({"source": one})[0], dtype)) for one in each]
         targets = bins_of(target, "target")
         together = [xr.concat(targets, NEUROID)] if self.fits_neuroids_alone else targets
         raw = [[np.asarray(score.raw) for score in self.of_many(sources, one)] for one in together]
@@ -310,7 +316,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         folds = make_folds(len(target), splits)
         needed = self._needed(cross_validated_r2, target, folds)
         x = self._features(source, order_of(source, target), target, splits, needed)
-        y = finite_values(target, "target")
+        (y,) = self.values({"target": target})
         with precision(self.dtype) as dtype:
             widths = _padded_widths(self.mapping.traits, len(y), x.shape[1], y.shape[1])
             sides = [padded(values, width, dtype) for values, width in zip((x, y), widths, strict=True)]
@@ -349,7 +355,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
-        splits, y = self.crossvalidation.of(target), finite_values(target, "target")
+        splits, (y,) = self.crossvalidation.of(target), self.values({"target": target})
         counts = {True: drawn.in_order("stimuli", target[STIMULUS])} if "stimuli" in drawn.counts else {}
         counts |= {False: np.ones((1, len(target)), np.int32)}
         asked = {"stimuli" in together for together in drawn.plan.passes.values()}
@@ -378,7 +384,8 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         folds, rows = make_folds(len(target), splits), permuted.permutations[0].in_order(order)
         needed = self._needed(cross_validate_and_report, target, folds, _shards(self.mapping.traits))
         x = self._features(source, order, target, splits, needed)
-        return {"values": self._after_permutations(permuted, x, finite_values(target, "target"), folds, rows)}
+        (y,) = self.values({"target": target})
+        return {"values": self._after_permutations(permuted, x, y, folds, rows)}
 
     def _fitted(
         self,
@@ -405,7 +412,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             self._features(source, order, target, splits, of_all, cut if traits.fits_targets_alone else None)
             for source, order in zip(sources, orders, strict=True)
         ]
-        y = finite_values(target, "target")
+        (y,) = self.values({"target": target})
         if min(most) == neuroids:
             return self._of_block(values, y, folds, neuroids)
         blocks = blocks_of(neuroids, min(most))
@@ -465,7 +472,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             (source,) = compress(source, depends_on=self.depends_on)
         source = reordered(source, order)
         check_strata(source, target, self.crossvalidation.stratification_coord)
-        return finite_values(source, "source")
+        return self.values({"source": source})[0]
 
 
 @dataclass(frozen=True)
@@ -549,7 +556,7 @@ class TrainTestSplitCorrelation(RegressionMetric):
             together = compress(*together, depends_on=traits.depends_on, names=SIDES[:2])
         for name, source, order in zip(SIDES[:2], together, orders, strict=True):
             flat[name] = reordered(source, order)
-        values = [finite_values(assembly, name) for name, assembly in flat.items()]
+        values = self._values_of_sides(flat)
         with precision(self.dtype) as dtype:
             widths = np.repeat(_padded_widths(traits, n_train, values[0].shape[1], neuroids), 2)
             arrays = [padded(side, width, dtype) for side, width in zip(values, widths.tolist(), strict=True)]
@@ -564,7 +571,7 @@ class TrainTestSplitCorrelation(RegressionMetric):
         Training stimuli are drawn separately by the same plan, and the regression is refitted to each draw.
         """
         flat = on_fixed_split(*assemblies)
-        arrays = values_on_split(flat)
+        arrays = self._values_of_sides(matched(flat))
         test, train = flat["target_test"], flat["target_train"]
         raws = {}
         for drawn_stimuli in {"stimuli" in together for together in drawn.plan.passes.values()}:
@@ -580,12 +587,16 @@ class TrainTestSplitCorrelation(RegressionMetric):
         values = drawn.in_passes(lambda together: drawn_scores(raws["stimuli" in together], drawn, together, test))
         return {"values": values}
 
+    def _values_of_sides(self, flat: MappingABC[str, xr.DataArray]) -> list[np.ndarray | jax.Array]:
+        """The values of the four sides; training and test data lose the same means."""
+        return [part for names in (SIDES[:2], SIDES[2:]) for part in self.values({name: flat[name] for name in names})]
+
     def permuted_values(self, permuted: Permuted, *assemblies: xr.DataArray) -> dict[str, Any]:
         """Its values after permutations of the training stimuli, and of the test stimuli, among themselves."""
         flat = on_fixed_split(*assemblies)
         orders = [order_of(flat[source], flat[target], (source, target)) for source, target in PARTS]
         train, test = (one.in_order(order) for one, order in zip(permuted.permutations, orders, strict=True))
-        x_train, x_test, y_train, y_test = map(np.asarray, values_on_split(flat))
+        x_train, x_test, y_train, y_test = map(np.asarray, self._values_of_sides(matched(flat)))
         x, y = np.concatenate([x_train, x_test]), np.concatenate([y_train, y_test])
         n, whole = len(x_train), np.arange(len(x))
         taken = np.concatenate([train, n + test], axis=1)
@@ -661,10 +672,9 @@ def on_fixed_split(*assemblies: xr.DataArray) -> dict[str, xr.DataArray]:
     return flat
 
 
-def values_on_split(flat: MappingABC[str, xr.DataArray]) -> list[np.ndarray | jax.Array]:
-    """The values of the four sides, with the stimuli of each source in the order of its target."""
-    sources = {source: aligned(flat[source], flat[target], (source, target)) for source, target in PARTS}
-    return [finite_values(assembly, name) for name, assembly in {**flat, **sources}.items()]
+def matched(flat: MappingABC[str, xr.DataArray]) -> dict[str, xr.DataArray]:
+    """The four sides, with the stimuli of each source in the order of its target."""
+    return {**flat, **{source: aligned(flat[source], flat[target], (source, target)) for source, target in PARTS}}
 
 
 def check_same_neuroids(train: xr.DataArray, test: xr.DataArray, side: str) -> None:

@@ -16,8 +16,8 @@ from bsjax.labelled.metric import CrossValidated, Metric
 from bsjax.labelled.regression.crossvalidation import (
     check_strata,
     check_test_size,
+    matched,
     on_fixed_split,
-    values_on_split,
 )
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled, pearson
@@ -113,7 +113,7 @@ class EstimatorSplitRegression(Metric):
         """
         flat = on_fixed_split(source_train, source_test, target_train, target_test)
         check_test_size(len(flat["target_test"]))
-        values = values_on_split(flat)
+        values = [finite_values(side, name) for name, side in matched(flat).items()]
         with precision(self.dtype) as dtype:
             raw = _correlations(self.estimator, *(np.asarray(side, dtype) for side in values))
         made = self.provenance(details=_on_host(self.estimator))

@@ -32,6 +32,7 @@ def _similarity(kernel: Callable[..., Any], unbiased: bool) -> Similarity:
         min_stimuli=4,
         depends_on="inner products",
         ignores_zero_units=True,
+        ignores_scale=True,
         bootstraps=partial(cka_bootstraps, unbiased=unbiased),
         influence=partial(cka_and_influence, unbiased=unbiased),
         permutations=partial(cka_permutations, unbiased=unbiased),

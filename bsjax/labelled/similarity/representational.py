@@ -16,7 +16,7 @@ import xarray as xr
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by, within_limit
 from bsjax.engine.padding import padded, padded_width
-from bsjax.engine.precision import default_dtype, in_dtype, precision
+from bsjax.engine.precision import default_dtype, in_dtype, in_range, precision
 from bsjax.engine.programs.compilation import Program
 from bsjax.engine.sharding import Shards, devices_in_use, sharded
 from bsjax.engine.sources import of_sources
@@ -25,7 +25,6 @@ from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import jackknife_deviations, jackknife_error, nan_mean, of_subsets, over_splits
 from bsjax.labelled.align import (
     STIMULUS,
-    finite_values,
     listed,
     order_of,
     reordered,
@@ -119,6 +118,17 @@ class _OfSimilarity(Metric):
         """The property of either side that the similarity depends on."""
         return self.similarity.depends_on
 
+    @property
+    def ignores_means(self) -> bool:
+        """Whether the similarity compares deviations of units from their means."""
+        return self.similarity.ignores_means or self.depends_on == "inner products"
+
+    def held(self, *parts: Any) -> Sequence[Any]:
+        """Values of a side without large means, and in the range of the precision; see ``Metric``."""
+        if self.similarity.ignores_scale:
+            parts = tuple(in_range(self.dtype or default_dtype(), part) for part in parts)
+        return super().held(*parts)
+
     @contextmanager
     def _sides(self, source: xr.DataArray, target: xr.DataArray, calls: list[_Call]) -> Iterator[tuple[Any, Any]]:
         """The arguments of the calls in a block of their precision: both sides in one order, padded and cast."""
@@ -132,7 +142,8 @@ class _OfSimilarity(Metric):
         """The values of both sides in one order, compressed in blocks if the calls would need too much memory."""
         order, n, depends_on = order_of(source, target), len(target), self.depends_on
         if calls is None:
-            return finite_values(reordered(source, order), "source"), finite_values(target, "target")
+            source = reordered(source, order)
+            return self.values({"source": source})[0], self.values({"target": target})[0]
         what = f"{self.identifier} of {n:,} stimuli, {source.shape[1]:,} and {target.shape[1]:,} neuroids"
 
         def needed(*widths: int) -> int:
@@ -148,7 +159,7 @@ class _OfSimilarity(Metric):
             for side, name, too_large in zip(sides, ("source", "target"), streams, strict=True)
         )
         source = reordered(source, order)
-        return finite_values(source, "source"), finite_values(target, "target")
+        return self.values({"source": source})[0], self.values({"target": target})[0]
 
     def _check_pairs(self, n: int) -> None:
         """Refuses RDMs that are too large on their own, early and where no program states its memory."""
@@ -371,15 +382,15 @@ class RepresentationalSimilarity(_OfSimilarity):
         with precision(self.dtype) as dtype:
             takes = (len(sides) + 4) * n * n * dtype.itemsize
             refuse_unless_it_fits(takes, f"{self.identifier} of {len(sides)} representations of {n:,} stimuli", "fewer")
-            values = [finite_values(reordered(side, order_of(side, sides[0])), "source") for side in sides]
+            values = [self.values({"source": reordered(side, order_of(side, sides[0]))})[0] for side in sides]
             vectors = jnp.stack([kernel(padded(x, self._padded_width(*x.shape), dtype)) for x in values])
             return np.clip(np.asarray(compiled(inner_products)(vectors), float), -1.0, 1.0)
 
     def of_times(self, source: xr.DataArray, target: xr.DataArray) -> OfTimes:
         """The similarities of all times, with their covariances by a jackknife over groups of stimuli."""
         source, target = three_dimensional(source, "source"), three_dimensional(target, "target")
-        x = finite_values(reordered(source, order_of(source, target)), "source")
-        y, n, by = finite_values(target, "target"), len(target), clustered_by(target)
+        (x,) = self.values({"source": reordered(source, order_of(source, target))})
+        (y,), n, by = self.values({"target": target}), len(target), clustered_by(target)
         self._check_stimuli(n)
         self._check_pairs(n)
         kept = self._without_groups(n, None if by is None else target[by].values)

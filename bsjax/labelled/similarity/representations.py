@@ -12,7 +12,7 @@ from bsjax.metrics.similarity.similarity import Similarity
 SimilarityError = Literal["jackknife", "bootstrap"]
 
 # Properties of similarities that count units or match them, and of those by pairs of stimuli.
-_BY_UNIT = {"depends_on": "features", "ignores_zero_units": False}
+_BY_UNIT = {"depends_on": "features", "ignores_zero_units": False, "ignores_means": True}
 _BY_PAIRS = {"depends_on": "features", "compares_pairs": True}
 
 
@@ -36,7 +36,7 @@ def _similarity(
     """The same object for equal settings, so that its programs are compiled once."""
     defaults = {"min_stimuli": 3, "depends_on": "inner products", "ignores_zero_units": True, "zero_by_chance": False}
     made: Any = partial(kernel, **dict(settings)) if settings else kernel
-    return Similarity(made, **defaults | dict(properties))
+    return Similarity(made, ignores_scale=True, **defaults | dict(properties))
 
 
 def procrustes(

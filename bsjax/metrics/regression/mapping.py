@@ -32,6 +32,8 @@ class Traits:
             distributed over devices and the neuroids of all subjects are fitted together.
         ignores_zero_features: whether a feature of zeros changes no prediction, so that features may be padded.
         ignores_zero_targets: whether a target of zeros changes no prediction of other targets, and no report.
+        ignores_means: whether a constant added to a feature or target changes no prediction but by a constant; so it is
+            in any case where predictions depend only on inner products.
         least_features, least_training_stimuli: the smallest numbers allowed; fewer are an error.
         advice: message of this error, from the numbers of features and training stimuli.
         reported: names of the fitted parameters to report with the score.
@@ -47,6 +49,7 @@ class Traits:
     fits_targets_alone: bool = False
     ignores_zero_features: bool = False
     ignores_zero_targets: bool = False
+    ignores_means: bool = False
     least_features: int = 1
     least_training_stimuli: int = 1
     advice: Callable[[int, int], str] = lambda features, stimuli: "take more of them"

@@ -54,7 +54,9 @@ class NeuronToNeuron(Mapping):
     @property
     def traits(self) -> Traits:
         """Targets are independent, and zero features and targets have no effect."""
-        return Traits(fits_targets_alone=True, ignores_zero_features=True, ignores_zero_targets=True)
+        return Traits(
+            fits_targets_alone=True, ignores_zero_features=True, ignores_zero_targets=True, ignores_means=True
+        )
 
     def prepare(self, x: Features, y: Targets) -> PreparedMatch:
         """Centres the data and computes cross-products and sums of squares over all stimuli."""

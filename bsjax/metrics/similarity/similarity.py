@@ -17,6 +17,9 @@ class Similarity:
         depends_on: properties of the responses it depends on. If only inner products between centred responses, or
             correlations between stimuli, responses that do not fit in memory are read in blocks.
         ignores_zero_units: whether a unit of zeros changes nothing, so that units may be padded.
+        ignores_means: whether a constant added to a unit changes nothing; so it is in any case where it depends only on
+            inner products.
+        ignores_scale: whether a factor of all responses of a side changes nothing.
         bootstraps: ``(x, y, counts) -> (draws,)``, the similarity of draws given by the counts of stimuli; without it,
             the kernel is called for each draw.
         influence: ``(x, y)`` to the similarity and the influence of each stimulus; for similarities with
@@ -48,6 +51,8 @@ class Similarity:
     min_stimuli: int
     depends_on: DependsOn = "features"
     ignores_zero_units: bool = False
+    ignores_means: bool = False
+    ignores_scale: bool = False
     bootstraps: Callable[..., Any] | None = None
     influence: Callable[..., tuple[Any, Any]] | None = None
     statistic: Callable[..., Callable[..., Any]] | None = None

@@ -245,6 +245,7 @@ def _similarity(dissimilarity: Dissimilarity, comparison: Comparison) -> Similar
         min_stimuli=3,
         depends_on=dissimilarity.depends_on,
         ignores_zero_units=dissimilarity.ignores_zero_units,
+        ignores_scale=dissimilarity.ignores_scale,
         bootstraps=partial(rdm_bootstraps, **by) if named else None,
         influence=partial(rdm_similarity_and_influence, **by) if named else None,
         statistic=partial(rdm_statistic, **by) if named else None,

@@ -80,6 +80,7 @@ class ElasticNet(Mapping):
             fits_targets_alone=True,
             ignores_zero_features=True,
             ignores_zero_targets=True,
+            ignores_means=True,
             reported=("steps",),
             warnings=lambda report: (
                 [f"weights have not converged in {self.most_steps:,} steps: take a larger alpha, or more steps"]

@@ -31,6 +31,7 @@ class Dissimilarity:
         finish: final monotonic transformation of each entry; skipped where entries are ranked.
         depends_on: properties of the responses it depends on, see ``bsjax.metrics.similarity.similarity.Similarity``.
         ignores_zero_units: whether adding a unit of zeros changes nothing.
+        ignores_scale: whether a factor of all responses multiplies all entries by one number.
         varied_patterns: whether a stimulus with the same response in all units has no defined dissimilarity.
     """
 
@@ -40,6 +41,7 @@ class Dissimilarity:
     finish: Callable[[Array], Array] = lambda dissimilarity: dissimilarity
     depends_on: DependsOn = "features"
     ignores_zero_units: bool = False
+    ignores_scale: bool = False
     varied_patterns: bool = False
 
 
@@ -139,12 +141,11 @@ def _divergences(a: Float[Array, "r d"], b: Float[Array, "c d"]) -> Float[Array,
 
 
 _PRIOR = 0.1
-_OF_DISTANCES: Any = {"depends_on": "inner products", "ignores_zero_units": True}
+_OF_CORRELATIONS: Any = {"depends_on": "correlations", "ignores_scale": True, "varied_patterns": True}
+_OF_DISTANCES: Any = {"depends_on": "inner products", "ignores_zero_units": True, "ignores_scale": True}
 
 DISSIMILARITIES: dict[str, Dissimilarity] = {
-    "correlation": Dissimilarity(
-        _one_less_products, _unit_patterns, _errors_of_directions, depends_on="correlations", varied_patterns=True
-    ),
+    "correlation": Dissimilarity(_one_less_products, _unit_patterns, _errors_of_directions, **_OF_CORRELATIONS),
     "cosine": Dissimilarity(_one_less_products, _directions, _errors_of_directions, ignores_zero_units=True),
     "euclidean": Dissimilarity(_squared_distances, _from_most, _errors_of_differences, safe_sqrt, **_OF_DISTANCES),
     "sqeuclidean": Dissimilarity(_squared_distances, _from_most, _errors_of_differences, **_OF_DISTANCES),

@@ -1,0 +1,102 @@
+"""Scores in float32 of responses whose means are large beside their variation, against those in float64."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bsjax
+from bsjax.engine.precision import without_large_means
+from bsjax.labelled.resampling.permutations import Permutations
+
+SPLITS = {"crossvalidation_kwargs": {"splits": 2, "train_size": 0.75, "stratification_coord": None}}
+METRICS = {
+    "cka": {},
+    "cka_biased": {},
+    "rdm": {"dissimilarity": "sqeuclidean", "comparison": "cosine"},
+    "procrustes": {},
+    "one_to_one": {},
+    "ridge": SPLITS,
+    "linear_predictivity": SPLITS,
+    "pls": {"n_components": 2, **SPLITS},
+    "neuron_to_neuron": SPLITS,
+    "nnls": SPLITS,
+}
+
+
+def problem(seed, size=1e8):
+    """Means up to ``size`` times as large as deviations, another one in each unit; the first unit has none."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(24, 8))
+    y = x[:, :5] + rng.normal(size=(24, 5))
+    means = [size ** rng.uniform(0, 1, side.shape[1]) * (np.arange(side.shape[1]) > 0) for side in (x, y)]
+    return x + means[0], y - means[1]
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_both_precisions_agree_however_large_the_means(name):
+    single, double = (bsjax.load_metric(name, dtype=dtype, **METRICS[name]) for dtype in ("float32", "float64"))
+    for seed in range(6):
+        assert float(bsjax.score_arrays(*problem(seed), single)) == pytest.approx(
+            float(bsjax.score_arrays(*problem(seed), double)), abs=1e-3
+        )
+
+
+def test_training_and_test_data_lose_the_same_means(make):
+    x, y = problem(0)
+    x[18:] += 0.5  # on a fixed split, a shift between the parts is a part of the data
+    sides = [make(side[rows], range(24)[rows]) for side in (x, y) for rows in (slice(0, 18), slice(18, 24))]
+    single, double = (bsjax.load_metric("ridge_split", dtype=dtype)(*sides).raw for dtype in ("float32", "float64"))
+    np.testing.assert_allclose(single, double, atol=1e-3)
+
+
+def test_bins_that_are_fitted_together_lose_the_same_mean():
+    rng = np.random.default_rng(0)
+    values = 1e6 * np.arange(1, 4)[:, None] + np.arange(2) + rng.normal(size=(20, 3, 2))
+    (found,) = without_large_means("float32", values)
+    np.testing.assert_allclose(np.ptp(values - found, axis=(0, 2)), 0.0, atol=1e-6)
+
+
+def test_permutations_and_many_pairs_agree_too():
+    pairs = [problem(seed) for seed in range(3)]
+    many = [bsjax.score_many(pairs, "cka", dtype=dtype)["score"].values for dtype in ("float32", "float64")]
+    np.testing.assert_allclose(*many, atol=1e-3)
+    with Permutations.within(19):
+        single, double = (
+            bsjax.score_arrays(*pairs[0], "ridge", dtype=dtype, **SPLITS).provenance["null_mean"]
+            for dtype in ("float32", "float64")
+        )
+    assert single == pytest.approx(double, abs=1e-3)
+
+
+@given(st.floats(-1e12, 1e12), st.integers(-6, 6), st.booleans())
+def test_deviations_keep_their_digits(mean, digits, constant):
+    deviations = np.linspace(-1, 1, 9)[:, None] * (0.0 if constant else 10.0**digits)
+    values = mean + deviations
+    (found,) = without_large_means("float32", values)
+    if constant:
+        assert found is values
+        return
+    exact, found = (side - side[0] for side in (values, found.astype(float)))
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-6 * np.abs(exact).max())
+
+
+def test_what_need_not_be_changed_is_returned_as_it_is():
+    values = 1e6 + np.random.default_rng(0).normal(size=(9, 3))
+    assert without_large_means("float64", values)[0] is values
+    assert without_large_means("float32", single := values.astype("float32"))[0] is single
+    assert without_large_means("float32", small := values - 1e6)[0] is small
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30, "columns"])
+@pytest.mark.parametrize("name", ["cka", "rdm", "procrustes", "one_to_one"])
+def test_similarities_agree_at_scales_whose_powers_leave_the_range_of_float32(name, scale):
+    x, y = problem(0, size=1)
+    factor = 10.0 ** np.linspace(-30, 30, 8) if scale == "columns" else scale
+    settings = METRICS.get(name, {})
+    if name == "one_to_one" and scale == "columns":
+        factor = 10.0 ** np.linspace(-15, 15, 8)  # which it ignores of each unit
+    found = [
+        float(bsjax.score_arrays(factor * x, y, name, dtype=dtype, **settings)) for dtype in ("float32", "float64")
+    ]
+    assert found[0] == pytest.approx(found[1], abs=1e-3)
