@@ -16,6 +16,7 @@ METRICS = {
     "rdm": {"dissimilarity": "sqeuclidean", "comparison": "cosine"},
     "procrustes": {},
     "one_to_one": {},
+    "pwcca": {},
     "ridge": SPLITS,
     "linear_predictivity": SPLITS,
     "pls": {"n_components": 2, **SPLITS},

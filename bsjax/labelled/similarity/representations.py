@@ -104,7 +104,8 @@ def pwcca(
 
     Settings as for ``procrustes``.
     """
-    return _metric("pwcca", metrics.pwcca, (error, dtype, n_bootstraps), depends_on="features", symmetric=False)
+    how = error, dtype, n_bootstraps
+    return _metric("pwcca", metrics.pwcca, how, depends_on="features", ignores_means=True, symmetric=False)
 
 
 def mutual_nearest_neighbours(
