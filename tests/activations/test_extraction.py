@@ -48,6 +48,13 @@ def test_batches_duplicates_and_order_do_not_change_an_images_row(stimuli, numbe
     np.testing.assert_array_equal(activations.values, np.stack([alone[n] for n in numbers]))
 
 
+def test_a_part_of_a_batch_compiles_no_program_of_its_own(stimuli, caplog):
+    model = from_jax(two_layers, "net", EIGHT, batch_size=4, cache=None, keep_on_device=False)
+    with jax.log_compiles():
+        model(stimuli(range(6)), ["squares", "colour"])
+    assert ["wanted" in record.message for record in caplog.records if record.message.startswith("Compiling")] == [True]
+
+
 def test_an_image_that_rows_share_is_decoded_once(stimuli):
     seen = []
 

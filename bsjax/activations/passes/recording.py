@@ -171,7 +171,8 @@ class Recorder:
         """One pass in batches of ``size``, from the batch with the first row that not all results have."""
         # Start at a batch boundary, so that the network gets the same batches as in an uninterrupted run. Run at least
         # one batch, since only a pass completes an entry whose writer was killed at its end.
-        first = 0 if self._stays_on_device() else min(rows_done, len(items) - 1) // size * size
+        stays = self._stays_on_device()
+        first = 0 if stays else min(rows_done, len(items) - 1) // size * size
         begun = time.perf_counter()
         shapes: Shapes = {}
         sinks: dict[str, Sink] = {}
@@ -189,7 +190,7 @@ class Recorder:
                 if not sinks:
                     shapes = {layer: tuple(output.shape[1:]) for layer, output in outputs.items()}
                     sinks = self._sinks(shapes, open_results)
-                outputs = {layer: _rows(output, filled.n) for layer, output in outputs.items()}
+                outputs = {layer: _rows(output, filled.n, stays) for layer, output in outputs.items()}
                 for layer, sink in sinks.items():
                     sink.keep_on_device(filled.start, outputs[layer], shown)
                 run(partial(store, filled.start, filled.n, outputs))
@@ -256,8 +257,11 @@ def repeated(values: Any, row_of: np.ndarray) -> Any:
     return values[jax.device_put(row_of)] if isinstance(values, jax.Array) else values[row_of]
 
 
-def _rows(output: Any, n: int) -> Any:
-    """The first rows of a batch, without padding."""
+def _rows(output: Any, n: int, stays: bool) -> Any:
+    """The first rows of a batch, without padding; ``stays`` says whether they stay on the device."""
     if len(output) == n:
         return output
-    return jax.lax.slice_in_dim(output, 0, n) if isinstance(output, jax.Array) else output[:n]
+    if not isinstance(output, jax.Array):
+        return output[:n]
+    # Each slice on a device is a program of its own, compiled to be run once.
+    return jax.lax.slice_in_dim(output, 0, n) if stays else np.asarray(output)[:n]

@@ -161,21 +161,27 @@ def _without_diagonals(
     squares = [jnp.sum(side**2, axis=1) for side in (x, y)]
     longest = jnp.maximum(*(of_side / (jnp.sum(of_side) + jnp.finfo(x.dtype).tiny) for of_side in squares))
     places = jax.lax.top_k(jax.lax.stop_gradient(longest), min(_BY_THEMSELVES, len(x)))[1]
-    rest = jnp.ones(len(x), x.dtype).at[places].set(0.0)
-    others = jax.lax.optimization_barrier([side * rest[:, None] for side in (x, y)])
+    # Selected by masks: each scatter would be a loop of its own, which takes as long to compile as the sums.
     itself = places[:, None] == jnp.arange(len(x), dtype=places.dtype)[None, :]
+    is_longest = jnp.any(itself, axis=0)
+    rest = jnp.where(is_longest, 0.0, jnp.ones(len(x), x.dtype))
+
+    def with_longest(of_others: PerStimulus, of_longest: Array) -> PerStimulus:
+        return jnp.where(is_longest, jnp.sum(jnp.where(itself, of_longest[:, None], 0.0), axis=0), of_others)
+
+    others = jax.lax.optimization_barrier([side * rest[:, None] for side in (x, y)])
     of_longest = [jnp.where(itself, 0.0, side[places] @ side.T) for side in (x, y)]
     # A pair of two such stimuli occurs in the rows of both; a pair with another stimulus in a single row.
     times = 1.0 + rest[None, :]
     sums, products = [], []
     for side, square, rows in zip((x, y), squares, of_longest, strict=True):
         among = side @ (rest @ side) - square
-        sums.append((among + jnp.sum(rows, axis=0)).at[places].set(jnp.sum(rows, axis=1)))
+        sums.append(with_longest(among + jnp.sum(rows, axis=0), jnp.sum(rows, axis=1)))
     for product, (a, b) in zip(gram_products(*others), SIDES, strict=True):
         of_pairs, on_diagonal = of_longest[a] * of_longest[b], rest * squares[a] * squares[b]
         if product.ndim:
             of_others = product - on_diagonal + jnp.sum(of_pairs, axis=0)
-            products.append(of_others.at[places].set(jnp.sum(of_pairs, axis=1)))
+            products.append(with_longest(of_others, jnp.sum(of_pairs, axis=1)))
         else:
             products.append(product - jnp.sum(on_diagonal) + jnp.sum(times * of_pairs))
     return jnp.stack(products), jnp.stack(sums)

@@ -1,6 +1,7 @@
 """A model of primary visual cortex: quadrature Gabor filters as simple and complex cells."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import product
 
 import jax
@@ -58,9 +59,8 @@ def gabor_v1() -> AnyRegion:
         >>> gabor_v1().activations_model.layers()
         {'simple': (612, 4), 'complex': (612,)}
     """
-    filters = gabor_filters(_PIXELS, VISUAL_DEGREES, _FIELDS_PER_SIDE, _ORIENTATIONS, _FOVEAL)
     activations = from_jax(
-        gabor_responses, "gabor-v1", preprocess=unit_preprocessing(_PIXELS), parameters=jnp.asarray(filters)
+        gabor_responses, "gabor-v1", preprocess=unit_preprocessing(_PIXELS), parameters=jax.device_put(_filters())
     )
     return AnyRegion(
         "gabor-v1",
@@ -69,6 +69,14 @@ def gabor_v1() -> AnyRegion:
         region_layer_map=dict.fromkeys(RecordingTarget, ["complex", "simple"]),
         visual_degrees=VISUAL_DEGREES,
     )
+
+
+@cache
+def _filters() -> np.ndarray:
+    """The filters of the model, which a process often loads twice: for simulated recordings, and as a model."""
+    filters = gabor_filters(_PIXELS, VISUAL_DEGREES, _FIELDS_PER_SIDE, _ORIENTATIONS, _FOVEAL)
+    filters.setflags(write=False)
+    return filters
 
 
 def gabor_responses(filters: jax.Array, images: jax.Array) -> dict[str, jax.Array]:

@@ -38,7 +38,7 @@ def image_statistics() -> AnyRegion:
         lambda bands, images: {"statistics": statistics(bands, images)},
         "image-statistics",
         preprocess=unit_preprocessing(_SIZE),
-        parameters=jnp.asarray(spectral_bands(_SIZE)),
+        parameters=jax.device_put(spectral_bands(_SIZE)),
     )
     return AnyRegion(
         "image-statistics",
