@@ -27,7 +27,7 @@ from bsjax.core.identity.source import without_remarks
 
 PYTHON, BSJAX = "python", "bsjax"
 """Distribution names of the standard library and of bsjax."""
-_SITE = ("site-packages", "dist-packages")
+_SITE = frozenset({"site-packages", "dist-packages"})
 _NOT_OWN = (
     *(os.path.realpath(sysconfig.get_paths()[kind]) + os.sep for kind in ("stdlib", "platstdlib")),
     str(Path(__file__).resolve().parents[2]) + os.sep,
@@ -75,7 +75,7 @@ def _distribution(top: str, file: str | None) -> str | None:
         return PYTHON if top in sys.stdlib_module_names else None
     if is_own_file(file):
         return None
-    if not _is_in_site(os.path.realpath(file)):
+    if not _is_in_site(_real(file)):
         return PYTHON
     return _installed(top)
 
@@ -114,12 +114,16 @@ def is_own_code(function: FunctionType) -> bool:
 @cache
 def is_own_file(file: str) -> bool:
     """Check whether a file is not part of Python, of bsjax or of an installed package."""
-    path = os.path.realpath(file)
+    path = _real(file)
     return not _is_in_site(path) and not f"{path}{os.sep}".startswith(_NOT_OWN)
 
 
+# Of thousands of files of loaded modules; each costs a call of the system for every folder above it.
+_real = cache(os.path.realpath)
+
+
 def _is_in_site(path: str) -> bool:
-    return any(part in _SITE for part in Path(path).parts)
+    return not _SITE.isdisjoint(path.split(os.sep))
 
 
 def named(value: Any, name: str | None = None) -> Named | None:

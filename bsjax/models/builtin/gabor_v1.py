@@ -1,6 +1,8 @@
 """A model of primary visual cortex: quadrature Gabor filters as simple and complex cells."""
 
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import product
 
@@ -136,11 +138,11 @@ def gabor_filters(
     y, x = np.meshgrid(axis, axis, indexing="ij")
     angles = np.arange(n_orientations) * np.pi / n_orientations
     across, along = envelope_in_wavelengths(_OCTAVES, _ORIENTATION_WIDTH)
-    filters = []
-    for frequency, n_fields in fields_per_side.items():
+
+    def of_angle(of_frequency: tuple[float, int], angle: float) -> np.ndarray:
+        frequency, n_fields = of_frequency
         centres = ((np.arange(n_fields) + 0.5) / n_fields - 0.5) * visual_degrees
         places = np.array([*product(centres, centres), *more_fields])
-        angle = angles[:, None, None, None]
         y0, x0 = places.T[:, :, None, None]
         u = (x - x0) * np.cos(angle) + (y - y0) * np.sin(angle)
         v = (y - y0) * np.cos(angle) - (x - x0) * np.sin(angle)
@@ -148,8 +150,11 @@ def gabor_filters(
         waves = np.stack([np.cos(2 * np.pi * frequency * u), np.sin(2 * np.pi * frequency * u)])
         pair = envelope * waves
         pair -= envelope * _sum(pair) / _sum(envelope)  # no response to a uniform field
-        filters.append((pair / _sum(pair * waves)).reshape(2, -1, n_pixels, n_pixels).astype(np.float32))
-    return np.concatenate(filters, axis=1)
+        return (pair / _sum(pair * waves)).reshape(2, -1, n_pixels, n_pixels).astype(np.float32)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        parts = pool.map(of_angle, *zip(*product(fields_per_side.items(), angles), strict=True))
+        return np.concatenate([*parts], axis=1)
 
 
 def envelope_in_wavelengths(octaves: float, orientation_width: float) -> tuple[float, float]:
