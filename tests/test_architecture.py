@@ -49,14 +49,6 @@ def test_what_a_first_use_loads(code, most, without):
     assert len(loaded) < most
 
 
-def test_stratified_random_splits_load_no_library_that_takes_long():
-    code = (
-        "import json, sys; from bsjax.labelled.splits import stratified_shuffles as of; import numpy as np;"
-        "of(np.arange(40) % 4, 3, seed=1); print(json.dumps(list(sys.modules)))"
-    )
-    assert {"sklearn", "scipy.stats"}.intersection(json.loads(run_python(code))) == set()
-
-
 @pytest.mark.parametrize("metric", ["ridge", "cka"])
 def test_a_first_score_of_arrays_loads_no_library_that_takes_long(metric):
     code = (

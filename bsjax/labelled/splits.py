@@ -247,23 +247,22 @@ class CrossValidation:
                     f"too few stimuli to stratify {self.splits} splits by {self.stratification_coord!r}: "
                     f"{listed(few, 'value(s)')}; {WITHOUT_STRATA}"
                 )
+        from sklearn import model_selection as sk  # takes half a second, and few processes need it
+
         seed, least = self.random_state, self.splits if self.kfold else 2
         if groups is not None and (number := len(np.unique(groups))) < least:
             raise ValueError(
                 f"{what} has {number} group(s) of {self.group_coord!r}, of which {self.splits} splits take at least "
                 f"{least}: use fewer folds, or a group_coord of smaller groups"
             )
+        if self.kfold:
+            grouped = sk.GroupKFold if strata is None else sk.StratifiedGroupKFold
+            kind: Any = sk.StratifiedKFold if groups is None else grouped
+            splitter = kind(n_splits=self.splits, shuffle=True, random_state=seed)
+        else:
+            kind = sk.GroupShuffleSplit if strata is None else sk.StratifiedShuffleSplit
+            splitter = kind(self.splits, **self._sizes, random_state=seed)
         try:
-            if strata is not None and not self.kfold:
-                return stratified_shuffles(strata, self.splits, seed, **self._sizes)
-            from sklearn import model_selection as sk  # takes half a second, and few processes need it
-
-            if self.kfold:
-                grouped = sk.GroupKFold if strata is None else sk.StratifiedGroupKFold
-                kind: Any = sk.StratifiedKFold if groups is None else grouped
-                splitter = kind(n_splits=self.splits, shuffle=True, random_state=seed)
-            else:
-                splitter = sk.GroupShuffleSplit(self.splits, **self._sizes, random_state=seed)
             return list(splitter.split(np.arange(n), strata, groups))
         except ValueError as error:
             raise self._impossible(n, strata, groups, what) from error
@@ -366,68 +365,6 @@ def shuffles(
         >>> [(len(train), len(test)) for train, test in shuffles(10, 2, seed=1, train_size=0.75)]
         [(7, 3), (7, 3)]
     """
-    train, test = _sizes_of(n, train_size, test_size)
-    random = np.random.RandomState(seed)
-    orders = [random.permutation(n) for _ in range(splits)]
-    return [(order[test : test + train], order[:test]) for order in orders]
-
-
-def stratified_shuffles(
-    strata: np.ndarray,
-    splits: int,
-    seed: int,
-    train_size: float | int | None = None,
-    test_size: float | int | None = None,
-) -> Splits:
-    """``shuffles`` with every stratum's share of stimuli on both sides.
-
-    The same splits as scikit-learn's ``StratifiedShuffleSplit``, whose import takes half a second.
-
-    Args:
-        strata: the stratum of each stimulus.
-        splits, seed, train_size, test_size: as for ``shuffles``.
-
-    Raises:
-        ValueError: as for ``shuffles``, or a side has fewer stimuli than there are strata.
-
-    Example:
-        >>> [(train, test)] = stratified_shuffles(np.array(list("aaaabbbb")), 1, seed=1, test_size=0.5)
-        >>> sorted((test < 4).tolist())
-        [False, False, True, True]
-    """
-    train, test = _sizes_of(len(strata), train_size, test_size)
-    _, which, counts = np.unique(strata, return_inverse=True, return_counts=True)
-    if min(train, test) < len(counts):
-        raise ValueError(f"{train} for training and {test} for testing are too few for {len(counts)} strata")
-    rows = np.split(np.argsort(which, kind="stable"), np.cumsum(counts)[:-1])
-    random, made = np.random.RandomState(seed), []
-    for _ in range(splits):
-        trains = _shares(counts, train, random)
-        ends = trains + _shares(counts - trains, test, random)
-        orders = [of_stratum[random.permutation(len(of_stratum))] for of_stratum in rows]
-        trained = [order[:middle] for order, middle in zip(orders, trains, strict=True)]
-        tested = [order[middle:end] for order, middle, end in zip(orders, trains, ends, strict=True)]
-        made.append((random.permutation(np.concatenate(trained)), random.permutation(np.concatenate(tested))))
-    return made
-
-
-def _shares(counts: np.ndarray, total: int, random: np.random.RandomState) -> np.ndarray:
-    """Whole numbers near the proportions of ``counts`` with the sum ``total``; ties are broken at random."""
-    wanted = counts / counts.sum() * total
-    shares = np.floor(wanted)
-    remainders, left = wanted - shares, int(total - shares.sum())
-    for remainder in np.unique(remainders)[::-1]:
-        if left <= 0:
-            break
-        tied = np.flatnonzero(remainders == remainder)
-        rounded_up = random.choice(tied, min(len(tied), left), replace=False)
-        shares[rounded_up] += 1
-        left -= len(rounded_up)
-    return shares.astype(int)
-
-
-def _sizes_of(n: int, train_size: float | int | None, test_size: float | int | None) -> tuple[int, int]:
-    """The numbers of stimuli that train and test, see ``shuffles``."""
     if train_size is None and test_size is None:
         test_size = 0.1
     test = math.ceil(test_size * n) if isinstance(test_size, float) else test_size
@@ -437,7 +374,9 @@ def _sizes_of(n: int, train_size: float | int | None, test_size: float | int | N
     shares = [size for size in (train_size, test_size) if isinstance(size, float)]
     if min(train, test) < 1 or train + test > n or (len(shares) == 2 and sum(shares) > 1):
         raise ValueError(f"{n} stimuli cannot be split into {train} for training and {test} for testing: use others")
-    return train, test
+    random = np.random.RandomState(seed)
+    orders = [random.permutation(n) for _ in range(splits)]
+    return [(order[test : test + train], order[:test]) for order in orders]
 
 
 @dataclass(frozen=True)

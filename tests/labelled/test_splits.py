@@ -15,7 +15,7 @@ from sklearn.model_selection import (
 )
 
 from bsjax import load_metric
-from bsjax.labelled.splits import CrossValidation, stratified_shuffles
+from bsjax.labelled.splits import CrossValidation
 
 LABELS = [f"object{i % 3}" for i in range(31)]
 
@@ -40,17 +40,6 @@ def test_index_sets_are_those_of_scikit_learn(assembly, kwargs, splitter):
     for (train, test), (expected_train, expected_test) in zip(got, splitter.split(LABELS, LABELS), strict=True):
         np.testing.assert_array_equal(train, expected_train)
         np.testing.assert_array_equal(test, expected_test)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_strata_of_any_size_are_shared_out_as_by_scikit_learn(seed):
-    rng = np.random.default_rng(seed)
-    strata = rng.permutation(np.repeat(np.arange(6), rng.integers(2, 30, size=6)))
-    sizes = {"train_size": rng.uniform(0.3, 0.6), "test_size": [None, 0.25][seed % 2]}
-    expected = StratifiedShuffleSplit(5, **sizes, random_state=seed).split(strata, strata)
-    for got, wanted in zip(stratified_shuffles(strata, 5, seed, **sizes), expected, strict=True):
-        for rows, wanted_rows in zip(got, wanted, strict=True):
-            np.testing.assert_array_equal(rows, wanted_rows)
 
 
 def test_unique_values_keep_their_presentations_together(make):
