@@ -83,13 +83,19 @@ def _distribution(top: str, file: str | None) -> str | None:
 @cache
 def _installed(top: str) -> str | None:
     """Name and version of the distribution of a package; cached, as it takes half a millisecond."""
-    for name in (top, *_distributions().get(top, ())):
+    for name in _names(top):
         try:
             # The part after "+" names a device-specific build of the same code.
             return f"{name} {importlib.metadata.version(name).partition('+')[0]}"
         except importlib.metadata.PackageNotFoundError:
             continue
     return None
+
+
+def _names(top: str) -> Iterator[str]:
+    """Names that the distribution of a package may have, most of which have that of the package."""
+    yield top
+    yield from _distributions().get(top, ())  # reads the records of all distributions, which takes about a second
 
 
 _distributions = cache(importlib.metadata.packages_distributions)
