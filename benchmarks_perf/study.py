@@ -255,6 +255,13 @@ def _apart(task: str, study: Study, folder: Path) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def kept_peer(study: Study) -> dict[str, Any]:
+    """What the peer took in the newest kept run of this study that has it; empty if none has."""
+    kept = [json.loads(path.read_text()) for path in report.RESULTS.glob("study-*.json")]
+    same = [one for one in kept if one["study"] == asdict(study) and "peer" in one]
+    return {"peer": max(same, key=lambda one: one["environment"]["when"])["peer"]} if same else {}
+
+
 def arguments(study: Study) -> list[str]:
     """The command line of a study."""
     return [part for name, value in asdict(study).items() for part in (f"--{name}", str(value))]
@@ -266,7 +273,7 @@ def main() -> None:
         parser.add_argument(f"--{field.name}", type=int, default=field.default)
     parser.add_argument("--plan", action="store_true", help="predict only")
     parser.add_argument("--peer", action="store_true", help="have himalaya fit the same")
-    parser.add_argument("--write", action="store_true", help="keep the result in benchmarks_perf/results")
+    parser.add_argument("--write", action="store_true", help="keep the result, with the last one of the peer")
     parser.add_argument("--folder", type=Path, help="of the files; by default a new one, which is removed")
     parser.add_argument("--task", choices=_TASKS, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -279,7 +286,7 @@ def main() -> None:
         result = measure(study, asked.folder or Path(folder), tasks)
     print(json.dumps(result, indent=2))
     if asked.write:
-        report.write("study", result)
+        report.write("study", kept_peer(study) | result)
 
 
 if __name__ == "__main__":

@@ -36,3 +36,8 @@ def test_the_command_line_of_a_study_is_the_study():
     for name in given[::2]:
         parser.add_argument(name, type=int)
     assert study.Study(**vars(parser.parse_args(given))) == made
+
+
+def test_what_the_peer_took_is_kept_with_later_runs_of_the_same_study():
+    assert study.kept_peer(study.Study())["peer"]["seconds"] > 0
+    assert study.kept_peer(study.Study(stimuli=8)) == {}
