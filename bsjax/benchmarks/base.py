@@ -252,6 +252,14 @@ class BenchmarkBase:
         return [made[number] for number in range(len(candidates))]
 
     @property
+    def fitted_beside(self) -> Hashable:
+        """A key that is equal for benchmarks that may be fitted to the same responses in one call; None for none.
+
+        It loads no data, see :func:`bsjax.benchmarks.subjects.scored_at_once`.
+        """
+        return None
+
+    @property
     def _compares_many(self) -> bool:
         own = type(self).compare is not BenchmarkBase.compare or type(self).__call__ is not BenchmarkBase.__call__
         return not own and as_metric(self.metric).takes_many and not any_plan()

@@ -183,6 +183,10 @@ class Metric(ABC):
         """The score of every source with one target."""
         return [self(source, target) for source in sources]
 
+    def of_targets(self, source: xr.DataArray, targets: Sequence[xr.DataArray]) -> list[Score]:
+        """The score of one source with every target."""
+        return [self(source, target) for target in targets]
+
     def of_pairs(self, stimuli: int, features: int) -> OfPairs | None:
         """How it compares many pairs of plain arrays of one size in one program; None if it takes them one by one.
 

@@ -174,7 +174,9 @@ class _OnWorkers:
         told: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         client.subscribe_topic(self._sink.run, lambda event: told.put(event[1]))
         there = list(client.scheduler_info(n_workers=-1)["workers"].values())
-        first = _groups(list(self._left.values()), max(len(there), 1))
+        cells = list(self._left.values())
+        # Cells of one task may be fitted at once, which would take longer than the timeout of one.
+        first = _groups(cells, max(len(there), 1)) if self._timeout == math.inf else [[cell] for cell in cells]
         share = len(there) // len(first)
 
         def submitted(groups: list[list[Cell]]) -> dict[Any, list[Cell]]:

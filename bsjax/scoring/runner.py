@@ -1,14 +1,16 @@
 """Execution of cells in this process: each is built, scored and passed to a sink, and failures stay local."""
 
+import itertools
 import time
 import warnings
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from bsjax.benchmarks import benchmark_row
 from bsjax.core.discovery import not_exiting, one_line
 from bsjax.core.files import warn_once
 from bsjax.core.identity.opened import Followed, Notes, following
@@ -68,6 +70,7 @@ class Runner:
         self._of_models: dict[Hashable, Followed] = {}
         self._of_benchmarks: dict[Hashable, Notes] = {}
         self._have_scored: set[Hashable] = set()
+        self._fits: dict[Hashable, Hashable] = {}
 
     def __call__(self, cells: Sequence[Cell], stop: Stop | None = None) -> Iterator[Outcome]:
         """Run cells and yield each outcome as soon as it is ready; an error becomes the outcome of its cell.
@@ -92,6 +95,10 @@ class Runner:
             if mine:
                 refused = 0
                 try:
+                    for cell in mine:
+                        watcher().begun(cell.job)
+                    if len(group) == 1:
+                        self._take_fitted_alike(mine, left)
                     yield from self._run(mine, stop)
                 finally:
                     self.sink.let_go(mine)
@@ -119,11 +126,49 @@ class Runner:
             groups.setdefault((job.benchmark_identifier, job.options, alone), []).append(cell)
         return list(groups.values())
 
+    def _take_fitted_alike(self, mine: list[Cell], left: deque[list[Cell]]) -> None:
+        """Claim the next cells of the same model whose benchmarks are fitted to the same responses, and take them.
+
+        Each benchmark is built when its cell is claimed, so that a cell that ends the process is known by its lease.
+        """
+        job = mine[0].job
+        if (fit := self._fit_of(job)) is None:
+            return
+        others = itertools.takewhile(lambda group: group[0].job.model_key == job.model_key, left)
+        for group in list(itertools.islice(others, KEPT_BENCHMARKS - 1)):
+            [cell, *more] = group
+            may_fit = not more and self._fits.get(_place(cell.job), fit) == fit and _told(cell.job) == _told(job)
+            if may_fit and self.sink.claimed(group):
+                mine.append(cell)
+                if self._fit_of(cell.job) == fit:
+                    watcher().begun(cell.job)
+                else:
+                    self.sink.let_go([mine.pop()])
+        taken = {id(cell) for cell in mine}
+        still = [group for group in left if id(group[0]) not in taken]
+        left.clear()
+        left.extend(still)
+
+    def _fit_of(self, job: Job) -> Hashable:
+        """A key that is equal for benchmarks that are fitted to the same responses; None for one that is scored alone.
+
+        On an accelerator, the responses of several models are compared in one call instead.
+        """
+        if job.options.isolated or job.options.beside:
+            return None
+        import jax
+
+        place = _place(job)
+        if place not in self._fits:
+            self._fits[place] = None
+            if jax.default_backend() == "cpu":
+                with suppress(Exception):  # it is raised again when the cell is scored
+                    self._fits[place] = getattr(self._benchmark(job), "fitted_beside", None)
+        return self._fits[place]
+
     def _run(self, cells: Sequence[Cell], stop: Stop) -> Iterator[Outcome]:
         """Score the cells of a group."""
         started, start = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
-        for cell in cells:
-            watcher().begun(cell.job)
         is_told = forget_peak()
         with warnings.catch_warnings(record=True, action="always") as said:
             made = self._scored(cells)
@@ -142,7 +187,7 @@ class Runner:
                 yield self.sink.keep(cell, replace(one, log=log, memory=memory, started=started, seconds=spent))
 
     def _scored(self, cells: Sequence[Cell]) -> list[Made | Outcome]:
-        """Scores or errors of cells that share a benchmark."""
+        """Scores or errors of cells that share a benchmark, or a model."""
         made: dict[int, Any] = {}
         models: dict[int, Any] = {}
         for number, cell in enumerate(cells):
@@ -159,7 +204,12 @@ class Runner:
                     made[number], models[number] = Made(None, key, _facts(model) | _requires(cell.job)), model
             except Exception as error:  # one failing cell must not stop the others
                 made[number] = Made(error, cell.key)
-        for number, (came, opened) in self._scores(cells[0].job, models).items():
+        jobs = {number: cells[number].job for number in models}
+        if len(set(map(_place, jobs.values()))) > 1:
+            scores = self._fitted_at_once(jobs, models)
+        else:
+            scores = self._scores(next(iter(jobs.values())), models) if jobs else {}
+        for number, (came, opened) in scores.items():
             read = None if isinstance(came, Exception) else self._of_model(cells[number].job).notes() | opened
             made[number] = replace(made[number], came=came, opened=read)
         return [made[number] for number in range(len(cells))]
@@ -172,15 +222,10 @@ class Runner:
 
     def _scores(self, job: Job, models: Mapping[int, Any]) -> dict[int, tuple[Any, Notes]]:
         """Scores or errors of models on a job's benchmark, each with the files that were read for it."""
-        if not models:
-            return {}
         made: dict[int, tuple[Any, Notes]] = {}
-        place = job.benchmark_key, repr(job.options.benchmark)
+        place = _place(job)
         try:
-            with not_exiting(), following() as followed:
-                of_benchmark = replace(job.options, extraction=(), beside=Beside())
-                benchmark = self._benchmarks.get((job.benchmark, of_benchmark), lambda: built_benchmark(job))
-            self._of_benchmarks[place] = self._of_benchmarks.get(place, {}) | followed.notes()
+            benchmark = self._benchmark(job)
             if len(models) > 1 and hasattr(benchmark, "of_many") and not job.options.beside:
                 with not_exiting(), following() as followed:
                     scores = benchmark.of_many(list(models.values()))
@@ -198,6 +243,47 @@ class Runner:
                     came = error
             made[number] = came, self._noted(place, followed, not isinstance(came, Exception))
         return made
+
+    def _fitted_at_once(self, jobs: Mapping[int, Job], models: Mapping[int, Any]) -> dict[int, tuple[Any, Notes]]:
+        """Scores or errors of a model on benchmarks that are fitted to its responses, each with the files read."""
+        # Imported here, because isolated jobs need none of it.
+        from bsjax.benchmarks.subjects import scored_at_once
+        from bsjax.labelled.resampling.draws import in_draws
+        from bsjax.labelled.resampling.permutations import Permutations
+
+        made: dict[int, tuple[Any, Notes]] = {}
+        built: dict[int, Any] = {}
+        for number, job in jobs.items():
+            try:
+                built[number] = self._benchmark(job)
+            except Exception as error:
+                made[number] = error, {}
+        if not built:
+            return made
+        numbers, followed = list(built), [Followed() for _ in built]
+
+        @contextmanager
+        def within(places: Sequence[int]) -> Iterator[None]:
+            with ExitStack() as stack:
+                stack.enter_context(not_exiting())
+                for place in places:
+                    stack.enter_context(following(followed[place]))
+                yield
+
+        with in_draws(None), Permutations.within(None):
+            scores = scored_at_once(list(built.values()), models[numbers[0]], within)
+        for number, came, files in zip(numbers, scores, followed, strict=True):
+            notes = self._noted(_place(jobs[number]), files, not isinstance(came, Exception))
+            made[number] = came, notes
+        return made
+
+    def _benchmark(self, job: Job) -> Any:
+        """The benchmark of a job; files that are read to build it are noted."""
+        with not_exiting(), following() as followed:
+            of_benchmark = replace(job.options, extraction=(), beside=Beside())
+            benchmark = self._benchmarks.get((job.benchmark, of_benchmark), lambda: built_benchmark(job))
+        self._of_benchmarks[_place(job)] = self._of_benchmarks.get(_place(job), {}) | followed.notes()
+        return benchmark
 
     def _noted(self, benchmark: Hashable, followed: Followed, scored: bool) -> Notes:
         """Files read for a score, including those that the benchmark read when it was built and first scored.
@@ -240,6 +326,18 @@ class Runner:
     def _of_model(self, job: Job) -> Followed:
         """Files that were read to build the model of a job."""
         return self._of_models.setdefault(job.model_key, Followed())
+
+
+def _place(job: Job) -> Hashable:
+    """A key that distinguishes benchmarks with their arguments within this process."""
+    return job.benchmark_key, repr(job.options.benchmark)
+
+
+def _told(job: Job) -> Any:
+    """What jobs that are fitted at once have in common, as far as known before the benchmark is built."""
+    row = benchmark_row(job.benchmark) if isinstance(job.benchmark, str) else None
+    of_row = None if row is None else (row.metric, row.region, row.stimuli, row.time_bins)
+    return of_row, replace(job.options, benchmark=())
 
 
 def _named(groups: Sequence[Sequence[Cell]]) -> str:

@@ -130,6 +130,13 @@ class NeuralBenchmark(BenchmarkBase):
                 return data_digest(self.stimuli), self._region
         return self.identifier, self.region or ""
 
+    @property
+    def fitted_beside(self) -> Hashable:
+        """Equal for the same metric, which fits each neuroid alone, of the same region, at the same times and size."""
+        if type(self) is not NeuralBenchmark or not as_metric(self.metric).fits_neuroids_alone:
+            return None
+        return self.region, repr(self.time_bins), self.visual_degrees, self.number_of_trials, repr(self.metric)
+
     @cached_property
     def stimuli(self) -> StimulusSet:
         """The stimuli with measured responses."""

@@ -28,6 +28,8 @@ from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import (
     NEUROID,
     SPLIT,
+    Shared,
+    coords_on,
     deviations_of_splits,
     drawn_scores,
     nan_mean,
@@ -52,7 +54,15 @@ from bsjax.labelled.align import (
 )
 from bsjax.labelled.metric import CrossValidated, Metric, OfPairs, OfTimes
 from bsjax.labelled.regression.stimulus_coordinates import N_FEATURES
-from bsjax.labelled.regression.target_blocks import Fitted, blocks_of, joined, prepared, prepared_width, spread_of
+from bsjax.labelled.regression.target_blocks import (
+    Fitted,
+    blocks_of,
+    joined,
+    part_of,
+    prepared,
+    prepared_width,
+    spread_of,
+)
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
@@ -250,14 +260,51 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         sources, target = [two_dimensional(source, "source") for source in sources], two_dimensional(target, "target")
         orders = [order_of(one, target, target_repeats=self.crossvalidation.unique_split_values) for one in sources]
         splits = self.crossvalidation.of(target)
-        folds, traits = make_folds(len(target), splits), self.mapping.traits
-        made = self._fitted(sources, orders, target, splits, folds)
-        scores = []
-        for one in made:
-            raw, reported, details = _unpadded(traits, one, target, ("split", "neuroid"))
-            coords, made_from = {**neuroid_coords(target), **reported}, self.provenance(details=details)
-            scores.append(over_splits(raw, coords, made_from, shared=of_splits(splits, target[STIMULUS].values)))
-        return scores
+        made = self._fitted(sources, orders, target, splits, make_folds(len(target), splits))
+        shared = of_splits(splits, target[STIMULUS].values)
+        return [self._score(fitted, target, shared) for fitted in made]
+
+    def of_targets(self, source: xr.DataArray, targets: Sequence[xr.DataArray]) -> list[Score]:
+        """The score of a source with every target, e.g. the neuroids of each subject.
+
+        Where neuroids are fitted alone, those of targets with the same rows and splits are fitted together, so that the
+        source is factorised once. Each score is that of a single call, up to rounding errors.
+
+        Args:
+            source, targets: as for a call.
+
+        Raises:
+            ValueError: as for a call.
+        """
+        if not self.fits_neuroids_alone:
+            return super().of_targets(source, targets)
+        source, flat = two_dimensional(source, "source"), [two_dimensional(each, "target") for each in targets]
+        alike: dict[Any, list[int]] = {}
+        splits = [self.crossvalidation.of(target) for target in flat]
+        shared = [of_splits(of, target[STIMULUS].values) for of, target in zip(splits, flat, strict=True)]
+        for place, target in enumerate(flat):
+            labels = [tuple(coordinate(target, name, "presentation", "target").tolist()) for name in self.split_coords]
+            alike.setdefault((shared[place].key, *labels), []).append(place)
+        scores: dict[int, Score] = {}
+        for first, *others in alike.values():
+            places = [first, *others]
+            ends = np.cumsum([0, *[flat[place].sizes[NEUROID] for place in places]])
+            whole = flat[first]
+            if others:
+                values = np.concatenate([flat[place].values for place in places], axis=1)
+                whole = xr.DataArray(values, coords_on(whole, "presentation"), whole.dims)
+            order = order_of(source, whole, target_repeats=self.crossvalidation.unique_split_values)
+            of = splits[first]
+            [fitted] = self._fitted([source], [order], whole, of, make_folds(len(whole), of))
+            for place, start, end in zip(places, ends, ends[1:], strict=False):
+                scores[place] = self._score(part_of(fitted, slice(start, end)), flat[place], shared[place])
+        return [scores[place] for place in range(len(flat))]
+
+    def _score(self, fitted: Fitted, target: xr.DataArray, shared: Shared) -> Score:
+        """The score of a target from its correlations and report, which may be padded."""
+        raw, reported, details = _unpadded(self.mapping.traits, fitted, target, ("split", "neuroid"))
+        coords = {**neuroid_coords(target), **reported}
+        return over_splits(raw, coords, self.provenance(details=details), shared=shared)
 
     def of_pairs(self, stimuli: int, features: int) -> OfPairs | None:
         """Fits many pairs at once, where the mapping solves small systems of stimuli and chooses nothing.

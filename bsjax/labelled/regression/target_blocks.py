@@ -90,3 +90,16 @@ def joined(parts: Sequence[Fitted], blocks: Sequence[slice]) -> Fitted:
 
     values, reports = zip(*parts, strict=True)
     return of_all(values), {name: of_all([report[name] for report in reports]) for name in reports[0]}
+
+
+def part_of(fitted: Fitted, block: slice) -> Fitted:
+    """The values and the report of a block of targets, from those of all; the inverse of ``joined``.
+
+    Example:
+        >>> values, report = part_of((np.eye(3), {"alpha": np.eye(3), "of folds": np.ones(3)}), slice(2))
+        >>> values.shape, report["alpha"].shape, report["of folds"].shape
+        ((3, 2), (3, 2), (3,))
+    """
+    values, report = fitted
+    of_targets = {name: each[..., block] for name, each in report.items() if each.ndim >= values.ndim}
+    return values[..., block], {**report, **of_targets}
