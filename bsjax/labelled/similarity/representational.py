@@ -131,8 +131,11 @@ class _OfSimilarity(Metric):
 
     @contextmanager
     def _sides(self, source: xr.DataArray, target: xr.DataArray, calls: list[_Call]) -> Iterator[tuple[Any, Any]]:
-        """The arguments of the calls in a block of their precision: both sides in one order, padded and cast."""
-        sides = self._aligned_values(two_dimensional(source, "source"), two_dimensional(target, "target"), calls)
+        """The arguments of the calls in a block of their precision: both sides in one order, padded and cast.
+
+        Both sides are (presentation, neuroid) already, see ``two_dimensional``.
+        """
+        sides = self._aligned_values(source, target, calls)
         with precision(self.dtype) as dtype:
             yield self._arrays(sides, dtype)
 
@@ -211,7 +214,7 @@ class _OfSimilarity(Metric):
 
         def on_folds_of(source: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
             calls = [self._on_subsets(n, [split[side] for split in splits]) for side in (0, 1)]
-            with self._sides(source, target, calls) as arrays:
+            with self._sides(two_dimensional(source, "source"), target, calls) as arrays:
                 within, held_out = (np.asarray(call.result(*arrays), float) for call in calls)
             return within, held_out
 
@@ -635,7 +638,7 @@ def _error_of_influence(influence: np.ndarray, groups: np.ndarray | None) -> dic
     if np.isnan(error).all():
         kind = f"none: the similarity of {len(units)} stimuli, or of all but one of them, is undefined"
         return {"error": None, "error_kind": kind, "uncertainty": None}
-    each = xr.DataArray(variable([UNIT, "pair"][: units.ndim], units))
+    each = xr.DataArray(variable([UNIT, "pair"][: units.ndim], units), coords={}, indexes={}, fastpath=True)
     known = Uncertainty(("stimuli",), error, method, dof=dof, influence=each)
     return {"error": error, "error_kind": known.words, "uncertainty": known}
 
