@@ -124,8 +124,10 @@ def is_own_file(file: str) -> bool:
     return not _is_in_site(path) and not f"{path}{os.sep}".startswith(_NOT_OWN)
 
 
-# Of thousands of files of loaded modules; each costs a call of the system for every folder above it.
-_real = cache(os.path.realpath)
+@cache
+def _real(file: str) -> str:
+    """The path without links; cached, as it takes a call of the system for every folder above the file."""
+    return os.path.realpath(file)
 
 
 def _is_in_site(path: str) -> bool:
