@@ -363,9 +363,9 @@ class _Predictions:
             if key in self._found:
                 seconds, memory = self._found[key]
                 return replace(cell, seconds=seconds + reading, memory=memory)
-            rates = machine_rates()
+            machine_rates()  # measured once for this machine, which is no part of the compilation
             start, before = time.perf_counter(), held()
-            found = estimate_of(metric, measured, width, rates=rates)
+            found = estimate_of(metric, measured, width)
             compiling = time.perf_counter() - start
             # What the compiler leaves in memory, once: later programs take its place.
             compiler = self._compiler.setdefault(cell.job.benchmark_key, max(held() - before, 0))
