@@ -133,3 +133,14 @@ def test_registered_subjects_are_fitted_at_once_except_one_that_another_command_
         assert [done.state for done in grid.done] == ["scored"] * 3
         for subject, name in enumerate(names):
             assert close(plain(grid.score("net", name)), plain(benchmark(subject)(model)))
+
+
+@pytest.mark.filterwarnings("ignore:the (smallest|largest) penalty")
+def test_subjects_that_were_fitted_at_once_are_found_in_the_store(model, tmp_path, monkeypatch):
+    """Nothing of bsjax is replaced here, as scores of replaced code are not taken from the store."""
+    names = [f"Doe2026.subject{subject}" for subject in range(3)]
+    for subject, name in enumerate(names):
+        monkeypatch.setitem(benchmark_registry, name, lambda subject=subject: benchmark(subject))
+    with ResultStore(tmp_path / "results.db") as store:
+        assert [done.state for done in score_grid(model, names, store=store).done] == ["scored"] * 3
+        assert not score_grid(model, names, store=store).done
