@@ -204,8 +204,7 @@ class Program:
         if _is_traced():
             return self._within(*self._leaves, *arrays)  # JAX uses only the options of the outermost program
         if (noted := running_dry()) is not None:
-            # A fallback is for data that are rarely met: a usual call takes none of its memory.
-            return self._use(partial(_run_dry, noted=noted), platform(), arrays, fallbacks=False)
+            return self._use(partial(_run_dry, noted=noted), on := platform(), arrays, fallbacks=on == "cpu")
         if (on := platform()) != "cpu":
             error, result = self._use(operator.call, on, arrays, fallbacks=False)
             if error is None or jax.device_get(error).get() is None:
@@ -315,7 +314,8 @@ def _run_dry(program: Any, *arguments: Any, noted: DryRun) -> Any:
     takes = plan.argument_size_in_bytes + plan.temp_size_in_bytes + plan.output_size_in_bytes
     noted.programs = max(noted.programs, takes + max(_exchanged(traced.jaxpr.jaxpr), default=0))
     noted.steps += steps(traced.jaxpr.jaxpr)
-    return jax.tree.map(lambda result: hollow(result.shape, result.dtype), traced.out_info[1])
+    made = jax.tree.map(lambda result: hollow(result.shape, result.dtype), traced.out_info)
+    return made if platform() == "cpu" else made[1]
 
 
 def _exchanged(jaxpr: Any) -> Iterator[int]:
