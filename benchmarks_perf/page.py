@@ -98,7 +98,7 @@ def _study(results: Path) -> str:
     lines.append(
         _line(
             [
-                "as planned, without reading and the ceiling",
+                "as planned, without the ceiling",
                 _seconds(plan["seconds"]),
                 f"{plan['peak_bytes'] / 1e9:.2f} GB",
             ]
