@@ -138,7 +138,7 @@ def convex_weights(products: Float[Array, "q b b"]) -> Float[Array, "q b"]:
         # Spaces with equal predictions share the weight equally.
         equal = rounding(product, 64.0) * one
         problem = Problem(jnp.zeros_like(product[:0]), scaled, jnp.ones_like(product[:, :1]), 0.0 * one, equal)
-        stepped = cast(tuple[Array, Array], weights_of(problem, spaces * one, True, _MOST_STEPS))
+        stepped = cast(tuple[Array, Array], weights_of(problem, jnp.full((spaces, 1), spaces * one), True, _MOST_STEPS))
         near = jax.lax.stop_gradient(stepped[0][:, 0])
         # Steps tell which weights are not zero; the others solve a linear system.
         there = (near > 0).astype(product.dtype)

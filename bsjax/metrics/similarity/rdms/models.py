@@ -194,7 +194,7 @@ def _not_negative(gram: Float[Array, "k k"], right: Float[Array, " k"], penalty:
     """The weights that minimise ``w gram w / 2 - right w + penalty w**2 / 2`` and are not negative."""
     # Both bound the largest eigenvalue of a symmetric matrix.
     bounds = jnp.max(jnp.sum(jnp.abs(gram), axis=1)), jnp.sqrt(jnp.sum(gram**2))
-    curvature = jax.lax.stop_gradient(jnp.minimum(*bounds))
+    curvature = jnp.full((len(gram), 1), jax.lax.stop_gradient(jnp.minimum(*bounds)))
     problem = Problem(gram[:0], gram, right[:, None], jnp.zeros_like(penalty), penalty)
     weights, _ = cast(tuple[Array, Array], weights_of(problem, curvature, True, _MOST_STEPS))
     return weights[:, 0]
