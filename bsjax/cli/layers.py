@@ -90,7 +90,7 @@ def layers(
         extracting = built_model(Job(loaded, "", Options.of(extraction)))
         choice = choose_layers(extracting, names, by_region, nested=nested, null=null)
     whole = save is None or written("--save", lambda: choice.save(save))
-    typer.echo("\n".join([*_profile_lines(choice), "", *_choice_lines(choice)]))
+    typer.echo("\n".join([*_profile_lines(choice), "* the chosen layer", "", *_choice_lines(choice)]))
     for region, of_region in choice.regions.items():
         if of_region.note:
             complain(f"{region}: {of_region.note}")

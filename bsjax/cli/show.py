@@ -104,7 +104,8 @@ def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
             yield textwrap.fill(f"{heading:<12}{words}", _WIDTH, subsequent_indent=" " * 12, break_on_hyphens=False)
     explained = _explained(getattr(factory, "maker", factory))
     for number, setting in enumerate(_settings(factory)):
-        default = "" if setting.default is setting.empty else f" = {setting.default!r}"
+        value = setting.default.__name__ if inspect.isfunction(setting.default) else repr(setting.default)
+        default = "" if setting.default is setting.empty else f" = {value}"
         choices = ", ".join(map(repr, _choices(setting.annotation)))
         chosen = f", one of {choices}" if choices else ""
         yield f"{'' if number else 'settings':<12}{setting.name}{default}{chosen}"

@@ -24,7 +24,7 @@ from bsjax.labelled.registry import load_metric
 from bsjax.labelled.resampling.calibration import also_permuted
 from bsjax.labelled.resampling.draws import Drawn, Resampling, in_draws, with_draws
 from bsjax.labelled.resampling.permutations import Permutations, Permuted
-from bsjax.labelled.score import Score
+from bsjax.labelled.score import Score, as_score
 from bsjax.labelled.settings import keep, plain_setting, settings_of
 from bsjax.labelled.splits import CrossValidation, Splits, WithTarget
 from bsjax.metrics.bounds.products import FAILURE
@@ -394,8 +394,9 @@ class CallableMetric(Metric):
         self.function = function
 
     def __call__(self, *assemblies: Any) -> Score:
-        """The result of the callable."""
-        return self.function(*assemblies)
+        """The result of the callable; a plain number becomes a score."""
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return as_score(self.function(*assemblies), f"the result of the metric {name!r}")
 
     @property
     def sides(self) -> int:

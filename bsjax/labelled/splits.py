@@ -281,7 +281,12 @@ class CrossValidation:
         remedy = ": use others"
         if strata is not None:
             values = f"{self.stratification_coord!r} has {len(np.unique(strata))} values"
-            remedy = f"; {values}, all of which have to train and to test: show more stimuli, or {WITHOUT_STRATA}"
+            # Correlations take three test stimuli or more.
+            share = f', "test_size": {math.ceil(300 / n) / 100:g}' if not self.kfold and n >= 6 else ""
+            remedy = (
+                f"; {values}, all of which have to train and to test: show more stimuli, or pass "
+                f'crossvalidation_kwargs={{"stratification_coord": None{share}}} to split without strata'
+            )
         into = f"{self.splits} folds" if self.kfold else parts
         return ValueError(f"{number} of {what} cannot be split into {into}{remedy}")
 

@@ -68,7 +68,12 @@ def one_choice(assembly: xr.DataArray, what: str) -> xr.DataArray:
         assembly = assembly.isel(choice=0, drop=True)
     if assembly.dims != (PRESENTATION,):
         has = ", ".join(f"{dim} ({n})" for dim, n in assembly.sizes.items()) or "none"
-        raise ValueError(f"{what} must hold one response per presentation; its dimensions are: {has}")
+        remedy = (
+            ""
+            if "choice" not in assembly.dims
+            else ("; for the probabilities of choices, give the benchmark answers=bsjax.benchmarks.most_probable")
+        )
+        raise ValueError(f"{what} must hold one response per presentation; its dimensions are: {has}{remedy}")
     return assembly
 
 

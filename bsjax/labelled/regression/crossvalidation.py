@@ -696,7 +696,7 @@ def check_test_size(n_test: int) -> None:
     if n_test < 3:
         raise ValueError(
             f"a correlation needs at least 3 test stimuli, the smallest test set has {n_test}: "
-            "use more stimuli, a larger test_size, or fewer folds"
+            'use more stimuli, fewer folds, or a larger part of them: crossvalidation_kwargs={"test_size": 0.3}'
         )
 
 

@@ -49,7 +49,7 @@ def indices_of(label: str) -> tuple[int, ...]:
     name = str(label).lower().replace(" ", "")
     if name not in known:
         raise ValueError(
-            f"which classes of ImageNet are {label!r} is not known{hint(name, known)}; "
-            f"known are {', '.join(known)}; give others as a mapping, label -> numbers of its classes"
+            f"no class of ImageNet is known for the label {label!r}{hint(name, known)}; known are {', '.join(known)}; "
+            "for others, start_task takes fitting_stimuli as a mapping, label -> numbers of its output units"
         )
     return known[name]

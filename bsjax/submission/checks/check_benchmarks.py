@@ -30,6 +30,7 @@ def check_benchmark(identifier: str) -> list[Check]:
         bibtex False
         ceiling True
         data True
+        size True
         scores True
     """
     benchmark, problem = attempt(lambda: benchmark_registry[identifier]())
@@ -107,7 +108,7 @@ def _data(benchmark: Any) -> list[Check]:
     if problem:
         return [check("data", "its data load", problem)]
     # Not every neuron has every property.
-    problems = [] if isinstance(target, PropertyAssembly) else nan_problems(target)
+    problems = _outside(target) if isinstance(target, PropertyAssembly) else nan_problems(target)
     stimuli = target.attrs.get("stimulus_set")
     if stimuli is None:
         stimuli, _ = attempt(lambda: benchmark.stimuli)
@@ -115,7 +116,26 @@ def _data(benchmark: Any) -> list[Check]:
         problems.append("the assembly has no attrs['stimulus_set'], the images to show")
     elif "stimulus_id" in stimuli:
         problems += id_problems(stimuli.set_index("stimulus_id").index)
-    return [check("data", "its data have no missing values, and each stimulus has an id", *problems)]
+    checks = [check("data", "its data have no missing values, and each stimulus has an id", *problems)]
+    if stimuli is None or isinstance(target, PropertyAssembly):
+        return checks
+    known = getattr(benchmark, "visual_degrees", None) is not None or "degrees" in stimuli
+    unsized = "" if known else "each image fills the model's field of view: pass visual_degrees=, or a column degrees"
+    return [*checks, Check("size", "it says how wide the stimuli are, in degrees", skipped=unsized)]
+
+
+def _outside(properties: PropertyAssembly) -> list[str]:
+    """Properties with values outside the bins of their histograms, which would count in the outermost bins."""
+    problems = []
+    for name in properties["neuroid_property"].values.tolist():
+        values, edges = properties.sel(neuroid_property=name).values, properties.attrs.get(f"{name}_bins")
+        number = 0 if edges is None else int(np.sum((values < np.min(edges)) | (values > np.max(edges))))
+        if number:
+            problems.append(
+                f"{number} values of {name} lie outside its bins, {np.min(edges):g} to {np.max(edges):g}, and count in "
+                "the outermost ones: fold them if they are circular, or add bins"
+            )
+    return problems
 
 
 def _scores(benchmark: Any) -> list[Check]:

@@ -88,7 +88,7 @@ def test_index_sets():
 @pytest.mark.parametrize(
     ("layers", "labels", "message"),
     [
-        (LAYERS, ["dgo"], "which classes of ImageNet are 'dgo' is not known; nearest: dog"),
+        (LAYERS, ["dgo"], "no class of ImageNet is known for the label 'dgo'; nearest: dog"),
         (LAYERS, {"dog": [3, 1000]}, "has classes 0 to 999, not dog 1000"),
     ],
 )
