@@ -23,7 +23,7 @@ def test_scores_by_layer_and_the_choice_are_printed_and_kept(tmp_path):
     )
     assert done.exit_code == 0, done.output
     profile, choice = done.stdout.split("\n\n")
-    header, *rows = [line.split() for line in profile.splitlines()]
+    header, *rows, _ = [line.split() for line in profile.splitlines()]
     assert header == ["layer", "V1", "V4"]
     by_layer = {row[0]: row[1:] for row in rows}
     score = float(bsjax.score("gabor-v1", "Simulated.V1-cka"))  # of both layers together
