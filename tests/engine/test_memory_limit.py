@@ -255,7 +255,7 @@ def test_neuroids_are_computed_as_many_at_a_time_as_fit():
     run = subprocess.run([sys.executable, "-c", BLOCKS], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     for took, apart in json.loads(run.stdout.strip().splitlines()[-1]).values():
-        assert took < 250_000_000 and apart < 1e-12  # with what compiling takes, which varies; all at once, 700 MB
+        assert took < 350_000_000 and apart < 1e-12  # with what compiling takes, which varies; all at once, 700 MB
 
 
 def test_a_neuroid_that_does_not_fit_is_refused():
