@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from inspect import Parameter, isroutine, signature, unwrap
+from inspect import Parameter, isfunction, isroutine, signature, unwrap
 from types import MappingProxyType, MethodType
 from typing import Any, NamedTuple
 
@@ -396,7 +396,15 @@ class CallableMetric(Metric):
     def __call__(self, *assemblies: Any) -> Score:
         """The result of the callable; a plain number becomes a score."""
         name = getattr(self.function, "__name__", type(self.function).__name__)
-        return as_score(self.function(*assemblies), f"the result of the metric {name!r}")
+        try:
+            made = self.function(*assemblies)
+        except Exception as error:
+            if isfunction(self.function):
+                error.add_note(
+                    f"{name} was given labelled assemblies; a function of arrays becomes a bsjax.KernelMetric"
+                )
+            raise
+        return as_score(made, f"the result of the metric {name!r}")
 
     @property
     def sides(self) -> int:

@@ -281,12 +281,11 @@ class CrossValidation:
         remedy = ": use others"
         if strata is not None:
             values = f"{self.stratification_coord!r} has {len(np.unique(strata))} values"
+            remedy = f"; {values}, all of which have to train and to test: show more stimuli, or "
             # Correlations take three test stimuli or more.
-            share = f', "test_size": {math.ceil(300 / n) / 100:g}' if not self.kfold and n >= 6 else ""
-            remedy = (
-                f"; {values}, all of which have to train and to test: show more stimuli, or pass "
-                f'crossvalidation_kwargs={{"stratification_coord": None{share}}} to split without strata'
-            )
+            share = math.ceil(100 * max(3, len(np.unique(strata))) / n) / 100
+            larger = f'test on a larger part: crossvalidation_kwargs={{"test_size": {share:g}}}'
+            remedy += larger if share <= 1 / 3 and not self.kfold else WITHOUT_STRATA
         into = f"{self.splits} folds" if self.kfold else parts
         return ValueError(f"{number} of {what} cannot be split into {into}{remedy}")
 

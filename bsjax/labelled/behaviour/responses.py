@@ -44,7 +44,8 @@ def read(assembly: xr.DataArray, names: Sequence[str], what: str, missing: Colle
     Raises:
         ValueError: a coordinate or one of its values is missing; the message names all missing coordinates.
     """
-    require(assembly, {PRESENTATION: names}, what)
+    hint = "; a model's answers have the columns of the stimuli that it was shown" if what == "source" else ""
+    require(assembly, {PRESENTATION: names}, what, hint=hint)
     return [coordinate(assembly, name, PRESENTATION, what, missing=name in missing) for name in names]
 
 

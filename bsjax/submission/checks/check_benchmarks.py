@@ -128,12 +128,14 @@ def _outside(properties: PropertyAssembly) -> list[str]:
     """Properties with values outside the bins of their histograms, which would count in the outermost bins."""
     problems = []
     for name in properties["neuroid_property"].values.tolist():
-        values, edges = properties.sel(neuroid_property=name).values, properties.attrs.get(f"{name}_bins")
-        number = 0 if edges is None else int(np.sum((values < np.min(edges)) | (values > np.max(edges))))
-        if number:
+        edges = properties.attrs.get(f"{name}_bins")
+        if edges is None:
+            continue
+        values, low, high = properties.sel(neuroid_property=name).values, float(np.min(edges)), float(np.max(edges))
+        if number := int(np.sum((values < low) | (values > high))):
             problems.append(
-                f"{number} values of {name} lie outside its bins, {np.min(edges):g} to {np.max(edges):g}, and count in "
-                "the outermost ones: fold them if they are circular, or add bins"
+                f"{number} values of {name} lie outside its bins, {low:g} to {high:g}, and count in the outermost ones: "
+                "fold them if they are circular, or add bins"
             )
     return problems
 
