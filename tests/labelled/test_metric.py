@@ -133,6 +133,11 @@ def test_whatever_is_called_is_a_metric():
     assert as_metric(cka) is cka and isinstance(as_metric(i1.ceiling), CeilingOf)
     plain = as_metric(lambda source, target: Score(1.0))
     assert isinstance(plain, CallableMetric) and plain.depends_on == "features" and not plain.symmetric
+    x = responses(0, 5)
+    assert as_metric(lambda source, target: 0.5)(x, x) == Score(0.5)
+    with pytest.raises(TypeError) as raised:
+        as_metric(lambda source, target: source @ None)(x, x)
+    assert "KernelMetric" in raised.value.__notes__[0]
 
 
 def test_draws_without_a_value_are_nan_and_a_metric_that_has_none_says_why():

@@ -1,11 +1,15 @@
 """``bsjax check``: each item fails for what it is about, says what to do, and takes no other item with it."""
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from bsjax import NeuroidAssembly, Score, StimulusSet, load_metric
+from bsjax.benchmarks import NeuralBenchmark, benchmark_registry
 from bsjax.cli import app
 from bsjax.submission import check_plugins
 from bsjax.submission.checks.bibtex import bibtex_problems
+from bsjax.submission.checks.check_benchmarks import check_benchmark
 from bsjax.submission.checks.check_data import check_registrations
 from bsjax.submission.checks.check_metrics import check_metric
 from bsjax.submission.checks.run_tests import check_properties, check_tests
@@ -36,6 +40,25 @@ def items(folder, **options):
     """name -> problems of all items, of a plugin whose tests are not run."""
     sections = [section for section in check_plugins(folder, **options) if not section.title.startswith("tests of")]
     return {item.name: list(item.problems) for section in sections for item in section.checks}
+
+
+PROPERTIES = """
+    from bsjax import Score, benchmark_registry
+    from bsjax.benchmarks import BenchmarkBase
+    from bsjax.data import PropertyAssembly
+
+    class Constant(BenchmarkBase):
+        target = PropertyAssembly(
+            [[10.0], [170.0]], {{"neuroid_property": ["angle"]}}, ["neuroid", "neuroid_property"],
+            attrs={{"angle_bins": [-22.5, 157.5]}},
+        )
+        def __call__(self, candidate):
+            return Score(0.5)
+
+    benchmark_registry["{registered}"] = lambda: Constant(
+        "{identifier}", lambda: {ceiling}, version=1, parent={parent!r}, bibtex={bibtex!r}
+    )
+"""
 
 
 @pytest.fixture
@@ -271,6 +294,24 @@ def test_bibtex(bibtex, problems):
     found = bibtex_problems(bibtex)
     assert len(found) == len(problems)
     assert all(one.startswith(other) for one, other in zip(found, problems, strict=True))
+
+
+def test_properties_outside_their_bins(plugin):
+    problems = " ".join(items(plugin("doe", PROPERTIES.format(**GOOD)))["data"])
+    assert problems.startswith("1 values of angle lie outside its bins, -22.5 to 157.5")
+
+
+@pytest.mark.parametrize("degrees", [None, 8])
+def test_images_of_unknown_width(monkeypatch, degrees):
+    coords = {"stimulus_id": ("presentation", list("abc")), "region": ("neuroid", ["V1"] * 2)}
+    recorded = NeuroidAssembly(np.eye(3)[:, :2], coords, ["presentation", "neuroid"])
+    recorded.attrs["stimulus_set"] = StimulusSet({"stimulus_id": list("abc")})
+    made = NeuralBenchmark(
+        "Doe2026.V1-cka", recorded, load_metric("cka"), degrees, ceiling_func=lambda: Score(0.9), parent="V1"
+    )
+    monkeypatch.setitem(benchmark_registry, made.identifier, lambda: made)
+    [size] = [item for item in check_benchmark(made.identifier) if item.name == "size"]
+    assert ("pass visual_degrees=" in size.skipped) == (degrees is None)
 
 
 def test_a_folder_without_a_plugin(tmp_path, search):

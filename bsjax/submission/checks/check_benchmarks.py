@@ -134,7 +134,7 @@ def _outside(properties: PropertyAssembly) -> list[str]:
         values, low, high = properties.sel(neuroid_property=name).values, float(np.min(edges)), float(np.max(edges))
         if number := int(np.sum((values < low) | (values > high))):
             problems.append(
-                f"{number} values of {name} lie outside its bins, {low:g} to {high:g}, and count in the outermost ones: "
+                f"{number} values of {name} lie outside its bins, {low:g} to {high:g}, and count in the outermost: "
                 "fold them if they are circular, or add bins"
             )
     return problems
