@@ -130,6 +130,7 @@ class BenchmarkBase:
     metric: Any = None
     target: Any = None
     visual_degrees: float | None = None
+    region: Any = None
 
     def __init__(
         self,
@@ -177,9 +178,9 @@ class BenchmarkBase:
     def seen_and_recorded(self) -> tuple[Hashable, str]:
         """A key of the stimuli that models see, and the region that is recorded, as far as known without loading data.
 
-        By default the key is the identifier, which no other benchmark has, and the region is "".
+        By default the key is the identifier, which no other benchmark has.
         """
-        return self.identifier, ""
+        return self.identifier, self.region or ""
 
     def _ceiling_in_draws(self) -> Score:
         """The ceiling, with its value in each draw while bootstrap resamples are drawn."""

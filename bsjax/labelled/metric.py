@@ -275,11 +275,16 @@ class Metric(ABC):
 
     def values(self, parts: Mapping[str, xr.DataArray]) -> Sequence[Any]:
         """The finite values of parts of one side, by their names in messages, see ``held``."""
-        return self.held(*(finite_values(part, name) for name, part in parts.items()))
+        return self.held(*map(finite_values, parts.values(), parts))
 
     def held(self, *parts: Any) -> Sequence[Any]:
         """Values of parts of one side without what the metric ignores and its precision cannot hold: large means."""
-        return without_large_means(self.dtype or default_dtype(), *parts) if self.ignores_means else parts
+        dtype = np.dtype(self.dtype or default_dtype())
+        return self.shortened(dtype, *parts) if dtype.itemsize < parts[0].dtype.itemsize else parts
+
+    def shortened(self, dtype: np.dtype, *parts: Any) -> Sequence[Any]:
+        """The parts, ready for a cast to a shorter dtype."""
+        return without_large_means(dtype, *parts) if self.ignores_means else parts
 
     def run(self, kernel: Callable[..., Any], *arrays: Any, **known: Any) -> Any:
         """The result of a kernel in this metric's dtype, see :func:`bsjax.engine.running.run`."""

@@ -342,7 +342,9 @@ def seen_and_recorded(benchmark: Benchmark) -> tuple[Hashable, str]:
     """A key of the stimuli of a benchmark that is an object, and the region that it records, "" if that is unknown."""
     from bsjax.benchmarks import BenchmarkBase
 
-    return benchmark.seen_and_recorded() if isinstance(benchmark, BenchmarkBase) else (benchmark.identifier, "")
+    if isinstance(benchmark, BenchmarkBase):
+        return benchmark.seen_and_recorded()
+    return benchmark.identifier, str(getattr(benchmark, "region", ""))
 
 
 def same_data(benchmark: BenchmarkLike) -> Hashable:

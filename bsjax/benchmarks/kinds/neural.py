@@ -128,7 +128,7 @@ class NeuralBenchmark(BenchmarkBase):
         if self._is_in_memory:
             with suppress(ValueError):  # incomplete data are an error of the score, which says so
                 return data_digest(self.stimuli), self._region
-        return self.identifier, self.region or ""
+        return super().seen_and_recorded()
 
     @property
     def fitted_beside(self) -> Hashable:

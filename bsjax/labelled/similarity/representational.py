@@ -123,11 +123,11 @@ class _OfSimilarity(Metric):
         """Whether the similarity compares deviations of units from their means."""
         return self.similarity.ignores_means or self.depends_on == "inner products"
 
-    def held(self, *parts: Any) -> Sequence[Any]:
-        """Values of a side without large means, and in the range of the precision; see ``Metric``."""
+    def shortened(self, dtype: np.dtype, *parts: Any) -> Sequence[Any]:
+        """Values of a side without large means, and in the range of the dtype."""
         if self.similarity.ignores_scale:
-            parts = tuple(in_range(self.dtype or default_dtype(), part) for part in parts)
-        return super().held(*parts)
+            parts = tuple(in_range(dtype, part) for part in parts)
+        return super().shortened(dtype, *parts)
 
     @contextmanager
     def _sides(self, source: xr.DataArray, target: xr.DataArray, calls: list[_Call]) -> Iterator[tuple[Any, Any]]:
