@@ -130,7 +130,7 @@ class BenchmarkBase:
     metric: Any = None
     target: Any = None
     visual_degrees: float | None = None
-    region: Any = None
+    region: Any = ""
 
     def __init__(
         self,
