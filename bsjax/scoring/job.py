@@ -344,7 +344,7 @@ def seen_and_recorded(benchmark: Benchmark) -> tuple[Hashable, str]:
 
     if isinstance(benchmark, BenchmarkBase):
         return benchmark.seen_and_recorded()
-    return benchmark.identifier, str(getattr(benchmark, "region", ""))
+    return benchmark.identifier, str(getattr(benchmark, "region", "") or "")
 
 
 def same_data(benchmark: BenchmarkLike) -> Hashable:
