@@ -93,7 +93,7 @@ def _study(results: Path) -> str:
     if found is None:
         return ""
     run, plan, peer = found["run"], found["plan"], found.get("peer")
-    lines = [_line(["", "seconds", "peak memory"]), _line(["---", "---:", "---:"])]
+    lines = [_line(["run", "seconds", "peak memory"]), _line(["---", "---:", "---:"])]
     lines.append(_line(["from the files to the store", _seconds(run["seconds"]), f"{run['peak_bytes'] / 1e9:.2f} GB"]))
     lines.append(
         _line(

@@ -242,7 +242,8 @@ def score(
         typer.Option(
             metavar="WHAT",
             help="Also compute scores and ceilings in bootstrap draws of stimuli, neuroids or subjects, or of two of "
-            "them. A colon gives the number of draws: stimuli,subjects:500. [default number: 1000]",
+            "them. A colon gives the number of draws: stimuli,subjects:500. [default number: 1000] A slash gives a "
+            "coordinate within which stimuli are drawn: stimuli/object_name.",
         ),
     ] = None,
     null: Annotated[

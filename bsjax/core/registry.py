@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping
 from fnmatch import fnmatchcase
 from functools import partial
+from typing import Any
 
 from bsjax.core.discovery import Entries, Entry, Factory, Plugin
 
@@ -104,7 +105,7 @@ class Registry(MutableMapping[str, Factory]):
         Raises:
             ValueError: the identifier is not a non-empty string, or the factory is neither callable nor a valid string.
         """
-        self._entries.add(identifier, self._checked(identifier, factory, summary, requires, row))
+        self._entries.add(identifier, self._checked(identifier, factory, summary, requires, row=row))
 
     def register_source(
         self,
@@ -130,7 +131,7 @@ class Registry(MutableMapping[str, Factory]):
             ...
             bsjax.core.registry.UnknownIdentifier: unknown model 'lower:a'; there is no source 'lower', only upper
         """
-        self._sources[source] = self._checked(source, factory, summary, requires)
+        self._sources[source] = self._checked(source, factory, summary, requires, takes_identifier=True)
         self._forms[source] = form
 
     def register_table(
@@ -160,7 +161,8 @@ class Registry(MutableMapping[str, Factory]):
             ...
             bsjax.core.registry.UnknownIdentifier: unknown model 'vgg_19'; nearest: vgg_16; see `bsjax list models`
         """
-        self._tables.append((identifiers, self._checked("of a table", factory, summary, requires)))
+        entry = self._checked("of a table", factory, summary, requires, takes_identifier=True)
+        self._tables.append((identifiers, entry))
 
     def sources(self) -> dict[str, str]:
         """List the sources, such as ``"timm:NAME@LAYERS"``, with their summaries."""
@@ -219,7 +221,7 @@ class Registry(MutableMapping[str, Factory]):
         target = self._entries.target(identifier, entry)
         if isinstance(target, str):
             target = entry.target = self._resolve(identifier, target, entry.requires)
-        first = entry.row if identifier in self else identifier
+        first = identifier if entry.takes_identifier else entry.row
         return target if first is None else partial(target, first)
 
     def __setitem__(self, identifier: str, factory: Factory | str) -> None:
@@ -249,7 +251,7 @@ class Registry(MutableMapping[str, Factory]):
         return id(self)
 
     def _checked(
-        self, identifier: str, factory: Factory | str, summary: str, requires: Iterable[str], row: object = None
+        self, identifier: str, factory: Factory | str, summary: str, requires: Iterable[str], **known: Any
     ) -> Entry:
         if not isinstance(identifier, str) or not identifier:
             raise ValueError(f"the identifier of a {self.kind} must be a non-empty string, got {identifier!r}")
@@ -260,7 +262,7 @@ class Registry(MutableMapping[str, Factory]):
                 raise ValueError(f"{what}, got {factory!r}")
         elif not callable(factory):
             raise ValueError(f"{what}, got {type(factory).__name__}; wrap what is built already: `lambda: it`")
-        return Entry(factory, summary, (requires,) if isinstance(requires, str) else tuple(requires), row)
+        return Entry(factory, summary, (requires,) if isinstance(requires, str) else tuple(requires), **known)
 
     def _unlisted(self, identifier: object) -> Entry | None:
         """The entry of the source or table of an identifier; None if there is none."""

@@ -81,12 +81,16 @@ class KernelMetric(Metric):
 
     @property
     def of_halves(self) -> OfHalves | None:
-        """Compares complete halves by its kernel, if it takes two assemblies."""
-        return OfHalves(_OfAll(self)) if self.sides == 2 else None
+        """Compares complete halves by its kernel, if it takes two assemblies; draws by ``weighted_kernel``, if any."""
+        return OfHalves(_OfAll(self), _OfDraws(self) if self._is_weighted else None) if self.sides == 2 else None
 
     def weighted_kernel(self, *args: Any, **kwargs: Any) -> Any:
         """The kernel's values from row weights (in the metric's dtype) and the arrays, for draws of the stimuli."""
         raise NotImplementedError(f"{type(self).__name__} has no weighted_kernel")
+
+    @property
+    def _is_weighted(self) -> bool:
+        return type(self).weighted_kernel is not KernelMetric.weighted_kernel
 
     def __call__(self, *assemblies: Any) -> Score:
         """The score of the assemblies; the last one holds the measurements.
@@ -101,8 +105,7 @@ class KernelMetric(Metric):
 
     def drawn_values(self, drawn: Drawn, *assemblies: Any, **kwargs: Any) -> dict[str, Any]:
         """Its values in every draw; for draws of stimuli alone, by ``weighted_kernel`` where the metric has one."""
-        weighted = type(self).weighted_kernel is not KernelMetric.weighted_kernel
-        if not weighted or drawn.plan.factors != ("stimuli",):
+        if not self._is_weighted or drawn.plan.factors != ("stimuli",):
             return super().drawn_values(drawn, *assemblies, **kwargs)
         weights = drawn.in_order("stimuli", assemblies[-1][STIMULUS].values).astype(float)
         found = self._values(_weighted_kernel, weights, *self.arrays(*assemblies))
@@ -133,3 +136,13 @@ class _OfAll:
     def __call__(self, a: Any, b: Any, *, where: Any) -> Any:
         value = self.metric.kernel(a, b)
         return jnp.where(jnp.all(where), value, jnp.full_like(value, jnp.nan))
+
+
+@dataclass(frozen=True)
+class _OfDraws:
+    """The weighted kernel of a metric, with the counts of each draw as weights."""
+
+    metric: KernelMetric
+
+    def __call__(self, a: Any, b: Any, counts: Any) -> Any:
+        return _weighted_kernel(counts.astype(a.dtype), a, b, metric=self.metric)

@@ -391,11 +391,16 @@ class CallableMetric(Metric):
 
     Args:
         function: a function of assemblies.
+
+    Raises:
+        ValueError: it is not callable.
     """
 
     zero_by_chance = False
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        if not callable(function):
+            raise ValueError(f"expected a metric, its identifier or a function of assemblies, got {function!r:.80}")
         self.function = function
 
     def __call__(self, *assemblies: Any) -> Score:
@@ -475,7 +480,7 @@ def as_metric(given: str | Callable[..., Any], **settings: Any) -> Metric:
     A metric's method ``ceiling`` becomes a ``CeilingOf``, and any other callable a ``CallableMetric``.
 
     Raises:
-        ValueError: settings for a metric that is not given by its identifier.
+        ValueError: settings for a metric that is not given by its identifier, or neither a metric nor a callable.
 
     Example:
         >>> type(as_metric("cka")).__name__, type(as_metric(load_metric("i1").ceiling)).__name__

@@ -259,28 +259,24 @@ def check(value: Any, what: str) -> None:
         ...
         ValueError: raw[0] is a builtin_function_or_method, which cannot be written as JSON: expected ...
     """
-    if type(value) not in _SIMPLE and not _is_simple(value):
-        to_plain(value, what, _check_values)
-
-
-def _is_simple(value: Any) -> bool:
-    """Whether a value holds only Python text, numbers, lists, tuples and dicts with text keys, and arrays of these."""
     held = [value]
     for each in held:
-        if len(held) > _MOST_LOOKED_AT:  # a value that contains itself has no end
-            return False
         kind = type(each)
+        if kind in _SIMPLE:
+            continue
         if kind is dict and set(map(type, each)) <= {str}:
             held.extend(each.values())
         elif kind in (list, tuple):
             held.extend(each)
-        elif kind in _SIMPLE:
-            continue
         elif kind is xr.DataArray and _holds_numbers_and_text(each):
             held.append(each.name)
         else:
-            return False
-    return True
+            break
+        if len(held) > _MOST_LOOKED_AT:  # a value that contains itself has no end
+            break
+    else:
+        return
+    to_plain(value, what, _check_values)
 
 
 def _holds_numbers_and_text(array: xr.DataArray) -> bool:

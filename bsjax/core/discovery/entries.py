@@ -23,6 +23,7 @@ class Entry:
         summary: one line for listings.
         requires: the extras of bsjax that it needs.
         row: first argument of the factory, for a factory that builds several objects.
+        takes_identifier: whether the identifier is that argument, as for a source or a table.
         by: the module that registered it, if that is not a plugin.
         plugin: the plugin that registers it.
         rivals: other plugins that register the same identifier.
@@ -32,6 +33,7 @@ class Entry:
     summary: str
     requires: tuple[str, ...]
     row: object = None
+    takes_identifier: bool = False
     by: str = ""
     plugin: Plugin | None = None
     rivals: tuple[Plugin, ...] = ()

@@ -29,7 +29,9 @@ from bsjax.metrics import compiled, spearman_brown_bias, split_half_consistency
 from bsjax.metrics.ceilings.consistency import (
     FEWEST_STIMULI,
     complete_split_half_consistency,
+    half_means,
     pearson_of_halves,
+    reliability_of_halves,
     split_half_bootstraps,
     split_half_similarity_bootstraps,
 )
@@ -66,7 +68,7 @@ class SplitHalfReliability(Metric):
 
     @property
     def _of_halves(self) -> OfHalves | None:
-        """The comparison of halves by the metric; None without one, or if the metric compares none."""
+        """The comparison of halves as arrays; None without a metric, or if it must be called with assemblies."""
         return None if self.consistency_metric is None else as_metric(self.consistency_metric).of_halves
 
     def __call__(self, assembly: xr.DataArray) -> Score:
@@ -82,7 +84,9 @@ class SplitHalfReliability(Metric):
                 computation needs more memory than is available.
         """
         assembly, trials, bins = self._arranged(assembly)
-        raw, why = self._compared(trials, bins), too_few_repeated(trials, self.fewest)
+        is_called = self.consistency_metric is not None and self._of_halves is None
+        raw = self._called(trials, bins, assembly) if is_called else self._compared(trials, bins)
+        why = too_few_repeated(trials, self.fewest)
         details = {}
         if self.consistency_metric is None:
             bias = _expected_bias(raw, trials.repeated())
@@ -94,13 +98,15 @@ class SplitHalfReliability(Metric):
 
     def drawn_values(self, drawn: Drawn, assembly: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw, all with the same halves; see :func:`bsjax.labelled.metric.scored`."""
-        assembly, trials, bins = self._arranged(assembly)
         halves_by = self._of_halves
         bootstraps = None if halves_by is None else halves_by.bootstraps
-        if self.consistency_metric is not None and (bins > 1 or bootstraps is None):
+        if self.consistency_metric is not None and bootstraps is None:
+            return super().drawn_values(drawn, assembly)
+        assembly, trials, bins = self._arranged(assembly)
+        if self.consistency_metric is not None and bins > 1:
             raise ValueError(
-                f"the {self.identifier} of {self.consistency_metric!r} has no draws"
-                + (" of several time bins" if bins > 1 else ": there is no bootstrap of this comparison")
+                f"the {self.identifier} of {self.consistency_metric!r} has no draws of several time bins: take one, "
+                "or the correlation of each neuroid (no consistency_metric)"
             )
         repetitions, n, width = trials.shape
         takes = f"{drawn.plan.draws} draws of {repetitions:,} repetitions of {n:,} stimuli, {width:,} responses to each"
@@ -134,6 +140,21 @@ class SplitHalfReliability(Metric):
         # Time bins are placed side by side, like additional neuroids.
         assembly = three_dimensional(assembly, "assembly").transpose("presentation", TIME_BIN, "neuroid")
         return assembly, self._trials(assembly), assembly.sizes[TIME_BIN]
+
+    def _called(self, trials: Trials, bins: int, assembly: xr.DataArray) -> np.ndarray:
+        """Corrected comparisons ``(bins, splits)`` of the stimuli in both halves, by calls of the metric."""
+        metric, dims = as_metric(self.consistency_metric), ("presentation", NEUROID)
+        coords, stimuli = coords_on(assembly, NEUROID), len(trials.stimuli)
+        raw = []
+        for first in self._halves(trials):
+            halves = self.run(half_means, trials.values, np.isfinite(trials.values), first)
+            both = [np.moveaxis(half.reshape(stimuli, bins, -1), 1, 0) for half in halves]
+            for one, two in zip(*both, strict=True):
+                has = np.isfinite(one + two).all(axis=1)
+                of_bin = {**coords, STIMULUS: ("presentation", trials.stimuli[has])}
+                sides = [xr.DataArray(half[has], of_bin, dims) for half in (one, two)]
+                raw.append(float(metric(*sides)) if has.sum() >= FEWEST_STIMULI else np.nan)
+        return self.run(reliability_of_halves, np.reshape(raw, (-1, bins)).T)
 
     def _compared(self, trials: Trials, bins: int) -> np.ndarray:
         """Corrected comparisons ``(bins, splits)`` or ``(bins, splits, neuroids)``."""
@@ -186,10 +207,10 @@ class InternalConsistency(SplitHalfReliability):
     for it.
 
     Args:
-        consistency_metric: comparison of two halves instead of the correlation per neuroid: a representational
-            similarity, e.g. ``load_metric("rdm")``, or a :class:`bsjax.KernelMetric` of your own whose kernel takes
-            two arrays ``(stimuli, neuroids)``; the ceiling is then one number per split. With a metric of your own it
-            is NaN if a stimulus has an empty half.
+        consistency_metric: comparison of two halves instead of the correlation per neuroid, e.g. ``load_metric("rdm")``
+            or a metric of your own; the ceiling is then one number per split. A function, and any metric but a
+            similarity and a :class:`bsjax.KernelMetric`, is called for each split with both halves as assemblies of the
+            stimuli that both have. A :class:`bsjax.KernelMetric` of your own gives NaN if a stimulus has an empty half.
         split_coord: the coordinate of the repetitions.
         splits: number of random halvings.
         random_state: seed of the halvings.
@@ -198,8 +219,8 @@ class InternalConsistency(SplitHalfReliability):
             here that is already one number, and the mean over splits follows.
 
     Raises:
-        ValueError: ``consistency_metric`` is no such metric, ``aggregate`` is given, or ``splits`` is not a whole
-            number of at least 1.
+        ValueError: ``consistency_metric`` does not take two assemblies, ``aggregate`` is given, or ``splits`` is not a
+            whole number of at least 1.
 
     Source: Spearman 1910; Brown 1910; Schrimpf et al. 2018.
     """
@@ -214,10 +235,9 @@ class InternalConsistency(SplitHalfReliability):
     aggregate: None = None
 
     def __post_init__(self) -> None:
-        if self.consistency_metric is not None and self._of_halves is None:
+        if self.consistency_metric is not None and (sides := as_metric(self.consistency_metric).sides) != 2:
             raise ValueError(
-                "consistency_metric must be a similarity of whole representations, such as load_metric('rdm'), or a "
-                f"bsjax.KernelMetric of two arrays, got {type(self.consistency_metric).__name__}"
+                f"consistency_metric must compare two assemblies; {self.consistency_metric!r} takes {sides}"
             )
         if self.aggregate is not None:
             raise ValueError(

@@ -94,12 +94,15 @@ class RegressionMetric(Metric):
 
     mapping: Mapping
     settings: Any
+    # What is known of the mapping, see ``Traits``.
+    traits: Traits
     # The default identifier, formatted with the name of the mapping.
     called: ClassVar[str] = "{}"
 
     def __post_init__(self) -> None:
         named = self.identifier or self.called.format(type(self.mapping).__name__.lower())
-        keep(self, identifier=named, settings=self.mapping if self.settings is None else self.settings)
+        settings = self.mapping if self.settings is None else self.settings
+        keep(self, identifier=named, settings=settings, traits=self.mapping.traits)
 
     def own_settings(self) -> dict[str, Any]:
         """All settings, with those of the mapping by their own names."""
@@ -108,18 +111,18 @@ class RegressionMetric(Metric):
     @property
     def depends_on(self) -> DependsOn:
         """The property of the source that the mapping depends on."""
-        return self.mapping.traits.depends_on
+        return self.traits.depends_on
 
     @property
     def ignores_means(self) -> bool:
         """Whether the mapping has a free intercept, and uses deviations of features alone."""
-        traits = self.mapping.traits
+        traits = self.traits
         return traits.ignores_means or traits.depends_on == "inner products"
 
     @property
     def fits_neuroids_alone(self) -> bool:
         """Whether the mapping predicts each neuroid independently of the others."""
-        return self.mapping.traits.fits_targets_alone
+        return self.traits.fits_targets_alone
 
     def _refitted(self, kernel: Callable[..., Any], x: Any, *rest: Any) -> np.ndarray:
         """The result of a kernel that refits the mapping to each draw or permutation of the stimuli."""
@@ -302,7 +305,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
 
     def _score(self, fitted: Fitted, target: xr.DataArray, shared: Shared) -> Score:
         """The score of a target from its correlations and report, which may be padded."""
-        raw, reported, details = _unpadded(self.mapping.traits, fitted, target, ("split", "neuroid"))
+        raw, reported, details = _unpadded(self.traits, fitted, target, ("split", "neuroid"))
         coords = {**neuroid_coords(target), **reported}
         return over_splits(raw, coords, self.provenance(details=details), shared=shared)
 
@@ -311,7 +314,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
 
         A batch of what works on features, iterates or chooses is no faster.
         """
-        traits = self.mapping.traits
+        traits = self.traits
         if not traits.fits_targets_alone or traits.depends_on != "inner products" or traits.reported:
             return None
         ids = np.arange(stimuli)
@@ -365,7 +368,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         x = self._features(source, order_of(source, target), target, splits, needed)
         (y,) = self.values({"target": target})
         with precision(self.dtype) as dtype:
-            widths = _padded_widths(self.mapping.traits, len(y), x.shape[1], y.shape[1])
+            widths = _padded_widths(self.traits, len(y), x.shape[1], y.shape[1])
             sides = [padded(values, width, dtype) for values, width in zip((x, y), widths, strict=True)]
             found = to_host(compiled(cross_validated_r2, mapping=self.mapping)(*sides, folds))
         return nan_mean(found[:, : y.shape[1]].astype(float).T)
@@ -429,7 +432,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         source = two_dimensional(source, "source")
         order, splits = order_of(source, target), self.crossvalidation.of(target)
         folds, rows = make_folds(len(target), splits), permuted.permutations[0].in_order(order)
-        needed = self._needed(cross_validate_and_report, target, folds, _shards(self.mapping.traits))
+        needed = self._needed(cross_validate_and_report, target, folds, _shards(self.traits))
         x = self._features(source, order, target, splits, needed)
         (y,) = self.values({"target": target})
         return {"values": self._after_permutations(permuted, x, y, folds, rows)}
@@ -443,7 +446,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         folds: Folds,
     ) -> list[Fitted]:
         """The correlations and the report of each source, in blocks of neuroids where these are fitted alone."""
-        (n, neuroids), traits = target.shape, self.mapping.traits
+        (n, neuroids), traits = target.shape, self.traits
         spread = spread_of(n, neuroids) if traits.fits_targets_alone else None
         most = [neuroids if spread is None else -(-neuroids // spread.least_blocks(n, neuroids))]
         needed = self._needed(cross_validate_and_report, target, folds, _shards(traits))
@@ -476,7 +479,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         self, sources: Sequence[np.ndarray | jax.Array], y: np.ndarray | jax.Array, folds: Folds, neuroids: int
     ) -> list[Fitted]:
         """The correlations and the report of each source with neuroids that are padded to this number or more."""
-        traits, xs, of_y = self.mapping.traits, [], neuroids
+        traits, xs, of_y = self.traits, [], neuroids
         with precision(self.dtype) as dtype:
             for x in sources:
                 of_x, of_y = _padded_widths(traits, len(y), x.shape[1], neuroids)
@@ -489,7 +492,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
     ) -> Callable[..., int]:
         """A function from the number of features to the bytes that a kernel needs, for all neuroids or fewer."""
 
-        traits, (n, all_neuroids) = self.mapping.traits, target.shape
+        traits, (n, all_neuroids) = self.traits, target.shape
 
         def needed(width: int, neuroids: int = all_neuroids) -> int:
             with precision(self.dtype) as dtype:
@@ -587,7 +590,7 @@ class TrainTestSplitCorrelation(RegressionMetric):
         check_sizes(self.mapping, together[0].sizes[NEUROID], n_train, n_test)
         warn_of_interpolation(self.mapping, self.identifier, together[0].shape[1], n_train)
         kernel = compiled(train_test_and_report, mapping=self.mapping)
-        traits = self.mapping.traits
+        traits = self.traits
         of_features, of_targets, _ = _shards(traits).axes
         shards = Shards((of_features, of_features, of_targets, of_targets))
         n, width, neuroids = n_train + n_test, together[0].shape[1], flat["target_train"].shape[1]

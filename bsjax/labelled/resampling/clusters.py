@@ -62,8 +62,8 @@ def clustered_by(measured: xr.DataArray) -> str | None:
         warnings.warn(
             f"responses cluster by {OBJECT}, of which there are {count}: errors and intervals over the stimuli hold "
             f"for other stimuli of these {count} alone, and are too small for others. Record at least {_FEWEST}, or "
-            f"say that no others are meant by Resampling(strata={OBJECT!r})",
-            stacklevel=3,
+            f"say that no others are meant by Resampling(strata={OBJECT!r}), --resample stimuli/{OBJECT}",
+            stacklevel=1,  # one place, so that it is shown once
         )
         return None
     return OBJECT

@@ -69,20 +69,21 @@ class Resampling(Plan):
 
     @classmethod
     def parse(cls, text: str) -> Resampling:
-        """A plan from the command line: one factor, or two with a comma, and the number of draws after a colon.
+        """A plan from the command line: one factor, or two with a comma, strata after a slash, draws after a colon.
 
         Raises:
             ValueError: the text names no plan.
 
         Example:
-            >>> Resampling.parse("stimuli,subjects:500")
-            Resampling(over=('stimuli', 'subjects'), draws=500, seed=0, groups=None, strata=None)
+            >>> Resampling.parse("stimuli,subjects/object_name:500")
+            Resampling(over=('stimuli', 'subjects'), draws=500, seed=0, groups=None, strata='object_name')
         """
         names, colon, number = text.partition(":")
+        names, _, strata = names.partition("/")
         if colon and not number.strip().isdecimal():
             raise ValueError(f"the number of draws must stand after the colon, as in stimuli:500, got {text!r}")
         over: Any = tuple(name.strip() for name in names.split(","))
-        return cls(over, int(number)) if colon else cls(over)
+        return cls(over, int(number) if colon else cls.draws, strata=strata.strip() or None)
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -221,6 +222,14 @@ class Drawn(Sample):
                     assembly = _without_pairs_of_copies(assembly, *found)
             made.append(assembly)
         return made
+
+
+def taken_whole(measured: xr.DataArray) -> str | None:
+    """The coordinate whose values hold stimuli that are no independent samples: by the active plan, or by a test."""
+    plan = Resampling.active()
+    if plan is None or plan.groups is plan.strata is None:
+        return clustered_by(measured)
+    return plan.groups if plan.groups in measured.coords else None
 
 
 def in_draws(plan: Resampling | Factor | Sequence[Factor] | None) -> AbstractContextManager[None]:

@@ -34,8 +34,7 @@ from bsjax.labelled.align import (
     variable,
 )
 from bsjax.labelled.metric import CrossValidated, Metric, OfHalves, OfPairs, OfTimes, scored
-from bsjax.labelled.resampling.clusters import clustered_by
-from bsjax.labelled.resampling.draws import Drawn, Resampling, in_draws, with_draws
+from bsjax.labelled.resampling.draws import Drawn, Resampling, in_draws, taken_whole, with_draws
 from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import in_words, keep, settings_of, whole_number
@@ -306,7 +305,7 @@ class RepresentationalSimilarity(_OfSimilarity):
                 value = of_grams_on_all_devices(of_grams, source, target, fits[0])
                 return replace(self, dtype="float64")._score(value)
         self._check_pairs(len(target))
-        by = None if self.error is None else clustered_by(target)
+        by = None if self.error is None else taken_whole(target)
         groups = None if by is None else target[by].values
         calls = self._calls(len(target), groups)
         with self._sides(source, target, calls) as arrays:
@@ -393,7 +392,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         """The similarities of all times, with their covariances by a jackknife over groups of stimuli."""
         source, target = three_dimensional(source, "source"), three_dimensional(target, "target")
         (x,) = self.values({"source": reordered(source, order_of(source, target))})
-        (y,), n, by = self.values({"target": target}), len(target), clustered_by(target)
+        (y,), n, by = self.values({"target": target}), len(target), taken_whole(target)
         self._check_stimuli(n)
         self._check_pairs(n)
         kept = self._without_groups(n, None if by is None else target[by].values)

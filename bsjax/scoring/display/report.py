@@ -143,9 +143,12 @@ def brief_legend(outcomes: Sequence[Outcome], width: int = 100) -> str:
         said.append("1 is the noise ceiling of the data")
     if any(score.exceeds_ceiling for score in scores):
         said.append("* exceeds the ceiling")
-    of_splits = {"splits" in score.error_kind for score in scores if score.error is not None}
+    kinds = [score.error_kind for score in scores if score.error is not None]
+    deviates = {"standard deviation" in kind for kind in kinds}
+    spread = "deviation" if deviates == {True} else "error or deviation" if True in deviates else "error"
+    of_splits = {"splits" in kind for kind in kinds}
     over = " over splits" if of_splits == {True} else " (over splits if cross-validated)" if True in of_splits else ""
-    lines = ["; ".join([*said, f"± is the standard error{over}", "--legend explains the rest"])]
+    lines = ["; ".join([*said, f"± is the standard {spread}{over}", "--legend explains the rest"])]
     undefined = _why_undefined(outcomes)
     lines += [f"nan: {undefined}"] if undefined else []
     return "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in lines)

@@ -4,10 +4,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax import KernelMetric, NeuroidAssembly, Score, load_ceiling, load_metric
+from bsjax import KernelMetric, NeuroidAssembly, Resampling, Score, load_ceiling, load_metric
 from bsjax.benchmarks.families.cowley2026.reader import load_session
 from bsjax.labelled import aligned_values
 from bsjax.labelled.ceilings.consistency import InternalConsistency, TemporalInternalConsistency
+from bsjax.labelled.metric import scored
+from bsjax.labelled.resampling.draws import in_draws
 from bsjax.labelled.similarity.trials import by_repetition
 from bsjax.metrics import Ridge
 from tests.support.single_trials import trials
@@ -183,5 +185,50 @@ def test_a_metric_of_ones_own_has_the_ceiling_of_its_halves():
     assert found.provenance["consistency_metric"]["identifier"] == "mean-correlation"
     incomplete = trials(keep=lambda stimulus, repetition: (stimulus > 0) | (repetition == 0))
     assert np.isnan(load_ceiling("internal_consistency", consistency_metric=MeanCorrelation())(incomplete))
-    with pytest.raises(ValueError, match="KernelMetric of two arrays, got Ridge"):
+    with pytest.raises(ValueError, match="a function of assemblies, got Ridge"):
         load_ceiling("internal_consistency", consistency_metric=Ridge(1.0))
+    with pytest.raises(ValueError, match="two assemblies"):
+        load_ceiling("internal_consistency", consistency_metric=load_ceiling("internal_consistency"))
+
+
+def mean_correlation(source, target):
+    return np.corrcoef(source.mean("neuroid"), target.mean("neuroid"))[0, 1]
+
+
+class WeightedMeanCorrelation(MeanCorrelation):
+    """The same, in draws by the weights of the stimuli."""
+
+    def weighted_kernel(self, weights, x, y):
+        return jnp.cov(x.mean(1), y.mean(1), aweights=weights)[0, 1] / jnp.sqrt(
+            jnp.cov(x.mean(1), aweights=weights) * jnp.cov(y.mean(1), aweights=weights)
+        )
+
+
+def test_a_function_has_the_ceiling_of_its_halves():
+    assembly = trials(noise=0.5)
+    found = load_ceiling("internal_consistency", consistency_metric=mean_correlation)(assembly)
+    expected = load_ceiling("internal_consistency", consistency_metric=MeanCorrelation())(assembly)
+    np.testing.assert_allclose(found.raw.values, expected.raw.values, rtol=1e-9)
+    # A stimulus without a second half is left out.
+    incomplete = trials(keep=lambda stimulus, repetition: (stimulus > 0) | (repetition == 0))
+    assert np.isfinite(load_ceiling("internal_consistency", consistency_metric=mean_correlation)(incomplete))
+    bins, _ = over_time(n=12, r=4, u=3)
+    in_time = TemporalInternalConsistency(consistency_metric=mean_correlation)(bins)
+    of_bin = load_ceiling("internal_consistency", consistency_metric=mean_correlation)(bins.isel(time_bin=[1]))
+    assert in_time.raw.dims == ("time_bin", "split") and in_time.value.values[1] == pytest.approx(float(of_bin))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("over", ["stimuli", "neuroids"])
+def test_a_metric_of_ones_own_is_drawn_with_its_ceiling(over):
+    assembly = trials(noise=0.5)
+    means = assembly.mean("neuroid").expand_dims(neuroid=["mean"], axis=1)
+    with in_draws(Resampling(over, draws=8)):
+        metrics = MeanCorrelation(), WeightedMeanCorrelation(), mean_correlation
+        ceilings = [load_ceiling("internal_consistency", consistency_metric=metric) for metric in metrics]
+        first, *others = (scored(ceiling, assembly).uncertainty.draws.values for ceiling in ceilings)
+        for other in others:
+            np.testing.assert_allclose(other, first, rtol=1e-9)
+        if over == "stimuli":  # as of the mean neuroid
+            expected = scored(load_ceiling("internal_consistency"), means).uncertainty.draws.values
+            np.testing.assert_allclose(first, expected, rtol=1e-9)

@@ -7,7 +7,7 @@ import xarray as xr
 
 from bsjax import Score
 from bsjax.labelled.uncertainty import Uncertainty
-from bsjax.scoring import Outcome, legend, table
+from bsjax.scoring import Outcome, brief_legend, legend, table
 
 SCORE = Score(
     1.0321,
@@ -91,3 +91,11 @@ def test_chance_and_baselines_have_columns_where_they_were_asked_for():
     in_legend = legend(outcomes)
     assert "1 in 20 permutations" in in_legend and "no model of the brain" in in_legend
     assert "calibrated" not in table(OUTCOMES) + legend(OUTCOMES)
+
+
+def test_the_short_legend_names_what_the_error_is():
+    errors = {"splits": "standard error over 10 splits", "halves": "standard deviation over 20 values, ddof 0"}
+    outcomes = {name: Outcome("m", name, Score(0.5, error=0.1, error_kind=kind)) for name, kind in errors.items()}
+    assert "standard error over splits;" in brief_legend([outcomes["splits"]])
+    assert "standard deviation;" in brief_legend([outcomes["halves"]])
+    assert "standard error or deviation" in brief_legend(list(outcomes.values()))
