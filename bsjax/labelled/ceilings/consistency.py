@@ -84,8 +84,10 @@ class SplitHalfReliability(Metric):
                 computation needs more memory than is available.
         """
         assembly, trials, bins = self._arranged(assembly)
-        is_called = self.consistency_metric is not None and self._of_halves is None
-        raw = self._called(trials, bins, assembly) if is_called else self._compared(trials, bins)
+        if self.consistency_metric is None or self._of_halves is not None:
+            raw = self._compared(trials, bins)
+        else:
+            raw = self._called(as_metric(self.consistency_metric), trials, bins, assembly)
         why = too_few_repeated(trials, self.fewest)
         details = {}
         if self.consistency_metric is None:
@@ -141,9 +143,9 @@ class SplitHalfReliability(Metric):
         assembly = three_dimensional(assembly, "assembly").transpose("presentation", TIME_BIN, "neuroid")
         return assembly, self._trials(assembly), assembly.sizes[TIME_BIN]
 
-    def _called(self, trials: Trials, bins: int, assembly: xr.DataArray) -> np.ndarray:
+    def _called(self, metric: Metric, trials: Trials, bins: int, assembly: xr.DataArray) -> np.ndarray:
         """Corrected comparisons ``(bins, splits)`` of the stimuli in both halves, by calls of the metric."""
-        metric, dims = as_metric(self.consistency_metric), ("presentation", NEUROID)
+        dims = "presentation", NEUROID
         coords, stimuli = coords_on(assembly, NEUROID), len(trials.stimuli)
         raw = []
         for first in self._halves(trials):
