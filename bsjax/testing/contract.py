@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
+
+from bsjax.core.watching import steps
+from bsjax.scoring.display.bars import shown as progress_bars
 
 # Inputs with more entries are not printed: the example gives their shapes.
 _MOST_PRINTED = 240
@@ -125,10 +128,11 @@ class Property:
         return None
 
 
-def run_all(checks: Iterable[Check]) -> None:
-    """Runs the checks in order; the first failure raises."""
-    for check in checks:
-        check()
+def run_all(checks: Sequence[Check]) -> None:
+    """Runs the checks in order, with a progress bar; the first failure raises."""
+    with progress_bars():
+        for check in steps(checks, "checks", len(checks)):
+            check()
 
 
 def same(found: Any, expected: Any, atol: float, said: str, *calls: Any) -> None:

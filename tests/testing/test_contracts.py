@@ -9,9 +9,11 @@ import pytest
 
 import bsjax
 from bsjax import Score
+from bsjax.core.watching import Watcher, watched
 from bsjax.metrics import NeuronToNeuron
 from bsjax.metrics.regression.mapping import Traits
 from bsjax.testing import ContractError, check_ceiling, check_model, checks_of
+from bsjax.testing.contract import Check, run_all
 
 
 def failures(thing, *names, **promised):
@@ -119,3 +121,15 @@ def test_defects_of_benchmarks_are_found():
 @pytest.mark.slow
 def test_a_sound_benchmark_passes():
     assert failures("Simulated.V1-cka", model="gabor-v1") == []
+
+
+def test_the_checks_tell_how_far_they_are():
+    told = []
+
+    class Told(Watcher):
+        def step(self, what, done, total):
+            told.append((what, done, total))
+
+    with watched(Told()):
+        run_all([Check(name, lambda: None) for name in "ab"])
+    assert told == [("checks", 0, 2), ("checks", 1, 2), ("checks", 2, 2)]
