@@ -13,7 +13,7 @@ import numpy as np
 
 from bsjax.engine.jax_names import jaxprs_in_params
 from bsjax.engine.precision import precision
-from bsjax.engine.programs.compilation import compiled, traces
+from bsjax.engine.programs.compilation import Program, compiled, traces
 from bsjax.engine.programs.platforms import traced_for
 from bsjax.testing.contract import Property, Size, Violated, same, shown
 from bsjax.testing.data import Change
@@ -85,7 +85,7 @@ class Kernel:
         return found
 
     @cached_property
-    def program(self) -> Callable[[Any], Any]:
+    def program(self) -> Program:
         """The compiled kernel as a function of a dict of arrays; all checks share it."""
 
         def kernel_under_test(arrays: Any) -> Any:
@@ -123,22 +123,25 @@ class Kernel:
                 raise Violated(f"it cannot be compiled: {str(error).splitlines()[0]}", arrays) from None
             same(self.kernel(**cast(arrays)), found, self.atol, "compiled and uncompiled", arrays)
 
-    def _batch(self, rng: np.random.Generator, size: Size) -> None:
-        draws = [self.draw(rng, size) for _ in range(2)]
+    @cached_property
+    def _batched(self) -> Any:
+        """The kernel of a batch on shares of a mesh, as a function of a dict of stacked arrays."""
         mesh = jax.make_mesh((1,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))
         spec = jax.sharding.PartitionSpec("devices")
         batch = jax.vmap(lambda arrays: self.kernel(**arrays))
-        on_shares = jax.jit(jax.shard_map(batch, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False))
+        return jax.jit(jax.shard_map(batch, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False))
+
+    def _batch(self, rng: np.random.Generator, size: Size) -> None:
+        draws = [self.draw(rng, size) for _ in range(2)]
         with precision("float64"):
-            found = on_shares(cast({name: np.stack([draw[name] for draw in draws]) for name in draws[0]}))
+            found = self._batched(_stacked(draws))
         for got, arrays in zip(found, draws, strict=True):
             same(got, self.value(arrays), self.atol, "alone and in a batch", arrays)
 
     def _branches(self, rng: np.random.Generator, size: Size) -> None:
         arrays = self.draw(rng, size)
-        stacked = {name: np.stack([values, values]) for name, values in arrays.items()}
         with precision("float64"):
-            batch = jax.make_jaxpr(jax.vmap(lambda arrays: self.kernel(**arrays)))(cast(stacked))
+            batch = self._batched.trace(_stacked([arrays, arrays])).jaxpr
         one, many = _decompositions(self._traced(arrays).jaxpr), _decompositions(batch.jaxpr)
         if one != many:
             raise Violated(f"a single call has {one or 'none'}, a batch {many}: the batch computes both branches")
@@ -247,8 +250,7 @@ class Kernel:
             return
         with precision("float64"):
             arrays = cast(self.large(rng))
-            lowered = jax.jit(lambda arrays: self.kernel(**arrays)).lower(arrays)
-            analysis = lowered.compile().memory_analysis()
+            analysis = self.program.lower(arrays).compile().memory_analysis()
         if analysis is None:  # the compiler of this device does not report it
             return
         taken, given = analysis.temp_size_in_bytes, sum(values.nbytes for values in arrays.values())
@@ -268,6 +270,10 @@ class Kernel:
 def cast(arrays: Mapping[str, Any], dtype: str = "float64") -> dict[str, jax.Array]:
     """JAX arrays, the floating-point ones in this dtype."""
     return {name: jnp.asarray(v, dtype if np.asarray(v).dtype.kind == "f" else None) for name, v in arrays.items()}
+
+
+def _stacked(draws: Sequence[Arrays]) -> dict[str, jax.Array]:
+    return cast({name: np.stack([draw[name] for draw in draws]) for name in draws[0]})
 
 
 def two_sided(kernel: Callable[..., Any], masked: bool) -> tuple[Callable[..., Any], Change | None]:

@@ -21,10 +21,12 @@ class Lowered(NamedTuple):
     Attributes:
         text: of the whole program.
         in_branches: the primitives of JAX that stand in a branch, each with how often.
+        shape: of its result; of the first, if there are several.
     """
 
     text: str
     in_branches: Counter[str]
+    shape: tuple[int, ...]
 
     @property
     def calls(self) -> set[str]:
@@ -57,7 +59,8 @@ def lowered(function: Callable[..., Any], shapes: Mapping[str, Any], platform: s
     with traced_for(platform):
         traced = jax.jit(function).trace(shapes)
         text = traced.lower(lowering_platforms=LOWERED_AS[platform][:1]).as_text()
-    return Lowered(text, Counter(name for name, inside in _steps(traced.jaxpr.jaxpr, False) if inside))
+    in_branches = Counter(name for name, inside in _steps(traced.jaxpr.jaxpr, False) if inside)
+    return Lowered(text, in_branches, jax.tree.leaves(traced.out_info)[0].shape)
 
 
 def _steps(jaxpr: Any, in_branch: bool) -> Iterator[tuple[str, bool]]:
