@@ -22,6 +22,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 # The tests compile many small programs and run each a few times: most of their time would go into optimising them.
 os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *FLAGS]).strip()
+# Nor do they read where in Python each step of a program comes from, which costs a sixth of tracing and compiling it.
+os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
 
 import hypothesis
 import jax
