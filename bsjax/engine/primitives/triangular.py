@@ -8,7 +8,7 @@ from jax.scipy.linalg import block_diag, solve_triangular
 from jaxtyping import Array, Float
 
 from bsjax.engine.primitives.products import matmul_t
-from bsjax.engine.programs.platforms import primitive
+from bsjax.engine.programs.platforms import platform, primitive
 
 # Rows per block on a TPU, the size of its matrix unit. XLA's own block loops are unrolled; with more than two blocks,
 # programs would take minutes to compile.
@@ -102,13 +102,29 @@ def inverse_and_pivots(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d d"]
         root, pivots = solve_lower(factor, jnp.eye(d, dtype=matrix.dtype)), jnp.diagonal(factor) ** 2
         return matmul_t(root, root), jnp.min(pivots, initial=jnp.inf), jnp.max(pivots, initial=0.0)
     h = d // 2
-    below = matrix[h:, :h]
+    below, corner = matrix[h:, :h], matrix[h:, h:]
+
+    def remainder(first: Float[Array, "h h"], _: Array) -> tuple[Float[Array, "k k"], Float[Array, "k h"]]:
+        across = below @ first
+        return corner - across @ below.T, across
+
+    def change(last: Float[Array, "k k"], across: Float[Array, "k h"]) -> tuple[Array, Array]:
+        mixed = last @ across
+        return matmul_t(across, mixed), mixed
+
+    def invert(state: tuple[Array, Array], turn: Array) -> tuple[tuple[Array, Array], tuple[Array, ...]]:
+        inverse, *pivots = inverse_and_pivots.plain(state[0])
+        return jax.lax.cond(turn == 0, remainder, change, inverse, state[1]), (inverse, *pivots)
+
+    if d % 2 == 0 and platform() == "cpu":  # in a loop, which compiles halves of one size once
+        start = matrix[:h, :h], jnp.zeros_like(below)
+        (added, mixed), ((first, last), least, most) = jax.lax.scan(invert, start, jnp.arange(2))
+        return _of_parts(first + added, mixed, last), jnp.min(least), jnp.max(most)
     first, *pivots = inverse_and_pivots.plain(matrix[:h, :h])
-    across = below @ first
-    last, least, most = inverse_and_pivots.plain(matrix[h:, h:] - across @ below.T)
-    mixed = last @ across
-    inverse = jnp.block([[first + matmul_t(across, mixed), -mixed.T], [-mixed, last]])
-    return inverse, jnp.minimum(pivots[0], least), jnp.maximum(pivots[1], most)
+    left, across = remainder(first, below)
+    last, least, most = inverse_and_pivots.plain(left)
+    added, mixed = change(last, across)
+    return _of_parts(first + added, mixed, last), jnp.minimum(pivots[0], least), jnp.maximum(pivots[1], most)
 
 
 @inverse_and_pivots.on("tpu")
@@ -134,6 +150,10 @@ def _inverse_in_turn(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d d"], 
     state = left, jnp.asarray(jnp.inf, left.dtype), jnp.asarray(0.0, left.dtype)
     (left, least, most), _ = jax.lax.scan(sweep, state, jnp.arange(0, size, _AT_ONCE))
     return -left.T[:d, :d], least, most
+
+
+def _of_parts(first: Float[Array, "h h"], mixed: Float[Array, "k h"], last: Float[Array, "k k"]) -> Float[Array, "d d"]:
+    return jnp.block([[first, -mixed.T], [-mixed, last]])
 
 
 def solve_with_cholesky(factor: Float[Array, "d d"], right: Float[Array, "d q"]) -> Float[Array, "d q"]:

@@ -34,7 +34,7 @@ def test_equals_scipy(n):
     np.testing.assert_allclose(jax.jit(solve_with_cholesky)(factor, right), np.linalg.solve(matrix, right), atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [3, 16, 29])
+@pytest.mark.parametrize("n", [3, 16, 29, 36])
 def test_inverses_and_their_pivots_equal_numpy(n):
     half = np.random.default_rng(0).normal(size=(2, n, 2 * n))
     matrices = half @ half.mT
@@ -43,6 +43,11 @@ def test_inverses_and_their_pivots_equal_numpy(n):
     pivots = np.diagonal(np.linalg.cholesky(matrices), axis1=1, axis2=2) ** 2
     np.testing.assert_allclose(least, pivots.min(1))
     np.testing.assert_allclose(most, pivots.max(1))
+
+
+def test_halves_of_one_size_are_compiled_once(platform):
+    text = jax.jit(inverse_and_pivots).lower(jnp.eye(64)).compile().as_text()
+    assert platform != "cpu" or text.count("potrf") == 1
 
 
 def test_what_is_not_positive_definite_gives_nan():
