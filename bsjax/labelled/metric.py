@@ -96,8 +96,10 @@ class Metric(ABC):
         symmetric: whether source and target can be exchanged.
         zero_by_chance: whether unrelated responses score 0 on average. Otherwise the score of chance depends on the
             numbers of stimuli, units or choices.
-        normalisation: name of the ceiling normalisation for benchmarks that name none.
+        normalisation: name of the ceiling normalisation for benchmarks that name none; "" for the usual one of the
+            kind of benchmark: "explained_variance" of recordings, "ceil_score" of behaviour.
         needs: coordinates that presentations of the measurements must have for this metric.
+        other_names: other names that these coordinates may have.
         needs_of_source: coordinates that presentations of the model's responses must have.
 
     Example:
@@ -116,8 +118,9 @@ class Metric(ABC):
     dtype: str | None = None
     symmetric: bool = False
     zero_by_chance: bool = True
-    normalisation: str = "explained_variance"
+    normalisation: str = ""
     needs: Sequence[str] = ()
+    other_names: Mapping[str, str] = MappingProxyType({})
     needs_of_source: Sequence[str] = ()
 
     @abstractmethod

@@ -45,11 +45,12 @@ class BehavioralBenchmark(BenchmarkBase):
         answers: ``answers(behaviour) -> behaviour``, applied to the model's answers before the comparison, e.g. to
             take the most probable choice.
         visual_degrees: width of the stimuli; ``None`` as for :class:`~bsjax.benchmarks.NeuralBenchmark`.
-        fitting_degrees: width of the fitting stimuli, if it differs.
+        fitting_degrees: width of the fitting stimuli, if it differs; by default that in their column ``degrees``, or
+            else ``visual_degrees``.
         number_of_trials: number of presentations of each stimulus.
         require_variance: whether trials must differ, by microsaccades.
         ceiling_func, version, parent, bibtex, normalisation, about: as for :class:`~bsjax.benchmarks.NeuralBenchmark`;
-            the default normalisation is score over ceiling.
+            the default normalisation is that of the metric, or else score over ceiling.
 
     Raises:
         ValueError: the task is unknown, or ``ceiling_func`` is missing.
@@ -88,14 +89,17 @@ class BehavioralBenchmark(BenchmarkBase):
         version: int = 1,
         parent: str = "",
         bibtex: str = "",
-        normalisation: str | Normalisation = "ceil_score",
+        normalisation: str | Normalisation | None = None,
         about: str = "",
     ) -> None:
+        if normalisation is None:
+            normalisation = as_metric(similarity_metric).normalisation or "ceil_score"
         super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
         self.task = Task(task)
         self.metric = similarity_metric
         self.visual_degrees = visual_degrees
         self.fitting_degrees = visual_degrees if fitting_degrees is None else fitting_degrees
+        self._states_fitting_degrees = fitting_degrees is not None
         self.number_of_trials = number_of_trials
         self.require_variance = require_variance
         self.about = about
@@ -114,7 +118,8 @@ class BehavioralBenchmark(BenchmarkBase):
         """
         assembly = self._load_assembly()
         metric, of_assembly = as_metric(self.metric), self._load_stimuli is None
-        needs = [*metric.needs, *(["truth"] if self._names_truths else [])]
+        needs = [name for name in metric.needs if metric.other_names.get(name) not in assembly.coords]
+        needs += ["truth"] if self._names_truths else []
         if needs or of_assembly:
             stimuli = assembly.attrs.get("stimulus_set")
             columns = [name for name in metric.needs_of_source if stimuli is None or name not in stimuli]
@@ -148,11 +153,12 @@ class BehavioralBenchmark(BenchmarkBase):
         """
         fitting = self.fitting_stimuli
         if isinstance(fitting, StimulusSet):
-            fitting = placed(fitting, candidate, self.fitting_degrees)
+            of_table = "degrees" in fitting.columns and not self._states_fitting_degrees
+            fitting = placed(fitting, candidate, None if of_table else self.fitting_degrees)
         candidate.start_task(self.task, fitting)
 
     def observe(self, candidate: BrainModel, stimuli: StimulusSet) -> Any:
-        """The model's answers in the form that the metric compares."""
+        """The model's answers to stimuli on its screen (see ``stimuli_for``), in the form that the metric compares."""
         # Older models do not know the argument.
         variance = {"require_variance": True} if self.require_variance else {}
         behaviour = candidate.look_at(stimuli, number_of_trials=self.number_of_trials, **variance)

@@ -99,7 +99,8 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     ) -> None:
         if per_voxel_ceilings:
             normalisation = "neuroid_wise_explained_variance"
-        normalisation = as_metric(similarity_metric).normalisation if normalisation is None else normalisation
+        if normalisation is None:
+            normalisation = as_metric(similarity_metric).normalisation or "explained_variance"
         super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
         self.metric = similarity_metric
         self.visual_degrees = visual_degrees

@@ -96,7 +96,8 @@ class NeuralBenchmark(BenchmarkBase):
         about: str = "",
     ) -> None:
         metric = as_metric(similarity_metric)
-        normalisation = metric.normalisation if normalisation is None else normalisation
+        if normalisation is None:
+            normalisation = metric.normalisation or "explained_variance"
         super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
         self.metric = metric.with_interval()
         self.visual_degrees = visual_degrees

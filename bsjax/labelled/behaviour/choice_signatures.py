@@ -39,7 +39,7 @@ class ChoiceSignature(WithCeiling):
     model's probabilities, and the two are correlated over all cells that both define. ``I1n`` and ``I2n`` first
     subtract, for each distractor, the mean over the images of an object. The score is the mean over ``repetitions``
     halves, its error their standard deviation; ``raw`` has one correlation per half. The halves depend on the order of
-    the trials, and are the same in all draws of stimuli and subjects.
+    the trials, and are the same in all draws of stimuli and subjects. There is no interval by default, only in draws.
 
     A cell (an image, an image with a distractor, an object, or a pair) is left out if either side has no d', and
     counted in ``n_undefined`` if that happens in any half. There is no d' if a distractor was never offered with an
@@ -70,6 +70,7 @@ class ChoiceSignature(WithCeiling):
         (3, True)
     """
 
+    normalisation = "each_split_over_sqrt_ceiling"  # the ceiling, too, is of half of the trials
     needs = (STIMULUS, "truth", "sample_obj", "dist_obj")
     needs_of_source = (STIMULUS,)
 

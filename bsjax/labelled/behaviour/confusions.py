@@ -9,8 +9,18 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.core.labels import remedy
-from bsjax.labelled.align import coordinate, listed, only_in
-from bsjax.labelled.behaviour.responses import answered, chosen, equal, read, refuse_other_truths, truth_table
+from bsjax.labelled.align import coordinate, listed, only_in, origins_of
+from bsjax.labelled.behaviour.responses import (
+    PRESENTATION,
+    SUBJECT,
+    TRUTH,
+    answered,
+    chosen,
+    equal,
+    read,
+    refuse_other_truths,
+    truth_table,
+)
 from bsjax.labelled.behaviour.subject_halves import SPLITS, random_halves, reliability
 from bsjax.labelled.metric import InPrecision, WithCeiling
 from bsjax.labelled.resampling.draws import Drawn
@@ -23,6 +33,22 @@ from bsjax.metrics.behaviour.confusions import (
 )
 
 _SIDES = "probabilities", "human_assembly"
+_ANSWER = "prediction"
+_OTHER_NAMES = {TRUTH: "image_label", SUBJECT: "subject_id"}
+
+
+def _named(assembly: xr.DataArray) -> xr.DataArray:
+    """Trials with the usual names of coordinates, and with the answers as a coordinate.
+
+    Values that are never a truth are no choices: data with a coordinate of answers hold whether they are right.
+    """
+    found = {usual: assembly[name].variable for usual, name in _OTHER_NAMES.items() if name in assembly.coords}
+    named = assembly.assign_coords(found)
+    if _ANSWER in named.coords or TRUTH not in named.coords or named.dims != (PRESENTATION,):
+        return named
+    if not np.isin(pd.unique(pd.Series(named.values)).astype(str), named[TRUTH].values.astype(str)).any():
+        return named
+    return named.assign_coords({_ANSWER: (PRESENTATION, named.values)})
 
 
 class _OfPeople(InPrecision, WithCeiling):
@@ -35,6 +61,7 @@ class _OfPeople(InPrecision, WithCeiling):
 
     between_halves: Callable[..., Any]
     counted: str
+    other_names = _OTHER_NAMES
 
     @abstractmethod
     def _trials(self, truth: np.ndarray, choice: np.ndarray, given: Any) -> tuple[tuple[np.ndarray, ...], int]:
@@ -50,7 +77,7 @@ class _OfPeople(InPrecision, WithCeiling):
         For accuracies in tasks, a split is over the tasks that both halves have done.
 
         Args:
-            assembly: as ``human_assembly``, with ``subject_id``.
+            assembly: as ``human_assembly``, with ``subject`` (or ``subject_id``).
             splits: number of random halvings of the subjects.
             random_state: seed of the halvings.
 
@@ -60,10 +87,13 @@ class _OfPeople(InPrecision, WithCeiling):
         Raises:
             ValueError: a coordinate is missing, or there is only one subject.
         """
-        subject, *columns = read(assembly, ("subject_id", *self.needs), "assembly", missing=["prediction"])
-        refuse_other_truths([truth_table(assembly, "image_label")], ["assembly"])
-        who, names = pd.factorize(subject, sort=True)
-        first = random_halves(np.asarray(names), splits, random_state, "assembly")
+        assembly = _named(assembly)
+        names = SUBJECT, TRUTH, _ANSWER, *self.needs[1:]
+        subject, *columns = read(assembly, names, "assembly", missing=[_ANSWER])
+        refuse_other_truths([truth_table(assembly)], ["assembly"])
+        who, subjects = pd.factorize(subject, sort=True)
+        people = origins_of(np.asarray(subjects), assembly, SUBJECT, PRESENTATION, "assembly")
+        first = random_halves(people, splits, random_state, "assembly")
         arrays, size = self._trials(*columns)
         raw = self.run(self.between_halves, who, *arrays, first, **{self.counted: size})
         made = self.provenance(ceiling={"splits": splits, "random_state": random_state})
@@ -82,11 +112,12 @@ class _OfPeople(InPrecision, WithCeiling):
 
         It refuses missing coordinates, labels on one side only, and stimuli with several labels.
         """
-        theirs = read(people, self.needs, "human_assembly", missing=["prediction"])
+        probabilities, people = _named(probabilities), _named(people)
+        theirs = read(people, (TRUTH, _ANSWER, *self.needs[1:]), "human_assembly", missing=[_ANSWER])
         truth, *more = read(probabilities, self.needs_of_source, "probabilities")
-        refuse_other_truths([truth_table(side, "image_label") for side in (probabilities, people)], _SIDES)
+        refuse_other_truths([truth_table(side) for side in (probabilities, people)], _SIDES)
         labels = coordinate(probabilities, "choice", "choice", "probabilities")
-        called = "the choices of probabilities", "the image_label of human_assembly"
+        called = "the choices of probabilities", "the truth of human_assembly"
         if only := only_in(labels, theirs[0], called, "label"):
             raise ValueError(f"{'; '.join(only)}. {remedy(labels, theirs[0], _SIDES, 'choice')}")
         return labels, [truth, chosen(probabilities, "probabilities"), *more], theirs
@@ -101,7 +132,7 @@ class ConfusionSimilarity(_OfPeople):
 
     Trials of all subjects are pooled. A trial whose prediction is not among the model's choices (a missed response,
     NaN) is left out and counted in ``n_undefined``; ``n_units`` counts all trials. The score is NaN if either side
-    makes no errors, or makes all errors equally often.
+    makes no errors, or makes all errors equally often. It has no interval by default, only in bootstrap draws.
 
     Args:
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
@@ -110,10 +141,9 @@ class ConfusionSimilarity(_OfPeople):
 
     Example:
         >>> labels, coords = ["a", "b", "c"], ["presentation", "choice"]
-        >>> shown = {"image_label": ("presentation", labels), "choice": labels}
+        >>> shown = {"truth": ("presentation", labels), "choice": labels}
         >>> model = xr.DataArray([[0.1, 0.8, 0.1], [0.2, 0.7, 0.1], [0.1, 0.6, 0.3]], shown, coords)
-        >>> people = xr.DataArray([0, 1, 0], dims="presentation", coords={
-        ...     "image_label": ("presentation", labels), "prediction": ("presentation", ["b", "b", "b"])})
+        >>> people = xr.DataArray(["b", "b", "b"], {"truth": ("presentation", labels)}, ["presentation"])
         >>> ConfusionSimilarity()(model, people)
         Score(1.0000, r)
     """
@@ -121,15 +151,16 @@ class ConfusionSimilarity(_OfPeople):
     identifier = "confusion_similarity"
     between_halves = staticmethod(confusion_halves_correlation)
     counted = "choices"
-    needs = ("image_label", "prediction")
-    needs_of_source = ("image_label",)
+    needs = (TRUTH,)
+    needs_of_source = (TRUTH,)
 
     def __call__(self, probabilities: xr.DataArray, human_assembly: xr.DataArray) -> Score:
         """Compares a model with all people together.
 
         Args:
-            probabilities: the model's (presentation, choice), with ``image_label`` and ``choice``.
-            human_assembly: one trial per presentation, with ``image_label`` and ``prediction``.
+            probabilities: the model's (presentation, choice), with ``truth`` (or ``image_label``) and ``choice``.
+            human_assembly: the choice in each trial (presentation), with ``truth`` (or ``image_label``); or other
+                values, with the choices in a coordinate ``prediction``.
 
         Raises:
             ValueError: a coordinate is missing, the model's choices are not people's labels, or a stimulus has several
@@ -147,7 +178,7 @@ class ConfusionSimilarity(_OfPeople):
         return (*(np.where(mask, code, 0) for code in codes), mask.astype(float)), len(labels)
 
     def _dof(self, people: xr.DataArray) -> dict[str, int]:
-        labels = len(np.unique(people["image_label"].values))
+        labels = len(np.unique(_named(people)[TRUTH].values))
         return {"dof": max(labels * (labels - 1) - 2, 1)}
 
 
@@ -169,16 +200,16 @@ class TasksConsistency(_OfPeople):
     identifier = "tasks_consistency"
     between_halves = staticmethod(task_halves_correlation)
     counted = "tasks"
-    needs = ("image_label", "prediction", "task")
-    needs_of_source = ("image_label", "manipulation", "manipulation_details")
+    needs = (TRUTH, "task")
+    needs_of_source = (TRUTH, "manipulation", "manipulation_details")
 
     def __call__(self, probabilities: xr.DataArray, human_assembly: xr.DataArray) -> Score:
         """Compares a model with all people together.
 
         Args:
-            probabilities: the model's (presentation, choice), with ``image_label``, ``manipulation``,
+            probabilities: the model's (presentation, choice), with ``truth`` (or ``image_label``), ``manipulation``,
                 ``manipulation_details`` and ``choice``.
-            human_assembly: one trial per presentation, with ``image_label``, ``prediction`` and ``task``.
+            human_assembly: as for :class:`ConfusionSimilarity`, with ``task``.
 
         Returns:
             The correlation; ``raw`` has both sides' accuracies in every task.

@@ -57,6 +57,22 @@ def test_what_is_added_after_one_message_is_enough():
     assert benchmark(trials, "error_consistency")(load_model("pixels")).n_units == n
 
 
+def test_the_normalisation_is_that_of_the_metric():
+    trials = BehavioralAssembly(["noise"], dims=["presentation"])
+    used = [benchmark(trials, metric).normalisation for metric in ("i2n", "error_consistency")]
+    assert used == ["each_split_over_sqrt_ceiling", "ceil_score"]
+
+
+def test_training_stimuli_may_have_a_size_of_their_own():
+    shown = stimuli(truth=lambda table: table["object_name"]).drop(columns="degrees")
+    coords = {"stimulus_id": ("presentation", shown["stimulus_id"]), "truth": ("presentation", shown["truth"])}
+    trials = BehavioralAssembly(
+        np.roll(shown["truth"], 1), dims=["presentation"], coords=coords, attrs={"stimulus_set": shown}
+    )
+    asked = benchmark(trials, "confusion_similarity", answers=None, visual_degrees=4)
+    assert asked(load_model("pixels")).n_units == len(shown)
+
+
 def test_choices_that_are_the_truths_need_them():
     ids = {"stimulus_id": ("presentation", ["a"])}
     trials = BehavioralAssembly(["noise"], coords=ids, dims=["presentation"], attrs={"stimulus_set": stimuli()})

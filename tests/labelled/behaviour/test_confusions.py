@@ -128,7 +128,7 @@ def test_missing_predictions_are_left_out():
 
 def test_messages_name_what_is_wrong():
     source, humans = model(), people()
-    with pytest.raises(ValueError, match=r"1 label \(plane\) only in the image_label of human_assembly"):
+    with pytest.raises(ValueError, match=r"1 label \(plane\) only in the truth of human_assembly"):
         ConfusionSimilarity()(source.isel(choice=[0, 1, 2]), humans)
     with pytest.raises(ValueError, match="needs at least two subjects to split in halves, there are 1"):
         TasksConsistency().ceiling(humans.sel(subject_id=3))
@@ -154,6 +154,21 @@ def test_a_stimulus_has_one_label():
             metric(source, mistaken)
         with pytest.raises(ValueError, match=r"assembly gives several truths for 1 stimulus_id \(8\)"):
             metric.ceiling(mistaken.assign_coords(stimulus_id=twice))
+
+
+def test_names_of_other_behavioural_data():
+    source, humans = model(), people()
+    usual = {"image_label": "truth", "subject_id": "subject"}
+    named = humans.copy(data=humans["prediction"].values).drop_vars("prediction").rename(usual)
+    shown = source.rename({"image_label": "truth"})
+    for metric in (ConfusionSimilarity(), TasksConsistency()):
+        assert metric(shown, named).value == metric(source, humans).value
+        assert metric.ceiling(named).value == metric.ceiling(humans).value
+        copies = named["subject"].astype(str) + np.where(np.arange(1500) % 2, "", ", copy")
+        twice = named.assign_coords(subject=copies, drawn_from_subject=("presentation", named["subject"].values))
+        assert metric.ceiling(twice).value == metric.ceiling(named).value
+        with pytest.raises(ValueError, match="prediction"):  # the values are whether answers are right
+            metric.ceiling(humans.drop_vars("prediction"))
 
 
 # -- drops in accuracy
