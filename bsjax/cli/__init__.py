@@ -102,6 +102,7 @@ class Kind(enum.StrEnum):
     models = "models"
     benchmarks = "benchmarks"
     metrics = "metrics"
+    ceilings = "ceilings"
     data = "data"
 
 
@@ -109,6 +110,7 @@ _REGISTRIES = {
     Kind.models: ("bsjax.models", "model_registry"),
     Kind.benchmarks: ("bsjax.benchmarks", "benchmark_registry"),
     Kind.metrics: ("bsjax.labelled", "metric_registry"),
+    Kind.ceilings: ("bsjax.labelled", "metric_registry"),
     Kind.data: ("bsjax.data", "data_registry"),
 }
 
@@ -149,7 +151,7 @@ def _options(
         raise typer.Exit()
 
 
-@app.command("list", short_help="List models, benchmarks, metrics or data.")
+@app.command("list", short_help="List models, benchmarks, metrics, ceilings or data.")
 def list_registered(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
     patterns: Annotated[
@@ -164,7 +166,7 @@ def list_registered(
     ] = False,
     plugins: Plugins = None,
 ) -> None:
-    """List models, benchmarks, metrics or data, with one line each.
+    """List models, benchmarks, metrics, ceilings or data, with one line each.
 
     Benchmarks that need no download come first, marked with *. For data, the list includes the brain region, the
     access, and whether they are cached. Plugins are listed without running them; their problems are reported on stderr.
@@ -179,8 +181,12 @@ def list_registered(
         names = set(matching((row[0] for row in rows), patterns, str(kind)))
         typer.echo("\n".join(table_lines([header, *(row for row in rows if row[0] in names)], width())))
         return
-    listed = {}
-    for identifier in registry:
+    names, listed = list(registry), {}
+    if kind is Kind.ceilings:
+        from bsjax.labelled import list_ceilings
+
+        names = list_ceilings()
+    for identifier in names:
         install = installation_of(registry.requires(identifier))
         listed[identifier] = registry.summary(identifier) + (f" [{install}]" if install else "")
     if kind is Kind.benchmarks:

@@ -96,8 +96,10 @@ def _undescribed(benchmark: Benchmark) -> Iterator[str]:
 
 def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
     """The description and settings of a metric, model or data set."""
+    from bsjax.labelled import list_ceilings
+
     factory = registry[identifier]
-    yield f"{identifier}, a {registry.kind}"
+    yield f"{identifier}, a {'ceiling' if identifier in list_ceilings() else registry.kind}"
     yield ""
     for heading, words in (("summary", registry.summary(identifier)), ("about", _first_paragraph(factory))):
         if words:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from bsjax.core.discovery import Entries, Entry, Factory, Plugin
+from bsjax.core.messages import some
 
 REGISTERS_FOR_OTHERS = True
 
@@ -241,7 +242,7 @@ class Registry(MutableMapping[str, Factory]):
         return len(self._entries.all())
 
     def __repr__(self) -> str:
-        return f"<Registry of {len(self)} {self.kind}s: {', '.join(self)}>"
+        return f"<Registry of {self.kind}s: {some(list(self))}>"
 
     # The inherited comparison would import every factory. A registry equals only itself.
     def __eq__(self, other: object) -> bool:

@@ -104,7 +104,8 @@ def package(
 
     The files are in Brain-Score's format: the table and a zip file of the stimuli, and the assembly.
     """
-    from bsjax.data.publishing.drafts import find_files, package_drafts, read_draft_assembly
+    from bsjax.core.left_behind import files_in
+    from bsjax.data.publishing.drafts import MANIFEST, find_files, package_drafts, read_draft_assembly
     from bsjax.data.publishing.local import register_packages
 
     tables, assemblies = find_files(paths)
@@ -122,9 +123,9 @@ def package(
     init, by_hand = register_packages(manifest.parent)
     use = f"load it: bsjax --plugins {shlex.quote(str(init.parent))} data show {identifier}"
     typer.echo(f"to load it by its identifier, put this into {init}:\n\n{by_hand}" if by_hand else use)
-    typer.echo(
-        f"packaged {identifier}; publish it with: bsjax data upload {shlex.quote(str(manifest))} --bucket BUCKET"
-    )
+    alone = len(files_in(manifest.parent, f"*{MANIFEST}")) == 1
+    what = shlex.quote(str(manifest.parent if alone else manifest))
+    typer.echo(f"packaged {identifier}; publish it with: bsjax data upload {what} --bucket BUCKET")
 
 
 @app.command()

@@ -39,7 +39,9 @@ def ceilings(assembly: xr.DataArray) -> Iterator[str]:
             values = np.asarray(score.value)
             yield f"{label}{values.min():z.3f} to {values.max():z.3f} over {len(values)} time bins"
         else:
-            spread = f" ± {float(score.error):z.3f}" if score.error is not None else ""
+            # The error is over halves of the trials, of which few repetitions have but a few that differ.
+            ends = score.interval()
+            spread = f", 95 % interval {ends.low:z.3f} to {ends.high:z.3f}" if ends and np.isfinite(ends.low) else ""
             yield f"{label}{float(score):z.3f}{spread} (median of {part.sizes['neuroid']:,} neuroids)"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from bsjax.core.digests.files import note_of
 from bsjax.core.files import write_atomically
 from bsjax.core.left_behind import files_in
-from bsjax.core.messages import some
+from bsjax.core.messages import counted, some
 from bsjax.data.files.archives import leads_outside
 from bsjax.data.files.netcdf import read_assembly
 from bsjax.data.files.stimulus_files import stimulus_paths_in, stimulus_table
@@ -181,6 +181,10 @@ def package_drafts(
                 refused.append(str(error))
         if refused:
             raise ValueError("; and ".join(refused))
+        if stimulus_set is not None:
+            packages["stimulus_set"]["about"] = counted(len(stimulus_set), "stimulus", "stimuli")
+        if assembly is not None:
+            packages["assembly"]["about"] = ", ".join(counted(n, str(dim)) for dim, n in assembly.sizes.items())
         for packaged in packages.values():
             for key in _FILES:
                 if key in packaged:

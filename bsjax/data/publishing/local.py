@@ -94,9 +94,10 @@ def register_packages(folder: str | Path) -> tuple[Path, str]:
     named: dict[str, dict[str, None]] = {kind: {} for kind in _TESTS}
     for file in files_in(folder, f"*{MANIFEST}"):
         for kind, noted in read_manifest(file).items():
-            entry, where = f"{_REGISTRIES[kind]}[{json.dumps(noted['identifier'])}]", json.dumps(file.name)
+            name, where, about = map(json.dumps, (noted["identifier"], file.name, noted.get("about", "")))
             named[kind][noted["identifier"]] = None
-            lines[entry] = f'{entry} = lambda: load_packaged(Path(__file__).with_name({where}), "{kind}")\n'
+            load = f'lambda: load_packaged(Path(__file__).with_name({where}), "{kind}")'
+            lines[kind + name] = f"{_REGISTRIES[kind]}.register({name}, {load}, {about})\n"
     init, code = folder / "__init__.py", "".join([_IMPORTS, *lines.values()])
     if init.exists() and not init.read_text().startswith(_HEADING):
         return init, code

@@ -40,14 +40,15 @@ def check_model(identifier: str) -> list[Check]:
     mapped = list(getattr(model, "region_layer_map", RecordingTarget) if candidates else RecordingTarget)
     regions = {region: attempt(lambda r=region: model.start_recording(r, [_TIME_BIN]))[1] for region in mapped}
     starts = [region for region, problem in regions.items() if not problem]
-    tasks = [task for task in Task if not attempt(lambda t=task: model.start_task(t))[1]]
+    images = procedural_stimuli("checklist", n_per_kind=1, n_pixels=64, visual_degrees=8, seed=0).iloc[:2]
+    fitting = {Task.label: ["imagenet"], Task.probabilities: [images.assign(image_label=["one", "other"])]}
+    tasks = [task for task in Task if not attempt(lambda t=task: model.start_task(t, *fitting.get(t, ())))[1]]
     does = f"it records from {', '.join(starts) or 'no region'}" + (f", does {', '.join(tasks)}" if tasks else "")
     why = next(filter(None, regions.values()), "it has no layer for any region yet")
     nothing = "" if starts or tasks else f"it starts neither a recording nor a task: {why}"
     checks.append(check("starts", does, nothing))
     if not looks_at_images(model):
         return [*checks, Check("records", "it answers to two images", skipped="its answers are stored: score it")]
-    images = procedural_stimuli("checklist", n_per_kind=1, n_pixels=64, visual_degrees=8, seed=0).iloc[:2]
     for region in starts:
         checks.append(
             check(f"records {region}", f"it answers to two images in {region}", *_answers(model, region, images))
