@@ -10,6 +10,8 @@ from jaxtyping import Array, Float
 from bsjax.engine.primitives.products import matmul_t
 from bsjax.engine.programs.platforms import platform, primitive
 
+# A loop over the halves of a smaller matrix takes longer to compile than they do.
+_LOOPED = 1024
 # Rows per block on a TPU, the size of its matrix unit. XLA's own block loops are unrolled; with more than two blocks,
 # programs would take minutes to compile.
 _BLOCK = 128
@@ -116,7 +118,7 @@ def inverse_and_pivots(matrix: Float[Array, "d d"]) -> tuple[Float[Array, "d d"]
         inverse, *pivots = inverse_and_pivots.plain(state[0])
         return jax.lax.cond(turn == 0, remainder, change, inverse, state[1]), (inverse, *pivots)
 
-    if d % 2 == 0 and platform() == "cpu":  # in a loop, which compiles halves of one size once
+    if d % 2 == 0 and d > _LOOPED and platform() == "cpu":  # in a loop, which compiles halves of one size once
         start = matrix[:h, :h], jnp.zeros_like(below)
         (added, mixed), ((first, last), least, most) = jax.lax.scan(invert, start, jnp.arange(2))
         return _of_parts(first + added, mixed, last), jnp.min(least), jnp.max(most)
