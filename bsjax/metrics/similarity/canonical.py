@@ -7,7 +7,7 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import svd
 from bsjax.metrics.arrays import Features, Mask, Scalar, Targets
 from bsjax.metrics.linalg.singular_values import orthonormal_basis, overlap_of_bases, overlap_of_columns, polar_factor
-from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.numerics import deviations, divide_or_nan, unit_length
 from bsjax.metrics.similarity.shapes.shape import centred_to_few_columns
 
 
@@ -37,6 +37,9 @@ def cca(x: Features, y: Targets, *, variance: float = 1.0, where: Mask | None = 
         >>> print(f"{cca(x, x @ jnp.array([[1.0, 2.0], [0.0, 3.0]])):.3f}")
         1.000
     """
+    if variance == 1.0:  # at any scale of a unit
+        rows = None if where is None else where[:, None]
+        x, y = (unit_length(deviations(side, rows, axis=0).values.T).T for side in (x, y))
     one, other = (centred_to_few_columns(side, where) for side in (x, y))
     if variance < 1.0:
         overlap, rank = overlap_of_bases(*(polar_factor(side, share=variance) for side in (one, other)))
