@@ -7,18 +7,23 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from bsjax.engine.primitives.triangular import solve_lower
-from bsjax.engine.tolerances import rounding
+from bsjax.engine.programs.fallbacks import with_fallback
+from bsjax.engine.tolerances import CONSTANT, rounding
 from bsjax.metrics.arrays import Embedded, Features, HeldOut, HeldOutMask, HeldOutTargets, Predicted, Scalar, Targets
-from bsjax.metrics.numerics import nonzero
+from bsjax.metrics.numerics import around_most, nonzero
 from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
+
+# Rounding errors of distances may be so many times those of the kernel.
+_MORE = 16.0
 
 KernelName = Literal["linear", "rbf", "polynomial"]
 
 
 class PreparedKernel(NamedTuple):
-    """The features and their Cholesky factor, and what the mapping prepared from it."""
+    """The features, the means of their kernel, its Cholesky factor once centred, and what was prepared from that."""
 
     x: Features
+    means: Float[Array, "1 n"]
     factor: Float[Array, "n n"]
     inner: Any
 
@@ -70,19 +75,31 @@ class Kernelised(Mapping):
     def traits(self) -> Traits:
         """Those of the mapping, without streaming: a kernel needs the features themselves, and their number."""
         own = self.mapping.traits
-        return own.on_other_features(reported=own.reported, warnings=own.warnings)
+        by_differences = self.kernel != "polynomial" and (own.ignores_means or own.depends_on == "inner products")
+        return own.on_other_features(reported=own.reported, warnings=own.warnings, ignores_means=by_differences)
 
     def prepare(self, x: Features, y: Targets) -> PreparedKernel:
-        """Factorises the kernel of all stimuli."""
+        """Factorises the kernel of all stimuli, centred: what they share may hide how they differ."""
         gram = self._kernel(x, x)
+        means = jnp.mean(gram, axis=0, keepdims=True)
+        # A constant coordinate, which changes no difference, in place of a direction without length.
+        means = means - jnp.mean(means) + jax.lax.stop_gradient(jnp.mean(means) - jnp.mean(jnp.diagonal(gram))) / len(x)
+        gram = _centred(gram, means)
         # Rounding errors of the kernel, so that the factor exists for repeated stimuli.
         least = len(x) * rounding(x) * nonzero(jax.lax.stop_gradient(jnp.max(jnp.diagonal(gram))))
-        factor = jnp.linalg.cholesky(gram + least * jnp.eye(len(x), dtype=x.dtype))
-        return PreparedKernel(x, factor, self.mapping.prepare(factor, y))
+        itself = jnp.eye(len(x), dtype=x.dtype)
+        factor = jnp.linalg.cholesky(gram + least * itself)
+        found = jnp.all(jnp.isfinite(factor))
+        factor = with_fallback(
+            ~found,
+            lambda: jnp.where(found, factor, itself),
+            lambda: jnp.linalg.cholesky(gram + _MORE * least * itself),
+        )
+        return PreparedKernel(x, means, factor, self.mapping.prepare(factor, y))
 
     def embed(self, prepared: PreparedKernel, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
         """New stimuli, projected onto the prepared ones in feature space."""
-        similar = self._kernel(x, prepared.x)
+        similar = _centred(self._kernel(x, prepared.x), prepared.means)
         return self.mapping.embed(prepared.inner, solve_lower(prepared.factor, similar.T).T)
 
     def fit(self, prepared: PreparedKernel, held_out: HeldOut, held_out_mask: HeldOutMask) -> Any:
@@ -111,13 +128,22 @@ def kernel_of(
     degree: int,
     constant: float | Scalar,
 ) -> Float[Array, "m n"]:
-    """The kernel of all pairs of two sets of stimuli; see ``Kernelised``."""
+    """The kernel of all pairs of two sets of stimuli, see ``Kernelised``, up to means that centring takes away."""
     gamma = 1.0 / a.shape[1] if gamma is None else gamma
-    if kernel == "linear":
-        return a @ b.T
     if kernel == "polynomial":
         return (gamma * (a @ b.T) + constant) ** degree
+    middle = (b - around_most(b, None))[:1]
+    a, b = a - middle, b - middle
+    if kernel == "linear":
+        return a @ b.T
     if kernel == "rbf":
-        squares = jnp.sum(a**2, axis=1)[:, None] + jnp.sum(b**2, axis=1)[None] - 2.0 * a @ b.T
-        return jnp.exp(-gamma * jnp.maximum(squares, 0.0))
+        sizes = jnp.sum(a**2, axis=1)[:, None] + jnp.sum(b**2, axis=1)[None]
+        squares = sizes - 2.0 * a @ b.T
+        same = squares <= rounding(a, CONSTANT + float(a.shape[1]) ** 0.5) * sizes  # also of an outlier with itself
+        return jnp.expm1(-gamma * jnp.where(same, 0.0, squares))
     raise ValueError(f"the kernel must be 'linear', 'rbf' or 'polynomial', and is {kernel!r}")
+
+
+def _centred(kernel: Float[Array, "m n"], means: Float[Array, "1 n"]) -> Float[Array, "m n"]:
+    """A kernel of new and prepared stimuli, less the mean of every row and these of every column."""
+    return kernel - jnp.mean(kernel, axis=1, keepdims=True) - means
