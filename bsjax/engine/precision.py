@@ -98,12 +98,15 @@ def in_dtype(values: np.ndarray | jax.Array, dtype: np.dtype) -> np.ndarray | ja
     return jnp.asarray(values, dtype) if isinstance(values, jax.Array) else np.asarray(values, dtype)
 
 
-def without_large_means(dtype: np.dtype | str, *parts: np.ndarray | jax.Array) -> Sequence[np.ndarray | jax.Array]:
+def without_large_means(
+    dtype: np.dtype | str, *parts: np.ndarray | jax.Array, of_rows: bool = False
+) -> Sequence[np.ndarray | jax.Array]:
     """Arrays ``(rows, columns, ...)`` less means that a cast to a shorter ``dtype`` would confuse with variation.
 
     In float32, values around 10,000 have three decimals. Where the mean of a column of the first array is large beside
     its standard deviation, it is subtracted from all arrays, in their own precision; then they are cast to ``dtype``.
     Other arrays are returned as they are, as are arrays on a device. Columns that are constant up to rounding stay so.
+    With ``of_rows``, rows of matrices take the place of columns.
 
     Example:
         >>> (values,) = without_large_means("float32", 10_000 + np.array([[0.0001], [0.0003]]))
@@ -114,6 +117,8 @@ def without_large_means(dtype: np.dtype | str, *parts: np.ndarray | jax.Array) -
     dtype, first = np.dtype(dtype), parts[0]
     if not all(_is_longer(part, dtype) for part in parts):
         return parts
+    if of_rows:
+        return [part.T for part in without_large_means(dtype, *(part.T for part in parts))]
     # Bins on a third axis may be fitted together, and lose the same mean.
     others = tuple(axis for axis in range(first.ndim) if axis != 1)
     mean = np.mean(first, axis=others, keepdims=True)

@@ -10,6 +10,7 @@ from bsjax.engine.precision import without_large_means
 from bsjax.labelled.resampling.permutations import Permutations
 
 SPLITS = {"crossvalidation_kwargs": {"splits": 2, "train_size": 0.75, "stratification_coord": None}}
+DTYPES = ("float32", "float64")
 METRICS = {
     "cka": {},
     "cka_biased": {},
@@ -19,6 +20,7 @@ METRICS = {
     "pwcca": {},
     "ridge": SPLITS,
     "linear_predictivity": SPLITS,
+    "kernel_ridge": SPLITS,
     "pls": {"n_components": 2, **SPLITS},
     "neuron_to_neuron": SPLITS,
     "nnls": SPLITS,
@@ -41,6 +43,26 @@ def test_both_precisions_agree_however_large_the_means(name):
         assert float(bsjax.score_arrays(*problem(seed), single)) == pytest.approx(
             float(bsjax.score_arrays(*problem(seed), double)), abs=1e-3
         )
+
+
+@pytest.mark.parametrize("comparison", ["spearman", "corr"])
+def test_both_precisions_agree_however_large_the_mean_of_a_pattern(comparison):
+    for seed in range(6):
+        sides = (side.T for side in problem(seed))
+        sides = [side[:5] * [[1.0], [1e-3], [1.0], [1e3], [1.0]] for side in sides]
+        single, double = (
+            float(bsjax.score_arrays(*sides, "rdm", dtype=dtype, comparison=comparison)) for dtype in DTYPES
+        )
+        assert single == pytest.approx(double, abs=1e-3)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_a_kernel_of_near_stimuli_agrees_too(kernel):
+    x, y = problem(0, size=1)
+    metrics = [bsjax.load_metric("kernel_ridge", dtype=dtype, kernel=kernel, **SPLITS) for dtype in DTYPES]
+    for scale in (1e-6, 1e-3, 1.0):  # of distances; all kernels of pairs are near 1
+        single, double = (float(bsjax.score_arrays(scale * x, y, metric)) for metric in metrics)
+        assert single == pytest.approx(double, abs=1e-3)
 
 
 def test_training_and_test_data_lose_the_same_means(make):
@@ -101,3 +123,21 @@ def test_similarities_agree_at_scales_whose_powers_leave_the_range_of_float32(na
         float(bsjax.score_arrays(factor * x, y, name, dtype=dtype, **settings)) for dtype in ("float32", "float64")
     ]
     assert found[0] == pytest.approx(found[1], abs=1e-3)
+
+
+def test_canonical_correlations_agree_at_any_scale_of_a_unit():
+    x, y = problem(0, size=1)
+    single, double = (
+        float(bsjax.score_arrays(10.0 ** np.linspace(-8, 8, 8) * x, y, "cca", dtype=dtype)) for dtype in DTYPES
+    )
+    assert single == pytest.approx(double, abs=1e-3)
+    assert double == pytest.approx(float(bsjax.score_arrays(x, y, "cca", dtype="float64")), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["elastic_net", "nnls"])
+def test_sparse_weights_agree_where_a_stimulus_apart_is_held_out(name):
+    x, y = problem(0, size=1)
+    x[0] *= 1e3
+    stimuli = np.arange(24)
+    single, double = (bsjax.load_metric(name, dtype=dtype).at([(stimuli[6:], stimuli[:6])]) for dtype in DTYPES)
+    assert float(bsjax.score_arrays(x, y, single)) == pytest.approx(float(bsjax.score_arrays(x, y, double)), abs=1e-5)

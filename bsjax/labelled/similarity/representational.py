@@ -16,7 +16,7 @@ import xarray as xr
 
 from bsjax.engine.memory_limit import refuse_unless_it_fits, taken_by, within_limit
 from bsjax.engine.padding import padded, padded_width
-from bsjax.engine.precision import default_dtype, in_dtype, in_range, precision
+from bsjax.engine.precision import default_dtype, in_dtype, in_range, precision, without_large_means
 from bsjax.engine.programs.compilation import Program
 from bsjax.engine.sharding import Shards, devices_in_use, sharded
 from bsjax.engine.sources import of_sources
@@ -123,9 +123,11 @@ class _OfSimilarity(Metric):
         return self.similarity.ignores_means or self.depends_on == "inner products"
 
     def shortened(self, dtype: np.dtype, *parts: Any) -> Sequence[Any]:
-        """Values of a side without large means, and in the range of the dtype."""
+        """Values in the range of the dtype, without large means of units, or of patterns that are correlated."""
         if self.similarity.ignores_scale:
             parts = tuple(in_range(dtype, part) for part in parts)
+        if self.depends_on == "correlations":
+            return without_large_means(dtype, *parts, of_rows=True)
         return super().shortened(dtype, *parts)
 
     @contextmanager
