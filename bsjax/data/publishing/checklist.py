@@ -26,6 +26,7 @@ from bsjax.data.types.assemblies import (
     ModelFeaturesAssembly,
     NeuroidAssembly,
     PropertyAssembly,
+    RDMAssembly,
     SpikeTimesAssembly,
     resolve_assembly_class,
 )
@@ -157,7 +158,7 @@ def check_assembly(
     cls = resolve_assembly_class(assembly_class_name)
     stimuli = assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
     found = {"name": name_problems(identifier)} if identifier is not None else {}
-    found |= {"class": class_problems(assembly, cls), "coordinates": coordinate_problems(assembly)}
+    found |= {"class": class_problems(assembly, cls), "coordinates": coordinate_problems(assembly, cls)}
     of_neuroids = issubclass(cls, NeuroidAssembly) and not issubclass(cls, SpikeTimesAssembly)
     if of_neuroids:
         found["neuroids"] = [problem for problem in found["class"] if problem.startswith(_REPEATED)]
@@ -371,8 +372,12 @@ def class_problems(assembly: xr.DataArray, cls: type[DataAssembly]) -> list[str]
     return bare.problems()
 
 
-def coordinate_problems(assembly: xr.DataArray) -> list[str]:
+def coordinate_problems(assembly: xr.DataArray, cls: type[DataAssembly] = DataAssembly) -> list[str]:
     """Problems of coordinates that are missing, or that Brain-Score loses.
+
+    Args:
+        assembly: the assembly.
+        cls: its class. Brain-Score has no ``RDMAssembly``, so it loses nothing of one.
 
     Example:
         >>> coordinate_problems(xr.DataArray([0], {"stimulus_id": ("presentation", ["a"])}, ["presentation"]))
@@ -382,7 +387,7 @@ add another one']
     on = {dim: [name for name, coord in assembly.coords.items() if coord.dims == (dim,)] for dim in assembly.dims}
     alone = [f"{names[0]} on {dim}" for dim, names in on.items() if len(names) == 1 and names[0] != dim]
     problems = []
-    if alone:
+    if alone and not issubclass(cls, RDMAssembly):
         problems.append(
             f"Brain-Score loses the name of a coordinate that is alone on its dimension ({', '.join(alone)}): "
             "add another one"

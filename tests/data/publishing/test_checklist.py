@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from bsjax.data import BehavioralAssembly, PropertyAssembly, SpikeTimesAssembly, StimulusSet
+from bsjax.data import BehavioralAssembly, PropertyAssembly, RDMAssembly, SpikeTimesAssembly, StimulusSet
 from bsjax.data.files.media_types import media_problem
 from bsjax.data.publishing.checklist import CHECKS, check_assembly, check_stimulus_set, failures
 from tests.support import lab
@@ -23,6 +23,12 @@ def test_a_good_experiment_passes_every_check(tmp_path):
     for_behaviour = check_assembly(lab.choices(), "Doe2024", "BehavioralAssembly", stimuli)
     assert failures([*for_set, *for_assembly, *for_behaviour]) == []
     assert {check.name for check in [*for_set, *for_assembly]} == set(CHECKS) - {"requested"}
+
+
+def test_dissimilarities_need_no_more_than_the_stimuli():
+    ids = {f"stimulus_id_{side}": (f"stimulus_{side}", lab.IDS) for side in ("left", "right")}
+    rdm = RDMAssembly(1.0 - np.eye(len(lab.IDS)), ids, ["stimulus_left", "stimulus_right"])
+    assert failures(check_assembly(rdm, "Doe2024", "RDMAssembly")) == []
 
 
 @pytest.mark.parametrize(
