@@ -27,7 +27,8 @@ def plot_layer_choice(
 ) -> list[Axes]:
     """Plot the result of :func:`bsjax.choose_layers`: the score of every layer, with a panel for each region.
 
-    The chosen layers are marked, with their margin and nested score.
+    The chosen layers are marked, with their margin and nested score. A bar is the 95 % interval of a layer's score,
+    where it has one, see :meth:`bsjax.Score.interval`.
 
     Args:
         choice: the result.
@@ -71,8 +72,9 @@ def plot_layer_profile(
     """Plot scores by layer, with a panel for each region and layers from the first (top) to the deepest (bottom).
 
     Args:
-        profile: scores, dims ``(region, layer)``. The optional coordinate ``error`` of these dims gives error bars, and
-            the coordinate ``benchmark`` of ``region`` appears in the titles. NaN leaves a gap.
+        profile: scores, dims ``(region, layer)``. The optional coordinates ``low`` and ``high`` of these dims, the
+            ends of 95 % intervals, or else ``error``, give error bars, and the coordinate ``benchmark`` of ``region``
+            appears in the titles. NaN leaves a gap.
         path: also write the figure to this file, in the format of its suffix: ``.png``, ``.pdf``, ``.svg``.
         ax: axes to draw into, one for each region; by default those of a new figure.
         chosen: region -> layer to mark.
@@ -140,7 +142,12 @@ def _panels(ax: Axes | Sequence[Axes] | None, n_regions: int, n_layers: int, lon
 
 def _draw_profile(panel: Axes, scores: xr.DataArray, chosen: str | None, nested: float | None) -> None:
     values, rows = scores.values, np.arange(scores.sizes["layer"])
-    errors = scores["error"].values if "error" in scores.coords else None
+    errors, label = None, "layer"
+    if {"low", "high"} <= set(scores.coords):
+        errors = np.maximum([values - scores["low"].values, scores["high"].values - values], 0)
+        label = "layer, 95 % interval" if np.isfinite(errors).any() else label
+    elif "error" in scores.coords:
+        errors, label = scores["error"].values, "layer, ± error"
     draw_grid(panel, "x")
     panel.errorbar(
         values,
@@ -151,7 +158,7 @@ def _draw_profile(panel: Axes, scores: xr.DataArray, chosen: str | None, nested:
         markersize=4,
         linewidth=1.2,
         elinewidth=0.9,
-        label="layer, ± error",
+        label=label,
     )
     layers = scores["layer"].values.tolist()
     if chosen in layers:

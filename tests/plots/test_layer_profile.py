@@ -84,3 +84,14 @@ def test_axes_of_ones_own_are_drawn_into():
     assert drawn[1].get_legend() is not None
     with pytest.raises(ValueError, match="axes for each of 2 regions, got 1"):
         plot_layer_profile(profile(["a"], ["V1", "V4"]), ax=own[0])
+
+
+def test_bars_are_intervals_where_there_are_any():
+    values = profile(["a", "b"], ["V1"])
+    ends = {"low": (values.dims, [[0.0, np.nan]]), "high": (values.dims, [[0.7, np.nan]])}
+    [axes] = plot_layer_profile(values.assign_coords(ends))
+    [bars] = axes.containers
+    [(low, _), (high, _)] = bars.lines[2][0].get_segments()[0]
+    assert (low, high) == pytest.approx((0.0, 0.7)) and "95 % interval" in bars.get_label()
+    unknown = values.assign_coords({name: (values.dims, [[np.nan, np.nan]]) for name in ends})
+    assert plot_layer_profile(unknown)[0].containers[0].get_label() == "layer"

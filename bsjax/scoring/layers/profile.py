@@ -136,21 +136,26 @@ class LayerChoice:
     def profile(self) -> xr.DataArray:
         """Ceiled scores, dims ``(region, layer)``, layers in the order of computation; NaN where there is none.
 
-        Has the coordinates ``error``, dims ``(region, layer)``, and ``benchmark``, dims ``(region,)``.
+        Has the coordinates ``error``, and ``low`` and ``high``, the ends of the 95 % interval over the choice of
+        stimuli, neuroids or subjects, if known, dims ``(region, layer)``; and ``benchmark``, dims ``(region,)``.
         """
-        values = np.full((2, len(self.regions), len(self.layers)), np.nan)
+        spreads = ("error", "low", "high")
+        values = np.full((4, len(self.regions), len(self.layers)), np.nan)
         for row, choice in enumerate(self.regions.values()):
             for column, layer in enumerate(self.layers):
                 if layer in choice.scores:
                     score = choice.scores[layer]
-                    values[:, row, column] = float(score), np.nan if score.error is None else float(score.error)
+                    known = score.interval()
+                    interval = (np.nan, np.nan) if known is None else (float(known.low), float(known.high))
+                    error = np.nan if score.error is None else float(score.error)
+                    values[:, row, column] = float(score), error, *interval
         return xr.DataArray(
             values[0],
             dims=["region", "layer"],
             coords={
                 "region": list(self.regions),
                 "layer": self.layers,
-                "error": (("region", "layer"), values[1]),
+                **{name: (("region", "layer"), part) for name, part in zip(spreads, values[1:], strict=True)},
                 "benchmark": ("region", [choice.benchmark for choice in self.regions.values()]),
             },
             name="score",
