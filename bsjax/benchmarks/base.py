@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import textwrap
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from bsjax.benchmarks.descriptions import Paradigm, normalisation_name
 from bsjax.benchmarks.experiment import placed
@@ -88,8 +91,9 @@ class BenchmarkBase:
     2. ``observe(candidate, stimuli)``: collects the model's responses, recordings or behaviour. Every subclass needs
        its own.
     3. ``compare(observed)``: computes the score before normalisation. The default is
-       ``self.metric(observed, self.target)``. It is repeated for each bootstrap resample inside
-       :func:`bsjax.labelled.resampling.draws.in_draws`, and for each permutation inside ``Permutations.within``.
+       ``bsjax.labelled.metric.scored(self.metric, observed, self.target)``, which repeats the comparison for each
+       bootstrap resample inside :func:`bsjax.labelled.resampling.draws.in_draws`; a metric that is called without it
+       is not resampled. The step is repeated for each permutation inside ``Permutations.within``.
     4. ``normalise(unceiled)``: puts the score on the scale of the ceiling with ``normalisation``.
     5. ``stamped(score, candidate)``: adds the provenance, including ``self.made_from``.
 
@@ -214,10 +218,21 @@ class BenchmarkBase:
             compared = self.compare(observed)
             if not isinstance(compared, Mapping):  # a mapping of scores is combined in normalise
                 compared = as_score(compared, f"the score of benchmark {self.identifier!r}")
+                self._warn_unless_drawn(compared)
             unceiled = also_permuted(compared, as_metric(self.compare).permuted_values, [observed])
         except Undefined as undefined:
             unceiled = undefined.score
         return self.stamped(self.normalise(unceiled), candidate, start=start)
+
+    def _warn_unless_drawn(self, compared: Score) -> None:
+        plan, known = Resampling.active(), compared.uncertainty
+        if plan is not None and math.isfinite(np.sum(compared.value)) and (known is None or known.draws is None):
+            warnings.warn(
+                f"benchmark {self.identifier!r} was not resampled over {' and '.join(plan.factors)}, because its "
+                "compare() computes the score itself. Set self.metric and self.target, and leave compare() out; or let "
+                "it return bsjax.labelled.metric.scored(metric, observed, measured)",
+                stacklevel=3,
+            )
 
     def of_many(self, candidates: Sequence[BrainModel]) -> list[Score | Exception]:
         """Score several models; each gets the same score as on its own, or the error that it raised.

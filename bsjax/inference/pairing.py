@@ -19,7 +19,8 @@ from bsjax.labelled.uncertainty import DRAW, FACTOR, Uncertainty
 _UNITS = {"subjects": ("subject", "subject"), "neuroids": ("neuroid", "neuroid_id")}
 _ASK = (
     'draw them together: bsjax.compare_models(models, benchmark, over="stimuli"), or score arrays in '
-    '`with bsjax.in_draws("stimuli"):`'
+    '`with bsjax.in_draws("stimuli"):`. A benchmark whose compare() calls a metric itself is not drawn: let it return '
+    "bsjax.labelled.metric.scored(metric, observed, measured)"
 )
 
 

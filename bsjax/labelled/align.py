@@ -11,6 +11,7 @@ import xarray as xr
 
 from bsjax.core.given_arrays import widened
 from bsjax.core.labels import meanings, remedy
+from bsjax.data.types.assemblies import RDMAssembly
 from bsjax.data.types.plain import without_levels
 from bsjax.engine.transfers import to_host
 
@@ -24,6 +25,7 @@ _OF_RDMS = (
     "give the responses that it was made of, or label it as bsjax.RDMAssembly, with stimulus_id_left on stimulus_left "
     "and stimulus_id_right on stimulus_right, and compare it by load_metric('rdm')"
 )
+_OF_LABELLED = "give the responses that it was made of, or compare it by load_metric('rdm')"
 _ROUNDING = 1e-5  # relative to the largest entry, for matrices computed in float32
 
 # Of an array without names, xarray asks whether it is of dask, whose import takes a tenth of a second.
@@ -155,7 +157,8 @@ def two_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
             )
         assembly = assembly.isel({TIME_BIN: 0}, drop=True)
     if "stimulus_left" in assembly.dims:
-        raise ValueError(f"{what} is a matrix of stimuli by stimuli where responses are expected: {_OF_RDMS}")
+        advice = _OF_LABELLED if isinstance(assembly, RDMAssembly) else _OF_RDMS
+        raise ValueError(f"{what} is a matrix of stimuli by stimuli where responses are expected: {advice}")
     assembly = _with_neuroids(with_dims(assembly, what, "presentation", "neuroid"), what)
     if _holds_dissimilarities(assembly):
         raise ValueError(

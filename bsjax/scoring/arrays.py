@@ -15,6 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bsjax.core.given_arrays import unmasked, widened
+from bsjax.data.types.assemblies import RDMAssembly
 from bsjax.labelled import metric_registry
 from bsjax.labelled.align import variable
 from bsjax.labelled.metric import Metric, as_metric, scored, with_error_bound
@@ -46,7 +47,8 @@ def score_arrays(
     Args:
         X: model features, shape ``(stimuli, features)``: a NumPy, JAX or torch array, nested lists, a pandas table, or
             an assembly.
-        Y: measured responses, shape ``(stimuli, neuroids)``.
+        Y: measured responses, shape ``(stimuli, neuroids)``. For ``"rdm"``, either side may also be a
+            :class:`bsjax.RDMAssembly`.
         metric: a name of :func:`bsjax.list_metrics` that compares two assemblies, e.g. ``"pls"``, ``"ridge"``,
             ``"neuron_to_neuron"``, ``"cka"``, ``"rdm"``; or a metric object, which already has its settings.
         crossvalidation_kwargs: for metrics that cross-validate, e.g. ``{"splits": 5, "train_size": 0.8}``. Splits are
@@ -84,11 +86,30 @@ def score_arrays(
         >>> score.provenance["error_bound"] < 1e-5
         True
     """
-    assemblies = assemblies_of({"X": X, "Y": Y})
+    sides = {"X": X, "Y": Y}
+    given = [side for side in sides.values() if isinstance(side, RDMAssembly)]
+    assemblies = _beside_rdm(given[0], sides) if given else assemblies_of(sides)
     made = loaded(metric, crossvalidation_kwargs, metric_kwargs)
     with shown(progress=progress), nullcontext() if null is None else Permutations.within(null):
         score = scored(made, *assemblies)
         return with_error_bound(score, made, *assemblies) if error_bound else score
+
+
+def _beside_rdm(rdm: RDMAssembly, sides: Mapping[str, Any]) -> list[xr.DataArray]:
+    """RDMs as they are, and responses with the stimuli of ``rdm`` in their rows, where these have no labels."""
+    rdm.validate()
+    made: list[xr.DataArray] = []
+    for name, values in sides.items():
+        if isinstance(values, RDMAssembly):
+            made.append(values)
+            continue
+        values = _first_stimuli(values)
+        ids, array = _labels(values), matrix(values, name)
+        stimuli = rdm["stimulus_id_left"].values
+        if ids is None and len(array) != len(stimuli):
+            raise ValueError(f"{name} has {len(array)} rows, beside an RDM of {len(stimuli)} stimuli")
+        made.append(_assembly(array, name.lower(), stimuli if ids is None else ids))
+    return made
 
 
 def assemblies_of(sides: Mapping[str, Any]) -> list[xr.DataArray]:

@@ -84,6 +84,11 @@ def test_a_family_is_one_file(family):
     }
 
 
+def test_a_comparison_that_is_not_drawn_is_warned_of(family):
+    with pytest.warns(UserWarning, match="was not resampled over stimuli"):
+        bsjax.score("pixels", "Doe2031.V1-brightness", resampling=bsjax.Resampling("stimuli", draws=5))
+
+
 class Blind:
     identifier = "blind"
 

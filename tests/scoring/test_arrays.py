@@ -219,3 +219,19 @@ def test_a_similarity_has_an_interval_unless_none_is_asked_for(metric):
     assert known.interval().low < known.value < known.interval().high
     assert known.error == score_arrays(x, y, metric, error="influence").error
     assert score_arrays(x, y, "rdm", comparison="tau-a").error is None
+
+
+def test_rdms_are_scored_beside_arrays_and_tables():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(9, 5)), rng.normal(size=(9, 7))
+    table = pd.DataFrame(y, list("abcdefghi"))
+    ids = {"stimulus_id": ("presentation", list(table.index))}
+    target = bsjax.rdm_of(xr.DataArray(y, ids, ["presentation", "neuroid"]))
+    expected = bsjax.score_arrays(x, y, "rdm")
+    for source, rdm in ((x, target), (pd.DataFrame(x, table.index)[::-1], target)):
+        found = bsjax.score_arrays(source, rdm, "rdm")
+        assert (float(found), found.error) == pytest.approx((float(expected), expected.error), abs=1e-5)
+    with pytest.raises(ValueError, match="beside an RDM of 9 stimuli"):
+        bsjax.score_arrays(x[:8], target, "rdm")
+    with pytest.raises(ValueError, match="where responses are expected"):
+        bsjax.score_arrays(x, target, "cka")

@@ -317,7 +317,7 @@ class RepresentationalSimilarity(_OfSimilarity):
             if self.error == "influence":
                 found, influence = found
                 influence = self._where_few(influence, *arrays, by is None)
-                spread = _by_whole(by, _error_of_influence(influence, groups))
+                spread = _by_whole(by, error_of_influence(influence, groups))
             value = float(found)
             why = self._why_undefined(arrays, target) if math.isnan(value) else None
         return self._score(value, why, **spread)
@@ -370,7 +370,7 @@ class RepresentationalSimilarity(_OfSimilarity):
     def _with_influence(self, values: np.ndarray, influences: np.ndarray) -> Score:
         """The scores of pairs; NaN where few stimuli carry the variance, or the error may be rounding."""
         influence, values = np.asarray(influences, float).T, np.asarray(values, float)
-        spread = _error_of_influence(influence, None)
+        spread = error_of_influence(influence, None)
         known = spread["uncertainty"]
         sure = False if known is None else ~known.is_rounding(values) & (effective_number(influence) >= _FEW)
         return self._score(_of_pairs(np.where(sure, values, np.nan)), **spread)
@@ -632,7 +632,8 @@ class CrossValidatedSimilarity(CrossValidated, _OfSimilarity):
         return {"values": drawn.labelled({"both": nan_mean(np.stack(found, axis=1))})}
 
 
-def _error_of_influence(influence: np.ndarray, groups: np.ndarray | None) -> dict[str, Any]:
+def error_of_influence(influence: np.ndarray, groups: np.ndarray | None) -> dict[str, Any]:
+    """The ``error``, ``error_kind`` and ``uncertainty`` of a score by the influence of each stimulus."""
     units, dof = grouped_influence(influence, groups=groups)
     error: Any = float(np.linalg.norm(units)) if units.ndim == 1 else _of_pairs(np.linalg.norm(units, axis=0))
     method = f"by the influence of each of {len(units)}"

@@ -17,7 +17,7 @@ from bsjax.metrics.arrays import Counts, Features, Mask, PerDraw, Targets
 from bsjax.metrics.resampling.weighted_rdms import weighted_comparison
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, of_sides, standardised
 from bsjax.metrics.similarity.rdms.dissimilarities import Measure
-from bsjax.metrics.similarity.rdms.rdm import rdm_to_compare
+from bsjax.metrics.similarity.rdms.rdm import rdm_pairs, rdm_to_compare
 from bsjax.metrics.similarity.rdms.rdm_comparison import comparison_named, scaled
 
 
@@ -147,3 +147,50 @@ def rdm_statistic(
         sides.append(jnp.where(lost[left] | lost[right], jnp.nan, vector)[None])
     compared = weighted_comparison(*sides, method=method)
     return at_full_precision(lambda weights: compared(weights)[:, 0, 0])
+
+
+@at_full_precision
+def given_rdm_statistic(
+    rdm: Float[Array, "n n"], rdms: Targets, *, method: str = "spearman"
+) -> Callable[[Counts], PerDraw]:
+    """Returns the mean similarity of an RDM to those of several subjects as a function of the counts of stimuli.
+
+    Args:
+        rdm: dissimilarities, symmetric.
+        rdms: those of the subjects side by side, the columns of the first subject first.
+        method: as in ``rdm_bootstraps``.
+
+    Returns:
+        A function from counts or float weights to the means ``(draws,)`` over the subjects whose similarity is defined.
+
+    Raises:
+        ValueError: the comparison does not support weights.
+
+    Example:
+        >>> rdm = jnp.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
+        >>> of_counts = given_rdm_statistic(rdm, jnp.concatenate([rdm, -rdm], axis=1), method="corr")
+        >>> print(of_counts(jnp.ones((1, 3))))
+        [0.]
+    """
+    n = rdm.shape[0]
+    of_subjects = jnp.moveaxis(rdms.reshape(n, -1, n), 1, 0)
+    compared = weighted_comparison(rdm_pairs(rdm)[None], rdm_pairs(of_subjects), method=method)
+    return at_full_precision(lambda weights: jnp.nanmean(compared(weights)[:, 0], axis=-1))
+
+
+@at_full_precision
+def given_rdm_bootstraps(
+    rdm: Float[Array, "n n"], rdms: Targets, counts: Counts, *, method: str = "spearman"
+) -> PerDraw:
+    """``given_rdm_statistic`` of the counts of draws.
+
+    Args:
+        rdm, rdms, method: as in ``given_rdm_statistic``.
+        counts: how often each draw contains each stimulus.
+
+    Example:
+        >>> rdm = jnp.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
+        >>> print(given_rdm_bootstraps(rdm, rdm, jnp.array([[1, 1, 1], [2, 1, 0]])))
+        [ 1. nan]
+    """
+    return given_rdm_statistic(rdm, rdms, method=method)(counts)

@@ -153,8 +153,39 @@ def test_given_rdms_of_subjects_in_draws_and_permutations():
         assert scored(metric, rdm_of(SOURCE), subjects).provenance.details["p_value"] <= 0.1
     with pytest.raises(ValueError, match="source has RDMs over subject: select one"):
         metric(subjects, subjects)
-    with pytest.raises(ValueError, match="given RDMs have no error by 'jackknife'"):
-        load_metric("rdm", error="jackknife")(SOURCE, subjects)
+    influence = load_metric("rdm", error="influence")(SOURCE, subjects)
+    assert influence.uncertainty.over == ("stimuli",) and influence.raw.dims == ("subject",)
+    with in_draws(Resampling("stimuli", draws=20)):  # the draws of a mean are the means of the draws
+        drawn = scored(metric, SOURCE, subjects)
+        alone = [scored(metric, SOURCE, subjects.sel(subject=name, drop=True)) for name in "abcd"]
+    expected = np.mean([one.uncertainty.draws.values for one in alone], axis=0)
+    np.testing.assert_allclose(drawn.uncertainty.draws.values, expected, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("comparison", ["spearman", "rho-a", "corr", "cosine"])
+def test_given_rdms_are_drawn_as_the_responses_they_are_made_of(comparison):
+    rng = np.random.default_rng(4)
+    target = responses(rng.normal(size=(N, 15)) + np.pad(MODEL, [(0, 0), (0, 9)]))
+    ours, theirs = rdm_of(SOURCE)[::-1, ::-1], rdm_of(target)
+    with in_draws(Resampling("stimuli", draws=30)):
+        expected, *given = [
+            scored(load_metric("rdm", comparison=comparison), *sides).uncertainty
+            for sides in ((SOURCE, target), (SOURCE, theirs), (ours, theirs))
+        ]
+    for one in given:
+        np.testing.assert_allclose(one.draws.values, expected.draws.values, atol=1e-5)
+        np.testing.assert_allclose(one.influence.values, expected.influence.values, atol=1e-4)
+        assert (one.plan, one.dof) == (expected.plan, expected.dof)
+    for error in ("influence", "jackknife", "bootstrap"):
+        metric = load_metric("rdm", comparison=comparison, error=error)
+        expected, found = metric(SOURCE, target), metric(SOURCE, theirs)
+        assert found.error == pytest.approx(expected.error, abs=1e-4) and found.error_kind == expected.error_kind
+
+
+def test_an_error_that_a_comparison_of_given_rdms_has_not_is_refused():
+    with pytest.raises(ValueError, match="comparisons that have: spearman"):
+        load_metric("rdm", comparison="tau-a", error="jackknife")(SOURCE, rdm_of(SOURCE))
 
 
 def test_a_matrix_that_is_no_rdm_assembly_is_never_scored_as_responses():
@@ -167,7 +198,7 @@ def test_a_matrix_that_is_no_rdm_assembly_is_never_scored_as_responses():
     ids = {"stimulus_id": ("presentation", IDS), "neuroid_id": ("neuroid", IDS)}
     with pytest.raises(ValueError, match=advice):
         metric(SOURCE, xr.DataArray(MODEL @ MODEL.T, ids, ["presentation", "neuroid"]))
-    with pytest.raises(ValueError, match=advice):
+    with pytest.raises(ValueError, match="or compare it by load_metric"):
         load_metric("cka")(SOURCE, matrix)
 
 

@@ -6,9 +6,12 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bsjax.data.types.assemblies import RDMAssembly
+from bsjax.engine.precision import in_dtype, precision
+from bsjax.labelled.aggregate import jackknife_error
 from bsjax.labelled.align import STIMULUS, matched, reordered, unique_ids
 from bsjax.labelled.metric import Metric, OfPairs
 from bsjax.labelled.resampling.draws import Drawn, Resampling
@@ -18,15 +21,17 @@ from bsjax.labelled.settings import refuse_others
 from bsjax.labelled.similarity.rdms.rdm_data import rdm_of
 from bsjax.labelled.similarity.rdms.stimulus_noise import SIGMA_K, stimulus_noise, values_in_order
 from bsjax.labelled.similarity.rdms.subject_rdms import SubjectSimilarity
-from bsjax.labelled.similarity.rdms.subject_responses import SUBJECT
+from bsjax.labelled.similarity.rdms.subject_responses import LEFT, RIGHT, SUBJECT
 from bsjax.labelled.similarity.representational import (
     CrossValidatedSimilarity,
     RepresentationalSimilarity,
     SimilarityError,
+    error_of_influence,
 )
 from bsjax.metrics import rdm_bootstraps, rdm_similarity
 from bsjax.metrics.bounds.similarity import BOUNDED_COMPARISONS, BOUNDED_DISSIMILARITIES, rdm_similarity_within
-from bsjax.metrics.resampling.bootstraps import rdm_statistic
+from bsjax.metrics.resampling.bootstraps import given_rdm_bootstraps, given_rdm_statistic, rdm_statistic
+from bsjax.metrics.resampling.influence import similarity_in_draws
 from bsjax.metrics.resampling.permutation import rdm_permutations
 from bsjax.metrics.resampling.weighted_rdms import METHODS
 from bsjax.metrics.similarity.rdms.dissimilarities import DISSIMILARITIES, Dissimilarity, dissimilarity_named
@@ -44,21 +49,61 @@ class RDMSimilarity(RepresentationalSimilarity):
     """Comparison of two RDMs, each made of responses, or given as an ``RDMAssembly``.
 
     Arguments as for ``RepresentationalSimilarity``, whose ``settings`` name the ``dissimilarity`` and ``comparison``.
-    A target may hold the RDMs of several subjects: the score is then the mean over subjects, with its standard error.
-    Given RDMs have no error by ``error``; their intervals come from draws of the stimuli or subjects.
+    A target may hold the RDMs of several subjects: the score is then the mean over subjects, in ``raw``, with its
+    standard error over subjects unless ``error`` asks for one over stimuli.
     """
 
     def __call__(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
-        """Scores how similar the two RDMs are, as in ``RepresentationalSimilarity``."""
+        """Scores how similar the two RDMs are, as in ``RepresentationalSimilarity``.
+
+        Args:
+            assembly1: responses (presentation, neuroid) with ``stimulus_id``, of which the RDM is made, or an
+                ``RDMAssembly`` (stimulus_left, stimulus_right); stimuli in any order.
+            assembly2: likewise; an ``RDMAssembly`` may also have the dimension ``subject``.
+
+        Raises:
+            ValueError: as in ``RepresentationalSimilarity``; RDMs are not symmetric; or their comparison allows
+                no such ``error``.
+        """
         if not _given(assembly1, assembly2):
             return super().__call__(assembly1, self._in_order(assembly2))
-        if self.error in ("jackknife", "bootstrap"):
-            raise ValueError(
-                f"given RDMs have no error by {self.error!r}: leave error out, and draw stimuli (bsjax.Resampling)"
-            )
+        if self.error == "bootstrap":
+            return self._bootstrapped(assembly1, assembly2)
         source, target = self._matrices(assembly1, assembly2)
         score = self._of_matrices(target)(source, target)
-        return replace(score, provenance=self.provenance(reason=score.provenance.reason))
+        if SUBJECT not in assembly2.dims:  # a single RDM has no values of subjects
+            score = replace(score, raw=None, error=None, error_kind="", uncertainty=None)
+        spread = {} if self.error is None else self._spread(source, target)
+        return replace(score, **spread, provenance=self.provenance(reason=score.provenance.reason))
+
+    def _spread(self, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
+        """The error over stimuli of given RDMs, by the influence of each or by a jackknife."""
+        n = source.sizes[LEFT]
+        if self.error == "influence":
+            return error_of_influence(self._given_in_draws(source, target, np.ones((1, n), int))[1], None)
+        if not (kept := self._without_groups(n, None)):
+            raise ValueError(f"too few stimuli for a jackknife: {n}; leave error out")
+        counts = np.stack([np.isin(np.arange(n), rows) for rows in kept]).astype(int)
+        return jackknife_error(self._given_in_draws(source, target, counts)[0])
+
+    def _given_in_draws(
+        self, source: xr.DataArray, target: xr.DataArray, counts: np.ndarray, alike: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The similarity of given RDMs in every draw, and the influence of each stimulus of the target."""
+        if self.similarity.bootstraps is None:
+            raise ValueError(
+                f"{self!r} of given RDMs has neither errors nor draws of stimuli; comparisons that have: "
+                f"{', '.join(METHODS)}. A p value comes with null="
+            )
+        given = replace(self, similarity=_similarity_of_given(dict(self.settings or {})["comparison"]))
+        n = target.sizes[LEFT]
+        takes = f"{len(counts)} draws of the RDMs of {target.sizes[SUBJECT]:,} subjects and {n:,} stimuli"
+        how = {"takes": takes, "advice": "fewer stimuli or subjects", "statistic": given.similarity.statistic}
+        with precision(self.dtype) as dtype:
+            x = in_dtype(source.transpose(LEFT, RIGHT).values, dtype)
+            y = in_dtype(target.transpose(LEFT, SUBJECT, RIGHT).values.reshape(n, -1), dtype)
+            _, values, influence = given.run(similarity_in_draws, x, y, counts.astype(np.int32), **how)
+            return values.astype(float), given._where_few(influence, x, y, alike)
 
     def of_many(self, sources: Sequence[xr.DataArray], target: xr.DataArray) -> list[Score]:
         """The score of every source."""
@@ -85,7 +130,12 @@ class RDMSimilarity(RepresentationalSimilarity):
         if not _given(assembly1, assembly2):
             return super().drawn_values(drawn, assembly1, assembly2)
         source, target = self._matrices(assembly1, assembly2)
-        return self._of_matrices(target).drawn_values(drawn, source, target)
+        if drawn.plan.factors != ("stimuli",):
+            return self._of_matrices(target).drawn_values(drawn, source, target)
+        ids = target[f"{STIMULUS}_left"].values
+        values, influence = self._given_in_draws(source, target, drawn.in_order("stimuli", ids), drawn.alike)
+        order = pd.Index(ids).get_indexer(pd.Index(drawn.ids["stimuli"]))
+        return {"values": drawn.in_passes(lambda _: values), "influence": influence[order]}
 
     def permuted_values(self, permuted: Permuted, assembly1: xr.DataArray, assembly2: xr.DataArray) -> dict[str, Any]:
         """Its values after permutations."""
@@ -118,7 +168,7 @@ class RDMSimilarity(RepresentationalSimilarity):
         return SubjectSimilarity(method, dtype=self.dtype)
 
     def _matrices(self, source: xr.DataArray, target: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
-        """Both RDMs, the target's with a dimension of subjects."""
+        """Both RDMs with their stimuli in the same order, the target's with a dimension of subjects."""
         dissimilarity = dict(self.settings or {})["dissimilarity"]
         sides = []
         for side, what in ((source, "source"), (target, "target")):
@@ -131,6 +181,9 @@ class RDMSimilarity(RepresentationalSimilarity):
                 )
             sides.append(made)
         source, target = sides
+        ids, theirs = (side[f"{STIMULUS}_left"].values for side in sides)
+        order = matched(ids, theirs, ("source", "target"), STIMULUS, "stimuli")
+        source = source.isel({LEFT: order, RIGHT: order})
         return source, target if SUBJECT in target.dims else target.expand_dims({SUBJECT: ["all"]})
 
 
@@ -230,6 +283,18 @@ def _within(dissimilarity: Dissimilarity, comparison: Comparison) -> Callable[..
     if not measures or not methods or (measures[0] == "euclidean" and methods[0] != "spearman"):
         return None
     return partial(rdm_similarity_within, dissimilarity=measures[0], method=methods[0])
+
+
+@cache
+def _similarity_of_given(method: str) -> Similarity:
+    """The similarity of given RDMs, in draws of their stimuli."""
+    return Similarity(
+        rdm_similarity,
+        min_stimuli=3,
+        bootstraps=partial(given_rdm_bootstraps, method=method),
+        statistic=partial(given_rdm_statistic, method=method),
+        compares_pairs=True,
+    )
 
 
 @cache
