@@ -190,7 +190,7 @@ def given_rdm_bootstraps(
 
     Example:
         >>> rdm = jnp.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
-        >>> print(given_rdm_bootstraps(rdm, rdm, jnp.array([[1, 1, 1], [2, 1, 0]])))
-        [ 1. nan]
+        >>> print(given_rdm_bootstraps(rdm, -rdm, jnp.array([[1, 1, 1], [2, 1, 0]])).round(3))
+        [-1. nan]
     """
     return given_rdm_statistic(rdm, rdms, method=method)(counts)
