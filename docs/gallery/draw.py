@@ -158,7 +158,10 @@ def profile() -> xr.DataArray:
         "region": list(REGIONS),
         "layer": layers,
         "benchmark": ("region", [f"Simulated2026.{region}-ridge" for region in REGIONS]),
-        "error": (("region", "layer"), [[one.error for one in row] for row in found]),
+        **{
+            end: (("region", "layer"), [[getattr(one.interval(), end) for one in row] for row in found])
+            for end in ("low", "high")
+        },
     }
     return xr.DataArray([[float(one) for one in row] for row in found], coords, ["region", "layer"])
 
