@@ -115,11 +115,10 @@ def _splits(rng: np.random.Generator, mapping: Mapping, n: int, data_sets: int) 
     """Of two models with the same 100 features of 20 latent ones, each with noise of its own, on 15 noisy neuroids.
 
     Cross-validated by the default splits: with their variance corrected for what they share, and as if they were
-    independent.
+    independent. Models and neuroids weight the latent features anew every few data sets.
     """
     splits = list(ShuffleSplit(10, test_size=0.1, random_state=1).split(np.arange(n)))
     folds, shared = make_folds(n, splits), of_splits(splits, np.arange(n))
-    to_features, to_neuroids = (rng.standard_normal((20, width)) / np.sqrt(20) for width in (100, 15))
 
     @jax.jit
     def scores(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -128,6 +127,7 @@ def _splits(rng: np.random.Generator, mapping: Mapping, n: int, data_sets: int) 
 
     found = []
     for start in range(0, data_sets, _SETS_AT_A_TIME):
+        to_features, to_neuroids = (rng.standard_normal((20, width)) / np.sqrt(20) for width in (100, 15))
         latent = rng.standard_normal((min(_SETS_AT_A_TIME, data_sets - start), n, 20))
         y = latent @ to_neuroids + rng.standard_normal((*latent.shape[:2], 15))
         models = [latent @ to_features + rng.standard_normal((*latent.shape[:2], 100)) for _ in range(2)]
