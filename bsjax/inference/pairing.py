@@ -20,7 +20,8 @@ _UNITS = {"subjects": ("subject", "subject"), "neuroids": ("neuroid", "neuroid_i
 _ASK = (
     'draw them together: bsjax.compare_models(models, benchmark, over="stimuli"), or score arrays in '
     '`with bsjax.in_draws("stimuli"):`. A benchmark whose compare() calls a metric itself is not drawn: let it return '
-    "bsjax.labelled.metric.scored(metric, observed, measured)"
+    "bsjax.labelled.metric.scored(metric, observed, measured). A ceiling is drawn with the scores as "
+    "ceiling_func=bsjax.benchmarks.Ceiling(load_ceiling(...) or metric.ceiling, data)"
 )
 
 

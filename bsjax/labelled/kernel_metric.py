@@ -81,8 +81,10 @@ class KernelMetric(Metric):
 
     @property
     def of_halves(self) -> OfHalves | None:
-        """Compares complete halves by its kernel, if it takes two assemblies; draws by ``weighted_kernel``, if any."""
-        return OfHalves(_OfAll(self), _OfDraws(self) if self._is_weighted else None) if self.sides == 2 else None
+        """Compares complete halves by its kernel, if it takes two arrays; draws by ``weighted_kernel``, if any."""
+        if self.sides != 2 or len(required_parameters(self.kernel)) != 2:
+            return None
+        return OfHalves(_OfAll(self), _OfDraws(self) if self._is_weighted else None)
 
     def weighted_kernel(self, *args: Any, **kwargs: Any) -> Any:
         """The kernel's values from row weights (in the metric's dtype) and the arrays, for draws of the stimuli."""

@@ -228,7 +228,8 @@ def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
 
     Returns:
         A score whose ``raw`` holds the ratios, and whose error is their population standard deviation, as in
-        Brain-Score. It has no interval, because random halves of the same trials are not independent estimates.
+        Brain-Score. Random halves of the same trials are not independent estimates, so that it has an interval only in
+        draws: that of the mean over splits, normalised as by ``r_over_sqrt_ceiling``.
 
     Raises:
         ValueError: raw values are missing, or are of other splits.
@@ -250,13 +251,19 @@ def each_split_over_sqrt_ceiling(score: Score, ceiling: Score) -> Score:
     r, c = raw
     if r.sizes != c.sizes or not np.array_equal(r["split"].values, c["split"].values):
         raise ValueError(f"score and ceiling have other splits: {r['split'].values} and {c['split'].values}")
+    of_means = r_over_sqrt_ceiling(score, ceiling)
     if (c.values <= 0).any():
-        return r_over_sqrt_ceiling(score, ceiling)
+        return of_means
     ratios = r.values / np.sqrt(c.values)
+    value, known = float(nan_mean(ratios)), of_means.uncertainty
+    spread = error_over(ratios, "splits of the trials", kind="standard deviation")
+    if known is not None and known.draws is not None:
+        moved = known.draws + (value - float(of_means))
+        spread = {"error": None, "error_kind": "", "uncertainty": replace(known, draws=moved)}
     return replace(
         score,
-        value=float(nan_mean(ratios)),
-        **error_over(ratios, "splits of the trials", kind="standard deviation"),
+        value=value,
+        **spread,
         raw=r.copy(data=ratios),
         unceiled=score,
         ceiling=ceiling,

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from bsjax.labelled.normalise import (
     bound_score,
     ceil_score,
     chance_corrected,
+    each_split_over_sqrt_ceiling,
     explained_variance,
     neuroid_wise_explained_variance,
     r_over_sqrt_ceiling,
@@ -145,3 +147,17 @@ def test_draws_that_are_normalised_by_a_ceiling_without_draws_have_an_interval_a
     value = float(explained_variance(drawn, Score(0.8)))
     assert interval.kind == "t" and interval.low < value < interval.high
     assert value - interval.low == pytest.approx(interval.high - value)
+
+
+def test_the_mean_over_splits_of_normalised_scores_has_the_draws_of_the_score():
+    x = np.random.default_rng(0).normal(size=(30, 5))
+    with in_draws("stimuli"):
+        drawn = score_arrays(x, x[:, ::-1] + x, "cka")
+    splits = {value: xr.DataArray([value, value + 0.1], {"split": [0, 1]}, ["split"]) for value in (0.3, 0.6)}
+    score = each_split_over_sqrt_ceiling(replace(drawn, raw=splits[0.3]), Score(0.65, raw=splits[0.6]))
+    spread = drawn.uncertainty.draws / math.sqrt(0.65)
+    np.testing.assert_allclose(score.uncertainty.draws.values, spread + (float(score) - float(drawn) / math.sqrt(0.65)))
+    assert (
+        each_split_over_sqrt_ceiling(Score(0.35, raw=splits[0.3]), Score(0.65, raw=splits[0.6])).sampling_uncertainty
+        is None
+    )

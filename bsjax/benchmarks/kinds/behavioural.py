@@ -58,6 +58,7 @@ class BehavioralBenchmark(BenchmarkBase):
 
     Example:
         >>> from bsjax import load_metric
+        >>> from bsjax.benchmarks import Ceiling
         >>> from bsjax.models import PrecomputedFeatures
         >>> trials = {"stimulus_id": ("presentation", ["a", "b", "a", "b"]), "truth": ("presentation", ["cat"] * 4),
         ...     "condition": ("presentation", ["clear"] * 4), "subject": ("presentation", ["p", "p", "q", "q"])}
@@ -65,7 +66,7 @@ class BehavioralBenchmark(BenchmarkBase):
         ...     attrs={"stimulus_set": StimulusSet({"stimulus_id": ["a", "b"]})})
         >>> metric = load_metric("error_consistency")
         >>> benchmark = BehavioralBenchmark("Mine2026-error_consistency", people, "label", metric,
-        ...     ceiling_func=lambda: metric.ceiling(people), parent="behavior")
+        ...     ceiling_func=Ceiling(metric.ceiling, people), parent="behavior")
         >>> model = PrecomputedFeatures(people[:2].drop_vars("subject"), visual_degrees=8)
         >>> float(benchmark(model))
         1.0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bsjax.benchmarks import descriptions as wording
 from bsjax.benchmarks.base import BenchmarkBase
+from bsjax.benchmarks.ceilings import Ceiling
 from bsjax.benchmarks.data_digest import data_digest
 from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.benchmarks.experiment import (
@@ -26,6 +27,7 @@ from bsjax.core.files import warn_once
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score, metric_registry
 from bsjax.labelled.align import STIMULUS
+from bsjax.labelled.ceilings.consistency import SplitHalfReliability
 from bsjax.labelled.metric import as_metric
 from bsjax.labelled.normalise import Normalisation
 from bsjax.labelled.splits import WITHOUT_STRATA
@@ -61,8 +63,9 @@ class NeuralBenchmark(BenchmarkBase):
         parent: the node under which the benchmark is averaged, e.g. ``"V1"``.
         bibtex: publication of the data.
         normalisation: as for :class:`~bsjax.benchmarks.BenchmarkBase`; by default that of the metric
-            (:attr:`bsjax.labelled.metric.Metric.normalisation`): r/√c for CKA and RDMs, r²/c for regressions and for
-            callables that state none.
+            (:attr:`bsjax.labelled.metric.Metric.normalisation`): r/√c for CKA and RDMs, r²/c for regressions. For a
+            callable that states none it is r/√c if the ceiling compares halves of the trials by a
+            ``consistency_metric``, else r²/c.
         region: the region of the data, checked when they are loaded; by default read from the data.
         time_bins: the time bins of the data, (start, end) in ms; checked likewise, and used for data without any.
         about: what was recorded, in a few words, for :meth:`describe`.
@@ -97,7 +100,9 @@ class NeuralBenchmark(BenchmarkBase):
     ) -> None:
         metric = as_metric(similarity_metric)
         if normalisation is None:
-            normalisation = metric.normalisation or "explained_variance"
+            method = ceiling_func.method if isinstance(ceiling_func, Ceiling) else None
+            by_metric = isinstance(method, SplitHalfReliability) and method.consistency_metric is not None
+            normalisation = metric.normalisation or ("r_over_sqrt_ceiling" if by_metric else "explained_variance")
         super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
         self.metric = metric.with_interval()
         self.visual_degrees = visual_degrees

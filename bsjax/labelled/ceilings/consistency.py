@@ -16,7 +16,7 @@ from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.running import run
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, drawn_scores, nan_mean, nan_median, over_splits
-from bsjax.labelled.align import STIMULUS, TIME_BIN, three_dimensional, two_dimensional
+from bsjax.labelled.align import STIMULUS, TIME_BIN, drawn_from, three_dimensional, two_dimensional
 from bsjax.labelled.metric import Metric, OfHalves, as_metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.resampling.draws import Drawn
@@ -147,13 +147,17 @@ class SplitHalfReliability(Metric):
         """Corrected comparisons ``(bins, splits)`` of the stimuli in both halves, by calls of the metric."""
         dims = "presentation", NEUROID
         coords, stimuli = coords_on(assembly, NEUROID), len(trials.stimuli)
+        kept = {STIMULUS: trials.stimuli}
+        if drawn_from(STIMULUS) in assembly.coords:  # copies of a stimulus in a draw have one original
+            originals = dict(zip(assembly[STIMULUS].values, assembly[drawn_from(STIMULUS)].values, strict=True))
+            kept[drawn_from(STIMULUS)] = np.array([originals[each] for each in trials.stimuli])
         raw = []
         for first in self._halves(trials):
             halves = self.run(half_means, trials.values, np.isfinite(trials.values), first)
             both = [np.moveaxis(half.reshape(stimuli, bins, -1), 1, 0) for half in halves]
             for one, two in zip(*both, strict=True):
                 has = np.isfinite(one + two).all(axis=1)
-                of_bin = {**coords, STIMULUS: ("presentation", trials.stimuli[has])}
+                of_bin = {**coords, **{name: ("presentation", values[has]) for name, values in kept.items()}}
                 sides = [xr.DataArray(half[has], of_bin, dims) for half in (one, two)]
                 raw.append(float(metric(*sides)) if has.sum() >= FEWEST_STIMULI else np.nan)
         return self.run(reliability_of_halves, np.reshape(raw, (-1, bins)).T)

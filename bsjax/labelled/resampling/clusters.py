@@ -1,6 +1,5 @@
 """A test of whether responses cluster by the object shown, so that stimuli are not independent samples."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ import pandas as pd
 import scipy
 import xarray as xr
 
+from bsjax.core.files import warn_once
 from bsjax.labelled.align import STIMULUS
 
 # The coordinate that splits are stratified by.
@@ -30,7 +30,7 @@ def clustered_by(measured: xr.DataArray) -> str | None:
         measured: responses of neuroids, with or without repetitions. Other data are not tested.
 
     Warns:
-        UserWarning: responses cluster by too few objects to generalise to others.
+        RuntimeWarning: responses cluster by too few objects to generalise to others; once in a process.
 
     Source: Anderson 2001, "A new method for non-parametric multivariate analysis of variance".
     """
@@ -59,11 +59,10 @@ def clustered_by(measured: xr.DataArray) -> str | None:
     if scipy.special.fdtrc(neuroids * (count - 1), neuroids * (n - count), ratio) > _SIGNIFICANT:
         return None
     if count < _FEWEST:
-        warnings.warn(
+        warn_once(
             f"responses cluster by {OBJECT}, of which there are {count}: errors and intervals over the stimuli hold "
             f"for other stimuli of these {count} alone, and are too small for others. Record at least {_FEWEST}, or "
             f"say that no others are meant by Resampling(strata={OBJECT!r}), --resample stimuli/{OBJECT}",
-            stacklevel=1,  # one place, so that it is shown once
         )
         return None
     return OBJECT

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from bsjax import NeuroidAssembly, Score, load_ceiling, load_metric
-from bsjax.benchmarks import NeuralBenchmark
+from bsjax.benchmarks import Ceiling, NeuralBenchmark
 from bsjax.benchmarks.experiment import squeeze_time
 from bsjax.data import average_repetition
 from bsjax.labelled.metric import as_metric
@@ -154,6 +154,13 @@ def test_the_normalisation_is_by_default_that_of_the_metric(trials, model, name)
     r, by_root = float(score.unceiled), float(score.unceiled) / 0.8**0.5
     assert score.formula == BY_DEFAULT[name]
     assert float(score) == pytest.approx(by_root if score.formula == "r/√c" else r * abs(r) / 0.8)
+
+
+def test_a_function_with_its_own_ceiling_is_divided_by_the_root(trials):
+    ceiling = Ceiling(load_ceiling("internal_consistency", consistency_metric=lambda one, two: 0.5), trials)
+    assert benchmark(trials, similarity_metric=lambda one, two: 0.5).normalisation == "explained_variance"
+    own = benchmark(trials, similarity_metric=lambda one, two: 0.5, ceiling_func=ceiling)
+    assert own.normalisation == "r_over_sqrt_ceiling"
 
 
 def test_a_ceiling_of_single_neuroids_is_warned_of_where_populations_are_compared(trials, model):

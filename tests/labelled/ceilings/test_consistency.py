@@ -218,6 +218,35 @@ def test_a_function_has_the_ceiling_of_its_halves():
     assert in_time.raw.dims == ("time_bin", "split") and in_time.value.values[1] == pytest.approx(float(of_bin))
 
 
+def test_copies_of_a_stimulus_in_a_draw_have_their_original_in_both_halves():
+    found = []
+
+    def originals(source, target):
+        if "drawn_from" in source.coords:
+            found.append([side["drawn_from"].values.tolist() for side in (source, target)])
+        return 0.5
+
+    with in_draws(Resampling("stimuli", draws=2)):
+        scored(load_ceiling("internal_consistency", consistency_metric=originals), trials(n=6))
+    assert len(found) == 20 and all(one == other and len(set(one)) < 6 for one, other in found)
+
+
+@dataclass(frozen=True)
+class WithLabels(MeanCorrelation):
+    """The same of three arrays."""
+
+    def arrays(self, source, target):
+        return *aligned_values(source, target), np.arange(len(target))
+
+    def kernel(self, x, y, number):
+        return super().kernel(x, y)
+
+
+def test_a_kernel_of_three_arrays_is_called_with_halves():
+    one, other = (load_ceiling("internal_consistency", consistency_metric=of()) for of in (WithLabels, MeanCorrelation))
+    assert float(one(trials())) == pytest.approx(float(other(trials())))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("over", ["stimuli", "neuroids"])
 def test_a_metric_of_ones_own_is_drawn_with_its_ceiling(over):

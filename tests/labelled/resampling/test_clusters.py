@@ -59,7 +59,7 @@ def test_responses_cluster_by_objects_beyond_chance():
 
 def test_few_objects_say_nothing_of_others():
     _, target = of_objects(count=3)
-    with pytest.warns(UserWarning, match="responses cluster by object_name, of which there are 3"):
+    with pytest.warns(RuntimeWarning, match="responses cluster by object_name, of which there are 3"):
         assert clustered_by(target) is None
     with in_draws(Resampling.parse("stimuli/object_name:20")):  # which says that no others are meant
         assert scored(load_metric("cka", error="influence"), *of_objects(count=3)).uncertainty.dof
