@@ -12,6 +12,7 @@ from bsjax.engine.memory_limit import memory_limit
 from bsjax.engine.programs.compilation import traces
 from bsjax.labelled.layers import SharedTarget
 from bsjax.labelled.regression import crossvalidation
+from bsjax.metrics import Ridge
 from tests.support.responses import assembly
 
 N, TRAIN = 80, 60
@@ -168,7 +169,7 @@ def test_settings_are_those_of_the_mapping(added):
 
 def test_settings_may_be_of_any_kind_and_name():
     made = []
-    register_mapping("odd", lambda name, make=2, **more: made.append((name, make, more)))
+    register_mapping("odd", lambda name, make=2, **more: made.append((name, make, more)) or Ridge(1.0))
     try:
         load_metric("odd", name="a", other=3)
         load_metric("odd_split", name="b", make=1)
