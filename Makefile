@@ -27,8 +27,7 @@ LESSON := '' 'The neuroids are simulated: noisy units of gabor-v1, so that gabor
 
 VENV := .venv
 BIN := $(VENV)/bin
-# Python compiles what is imported, most of what is installed never is.
-INSTALL := $(BIN)/python -m pip --disable-pip-version-check -qq install --no-compile
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 UNFINISHED := $(VENV)/unfinished
 CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python3.14 python)
 
@@ -89,7 +88,7 @@ ahead: $(VENV)/core
 	@$(BIN)/python -m benchmarks_perf.ahead $(ARGS)
 
 gpu: $(VENV)/core
-	@$(INSTALL) --constraint constraints.txt --editable '.[$(ACCELERATOR),plots]'
+	@$(PIP) install --constraint constraints.txt --editable '.[$(ACCELERATOR),plots]'
 	@$(BIN)/python -m benchmarks_perf.oracle
 	@$(BIN)/python -m benchmarks_perf $(ARGS)
 
@@ -123,22 +122,22 @@ endef
 $(VENV)/core: pyproject.toml constraints.txt
 	$(begin_install)
 	@echo 'bsjax: installing what bsjax needs (once, a minute or two)'
-	@$(INSTALL) --constraint constraints.txt --editable '.[plots]'
+	@$(PIP) install --constraint constraints.txt --editable '.[plots]'
 	@rm $(UNFINISHED)
 	@touch $@
 
 $(VENV)/dev: pyproject.toml constraints.txt
 	$(begin_install)
 	@echo 'bsjax: installing what bsjax needs, all its extras and the test tools (once, a few minutes)'
-	@$(INSTALL) --upgrade 'pip>=25.1'
-	@$(INSTALL) --constraint constraints.txt --editable '.[dask,distributed,flax,huggingface,keras,leaderboard,parquet,plots,postgresql,service,torch,video,zarr]' --group dev --group docs
+	@$(PIP) install --upgrade 'pip>=25.1'
+	@$(PIP) install --constraint constraints.txt --editable '.[dask,distributed,flax,huggingface,keras,leaderboard,parquet,plots,postgresql,service,torch,video,zarr]' --group dev --group docs
 	@rm $(UNFINISHED)
 	@touch $(VENV)/core $(VENV)/docs $@
 
 $(VENV)/docs: pyproject.toml constraints.txt
 	$(begin_install)
 	@echo 'bsjax: installing what the site of the documentation is built by (once, a few minutes)'
-	@$(INSTALL) --upgrade 'pip>=25.1'
-	@$(INSTALL) --constraint constraints.txt --editable '.[flax,leaderboard,plots,torch]' --group docs
+	@$(PIP) install --upgrade 'pip>=25.1'
+	@$(PIP) install --constraint constraints.txt --editable '.[flax,leaderboard,plots,torch]' --group docs
 	@rm $(UNFINISHED)
 	@touch $(VENV)/core $@
