@@ -98,6 +98,7 @@ class RegressionMetric(Metric):
     traits: Traits
     # The default identifier, formatted with the name of the mapping.
     called: ClassVar[str] = "{}"
+    normalisation = "explained_variance"
 
     def __post_init__(self) -> None:
         named = self.identifier or self.called.format(type(self.mapping).__name__.lower())
