@@ -199,10 +199,11 @@ def loaded(
 ) -> Metric:
     """The metric with the arguments that it takes, and with an interval if it has a cheap one."""
     if not isinstance(metric, str):
-        if crossvalidation_kwargs is not None or metric_kwargs:
-            named = {"crossvalidation_kwargs": crossvalidation_kwargs, **metric_kwargs}
-            given = ", ".join(name for name, value in named.items() if value is not None)
-            raise ValueError(f"a metric object keeps the settings that it was made with: give {given} when you make it")
+        given = [*metric_kwargs, *(["crossvalidation_kwargs"] if crossvalidation_kwargs is not None else [])]
+        if given:
+            raise ValueError(
+                f"a metric object keeps the settings that it was made with: give {', '.join(given)} when you make it"
+            )
         return as_metric(metric)
     factory = metric_registry[metric]
     has = _parameters(factory)

@@ -106,9 +106,13 @@ class RidgeCV(RidgeMapping):
         return super().prepare(x, y)
 
     def fit(self, prepared: PreparedRidge, held_out: HeldOut, held_out_mask: HeldOutMask) -> RidgeCVParams:
-        """Penalty and weights of every fold; on a CPU, only one fold is in memory at a time."""
-        y = prepared.centred.y
-        train, errors_of = training_mask(len(y), held_out, held_out_mask, y.dtype), y
+        """Penalty and weights of every fold."""
+        train = training_mask(len(prepared.centred.y), held_out, held_out_mask, prepared.centred.y.dtype)
+        return RidgeCVParams(*batched_map(self._fit_one(prepared), train))
+
+    def _fit_one(self, prepared: PreparedRidge) -> Callable[[PerStimulus], tuple[Array, Array, Array]]:
+        """The fit to the training stimuli of a fold: weights, intercept and penalty."""
+        errors_of = y = prepared.centred.y
         if not self.alpha_per_target and y.shape[1] > 2 * len(y):
             # Errors summed over targets are those of any targets with the same inner products.
             errors_of = qr_coordinates(jax.lax.stop_gradient(y).T).T
@@ -120,7 +124,7 @@ class RidgeCV(RidgeMapping):
             weights = of.solve(of.right_side(own), jnp.broadcast_to(chosen, y.shape[1:]))
             return weights, (prepared.centred.y_mean + mean - of.x_mean @ weights)[0], chosen
 
-        return RidgeCVParams(*batched_map(fit_one, train))
+        return fit_one
 
     def predict(self, params: RidgeCVParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
         """Predicted targets of embedded stimuli, without the intercept."""
@@ -132,8 +136,23 @@ class RidgeCV(RidgeMapping):
         """Predictions and chosen penalties of every fold, without factorising folds where this takes less work."""
         (n, p), (folds, h), penalties = x.shape, held_out.shape, len(self.alphas)
         if self.cv is None or penalties < 2 or not takes_nested_folds(n, p, y.shape[1], penalties, (folds, h), self.cv):
-            return super().cross_predict(x, y, held_out, held_out_mask)
-        return self._by_nested_folds(RidgeMapping.cross_predict, x, y, held_out, held_out_mask)
+            return self._by_each_fold(x, y, held_out, held_out_mask)
+        return self._by_nested_folds(RidgeCV._by_each_fold, x, y, held_out, held_out_mask)
+
+    def _by_each_fold(
+        self, x: Features, y: Targets, held_out: HeldOut, held_out_mask: HeldOutMask
+    ) -> tuple[Float[Array, "folds h q"], Report]:
+        """Predictions and chosen penalties; on a CPU, only the weights of one fold are in memory at a time."""
+        prepared = self.prepare(x, y)
+        fit_one, train = self._fit_one(prepared), training_mask(len(y), held_out, held_out_mask, y.dtype)
+
+        def predict_one(fold: tuple[Array, PerStimulus]) -> tuple[Array, Array]:
+            held_out, train = fold
+            weights, _, chosen = fit_one(train)
+            return prepared.embedding[held_out] @ weights, chosen
+
+        predicted, alpha = batched_map(predict_one, (held_out, train))
+        return predicted, {"alpha": alpha} | of_features(prepared.gram, len(held_out))
 
     def predict_split(self, x: Features, y: Targets, new: Float[Array, "m p"]) -> tuple[Float[Array, "m q"], Report]:
         """Predictions and chosen penalties; on a TPU without eigenvectors of folds, where features outnumber stimuli.

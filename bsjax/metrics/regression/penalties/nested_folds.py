@@ -33,6 +33,8 @@ from bsjax.metrics.regression.ridge_system import Fold, mean_square
 _EIGH, _CHOLESKY = 30.0, 1.0
 # Fewer operations saved than this do not pay for compiling a longer program.
 _FEW = 2e9
+# Features that are converted to float64 at a time.
+_WIDENED = 1024
 
 
 class Chosen(NamedTuple):
@@ -161,8 +163,7 @@ def _best(
 
             def wide() -> list[Array]:
                 with jax.enable_x64(True):
-                    x, y, penalty = (values.astype(float) for values in (centred.x, centred.y, alpha))
-                    *made, posed = at_penalty(_products(x), y, penalty)
+                    *made, posed = at_penalty(_wide_products(centred.x), centred.y.astype(float), alpha.astype(float))
                     return [*(values.astype(dtype) for values in made), posed]
 
             strong = largest > _least_share(dtype) * alpha
@@ -182,6 +183,20 @@ def _best(
 
 def _products(x: Float[Array, "n p"]) -> Products:
     return Products(symmetric_product(x), None) if x.shape[1] >= len(x) - 1 else Products(matmul_t(x, x), x)
+
+
+def _wide_products(x: Float[Array, "n p"]) -> Products:
+    """``_products`` in float64; only some features are held in float64 at a time where they outnumber stimuli."""
+    n, p = x.shape
+    if p <= max(n, _WIDENED):
+        return _products(x.astype(float))
+
+    def of_block(start: Int[Array, ""]) -> Float[Array, "n n"]:
+        first = jnp.minimum(start, p - _WIDENED)
+        block = jax.lax.dynamic_slice(x, (jnp.zeros_like(first), first), (n, _WIDENED)).astype(float)
+        return symmetric_product(jnp.where(first + jnp.arange(_WIDENED) >= start, block, 0.0))
+
+    return Products(sum_of_each(of_block, jnp.arange(0, p, _WIDENED)), None)
 
 
 def _least_share(dtype: np.dtype) -> float:
@@ -233,12 +248,12 @@ def _of_fold(
     out = outer.rows(matrix)
     inverse, well_posed = _inverse(out[:, outer.held_out], outer.mask)
     residuals, others = inverse @ outer.rows(right), inverse @ out
-    right = right - matmul_t(out, residuals)
 
     def error(fold: Fold) -> tuple[Float[Array, " q"], Float[Array, ""]]:
         rows = fold.held_out
-        block = matrix[rows][:, rows] - matmul_t(out[:, rows], others[:, rows])
-        error, well_posed = _validation_error(block, right[rows], fold.mask)
+        taken = out[:, rows]
+        block = matrix[rows][:, rows] - matmul_t(taken, others[:, rows])
+        error, well_posed = _validation_error(block, right[rows] - matmul_t(taken, residuals), fold.mask)
         return error, (~well_posed).astype(matrix.dtype)
 
     errors, failed = sum_of_each(error, inner)
