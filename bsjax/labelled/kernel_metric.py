@@ -118,7 +118,9 @@ class KernelMetric(Metric):
     def _values(self, kernel: Callable[..., Any], *arrays: Any, shards: Shards | None = None) -> Any:
         """The values of a kernel in this metric's precision, within the memory limit."""
         shapes = ", ".join(" x ".join(f"{n:,}" for n in np.shape(leaf)) for leaf in jax.tree.leaves(arrays))
-        return self.run(kernel, *arrays, takes=f"{self.identifier} of arrays of {shapes}", shards=shards, metric=self)
+        return self.run_kernel(
+            kernel, *arrays, takes=f"{self.identifier} of arrays of {shapes}", shards=shards, metric=self
+        )
 
 
 def _kernel(*arrays: Any, metric: KernelMetric) -> Any:

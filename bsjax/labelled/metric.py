@@ -96,11 +96,16 @@ class Metric(ABC):
         symmetric: whether source and target can be exchanged.
         zero_by_chance: whether unrelated responses score 0 on average. Otherwise the score of chance depends on the
             numbers of stimuli, units or choices.
-        normalisation: name of the ceiling normalisation for benchmarks that name none; "" for the usual one of the
+        normalisation: name of the ceiling normalisation for benchmarks that name none, of the metric or else of the
+            ceiling; "" for the usual one of the
             kind of benchmark: "explained_variance" of recordings, "ceil_score" of behaviour.
         needs: coordinates that presentations of the measurements must have for this metric.
         other_names: other names that these coordinates may have.
         needs_of_source: coordinates that presentations of the model's responses must have.
+        depends_on: the property of the source that it depends on, e.g. its features or their inner products.
+        ignores_means: whether a constant added to a feature or a neuroid changes nothing.
+        fits_neuroids_alone: whether each neuroid's score is independent of the other neuroids.
+        of_subjects: a kernel that compares the subjects of an array with one another, see ``cka_between_subjects``.
 
     Example:
         >>> class Slope(Metric):
@@ -122,6 +127,10 @@ class Metric(ABC):
     needs: Sequence[str] = ()
     other_names: Mapping[str, str] = MappingProxyType({})
     needs_of_source: Sequence[str] = ()
+    depends_on: DependsOn = "features"
+    ignores_means: bool = False
+    fits_neuroids_alone: bool = False
+    of_subjects: Callable[..., Any] | None = None
 
     @abstractmethod
     def __call__(self, *args: Any, **kwargs: Any) -> Score:
@@ -131,26 +140,6 @@ class Metric(ABC):
     def sides(self) -> int:
         """Number of assemblies it takes: one for a ceiling, four for a regression on a fixed split."""
         return len(required_parameters(self)) or 2
-
-    @property
-    def depends_on(self) -> DependsOn:
-        """The property of the source that it depends on, e.g. its features or their inner products."""
-        return "features"
-
-    @property
-    def ignores_means(self) -> bool:
-        """Whether a constant added to a feature or a neuroid changes nothing."""
-        return False
-
-    @property
-    def fits_neuroids_alone(self) -> bool:
-        """Whether each neuroid's score is independent of the other neuroids."""
-        return False
-
-    @property
-    def of_subjects(self) -> Callable[..., Any] | None:
-        """A kernel that compares the subjects of an array with one another, see ``cka_between_subjects``, or None."""
-        return None
 
     def folds_of(self, target: xr.DataArray) -> Splits | None:
         """The splits of a target that it fits and tests on; None if it does not split."""
@@ -276,20 +265,20 @@ class Metric(ABC):
         """Its values after every permutation as ``values``; each assembly of the model has its own permutation."""
         return permuted.one_by_one(partial(self, **kwargs), args)
 
-    def values(self, parts: Mapping[str, xr.DataArray]) -> Sequence[Any]:
-        """The finite values of parts of one side, by their names in messages, see ``held``."""
-        return self.held(*map(finite_values, parts.values(), parts))
+    def values_of_side(self, **parts: xr.DataArray) -> Sequence[Any]:
+        """The finite values of parts of one side, by their names in messages, see ``values_held``."""
+        return self.values_held(*map(finite_values, parts.values(), parts))
 
-    def held(self, *parts: Any) -> Sequence[Any]:
+    def values_held(self, *parts: Any) -> Sequence[Any]:
         """Values of parts of one side without what the metric ignores and its precision cannot hold: large means."""
         dtype = np.dtype(self.dtype or default_dtype())
-        return self.shortened(dtype, *parts) if dtype.itemsize < parts[0].dtype.itemsize else parts
+        return self.values_shortened(dtype, *parts) if dtype.itemsize < parts[0].dtype.itemsize else parts
 
-    def shortened(self, dtype: np.dtype, *parts: Any) -> Sequence[Any]:
+    def values_shortened(self, dtype: np.dtype, *parts: Any) -> Sequence[Any]:
         """The parts, ready for a cast to a shorter dtype."""
         return without_large_means(dtype, *parts) if self.ignores_means else parts
 
-    def run(self, kernel: Callable[..., Any], *arrays: Any, **known: Any) -> Any:
+    def run_kernel(self, kernel: Callable[..., Any], *arrays: Any, **known: Any) -> Any:
         """The result of a kernel in this metric's dtype, see :func:`bsjax.engine.running.run`."""
         return run(kernel, *arrays, dtype=self.dtype, **known)
 

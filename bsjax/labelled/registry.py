@@ -213,10 +213,7 @@ _OF_ARRAYS = ("similarity.cka", "similarity.rdms.rdm", "similarity.rdms.rdm_mode
 # module -> identifier -> its attribute, and the summary for listings
 _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
     "regression.factorised_readout": {
-        "mask_regression": (
-            "MaskRegression",
-            "factorised read-out: spatial mask times channel weights, cross-validated",
-        )
+        "mask_regression": ("MaskRegression", "factorised read-out: spatial mask times channel weights"),
     },
     "regression.estimators": {
         "regression": ("EstimatorRegression", "any estimator with fit and predict, cross-validated"),
@@ -280,26 +277,17 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "behaviour.accuracy": {"accuracy": ("Accuracy", "proportion of correct answers")},
     "behaviour.agreement": {
-        "error_consistency": (
-            "ErrorConsistency",
-            "Cohen's kappa of correct and wrong answers, model and humans on the same trials",
-        ),
+        "error_consistency": ("ErrorConsistency", "Cohen's kappa of right and wrong answers to the same trials"),
         "kato_error_consistency": ("KatoErrorConsistency", "error_consistency on the trials that both sides answered"),
         "accuracy_distance": ("AccuracyDistance", "closeness of accuracy to human accuracy"),
         "kato_accuracy_distance": ("KatoAccuracyDistance", "accuracy_distance on the trials that both sides answered"),
     },
     "behaviour.search_asymmetry": {"value_delta": ("ValueDelta", "closeness of two numbers")},
     "behaviour.condition_accuracies": {
-        "baker_accuracy_delta": (
-            "BakerAccuracyDelta",
-            "loss of accuracy under an image manipulation, compared with the human loss",
-        )
+        "baker_accuracy_delta": ("BakerAccuracyDelta", "loss of accuracy under an image manipulation, against humans'"),
     },
     "behaviour.confusions": {
-        "confusion_similarity": (
-            "ConfusionSimilarity",
-            "correlation of confusions between objects with human confusions",
-        ),
+        "confusion_similarity": ("ConfusionSimilarity", "correlation of confusions between objects with humans'"),
         "tasks_consistency": ("TasksConsistency", "correlation of accuracies per task with human accuracies"),
     },
     "behaviour.thresholds": {
@@ -307,48 +295,27 @@ _OTHERS: dict[str, dict[str, tuple[str, str]]] = {
         "threshold_elevation": ("ThresholdElevation", "closeness of the threshold elevation to the human elevation"),
     },
     "ceilings.noise_corrected": {
-        "noise_corrected_r2": (
-            "NoiseCorrectedR2",
-            "squared correlation of predictions with single trials, corrected for trial noise",
-        )
+        "noise_corrected_r2": ("NoiseCorrectedR2", "squared correlation with single trials, corrected for their noise"),
     },
 }
 _CEILINGS: dict[str, dict[str, tuple[str, str]]] = {
     "ceilings.consistency": {
         "internal_consistency": ("InternalConsistency", "split-half reliability over repetitions"),
-        "internal_consistency_temporal": (
-            "TemporalInternalConsistency",
-            "split-half reliability over repetitions, in each time bin",
-        ),
-        "predictor_consistency": (
-            "SplitHalfPredictorConsistency",
-            "split-half reliability, repetitions halved separately for each image",
-        ),
+        "internal_consistency_temporal": ("TemporalInternalConsistency", "split-half reliability in each time bin"),
+        "predictor_consistency": ("SplitHalfPredictorConsistency", "split-half reliability, halves of each image"),
     },
     "ceilings.noise_ceiling": {"rsa_ceiling": ("RSACeiling", "agreement of dissimilarity matrices between subjects")},
     "ceilings.cross_subject": {
-        "cross_subject_consistency": (
-            "CrossSubjectConsistency",
-            "how well subjects predict one another, with any metric",
-        )
+        "cross_subject_consistency": ("CrossSubjectConsistency", "how well subjects predict one another"),
     },
     "ceilings.noise_ceiling_snr": {
-        "noise_ceiling_snr": (
-            "NoiseCeilingSNR",
-            "reliability of trial averages, from the variances of signal and noise",
-        )
+        "noise_ceiling_snr": ("NoiseCeilingSNR", "reliability of trial averages, from signal and noise"),
     },
     "ceilings.signal_and_noise": {
-        "gsn_rsa_ceiling": (
-            "SignalAndNoiseRSACeiling",
-            "similarity of the measured and the noise-free dissimilarity matrix, by simulation",
-        )
+        "gsn_rsa_ceiling": ("SignalAndNoiseRSACeiling", "similarity of measured and noise-free RDMs, by simulation"),
     },
     "tuning.distributions": {
-        "property_ceiling": (
-            "NeuronalPropertyCeiling",
-            "similarity of a property's distribution to bootstrap draws from it",
-        )
+        "property_ceiling": ("NeuronalPropertyCeiling", "similarity of a property's distribution to draws from it"),
     },
 }
 for _name, _words, _forms in _MAPPINGS:

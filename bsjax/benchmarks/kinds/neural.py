@@ -27,7 +27,6 @@ from bsjax.core.files import warn_once
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition
 from bsjax.labelled import Score, metric_registry
 from bsjax.labelled.align import STIMULUS
-from bsjax.labelled.ceilings.consistency import SplitHalfReliability
 from bsjax.labelled.metric import as_metric
 from bsjax.labelled.normalise import Normalisation
 from bsjax.labelled.splits import WITHOUT_STRATA
@@ -100,9 +99,8 @@ class NeuralBenchmark(BenchmarkBase):
     ) -> None:
         metric = as_metric(similarity_metric)
         if normalisation is None:
-            method = ceiling_func.method if isinstance(ceiling_func, Ceiling) else None
-            by_metric = isinstance(method, SplitHalfReliability) and method.consistency_metric is not None
-            normalisation = metric.normalisation or ("r_over_sqrt_ceiling" if by_metric else "explained_variance")
+            of_ceiling = as_metric(ceiling_func.method).normalisation if isinstance(ceiling_func, Ceiling) else ""
+            normalisation = metric.normalisation or of_ceiling or "explained_variance"
         super().__init__(identifier, ceiling_func, version, parent, bibtex, normalisation=normalisation)
         self.metric = metric.with_interval()
         self.visual_degrees = visual_degrees

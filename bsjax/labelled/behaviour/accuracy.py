@@ -35,7 +35,7 @@ class _Shares(InPrecision):
     def _share(self, source: Any, target: Any, formula: str) -> Score:
         right, present = self._trials(source, target)
         raw = np.where(present, right, np.nan)
-        value = float(self.run(accuracy, right.astype(float), present))
+        value = float(self.run_kernel(accuracy, right.astype(float), present))
         known = {"value": value, "n_units": len(present), "uncertainty": _of_a_share(raw, target)}
         trials = xr.DataArray(raw, dims=[PRESENTATION])
         return mean_and_deviation(trials, "trials", formula, self.provenance(), **known)
@@ -50,7 +50,7 @@ class _Shares(InPrecision):
 
         def shares(together: Sequence[str]) -> np.ndarray:
             counts, of_trials = (tuple(each[factor] for factor in together) for each in (drawn.counts, codes))
-            return self.run(accuracy_bootstraps, right.astype(float), present, counts, of_trials)
+            return self.run_kernel(accuracy_bootstraps, right.astype(float), present, counts, of_trials)
 
         return {"values": drawn.in_passes(shares)}
 

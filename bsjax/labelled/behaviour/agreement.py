@@ -65,7 +65,7 @@ class _Agreement(InPrecision, WithCeiling):
         def of_draws(together: Sequence[str]) -> np.ndarray:
             stimuli = drawn.in_order("stimuli", two.stimuli) if "stimuli" in together else None
             subjects = drawn.in_order("subjects", two.names) if "subjects" in together else None
-            return self.run(agreement_bootstraps, *sides, stimuli, two.shown, subjects, who, **settings)
+            return self.run_kernel(agreement_bootstraps, *sides, stimuli, two.shown, subjects, who, **settings)
 
         return {"values": drawn.in_passes(of_draws)}
 
@@ -96,7 +96,7 @@ class _Agreement(InPrecision, WithCeiling):
         if not len(left):
             raise ValueError(f"a ceiling needs at least two subjects; assembly has {listed(one.names, SUBJECT)}")
         sides = one.right, two.right, one.present, two.present
-        values = self.run(of_pairs, *sides, np.stack([left, right]), compare=self.kernel)
+        values = self.run_kernel(of_pairs, *sides, np.stack([left, right]), compare=self.kernel)
         per_subject = nan_mean(values.T)
         raw = xr.DataArray(per_subject, coords, [SUBJECT])
         if self.within:

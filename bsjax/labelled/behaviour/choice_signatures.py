@@ -102,7 +102,7 @@ class ChoiceSignature(WithCeiling):
         probabilities, trials = _compared(source_probabilities, target)
         half, _ = self._halves(trials)
         arrays = probabilities, *trials.codes, half.astype(float)
-        return self._score(self.run(choice_consistency, *arrays, kind=self.signature), trials)
+        return self._score(self.run_kernel(choice_consistency, *arrays, kind=self.signature), trials)
 
     def drawn_values(self, drawn: Drawn, source_probabilities: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values in every draw of stimuli and subjects, see :func:`bsjax.labelled.metric.scored`.
@@ -127,7 +127,7 @@ class ChoiceSignature(WithCeiling):
         trials = _Trials(assembly)
         halves = (half.astype(float) for half in self._halves(trials))
         n_objects = len(trials.objects)
-        found = self.run(choice_reliability, *trials.codes, *halves, kind=self.signature, n_objects=n_objects)
+        found = self.run_kernel(choice_reliability, *trials.codes, *halves, kind=self.signature, n_objects=n_objects)
         lost = int(np.max(found.lost))
         if lost and not skipna:
             raise ValueError(
@@ -156,7 +156,7 @@ class ChoiceSignature(WithCeiling):
             subjects = drawn.counts["subjects"] if "subjects" in together else None
             who = None if subjects is None else drawn.codes("subjects", assembly[SUBJECT].values)
             arrays = truth, tuple(codes), np.stack(halves).astype(float), images, subjects, who, probabilities
-            return nan_mean(self.run(signature_bootstraps, *arrays, **settings))
+            return nan_mean(self.run_kernel(signature_bootstraps, *arrays, **settings))
 
         return {"values": drawn.in_passes(of_draws)}
 

@@ -79,7 +79,7 @@ class BakerAccuracyDelta(WithCeiling):
         lacking = f"source has no image of one of the image types {self.image_types} for"
         refuse_where(np.isnan(drop), animals, "animal", lacking)
         drops, mask, first = self._people(target, "target")
-        raw = self.run(delta_similarity, drop.mean(), drops, mask, first)
+        raw = self.run_kernel(delta_similarity, drop.mean(), drops, mask, first)
         return over_halves(raw, "max(0, 1-|h-m|/|h|)", self.provenance(), mask)
 
     def ceiling(self, assembly: xr.DataArray) -> Score:
@@ -92,7 +92,7 @@ class BakerAccuracyDelta(WithCeiling):
             ValueError: a coordinate or an image type is missing, or there is only one subject.
         """
         drops, mask, first = self._people(assembly, "assembly")
-        raw = self.run(delta_reliability, drops, mask, first)
+        raw = self.run_kernel(delta_reliability, drops, mask, first)
         return over_halves(raw, "2c/(1+c)", self.provenance(ceiling={}), mask, center="median")
 
     def _people(self, assembly: xr.DataArray, what: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -171,7 +171,7 @@ class ConditionAccuracySimilarity(InPrecision, WithCeiling):
 
     def _correlations(self, one: pd.DataFrame, two: pd.DataFrame, ceiling: dict[str, Any] | None) -> Score:
         mask = np.isfinite(one.to_numpy()) & np.isfinite(two.to_numpy())
-        raw = self.run(condition_similarity, *(np.where(mask, side.to_numpy(), 0) for side in (one, two)), mask)
+        raw = self.run_kernel(condition_similarity, *(np.where(mask, side.to_numpy(), 0) for side in (one, two)), mask)
         return mean_score(
             xr.DataArray(raw.astype(float), dims=[SUBJECT], coords={SUBJECT: two.index.to_numpy()}),
             SUBJECT,

@@ -95,7 +95,7 @@ class _OfPeople(InPrecision, WithCeiling):
         people = origins_of(np.asarray(subjects), assembly, SUBJECT, PRESENTATION, "assembly")
         first = random_halves(people, splits, random_state, "assembly")
         arrays, size = self._trials(*columns)
-        raw = self.run(self.between_halves, who, *arrays, first, **{self.counted: size})
+        raw = self.run_kernel(self.between_halves, who, *arrays, first, **{self.counted: size})
         made = self.provenance(ceiling={"splits": splits, "random_state": random_state})
         return reliability(raw, made, arrays[-1] > 0)
 
@@ -168,7 +168,7 @@ class ConfusionSimilarity(_OfPeople):
         """
         labels, ours, theirs = self._sides(probabilities, human_assembly)
         (model, _), (people, choices) = (self._trials(*side, given=labels) for side in (ours, theirs))
-        return self._score(self.run(confusion_similarity, *model, *people, choices=choices), people[-1] > 0)
+        return self._score(self.run_kernel(confusion_similarity, *model, *people, choices=choices), people[-1] > 0)
 
     def _trials(self, truth: np.ndarray, choice: np.ndarray, given: Any = None) -> tuple[tuple[np.ndarray, ...], int]:
         """Shown and chosen labels as codes, and a weight of 0 where either is not among the labels."""
@@ -232,7 +232,7 @@ class TasksConsistency(_OfPeople):
                 f"probabilities have no stimulus, by manipulation and manipulation_details, for {listed(lost, 'task')}"
             )
         model = equal(choice, truth).astype(float), kind, np.ones(len(kind), bool)
-        value, accuracies = self.run(correlation_of_tasks, model, people, stands_for, source_tasks=len(known))
+        value, accuracies = self.run_kernel(correlation_of_tasks, model, people, stands_for, source_tasks=len(known))
         coords = {"side": ["source", "target"], "task": tasks}
         return self._score(value, people[2], xr.DataArray(accuracies, coords, ["side", "task"]))
 

@@ -84,7 +84,7 @@ class DomainTransferAccuracy(Metric):
         images = self._images(recordings)
         arrays = float_values(recordings, "recordings"), images.labels.astype(np.int32), self._rows(images)
         categories = int(images.labels.max()) + 1
-        raw = self.run(ridge_two_afc, *arrays, categories=categories, alphas=self.alphas).astype(float)
+        raw = self.run_kernel(ridge_two_afc, *arrays, categories=categories, alphas=self.alphas).astype(float)
         coords = {"split": np.arange(self.splits), "domain": list(images.rows)}
         by_split, means = xr.DataArray(raw, coords, list(coords)), xr.DataArray(nan_mean(raw.T), dims=["domain"])
         return mean_and_deviation(means, "domains", "accuracy", self.provenance(), raw=by_split)

@@ -106,7 +106,7 @@ class OSTCorrelation(CrossValidated):
             start = compiled(initial_weights, features=source.sizes["neuroid"], classes=len(objects))(weights)
         arrays = recordings.transpose(2, 0, 1), labels.astype(np.int32), train, test, orders, start
         numbers = times[order].astype(float), thresholds, np.asarray(target_osts.values, float)
-        raw = self.run(ost_correlation, *arrays, *numbers, decoder=self.decoder)
+        raw = self.run_kernel(ost_correlation, *arrays, *numbers, decoder=self.decoder)
         rows = [(np.flatnonzero(ours), np.flatnonzero(theirs)) for ours, theirs in zip(train, test, strict=True)]
         shared = of_splits(rows, target_osts[STIMULUS].values)
         return over_splits(raw, {}, self.provenance(), formula="ρ", shared=shared)

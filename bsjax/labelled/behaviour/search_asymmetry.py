@@ -56,7 +56,7 @@ class ValueDelta(Metric):
             source_value, target_value: the model's number and the measured one.
         """
         both = np.array([source_value, target_value], float)
-        value = float(self.run(value_delta, *both, scale=self.scale))
+        value = float(self.run_kernel(value_delta, *both, scale=self.scale))
         raw = xr.DataArray(both, {"side": ["source", "target"]}, ["side"])
         lost = int(np.isnan(value))
         return Score(value, raw=raw, formula="exp(-s|a-b|)", n_undefined=lost, provenance=self.provenance())

@@ -60,7 +60,7 @@ class AgainstSubjects(WithCeiling):
         subjects, known, about = self._subjects(target, "target"), number(source), {}
         if known is None:
             known, about = self._fitted(source)
-        similarity = self.run(relative_similarity, np.float64(known), subjects.values.astype(float))
+        similarity = self.run_kernel(relative_similarity, np.float64(known), subjects.values.astype(float))
         score = self._over_subjects(similarity, subjects, details={"threshold": known, **about})
         if math.isfinite(known):
             return score
@@ -87,7 +87,7 @@ class AgainstSubjects(WithCeiling):
         if len(with_one) < 2:
             raise ValueError(f"a ceiling needs two subjects with a positive threshold, there is {len(with_one)}")
         chosen = np.arange(subjects.size) if left_out == "each" else with_one[_drawn(subjects.values[with_one])]
-        raw = self.run(leave_one_out_similarity, subjects.values.astype(float), chosen)
+        raw = self.run_kernel(leave_one_out_similarity, subjects.values.astype(float), chosen)
         subjects = subjects.isel({subjects.dims[0]: chosen})
         return spread_or_none(self._over_subjects(raw, subjects, ceiling={"left_out": left_out}), "subjects")
 
@@ -173,7 +173,7 @@ class Threshold(AgainstSubjects):
         x, correct, trials, left_out = _by_level(source, variable or self.independent_variable, what)
         level = self.level if level is None else level
         arrays = (np.asarray(values, float) for values in (x, correct, trials, level) if values is not None)
-        return self.run(psychometric_threshold, *arrays, required_accuracy=self.required_accuracy), left_out
+        return self.run_kernel(psychometric_threshold, *arrays, required_accuracy=self.required_accuracy), left_out
 
     def verdict(self, fit: PsychometricFit) -> str:
         """The quality of a fit, or why it was rejected."""
@@ -296,7 +296,7 @@ class ThresholdElevation(AgainstSubjects):
         if not math.isfinite(first.threshold):
             return math.nan, {"fit": verdict, "presentations_left_out": first_left_out}
         second, left_out = self.test.fit(test, f"source[{self.test_condition!r}]", level=float(first.level))
-        elevation = self.run(threshold_elevation, second.threshold, first.threshold)
+        elevation = self.run_kernel(threshold_elevation, second.threshold, first.threshold)
         verdict += f"; {self.test_condition}: {self.test.verdict(second)}"
         return float(elevation), {"fit": verdict, "presentations_left_out": first_left_out + left_out}
 

@@ -21,7 +21,7 @@ from bsjax.labelled.metric import Metric, OfHalves, as_metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
-from bsjax.labelled.settings import whole_number
+from bsjax.labelled.settings import keep, whole_number
 from bsjax.labelled.similarity.trials import Trials, as_trials, by_repetition, too_few_repeated
 from bsjax.labelled.splits import shuffles
 from bsjax.labelled.uncertainty import Uncertainty, as_value
@@ -122,9 +122,9 @@ class SplitHalfReliability(Metric):
                 units = drawn.places(together, assembly, halves_by.may_pad)
                 counts = counts if units is None else np.broadcast_to(counts, (drawn.plan.draws, n))
                 kernel = split_half_similarity_bootstraps
-                found = nan_mean(self.run(kernel, *halves, counts, units, takes=takes, bootstraps=bootstraps))
+                found = nan_mean(self.run_kernel(kernel, *halves, counts, units, takes=takes, bootstraps=bootstraps))
                 return found[:, None] if self.in_time else found
-            raw = self.run(split_half_bootstraps, *halves, counts, takes=takes)
+            raw = self.run_kernel(split_half_bootstraps, *halves, counts, takes=takes)
             parts = [drawn_scores(part, drawn, together, assembly) for part in np.split(raw, bins, axis=2)]
             found = np.broadcast_to(np.stack(parts, axis=1), (drawn.plan.draws, bins))
             found = np.where(found < _UNBOUNDED, np.nan, found)
@@ -153,14 +153,14 @@ class SplitHalfReliability(Metric):
             kept[drawn_from(STIMULUS)] = np.array([originals[each] for each in trials.stimuli])
         raw = []
         for first in self._halves(trials):
-            halves = self.run(half_means, trials.values, np.isfinite(trials.values), first)
+            halves = self.run_kernel(half_means, trials.values, np.isfinite(trials.values), first)
             both = [np.moveaxis(half.reshape(stimuli, bins, -1), 1, 0) for half in halves]
             for one, two in zip(*both, strict=True):
                 has = np.isfinite(one + two).all(axis=1)
                 of_bin = {**coords, **{name: ("presentation", values[has]) for name, values in kept.items()}}
                 sides = [xr.DataArray(half[has], of_bin, dims) for half in (one, two)]
                 raw.append(float(metric(*sides)) if has.sum() >= FEWEST_STIMULI else np.nan)
-        return self.run(reliability_of_halves, np.reshape(raw, (-1, bins)).T)
+        return self.run_kernel(reliability_of_halves, np.reshape(raw, (-1, bins)).T)
 
     def _compared(self, trials: Trials, bins: int) -> np.ndarray:
         """Corrected comparisons ``(bins, splits)`` or ``(bins, splits, neuroids)``."""
@@ -241,10 +241,12 @@ class InternalConsistency(SplitHalfReliability):
     aggregate: None = None
 
     def __post_init__(self) -> None:
-        if self.consistency_metric is not None and (sides := as_metric(self.consistency_metric).sides) != 2:
-            raise ValueError(
-                f"consistency_metric must compare two assemblies; {self.consistency_metric!r} takes {sides}"
-            )
+        if self.consistency_metric is not None:
+            if (sides := as_metric(self.consistency_metric).sides) != 2:
+                raise ValueError(
+                    f"consistency_metric must compare two assemblies; {self.consistency_metric!r} takes {sides}"
+                )
+            keep(self, normalisation="r_over_sqrt_ceiling")  # of a score by the same metric
         if self.aggregate is not None:
             raise ValueError(
                 f"aggregate must be None, got {self.aggregate!r}: a consistency_metric gives one number per split, "

@@ -140,7 +140,7 @@ class CrossSubjectConsistency(Metric):
         subjects, stimuli, _ = responses.values.shape
         takes = f"{self.identifier} of {subjects:,} subjects and {stimuli:,} stimuli"
         settings = {"advice": "fewer stimuli or subjects", "how": self.how, "itself": 1.0}
-        raw = self.run(of_subjects, responses.values, responses.units, takes=takes, **settings)
+        raw = self.run_kernel(of_subjects, responses.values, responses.units, takes=takes, **settings)
         return self._over(raw, names, n_units=assembly.sizes["neuroid"], provenance=self.metric.provenance())
 
     def _of_rdms(self, stack: xr.DataArray, method: str) -> Score:
@@ -156,12 +156,14 @@ class CrossSubjectConsistency(Metric):
         people = _people(subjects, stack, SUBJECT)
         alike = people[:, None] == people
         if self.how == "pairwise":
-            raw = np.where(alike, np.nan, self.run(rdms_between_subjects, pairs, method=method, itself=1.0))
+            raw = np.where(alike, np.nan, self.run_kernel(rdms_between_subjects, pairs, method=method, itself=1.0))
         elif alike.sum() == len(people):
-            raw = self.run(rdm_noise_ceiling, pairs, method=method, pooling="matched")[0]
+            raw = self.run_kernel(rdm_noise_ceiling, pairs, method=method, pooling="matched")[0]
         else:  # one at a time, because a draw may hold copies of a subject, which are not among the others
             sides = (pairs[[one, *np.flatnonzero(~same)]] for one, same in enumerate(alike))
-            raw = np.array([self.run(rdm_noise_ceiling, s, method=method, pooling="matched")[0, 0] for s in sides])
+            raw = np.array(
+                [self.run_kernel(rdm_noise_ceiling, s, method=method, pooling="matched")[0, 0] for s in sides]
+            )
         return self._over(raw, subjects, n_units=len(people), provenance=replace(self.provenance(), metric=method))
 
     def _over(

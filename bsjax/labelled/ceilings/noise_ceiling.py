@@ -145,7 +145,7 @@ class RSACeiling(Metric):
             kernel, settings["dissimilarity"] = rsa_noise_ceiling, self.rdm
         _check_sizes(subjects, stimuli)
         what = f"rsa_ceiling of {len(subjects):,} subjects and {stimuli:,} stimuli"
-        raw = self.run(kernel, *arrays, takes=what, advice="fewer stimuli or subjects", **settings).astype(float)
+        raw = self.run_kernel(kernel, *arrays, takes=what, advice="fewer stimuli or subjects", **settings).astype(float)
         both = xr.DataArray(raw, dims=["bound", SUBJECT], coords={"bound": list(BOUNDS), SUBJECT: subjects})
         lost = int(np.isnan(raw).any(axis=0).sum())
         made = {"formula": "r", "n_units": len(subjects), "n_undefined": lost, "provenance": self.provenance()}
@@ -176,7 +176,7 @@ class RSACeiling(Metric):
         _check_sizes(subjects, n)
         orders = np.tile(np.arange(n, dtype=np.int32), (1 + draws, s, 1))
         orders[1:] = np.random.default_rng(seed).permuted(orders[1:], axis=-1)
-        observed, *null = self.run(shuffled_agreement, rdms, orders, method=self.method).astype(float)
+        observed, *null = self.run_kernel(shuffled_agreement, rdms, orders, method=self.method).astype(float)
         p = (1 + np.sum(np.array(null) >= observed)) / (1 + draws)
         return AgainstChance(float(observed), np.array(null), math.nan if math.isnan(observed) else float(p))
 
@@ -191,7 +191,7 @@ class RSACeiling(Metric):
             assembly = two_dimensional(assembly, "assembly")
             stimuli, (subjects, responses) = unique_ids(assembly, "assembly"), by_subject(assembly, "assembly")
             lacking = responses.seen is not None
-            rdms = self.run(rdms_of_subjects, responses.values, responses.units, dissimilarity=self.rdm)
+            rdms = self.run_kernel(rdms_of_subjects, responses.values, responses.units, dissimilarity=self.rdm)
         if lacking:
             raise ValueError(
                 "a subject lacks stimuli, and those of all are shuffled: select the stimuli that all subjects have"

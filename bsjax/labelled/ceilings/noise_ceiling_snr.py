@@ -87,7 +87,7 @@ class NoiseCeilingSNR(Metric):
         trials = by_repetition(assembly, self.split_coord)
         parts, enough = of_neuroids(self, signal_and_noise_variances, trials)
         averaged = None if self.trials is None else float(self.trials)
-        reliable = self.run(share_of_signal, Variances(*parts), trials_averaged=averaged, bounded=bounded)
+        reliable = self.run_kernel(share_of_signal, Variances(*parts), trials_averaged=averaged, bounded=bounded)
         raw = np.where(enough, reliable.astype(float), np.nan)
         signal, noise, _, stimuli = (part.astype(float) for part in parts)
         with np.errstate(divide="ignore", invalid="ignore"):

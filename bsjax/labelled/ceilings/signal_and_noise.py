@@ -167,9 +167,9 @@ class SignalAndNoiseRSACeiling(Metric):
             "dissimilarity": self.dissimilarity,
         }
         values, mask, held_out, _ = trials
-        levels = self.run(shrinkage_levels, values, mask, held_out, takes=takes, advice=fewer)
+        levels = self.run_kernel(shrinkage_levels, values, mask, held_out, takes=takes, advice=fewer)
         arrays = values, mask, chosen, levels, normals
-        found = self.run(simulated_rsa_ceilings, *arrays, takes=takes, advice=fewer, **settings).astype(float)
+        found = self.run_kernel(simulated_rsa_ceilings, *arrays, takes=takes, advice=fewer, **settings).astype(float)
         value, *without = np.median(found, axis=1)
         why = "there is no signal that two neuroids or more have" if np.isnan(value) else None
         return Score(

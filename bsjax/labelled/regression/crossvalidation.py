@@ -23,7 +23,7 @@ from bsjax.engine.precision import default_dtype, precision
 from bsjax.engine.programs.dry_runs import freeing_copies
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.engine.sources import of_sources
-from bsjax.engine.streaming import DependsOn, sides_to_stream
+from bsjax.engine.streaming import sides_to_stream
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import (
     NEUROID,
@@ -102,33 +102,19 @@ class RegressionMetric(Metric):
 
     def __post_init__(self) -> None:
         named = self.identifier or self.called.format(type(self.mapping).__name__.lower())
-        settings = self.mapping if self.settings is None else self.settings
-        keep(self, identifier=named, settings=settings, traits=self.mapping.traits)
+        settings, traits = self.mapping if self.settings is None else self.settings, self.mapping.traits
+        keep(self, identifier=named, settings=settings, traits=traits, depends_on=traits.depends_on)
+        ignores_means = traits.ignores_means or traits.depends_on == "inner products"
+        keep(self, ignores_means=ignores_means, fits_neuroids_alone=traits.fits_targets_alone)
 
     def own_settings(self) -> dict[str, Any]:
         """All settings, with those of the mapping by their own names."""
         return settings_of(self, part="mapping")
 
-    @property
-    def depends_on(self) -> DependsOn:
-        """The property of the source that the mapping depends on."""
-        return self.traits.depends_on
-
-    @property
-    def ignores_means(self) -> bool:
-        """Whether the mapping has a free intercept, and uses deviations of features alone."""
-        traits = self.traits
-        return traits.ignores_means or traits.depends_on == "inner products"
-
-    @property
-    def fits_neuroids_alone(self) -> bool:
-        """Whether the mapping predicts each neuroid independently of the others."""
-        return self.traits.fits_targets_alone
-
     def _refitted(self, kernel: Callable[..., Any], x: Any, *rest: Any) -> np.ndarray:
         """The result of a kernel that refits the mapping to each draw or permutation of the stimuli."""
         what = f"{self.mapping!r} of draws of {len(x):,} stimuli with {x.shape[1]:,} features"
-        return self.run(kernel, x, *rest, takes=what, advice=FEWER, mapping=self.mapping)
+        return self.run_kernel(kernel, x, *rest, takes=what, advice=FEWER, mapping=self.mapping)
 
     def _refitted_in_parts(self, kernel: Callable[..., Any], *arrays: Any, draws: tuple[Any, ...]) -> np.ndarray:
         """The results of a kernel whose last arguments are ``draws``, folds first; long runs tell how far they are."""
@@ -181,10 +167,10 @@ class CrossValidatedRegression(CrossValidated, RegressionMetric):
         check_sizes(self.mapping, source.sizes[NEUROID], math.prod([n_train, *bins]), n_test)
         source = reordered(source, order)
         check_strata(source, target, self.crossvalidation.stratification_coord)
-        (x,), (y,) = self.values({"source": source}), self.values({"target": target})
+        (x,), (y,) = self.values_of_side(source=source), self.values_of_side(target=target)
         stimuli = f"{n:,} stimuli" + "".join(f" in {each} bins" for each in bins)
         what = f"{self.identifier} of {stimuli}, {width:,} features and {target.shape[1]:,} neuroids"
-        raw = self.run(kernel, x, y, make_folds(n, splits), takes=what, advice=FEWER, mapping=self.mapping)
+        raw = self.run_kernel(kernel, x, y, make_folds(n, splits), takes=what, advice=FEWER, mapping=self.mapping)
         shared = of_splits(splits, target[STIMULUS].values)
         return over_splits(raw, coords, self.provenance(), dims=dims, shared=shared)
 
@@ -351,7 +337,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         """
         with precision(self.dtype) as dtype:  # on the device, all times of the source are computed in one program
             each = bins_of(source, "source")
-            sources = [one.copy(data=jnp.asarray(self.values({"source": one})[0], dtype)) for one in each]
+            sources = [one.copy(data=jnp.asarray(self.values_of_side(source=one)[0], dtype)) for one in each]
         targets = bins_of(target, "target")
         together = [xr.concat(targets, NEUROID)] if self.fits_neuroids_alone else targets
         raw = [[np.asarray(score.raw) for score in self.of_many(sources, one)] for one in together]
@@ -367,7 +353,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         folds = make_folds(len(target), splits)
         needed = self._needed(cross_validated_r2, target, folds)
         x = self._features(source, order_of(source, target), target, splits, needed)
-        (y,) = self.values({"target": target})
+        (y,) = self.values_of_side(target=target)
         with precision(self.dtype) as dtype:
             widths = _padded_widths(self.traits, len(y), x.shape[1], y.shape[1])
             sides = [padded(values, width, dtype) for values, width in zip((x, y), widths, strict=True)]
@@ -393,7 +379,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         given = {"mapping": self.mapping, "working": np.dtype(self.dtype or default_dtype()).name}
         what = f"the error bound of {self.identifier} of {len(y):,} stimuli and {x.shape[1]:,} features"
         double = dataclasses.replace(self, dtype="float64")
-        ends = double.run(cross_validation_within, x, y, folds, takes=what, advice=FEWER, **given)
+        ends = double.run_kernel(cross_validation_within, x, y, folds, takes=what, advice=FEWER, **given)
         low, high = (float(nan_mean(nan_median(end))) for end in ends)
         return low, high
 
@@ -406,7 +392,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         """
         source, target = two_dimensional(source, "source"), two_dimensional(target, "target")
         order = order_of(source, target, target_repeats=self.crossvalidation.unique_split_values)
-        splits, (y,) = self.crossvalidation.of(target), self.values({"target": target})
+        splits, (y,) = self.crossvalidation.of(target), self.values_of_side(target=target)
         counts = {True: drawn.in_order("stimuli", target[STIMULUS])} if "stimuli" in drawn.counts else {}
         counts |= {False: np.ones((1, len(target)), np.int32)}
         asked = {"stimuli" in together for together in drawn.plan.passes.values()}
@@ -435,7 +421,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
         folds, rows = make_folds(len(target), splits), permuted.permutations[0].in_order(order)
         needed = self._needed(cross_validate_and_report, target, folds, _shards(self.traits))
         x = self._features(source, order, target, splits, needed)
-        (y,) = self.values({"target": target})
+        (y,) = self.values_of_side(target=target)
         return {"values": self._after_permutations(permuted, x, y, folds, rows)}
 
     def _fitted(
@@ -463,7 +449,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             self._features(source, order, target, splits, of_all, cut if traits.fits_targets_alone else None)
             for source, order in zip(sources, orders, strict=True)
         ]
-        (y,) = self.values({"target": target})
+        (y,) = self.values_of_side(target=target)
         if min(most) == neuroids:
             return self._of_block(values, y, folds, neuroids)
         blocks = blocks_of(neuroids, min(most))
@@ -523,7 +509,7 @@ class CrossRegressedCorrelation(CrossValidatedRegression):
             (source,) = compress(source, depends_on=self.depends_on)
         source = reordered(source, order)
         check_strata(source, target, self.crossvalidation.stratification_coord)
-        return self.values({"source": source})[0]
+        return self.values_of_side(source=source)[0]
 
 
 @dataclass(frozen=True)
@@ -640,7 +626,11 @@ class TrainTestSplitCorrelation(RegressionMetric):
 
     def _values_of_sides(self, flat: MappingABC[str, xr.DataArray]) -> list[np.ndarray | jax.Array]:
         """The values of the four sides; training and test data lose the same means."""
-        return [part for names in (SIDES[:2], SIDES[2:]) for part in self.values({name: flat[name] for name in names})]
+        return [
+            part
+            for names in (SIDES[:2], SIDES[2:])
+            for part in self.values_of_side(**{name: flat[name] for name in names})
+        ]
 
     def permuted_values(self, permuted: Permuted, *assemblies: xr.DataArray) -> dict[str, Any]:
         """Its values after permutations of the training stimuli, and of the test stimuli, among themselves."""

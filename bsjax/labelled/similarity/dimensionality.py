@@ -83,8 +83,8 @@ class Dimensionality(Metric):
         if self.factor not in shares:
             raise ValueError(f"no pair shares the factor {self.factor!r}; there are: {', '.join(shares)}")
         a, b = finite_values(source, "source"), finite_values(target, "target")
-        soft = self.run(factor_shares, a, b, codes, factors=len(names))
-        whole = self.run(whole_units, soft, units=a.shape[1]) if self.whole_neuroids else soft
+        soft = self.run_kernel(factor_shares, a, b, codes, factors=len(names))
+        whole = self.run_kernel(whole_units, soft, units=a.shape[1]) if self.whole_neuroids else soft
         value, raw = float(whole[shares.index(self.factor)]), soft.astype(float)
         return Score(
             value,

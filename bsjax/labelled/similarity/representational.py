@@ -20,7 +20,7 @@ from bsjax.engine.precision import default_dtype, in_dtype, in_range, precision,
 from bsjax.engine.programs.compilation import Program
 from bsjax.engine.sharding import Shards, devices_in_use, sharded
 from bsjax.engine.sources import of_sources
-from bsjax.engine.streaming import DependsOn, must_stream, sides_to_stream
+from bsjax.engine.streaming import must_stream, sides_to_stream
 from bsjax.engine.transfers import to_host
 from bsjax.labelled.aggregate import jackknife_deviations, jackknife_error, nan_mean, of_subsets, over_splits
 from bsjax.labelled.align import (
@@ -103,6 +103,8 @@ class _OfSimilarity(Metric):
     def __post_init__(self) -> None:
         of = self.similarity
         keep(self, settings=self.settings or {}, symmetric=of.symmetric, zero_by_chance=of.zero_by_chance)
+        by_products = of.depends_on == "inner products"
+        keep(self, depends_on=of.depends_on, ignores_means=of.ignores_means or by_products, of_subjects=of.of_subjects)
 
     def __repr__(self) -> str:
         said = in_words(self.settings)
@@ -112,23 +114,13 @@ class _OfSimilarity(Metric):
         """All settings, with those of the similarity by their own names."""
         return settings_of(self, part="similarity")
 
-    @property
-    def depends_on(self) -> DependsOn:
-        """The property of either side that the similarity depends on."""
-        return self.similarity.depends_on
-
-    @property
-    def ignores_means(self) -> bool:
-        """Whether the similarity compares deviations of units from their means."""
-        return self.similarity.ignores_means or self.depends_on == "inner products"
-
-    def shortened(self, dtype: np.dtype, *parts: Any) -> Sequence[Any]:
+    def values_shortened(self, dtype: np.dtype, *parts: Any) -> Sequence[Any]:
         """Values in the range of the dtype, without large means of units, or of patterns that are correlated."""
         if self.similarity.ignores_scale:
             parts = tuple(in_range(dtype, part) for part in parts)
         if self.depends_on == "correlations":
             return without_large_means(dtype, *parts, of_rows=True)
-        return super().shortened(dtype, *parts)
+        return super().values_shortened(dtype, *parts)
 
     @contextmanager
     def _sides(self, source: xr.DataArray, target: xr.DataArray, calls: list[_Call]) -> Iterator[tuple[Any, Any]]:
@@ -147,7 +139,7 @@ class _OfSimilarity(Metric):
         order, n, depends_on = order_of(source, target), len(target), self.depends_on
         if calls is None:
             source = reordered(source, order)
-            return self.values({"source": source})[0], self.values({"target": target})[0]
+            return self.values_of_side(source=source)[0], self.values_of_side(target=target)[0]
         what = f"{self.identifier} of {n:,} stimuli, {source.shape[1]:,} and {target.shape[1]:,} neuroids"
 
         def needed(*widths: int) -> int:
@@ -163,7 +155,7 @@ class _OfSimilarity(Metric):
             for side, name, too_large in zip(sides, ("source", "target"), streams, strict=True)
         )
         source = reordered(source, order)
-        return self.values({"source": source})[0], self.values({"target": target})[0]
+        return self.values_of_side(source=source)[0], self.values_of_side(target=target)[0]
 
     def _check_pairs(self, n: int) -> None:
         """Refuses RDMs that are too large on their own, early and where no program states its memory."""
@@ -386,15 +378,15 @@ class RepresentationalSimilarity(_OfSimilarity):
         with precision(self.dtype) as dtype:
             takes = (len(sides) + 4) * n * n * dtype.itemsize
             refuse_unless_it_fits(takes, f"{self.identifier} of {len(sides)} representations of {n:,} stimuli", "fewer")
-            values = [self.values({"source": reordered(side, order_of(side, sides[0]))})[0] for side in sides]
+            values = [self.values_of_side(source=reordered(side, order_of(side, sides[0])))[0] for side in sides]
             vectors = jnp.stack([kernel(padded(x, self._padded_width(*x.shape), dtype)) for x in values])
             return np.clip(np.asarray(compiled(inner_products)(vectors), float), -1.0, 1.0)
 
     def of_times(self, source: xr.DataArray, target: xr.DataArray) -> OfTimes:
         """The similarities of all times, with their covariances by a jackknife over groups of stimuli."""
         source, target = three_dimensional(source, "source"), three_dimensional(target, "target")
-        (x,) = self.values({"source": reordered(source, order_of(source, target))})
-        (y,), n, by = self.values({"target": target}), len(target), taken_whole(target)
+        (x,) = self.values_of_side(source=reordered(source, order_of(source, target)))
+        (y,), n, by = self.values_of_side(target=target), len(target), taken_whole(target)
         self._check_stimuli(n)
         self._check_pairs(n)
         kept = self._without_groups(n, None if by is None else target[by].values)
@@ -403,7 +395,7 @@ class RepresentationalSimilarity(_OfSimilarity):
         subsets = np.array([np.sort(rng.permutation(rows)[:size]) for rows in kept], np.int32).reshape(-1, size)
         how = {"similarity": self.similarity.kernel, "vector": self.similarity.vector}
         takes = f"{self.identifier} of {n:,} stimuli at {x.shape[2]} and {y.shape[2]} times"
-        values, without = self.run(similarities_of_times, x, y, subsets, takes=takes, advice=_FEWER, **how)
+        values, without = self.run_kernel(similarities_of_times, x, y, subsets, takes=takes, advice=_FEWER, **how)
         if len(kept) < 2:
             return OfTimes(values.astype(float))
         deviations = jackknife_deviations(np.moveaxis(without.astype(float), 0, -1))
@@ -566,11 +558,6 @@ class RepresentationalSimilarity(_OfSimilarity):
             return []
         parts = k_folds(codes.max() + 1, groups, seed=1)
         return [np.flatnonzero(np.isin(codes, kept)) for kept, _ in parts]
-
-    @property
-    def of_subjects(self) -> Callable[..., Any] | None:
-        """A kernel that compares subjects with one another, or None; that of the similarity."""
-        return self.similarity.of_subjects
 
     def _score(self, value: float | xr.DataArray, why: str | None = None, **spread: Any) -> Score:
         made = self.provenance(reason=why)

@@ -81,7 +81,7 @@ class BootstrapDistributionSimilarity(Metric):
             raise ValueError(f"target has no neuron with a value of {self.property_name!r} among {len(theirs)}")
         draws = np.random.RandomState(self.seed).randint(0, len(ours), (self.ns, len(theirs)))
         shards = Shards((None, None, None, 0), repeats=0)
-        raw = self.run(
+        raw = self.run_kernel(
             bootstrapped_similarity, ours, theirs, edges, draws, shards=shards, similarity=self.similarity_func
         ).astype(float)
         undefined = {"target_units_undefined": int(np.isnan(theirs).sum()), "draws_undefined": int(np.isnan(raw).sum())}

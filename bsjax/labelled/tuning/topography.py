@@ -190,7 +190,7 @@ class PinwheelDensity(Metric):
         grid = np.full((len(x), height * width), np.nan, x.dtype)
         grid[:, flat] = x
         angles = coordinate(assembly, _ORIENTATION, "presentation", "assembly").astype(float)
-        value = float(self.run(_density, grid.reshape(len(x), height, width), angles))
+        value = float(self.run_kernel(_density, grid.reshape(len(x), height, width), angles))
         units = assembly.sizes["neuroid"]
         undefined = units if math.isnan(value) else 0
         return Score(value, formula="n", n_units=units, n_undefined=undefined, provenance=self.provenance())

@@ -160,7 +160,7 @@ def _fill(
             block = rows[start : start + size]
             # The last block repeats its last pair, so that it needs no program of its own.
             filled = block + block[-1:] * (size - len(block))
-            each = [[metric.held(sides[row][side])[0] for row in filled] for side in (0, 1)]
+            each = [[metric.values_held(sides[row][side])[0] for row in filled] for side in (0, 1)]
             arrays = [_stacked(side, width, dtype) for side, width in zip(each, widths, strict=True)]
             numbers = _numbers(of.score(to_host(program(*arrays, *of.rest))), level)
             sure = np.isfinite(np.asarray(numbers[0]))

@@ -49,12 +49,12 @@ def scores_of_neighbourhoods(
             widths = np.minimum(places.shape[1], 1 << np.ceil(np.log2(widths)).astype(int))
         x, y = aligned_values(source, target)
         if features > n and metric.depends_on == "inner products":  # once, and not at every centre
-            x = metric.run(_in_few_columns, x, takes=f"a rotation of {n:,} stimuli x {features:,} features")
+            x = metric.run_kernel(_in_few_columns, x, takes=f"a rotation of {n:,} stimuli x {features:,} features")
         for width in np.unique(widths):
             rows = np.flatnonzero(widths == width)
             near = places[rows, :width], members[rows, :width]
             takes = f"{metric.identifier} of {n:,} stimuli at {len(rows):,} centres"
-            values = metric.run(_of_each, x, y, *near, *of.rest, takes=takes, of=of.kernel, **of.settings)
+            values = metric.run_kernel(_of_each, x, y, *near, *of.rest, takes=takes, of=of.kernel, **of.settings)
             found[rows] = np.asarray(of.score(values).value, float)
         of.warn(features)
     for row in np.flatnonzero(np.isnan(found)):

@@ -37,7 +37,7 @@ def similarities_in_draws(
         if "stimuli" in together:
             counts = drawn.in_order("stimuli", stimuli).astype(np.int32)
         how = {"takes": _what(drawn, stimuli, names), "advice": _FEWER, "method": metric.method}
-        return metric.run(compare_weighted_rdms, model[None], subjects, counts, **how)[:, 0]
+        return metric.run_kernel(compare_weighted_rdms, model[None], subjects, counts, **how)[:, 0]
 
     return _means(metric, similarities, names, drawn)
 
@@ -64,7 +64,7 @@ def ceilings_in_draws(
         weights = _subject_counts(drawn, together, names).astype(float) if "subjects" in together else None
         how = {"takes": _what(drawn, stimuli, names), "advice": _FEWER}
         settings = {"method": metric.method, "pooling": metric.pooling}
-        each = metric.run(noise_ceiling_bootstraps, rdms, held, weights, **how, **settings)
+        each = metric.run_kernel(noise_ceiling_bootstraps, rdms, held, weights, **how, **settings)
         return each[:, BOUNDS.index(metric.bound)]
 
     return _means(metric, ceilings, names, drawn)

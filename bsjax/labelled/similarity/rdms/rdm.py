@@ -102,7 +102,7 @@ class RDMSimilarity(RepresentationalSimilarity):
         with precision(self.dtype) as dtype:
             x = in_dtype(source.transpose(LEFT, RIGHT).values, dtype)
             y = in_dtype(target.transpose(LEFT, SUBJECT, RIGHT).values.reshape(n, -1), dtype)
-            _, values, influence = given.run(similarity_in_draws, x, y, counts.astype(np.int32), **how)
+            _, values, influence = given.run_kernel(similarity_in_draws, x, y, counts.astype(np.int32), **how)
             return values.astype(float), given._where_few(influence, x, y, alike)
 
     def of_many(self, sources: Sequence[xr.DataArray], target: xr.DataArray) -> list[Score]:

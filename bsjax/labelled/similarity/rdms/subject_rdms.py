@@ -89,7 +89,7 @@ class SubjectSimilarity(Metric):
         subjects, ids = _stack(subjects)
         matrix = _in_order(model, ids)
         vectors = compared_entries(matrix[None], subjects.values, method=self.method)
-        r = self.run(compare_all_rdm_vectors, *vectors, method=self.method)[0]
+        r = self.run_kernel(compare_all_rdm_vectors, *vectors, method=self.method)[0]
         return _over_subjects(self, xr.DataArray(r, {SUBJECT: subjects[SUBJECT]}, [SUBJECT]))
 
     def drawn_values(self, drawn: Drawn, model: xr.DataArray, subjects: xr.DataArray) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class SubjectAgreement(Metric):
         subjects, _ = _stack(subjects)
         refuse_single(subjects[SUBJECT].values)
         entries = compared_entries(subjects.values, method=self.method)[0]
-        both = self.run(rdm_noise_ceiling, entries, method=self.method, pooling=self.pooling)
+        both = self.run_kernel(rdm_noise_ceiling, entries, method=self.method, pooling=self.pooling)
         coords = {"bound": list(BOUNDS), SUBJECT: subjects[SUBJECT]}
         return _over_subjects(self, xr.DataArray(both, coords, ["bound", SUBJECT]), BOUNDS.index(self.bound))
 

@@ -84,7 +84,9 @@ class SubjectRDMSimilarity(Metric):
             raise ValueError(f"an RDM needs at least {FEWEST_STIMULI} stimuli, there are {len(target)}")
         what, advice = f"rdm of {len(target):,} stimuli and {len(subjects):,} subjects", "fewer stimuli or subjects"
         arrays = finite_values(source, "source"), *responses
-        raw = self.run(similarity_to_subjects, *arrays, takes=what, advice=advice, method=self.method).astype(float)
+        raw = self.run_kernel(similarity_to_subjects, *arrays, takes=what, advice=advice, method=self.method).astype(
+            float
+        )
         return mean_score(
             xr.DataArray(raw, dims=[SUBJECT], coords={SUBJECT: subjects}),
             SUBJECT,
@@ -99,8 +101,8 @@ class SubjectRDMSimilarity(Metric):
         features = finite_values(aligned(two_dimensional(source, "source"), target), "source")
         subjects, responses = by_subject(target, "target")
         refuse_missing_stimuli(responses, subjects)
-        model = self.run(rdm_pairs, self.run(rdm, features))
-        pairs = self.run(rdm_pairs, self.run(rdms_of_subjects, responses.values, responses.units))
+        model = self.run_kernel(rdm_pairs, self.run_kernel(rdm, features))
+        pairs = self.run_kernel(rdm_pairs, self.run_kernel(rdms_of_subjects, responses.values, responses.units))
         return similarities_in_draws(self, model, pairs, unique_ids(target, "target"), subjects, drawn)
 
     def permuted_values(self, permuted: Permuted, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
@@ -113,7 +115,7 @@ class SubjectRDMSimilarity(Metric):
         rows, features = permuted.permutations[0].in_order(order), finite_values(reordered(source, order), "source")
         units = [slice(None)] * len(responses.values) if responses.units is None else list(responses.units)
         each = [  # the comparison is symmetric, and the kernel permutes the second side
-            self.run(rdm_permutations, theirs[:, held], features, rows, method=self.method)
+            self.run_kernel(rdm_permutations, theirs[:, held], features, rows, method=self.method)
             for theirs, held in zip(responses.values, units, strict=True)
         ]
         return {"values": permuted.in_passes(lambda _: nan_mean(np.stack(each, axis=-1).astype(float)))}

@@ -151,7 +151,7 @@ class TrialRDM(KernelMetric):
                 f"{self.comparison!r}: take error='jackknife'"
             )
         counts = drawn.in_order("stimuli", whole_trials(assemblies[-1], self.split_coord).stimuli).astype(np.int32)
-        values = self.run(_in_draws, *self.arrays(*assemblies), counts, metric=self)
+        values = self.run_kernel(_in_draws, *self.arrays(*assemblies), counts, metric=self)
         return {"values": drawn.in_passes(lambda _: values)}
 
 
