@@ -299,7 +299,6 @@ NORMALISATIONS: dict[str, Callable[..., Score]] = {
     "squared_ceil_score": squared_ceil_score,
     "chance_corrected": chance_corrected,
     "each_split_over_sqrt_ceiling": each_split_over_sqrt_ceiling,
-    "bound_score": bound_score,
 }
 
 

@@ -166,16 +166,10 @@ def refuse_other_truths(tables: Sequence[pd.DataFrame], names: Sequence[str], by
     )
 
 
-def truth_table(assembly: xr.DataArray, truth: str = TRUTH) -> pd.DataFrame:
-    """The columns ``stimulus_id`` and ``truth`` of an assembly, or those of them that it has.
-
-    Args:
-        assembly: with the dimension presentation.
-        truth: the coordinate that holds the truth.
-    """
+def truth_table(assembly: xr.DataArray) -> pd.DataFrame:
+    """The columns ``stimulus_id`` and ``truth`` of an assembly, or those of them that it has."""
     known = assembly.coords
-    columns = {STIMULUS: STIMULUS, TRUTH: truth}
-    return pd.DataFrame({c: known[n].values for c, n in columns.items() if n in known and known[n].ndim == 1})
+    return pd.DataFrame({name: known[name].values for name in (STIMULUS, TRUTH) if name in known and known[name].ndim})
 
 
 def laid_out(
