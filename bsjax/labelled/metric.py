@@ -105,6 +105,7 @@ class Metric(ABC):
         depends_on: the property of the source that it depends on, e.g. its features or their inner products.
         ignores_means: whether a constant added to a feature or a neuroid changes nothing.
         fits_neuroids_alone: whether each neuroid's score is independent of the other neuroids.
+        mapping: the mapping that a regression fits; None for other metrics.
         of_subjects: a kernel that compares the subjects of an array with one another, see ``cka_between_subjects``.
 
     Example:
@@ -130,6 +131,7 @@ class Metric(ABC):
     depends_on: DependsOn = "features"
     ignores_means: bool = False
     fits_neuroids_alone: bool = False
+    mapping: Any = None
     of_subjects: Callable[..., Any] | None = None
 
     @abstractmethod

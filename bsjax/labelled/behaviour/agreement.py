@@ -297,7 +297,6 @@ class KatoAccuracyDistance(AccuracyDistance):
     """
 
     identifier = "kato_accuracy_distance"
-    zero_by_chance = False
     no_response = ("", "NaN")
     needs_of_source = (STIMULUS, TRUTH)
     truth_of_people = False

@@ -44,10 +44,6 @@ class _HeldOutPairs(CrossValidated, KernelMetric, ABC):
         dissimilarity_named(self.dissimilarity)
         keep(self, zero_by_chance=comparison_named(self.comparison).zero_by_chance)
 
-    @property
-    def of_halves(self) -> None:
-        """Ceilings compare halves by other metrics, without a fit."""
-
     def arrays(self, source: xr.DataArray, target: xr.DataArray) -> Sequence[Any]:
         """Both sides, the folds, and the number of the original of each stimulus in draws."""
         target = two_dimensional(target, "target")
@@ -260,15 +256,12 @@ class EncodingRDM(_HeldOutPairs):
     comparison: str = "spearman"
     crossvalidation_kwargs: Mapping[str, Any] | None = field(default=None, hash=False)
     dtype: str | None = None
-    mapping: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        made: Any = as_metric(self.regression)
-        try:
-            keep(self, mapping=made.mapping)
-        except AttributeError:
-            raise ValueError(f"regression must be one with a mapping, e.g. 'ridge', got {self.regression!r}") from None
+        keep(self, mapping=as_metric(self.regression).mapping)
+        if self.mapping is None:
+            raise ValueError(f"regression must be one with a mapping, e.g. 'ridge', got {self.regression!r}")
 
     def kernel(self, *arrays: Any) -> Any:
         """Similarities of every fold."""

@@ -89,13 +89,8 @@ class TrialRDM(KernelMetric):
         if self.error not in (None, "jackknife"):
             raise ValueError(f"error must be 'jackknife' or None, got {self.error!r}")
 
-    @property
-    def of_halves(self) -> None:
-        """None: it compares no halves of trials, as it takes single trials."""
-
-    def arrays(self, *assemblies: xr.DataArray) -> tuple[Any, ...]:
+    def arrays(self, source: xr.DataArray, target: xr.DataArray) -> tuple[Any, ...]:
         """The model's responses, the trials with their mask, and the covariance of the noise between stimuli."""
-        source, target = assemblies
         trials = whole_trials(target, self.split_coord)
         if len(trials.stimuli) < _LEAST:
             raise ValueError(f"{self.identifier} needs at least {_LEAST} stimuli, there are {len(trials.stimuli)}")
@@ -119,16 +114,6 @@ class TrialRDM(KernelMetric):
     def _rdms(self, x: Any, trials: Any, present: Any) -> tuple[Any, Any]:
         theirs = rdm_of_trials(trials, present, dissimilarity=self.dissimilarity, noise=self.noise)
         return rdm(x, dissimilarity=trial_dissimilarity_named(self.dissimilarity).noise_free), theirs
-
-    @property
-    def sides(self) -> int:
-        """The model's responses, and the trials."""
-        return 2
-
-    def in_draws(self, x: Any, trials: Any, present: Any, _: Any, counts: Any) -> Any:
-        """The similarity in draws of the stimuli, given by their counts."""
-        ours, theirs = (rdm_pairs(each)[None] for each in self._rdms(x, trials, present))
-        return compare_weighted_rdms(ours, theirs, counts, method=self.comparison)[:, 0, 0]
 
     def summary(self, values: Any, *assemblies: xr.DataArray) -> Score:
         """The similarity, with its error."""
@@ -155,8 +140,9 @@ class TrialRDM(KernelMetric):
         return {"values": drawn.in_passes(lambda _: values)}
 
 
-def _in_draws(*arrays: Any, metric: TrialRDM) -> Any:
-    return metric.in_draws(*arrays)
+def _in_draws(x: Any, trials: Any, present: Any, _: Any, counts: Any, *, metric: TrialRDM) -> Any:
+    ours, theirs = (rdm_pairs(each)[None] for each in metric._rdms(x, trials, present))
+    return compare_weighted_rdms(ours, theirs, counts, method=metric.comparison)[:, 0, 0]
 
 
 def _without_groups(n: int) -> Any:
