@@ -198,7 +198,6 @@ def _programs_of_others() -> dict[str, Program]:
     at = {
         "pls_split": _on_split(sizes["ridgecv_split"]),
         "ridge_split": _on_split(sizes["ridgecv_split"]),
-        "linear_predictivity_split": _on_split(sizes["ridgecv_split"]),
         "neuron_to_neuron_split": _on_split(sizes["ridgecv_split"]),
         "ridgecv": _cross_validated(sizes["ridge"]),
         "spantime_pls": _cross_validated(sizes["spantime_ridge"]),

@@ -22,18 +22,15 @@ class Row:
             bool for masks, integers for codes and indices.
         large: inputs for the bound on memory.
         times_input: how many times the bytes of ``large`` its temporary memory may take.
-        dims: of its result.
-        bounds: least and greatest value of its result.
-        ceiling: the registered ceiling that limits it; None for a ceiling, or where the data cannot give one.
-        source: the paper that defines it.
         undefined: makes the inputs degenerate somewhere, and says where the result is NaN (an index into it); all else
             stays finite. Constant values are ones that no float holds exactly, such as 0.1.
-        undefined_policy: what a user gets there, in words.
         padded: the same data among entries that do not count (masked out, or beyond the folds): an equal result.
         invariances: changes of the inputs that leave the result as it is, by name.
+        bounds: least and greatest value of its result.
         identity: inputs that compare something with itself, where that has a known value (``identity_value``).
         smooth: whether gradients with respect to the floats exist that are not zero everywhere, or those that have one.
         atol: agreement of float64 results.
+        variant_of: the row whose kernel this one calls with other settings, of which how it is compiled is checked.
     """
 
     name: str
@@ -41,20 +38,17 @@ class Row:
     kernel: Callable[..., Any]
     arrays: Callable[[np.random.Generator], Arrays]
     large: Callable[[np.random.Generator], Arrays]
-    dims: tuple[str, ...]
-    bounds: tuple[float, float]
-    source: str
     undefined: Callable[[Arrays], tuple[Arrays, Any]]
-    undefined_policy: str
     padded: Change
     invariances: Mapping[str, Change]
-    ceiling: str | None = None
+    bounds: tuple[float, float] = (-1.0, 1.0)
     identity: Change | None = None
     identity_value: float = 1.0
     smooth: bool | tuple[str, ...] = True
     times_input: float = 4.0
     atol: float = 1e-9
     settings: Mapping[str, Any] = field(default_factory=dict)
+    variant_of: str = ""
 
     def __call__(self, **arrays: Any) -> Any:
         return self.kernel(**arrays, **self.settings)

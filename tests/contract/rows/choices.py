@@ -8,9 +8,6 @@ from tests.support.signatures import KINDS
 
 OBJECTS = 4
 TRIALS = ("stimulus", "choice", "sample", "distractor")
-RAJALINGHAM = "Rajalingham et al. 2018"
-POLICY = "NaN for a half without trials; a cell without a d' is left out and counted in n_undefined"
-REGISTERED = {"I1": ("i1",), "I2n": ("i2n",)}
 
 
 def trials(rng, images=12, n=160, halves=2):
@@ -93,11 +90,7 @@ def correlation(kernel):
 
 
 SHARED = {
-    "dims": ("split",),
-    "bounds": (-1.0, 1.0),
-    "source": RAJALINGHAM,
     "undefined": an_empty_half,
-    "undefined_policy": POLICY,
     "padded": trials_that_do_not_count,
 }
 INVARIANCES = {
@@ -108,22 +101,23 @@ INVARIANCES = {
 ROWS = [
     Row(
         name=name,
-        metrics=REGISTERED.get(name, ()),
+        metrics=metrics,
         kernel=correlation(choice_consistency),
-        settings={"kind": kind},
+        settings={"kind": KINDS[name]},
         arrays=with_probabilities,
         large=lambda rng: with_probabilities(rng, 3000, 40_000),
         invariances=INVARIANCES | {"scale of an image's probabilities": scale_probabilities},
+        variant_of="" if metrics else "I2n",
         smooth=("probabilities",),  # trials count or do not: a weight below 0 takes one out
         **SHARED,
     )
-    for name, kind in KINDS.items()
+    for name, metrics in (("I2n", ("i1", "i2n")), ("O2", ()))
 ] + [
     Row(
-        name=f"{name} ceiling",
+        name="I2n ceiling",
         metrics=(),
         kernel=correlation(choice_reliability),
-        settings={"kind": KINDS[name], "n_objects": OBJECTS},
+        settings={"kind": KINDS["I2n"], "n_objects": OBJECTS},
         arrays=halves,
         large=lambda rng: halves(rng, 3000, 40_000),
         invariances=INVARIANCES | {"exchange of the halves": exchange_halves},
@@ -131,5 +125,4 @@ ROWS = [
         smooth=False,  # trials count or do not
         **SHARED,
     )
-    for name in ("I1", "I2n", "O2")
 ]

@@ -1,11 +1,10 @@
-"""Ceilings of subjects who predict one another, and the bound that no RDM exceeds."""
+"""Ceilings of subjects who predict one another."""
 
 import numpy as np
 
 from bsjax.metrics import cka_between_subjects
-from bsjax.metrics.ceilings.noise_ceiling import rsa_noise_ceiling
 from tests.contract.row import Row
-from tests.contract.rows.ceilings import OF_SUBJECTS, SUBJECTS, VOXELS, N, subject_arrays
+from tests.contract.rows.ceilings import SUBJECTS, VOXELS, N, subject_arrays
 
 
 def arrays_of(rng, s=SUBJECTS, n=N, p=VOXELS):
@@ -57,11 +56,7 @@ ROWS = [
         cka_between_subjects,
         arrays_of,
         lambda rng: arrays_of(rng, 4, 300, 200),
-        ("subject",),
-        bounds=(-1.0, 1.0),
-        source="Kornblith et al. 2019; Arvesen 1969",
         undefined=constant_subject,
-        undefined_policy="NaN for a subject whose responses are constant, counted in n_undefined",
         padded=more_voxels,
         invariances={
             "voxels rotated": rotate_voxels,
@@ -71,18 +66,5 @@ ROWS = [
         identity=same_subjects,
         times_input=6.0,
         settings={"how": "leave_one_out"},
-    ),
-    *(
-        Row(
-            f"rsa_ceiling that no RDM exceeds: {method}",
-            (),
-            rsa_noise_ceiling,
-            subject_arrays,
-            lambda rng: subject_arrays(rng, 4, 60, 300),
-            settings={"method": method, "pooling": "bound"},
-            smooth=smooth,
-            **(OF_SUBJECTS | {"times_input": times}),
-        )
-        for method, smooth, times in (("corr", True, 6.0), ("tau-a", False, 24.0))
     ),
 ]

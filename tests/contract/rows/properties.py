@@ -8,11 +8,6 @@ from tests.contract.row import Row
 
 NEURONS, RECORDED, DRAWS, BINS = 12, 10, 6, 5
 PAIRS, UNITS, FACTORS = 12, 5, 2
-PROPERTIES = "Marques, Schrimpf & DiCarlo 2021"
-
-
-def of_itself(source, edges, draws):
-    return bootstrapped_similarity(source, source, edges, draws)
 
 
 def of_factors(a, b, factor, *, factors):
@@ -20,16 +15,13 @@ def of_factors(a, b, factor, *, factors):
     return factor_shares(a, b, factor, factors=factors)[:-1]
 
 
-def ceiling_arrays(rng, neurons=NEURONS, recorded=NEURONS, draws=DRAWS):
+def property_arrays(rng, neurons=NEURONS, recorded=RECORDED, draws=DRAWS):
     return {
         "source": rng.normal(size=neurons),
+        "target": 0.5 + rng.normal(size=recorded),
         "edges": np.linspace(-1.5, 1.5, BINS + 1),
         "draws": rng.integers(0, neurons, (draws, recorded)),
     }
-
-
-def property_arrays(rng, neurons=NEURONS, recorded=RECORDED, draws=DRAWS):
-    return {**ceiling_arrays(rng, neurons, recorded, draws), "target": 0.5 + rng.normal(size=recorded)}
 
 
 def a_draw_of_neurons_without_value(arrays):
@@ -40,15 +32,15 @@ def a_draw_of_neurons_without_value(arrays):
 
 
 def neurons_without_value(arrays, rng):
-    more = {name: np.append(arrays[name], [np.nan] * 3) for name in ("source", "target") if name in arrays}
+    more = {name: np.append(arrays[name], [np.nan] * 3) for name in ("source", "target")}
     draws = np.concatenate([arrays["draws"], np.full((DRAWS, 2), NEURONS + 1)], axis=1)
     return {**arrays, **more, "draws": draws}
 
 
 def order_of_neurons(arrays, rng):
     order = rng.permutation(NEURONS)
-    changed = {**arrays, "source": arrays["source"][order], "draws": np.argsort(order)[arrays["draws"]]}
-    return changed | ({"target": rng.permutation(arrays["target"])} if "target" in arrays else {})
+    changed = {"draws": np.argsort(order)[arrays["draws"]]}
+    return arrays | changed | {"target": rng.permutation(arrays["target"])}
 
 
 def order_within_draws(arrays, rng):
@@ -61,8 +53,8 @@ def any_increasing_scale(arrays, rng):
 
 
 def every_neuron_once(arrays, rng):
-    changed = {**arrays, "draws": np.argsort(rng.random((DRAWS, NEURONS)), axis=1)}
-    return changed | ({"target": rng.permutation(arrays["source"])} if "target" in arrays else {})
+    draws = np.argsort(rng.random((DRAWS, NEURONS)), axis=1)
+    return arrays | {"draws": draws, "target": rng.permutation(arrays["source"])}
 
 
 def pair_arrays(rng, pairs=PAIRS, units=UNITS):
@@ -97,19 +89,15 @@ def shift_rotation_and_scale(arrays, rng):
     return {**arrays, **{side: arrays[side] @ rotation + shift for side in ("a", "b")}}
 
 
-def of_property(name, kernel, arrays, ceiling):
-    return Row(
-        name=name,
-        metrics=(name,),
-        kernel=kernel,
-        arrays=arrays,
-        large=lambda rng: arrays(rng, 20_000, 800, 400),
-        dims=("bootstrap",),
+ROWS = [
+    Row(
+        name="ks_similarity",
+        metrics=("ks_similarity", "property_ceiling"),
+        kernel=bootstrapped_similarity,
+        arrays=property_arrays,
+        large=lambda rng: property_arrays(rng, 20_000, 800, 400),
         bounds=(0.0, 1.0),
-        ceiling=ceiling,
-        source=PROPERTIES,
         undefined=a_draw_of_neurons_without_value,
-        undefined_policy="NaN for a draw without values; the score leaves it out, and is NaN with more than a tenth",
         padded=neurons_without_value,
         invariances={
             "order of neurons": order_of_neurons,
@@ -118,12 +106,7 @@ def of_property(name, kernel, arrays, ceiling):
         },
         identity=every_neuron_once,
         smooth=False,
-    )
-
-
-ROWS = [
-    of_property("ks_similarity", bootstrapped_similarity, property_arrays, "property_ceiling"),
-    of_property("property_ceiling", of_itself, ceiling_arrays, None),
+    ),
     Row(
         name="factor_dimensionality",
         metrics=("factor_dimensionality",),
@@ -131,11 +114,8 @@ ROWS = [
         settings={"factors": FACTORS},
         arrays=pair_arrays,
         large=lambda rng: pair_arrays(rng, 2_000, 50),
-        dims=("factor",),
         bounds=(0.0, 1.0),
-        source="Esser, Rombach & Ommer 2020",
         undefined=a_factor_without_pairs,
-        undefined_policy="NaN for a factor without pairs, which then does not count; NaN where responses are constant",
         padded=pairs_of_other_factors,
         invariances={
             "order of pairs": order_of_pairs,

@@ -21,7 +21,7 @@ from tests.contract.rows.regressions import (
     rotate,
     stretch,
 )
-from tests.contract.rows.similarity import POLICY_RDM, shift_patterns, stretch_patterns, units
+from tests.contract.rows.similarity import shift_patterns, stretch_patterns, units
 
 P, Q = 9, 5
 SPACES = np.array([[0, 1, 2, 3, 4], [5, 6, 7, 8, 0]], np.int32)
@@ -71,16 +71,11 @@ PATTERNS = {
 SHARED = {
     "arrays": partial(cv_arrays, p=P, q=Q),
     "large": partial(cv_arrays, n=200, p=P, q=Q),
-    "dims": ("split",),
-    "bounds": (-1.0, 1.0),
     "undefined": constant_pattern,
-    "undefined_policy": POLICY_RDM,
     "padded": padded_folds,
-    "ceiling": "rsa_ceiling",
     "times_input": 200.0,  # RDMs have as many rows and columns as there are stimuli
     "atol": 1e-8,
 }
-SCHUTT = "Khaligh-Razavi & Kriegeskorte 2014; Schütt et al. 2023"
 
 ROWS = [
     *(
@@ -88,12 +83,12 @@ ROWS = [
             f"{fit}_rdm",
             (f"{fit}_rdm",),
             of_spaces,
-            source=SCHUTT,
             invariances=OF_Y
             | PATTERNS
             | {"features permuted": units("x", within_spaces), "x scaled": units("x", stretch)},
             settings={"fit": fit},
             identity=same,
+            variant_of="" if fit == "weighted" else "weighted_rdm",
             **SHARED,
         )
         for fit in ("weighted", "selected", "interpolated")
@@ -102,7 +97,6 @@ ROWS = [
         "feature_reweighted_rdm",
         ("feature_reweighted_rdm",),
         reweighted,
-        source="Kaniuth & Hebart 2022",
         invariances=OF_Y | {"features permuted": units("x", permute), "x scaled": units("x", stretch)},
         settings={"alpha": 0.1},
         **SHARED,
@@ -111,7 +105,6 @@ ROWS = [
         "encoding_rdm",
         ("encoding_rdm",),
         encoded,
-        source="Conwell et al. 2024",
         invariances={
             "stimuli reordered": reorder_stimuli,
             "features rotated": units("x", rotate),

@@ -27,8 +27,6 @@ from bsjax.metrics import (
 from tests.contract.row import Row
 
 N, P, Q, BINS = 24, 8, 3, 2
-SCHRIMPF = "Schrimpf et al. 2018, Brain-Score"
-POLICY = "r of a constant neuroid is NaN, left out of the median and counted in n_undefined"
 
 
 def responses(rng, n=N, p=P, q=Q, bins=()):
@@ -162,158 +160,84 @@ COMMON = {
     "features permuted": change(features, permute),
     "features shifted": change(features, shift),
     "targets shifted": change(targets, shift),
-    "targets scaled each": change(targets, stretch_each),
     "stimuli reordered": reorder_stimuli,
 }
 
-MAPPINGS = [
-    ("pls", PLS(4), SCHRIMPF, ROTATABLE | {"features scaled": change(features, stretch)}, 4.0),
-    ("ridge", Ridge(1.0), "Hoerl & Kennard 1970; " + SCHRIMPF, ROTATABLE, 6.0),
-    ("linear_predictivity", Ridge(0.0), SCHRIMPF, ROTATABLE | {"features scaled": change(features, stretch)}, 6.0),
-    (
-        "neuron_to_neuron",
+FEATURES_SCALED = {"features scaled": change(features, stretch)}
+EACH_SCALED = {"targets scaled each": change(targets, stretch_each)}
+# Mapping, invariances beside those in common, and bound of memory.
+MAPPINGS = {
+    "pls": (PLS(4), ROTATABLE | SCALED | FEATURES_SCALED, 4.0),
+    "ridge": (Ridge(1.0), ROTATABLE | EACH_SCALED, 6.0),
+    "linear_predictivity": (Ridge(0.0), ROTATABLE | EACH_SCALED | FEATURES_SCALED, 6.0),
+    "neuron_to_neuron": (
         NeuronToNeuron(),
-        "Schrimpf et al. 2020",
-        {"features scaled each": change(features, stretch_each)},
+        EACH_SCALED | {"features scaled each": change(features, stretch_each)},
         6.0,
     ),
-    ("ridgecv", RidgeCV((0.01, 1.0, 100.0)), "Golub, Heath & Wahba 1979", ROTATABLE, 8.0),
-    ("elastic_net", ElasticNet(0.05, 0.5), "Zou & Hastie 2005", {}, 8.0),
-    ("lasso", ElasticNet(0.05, 1.0), "Tibshirani 1996", {}, 8.0),
-    (
-        "nnls",
-        ElasticNet(0.0, 0.0, positive=True),
-        "Lawson & Hanson 1974",
-        {"features scaled": change(features, stretch), "targets scaled each": change(targets, stretch_each)},
-        8.0,
-    ),
-    (
-        "pcr",
-        PrincipalComponents(4),
-        "Hotelling 1957",
-        ROTATABLE
-        | {"features scaled": change(features, stretch), "targets scaled each": change(targets, stretch_each)},
-        8.0,
-    ),
-    ("reduced_rank", ReducedRank(2, 1.0), "Izenman 1975", ROTATABLE | SCALED, 10.0),
-    (
-        "rotation",
-        Rotation(),
-        "Schönemann 1966",
-        ROTATABLE | SCALED | {"features scaled": change(features, stretch)},
-        8.0,
-    ),
-    (
-        "kernel_ridge",
-        Kernelised(Ridge(1.0), gamma=0.1),
-        "Saunders, Gammerman & Vovk 1998",
-        ROTATABLE | {"targets scaled each": change(targets, stretch_each)},
-        12.0,
-    ),
-    (
-        "banded_ridge",
-        BandedRidge((3, P - 3), (0.1, 10.0), candidates=4, cv=3),
-        "Nunez-Elizalde, Huth & Gallant 2019",
-        {"targets scaled each": change(targets, stretch_each)},
-        12.0,
-    ),
-]
-MAPPINGS += [
-    (
-        "multiple_kernel_ridge",
+    "ridgecv": (RidgeCV((0.01, 1.0, 100.0)), ROTATABLE, 8.0),
+    "elastic_net": (ElasticNet(0.05, 0.5), {}, 8.0),
+    "nnls": (ElasticNet(0.0, 0.0, positive=True), FEATURES_SCALED | EACH_SCALED, 8.0),
+    "pcr": (PrincipalComponents(4), ROTATABLE | FEATURES_SCALED | EACH_SCALED, 8.0),
+    "reduced_rank": (ReducedRank(2, 1.0), ROTATABLE | SCALED, 10.0),
+    "rotation": (Rotation(), ROTATABLE | SCALED | FEATURES_SCALED, 8.0),
+    "kernel_ridge": (Kernelised(Ridge(1.0), gamma=0.1), ROTATABLE | EACH_SCALED, 12.0),
+    "banded_ridge": (BandedRidge((3, P - 3), (0.1, 10.0), candidates=4, cv=3), EACH_SCALED, 12.0),
+    # Its kernels have as many rows and columns as there are stimuli.
+    "multiple_kernel_ridge": (
         MultipleKernelRidge(("linear", "rbf"), None, (0.1, 10.0), candidates=4, cv=3, gamma=0.1),
-        "Dupré la Tour et al. 2022",
-        {"targets scaled each": change(targets, stretch_each)},
-        300.0,  # kernels have as many rows and columns as there are stimuli
+        EACH_SCALED,
+        300.0,
     ),
-    (
-        "stacked_regression",
+    "stacked_regression": (
         Stacked(RidgeCV((0.1, 10.0), alpha_per_target=True, cv=3), (3, P - 3), cv=3),
-        "Lin et al. 2024",
-        {"targets scaled each": change(targets, stretch_each)},
+        EACH_SCALED,
         12.0,
     ),
-]
-# Where a penalty or a direction is common to all targets, their scales matter, or where it is on absolute weights.
-ONE_SCALE = ("pls", "ridgecv", "elastic_net", "lasso", "reduced_rank", "rotation")
-# Of one's own features: not exact with few dimensions or with a kernel of distances.
-INEXACT = ("elastic_net", "lasso", "nnls", "pcr", "reduced_rank", "rotation", "kernel_ridge", "banded_ridge")
-INEXACT += ("multiple_kernel_ridge", "stacked_regression")
+}
+# Of one's own features: exact with all dimensions, and without a kernel of distances.
+EXACT = ("pls", "ridge", "linear_predictivity", "neuron_to_neuron", "ridgecv")
 # The spaces of the features are told by their places and their number, and validation folds by the order of stimuli.
 IN_ORDER = ("banded_ridge", "multiple_kernel_ridge", "stacked_regression")
-BOTH_WAYS = ("pls", "pcr", "reduced_rank", "rotation", "elastic_net", "lasso", "nnls", "kernel_ridge", *IN_ORDER)
-CROSS_VALIDATED = {name: (name, f"{name}_cv", f"reverse_{name}", f"reverse_{name}_cv") for name in BOTH_WAYS}
-FIXED = {
-    **{name: (f"{name}_split", f"reverse_{name}_split") for name in BOTH_WAYS},
-    "ridge": ("ridge_split", "dual_ridge_split"),
-    "ridgecv": ("ridgecv_split", "dual_ridgecv_split"),
-}
+BOTH_WAYS = ("pls", "pcr", "reduced_rank", "rotation", "elastic_net", "nnls", "kernel_ridge", *IN_ORDER)
+# A fixed split prepares, fits and predicts by the functions of cross-validation. But kernels embed the test stimuli by
+# code of their own, and ridgecv has a route of its own.
+SPLIT_OF_THEIR_OWN = ("pls", "ridge", "ridgecv", "kernel_ridge", "neuron_to_neuron")
+
+
+def names_of(mapping, pattern="{}"):
+    """Registered names of a mapping; those of elastic nets, of which a lasso is one, are of both."""
+    names = [mapping, *(["lasso"] if mapping == "elastic_net" else [])]
+    names += [f"reverse_{name}" for name in names if mapping in BOTH_WAYS]
+    return [pattern.format(name) for name in names]
+
 
 ROWS = []
-for name, mapping, source, more, memory in MAPPINGS:
-    invariances = COMMON | more
-    if name in ONE_SCALE:
-        invariances = {k: v for k, v in invariances.items() if k != "targets scaled each"}
-    if name == "pls":
-        invariances |= SCALED
-    if name in IN_ORDER:
-        invariances = {k: v for k, v in invariances.items() if k not in ("features permuted", "stimuli reordered")}
+for name, (mapping, more, memory) in MAPPINGS.items():
+    in_order = name in IN_ORDER
+    left_out = ("features permuted", "stimuli reordered") if in_order else ()
+    size = {"n": 400, "p": P if in_order else 300, "q": Q if in_order else 20}
     shared = {
-        "bounds": (-1.0, 1.0),
-        "source": source,
         "undefined": constant_target,
-        "undefined_policy": POLICY,
-        "padded": padded_folds if name in IN_ORDER else constant_features_and_padded_folds,
-        "invariances": invariances,
-        "identity": None if name in INEXACT else itself,
+        "padded": padded_folds if in_order else constant_features_and_padded_folds,
+        "invariances": {k: v for k, v in (COMMON | more).items() if k not in left_out},
+        "identity": itself if name in EXACT else None,
         "times_input": memory,
         "settings": {"mapping": mapping},
     }
-    ROWS += [
-        Row(
-            name,
-            CROSS_VALIDATED.get(name, (name, f"{name}_cv")),
-            cross_validated,
-            cv_arrays,
-            partial(cv_arrays, n=400, p=P if name in IN_ORDER else 300, q=Q if name in IN_ORDER else 20),
-            ("split", "neuroid"),
-            ceiling="internal_consistency",
-            **shared,
-        ),
-        Row(
-            f"{name}_split",
-            FIXED.get(name, (f"{name}_split",)),
-            train_test,
-            split_arrays,
-            partial(split_arrays, n=400, p=P if name in IN_ORDER else 300, q=Q if name in IN_ORDER else 20),
-            ("neuroid",),
-            ceiling="internal_consistency",
-            **shared,
-        ),
-    ]
-    if name in ("pls", "ridge"):
-        ROWS.append(
-            Row(
-                f"spantime_{name}",
-                (f"spantime_{name}",),
-                over_time,
-                time_arrays,
-                lambda rng: time_arrays(rng, 200, 300, 20),
-                ("split", "time_bin", "neuroid"),
-                ceiling="internal_consistency_temporal",
-                **shared,
-            )
-        )
+    of_split = [*names_of(name, "{}_split"), *([f"dual_{name}_split"] if name in ("ridge", "ridgecv") else [])]
+    of_folds = [*names_of(name), *names_of(name, "{}_cv")] + (of_split if name not in SPLIT_OF_THEIR_OWN else [])
+    shared["variant_of"] = "elastic_net" if name == "nnls" else ""
+    ROWS.append(Row(name, tuple(of_folds), cross_validated, cv_arrays, partial(cv_arrays, **size), **shared))
+    shared["variant_of"] = name
+    if name in SPLIT_OF_THEIR_OWN:
+        large = partial(split_arrays, **size)
+        ROWS.append(Row(f"{name}_split", tuple(of_split), train_test, split_arrays, large, **shared))
     if name == "pls":
+        spanning, components = ("spantime_pls", "spantime_ridge"), ("pls_by_components", "reverse_pls_by_components")
+        large = partial(time_arrays, n=200, p=300, q=20)
+        ROWS.append(Row("spantime_pls", spanning, over_time, time_arrays, large, **shared))
+        shared["identity"] = None
         ROWS.append(
-            Row(
-                "pls_by_components",
-                ("pls_by_components", "reverse_pls_by_components"),
-                by_components,
-                cv_arrays,
-                partial(cv_arrays, n=400, p=300, q=20),
-                ("split", "component", "neuroid"),
-                ceiling="internal_consistency",
-                **shared | {"identity": None},
-            )
+            Row("pls_by_components", components, by_components, cv_arrays, partial(cv_arrays, **size), **shared)
         )

@@ -5,9 +5,7 @@ import numpy as np
 
 from bsjax.metrics import dynamical_similarity, stochastic_shape_similarity
 from tests.contract.row import Row
-from tests.contract.rows.similarity import LAYERS, permute, rotate, stretch
-
-POLICY = "NaN where a side does not vary, counted in n_undefined"
+from tests.contract.rows.similarity import LAYERS, permute, rotate, shift_units, stretch, units
 
 
 def of_noisy_layers(x, y, of_x, of_y):
@@ -82,29 +80,13 @@ def of_series(change):
     return lambda values, rng: np.swapaxes(change(np.swapaxes(values, -1, -2), rng), -1, -2)
 
 
-def of_sides(change):
-    return {f"{change.__name__} {side}": _of_side(change, side) for side in "xy"}
-
-
-def _of_side(change, side):
-    return lambda arrays, rng: arrays | {side: change(arrays[side], rng)}
-
-
-def series_of_sides(change):
-    return {f"{change.__name__} {side}": _of_side(of_series(change), side) for side in "xy"}
-
-
-def shift(x, rng):
-    return x + rng.normal(size=x.shape[-1])
-
-
 def reorder_series(arrays, rng):
     order = rng.permutation(len(arrays["where"]))
     return arrays | {side: arrays[side][..., order, :, :] for side in "xy"}
 
 
-SHARED = {"undefined": constant_layer, "undefined_policy": POLICY, "identity": itself, "dims": ("layer",)}
-CHANGES = (permute, rotate, stretch, shift)
+SHARED = {"undefined": constant_layer, "identity": itself}
+CHANGES = (permute, rotate, stretch, shift_units)
 
 ROWS = [
     Row(
@@ -114,10 +96,9 @@ ROWS = [
         trial_arrays,
         lambda rng: trial_arrays(rng, 4, 60, 80, 40),
         bounds=(0.0, 1.0),
-        source="Duong et al. 2023",
         padded=more_trials,
         invariances={"trials and stimuli reordered": reorder_trials}
-        | {name: change for each in CHANGES for name, change in of_sides(each).items()},
+        | {f"{change.__name__} {side}": units(side, change) for change in CHANGES for side in "xy"},
         times_input=30.0,
         **SHARED,
     ),
@@ -127,11 +108,9 @@ ROWS = [
         of_moving_layers,
         series_arrays,
         lambda rng: series_arrays(rng, 60, 40, 30, 12),
-        bounds=(-1.0, 1.0),
-        source="Ostrow et al. 2023",
         padded=more_series,
         invariances={"stimuli reordered": reorder_series}
-        | {name: change for each in CHANGES for name, change in series_of_sides(each).items()},
+        | {f"{change.__name__} {side}": units(side, of_series(change)) for change in CHANGES for side in "xy"},
         times_input=20.0,
         atol=1e-7,
         **SHARED,

@@ -112,7 +112,6 @@ def all_trials_alike(arrays, rng):
 
 
 OF_EACH_UNIT = {
-    "dims": ("neuroid",),
     "undefined": lambda arrays: (constant_unit(arrays)[0], 0),
     "padded": more_trials,
     "identity": noiseless,
@@ -128,8 +127,6 @@ ROWS = [
         trial_arrays,
         lambda rng: trial_arrays(rng, 8, 400, 60),
         bounds=(0.0, 1.0),
-        source="Allen et al. 2022",
-        undefined_policy="NaN for a neuroid that is constant, left out of the median and counted in n_undefined",
         invariances=OF_TRIALS | {"neuroids scaled and shifted each": stretch_units},
         **OF_EACH_UNIT,
     ),
@@ -140,8 +137,6 @@ ROWS = [
         predicted_arrays,
         lambda rng: predicted_arrays(rng, 8, 400, 60),
         bounds=(-np.inf, np.inf),
-        source="Pospisil & Bair 2021",
-        undefined_policy="NaN for a neuroid whose averages vary no more than noise explains, counted in n_undefined",
         invariances=OF_TRIALS
         | {"neuroids scaled and shifted each": stretch_units, "predictions scaled and turned each": stretch_prediction},
         **OF_EACH_UNIT,
@@ -152,13 +147,9 @@ ROWS = [
         of_populations,
         population_arrays,
         lambda rng: population_arrays(rng, 8, 400, 60),
-        ("population", "draw"),
-        (-1.0, 1.0),
-        "Kay et al. 2025",
-        constant_population,
-        "NaN without repeated stimuli, and where nothing varies",
-        more_of_each_population,
-        {"stimuli and folds reordered": reorder_stimuli_and_folds, "responses scaled": scale_all},
+        undefined=constant_population,
+        padded=more_of_each_population,
+        invariances={"stimuli and folds reordered": reorder_stimuli_and_folds, "responses scaled": scale_all},
         identity=all_trials_alike,
         times_input=6.0,
         settings={"method": "corr"},

@@ -9,8 +9,6 @@ from bsjax.metrics import cka, cka_biased, rdm_similarity, similarity_on_subsets
 from tests.contract.row import Row
 
 LAYERS, N, P, Q = 2, 10, 6, 4
-POLICY_CKA = "NaN where the responses of a side are constant over stimuli, counted in n_undefined"
-POLICY_RDM = "NaN where a pattern is constant over units or all dissimilarities are equal, counted in n_undefined"
 
 
 def of_layers(x, y, where, *, similarity):
@@ -128,62 +126,43 @@ OF_RDM = COMMON | {
     "patterns of y scaled each": units("y", stretch_patterns),
 }
 
-CKA = {
-    "bounds": (-1.0, 1.0),
-    "source": "Kornblith et al. 2019; Song et al. 2012",
-    "undefined_policy": POLICY_CKA,
-    "invariances": OF_CKA,
-}
-RDM = {
-    "bounds": (-1.0, 1.0),
-    "source": "Kriegeskorte, Mur & Bandettini 2008",
-    "undefined_policy": POLICY_RDM,
-    "invariances": OF_RDM,
-    "smooth": False,
-}
-SHARED = {"padded": more_stimuli, "identity": itself, "ceiling": "rsa_ceiling"}
-LAYERED = {"dims": ("layer",), "arrays": layer_arrays, "large": lambda rng: layer_arrays(rng, 200, 300, 100)}
-SUBSETS = {"dims": ("split",), "arrays": subset_arrays, "large": lambda rng: subset_arrays(rng, 300, 300, 100)}
+SHARED = {"padded": more_stimuli, "identity": itself}
+CKA, RDM = SHARED | {"invariances": OF_CKA}, SHARED | {"invariances": OF_RDM, "smooth": False}
+LAYERED = {"arrays": layer_arrays, "large": lambda rng: layer_arrays(rng, 200, 300, 100)}
+SUBSETS = {"arrays": subset_arrays, "large": lambda rng: subset_arrays(rng, 300, 300, 100)}
 
 ROWS = [
-    Row(
-        "cka",
-        ("cka",),
-        partial(of_layers, similarity=cka),
-        undefined=constant_layer,
-        times_input=4.0,
-        **CKA | SHARED | LAYERED | {"ceiling": "internal_consistency"},
-    ),
+    Row("cka", ("cka",), partial(of_layers, similarity=cka), undefined=constant_layer, **CKA | LAYERED),
     Row(
         "cka_biased",
         ("cka_biased",),
         partial(of_layers, similarity=cka_biased),
         undefined=constant_layer,
-        times_input=4.0,
-        **CKA | SHARED | LAYERED | {"ceiling": "internal_consistency", "bounds": (0.0, 1.0)},
+        bounds=(0.0, 1.0),
+        variant_of="cka",
+        **CKA | LAYERED,
     ),
     Row(
         "cka_cv",
         ("cka_cv",),
         partial(on_subsets, similarity=cka, rotation_invariant=True),
         undefined=constant_within_first_subset,
-        times_input=4.0,
-        **CKA | SHARED | SUBSETS | {"ceiling": "internal_consistency"},
+        variant_of="cka",
+        **CKA | SUBSETS,
     ),
     Row(
         "rdm",
         ("rdm",),
         partial(of_layers, similarity=rdm_similarity),
         undefined=constant_pattern_in_a_layer,
-        times_input=4.0,
-        **RDM | SHARED | LAYERED,
+        **RDM | LAYERED,
     ),
     Row(
         "rdm_cv",
         ("rdm_cv",),
         partial(on_subsets, similarity=rdm_similarity, rotation_invariant=False),
         undefined=constant_pattern_in_second_subset,
-        times_input=6.0,
-        **RDM | SHARED | SUBSETS,
+        variant_of="rdm",
+        **RDM | SUBSETS,
     ),
 ]

@@ -9,8 +9,6 @@ from bsjax.metrics.behaviour.thresholds import relative_similarity, threshold_el
 from tests.contract.row import Row
 
 MODELS, LEVELS, SUBJECTS = 2, 7, 3
-SOURCE = "Wichmann & Hill 2001; Malania, Herzog & Westheimer 2007"
-POLICY = "NaN without a fit (the score is then 0, and says so) or without a subject's threshold, counted in n_undefined"
 # 50 starts at each level descend at once, and each of them holds some arrays of all levels and its 3 x 3 curvature.
 STARTS_PER_LEVEL = 50
 
@@ -78,7 +76,7 @@ def number_of_trials(arrays, rng):
     return {name: v * more if name.endswith(("correct", "trials")) else v for name, v in arrays.items()}
 
 
-def row(name, kernel, arrays):
+def row(name, kernel, arrays, **more):
     return Row(
         name=name,
         metrics=(name,),
@@ -86,21 +84,19 @@ def row(name, kernel, arrays):
         arrays=arrays,
         large=lambda rng: arrays(rng, levels=48),
         times_input=6.0 * STARTS_PER_LEVEL * 48,
-        dims=("model", "subject"),
         bounds=(0.0, 1.0),
-        source=SOURCE,
         undefined=at_chance_and_no_threshold,
-        undefined_policy=POLICY,
         padded=levels_without_trials,
         invariances={
             "order of levels": order_of_levels,
             "unit of the variable": unit_of_the_variable,
             "number of trials": number_of_trials,
         },
+        **more,
     )
 
 
 ROWS = [
     row("threshold", of_models, threshold_arrays),
-    row("threshold_elevation", elevation_of_models, elevation_arrays),
+    row("threshold_elevation", elevation_of_models, elevation_arrays, variant_of="threshold"),
 ]

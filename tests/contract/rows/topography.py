@@ -9,7 +9,6 @@ from bsjax.metrics import pinwheel_density, tuning_smoothness, wiring_economy
 from tests.contract.row import Row
 
 LAYERS, STIMULI, UNITS, PLACES = 2, 10, 7, 12
-TDANN = "Margalit et al. 2024"
 
 
 def of_layers(x, positions, where, *, kernel):
@@ -82,12 +81,9 @@ def turn_map(arrays, rng):
 
 
 OF_UNITS = {
-    "dims": ("layer",),
     "undefined": constant_layer,
-    "undefined_policy": "NaN where no pair counts or all are alike; constant units are in no pair, and in n_undefined",
     "padded": more_units,
     "times_input": 8.0,
-    "source": TDANN,
     "invariances": {
         "stimuli reordered": reorder_stimuli,
         "units reordered": reorder_units,
@@ -118,11 +114,8 @@ ROWS.append(
         of_maps,
         map_arrays,
         lambda rng: map_arrays(rng, 200),
-        dims=("layer",),
         bounds=(0.0, np.inf),
-        source="Kaschube et al. 2010",
         undefined=layer_without_selectivity,
-        undefined_policy="NaN for a map without selectivity or without four neighbouring places; n_undefined is all",
         padded=as_it_is,
         times_input=8.0,
         smooth=False,

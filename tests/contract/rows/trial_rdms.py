@@ -60,13 +60,9 @@ ROWS = [
         similarity,
         arrays,
         lambda rng: arrays(rng, 8, 400, 60),
-        (),
-        (-1.0, 1.0),
-        "Walther et al. 2016; Diedrichsen et al. 2021",
-        constant_unit,
-        "NaN if a unit is constant over trials, and for a stimulus without trials in two folds; says so in the reason",
-        another_repetition,
-        {
+        undefined=constant_unit,
+        padded=another_repetition,
+        invariances={
             "repetitions reordered": reorder_repetitions,
             "stimuli reordered": reorder_stimuli,
             "source rotated, scaled and shifted": rotate_source,
