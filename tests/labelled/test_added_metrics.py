@@ -142,31 +142,25 @@ def test_it_is_listed_loaded_and_scores_what_both_sides_share(added):
     assert high.provenance.metric == added and high.provenance.dtype == "float64"
 
 
-def test_it_has_an_interval_over_stimuli(added):
+def test_it_has_an_interval_over_stimuli_and_permutations_if_it_has_two_sides(added):
     with in_draws(Resampling("stimuli", draws=20)):
         score = scored(load_metric(added), *assemblies(added, 1.0))
     assert np.isfinite(score.error) and score.value in score.interval()
-
-
-def test_those_of_two_sides_have_permutations(added):
     sides = assemblies(added, 5.0)
-    if len(sides) < 2:
-        pytest.skip("of one side")
     with bsjax.Permutations.within(19):
-        assert scored(load_metric(added), *sides).provenance["p_value"] == 0.05
+        p_value = scored(load_metric(added), *sides).provenance.get("p_value")
+    assert p_value == (0.05 if len(sides) == 2 else None)
 
 
 @pytest.mark.slow
 def test_it_is_refused_before_it_takes_too_much_memory(added):
-    sides = [side.isel(presentation=np.repeat(np.arange(len(side)), 1)) for side in assemblies(added, 1.0)]
-    wide = [xr.concat([side] * 40_000, side.dims[-1]) if side.ndim > 1 else side for side in sides]
+    wide = [xr.concat([side] * 40_000, side.dims[-1]) if side.ndim > 1 else side for side in assemblies(added, 1.0)]
     with bsjax.memory_limit("20MB"), pytest.raises(ValueError, match="takes"):
         load_metric(added)(*wide)
 
 
+@pytest.mark.parametrize("added", ["gram_cosine"], indirect=True)
 def test_a_similarity_compares_layers_and_sources(added):
-    if added != "gram_cosine":
-        pytest.skip("of responses")
     source, target = assemblies(added, 5.0)
     noise = responses(np.random.default_rng(1), np.arange(N))
     shared = SharedTarget(load_metric(added), target)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax.labelled import Score
-from bsjax.labelled.aggregate import error_over, jackknife_deviations, jackknife_error, mean_score
+from bsjax.labelled.aggregate import jackknife_deviations, jackknife_error, mean_score
 
 VALUES = st.lists(st.floats(-1, 1) | st.just(math.nan), min_size=1, max_size=8)
 
@@ -87,18 +87,6 @@ def test_one_subject_has_no_error_and_borrows_none():
     score = mean_score({"a": Score(0.4, error=0.1, error_kind="standard error over 10 splits")}, "subject")
     assert score == 0.4 and score.error is None
     assert score.error_kind == "none: it takes two subjects with a value, there is 1 of 1"
-
-
-def test_fields_that_are_others():
-    score = mean_score(
-        along([0.2, 0.4]), "subject", value=0.5, error=0.3, error_kind="as published", formula="r", n_units=7
-    )
-    assert (score.value, score.error, score.error_kind, score.n_units) == (0.5, 0.3, "as published", 7)
-
-
-def test_the_error_of_values_without_a_mean_of_them():
-    assert error_over(np.array([1.0, 3.0]), "people")["error"] == 1.0
-    assert error_over(np.array([1.0, 3.0]), "people", kind="standard deviation", ddof=0)["error"] == 1.0
 
 
 def test_the_jackknife_of_a_mean_is_its_standard_error():

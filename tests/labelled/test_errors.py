@@ -43,24 +43,6 @@ def test_one_neuroid_with_a_value_has_no_error():
     assert float(score) == 0.4 and score.error is None and score.n_undefined == 1
 
 
-@pytest.mark.parametrize("name", ["cka_cv", "rdm_cv"])
-def test_undefined_splits_are_counted(name):
-    constant = np.full((20, 6), 0.1)
-    splits = {"crossvalidation_kwargs": {"splits": 3, **UNSTRATIFIED}}
-    score = load_metric(name, **splits)(assembly(constant), assembly(responses()))
-    assert np.isnan(float(score)) and score.error is None and score.n_undefined == 3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "stimuli"), [("cka", 4), ("rdm", 3)])
-def test_draws_that_are_all_the_same_have_no_spread(name, stimuli):
-    x = responses(stimuli)
-    y = x + responses(stimuli, seed=1)
-    with pytest.warns(UserWarning, match="of 60 draws have no value"):
-        score = load_metric(name, error="bootstrap", n_bootstraps=60)(assembly(x), assembly(y))
-    assert np.isfinite(float(score)) and score.error is None and score.error_kind.startswith("none")
-
-
 @pytest.mark.slow
 def test_bootstraps_most_of_which_are_undefined_give_no_error():
     with pytest.warns(UserWarning, match="of 60 draws have no value"):

@@ -9,7 +9,6 @@ import pytest
 
 import bsjax
 from bsjax import KernelMetric, Resampling, Score, load_metric
-from bsjax.engine.programs.compilation import traces
 from bsjax.labelled.align import aligned_values
 from bsjax.labelled.metric import CallableMetric, CeilingOf, WithCeiling, as_metric, scored
 from bsjax.labelled.resampling.draws import in_draws
@@ -72,19 +71,6 @@ def test_groups_are_drawn_and_split_as_wholes():
     with in_draws(Resampling("stimuli", draws=5, groups="object_name")):
         scored(Nearest(), responses(0, 5, **objects), responses(1, 3, **objects))
     assert drawn_splits and not any(set(train) & set(test) for train, test in drawn_splits)
-
-
-def test_it_computes_in_its_precision_and_equal_ones_share_a_program():
-    @dataclass(frozen=True)
-    class InSingle(Nearest):
-        dtype: str | None = "float32"
-
-    x, y = responses(0, 5), responses(1, 3)
-    assert InSingle()(x, y).provenance.dtype == "float32"
-    Nearest()(x, y)
-    with traces() as counted:
-        Nearest()(x, y)
-    assert not counted
 
 
 def test_draws_by_weights_are_those_by_rows():

@@ -223,13 +223,6 @@ def test_arithmetic_of_scores_in_time():
         Score(TIMES) / Score(TIMES.assign_coords(time_bin=[70, 270]))
 
 
-def test_values_and_item():
-    assert FULL.item() == 0.5 and FULL.values.shape == () and FULL.values == 0.5
-    assert Score(TIMES).values.tolist() == [0.2, 0.4]
-    with pytest.raises(ValueError, match="this score has 2 time_bin"):
-        Score(TIMES).item()
-
-
 def test_numpy_reads_it_as_its_number():
     assert np.isnan(Score(math.nan)) and np.sqrt(Score(0.25)) == 0.5 and np.mean([Score(0.1), Score(0.3)]) == 0.2
     assert np.float64(0.4) < FULL and np.float64(0.5) == FULL and np.array([FULL, FULL]).tolist() == [0.5, 0.5]

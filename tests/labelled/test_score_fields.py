@@ -4,7 +4,6 @@ import json
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 
@@ -14,43 +13,6 @@ from bsjax.core.files import as_json
 TIMES = xr.DataArray(
     [0.1, math.nan], dims=["time_bin"], coords={"time_bin": [70, 170], "label": ("time_bin", ["early", "late"])}
 )
-RAW = xr.DataArray(
-    np.array([[0.1, math.nan], [0.3, -math.inf]], np.float32),
-    dims=["split", "neuroid"],
-    coords={
-        "split": np.arange(2),
-        "neuroid_id": ("neuroid", np.array(["001", "b"], object)),
-        "region": ("neuroid", ["V1", "V2"]),
-        "depth": ("neuroid", [1.5, math.nan]),
-        "good": ("neuroid", [True, False]),
-        "mixed": ("neuroid", np.array([None, (1, "a")], object)),
-        "day": ("split", np.array(["2024-01-02", "NaT"], "datetime64[ns]")),
-        "lag": ("split", np.array([1, 2], "timedelta64[ms]")),
-        "animal": "Tito",
-    },
-    attrs={"unit": "Hz"},
-)
-LEVELS = pd.MultiIndex.from_product([["a", "b"], [1, 2]], names=["object", "repetition"])
-SCORES = [
-    Score(0.5, error=0.1, error_kind="standard error", formula="r", n_units=2, n_undefined=1, raw=RAW),
-    Score(
-        0.7,
-        unceiled=Score(0.6, raw=RAW, provenance={"metric": "pls"}),
-        ceiling=Score(math.nan, error=math.inf, provenance={"metric": "internal_consistency"}),
-        formula="r²/c",
-        provenance={
-            "dtype": "float64",
-            "device": "cpu",
-            "seed": 2**60,
-            "task": "choose",
-            "nested": {"bins": (70, 170), "thresholds": [math.nan, {"least": -math.inf}]},
-            "counts": np.array([[1, 2], [3, 4]]),
-            "$odd": {1: np.datetime64("2024-01-02")},
-        },
-    ),
-    Score(TIMES, error=TIMES * 2, ceiling=Score(TIMES, raw=RAW.isel(split=0)), provenance={"reason": "none"}),
-    Score(1.0, raw=xr.DataArray(np.arange(4.0), dims=["presentation"], coords={"presentation": LEVELS})),
-]
 
 
 @pytest.mark.parametrize(

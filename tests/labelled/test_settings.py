@@ -10,23 +10,16 @@ from scipy.spatial.distance import pdist, squareform
 from bsjax import BehavioralAssembly, load_ceiling, load_metric
 from bsjax.adapters.stored.model import from_stored
 from bsjax.benchmarks.uncertainty import with_error_over_stimuli
-from bsjax.labelled.ceilings.stored_reliability import MedianReliability
 from bsjax.labelled.splits import CrossValidation
 from tests.support.responses import assembly
 
 UNSTRATIFIED = {"stratification_coord": None}
-NO_COUNTS = (0, -1, 1.5, 2.0, True, float("nan"), "3", None)
+NO_COUNTS = (0, 1.5, True, float("nan"), "3")
 COUNTS = {
     "splits": lambda n: CrossValidation.from_kwargs({"splits": n}),
     "n_components": lambda n: load_metric("pls", n_components=n),
-    "n_components of a split": lambda n: load_metric("pls_split", n_components=n),
     "n_bootstraps": lambda n: load_metric("cka", n_bootstraps=n),
     "repetitions": lambda n: load_metric("i1", repetitions=n),
-    "splits of a ceiling": lambda n: load_ceiling("internal_consistency", splits=n),
-    "n_splits": lambda n: load_ceiling("predictor_consistency", n_splits=n),
-    "ns": lambda n: load_metric("ks_similarity", property_name="p", ns=n),
-    "bootstraps": lambda n: MedianReliability(bootstraps=n),
-    "max_epochs": lambda n: load_metric("mask_regression", max_epochs=n),
     "n_groups": lambda n: with_error_over_stimuli(load_ceiling("internal_consistency"), responses(10), n_groups=n),
 }
 
@@ -61,8 +54,7 @@ def test_a_penalty_is_a_finite_number(value):
         load_metric("ridgecv", cv=value)
 
 
-@pytest.mark.parametrize("metric", ["ridge", "cka", "rdm"])
-@pytest.mark.parametrize("side", ["source", "target"])
+@pytest.mark.parametrize(("metric", "side"), [("ridge", "source"), ("cka", "target")])
 def test_no_neuroid_is_nothing_to_compare(metric, side):
     given = {"source": responses(), "target": responses()}
     given[side] = given[side][:, :0]
@@ -79,7 +71,6 @@ COMPOSED, DECOMPOSED = ([unicodedata.normalize(form, f"é{i}") for i in range(9)
         (range(9), [str(i) for i in range(9)], "differ in type, int in source and str in target: convert those of one"),
         (COMPOSED, [COMPOSED[0], *DECOMPOSED[1:]], r"such as 'é1' differ in their Unicode form alone \(NFC or NFD"),
         (list("0123"), [b"0", b"1", b"2", b"3"], "differ in type, str in source and bytes in target"),
-        (list("0123"), [0.0, 1.0, 2.0, 3.0], "differ in type, str in source and float in target"),
     ],
 )
 def test_ids_that_differ_in_their_type_or_form_alone(source, target, message):
@@ -112,8 +103,7 @@ def test_labels_of_trials_that_differ_in_type_alone(label):
         load_metric("error_consistency")(choices(**{label: (1, 2)}), choices(**{label: ("1", "2")}))
 
 
-@pytest.mark.parametrize("metric", ["rdm", "cka", "ridge"])
-@pytest.mark.parametrize("side", ["source", "target"])
+@pytest.mark.parametrize(("metric", "side"), [("rdm", "source"), ("ridge", "target")])
 def test_dissimilarities_are_no_responses(metric, side):
     given = {"source": responses(), "target": responses()}
     matrix = squareform(pdist(given[side].values))
@@ -137,24 +127,22 @@ def test_missing_ids(missing):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", ["ridge", "pls", "neuron_to_neuron"])
-def test_single_trials_of_a_stimulus_train_together_or_test_together(metric):
+def test_single_trials_of_a_stimulus_train_together_or_test_together():
     source, target = responses(20, 6), responses(20, 3, seed=1)
     trials = xr.concat([target, target + 0.1 * responses(20, 3, seed=2).values], "presentation")
     kwargs = {"splits": 4, "train_size": 0.8, "stratification_coord": None}
-    more = {"n_components": 3} if metric == "pls" else {}
     with pytest.raises(ValueError, match="more than once"):
-        load_metric(metric, crossvalidation_kwargs=kwargs, **more)(source, trials)
+        load_metric("ridge", crossvalidation_kwargs=kwargs)(source, trials)
 
     kwargs |= {"unique_split_values": True}
-    score = load_metric(metric, crossvalidation_kwargs=kwargs, **more)(source, trials)
+    score = load_metric("ridge", crossvalidation_kwargs=kwargs)(source, trials)
     # The same source for each trial, told apart, and splits of which none has one stimulus on both sides.
     apart = [f"{stimulus}.{i // 20}" for i, stimulus in enumerate(trials["stimulus_id"].values)]
     repeated = source.sel(presentation=list(range(20)) * 2).assign_coords(stimulus_id=("presentation", apart))
     stimuli = trials["stimulus_id"].values
     trials = trials.assign_coords(stimulus_id=("presentation", apart), picture=("presentation", stimuli))
     kwargs |= {"split_coord": "picture"}
-    expected = load_metric(metric, crossvalidation_kwargs=kwargs, **more)(repeated, trials)
+    expected = load_metric("ridge", crossvalidation_kwargs=kwargs)(repeated, trials)
     np.testing.assert_array_equal(score.raw, expected.raw)
     for train, test in CrossValidation.from_kwargs(kwargs).of(trials):
         assert not set(stimuli[train]) & set(stimuli[test])

@@ -149,5 +149,3 @@ def test_what_is_known_is_written_and_read_without_a_loss():
     assert again.interval() == score.interval()
     with pytest.raises(ValueError, match="the uncertainty is .* missing required field `standard_error`"):
         Score.from_dict({"value": 0.5, "uncertainty": {"over": ["stimuli"]}})
-    with pytest.raises(ValueError, match="must be a Uncertainty"):
-        Score(0.5, uncertainty="large")

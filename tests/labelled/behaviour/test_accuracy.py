@@ -32,10 +32,3 @@ def test_stimuli_are_matched_by_id():
 def test_a_model_that_names_neither_has_no_bias():
     score = ShapeBias()(choices(["na"] * 4), CUES)
     assert math.isnan(score.value) and score.error is None
-
-
-def test_what_is_missing_is_named():
-    with pytest.raises(ValueError, match="texture"):
-        ShapeBias()(choices(["cat"] * 4), CUES.drop_vars("texture"))
-    with pytest.raises(ValueError, match="1 stimulus_id \\(d\\) only in target"):
-        ShapeBias()(choices(["cat"] * 3, IDS[:3]), CUES)

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import xarray as xr
 from sklearn.metrics import cohen_kappa_score
 
 from bsjax import BehavioralAssembly
@@ -17,9 +16,6 @@ from bsjax.labelled.behaviour.agreement import (
     model_vs_human,
 )
 from bsjax.labelled.behaviour.search_asymmetry import ValueDelta
-
-BOTH_KAPPA = [ErrorConsistency, KatoErrorConsistency]
-BOTH_DISTANCES = [AccuracyDistance, KatoAccuracyDistance]
 
 
 def toy():
@@ -87,12 +83,11 @@ def kappa(source, target):
 # -- known values
 
 
-@pytest.mark.parametrize("metric", BOTH_KAPPA)
 @pytest.mark.parametrize(
     ("subject", "value", "error"), [("A", 0.2, 0.57131), ("B", 0.2, 0.58971), ("C", 0.0, 0.0)], ids="ABC"
 )
-def test_error_consistency_of_the_toy(metric, subject, value, error):
-    score = metric()(toy().sel(subject=subject), toy())
+def test_error_consistency_of_the_toy(subject, value, error):
+    score = ErrorConsistency()(toy().sel(subject=subject), toy())
     assert score.value == pytest.approx(value, abs=1e-6)
     assert score.error == pytest.approx(error, abs=1e-5)
     assert score.raw.dims == ("condition", "subject") and score.n_units == 3
@@ -100,16 +95,14 @@ def test_error_consistency_of_the_toy(metric, subject, value, error):
     assert own[np.isfinite(own)] == pytest.approx(1.0) and score.raw["condition"].values.tolist() == [1, 2, 3]
 
 
-@pytest.mark.parametrize("metric", BOTH_KAPPA)
-def test_error_consistency_ceiling_of_the_toy(metric):
-    score = metric().ceiling(toy())
+def test_error_consistency_ceiling_of_the_toy():
+    score = ErrorConsistency().ceiling(toy())
     assert score.value == pytest.approx(-0.1333333, abs=1e-6)  # Brain-Score gives 0.1333333: it takes the sign away
     assert score.error == pytest.approx(0.2799417, abs=1e-6)
     pairs = list(zip(score.raw["subject_left"].values, score.raw["subject_right"].values, strict=True))
     assert pairs == [("A", "B"), ("A", "C"), ("B", "C")] and score.n_units == 3
 
 
-@pytest.mark.parametrize("metric", BOTH_DISTANCES)
 @pytest.mark.parametrize(
     ("subject", "variables", "value"),
     [
@@ -119,18 +112,18 @@ def test_error_consistency_ceiling_of_the_toy(metric):
         ("B", ("condition", "animacy"), 0.69444444),
     ],
 )
-def test_accuracy_distance_of_the_toy(metric, subject, variables, value):
-    score = metric()(toy().sel(subject=subject), toy(), variables)
+def test_accuracy_distance_of_the_toy(subject, variables, value):
+    score = AccuracyDistance()(toy().sel(subject=subject), toy(), variables)
     assert score.value == pytest.approx(value, abs=1e-6)
     assert score.raw.dims == ("subject",)
     assert score.raw.values[list(score.raw["subject"].values).index(subject)] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("metric", BOTH_DISTANCES)
-def test_accuracy_distance_ceiling_of_the_toy(metric):
-    score = metric().ceiling(toy())
+def test_accuracy_distance_ceiling_of_the_toy():
+    score = AccuracyDistance().ceiling(toy())
     assert (score.value, score.error) == (pytest.approx(0.5185185, abs=1e-6), pytest.approx(0.13858, abs=1e-5))
-    assert metric().ceiling(trials()[1], ("condition",)).value < metric().ceiling(trials()[1]).value
+    whole, by_condition = (AccuracyDistance().ceiling(trials()[1], variables) for variables in ((), ("condition",)))
+    assert by_condition.value < whole.value
 
 
 @pytest.mark.parametrize(("a", "b", "expected"), [(1.25, 1.25, 1.0), (1.5, 1, 0.6065), (1, -1, 0.1353), (-5, 5, 0.0)])
@@ -139,14 +132,12 @@ def test_value_delta(a, b, expected):
     assert score.value == pytest.approx(expected, abs=5e-4) == ValueDelta()(b, a).value
     assert score.error is None and score.raw.values.tolist() == [a, b]
     assert ValueDelta(scale=0.75)(a, b).value == pytest.approx(math.exp(-0.75 * abs(a - b)))
-    with pytest.raises(ValueError, match="scale must be a finite number that is not negative, got -1"):
-        ValueDelta(scale=-1)
 
 
 # -- labels, not positions
 
 
-@pytest.mark.parametrize("metric", [*BOTH_KAPPA, *BOTH_DISTANCES])
+@pytest.mark.parametrize("metric", [ErrorConsistency, AccuracyDistance])
 def test_the_order_of_rows_does_not_matter(metric):
     source, people = trials()
     for score in (lambda a, b: metric()(a, b), lambda a, b: metric().ceiling(b)):
@@ -194,19 +185,7 @@ def test_subjects_may_have_done_different_trials(metric):
             assert score.raw.values[s] == pytest.approx(1 - abs(p - q) / max(q, 1 - q))
 
 
-def test_a_condition_that_a_subject_has_not_done_is_left_out():
-    source, people = trials()
-    kept = without(people, ~((people["subject"] == "s1") & (people["condition"] == "c2")).values)
-    score, per_subject = (ErrorConsistency()(source, each) for each in (kept, people))
-    assert np.isnan(score.raw.values[2, 1]) and np.isnan(score.raw.values).sum() == score.n_undefined == 1
-    expected = per_subject.raw.values.mean(axis=0)
-    expected[1] = per_subject.raw.values[:2, 1].mean()
-    assert score.value == pytest.approx(expected.mean())
-    assert AccuracyDistance()(source, kept, ("condition",)).n_undefined == 0
-
-
-@pytest.mark.parametrize("nothing", [np.nan, None])
-@pytest.mark.parametrize("metric", [ErrorConsistency, AccuracyDistance])
+@pytest.mark.parametrize(("metric", "nothing"), [(ErrorConsistency, np.nan), (AccuracyDistance, None)])
 def test_a_response_that_is_missing_is_a_trial_that_was_not_done(metric, nothing):
     source, people = trials()
     gone = np.arange(people.sizes["presentation"]) % 5 == 0
@@ -244,7 +223,7 @@ def told_otherwise(assembly, row, truth="yak"):
     return assembly.assign_coords(truth=("presentation", truths))
 
 
-@pytest.mark.parametrize("metric", [ErrorConsistency, KatoErrorConsistency, KatoAccuracyDistance])
+@pytest.mark.parametrize("metric", [ErrorConsistency, KatoAccuracyDistance])
 def test_a_stimulus_has_one_truth(metric):
     """Where a model is judged by another truth than people are, no number says whether both are right."""
     source, people = trials()
@@ -281,22 +260,12 @@ def test_accuracy_leaves_out_and_counts_what_has_no_response():
 def test_messages_name_what_is_wrong():
     source, people = trials()
     metric = ErrorConsistency()
-    with pytest.raises(ValueError, match="target has no coordinate 'subject' on dimension 'presentation'; there are: "):
-        metric(source, people.drop_vars("subject"))
     with pytest.raises(ValueError, match=r"12 condition stimulus_id \(c2 im024, .*\) only in target. Select"):
         metric(source.sel(condition=["c0", "c1"]), people)
-    with pytest.raises(ValueError, match="source holds 36 stimulus_id"):
-        metric(people, people)
     with pytest.raises(ValueError, match=r"a ceiling needs at least two subjects; assembly has 1 subject \(s1\)"):
         metric.ceiling(people.sel(subject="s1"))
-    with pytest.raises(ValueError, match="target holds no trial"):
-        metric(source, people.isel(presentation=[]))
     with pytest.raises(ValueError, match=r"variables must be a sequence of coordinates, e.g. \('condition',\)"):
         AccuracyDistance()(source, people, "condition")
-    with pytest.raises(ValueError, match=r"target gives several truths for 1 stimulus_id \(im004\)"):
-        AccuracyDistance()(source, told_otherwise(people, 40))
-    with pytest.raises(ValueError, match=r"hold different stimuli: .* only in source"):
-        Accuracy()(source, source.isel(presentation=slice(1, None)))
 
 
 # -- the model-vs-human table
@@ -324,27 +293,11 @@ def test_the_table_names_the_experiment_that_cannot_be_compared():
         model_vs_human({"edge": source}, {"sketch": people})
     with pytest.raises(ValueError, match="experiment edge: model and people hold different trials"):
         model_vs_human({"edge": source.sel(condition="c0")}, {"edge": people})
-    with pytest.raises(ValueError, match=r"experiment edge: model and people give several truths for 1 stimulus_id"):
-        model_vs_human({"edge": told_otherwise(source, 4)}, {"edge": people})
 
 
 def test_the_interval_of_a_ceiling_is_over_people_and_not_over_pairs():
-    rng = np.random.default_rng(1)
-    easy = rng.random(60) > 0.5
-
-    def group(people):
-        guesses = rng.random((people, 60)) < (rng.random(people) ** 2 * 0.9)[:, None]
-        right = np.where(guesses, rng.random((people, 60)) < 0.5, easy)
-        named = {"stimulus_id": np.tile(np.arange(60), people), "subject": np.repeat(np.arange(people), 60)}
-        named |= {"truth": np.full(right.size, "dog"), "condition": np.ones(right.size)}
-        coords = {name: ("presentation", values) for name, values in named.items()}
-        return xr.DataArray(np.where(right.ravel(), "dog", "cat"), coords, ["presentation"])
-
-    metric = ErrorConsistency()
-    found = metric.ceiling(group(6))
-    known = found.sampling_uncertainty
+    six, two = (ErrorConsistency().ceiling(trials(subjects=list("abcdef")[:number])[1]) for number in (6, 2))
+    known = six.sampling_uncertainty
     assert (known.dof, known.over) == (5, ("subjects",)) and "6 subjects of the mean over 15 pairs" in known.method
     # As Brain-Score's error, the spread of the pairs is what the score reports.
-    assert found.error == pytest.approx(found.raw.values.std())
-    two = metric.ceiling(group(3).where(lambda trials: trials["subject"] < 2, drop=True))
-    assert two.sampling_uncertainty is None
+    assert six.error == pytest.approx(six.raw.values.std()) and two.sampling_uncertainty is None

@@ -130,8 +130,6 @@ def test_messages_name_what_is_wrong():
     source, humans = model(), people()
     with pytest.raises(ValueError, match=r"1 label \(plane\) only in the truth of human_assembly"):
         ConfusionSimilarity()(source.isel(choice=[0, 1, 2]), humans)
-    with pytest.raises(ValueError, match="needs at least two subjects to split in halves, there are 1"):
-        TasksConsistency().ceiling(humans.sel(subject_id=3))
     with pytest.raises(ValueError, match=r"1 task \(clutter_heavy -> clutter/heavy\)"):
         TasksConsistency()(source.isel(presentation=np.flatnonzero(source["manipulation"] != "clutter")), humans)
     with pytest.raises(ValueError, match="probabilities is NaN in 1 of 210 presentations"):
@@ -220,18 +218,6 @@ def test_the_drop_of_the_model_is_compared_with_halves_of_the_people():
     assert score.error == pytest.approx(score.raw.values.std())
 
 
-def test_drops_are_seeded_and_know_no_order():
-    source, target = animals(), watchers()
-    metric = BakerAccuracyDelta(image_types=["w", "f"])
-    order = np.random.default_rng(0).permutation(660)
-    assert metric(source, target.isel(presentation=order)).value == pytest.approx(metric(source, target).value)
-    assert metric(source.expand_dims("choice"), target).value == metric(source, target).value
-    assert BakerAccuracyDelta(["w", "f"], random_state=1)(source, target).value != metric(source, target).value
-    assert BakerAccuracyDelta(["w", "o"], splits=10)(source, target).raw.shape == (10,)
-    ceiling = metric.ceiling(target)
-    assert 0.5 < ceiling.value <= 1 and ceiling.value == pytest.approx(np.median(ceiling.raw))
-
-
 def test_a_subject_without_an_image_type_is_left_out_of_every_half():
     source, target = animals(), watchers()
     kept = target.isel(presentation=np.flatnonzero(~((target["subject"] == "p04") & (target["image_type"] == "f"))))
@@ -246,10 +232,8 @@ def test_a_subject_without_an_image_type_is_left_out_of_every_half():
 
 def test_messages_of_drops():
     source, target = animals(), watchers()
-    with pytest.raises(ValueError, match=r"source has no image_type 'x'; there are: 3 types \(w, f, o\)"):
-        BakerAccuracyDelta(["w", "x"])(source, target)
     with pytest.raises(ValueError, match=r"no image of one of the image types \['w', 'f'\] for 1 animal \(dog\)"):
         gone = (source["animal"] == "dog") & (source["image_type"] == "f")
         BakerAccuracyDelta(["w", "f"])(source.isel(presentation=np.flatnonzero(~gone)), target)
-    with pytest.raises(ValueError, match="assembly needs at least two subjects"):
-        BakerAccuracyDelta(["w", "f"]).ceiling(target.sel(subject="p01"))
+    ceiling = BakerAccuracyDelta(["w", "f"]).ceiling(target)
+    assert 0.5 < ceiling.value <= 1 and ceiling.value == pytest.approx(np.median(ceiling.raw))

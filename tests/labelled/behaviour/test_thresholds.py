@@ -83,13 +83,6 @@ def test_a_model_without_a_threshold_scores_0_and_says_why(share, why):
     assert re.search("failed: " + why, score.provenance["fit"])
 
 
-@pytest.mark.slow
-def test_no_required_accuracy():
-    low = choices(share=np.clip(np.linspace(0.2, 0.9, 10), 0.5, 1.0), trials=200)
-    strict, free = (Threshold("x", required_accuracy=a, threshold_accuracy=0.75) for a in (0.9, None))
-    assert np.isnan(strict.compute_threshold(low)) and 5 < free.compute_threshold(low) < 10
-
-
 @pytest.mark.parametrize("source", [10, np.array(10.0), humans([10.0]).isel(subject=0)])
 def test_takes_a_threshold_of_any_numeric_type(source):
     score = Threshold("placeholder")(source, humans([10.0, 20.0, 40.0, 20.0]))
@@ -158,15 +151,7 @@ def test_the_drawn_ceiling_is_that_of_the_reference(thresholds, value, error):
     assert float(score) == pytest.approx(value, abs=1e-12) and score.error == pytest.approx(error, abs=1e-12)
 
 
-def test_the_ceiling_of_elevations():
-    parts = {"baseline_assembly": humans([1.0, 2.0, 3.0, 4.0]), "condition_assembly": humans([4.0, 3.0, 5.0, np.nan])}
-    score = ThresholdElevation("x", "a", "b").ceiling(parts)
-    ratios = Threshold("x").ceiling([4.0, 1.5, 5 / 3])
-    assert float(score) == pytest.approx(float(ratios))
-    assert (score.n_units, score.n_undefined) == (4, 1) and np.isnan(score.raw.values[3])
-
-
-@pytest.mark.parametrize("accuracy", [0.5, 0.97, 1, "median", None, True])
+@pytest.mark.parametrize("accuracy", [0.5, 0.97, "median", None])
 def test_a_level_that_no_fit_reaches_is_refused(accuracy):
     with pytest.raises(ValueError, match="threshold_accuracy must be 'inflection' or between 0.5"):
         Threshold("x", threshold_accuracy=accuracy)
@@ -190,16 +175,8 @@ def test_conditions_and_subjects_must_be_there():
     metric = ThresholdElevation("x", "alone", "crowded")
     with pytest.raises(ValueError, match="source must be a dictionary with 'alone' and 'crowded'; got alone"):
         metric({"alone": choices()}, [1.0])
-    with pytest.raises(ValueError, match=r"1 subject \(C\) only in baseline.*1 subject \(D\) only in condition"):
-        metric(1.0, {"baseline_assembly": humans(names="ABC"), "condition_assembly": humans(names="ABD")})
-    with pytest.raises(ValueError, match=r"1 subject \(A\) more than once"):
-        metric(1.0, {"baseline_assembly": humans(names="AAB"), "condition_assembly": humans(names="AAB")})
-    with pytest.raises(ValueError, match="no coordinate 'subject'"):
-        metric(1.0, {"baseline_assembly": humans().drop_vars("subject"), "condition_assembly": humans()})
     for target, message in (([[1.0, 2.0]], "got list"), ([np.nan, -1.0], "no positive threshold among 2")):
         with pytest.raises(ValueError, match=message):
             Threshold("x")(2.0, target)
     with pytest.raises(ValueError, match="needs two subjects with a positive threshold, there is 1"):
         Threshold("x").ceiling([3.0, np.nan])
-    with pytest.raises(ValueError, match="left_out must be 'each' or 'drawn', got 'all'"):
-        Threshold("x").ceiling(HUMANS, left_out="all")

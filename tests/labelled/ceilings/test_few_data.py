@@ -10,6 +10,7 @@ from bsjax.labelled.ceilings.signal_and_noise import _parts
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import Resampling, in_draws
 from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI
+from tests.support.responses import assembly
 
 RELIABILITY = 0.8
 CASES = ("two repeated stimuli", "one repetition", "all equal", "one neuroid", "three stimuli")
@@ -30,15 +31,7 @@ def trials(n=40, repetitions=4, units=12, repeated=None, reliability=0.0, seed=0
     values = (signal + rng.normal(size=(repetitions, n, units))).reshape(-1, units)
     stimulus, repetition = np.tile(np.arange(n), repetitions), np.repeat(np.arange(repetitions), n)
     kept = np.ones(len(values), bool) if repeated is None else (repetition == 0) | (stimulus < repeated)
-    return xr.DataArray(
-        values[kept],
-        {
-            "stimulus_id": ("presentation", stimulus[kept]),
-            "repetition": ("presentation", repetition[kept]),
-            "neuroid_id": ("neuroid", np.arange(units)),
-        },
-        ["presentation", "neuroid"],
-    )
+    return assembly(values[kept], stimulus[kept], repetition=("presentation", repetition[kept]))
 
 
 def case_of_trials(name, seed=0):
@@ -61,8 +54,7 @@ def case_of_subjects(name):
     values = np.tile(rng.normal(size=(n, units)), (1, 3)) + rng.normal(size=(n, 3 * units))
     if name == "all equal":
         values = np.full_like(values, 0.1)
-    coords = {"stimulus_id": ("presentation", np.arange(n)), "subject": ("neuroid", np.repeat(list("abc"), units))}
-    return xr.DataArray(values, coords, ["presentation", "neuroid"])
+    return assembly(values, subject=("neuroid", np.repeat(list("abc"), units)))
 
 
 def says_what_it_knows(score, truth=None):
@@ -104,13 +96,13 @@ def test_of_trials(name, case):
             assert np.isnan(np.asarray(score.value)).all()
 
 
-@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", OF_SUBJECTS)
-def test_of_subjects(name, case):
-    try:
-        says_what_it_knows(load_ceiling(name)(case_of_subjects(case)))
-    except ValueError as error:
-        assert case in ("two repeated stimuli", "three stimuli") and "stimuli" in str(error)
+def test_of_subjects(name):
+    for case in CASES:
+        try:
+            says_what_it_knows(load_ceiling(name)(case_of_subjects(case)))
+        except ValueError as error:
+            assert case in ("two repeated stimuli", "three stimuli") and "stimuli" in str(error)
 
 
 def test_two_subjects_are_as_similar_to_one_another():
@@ -165,19 +157,9 @@ def test_draws_of_few_stimuli_are_undefined_as_such_a_recording_is(name):
     assert few.error is None
 
 
-@pytest.mark.slow
-def test_a_ceiling_with_a_setting_of_the_name_of_a_method_is_drawn():
-    ceiling = load_ceiling("gsn_rsa_ceiling", draws=3, groups=0)
-    with in_draws(Resampling("stimuli", draws=3)):
-        score = scored(ceiling, trials(n=20, units=8, reliability=RELIABILITY))
-    assert score.uncertainty.draws.sizes["draw"] == 3 and score.raw.sizes["draw"] == 3
-
-
-@pytest.mark.parametrize("name", OF_TRIALS)
+@pytest.mark.parametrize("name", ["internal_consistency", "gsn_rsa_ceiling"])
 def test_the_order_of_rows_does_not_matter(name):
     whole = trials(reliability=RELIABILITY)[:-7]  # not all stimuli have as many
-    if name.endswith("temporal"):
-        whole = whole.expand_dims(time_bin=1, axis=2)
     shuffled = whole.isel(presentation=np.random.default_rng(0).permutation(len(whole)))
     ceiling = load_ceiling(name, **OF_TRIALS[name])
     np.testing.assert_allclose(ceiling(shuffled).raw, ceiling(whole).raw, atol=1e-12)
@@ -189,7 +171,7 @@ def test_copies_of_a_stimulus_are_held_out_together():
     assert (parts[:, 0] == parts[:, 2]).all() and (parts[:, 1] == parts[:, 5]).all()
 
 
-@pytest.mark.parametrize("name", OF_TRIALS)
+@pytest.mark.parametrize("name", ["internal_consistency_temporal", "gsn_rsa_ceiling"])
 def test_a_ceiling_takes_a_plain_array_of_trials(name):
     labelled = trials(n=20, units=5, reliability=RELIABILITY)
     values = labelled.values.reshape(4, 20, 5)

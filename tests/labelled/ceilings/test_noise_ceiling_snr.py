@@ -29,13 +29,6 @@ def test_equals_the_definition():
     assert score.uncertainty.over == ("neuroids",)
 
 
-def test_ragged_repetitions_all_count():
-    assembly = recording()
-    ragged = assembly.isel(presentation=np.random.default_rng(1).random(240) < 0.6)
-    snr, left = by_definition(ragged)
-    np.testing.assert_allclose(NoiseCeilingSNR()(ragged).raw, snr**2 / (snr**2 + left), atol=1e-12)
-
-
 def test_its_root_is_what_is_stored():
     """Publishers store it in per cent of the variance."""
     assembly = recording()

@@ -47,15 +47,6 @@ def test_equals_the_definition():
     assert score.raw["neuroid_id"].values.tolist() == assembly["neuroid_id"].values.tolist()
 
 
-def test_missing_cells_are_left_out():
-    assembly = recording(u=3)
-    prediction = prediction_of(assembly)
-    assembly.values[assembly["stimulus_id"].values == "s003", 1] = np.nan
-    without = assembly[assembly["stimulus_id"].values != "s003"]
-    alone = NoiseCorrectedR2()(prediction[prediction["stimulus_id"].values != "s003"], without)
-    np.testing.assert_allclose(NoiseCorrectedR2()(prediction, assembly).raw[1], alone.raw[1], atol=1e-12)
-
-
 def correlations(prediction, assembly):
     averages = assembly.groupby("stimulus_id").mean().transpose("stimulus_id", "neuroid")
     x = prediction.sortby("stimulus_id")

@@ -43,18 +43,9 @@ def test_equals_the_definition_draw_for_draw(keep):
     assert score.raw.dims == ("split", "neuroid") and score.n_units == 4
 
 
-def test_other_settings_by_name():
-    assembly = trials().rename(image_id="picture", repetition="trial")
-    ceiling = SplitHalfPredictorConsistency(n_splits=3, seed=4, image_level="picture", rep_level="trial")
-    score = ceiling(assembly)
-    np.testing.assert_allclose(score.raw, by_definition(trials(), 3, 4), atol=1e-12)
-
-
 def test_stimulus_id_serves_where_there_is_no_image_id():
     ceiling = SplitHalfPredictorConsistency()
     assert float(ceiling(trials(image="stimulus_id"))) == float(ceiling(trials()))
-    with pytest.raises(ValueError, match="no coordinate 'picture'.*there are: image_id"):
-        SplitHalfPredictorConsistency(image_level="picture")(trials())
 
 
 def test_a_missing_cell_is_left_out_of_its_half():

@@ -145,21 +145,6 @@ def test_layers_are_scored_and_chosen_between(added):
     assert scored.within.shape == (3,) and scored.held_out.shape == (3, 6)
 
 
-@pytest.mark.slow
-def test_the_layer_of_a_region_is_chosen_by_it(added):
-    def chosen(mapping):
-        benchmark = bsjax.load_benchmark("Simulated.V1-ridge")
-        benchmark.metric = load_metric(mapping, alpha=2.0, **UNSTRATIFIED)
-        gabor = bsjax.load_model("gabor-v1").activations_model
-        return bsjax.choose_layers(gabor, ["simple", "complex"], {"V1": benchmark}, n_bootstrap=10).regions["V1"]
-
-    mine, theirs = chosen("my_ridge"), chosen("ridge")
-    assert mine.layer == theirs.layer and mine.nested_layers == theirs.nested_layers
-    for layer, score in theirs.scores.items():
-        assert float(mine.scores[layer]) == pytest.approx(float(score), abs=1e-8)
-    assert float(mine.nested_score) == pytest.approx(float(theirs.nested_score), abs=1e-8)
-
-
 def test_settings_are_those_of_the_mapping(added):
     with pytest.raises(TypeError, match="alhpa"):
         load_metric("my_ridge", alhpa=2.0)
@@ -177,12 +162,3 @@ def test_settings_may_be_of_any_kind_and_name():
         for form in ("odd", "odd_cv", "odd_split"):
             del metric_registry[form]
     assert made == [("a", 2, {"other": 3}), ("b", 1, {})]
-
-
-def test_the_name_of_a_mapping_is_enough():
-    register_mapping("named", "bsjax.metrics:NeuronToNeuron")
-    try:
-        assert load_metric("named_split").mapping == load_metric("neuron_to_neuron_split").mapping
-    finally:
-        for name in ("named", "named_cv", "named_split"):
-            del metric_registry[name]

@@ -13,7 +13,7 @@ from bsjax.engine.memory_limit import memory_limit
 from bsjax.engine.precision import precision
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.labelled.splits import CrossValidation
-from bsjax.metrics import Ridge, compiled, cross_validate, make_folds
+from bsjax.metrics import compiled, make_folds
 from bsjax.metrics.regression.folds import no_folds
 from bsjax.metrics.resampling.permutation import cross_validation_permutations
 from bsjax.metrics.resampling.refits import cross_validation_bootstraps, drawn_folds, train_test_bootstraps
@@ -73,8 +73,7 @@ def metric_of(name, form="", **more):
 
 
 @pytest.mark.slow
-@each_mapping
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("name", "dtype"), [*((name, "float64") for name in MAPPINGS), ("pls", "float32")])
 def test_neuroids_that_do_not_vary_in_training(name, dtype):
     x, y = data()
     metric = metric_of(name, dtype=dtype, crossvalidation_kwargs=SPLITS)
@@ -106,7 +105,7 @@ def on_fixed_split(name, x, y, train, test):
 
 
 @pytest.mark.slow
-@each_mapping
+@pytest.mark.parametrize("name", USUAL)
 def test_on_a_fixed_split(name):
     x, y = data()
     train, test = splits_of()[0]
@@ -118,8 +117,9 @@ def test_on_a_fixed_split(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["pls", "ridge"])
-@pytest.mark.parametrize("form", ["spanning time", "streamed", "coordinates"])
+@pytest.mark.parametrize(
+    ("name", "form"), [("pls", "spanning time"), ("ridge", "streamed"), ("pls", "streamed"), ("ridge", "coordinates")]
+)
 def test_in_every_form(name, form):
     x, y = data(100 if form in ("streamed", "coordinates") else 5)
     expected, settings = undefined(y), {"crossvalidation_kwargs": SPLITS}
@@ -136,8 +136,7 @@ def test_in_every_form(name, form):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["pls", "ridge"])
-@pytest.mark.parametrize("on_device", [False, True])
+@pytest.mark.parametrize(("name", "on_device"), [("pls", False), ("ridge", True)])
 def test_features_of_a_stream_that_do_not_vary_in_training(name, on_device):
     x, y = data(100)
     train, test = splits_of()[0]
@@ -161,10 +160,7 @@ def test_bins_in_which_no_feature_varies():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "width"),
-    [("ridge", 100), ("ridge", 5), ("pls", 5), ("pls", 100), ("neuron_to_neuron", 100)],
-)
+@pytest.mark.parametrize(("name", "width"), [("ridge", 100), ("ridge", 5), ("pls", 5), ("neuron_to_neuron", 100)])
 def test_in_draws(name, width):
     x, y = data(width)
     splits, mapping = splits_of(), metric_of(name).mapping
@@ -224,26 +220,6 @@ def test_sparse_counts_score_as_an_exact_reference(name):
     score = bsjax.score_arrays(x, y, metric=name, crossvalidation_kwargs=kwargs, **settings)
     np.testing.assert_array_equal(np.isnan(score.raw), np.isnan(cells))
     assert float(score) == pytest.approx(np.nanmedian(cells, axis=1).mean(), abs=1e-6)
-
-
-@pytest.mark.slow
-def test_a_read_out_of_masks():
-    x, y = data(8)
-    places = np.stack(np.unravel_index(np.arange(8), (2, 2, 2)))
-    names = ("channel", "channel_x", "channel_y")
-    source = labelled(x).assign_coords({name: ("neuroid", at) for name, at in zip(names, places, strict=True)})
-    score = load_metric("mask_regression", crossvalidation_kwargs=SPLITS, max_epochs=2)(source, labelled(y))
-    np.testing.assert_array_equal(np.isnan(score.raw), undefined(y))
-
-
-@pytest.mark.slow
-def test_gradients_stay_finite():
-    x, y = data()
-    folds = make_folds(N, splits_of())
-    with jax.enable_x64(True):
-        x, y = jax.numpy.asarray(x), jax.numpy.asarray(y)
-        slope = jax.grad(lambda x: jax.numpy.nansum(cross_validate(x, y, folds, mapping=Ridge(1.0))))(x)
-    assert np.isfinite(slope).all() and np.any(slope)
 
 
 def test_small_predictions_of_a_large_penalty_are_no_rounding():

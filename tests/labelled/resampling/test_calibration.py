@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import xarray as xr
-from scipy import stats
 
 from bsjax import Permutations, Score, load_metric
 from bsjax.labelled.aggregate import mean_score
@@ -30,10 +29,8 @@ def shuffled(pair):
 RIDGE = {"crossvalidation_kwargs": {"splits": 3, "stratification_coord": None}}
 METRICS = {
     "cka": lambda: load_metric("cka"),
-    "cka_biased": lambda: load_metric("cka_biased"),
     "rdm": lambda: load_metric("rdm"),
     "ridge": lambda: load_metric("ridge", **RIDGE),
-    "neuron_to_neuron": lambda: load_metric("neuron_to_neuron", **RIDGE),
     "rdm of subjects": SubjectRDMSimilarity,
     "cka of subjects": lambda: SimilarityToSubjects(load_metric("cka")),
 }
@@ -48,7 +45,7 @@ def test_all_permutations_at_once_are_those_one_by_one(name, pair):
     permuted = PLAN.sample([x], [y])
     [permutation] = permuted.permutations
     at_once = metric.permuted_values(permuted, x, y)["values"]
-    if hasattr(metric, "mapping"):  # splits are of what predicts, so what is predicted trades places
+    if metric.mapping is not None:  # splits are of what predicts, so what is predicted trades places
         orders = np.argsort(permutation.in_order(order_of(x, y)), axis=1)
         expected = [float(metric(x, y.copy(data=y.values[order]))) for order in orders]
     else:
@@ -98,20 +95,6 @@ def test_what_a_score_says_is_what_its_permutations_are(pair):
     again = Score.from_dict(score.to_dict())
     assert again.provenance == score.provenance
     assert null_of(again).key == null.key and (null_of(again).values == null.values).all()
-
-
-@pytest.mark.slow
-def test_a_p_value_is_below_a_level_as_often_as_that():
-    rng, sets = np.random.default_rng(0), 120
-    ids = {"stimulus_id": ("presentation", list("abcdefghijkl"))}
-    pairs = [
-        [xr.DataArray(rng.normal(size=(12, 1)), ids, ["presentation", "neuroid"]) for _ in "xy"] for _ in range(sets)
-    ]
-    plans = [Permutations(9, seed=seed) for seed in range(sets)]
-    nulls = [plan.sample([x]).one_by_one(slope, [x, y])["values"] for plan, (x, y) in zip(plans, pairs, strict=True)]
-    found = calibrate([float(slope(*pair)) for pair in pairs], xr.DataArray(nulls, dims=["set", "draw"]), LEVEL)
-    ranks = np.round(found["p_value"] * 10).astype(int)
-    assert stats.chisquare(np.bincount((ranks - 1) // 2, minlength=5)).pvalue > 0.01
 
 
 @pytest.mark.slow

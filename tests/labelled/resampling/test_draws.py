@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy import stats
 
 import bsjax
-from bsjax import BehavioralAssembly, Resampling, Score, load_ceiling, load_metric
+from bsjax import Resampling, Score, load_ceiling, load_metric
 from bsjax.engine.precision import precision
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import in_draws
@@ -96,34 +95,12 @@ def test_score_draws_and_influence_of_an_rdm_are_of_sides_aligned_once_and_rdms_
 
 
 @pytest.mark.slow
-def test_a_draw_of_the_stimuli_fits_a_regression_anew_and_never_has_a_stimulus_on_both_sides(sides):
-    source, target = sides
-    metric, plan = load_metric("ridge", **UNSTRATIFIED), Resampling("stimuli", draws=5)
-    with in_draws(plan):
-        score = scored(metric, shuffled(source), target)
-    splits = metric.crossvalidation.of(target)
-    counts = plan.counts("stimuli", target["stimulus_id"].values)
-    x, y = source.values, target.values
-    for draw, held in enumerate(counts):
-        medians = []
-        for train, test in splits:
-            a, b = np.repeat(train, held[train]), np.repeat(test, held[test])
-            fitted = np.linalg.solve(
-                (x[a] - x[a].mean(0)).T @ (x[a] - x[a].mean(0)) + np.eye(x.shape[1]),
-                (x[a] - x[a].mean(0)).T @ (y[a] - y[a].mean(0)),
-            )
-            predicted = x[b] @ fitted
-            medians.append(np.median([np.corrcoef(predicted[:, u], y[b, u])[0, 1] for u in range(y.shape[1])]))
-        assert score.uncertainty.draws[draw] == pytest.approx(np.mean(medians), rel=1e-9)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "over"),
     [
         ("cka", "subjects"),
         ("cka", ("stimuli", "neuroids")),
-        *(("ridge", over) for over in ("neuroids", ("stimuli", "subjects"), ("neuroids", "subjects"))),
+        *(("ridge", over) for over in (("stimuli", "subjects"), ("neuroids", "subjects"))),
     ],
 )
 def test_neuroids_and_subjects_are_drawn_alone_and_with_stimuli(sides, metric, over):
@@ -148,33 +125,6 @@ def test_neuroids_and_subjects_are_drawn_alone_and_with_stimuli(sides, metric, o
         assert known.draws.sel(factor="both")[2] == pytest.approx(found, rel=1e-6)
 
 
-def test_a_metric_that_knows_nothing_of_draws_is_called_for_each():
-    rng = np.random.default_rng(0)
-    coords = {
-        "stimulus_id": ("presentation", np.repeat([f"image{i}" for i in range(10)], 2)),
-        "truth": ("presentation", ["dog"] * 20),
-        "condition": ("presentation", ["clear"] * 20),
-        "subject": ("presentation", ["a", "b"] * 10),
-    }
-    right = rng.random(20) < 0.7
-    trials = BehavioralAssembly(np.where(right, "dog", "cat"), coords=coords, dims=["presentation"])
-    calls = []
-
-    def called(*given):
-        calls.append(given)
-        return load_metric("accuracy")(*given)
-
-    for factor, blocks in (("stimuli", right.reshape(10, 2)), ("subjects", right.reshape(10, 2).T)):
-        plan = Resampling(factor, draws=20)
-        with in_draws(plan):
-            score = scored(called, trials, trials.copy(data=np.full(20, "dog")))
-        names = trials["stimulus_id" if factor == "stimuli" else "subject"].values
-        counts = plan.counts(factor, names[np.sort(np.unique(names, return_index=True)[1])])
-        shares = (counts * blocks.sum(axis=1)).sum(axis=1) / (counts * blocks.shape[1]).sum(axis=1)
-        np.testing.assert_allclose(score.uncertainty.draws, shares)
-    assert len(calls) == 2 * (1 + 20)
-
-
 @pytest.mark.slow
 def test_a_ceiling_is_drawn_with_the_score():
     plan = Resampling("stimuli", draws=20)
@@ -194,20 +144,16 @@ def test_draws_of_a_ceiling_are_the_ceilings_of_the_drawn_stimuli():
     )
     trials = trials.assign_coords(repetition=("presentation", np.repeat(np.arange(4), 30)))
     plan = Resampling("stimuli", draws=10)
-    for ceiling in (load_ceiling("internal_consistency"), load_ceiling("predictor_consistency")):
-        with in_draws(plan):
-            score = scored(ceiling, trials)
-        drawn = plan.sample([trials])
-        for draw in range(3):
-            rows = np.repeat(np.arange(30), drawn.counts["stimuli"][draw])
-            parts = []
-            for repetition in range(4):
-                one = trials.isel(presentation=repetition * 30 + rows)
-                parts.append(one.assign_coords(stimulus_id=("presentation", np.arange(30))))
-            copied = xr.concat(parts, "presentation")
-            if ceiling.__class__.__name__ == "InternalConsistency":  # halves of labels do not depend on the stimuli
-                assert score.uncertainty.draws[draw] == pytest.approx(float(ceiling(copied)), rel=1e-9)
-        assert score.interval().low < float(score) < score.interval().high
+    ceiling = load_ceiling("internal_consistency")
+    with in_draws(plan):
+        score = scored(ceiling, trials)
+    drawn = plan.sample([trials])
+    for draw in range(3):
+        rows = np.repeat(np.arange(30), drawn.counts["stimuli"][draw])
+        every = (np.arange(4)[:, None] * 30 + rows).ravel()
+        copied = trials.isel(presentation=every).assign_coords(stimulus_id=("presentation", np.tile(np.arange(30), 4)))
+        assert score.uncertainty.draws[draw] == pytest.approx(float(ceiling(copied)), rel=1e-9)
+    assert score.interval().low < float(score) < score.interval().high
 
 
 def test_what_has_no_identifiers_cannot_be_drawn(sides):
@@ -268,10 +214,8 @@ class _Rows:
 
 
 SPLITTERS = [
-    {"splits": 3, "train_size": 0.8},
     {"splits": 3, "train_size": 0.8, "stratification_coord": "object_name"},
     {"splits": 3, "train_size": 24, "test_size": 6},
-    {"splits": 3, "kfold": True},
     {"splits": 3, "kfold": True, "group_coord": "object_name"},
     {"splits": 3, "contiguous": True},
     {"splits": 3, "split_coord": "image_id"},
@@ -301,7 +245,6 @@ def test_no_splitter_parts_the_copies_of_a_stimulus(kwargs):
     [
         ("reverse_pls", {"n_components": 3}, 20),
         ("regression", {"estimator": _Rows()}, 20),
-        ("cross_subject_consistency", {"metric": "ridge"}, 6),
         ("cross_subject_consistency", {"metric": "ridge", "how": "leave_one_out"}, 6),
     ],
 )
@@ -326,8 +269,7 @@ def test_values_that_are_all_equal_say_nothing(sides):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", ["cka", "rdm"])
-def test_the_influences_of_a_group_are_summed_and_those_of_a_stratum_centred(metric):
+def test_the_influences_of_a_group_are_summed_and_those_of_a_stratum_centred():
     rng = np.random.default_rng(0)
     kinds = np.repeat(list("abcdefgh"), 8)
     common = np.repeat(rng.normal(size=(8, 10)), 8, axis=0)
@@ -337,7 +279,7 @@ def test_the_influences_of_a_group_are_summed_and_those_of_a_stratum_centred(met
     found = {}
     for name, settings in {"plain": {}, "groups": {"groups": "kind"}, "strata": {"strata": "kind"}}.items():
         with in_draws(Resampling("stimuli", draws=100, **settings)):
-            found[name] = scored(load_metric(metric), source, target)
+            found[name] = scored(load_metric("cka"), source, target)
     known = {name: score.uncertainty for name, score in found.items()}
     assert [each.dof for each in known.values()] == [63, 7, 56]
     order = np.argsort(target["stimulus_id"].values.astype(str), kind="stable")
@@ -365,40 +307,9 @@ def test_training_stimuli_of_a_fixed_split_are_drawn_in_groups(sides, monkeypatc
             assert (np.ptp(found[:, part["object_name"].values == name], axis=1) == 0).all()
 
 
-@pytest.mark.slow
-def test_draws_of_different_width_are_refused_where_zeros_would_count():
-    rng = np.random.default_rng(0)
-    coords = {
-        "stimulus_id": ("presentation", np.repeat(np.arange(12).astype(str), 4)),
-        "repetition": ("presentation", np.tile(np.arange(4), 12)),
-        "neuroid_id": ("neuroid", list("abcde")),
-        "subject": ("neuroid", list("11222")),
-    }
-    signal = np.repeat(rng.normal(size=(12, 5)), 4, axis=0)
-    trials = xr.DataArray(signal + rng.normal(size=(48, 5)), coords, ["presentation", "neuroid"])
-    ceilings = {
-        name: load_ceiling("internal_consistency", consistency_metric=load_metric(name)) for name in ("cka", "rdm")
-    }
-    with in_draws(Resampling("subjects", draws=10)):
-        assert np.isfinite(scored(ceilings["cka"], trials).uncertainty.draws).any()
-        with pytest.raises(ValueError, match="different numbers of neuroids"):
-            scored(ceilings["rdm"], trials)
-
-
-@pytest.mark.slow
-def test_matrices_drawn_one_by_one_score_as_those_that_are_drawn_at_once():
-    rng = np.random.default_rng(0)
-    ids = {f"stimulus_id_{side}": (f"stimulus_{side}", [f"i{n}" for n in range(15)]) for side in ("left", "right")}
-    one, other = (
-        bsjax.RDMAssembly(values + values.T, ids, ["stimulus_left", "stimulus_right"])
-        for values in rng.random((2, 15, 15)) + np.zeros((15, 15))
-    )
-
-    def by_hand(source, target):
-        upper = np.triu_indices(len(source), 1)
-        pairs = np.stack([source.values[upper], target.values[upper]])
-        return Score(stats.spearmanr(*pairs[:, np.isfinite(pairs).all(axis=0)]).statistic)
-
-    with in_draws(Resampling("stimuli", draws=20)):
-        expected, found = (scored(metric, one, other).uncertainty.draws for metric in (load_metric("rdm"), by_hand))
-    np.testing.assert_allclose(found.values, expected.values, atol=1e-10)
+def test_draws_of_different_width_are_refused_where_zeros_would_count(sides):
+    target = sides[1].assign_coords(subject=("neuroid", list("abbb")))
+    drawn = Resampling("subjects", draws=10).sample([target])
+    assert drawn.places(["subjects"], target).shape == (10, 6)
+    with pytest.raises(ValueError, match="different numbers of neuroids"):
+        drawn.places(["subjects"], target, may_pad=False)

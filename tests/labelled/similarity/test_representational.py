@@ -4,7 +4,6 @@ import pytest
 from bsjax import Resampling, load_metric
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.draws import in_draws
-from bsjax.labelled.similarity.cka import CKA
 from bsjax.labelled.similarity.representational import RepresentationalSimilarity
 from bsjax.metrics.similarity.similarity import Similarity
 
@@ -40,10 +39,6 @@ def test_too_few_stimuli(more):
         load_metric("cka")(source[:3], target[:3])
     with pytest.raises(ValueError, match="too few stimuli for a jackknife"):
         load_metric("cka", error="jackknife")(source[:6], target[:6])
-    with pytest.raises(ValueError, match="error must be 'jackknife', 'bootstrap', 'influence' or None"):
-        load_metric("cka", error="permutation")
-    with pytest.raises(ValueError, match="n_bootstraps must be a whole number of at least 2, got 1"):
-        RepresentationalSimilarity(CKA, "cka", "bootstrap", n_bootstraps=1)
     for error, of_pairs, has in (
         ("influence", False, "'jackknife' or 'bootstrap'"),
         ("bootstrap", True, "'jackknife'"),
@@ -64,7 +59,7 @@ def test_the_error_is_that_of_new_stimuli(make, name, error, words):
         return [make(side).drop_vars("object_name") for side in (x, x[:, :4] + rng.normal(size=(50, 4)))]
 
     metric, plain = load_metric(name, error=error, n_bootstraps=50), load_metric(name)
-    scores = [metric(*draw(seed)) for seed in range(25)]
+    scores = [metric(*draw(seed)) for seed in range(15)]
     assert 0.6 < np.mean([s.error for s in scores]) / np.std([float(s) for s in scores]) < 1.7
     assert words in scores[0].error_kind and plain(*draw(0)).error is None
     assert float(scores[0]) == pytest.approx(float(plain(*draw(0))), abs=1e-12)
@@ -82,7 +77,7 @@ def test_the_error_of_heavy_tailed_responses_is_that_of_new_stimuli(make, how):
         return make(x), make(x @ np.random.default_rng(0).normal(size=(6, 5)) + rng.normal(size=(40, 5)))
 
     metric, errors, values = load_metric("cka", error="influence"), [], []
-    for seed in range(40):
+    for seed in range(24):
         source, target = data(seed)
         if how == "error":
             score = metric(source, target)

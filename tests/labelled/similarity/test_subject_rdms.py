@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau, pearsonr, spearmanr
+from scipy.stats import pearsonr, spearmanr
 
-from bsjax.labelled.similarity.rdms.rdm_data import rdm_of
 from bsjax.labelled.similarity.rdms.subject_rdms import (
     SubjectAgreement,
     SubjectSimilarity,
@@ -33,21 +32,6 @@ def test_similarity_to_each_subject(method, scipy_r, symmetric):
     np.testing.assert_allclose(score.raw.values, each, atol=1e-12)
     assert score.raw["subject"].values.tolist() == SUBJECTS
     assert float(score) == pytest.approx(np.mean(each)) and score.error == pytest.approx(np.std(each, ddof=1) / 2)
-
-
-@pytest.mark.parametrize("symmetric", [True, False])
-def test_pairs_of_different_order_count_by_kendall(symmetric):
-    """Without ties all of Kendall's taus are the same."""
-    model, subjects = matrices(1, 9, symmetric)[0], matrices(symmetric=symmetric)
-    every = np.triu_indices(N, 1) if symmetric else np.nonzero(~np.eye(N, dtype=bool))
-    each = [kendalltau(model[every], one[every])[0] for one in subjects]
-    score = SubjectSimilarity("tau-a")(square(model, IDS), square(subjects, IDS, SUBJECTS))
-    np.testing.assert_allclose(score.raw, each, atol=1e-12)
-    mean_of_others = [
-        kendalltau(one[every], np.delete(subjects, i, 0).mean(0)[every])[0] for i, one in enumerate(subjects)
-    ]
-    lower = SubjectAgreement("lower", "tau-a")(square(subjects, IDS, SUBJECTS)).raw.sel(bound="lower")
-    np.testing.assert_allclose(lower, mean_of_others, atol=1e-12)
 
 
 def test_squares_keep_their_sign():
@@ -86,10 +70,3 @@ def test_a_subject_with_a_constant_matrix_is_left_out():
     subjects[1] = 1.0
     score = SubjectSimilarity("corr")(square(matrices(1, 9)[0], IDS), square(subjects, IDS, SUBJECTS))
     assert np.isnan(score.raw[1]) and score.n_undefined == 1 and np.isfinite(score.value)
-
-
-def test_distances_of_responses(make):
-    responses = make(np.random.default_rng(0).normal(size=(5, 8)))
-    distances = rdm_of(responses)
-    np.testing.assert_allclose(distances, 1 - np.corrcoef(responses.values), atol=1e-12)
-    assert distances["stimulus_id_left"].values.tolist() == responses["stimulus_id"].values.tolist()

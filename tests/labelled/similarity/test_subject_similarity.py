@@ -44,10 +44,3 @@ def test_subjects_are_compared_in_pairs(values, subjects):
     assert score.value == pytest.approx(by_hand.between([values[:, first::3] for first in range(3)]))
     assert score.raw["pair"].values.tolist() == ["a and b", "a and c", "b and c"]
     assert score.error == pytest.approx(np.std(score.raw, ddof=1) / np.sqrt(3))
-
-
-def test_a_single_subject_has_nobody_to_agree_with(values, subjects):
-    with pytest.raises(ValueError, match="at least 2 subjects are needed"):
-        InterSubjectSimilarity(load_metric("cka"))(subjects.isel(neuroid=[1, 4, 7]))
-    with pytest.raises(ValueError, match="no coordinate 'subject' on dimension 'neuroid'"):
-        SimilarityToSubjects(load_metric("cka"))(assembly_of(values), assembly_of(values))
