@@ -5,9 +5,7 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import NEUROID, SPLIT, neuroid_coords
 from bsjax.labelled.align import two_dimensional
-from bsjax.labelled.regression.crossvalidation import (
-    CrossValidatedRegression,
-)
+from bsjax.labelled.regression.crossvalidation import CrossValidatedRegression
 from bsjax.labelled.score import Score
 from bsjax.metrics import PLS, cross_validate_by_components
 

@@ -13,12 +13,7 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import neuroid_coords, of_splits, over_neuroids, over_splits
 from bsjax.labelled.align import STIMULUS, aligned, finite_values, two_dimensional
 from bsjax.labelled.metric import CrossValidated, Metric
-from bsjax.labelled.regression.crossvalidation import (
-    check_strata,
-    check_test_size,
-    matched,
-    on_fixed_split,
-)
+from bsjax.labelled.regression.crossvalidation import check_strata, check_test_size, matched, on_fixed_split
 from bsjax.labelled.score import Score
 from bsjax.metrics import compiled, pearson
 from bsjax.metrics.determined import determined_on_split

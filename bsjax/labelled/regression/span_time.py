@@ -6,9 +6,7 @@ import xarray as xr
 
 from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on
 from bsjax.labelled.align import TIME_BIN, at_positions, three_dimensional
-from bsjax.labelled.regression.crossvalidation import (
-    CrossValidatedRegression,
-)
+from bsjax.labelled.regression.crossvalidation import CrossValidatedRegression
 from bsjax.labelled.score import Score
 from bsjax.metrics import cross_validate_over_time
 

@@ -8,14 +8,7 @@ import jax
 import numpy as np
 import xarray as xr
 
-from bsjax.labelled.align import (
-    TIME_BIN,
-    aligned,
-    at_positions,
-    finite_values,
-    quantity,
-    three_dimensional,
-)
+from bsjax.labelled.align import TIME_BIN, aligned, at_positions, finite_values, quantity, three_dimensional
 from bsjax.labelled.kernel_metric import KernelMetric
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep, whole_number

@@ -13,14 +13,7 @@ from bsjax.metrics import (
     cross_validated_rdm_model,
 )
 from tests.contract.row import Row
-from tests.contract.rows.regressions import (
-    cv_arrays,
-    padded_folds,
-    permute,
-    reorder_stimuli,
-    rotate,
-    stretch,
-)
+from tests.contract.rows.regressions import cv_arrays, padded_folds, permute, reorder_stimuli, rotate, stretch
 from tests.contract.rows.similarity import shift_patterns, stretch_patterns, units
 
 P, Q = 9, 5

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from bsjax.labelled.similarity.rdms.subject_rdms import (
-    SubjectAgreement,
-    SubjectSimilarity,
-    square,
-)
+from bsjax.labelled.similarity.rdms.subject_rdms import SubjectAgreement, SubjectSimilarity, square
 
 N, SUBJECTS = 6, ["s1", "s2", "s3", "s4"]
 IDS = np.array(list("abcdef"))
