@@ -11,6 +11,7 @@ from inspect import Parameter, isfunction, isroutine, signature, unwrap
 from types import MappingProxyType, MethodType
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 import xarray as xr
 
@@ -19,7 +20,7 @@ from bsjax.engine.precision import default_dtype, without_large_means
 from bsjax.engine.running import run
 from bsjax.engine.streaming import DependsOn
 from bsjax.labelled.align import bins_of, finite_values
-from bsjax.labelled.provenance import Provenance, metric_provenance
+from bsjax.labelled.provenance import SEEDS, Provenance, versions_in_use
 from bsjax.labelled.registry import load_metric
 from bsjax.labelled.resampling.calibration import also_permuted
 from bsjax.labelled.resampling.draws import Drawn, Resampling, in_draws, with_draws
@@ -284,9 +285,40 @@ class Metric(ABC):
         """The result of a kernel in this metric's dtype, see :func:`bsjax.engine.running.run`."""
         return run(kernel, *arrays, dtype=self.dtype, **known)
 
-    def provenance(self, **known: Any) -> Provenance:
-        """The record of a number that it computes now; for the arguments see ``metric_provenance``."""
-        return metric_provenance(self, np.dtype(self.dtype or default_dtype()), **known)
+    def provenance(
+        self,
+        *,
+        ceiling: Mapping[str, Any] | None = None,
+        reason: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> Provenance:
+        """The record of a number that it computes now, with all its settings.
+
+        For a registered metric, ``load_metric(made.metric, **made.settings, **made.seeds)`` makes it again.
+
+        Args:
+            ceiling: further arguments of its method ``ceiling``, if the number is from that.
+            reason: why the number is undefined, if known.
+            details: further entries.
+
+        Example:
+            >>> from bsjax import load_metric
+            >>> made = load_metric("spantime_pls").provenance()
+            >>> made.metric, made.dtype, dict(made.seeds), made["n_components"]
+            ('spantime_pls', 'float64', {'random_state': 1}, 25)
+        """
+        device = jax.devices()[0]
+        settings = self.own_settings() | dict(ceiling or {})
+        return Provenance(
+            metric=self.identifier if ceiling is None else f"{self.identifier}.ceiling",
+            seeds={name: settings.pop(name) for name in SEEDS if name in settings},
+            settings=settings,
+            dtype=np.dtype(self.dtype or default_dtype()).name,
+            device=getattr(device, "device_kind", device.platform),
+            versions=versions_in_use(),
+            reason=reason,
+            details=details or {},
+        )
 
     def own_settings(self) -> dict[str, Any]:
         """All settings: ``load_metric(metric.identifier, **metric.own_settings())`` makes the same metric.

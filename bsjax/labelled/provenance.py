@@ -20,7 +20,7 @@ from bsjax.labelled.settings import in_words
 
 SCHEMA = 1
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy")
-_SEEDS = ("seed", "random_state")
+SEEDS = ("seed", "random_state")
 _GROUPS = ("seeds", "versions", "details", "settings")
 _WHEN = ("start", "seconds")
 
@@ -131,7 +131,7 @@ class Provenance(Mapping[str, Any]):
                 own[key] = value
             else:
                 is_version = key in ("bsjax", *_PACKAGES) and isinstance(value, str)
-                group = "seeds" if key in _SEEDS else "versions" if is_version else "details"
+                group = "seeds" if key in SEEDS else "versions" if is_version else "details"
                 own[group][key] = value
         # The name of the field in earlier versions.
         if isinstance(own["details"].get("undefined"), str) and "reason" not in own:
@@ -230,50 +230,8 @@ class Provenance(Mapping[str, Any]):
         return cls(**{name: from_plain(value) for name, value in plain.items()})
 
 
-def metric_provenance(
-    metric: Any,
-    dtype: np.dtype,
-    *,
-    ceiling: Mapping[str, Any] | None = None,
-    reason: str | None = None,
-    details: Mapping[str, Any] | None = None,
-) -> Provenance:
-    """The record of a number that a metric computes now, with all settings of the metric.
-
-    For a registered metric, ``load_metric(made.metric, **made.settings, **made.seeds)`` makes it again.
-
-    Args:
-        metric: a metric with an ``identifier``, see :meth:`bsjax.labelled.metric.Metric.own_settings`.
-        dtype: the precision of the computation.
-        ceiling: further arguments of its method ``ceiling``, if the number is from that.
-        reason: why the number is undefined, if known.
-        details: further entries.
-
-    Example:
-        >>> from bsjax.labelled import load_metric
-        >>> made = metric_provenance(load_metric("spantime_pls"), np.dtype("float64"))
-        >>> made.metric, made.dtype, dict(made.seeds), made["n_components"]
-        ('spantime_pls', 'float64', {'random_state': 1}, 25)
-    """
-    import jax  # imported here, because a score that is read needs none of it
-
-    device = jax.devices()[0]
-    settings = metric.own_settings() | dict(ceiling or {})
-    seeds = {name: settings.pop(name) for name in _SEEDS if name in settings}
-    return Provenance(
-        metric=metric.identifier if ceiling is None else f"{metric.identifier}.ceiling",
-        settings=settings,
-        dtype=dtype.name,
-        device=getattr(device, "device_kind", device.platform),
-        seeds=seeds,
-        versions=_versions(),
-        reason=reason,
-        details={} if details is None else details,
-    )
-
-
 @cache
-def _versions() -> dict[str, str]:
+def versions_in_use() -> dict[str, str]:
     """The versions of bsjax and of the packages that compute."""
     return {"bsjax": __version__, **{name: import_module(name).__version__ for name in _PACKAGES}}
 

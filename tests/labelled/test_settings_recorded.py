@@ -11,7 +11,6 @@ from sklearn.linear_model import Ridge as SklearnRidge
 
 from bsjax import Metric, list_metrics, load_metric, metric_registry, score_arrays
 from bsjax.labelled import Provenance, Score
-from bsjax.labelled.provenance import metric_provenance
 from bsjax.metrics.similarity.rdms.rdm import rdm_pairs
 
 RDM = {"dissimilarity": "euclidean", "comparison": "corr"}
@@ -84,7 +83,7 @@ def made(name, **given):
 
 
 def recorded(metric):
-    return metric_provenance(vars(metric).get("forward", metric), np.dtype("float64"))
+    return vars(metric).get("forward", metric).provenance()
 
 
 def again(provenance, *objects):
@@ -202,4 +201,4 @@ def test_a_metric_that_forgets_a_setting_has_no_provenance():
             self.sharp = sharpness
 
     with pytest.raises(ValueError, match="Forgetful must keep its setting 'sharpness' as the attribute 'sharpness'"):
-        metric_provenance(Forgetful(), np.dtype("float64"))
+        Forgetful().provenance()

@@ -87,15 +87,16 @@ def test_a_score_and_its_ceiling_are_drawn_by_the_same_objects():
     assert score.uncertainty.plan == ceiling.uncertainty.plan
 
 
-def test_the_error_of_a_similarity_is_that_of_other_objects(metric="rdm", error="jackknife"):
+def test_the_error_of_a_similarity_is_that_of_other_objects():
     """Over data sets with other objects the scores spread as their errors say, and not half as much again."""
-    scores = [load_metric(metric, error=error)(*of_objects(seed)) for seed in range(25)]
+    metric = load_metric("rdm", error="jackknife")
+    scores = [metric(*of_objects(seed)) for seed in range(25)]
     assert {score.uncertainty.dof for score in scores} == {7}
     assert "stimuli of one object_name together" in scores[0].error_kind
     spread, errors = np.std([float(score) for score in scores], ddof=1), [score.error for score in scores]
     assert 0.8 * spread < np.mean(errors) < 1.8 * spread
     plain = [[side.drop_vars("object_name") for side in of_objects(seed)] for seed in range(10)]
-    assert np.mean([load_metric(metric, error=error)(*sides).error for sides in plain]) < 0.8 * np.mean(errors)
+    assert np.mean([metric(*sides).error for sides in plain]) < 0.8 * np.mean(errors)
 
 
 def test_a_regression_is_drawn_by_objects_too():
