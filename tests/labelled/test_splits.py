@@ -74,19 +74,6 @@ def test_more_classes_than_stimuli_that_test(make, unique_split_values):
         drawn.of(pairs)
 
 
-@pytest.mark.parametrize(
-    ("kwargs", "message"),
-    [
-        ({"test_size": 40}, "31 stimuli of target cannot be split into train_size=None and test_size=40: use others"),
-        ({"test_size": 40, "contiguous": True}, "31 stimuli .* test_size=40"),
-        ({"kfold": True, "splits": 40}, "31 stimuli of target cannot be split into 40 folds"),
-    ],
-)
-def test_sizes_that_the_stimuli_do_not_fill(assembly, kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        CrossValidation.from_kwargs({"stratification_coord": None, **kwargs}).of(assembly)
-
-
 def test_a_missing_stratification_coordinate_says_how_to_do_without(assembly):
     bare = assembly.drop_vars("object_name")
     with pytest.raises(ValueError, match="no coordinate 'object_name'"):
@@ -202,6 +189,9 @@ def test_what_autocorrelation_gives_to_shuffled_splits_is_not_there_in_blocks(ma
         ({"contiguous": True, "stratification_coord": "object_name"}, "blocks of .* cannot keep the shares of strata"),
         ({"group_coord": "one", "stratification_coord": "object_name"}, "whole groups .* pass kfold=True, or pass"),
         ({"contiguous": True, "kfold": True, "splits": 40}, "31 stimuli are too few for 40 blocks: use fewer folds"),
+        ({"test_size": 40, "contiguous": True}, "31 stimuli .* test_size=40"),
+        ({"test_size": 40, "stratification_coord": None}, "31 stimuli of target cannot be split into .* test_size=40"),
+        ({"kfold": True, "splits": 40, "stratification_coord": None}, "31 stimuli of .* be split into 40 folds"),
         ({"contiguous": True, "gap": 28}, "a gap of 28 presentations around each block leaves none of target's 31"),
     ],
 )
