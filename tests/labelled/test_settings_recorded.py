@@ -45,9 +45,7 @@ OTHER = {
     "noise": "diag",
     "comparison": "tau-a",
     "regression": "pls",
-    "property_name": "radius",
     "similarity_func": {"ks_similarity": max, "rsa_ceiling": scipy.stats.pearsonr, "gsn_rsa_ceiling": "tau-a"},
-    "factor": "colour",
     "decoder": {"epochs": 3},
     "image_types": ["w", "i"],
     "threshold_accuracy": 0.75,
@@ -93,7 +91,7 @@ def again(provenance, *objects):
 
 def others(name):
     for key, default in settings(name).items():
-        value = OTHER[key] if key in OTHER else another(default)
+        value = OTHER[key] if key in OTHER else another(NEEDED[key] if default is Parameter.empty else default)
         yield key, value[name] if isinstance(value, dict) and name in value else value
 
 
