@@ -310,6 +310,6 @@ def test_training_stimuli_of_a_fixed_split_are_drawn_in_groups(sides, monkeypatc
 def test_draws_of_different_width_are_refused_where_zeros_would_count(sides):
     target = sides[1].assign_coords(subject=("neuroid", list("abbb")))
     drawn = Resampling("subjects", draws=10).sample([target])
-    assert drawn.places(["subjects"], target).shape == (10, 6)
+    assert (drawn.places(["subjects"], target) < 0).any()
     with pytest.raises(ValueError, match="different numbers of neuroids"):
         drawn.places(["subjects"], target, may_pad=False)
