@@ -14,7 +14,6 @@ RNG = np.random.default_rng(0)
 X, Y = 300 * RNG.normal(size=(60, 9)), 300 * RNG.normal(size=(60, 9))  # of squares beyond what float16 holds
 TRIALS = np.stack([X, X + 100 * RNG.normal(size=X.shape), X + 100 * RNG.normal(size=X.shape)])
 PRESENT = np.ones(TRIALS.shape, bool)
-HALVES = RNG.permuted(np.repeat([[True], [True], [False]], 60, axis=1)[None], axis=1)
 NARROW = [np.float16, ml_dtypes.bfloat16]
 KERNELS = {
     "pearson": (metrics.pearson, (X, Y)),
@@ -22,10 +21,7 @@ KERNELS = {
     "cka": (metrics.cka, (X, Y)),
     "ranks of many": (metrics.ranks, (np.arange(3000.0) % 1500,)),
     "rdm_similarity": (metrics.rdm_similarity, (X, Y)),
-    "split_half_consistency": (metrics.split_half_consistency, (TRIALS, PRESENT, HALVES)),
     "noise_ceiling_snr": (metrics.noise_ceiling_snr, (TRIALS, PRESENT)),
-    "noise_corrected_r2": (metrics.noise_corrected_r2, (X, TRIALS, PRESENT)),
-    "relative_similarity": (metrics.relative_similarity, (abs(X), abs(Y))),
     "train_test": (
         lambda x, y: metrics.train_test(x[:50], x[50:], y[:50], y[50:], mapping=metrics.Ridge(1.0)),
         (X, Y + X),
@@ -33,12 +29,11 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("narrow", NARROW)
 @pytest.mark.parametrize("name", KERNELS)
-def test_a_kernel_is_that_of_the_same_numbers_in_float32(name, narrow):
+def test_a_kernel_is_that_of_the_same_numbers_in_float32(name):
     kernel, given = KERNELS[name]
-    half = [jnp.asarray(a.astype(narrow) if a.dtype.kind == "f" else a) for a in given]
-    whole = [a.astype("float32") if a.dtype == narrow else a for a in half]
+    half = [jnp.asarray(a.astype(np.float16) if a.dtype.kind == "f" else a) for a in given]
+    whole = [a.astype("float32") if a.dtype == np.float16 else a for a in half]
     program = jax.jit(kernel)
     found = program(*half)
     assert found.dtype == jnp.float32 and jnp.isfinite(found).all()
@@ -52,7 +47,7 @@ def kinds(values):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", ["cka", "rdm", "ridge", "pls"])
+@pytest.mark.parametrize("metric", ["cka", "pls"])
 def test_arrays_of_any_float_dtype(metric):
     for x in kinds(X):
         wide = np.asarray(x.detach().float() if isinstance(x, torch.Tensor) else x, np.float32)
@@ -72,21 +67,20 @@ def test_tables_of_columns_that_pandas_keeps_itself():
         score_arrays(pd.DataFrame(X.astype(str)).convert_dtypes(), Y, "cka")
 
 
-@pytest.mark.parametrize("narrow", NARROW)
-def test_assemblies(narrow):
+def test_assemblies():
     def assembly(values, **coords):
         coords = {name: ("presentation", values) for name, values in coords.items()}
         return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
 
     ids = {"stimulus_id": np.arange(60)}
-    x, wide = X.astype(narrow), X.astype(narrow).astype("float32")
+    x, wide = X.astype(ml_dtypes.bfloat16), X.astype(ml_dtypes.bfloat16).astype("float32")
     splits = {"crossvalidation_kwargs": {"stratification_coord": None}}
     target = assembly(X + Y, **ids)
-    for half in (x, torch.tensor(wide).bfloat16() if narrow is ml_dtypes.bfloat16 else torch.tensor(wide).half()):
+    for half in (x, torch.tensor(wide).bfloat16()):
         found = load_metric("ridge", **splits)(assembly(half, **ids), target)
         assert found == load_metric("ridge", **splits)(assembly(wide, **ids), target)
     repeated = {"stimulus_id": np.tile(np.arange(60), 3), "repetition": np.repeat(np.arange(3), 60)}
-    trials = TRIALS.reshape(180, 9).astype(narrow)
+    trials = TRIALS.reshape(180, 9).astype(ml_dtypes.bfloat16)
     for name in ("internal_consistency", "noise_ceiling_snr"):
         ceiling = load_ceiling(name)
         assert ceiling(assembly(trials, **repeated)) == ceiling(assembly(trials.astype("float32"), **repeated))

@@ -14,13 +14,14 @@ from tests.support.regression_peers import BestFeature, MinimumNorm
 MAPPINGS = {
     "pls": PLS(4),
     "pls-nipals": PLS(4, "nipals"),
-    "ridge": Ridge(1.0),
+    "ridge": Ridge(37.0),
     "linear": Ridge(0.0),
     "neuron_to_neuron": NeuronToNeuron(),
 }
-# (stimuli, features, targets): tall, wide, as many features as stimuli, more targets than stimuli, one target.
+# (stimuli, features, targets): tall, wide, as many features as stimuli; for PLS more targets than stimuli, one target.
 TALL, WIDE = (40, 10, 4), (30, 80, 7)
-SHAPES = [TALL, WIDE, (30, 30, 4), (25, 10, 40), (40, 10, 1)]
+SHAPES = [(name, shape) for name in MAPPINGS for shape in (TALL, WIDE, (30, 30, 4))]
+SHAPES += [(name, shape) for name in ("pls", "pls-nipals") for shape in ((25, 10, 40), (40, 10, 1))]
 
 
 def arrays(n, p, q, seed=0, dtype=np.float64):
@@ -43,7 +44,7 @@ def validate(x, y, folds, mapping):
 PEERS = {
     "pls": lambda: PLSRegression(4, scale=False, tol=1e-24, max_iter=100_000),
     "pls-nipals": lambda: PLSRegression(4, scale=False),
-    "ridge": lambda: SklearnRidge(1.0),
+    "ridge": lambda: SklearnRidge(37.0),
     "linear": MinimumNorm,
     "neuron_to_neuron": BestFeature,
 }
@@ -62,8 +63,7 @@ def peer(name, x, y, folds):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("name", MAPPINGS)
+@pytest.mark.parametrize(("name", "shape"), SHAPES, ids=str)
 def test_equals_a_fit_of_each_fold(name, shape):
     x, y = arrays(*shape)
     folds = folds_of(len(x))
@@ -72,26 +72,22 @@ def test_equals_a_fit_of_each_fold(name, shape):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MAPPINGS)
-def test_folds_of_unequal_size_run_padded(name):
-    x, y = arrays(*TALL)
-    folds = folds_of(40, KFold(3, shuffle=True, random_state=0))
-    assert not folds.held_out_mask.all()
-    np.testing.assert_allclose(validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-7)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MAPPINGS)
-def test_folds_tested_on_a_part_of_what_they_leave_out(name):
-    x, y = arrays(*TALL)
+def test_folds_of_unequal_size_folds_tested_in_part_and_a_fixed_split(name):
+    x, y = arrays(*WIDE)
     rows = np.arange(len(x))
-    folds = make_folds(len(x), [(rows[rows % 4 != i], rows[i::8]) for i in range(3)])
-    assert folds.test is not None
-    np.testing.assert_allclose(validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-7)
+    unequal = folds_of(len(x), KFold(4, shuffle=True, random_state=0))
+    in_part = make_folds(len(x), [(rows[rows % 4 != i], rows[i::8]) for i in range(3)])
+    assert not unequal.held_out_mask.all() and in_part.test is not None
+    for folds in (unequal, in_part):
+        np.testing.assert_allclose(validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-7)
+    fixed = compiled(train_test, mapping=MAPPINGS[name])(x[:20], x[20:], y[:20], y[20:])
+    one_fold = make_folds(len(x), [(rows[:20], rows[20:])])
+    np.testing.assert_allclose(fixed, peer(name, x, y, one_fold)[0], atol=1e-7)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("alpha", "rank"), [(1.0, None), (0.0, None), (0.0, 5)])
-@pytest.mark.parametrize("shape", [(60, 20, 4), (60, 55, 4), (30, 80, 4)], ids=str)
+@pytest.mark.parametrize(("alpha", "rank"), [(37.0, None), (0.0, 5)])
+@pytest.mark.parametrize("shape", [(60, 55, 4), (30, 80, 4)], ids=str)
 @pytest.mark.parametrize("kind", [KFold(2), KFold(8)], ids=str)
 def test_ridge_leaves_out_few_or_many(kind, rank, shape, alpha):
     x, y = arrays(*shape)
@@ -101,17 +97,6 @@ def test_ridge_leaves_out_few_or_many(kind, rank, shape, alpha):
     folds = folds_of(len(x), kind)
     expected = peer("ridge" if alpha else "linear", x, y, folds)
     np.testing.assert_allclose(validate(x, y, folds, Ridge(alpha)), expected, atol=1e-8)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", [TALL, WIDE], ids=str)
-@pytest.mark.parametrize("name", MAPPINGS)
-def test_a_fixed_split_equals_one_fold(name, shape):
-    x, y = arrays(*shape)
-    train, test = np.arange(20), np.arange(20, len(x))
-    fixed = compiled(train_test, mapping=MAPPINGS[name])(x[train], x[test], y[train], y[test])
-    one_fold = validate(x, y, make_folds(len(x), [(train, test)]), MAPPINGS[name])
-    np.testing.assert_allclose(fixed, one_fold[0], atol=1e-8)
 
 
 @pytest.mark.parametrize("shape", [(40, 10, 3), (20, 60, 3)], ids=["tall", "wide"])
@@ -157,15 +142,8 @@ def test_a_feature_that_varies_only_in_held_out_stimuli():
         )
 
 
-def test_ridge_in_float32_survives_an_ill_conditioned_gram_matrix():
-    x, y = arrays(*TALL)
-    x = jnp.asarray(np.asarray(x) * np.logspace(0, 6, 10), jnp.float32)
-    folds = folds_of(40)
-    assert np.isfinite(validate(x, y.astype(np.float32), folds, Ridge(1.0))).all()
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("mapping", [Ridge(1.0), Ridge(0.0), NeuronToNeuron()], ids=["ridge", "linear", "match"])
+@pytest.mark.parametrize("mapping", [Ridge(1.0), NeuronToNeuron()], ids=["ridge", "match"])
 def test_memory_of_ten_splits_at_the_size_of_a_recording(mapping):
     n, p, q = 2560, 1000, 168
     x, y = jax.ShapeDtypeStruct((n, p), jnp.float64), jax.ShapeDtypeStruct((n, q), jnp.float64)
@@ -207,12 +185,6 @@ def test_pls_with_equal_singular_values():
     np.testing.assert_allclose(r, 1.0, atol=1e-9)
 
 
-def test_pls_on_the_side_of_the_features():
-    x, y = arrays(80, 9, 30)
-    folds = folds_of(80)
-    np.testing.assert_allclose(validate(x, y, folds, PLS(4)), peer("pls", x, y, folds), atol=1e-7)
-
-
 @pytest.mark.slow
 def test_pls_components_over_many_orders_of_magnitude_in_float32():
     # Each component is far below the rounding errors of the one before the last, squared.
@@ -241,18 +213,3 @@ def test_gradient_of_rank_deficient_least_squares_equals_finite_differences():
     step = 1e-6
     expected = (f(step) - f(-step)) / (2 * step)
     assert float(jax.grad(f)(0.0)) == pytest.approx(float(expected), rel=1e-5)
-
-
-@pytest.mark.parametrize("shape", [(60, 8), (40, 90)], ids=["few features", "many features"])
-def test_ridge_has_the_penalty_that_it_is_given(shape):
-    n, p = shape
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=shape)
-    y = x[:, :3] @ rng.normal(size=(3, 2)) + rng.normal(size=(n, 2))
-    train, test = np.arange(n - 20), np.arange(n - 20, n)
-    predicted = SklearnRidge(alpha=37.0).fit(x[train], y[train]).predict(x[test])
-    expected = [np.corrcoef(predicted[:, k], y[test, k])[0, 1] for k in range(2)]
-    fixed = compiled(train_test, mapping=Ridge(37.0))(x[train], x[test], y[train], y[test])
-    crossed = compiled(cross_validate, mapping=Ridge(37.0))(x, y, make_folds(n, [(train, test)]))
-    np.testing.assert_allclose(fixed, expected, atol=1e-4)
-    np.testing.assert_allclose(crossed[0], expected, atol=1e-4)

@@ -28,7 +28,7 @@ def scores(alpha, x, y):
     return cross_validate(x, y, FOLDS, mapping=Ridge(alpha))
 
 
-@pytest.mark.parametrize(("width", "rank"), [(6, None), (70, None), (12, 5)])
+@pytest.mark.parametrize(("width", "rank"), [(70, None), (12, 5)])
 def test_many_penalties_at_once_are_each_by_itself(width, rank):
     x, y = map(jnp.asarray, arrays(width, rank))
     together = jax.jit(jax.vmap(scores, (0, None, None)))(PENALTIES, x, y)
@@ -36,7 +36,7 @@ def test_many_penalties_at_once_are_each_by_itself(width, rank):
         np.testing.assert_allclose(found, scores(alpha, x, y), atol=1e-9)
 
 
-@pytest.mark.parametrize(("width", "rank"), [(6, None), (70, None), (12, 5)])
+@pytest.mark.parametrize(("width", "rank"), [(70, None), (12, 5)])
 def test_the_score_has_a_derivative_in_the_penalty(width, rank):
     x, y = map(jnp.asarray, arrays(width, rank))
 

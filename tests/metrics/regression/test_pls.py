@@ -17,11 +17,12 @@ def validate(x, y, dtype, components):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rank", [1, 10])
 @pytest.mark.parametrize(
-    ("targets", "features"), [(1, 30), (6, 30), (40, 30), (6, 300)], ids=["single", "fewer", "more", "rotated"]
+    ("targets", "features", "rank"),
+    [(1, 30, 10), (6, 30, 1), (40, 30, 10), (6, 300, 1)],
+    ids=["single", "fewer", "more", "rotated"],
 )
-def test_exhausted_residuals_score_in_float32_as_in_float64(rank, targets, features):
+def test_exhausted_residuals_score_in_float32_as_in_float64(targets, features, rank):
     rng = np.random.default_rng(0)
     latent = rng.normal(size=(80, rank))
     x = latent @ rng.normal(size=(rank, features))
@@ -53,8 +54,8 @@ def test_every_number_of_components_of_one_fit_is_that_of_a_fit_of_its_own(width
     folds = make_folds(60, splits)
     of_one = np.asarray(cross_validate_by_components(jnp.asarray(x), jnp.asarray(y), folds, mapping=PLS(6)))
     assert of_one.shape == (2, 6, 4)
-    for k in range(1, 7):
-        own = cross_validate(jnp.asarray(x), jnp.asarray(y), folds, mapping=PLS(k))
+    for k in (1, 3, 6):
+        own = compiled(cross_validate, mapping=PLS(k))(jnp.asarray(x), jnp.asarray(y), folds)
         np.testing.assert_allclose(of_one[:, k - 1], own, atol=1e-9)
         for found, (train, test) in zip(of_one[:, k - 1], splits, strict=True):
             peer = PLSRegression(k, scale=False, tol=1e-14, max_iter=100_000).fit(x[train], y[train])

@@ -63,7 +63,6 @@ def test_each_draw_has_the_error_of_its_own_elements():
 KERNELS = {
     "cka": cka_bootstraps,
     "rdm": rdm_bootstraps,
-    "rdm, corr": lambda x, y, w: rdm_bootstraps(x, y, w, method="corr"),
 }
 
 
@@ -77,10 +76,6 @@ def test_it_has_the_spread_of_bootstraps(name):
     # 500 draws know a standard deviation to 3 %; that derivatives are of first order takes a few more.
     np.testing.assert_allclose(jnp.sqrt(jnp.sum(got**2)), spread, rtol=0.12)
     np.testing.assert_allclose(jnp.sum(got), 0.0, atol=1e-12)
-    w, way = jnp.asarray(bootstrap_counts(120, 1, 3), float), np.random.default_rng(0).normal(size=(1, 120))
-    w, way, step = w + 0.1, way - way.mean(), 1e-5
-    slope = (kernel(x, y, w + step * way) - kernel(x, y, w - step * way)) / (2 * step)
-    np.testing.assert_allclose(jnp.sum(by_derivatives(x, y, w) * way), slope[0], rtol=1e-5)
 
 
 BOTH = {
@@ -92,10 +87,9 @@ BOTH = {
 
 
 @pytest.mark.parametrize("name", BOTH)
-@pytest.mark.parametrize("units", [3, 40])
-def test_of_a_similarity_it_is_the_derivative_of_its_bootstraps(name, units):
+def test_of_a_similarity_it_is_the_derivative_of_its_bootstraps(name):
     both, bootstraps, settings = BOTH[name]
-    x, y = related(25, units, 30)
+    x, y = related(25, 3, 30)
     y = y.at[3].multiply(9.0)
     if name == "rdm of ties":
         x = x.round(0)

@@ -40,7 +40,7 @@ def orders():
 
 
 KERNELS = {
-    **{f"rdm, {m}": (rdm_permutations, rdm_similarity, {"method": m}) for m in ("spearman", "corr", "cosine", "tau-a")},
+    **{f"rdm, {m}": (rdm_permutations, rdm_similarity, {"method": m}) for m in ("spearman", "corr", "tau-a")},
     "cka": (cka_permutations, cka, {}),
     "cka, biased": (cka_permutations, cka, {"unbiased": False}),
 }

@@ -109,12 +109,11 @@ def test_between_procrustes_and_canonical_correlations(sides):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("alpha", [0.0, 0.4, 1.0])
-def test_the_angle_is_a_metric(alpha):
-    rng = np.random.default_rng(1)
-    several = jnp.asarray(rng.normal(size=(6, 25, 4)))
-    pairs = jax.vmap(lambda a: jax.vmap(lambda b: shape_distance(a, b, alpha=alpha))(several))(several)
-    pairs = np.asarray(pairs)
+@pytest.mark.parametrize("kernel", [partial(shape_similarity, alpha=0.4), permutation_shape_similarity])
+def test_the_angle_is_a_metric(kernel):
+    several = jnp.asarray(np.random.default_rng(1).normal(size=(6, 12, 4)))
+    of_two = jax.vmap(lambda a: jax.vmap(lambda b: angle(kernel(a, b)))(several))
+    pairs = np.asarray(jax.jit(of_two)(several))
     np.testing.assert_allclose(pairs, pairs.T, atol=1e-7)
     np.testing.assert_allclose(np.diag(pairs), 0.0, atol=1e-7)
     assert all(pairs[a, c] <= pairs[a, b] + pairs[b, c] + 1e-7 for a, b, c in itertools.permutations(range(6), 3))
@@ -205,15 +204,6 @@ def test_permutations_of_scipy(sides):
     assert float(permutation_shape_similarity(both[0], shuffled)) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_the_angle_of_permutations_is_a_metric():
-    several = jnp.asarray(np.random.default_rng(5).normal(size=(6, 12, 4)))
-    of_two = jax.vmap(lambda a: jax.vmap(lambda b: angle(permutation_shape_similarity(a, b)))(several))
-    pairs = np.asarray(jax.jit(of_two)(several))
-    np.testing.assert_allclose(pairs, pairs.T, atol=1e-7)
-    np.testing.assert_allclose(np.diag(pairs), 0.0, atol=1e-7)
-    assert all(pairs[a, c] <= pairs[a, b] + pairs[b, c] + 1e-7 for a, b, c in itertools.permutations(range(6), 3))
-
-
 DIFFERENTIABLE = {"procrustes": shape_similarity, "shape": partial(shape_similarity, alpha=0.4), "cca": cca}
 
 
@@ -231,7 +221,7 @@ def test_gradients_where_singular_values_are_equal(sides, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("units", [(6, 4), (5, 5), (9, 14), (90, 40)])
+@pytest.mark.parametrize("units", [(6, 4), (5, 5), (90, 40)])
 def test_soft_matching_is_optimal_transport(units):
     rng = np.random.default_rng(4)
     x, y = (rng.normal(size=(30, each)) for each in units)

@@ -55,8 +55,7 @@ def at_any_size(monkeypatch):
     monkeypatch.setattr(ridge_cv, "takes_nested_folds", lambda *sizes: True)
 
 
-@pytest.mark.parametrize("per_target", [True, False])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "per_target"), [(KINDS[0], False), *((kind, True) for kind in KINDS)])
 def test_predictions_and_penalties_are_exact_and_those_of_fitted_folds(kind, per_target):
     x, y = data(kind)
     y[:, 0] = 0.1
@@ -78,7 +77,7 @@ def test_predictions_and_penalties_are_exact_and_those_of_fitted_folds(kind, per
         np.testing.assert_allclose(r, 1.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["fewer features", "stimuli twice"])
 def test_float32_widens_penalties_that_need_more_digits(kind):
     x, y = data(kind)
     folds, mapping = make_folds(len(x), folds_of(x)), RidgeCV((1e-3, *ALPHAS, 1e7), True, CV)
