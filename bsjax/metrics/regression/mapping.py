@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.streaming import DependsOn
-from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Scalar, Targets
+from bsjax.metrics.arrays import Embedded, Features, HeldOut, HeldOutMask, PerStimulus, Predicted, Scalar, Targets
 from bsjax.metrics.linalg.participation_ratio import participation_ratio
 from bsjax.metrics.regression.folds import no_folds
 
@@ -175,6 +175,24 @@ class Mapping(ABC):
         where features outnumber them. If the result is not accurate, the caller fits copies instead.
         """
         raise NotImplementedError(f"{type(self).__name__} does not support weights of stimuli")
+
+
+class LinearMapping(Mapping):
+    """The base class of mappings whose parameters hold ``weights`` of centred features, or of coordinates of theirs."""
+
+    def embed(self, prepared: Any, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
+        """New stimuli as features less the means of those that were prepared."""
+        return x - prepared.centred.x_mean
+
+    def predict(self, params: Any, embedded: Embedded) -> Predicted:
+        """Predicted targets of embedded stimuli, without the intercept."""
+        return embedded @ params.weights
+
+
+class Weights(NamedTuple):
+    """Weights of every fold."""
+
+    weights: Float[Array, "folds d q"]
 
 
 def of_features(gram: Float[Array, "d d"] | None, folds: int) -> Report:

@@ -18,7 +18,7 @@ from bsjax.metrics.regression.centring import (
     held_out_rows,
     without_constants,
 )
-from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
+from bsjax.metrics.regression.mapping import LinearMapping, Traits, with_leaves
 
 
 class PreparedMatch(NamedTuple):
@@ -36,7 +36,7 @@ class MatchParams(NamedTuple):
 
 
 @with_leaves()
-class NeuronToNeuron(Mapping):
+class NeuronToNeuron(LinearMapping):
     """One-to-one mapping: the prediction is the feature with the largest (signed) training correlation.
 
     Features that are constant over the training stimuli of a fold are ignored; if all are, the prediction is NaN.
@@ -62,10 +62,6 @@ class NeuronToNeuron(Mapping):
         """Centres the data and computes cross-products and sums of squares over all stimuli."""
         centred = without_constants(centre(x, y))
         return PreparedMatch(centred, centred.x, cross_product(centred), jnp.sum(centred.x**2, axis=0))
-
-    def embed(self, prepared: PreparedMatch, x: Float[Array, "m p"]) -> Float[Array, "m p"]:
-        """Centred features of new stimuli."""
-        return x - prepared.centred.x_mean
 
     def fit(self, prepared: PreparedMatch, held_out: HeldOut, held_out_mask: HeldOutMask) -> MatchParams:
         """The best feature of each target in every fold."""

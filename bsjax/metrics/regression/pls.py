@@ -23,7 +23,7 @@ from bsjax.metrics.regression.centring import Centred, centre, cross_product, fo
 from bsjax.metrics.regression.crossvalidation import members, where_tested
 from bsjax.metrics.regression.deflated_cross_product import DeflatedCrossProduct
 from bsjax.metrics.regression.folds import Folds
-from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
+from bsjax.metrics.regression.mapping import LinearMapping, Traits, with_leaves
 from bsjax.metrics.regression.pls_solvers import SOLVERS
 
 # An operation of a QR decomposition takes three times as long as one of a product, and there are half as many.
@@ -57,7 +57,7 @@ class _State(NamedTuple):
 
 
 @with_leaves()
-class PLS(Mapping):
+class PLS(LinearMapping):
     r"""Partial least squares regression (PLS2; features and targets centred, not scaled).
 
     For each component, the feature weights :math:`w` are the leading left singular vector of the deflated
@@ -104,10 +104,6 @@ class PLS(Mapping):
         centred = centre(x, y)
         targets = SOLVERS[self.solver].targets(centred.y)
         return PreparedPLS(centred, centred.x, targets, cross_product(centred._replace(y=targets)))
-
-    def embed(self, prepared: PreparedPLS, x: Float[Array, "m p"]) -> Float[Array, "m p"]:
-        """Centred features of new stimuli."""
-        return x - prepared.centred.x_mean
 
     def fit(self, prepared: PreparedPLS, held_out: HeldOut, held_out_mask: HeldOutMask) -> PLSParams:
         """Rotations and loadings of every fold."""

@@ -86,10 +86,6 @@ class Ridge(RidgeMapping):
         """Weights and intercept of every fold."""
         return RidgeParams(*batched_map(lambda fold: self._fit(prepared, fold), Fold(held_out, held_out_mask)))
 
-    def predict(self, params: RidgeParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
-        """Predicted targets of embedded stimuli, without the intercept."""
-        return embedded @ params.weights
-
     def predict_held_out(
         self, prepared: PreparedRidge, held_out: HeldOut, held_out_mask: HeldOutMask
     ) -> Float[Array, "folds h q"]:

@@ -126,10 +126,6 @@ class RidgeCV(RidgeMapping):
 
         return fit_one
 
-    def predict(self, params: RidgeCVParams, embedded: Float[Array, "folds m d"]) -> Float[Array, "folds m q"]:
-        """Predicted targets of embedded stimuli, without the intercept."""
-        return embedded @ params.weights
-
     def cross_predict(
         self, x: Features, y: Targets, held_out: HeldOut, held_out_mask: HeldOutMask
     ) -> tuple[Float[Array, "folds h q"], Report]:

@@ -27,7 +27,7 @@ from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, inver
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes, takes_axes
 from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import Centred, centre, held_out_rows, training_mask, without_constants
-from bsjax.metrics.regression.mapping import Mapping
+from bsjax.metrics.regression.mapping import LinearMapping
 
 
 class Fold(NamedTuple):
@@ -63,44 +63,36 @@ class PreparedRidge(NamedTuple):
         """All stimuli in the coordinates of the weights."""
         return self.gram if self.cross is None else self.centred.x
 
-    def embed(self, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
-        """New stimuli in the coordinates of the weights."""
-        centred = x - self.centred.x_mean
-        if self.cross is None:
-            return centred @ self.centred.x.T
-        return centred if self.axes is None else centred @ self.axes
 
-
-def prepared_for_ridge(x: Features, y: Targets) -> PreparedRidge:
-    """Prepares data in the space of features or of stimuli, whichever are fewer.
-
-    With one feature fewer than stimuli, residuals are almost zero, and the space of stimuli is the more accurate one.
-    float32 uses axes there, because inner products would lose components weaker than a hundredth of the strongest.
-    """
-    centred, axes = without_constants(centre(x, y)), None
-    if x.shape[1] >= x.shape[0] - 1:
-        if not takes_axes(x):
-            return PreparedRidge(centred, symmetric_product(centred.x), None, None)
-        axes, along = stimulus_axes(centred.x)
-        centred = centred._replace(x=along)
-    gram, cross = cross_products(centred.x, centred.x, centred.y)
-    return PreparedRidge(centred, gram, cross, axes)
-
-
-class RidgeMapping(Mapping):
+class RidgeMapping(LinearMapping):
     """The base class of ridge regressions, which share the preparation of the data and its coordinates."""
 
     def prepare(self, x: Features, y: Targets) -> PreparedRidge:
-        """Centres the data and computes the smaller Gram matrix, of features or of stimuli."""
-        return prepared_for_ridge(x, y)
+        """Prepares data in the space of features or of stimuli, whichever are fewer.
+
+        With one feature fewer than stimuli, residuals are almost zero, and the space of stimuli is the more accurate
+        one. float32 uses axes there, because inner products would lose components weaker than a hundredth of the
+        strongest.
+        """
+        centred, axes = without_constants(centre(x, y)), None
+        if x.shape[1] >= x.shape[0] - 1:
+            if not takes_axes(x):
+                return PreparedRidge(centred, symmetric_product(centred.x), None, None)
+            axes, along = stimulus_axes(centred.x)
+            centred = centred._replace(x=along)
+        gram, cross = cross_products(centred.x, centred.x, centred.y)
+        return PreparedRidge(centred, gram, cross, axes)
 
     def gram(self, prepared: PreparedRidge) -> Float[Array, "d d"]:
         """The inner products of centred stimuli, or of features where these are fewer."""
         return prepared.gram
 
     def embed(self, prepared: PreparedRidge, x: Float[Array, "m p"]) -> Float[Array, "m d"]:
-        """New stimuli as centred features, or as inner products with the prepared stimuli."""
-        return prepared.embed(x)
+        """New stimuli as centred features or coordinates, or as inner products with the prepared stimuli."""
+        centred = super().embed(prepared, x)
+        if prepared.cross is None:
+            return centred @ prepared.centred.x.T
+        return centred if prepared.axes is None else centred @ prepared.axes
 
 
 class System(NamedTuple):

@@ -10,11 +10,11 @@ from jaxtyping import Array, Float, Int
 from bsjax.engine.batches import batched_map
 from bsjax.engine.primitives.decompositions import eigh
 from bsjax.engine.tolerances import CONVERGED_POWER, rounding
-from bsjax.metrics.arrays import Features, Flag, HeldOut, HeldOutMask, Predicted, Scalar, Targets
+from bsjax.metrics.arrays import Features, Flag, HeldOut, HeldOutMask, Scalar, Targets
 from bsjax.metrics.linalg.positive_definite import least_curvature
 from bsjax.metrics.numerics import nonzero, unit_length
 from bsjax.metrics.regression.centring import Centred, centre, without_constants
-from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
+from bsjax.metrics.regression.mapping import LinearMapping, Traits, with_leaves
 from bsjax.metrics.regression.mappings.fold_weights import of_folds
 
 _MOST_STEPS = 50_000
@@ -40,7 +40,7 @@ class NetParams(NamedTuple):
 
 
 @with_leaves("alpha", "l1_ratio")
-class ElasticNet(Mapping):
+class ElasticNet(LinearMapping):
     r"""Linear regression with penalties on the absolute and on the squared weights, which makes weights sparse.
 
     Minimises, for each target, over the :math:`n` training stimuli, with an intercept,
@@ -94,10 +94,6 @@ class ElasticNet(Mapping):
         centred = without_constants(centre(x, y))
         return PreparedNet(centred, _most_curvature(jax.lax.stop_gradient(centred.x)))
 
-    def embed(self, prepared: PreparedNet, x: Float[Array, "m p"]) -> Float[Array, "m p"]:
-        """Centred features of new stimuli."""
-        return x - prepared.centred.x_mean
-
     def fit(self, prepared: PreparedNet, held_out: HeldOut, held_out_mask: HeldOutMask) -> NetParams:
         """The weights of every fold; on a CPU, only one fold is in memory at a time."""
 
@@ -142,10 +138,6 @@ class ElasticNet(Mapping):
         pulls = -slopes if self.positive else jnp.abs(slopes)
         nothing = jnp.all((weights == 0) & (pulls + unsure[None] < problem.l1), axis=0)
         return weights, jnp.where(nothing, 0.0, off)
-
-    def predict(self, params: NetParams, embedded: Float[Array, "folds m p"]) -> Predicted:
-        """Predicted targets of embedded stimuli, without the intercept."""
-        return embedded @ params.weights
 
 
 def _most_curvature(x: Features) -> Float[Array, "p 1"]:

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from bsjax.engine.batches import batched_map
-from bsjax.metrics.arrays import Embedded, Features, HeldOut, HeldOutMask, PerStimulus, Predicted, Targets
+from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Targets
 from bsjax.metrics.linalg.stimulus_axes import stimulus_axes
 from bsjax.metrics.regression.centring import Centred, centre, training_mask, without_constants
-from bsjax.metrics.regression.mapping import Mapping
+from bsjax.metrics.regression.mapping import LinearMapping, Weights
 from bsjax.metrics.regression.ridge_system import centred_rows
 
 
@@ -39,7 +39,7 @@ def of_folds(
     return batched_map(of_fold, training_mask(len(centred.y), held_out, held_out_mask, centred.y.dtype))
 
 
-class FoldWeights(Mapping):
+class FoldWeights(LinearMapping):
     """A mapping defined by ``weights``, the weights that a set of centred training stimuli has.
 
     Features that outnumber the stimuli are first rotated to as many coordinates as there are stimuli, so predictions
@@ -63,10 +63,6 @@ class FoldWeights(Mapping):
         centred = x - prepared.centred.x_mean
         return centred if prepared.axes is None else centred @ prepared.axes
 
-    def fit(self, prepared: PreparedAxes, held_out: HeldOut, held_out_mask: HeldOutMask) -> Float[Array, "folds d q"]:
+    def fit(self, prepared: PreparedAxes, held_out: HeldOut, held_out_mask: HeldOutMask) -> Weights:
         """Weights of every fold; on a CPU, only one fold is in memory at a time."""
-        return of_folds(lambda x, y, n: self.weights(x, y), prepared.centred, held_out, held_out_mask)
-
-    def predict(self, params: Float[Array, "folds d q"], embedded: Embedded) -> Predicted:
-        """Predicted targets of embedded stimuli, without the intercept."""
-        return embedded @ params
+        return Weights(of_folds(lambda x, y, n: self.weights(x, y), prepared.centred, held_out, held_out_mask))

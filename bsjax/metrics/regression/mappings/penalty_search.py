@@ -16,10 +16,10 @@ from jaxtyping import Array, Float, Int
 from bsjax.engine.batches import batched_map, sum_of_each
 from bsjax.engine.primitives.triangular import cholesky, solve_with_cholesky
 from bsjax.engine.tolerances import rounding
-from bsjax.metrics.arrays import Embedded, Flag, HeldOut, HeldOutMask, PerStimulus, Predicted, Scalar
+from bsjax.metrics.arrays import Flag, HeldOut, HeldOutMask, PerStimulus, Scalar
 from bsjax.metrics.numerics import nonzero
 from bsjax.metrics.regression.centring import Centred, training_mask
-from bsjax.metrics.regression.mapping import Mapping, Traits
+from bsjax.metrics.regression.mapping import LinearMapping, Traits
 from bsjax.metrics.regression.penalties.validation_folds import validation_errors, validation_masks
 from bsjax.metrics.regression.ridge_system import PreparedRidge, System, centred_rows, weighted
 
@@ -83,7 +83,7 @@ class SpacesParams(NamedTuple):
     shares: Float[Array, "folds bands q"]
 
 
-class PenaltySearch(Mapping):
+class PenaltySearch(LinearMapping):
     """The base class of dataclasses with these among their fields, which define ``prepare`` and ``embed``."""
 
     alphas: tuple[float, ...] | Float[Array, " penalties"]
@@ -149,10 +149,6 @@ class PenaltySearch(Mapping):
             return prepared.weights(weights, scales, self.sizes), 1.0 / total, scales / total[None]
 
         return SpacesParams(*batched_map(fit_one, training_mask(len(y), held_out, held_out_mask, y.dtype)))
-
-    def predict(self, params: SpacesParams, embedded: Embedded) -> Predicted:
-        """Predicted targets of embedded stimuli, without the intercept."""
-        return embedded @ params.weights
 
 
 def _each_feature(values: Float[Array, "bands ..."], sizes: tuple[int, ...]) -> Float[Array, "d ..."]:

@@ -3,10 +3,10 @@
 from jaxtyping import Array, Float
 
 from bsjax.engine.batches import batched_map
-from bsjax.metrics.arrays import Embedded, HeldOut, HeldOutMask, Predicted, Scalar
+from bsjax.metrics.arrays import HeldOut, HeldOutMask, Scalar
 from bsjax.metrics.linalg.singular_values import singular_power
 from bsjax.metrics.regression.centring import training_mask
-from bsjax.metrics.regression.mapping import Traits, with_leaves
+from bsjax.metrics.regression.mapping import Traits, Weights, with_leaves
 from bsjax.metrics.regression.ridge import Ridge
 from bsjax.metrics.regression.ridge_system import PreparedRidge, RidgeMapping, centred_rows
 
@@ -43,7 +43,7 @@ class ReducedRank(RidgeMapping):
         """Predictions depend on inner products; a target of zeros changes nothing."""
         return Traits("inner products", ignores_zero_features=True, ignores_zero_targets=True)
 
-    def fit(self, prepared: PreparedRidge, held_out: HeldOut, held_out_mask: HeldOutMask) -> Float[Array, "folds d q"]:
+    def fit(self, prepared: PreparedRidge, held_out: HeldOut, held_out_mask: HeldOutMask) -> Weights:
         """Weights of every fold."""
         full = Ridge(self.alpha).fit(prepared, held_out, held_out_mask).weights
 
@@ -54,8 +54,4 @@ class ReducedRank(RidgeMapping):
             return weights @ singular_power(0.5 * (shared + shared.T), 1.0, 0, self.rank)
 
         train = training_mask(len(prepared.embedding), held_out, held_out_mask, full.dtype)
-        return batched_map(limited, (full, train))
-
-    def predict(self, params: Float[Array, "folds d q"], embedded: Embedded) -> Predicted:
-        """Predicted targets of embedded stimuli, without the intercept."""
-        return embedded @ params
+        return Weights(batched_map(limited, (full, train)))
