@@ -35,7 +35,19 @@ def batched_map(function: Callable[..., Any], inputs: Any) -> Any:
     at_a_time = int(_SHARE * device_memory() // max(1, _bytes_made(jax.make_jaxpr(function)(one).jaxpr)))
     if at_a_time >= count:
         return jax.vmap(function)(inputs)
-    return _in_batches(function, inputs, count, max(1, at_a_time))
+    return in_blocks(jax.vmap(function), inputs, at_a_time, each=jax.lax.map)
+
+
+def in_blocks(function: Callable[..., Any], inputs: Any, most: int, *, each: Callable[..., Any] = batched_map) -> Any:
+    """Applies ``function`` to blocks of at most ``most`` elements along the leading axis, and joins the results.
+
+    Blocks are of one size, so that they are compiled once: the last element is repeated to fill the last one.
+    """
+    count = len(jax.tree.leaves(inputs)[0])
+    blocks = -(-count // max(1, most))
+    taken = jnp.minimum(jnp.arange(blocks * -(-count // blocks)), count - 1).reshape(blocks, -1)
+    made = each(lambda rows: function(jax.tree.map(lambda array: jnp.asarray(array)[rows], inputs)), taken)
+    return jax.tree.map(lambda array: array.reshape(-1, *array.shape[2:])[:count], made)
 
 
 def sum_of_each(function: Callable[..., Any], inputs: Any) -> Any:
@@ -62,17 +74,6 @@ def device_memory() -> int:
         if known:
             return known
     return _MEMORY[platform()]
-
-
-def _in_batches(function: Callable[..., Any], inputs: Any, count: int, most: int) -> Any:
-    """Maps in as few batches as possible, of equal size; padding the last one saves compiling it separately."""
-    batches = -(-count // most)
-    size = -(-count // batches)
-    taken = jnp.minimum(jnp.arange(batches * size), count - 1).reshape(batches, size)
-    made = jax.lax.map(
-        lambda rows: jax.vmap(function)(jax.tree.map(lambda array: jnp.asarray(array)[rows], inputs)), taken
-    )
-    return jax.tree.map(lambda array: array.reshape(-1, *array.shape[2:])[:count], made)
 
 
 def _bytes_made(jaxpr: Any) -> int:

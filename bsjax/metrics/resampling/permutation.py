@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from bsjax.engine.batches import batched_map
+from bsjax.engine.batches import batched_map, in_blocks
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.tolerances import SAME_SCORE, rounding
 from bsjax.metrics.arrays import Draws, Features, PerDraw, Permutations, Scalar, Targets, Value
@@ -144,18 +144,15 @@ def cross_validation_permutations(
         [ 1. -1.]
     """
     x = in_few_columns(x, mapping)
-    draws, n, q = *permutations.shape, y.shape[1]
-    most = max(1, _AT_A_TIME // (n * q)) if mapping.traits.fits_targets_alone else 1
-    at_a_time = -(-draws // -(-draws // most))  # in blocks of about the same size
+    n, q = y.shape
+    most = _AT_A_TIME // (n * q) if mapping.traits.fits_targets_alone else 1
 
     def of_some(orders: Int[Array, "some n"]) -> Float[Array, "some folds q"]:
         targets = jnp.moveaxis(y[orders], 0, 1).reshape(n, -1)
         found = cross_validate(x, targets, folds, mapping=mapping)
         return jnp.moveaxis(found.reshape(found.shape[0], -1, q), 1, 0)
 
-    filled = jnp.pad(permutations, ((0, -draws % at_a_time), (0, 0)), mode="edge")
-    found = batched_map(jax.checkpoint(of_some), filled.reshape(-1, at_a_time, n))
-    return found.reshape(-1, *found.shape[2:])[:draws]
+    return in_blocks(jax.checkpoint(of_some), permutations, most)
 
 
 @at_full_precision

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Real, Shaped
 
-from bsjax.engine.batches import batched_map
+from bsjax.engine.batches import batched_map, in_blocks
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.ordering import changes, runs, sort_by_key, sortable
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs
@@ -93,16 +93,13 @@ def weighted_comparison(
         return jnp.where(lost[0].T[:, :, None] | lost[1].T[:, None, :], jnp.nan, found)
 
     def compared(weights: Real[Array, "draws n"]) -> Float[Array, "draws k s"]:
-        draws, n = weights.shape
+        n = weights.shape[1]
         pairs = n * (n - 1) // 2
         if a.shape[1] != pairs:
             raise ValueError(f"weights of {n} stimuli need RDMs of {pairs} pairs, got {a.shape[1]} pairs")
-        most = max(1, min(_MOST_DRAWS, _AT_A_TIME // max(1, pairs)))
-        at_a_time = -(-draws // -(-draws // most))  # in blocks of about the same size
-        blocks = jnp.pad(weights, ((0, -draws % at_a_time), (0, 0))).reshape(-1, at_a_time, n)
-        # Recomputed for a gradient, which would otherwise store the blocks of all draws.
-        found = batched_map(jax.checkpoint(of_draws), blocks)
-        return found.reshape(-1, *found.shape[2:])[:draws]
+        most = min(_MOST_DRAWS, _AT_A_TIME // max(1, pairs))
+        # What the loop over draws makes is computed again for a gradient, instead of kept for each block.
+        return in_blocks(jax.checkpoint(of_draws), weights, most)
 
     return compared
 

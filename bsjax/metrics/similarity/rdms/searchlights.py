@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bsjax.engine.batches import batched_map
+from bsjax.engine.batches import in_blocks
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.arrays import Targets
 from bsjax.metrics.similarity.rdms.dissimilarities import Measure
@@ -74,14 +74,6 @@ def searchlight_similarity(
             found = jnp.clip(jnp.sum(factors * factor(of_units, None), axis=1), -1.0, 1.0)
         return jnp.where(bad | jnp.any(lost) | ~jnp.any(counts), jnp.nan, found)
 
-    count, widest = neighbours.shape
     members = jnp.ones(neighbours.shape, bool) if members is None else members
-    at_a_time = max(1, min(count, _AT_A_TIME // (len(y) * (len(y) + widest))))
-    blocks = [_in_blocks(each, at_a_time) for each in (neighbours, members)]
-    found = batched_map(jax.vmap(of_one), tuple(blocks))
-    return found.reshape(-1, len(models))[:count].T
-
-
-def _in_blocks(rows: Array, height: int) -> Array:
-    """Rows in blocks of a height; the last one is padded with zeros."""
-    return jnp.pad(rows, ((0, -len(rows) % height), (0, 0))).reshape(-1, height, rows.shape[1])
+    most = _AT_A_TIME // (len(y) * (len(y) + neighbours.shape[1]))
+    return in_blocks(jax.vmap(of_one), (neighbours, members), most).T
