@@ -11,7 +11,7 @@ from bsjax.engine.tolerances import rounding
 from bsjax.metrics.arrays import Features, Scalar, Targets
 from bsjax.metrics.bounds.angles import Within, cosine_within
 from bsjax.metrics.bounds.products import products_within
-from bsjax.metrics.similarity.cka import standardised
+from bsjax.metrics.similarity.cka import standardised, u_centred
 from bsjax.metrics.similarity.rdms.dissimilarities import DISSIMILARITIES
 from bsjax.metrics.similarity.rdms.rdm import known_patterns, rdm_pairs
 
@@ -58,17 +58,14 @@ def _centred_gram(
     side: Features, probes: Float[Array, "n k"], working: str, unbiased: bool
 ) -> tuple[Float[Array, " m"], Scalar]:
     """The centred Gram matrix as a vector, and the length of its error."""
-    made, n, squares = products_within(side, probes, working), len(side), jnp.sum(side**2, axis=1)
-    gram = made.values if unbiased else made.values + jnp.diag(squares)
-    of_rows = jnp.sum(gram, axis=1)
+    made, squares = products_within(side, probes, working), jnp.sum(side**2, axis=1)
     if unbiased:
-        means = of_rows / max(n - 2, 1)
-        centred = gram - means[:, None] - means[None, :] + jnp.sum(means) / max(n - 1, 1)
-        centred = jnp.where(jnp.eye(n, dtype=bool), 0.0, centred)
+        centred = u_centred(made.values)
     else:
-        means = of_rows / n
+        gram = made.values + jnp.diag(squares)
+        means = jnp.mean(gram, axis=1)
         centred = gram - means[:, None] - means[None, :] + jnp.mean(means)
-    unsure = rounding(side, 4 * (n + side.shape[1])) * jnp.sum(squares)
+    unsure = rounding(side, 4 * sum(side.shape)) * jnp.sum(squares)
     return centred.ravel(), made.off + unsure
 
 

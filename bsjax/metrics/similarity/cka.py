@@ -152,6 +152,14 @@ def centred_hsic(
     return unbiased_hsic(products - jnp.vecdot(of_a, of_b), of_a, of_b, n)
 
 
+def u_centred(gram: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """A Gram matrix without its diagonal, given as zeros, such that its rows sum to zero (U-centred)."""
+    n = len(gram)
+    means = jnp.sum(gram, axis=1) / max(n - 2, 1)
+    centred = gram - means[:, None] - means[None, :] + jnp.sum(means) / max(n - 1, 1)
+    return jnp.where(jnp.eye(n, dtype=bool), 0.0, centred)
+
+
 def _without_diagonals(
     gram_products: Callable[[Array, Array], Any], x: Features, y: Targets
 ) -> tuple[Float[Array, "3 ..."], Float[Array, "2 n"]]:

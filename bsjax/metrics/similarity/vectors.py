@@ -7,7 +7,7 @@ from bsjax.engine.precision import at_full_precision
 from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.arrays import Features
 from bsjax.metrics.numerics import divide_or_nan, safe_sqrt
-from bsjax.metrics.similarity.cka import standardised
+from bsjax.metrics.similarity.cka import standardised, u_centred
 from bsjax.metrics.similarity.rdms.dissimilarities import Measure
 from bsjax.metrics.similarity.rdms.rdm import rdm_to_compare
 from bsjax.metrics.similarity.rdms.rdm_comparison import Method, comparison_named, scaled
@@ -38,19 +38,15 @@ def cka_vector(x: Features, *, unbiased: bool = True) -> Float[Array, " m"]:
         >>> print(jnp.isclose(cka_vector(x) @ cka_vector(x**2), cka(x, x**2)))
         True
     """
-    n, centred = len(x), standardised(x, None)
+    centred, least = standardised(x, None), 0.0
     gram = centred @ centred.T
-    if not unbiased:
-        squares = jnp.sum(gram**2)
-        return gram.ravel() * divide_or_nan(jnp.ones_like(squares), safe_sqrt(squares), squares <= 0)
-    off = 1.0 - jnp.eye(n, dtype=x.dtype)
-    gram = gram * off
-    rows = jnp.sum(gram, axis=1)
-    means = rows / max(n - 2, 1)
-    whole = (gram - means[:, None] - means[None, :] + jnp.sum(rows) / max((n - 1) * (n - 2), 1)) * off
-    squares, terms = jnp.sum(whole**2), jnp.sum(gram**2)
-    undefined = ~(squares > rounding(x, CANCELLED) * terms) | (n < 4)
-    return whole.ravel() * divide_or_nan(jnp.ones_like(squares), safe_sqrt(squares), undefined)
+    if unbiased:
+        gram = jnp.where(jnp.eye(len(x), dtype=bool), 0.0, gram)
+        least = rounding(x, CANCELLED) * jnp.sum(gram**2)
+        gram = u_centred(gram)
+    squares = jnp.sum(gram**2)
+    undefined = ~(squares > least) | (unbiased and len(x) < 4)
+    return gram.ravel() * divide_or_nan(jnp.ones_like(squares), safe_sqrt(squares), undefined)
 
 
 @at_full_precision

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.arrays import Features, Mask, Scalar, Targets
-from bsjax.metrics.numerics import divide_or_nan
+from bsjax.metrics.numerics import divide_or_nan, safe_sqrt
 from bsjax.metrics.similarity.rdms.dissimilarities import dissimilarity_named
 from bsjax.metrics.similarity.rdms.rdm import known_patterns
 
@@ -35,7 +35,7 @@ def rdm_similarity_in_shares(x: Features, y: Targets, where: Mask, *, shares: in
     (a, lost), (b, also_lost) = (_centred_ranks(values, mask) for values in (x, y))
     squares = jnp.sum(a**2) * jnp.sum(b**2)
     undefined = (squares == 0) | jnp.any((lost | also_lost) & where)
-    return divide_or_nan(jnp.sum(a * b), jnp.sqrt(jnp.where(undefined, jnp.ones_like(squares), squares)), undefined)
+    return divide_or_nan(jnp.sum(a * b), safe_sqrt(squares), undefined)
 
 
 def _pairs_that_count(where: Mask, shares: int) -> Bool[Array, "shares steps r r"]:

@@ -6,7 +6,7 @@ from jaxtyping import Array, Float
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.arrays import Features, Mask, Scalar, Targets
 from bsjax.metrics.linalg.singular_values import nuclear_norm, polar_factor
-from bsjax.metrics.numerics import deviations, divide_or_nan, nonzero, of_order_one, rotated_to_few_columns
+from bsjax.metrics.numerics import deviations, divide_or_nan, nonzero, of_order_one, rotated_to_few_columns, safe_sqrt
 
 
 @at_full_precision
@@ -43,9 +43,7 @@ def shape_similarity(x: Features, y: Targets, *, alpha: float = 1.0, where: Mask
     """
     one, other = (_partly_whitened(side, alpha, where) for side in (x, y))
     lengths = jnp.sum(one**2) * jnp.sum(other**2)
-    undefined = lengths <= 0
-    overlap = nuclear_norm(one.T @ other)
-    return divide_or_nan(overlap, jnp.sqrt(jnp.where(undefined, 1.0, lengths)), undefined)
+    return divide_or_nan(nuclear_norm(one.T @ other), safe_sqrt(lengths), lengths <= 0)
 
 
 def shape_distance(x: Features, y: Targets, *, alpha: float = 1.0, where: Mask | None = None) -> Scalar:

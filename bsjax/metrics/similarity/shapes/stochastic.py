@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.primitives.decompositions import eigh
 from bsjax.metrics.linalg.singular_values import nuclear_norm, polar_factor
-from bsjax.metrics.numerics import deviations, divide_or_nan, rotated_to_few_columns
+from bsjax.metrics.numerics import deviations, divide_or_nan, rotated_to_few_columns, safe_sqrt
 from bsjax.metrics.optimisation.fixed_points import fixed_point, random_rotations
 from bsjax.metrics.similarity.shapes.shape import to_unit_norm
 
@@ -79,9 +79,8 @@ def stochastic_shape_similarity(
     fixed: tuple[Any, Any] = jax.lax.stop_gradient((one, other))
     turns = _of_trials(*fixed, _best_rotation(*fixed))
     lengths = jnp.asarray([sum(jnp.sum(part**2) for part in side) for side in (one, other)])
-    undefined = jnp.any(lengths <= 0)
     overlap = nuclear_norm(_overlap(one, other, turns))
-    return divide_or_nan(overlap, jnp.sqrt(jnp.where(undefined, 1.0, jnp.prod(lengths))), undefined)
+    return divide_or_nan(overlap, safe_sqrt(jnp.prod(lengths)), jnp.any(lengths <= 0))
 
 
 def _gaussians(x: Float[Array, "r n p"], of: Bool[Array, "r n"], noise_weight: float) -> _Gaussians:
