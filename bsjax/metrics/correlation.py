@@ -10,6 +10,9 @@ from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.arrays import Mask, PerStimulus, Scalar, Values
 from bsjax.metrics.numerics import deviations, divide_or_nan, is_constant
 
+Units = Float[Array, "n u"]
+UnitMask = Bool[Array, "n u"]
+
 
 @at_full_precision
 def pearson(
@@ -79,11 +82,7 @@ def pearson(
 
 
 def weighted_pearson(
-    x: Float[Array, "n u"],
-    y: Float[Array, "n u"],
-    weights: Float[Array, "draws n"],
-    *,
-    where: Bool[Array, "n u"] | None = None,
+    x: Units, y: Units, weights: Float[Array, "draws n"], *, where: UnitMask | None = None
 ) -> Float[Array, "draws u"]:
     r"""Pearson correlation over the stimuli with many sets of weights, such as the counts of bootstrap draws.
 

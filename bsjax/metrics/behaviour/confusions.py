@@ -5,13 +5,21 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Mask, Scalar
 from bsjax.metrics.behaviour.thresholds import relative_similarity
 from bsjax.metrics.correlation import pearson, spearman_brown
 from bsjax.metrics.numerics import divide_or_nan
 
+FirstHalves = Bool[Array, "splits observers"]
+PerSplit = Float[Array, " splits"]
+Codes = Int[Array, " n"]
+PerTrial = Float[Array, " n"]
+PerObserver = Float[Array, " observers"]
+Took = Bool[Array, " observers"]
+
 
 def grouped_sums(
-    values: Float[Array, " n"], group: Int[Array, " n"], present: Bool[Array, " n"], *, groups: int
+    values: PerTrial, group: Codes, present: Mask, *, groups: int
 ) -> tuple[Float[Array, " groups"], Float[Array, " groups"]]:
     """Sum and number of the values in each group.
 
@@ -27,9 +35,7 @@ def grouped_sums(
     return total, count
 
 
-def grouped_mean(
-    values: Float[Array, " n"], group: Int[Array, " n"], present: Bool[Array, " n"], *, groups: int
-) -> Float[Array, " groups"]:
+def grouped_mean(values: PerTrial, group: Codes, present: Mask, *, groups: int) -> Float[Array, " groups"]:
     """Mean of the values in each group; NaN for an empty group.
 
     Args:
@@ -45,9 +51,7 @@ def grouped_mean(
     return divide_or_nan(total, count, count == 0)
 
 
-def confusion_counts(
-    truth: Int[Array, " n"], choice: Int[Array, " n"], weight: Float[Array, " n"], *, choices: int
-) -> Float[Array, "k k"]:
+def confusion_counts(truth: Codes, choice: Codes, weight: PerTrial, *, choices: int) -> Float[Array, "k k"]:
     """Confusion matrix ``(truths, choices)``: how often each category was chosen for each true category.
 
     Args:
@@ -66,15 +70,15 @@ def confusion_counts(
 
 @at_full_precision
 def confusion_similarity(
-    source_truth: Int[Array, " n"],
-    source_choice: Int[Array, " n"],
-    source_weight: Float[Array, " n"],
+    source_truth: Codes,
+    source_choice: Codes,
+    source_weight: PerTrial,
     target_truth: Int[Array, " m"],
     target_choice: Int[Array, " m"],
     target_weight: Float[Array, " m"],
     *,
     choices: int,
-) -> Float[Array, ""]:
+) -> Scalar:
     """Pearson correlation of two groups' confusions: the off-diagonal counts of their confusion matrices.
 
     Args:
@@ -99,14 +103,8 @@ def confusion_similarity(
 
 
 def confusion_halves_correlation(
-    observer: Int[Array, " n"],
-    truth: Int[Array, " n"],
-    choice: Int[Array, " n"],
-    weight: Float[Array, " n"],
-    first: Bool[Array, "splits observers"],
-    *,
-    choices: int,
-) -> Float[Array, " splits"]:
+    observer: Codes, truth: Codes, choice: Codes, weight: PerTrial, first: FirstHalves, *, choices: int
+) -> PerSplit:
     """Pearson correlation of the pooled confusions of two halves of the observers, for every split.
 
     Args:
@@ -127,7 +125,7 @@ def confusion_halves_correlation(
 
 def correlation_of_tasks(
     source: tuple[Array, ...], target: tuple[Array, ...], source_task_of: Int[Array, " tasks"], *, source_tasks: int
-) -> tuple[Float[Array, ""], Float[Array, "2 tasks"]]:
+) -> tuple[Scalar, Float[Array, "2 tasks"]]:
     """``tasks_consistency``, and the accuracies per task of the source and of the target."""
     ours = grouped_mean(*source, groups=source_tasks)[source_task_of]
     theirs = grouped_mean(*target, groups=source_task_of.shape[0])
@@ -137,16 +135,16 @@ def correlation_of_tasks(
 
 @at_full_precision
 def tasks_consistency(
-    source_right: Float[Array, " n"],
-    source_task: Int[Array, " n"],
-    source_present: Bool[Array, " n"],
+    source_right: PerTrial,
+    source_task: Codes,
+    source_present: Mask,
     target_right: Float[Array, " m"],
     target_task: Int[Array, " m"],
     target_present: Bool[Array, " m"],
     source_task_of: Int[Array, " tasks"],
     *,
     source_tasks: int,
-) -> Float[Array, ""]:
+) -> Scalar:
     """Pearson correlation of two groups' accuracies over tasks.
 
     Args:
@@ -172,14 +170,8 @@ def tasks_consistency(
 
 
 def task_halves_correlation(
-    observer: Int[Array, " n"],
-    right: Float[Array, " n"],
-    task: Int[Array, " n"],
-    present: Bool[Array, " n"],
-    first: Bool[Array, "splits observers"],
-    *,
-    tasks: int,
-) -> Float[Array, " splits"]:
+    observer: Codes, right: PerTrial, task: Codes, present: Mask, first: FirstHalves, *, tasks: int
+) -> PerSplit:
     """Pearson correlation over tasks of the accuracies of two halves of the observers, for every split.
 
     Args:
@@ -204,18 +196,13 @@ def task_halves_correlation(
 
 def condition_similarity(
     x: Float[Array, "observers conditions"], y: Float[Array, "observers conditions"], where: Bool[Array, "..."]
-) -> Float[Array, " observers"]:
+) -> PerObserver:
     """Pearson correlation over conditions of each observer's accuracies on two sides, where both are present."""
     return pearson(x, y, axis=1, where=where)
 
 
 @at_full_precision
-def delta_similarity(
-    source: Float[Array, ""],
-    target: Float[Array, " observers"],
-    present: Bool[Array, " observers"],
-    first: Bool[Array, "splits observers"],
-) -> Float[Array, " splits"]:
+def delta_similarity(source: Scalar, target: PerObserver, present: Took, first: FirstHalves) -> PerSplit:
     """Similarity of the source's drop in accuracy to the mean drop of each of many halves of the observers.
 
     Args:
@@ -235,9 +222,7 @@ def delta_similarity(
 
 
 @at_full_precision
-def delta_reliability(
-    target: Float[Array, " observers"], present: Bool[Array, " observers"], first: Bool[Array, "splits observers"]
-) -> Float[Array, " splits"]:
+def delta_reliability(target: PerObserver, present: Took, first: FirstHalves) -> PerSplit:
     """Similarity of the mean drops in accuracy of two halves of the observers, for every split.
 
     Args:
@@ -251,23 +236,21 @@ def delta_reliability(
     return spearman_brown(_nearness_of_drops(one, two))
 
 
-def _nearness_of_drops(one: Float[Array, " splits"], two: Float[Array, " splits"]) -> Float[Array, " splits"]:
+def _nearness_of_drops(one: PerSplit, two: PerSplit) -> PerSplit:
     """Relative similarity of drops; 0 where the reference ``two`` is 0 and ``one`` is not."""
     # The limit of a reference that goes to 0. With NaN instead, means would omit the poor splits only.
     far = (two == 0) & (jnp.abs(one) > 0) & jnp.any(jnp.abs(two) > 0)
     return jnp.where(far, 0.0, relative_similarity(jnp.where(two < 0, -one, one), jnp.abs(two)))
 
 
-def _mean_of(
-    target: Float[Array, " observers"], present: Bool[Array, " observers"], chosen: Bool[Array, "splits observers"]
-) -> Float[Array, " splits"]:
+def _mean_of(target: PerObserver, present: Took, chosen: FirstHalves) -> PerSplit:
     weights = (chosen & present[None]).astype(target.dtype)
     count = jnp.sum(weights, axis=1)
     return divide_or_nan(weights @ jnp.where(present, target, 0.0), count, count == 0)
 
 
 def _of_halves(
-    counts: Float[Array, "observers cells"], first: Bool[Array, "splits observers"]
+    counts: Float[Array, "observers cells"], first: FirstHalves
 ) -> tuple[Float[Array, "splits cells"], Float[Array, "splits cells"]]:
     return first.astype(counts.dtype) @ counts, (~first).astype(counts.dtype) @ counts
 

@@ -5,11 +5,14 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtr, ndtri
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
+from bsjax.metrics.arrays import Mask, Scalar, Values
 from bsjax.metrics.behaviour.cumulative_gaussian import CHANCE, fit_cumulative_gaussian
 from bsjax.metrics.numerics import divide_or_nan, is_constant, masked_mean
+
+PerLevel = Float[Array, " n"]
 
 _LEAST_R_SQUARED = 0.4
 _LEVELS_PER_KEPT_ONE = 3  # at least one third of the levels must be kept
@@ -28,24 +31,20 @@ class PsychometricFit(NamedTuple):
         greatest: the greatest fitted level.
     """
 
-    threshold: Float[Array, ""]
-    level: Float[Array, ""]
-    alpha: Float[Array, ""]
-    beta: Float[Array, ""]
-    lapse: Float[Array, ""]
-    r_squared: Float[Array, ""]
-    correct: Float[Array, ""]
-    kept: Float[Array, ""]
-    greatest: Float[Array, ""]
+    threshold: Scalar
+    level: Scalar
+    alpha: Scalar
+    beta: Scalar
+    lapse: Scalar
+    r_squared: Scalar
+    correct: Scalar
+    kept: Scalar
+    greatest: Scalar
 
 
 def psychometric_cum_gauss(
-    x: Float[Array, "*shape"],
-    alpha: Float[Array, ""] | float,
-    beta: Float[Array, ""] | float,
-    lambda_: Float[Array, ""] | float,
-    gamma: float = CHANCE,
-) -> Float[Array, "*shape"]:
+    x: Values, alpha: Scalar | float, beta: Scalar | float, lambda_: Scalar | float, gamma: float = CHANCE
+) -> Values:
     r"""The psychometric function :math:`\gamma + (1 - \gamma - \lambda)\, \Phi(\alpha (x - \beta))`.
 
     Args:
@@ -64,12 +63,8 @@ def psychometric_cum_gauss(
 
 
 def inverse_psychometric_cum_gauss(
-    y: Float[Array, "*shape"],
-    alpha: Float[Array, "*shape"],
-    beta: Float[Array, "*shape"],
-    lambda_: Float[Array, "*shape"],
-    gamma: float = CHANCE,
-) -> Float[Array, "*shape"]:
+    y: Values, alpha: Values, beta: Values, lambda_: Values, gamma: float = CHANCE
+) -> Values:
     """Level at which ``psychometric_cum_gauss`` reaches ``y``; NaN where it never does.
 
     Example:
@@ -87,10 +82,10 @@ def inverse_psychometric_cum_gauss(
 
 @at_full_precision
 def psychometric_threshold(
-    x: Float[Array, " n"],
-    correct: Float[Array, " n"],
-    trials: Float[Array, " n"],
-    level: Float[Array, ""] | None = None,
+    x: PerLevel,
+    correct: PerLevel,
+    trials: PerLevel,
+    level: Scalar | None = None,
     *,
     required_accuracy: float = 0.6,
 ) -> PsychometricFit:
@@ -160,9 +155,7 @@ def psychometric_threshold(
     return PsychometricFit(threshold, level, alpha, beta, lapse, r_squared, accuracy, share_kept, greatest)
 
 
-def _before_the_fall(
-    x: Float[Array, " n"], y: Float[Array, " n"], measured: Bool[Array, " n"]
-) -> tuple[Bool[Array, " n"], Float[Array, ""]]:
+def _before_the_fall(x: PerLevel, y: PerLevel, measured: Mask) -> tuple[Mask, Scalar]:
     """The levels before performance falls for good (as a mask), and the greatest of them."""
     lowest = jnp.full_like(x, -jnp.inf)
     mean, _ = masked_mean(y, measured, 0)

@@ -8,14 +8,19 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.tolerances import CONSTANT, rounding
+from bsjax.metrics.arrays import Features, Mask, Scalar
 from bsjax.metrics.optimisation.minibatches import descend, training_batches
 from bsjax.metrics.regression.mapping import with_leaves
+
+Labels = Int[Array, " n"]
+Orders = Int[Array, "epochs n"]
+Weights = Float[Array, "p c"]
 
 
 class DecoderParams(NamedTuple):
     """Weights and biases for standardised features, with the mean and scale of the training stimuli."""
 
-    weights: Float[Array, "p c"]
+    weights: Weights
     bias: Float[Array, " c"]
     mean: Float[Array, " p"]
     scale: Float[Array, " p"]
@@ -40,20 +45,13 @@ class SoftmaxDecoder:
         10
     """
 
-    weight_decay: float | Float[Array, ""] = 0.463
-    learning_rate: float | Float[Array, ""] = 1e-4
+    weight_decay: float | Scalar = 0.463
+    learning_rate: float | Scalar = 1e-4
     epochs: int = 40
     batch_size: int = 64
-    tolerance: float | Float[Array, ""] = 1e-4
+    tolerance: float | Scalar = 1e-4
 
-    def fit(
-        self,
-        x: Float[Array, "n p"],
-        labels: Int[Array, " n"],
-        train: Bool[Array, " n"],
-        orders: Int[Array, "epochs n"],
-        start: Float[Array, "p c"],
-    ) -> DecoderParams:
+    def fit(self, x: Features, labels: Labels, train: Mask, orders: Orders, start: Weights) -> DecoderParams:
         """Fits the decoder to the training stimuli of one split.
 
         Args:
@@ -66,10 +64,8 @@ class SoftmaxDecoder:
         mean, scale = _moments(x, train)
 
         def loss(
-            parameters: tuple[Float[Array, "p c"], Float[Array, " c"]],
-            rows: Int[Array, " size"],
-            present: Bool[Array, " size"],
-        ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+            parameters: tuple[Weights, Float[Array, " c"]], rows: Int[Array, " size"], present: Bool[Array, " size"]
+        ) -> tuple[Scalar, Scalar]:
             weights, bias = parameters
             scores = ((x[rows] - mean[None]) / scale[None]) @ weights + bias[None]
             likely = jnp.take_along_axis(jax.nn.log_softmax(scores), labels[rows][:, None], axis=1)[:, 0]
@@ -110,7 +106,7 @@ def decode(params: DecoderParams, x: Float[Array, "m p"]) -> Float[Array, "m c"]
     return jax.nn.softmax(x @ weights + (params.bias - params.mean @ weights)[None])
 
 
-def _moments(x: Float[Array, "n p"], train: Bool[Array, " n"]) -> tuple[Float[Array, " p"], Float[Array, " p"]]:
+def _moments(x: Features, train: Mask) -> tuple[Float[Array, " p"], Float[Array, " p"]]:
     """Mean and standard deviation over the training stimuli; the deviation of a constant feature is 1."""
     # Moments about the mean of all stimuli are products with the mask: no copy of the features per split.
     centre = jnp.mean(x, axis=0)

@@ -16,6 +16,9 @@ from bsjax.metrics.numerics import divide_or_nan
 from bsjax.metrics.similarity.rdms.rdm import pairs_seen, rdm, rdm_pairs, rdms_of_subjects
 from bsjax.metrics.similarity.rdms.rdm_comparison import Method, compare_scaled, comparison_named, scaled
 
+Drawn = Int[Array, "draws n"]
+SubjectWeights = Float[Array, "draws s"]
+
 Pooling = Literal["raw", "matched", "bound"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
@@ -139,10 +142,7 @@ def _per_pair(own: Array, where: Array | None, method: Method) -> Array:
 
 @at_full_precision
 def noise_ceiling_bootstraps(
-    rdms: Float[Array, "s n n"],
-    stimuli: Int[Array, "draws n"],
-    subjects: Float[Array, "draws s"] | None = None,
-    **settings: Any,
+    rdms: Float[Array, "s n n"], stimuli: Drawn, subjects: SubjectWeights | None = None, **settings: Any
 ) -> Float[Array, "draws 2 s"]:
     """``rdm_noise_ceiling`` of every draw of stimuli and subjects. On a CPU, only one draw is in memory at a time.
 

@@ -17,6 +17,13 @@ from bsjax.metrics.numerics import deviations, nonzero
 from bsjax.metrics.similarity.rdms.dissimilarities import Measure
 from bsjax.metrics.similarity.rdms.rdm import rdm_similarity
 
+Shown = Bool[Array, "r n"]
+HeldOut = Bool[Array, "folds n"]
+Chosen = Bool[Array, "sets n"]
+OfBoth = Float[Array, "2"]
+Normals = Float[Array, "draws 2 k u"]
+Covariance = Float[Array, "u u"]
+
 SHRINKAGE_LEVELS = tuple(level / 50 for level in range(51))
 """Shrinkage factors of the covariances between units to try."""
 
@@ -36,8 +43,8 @@ class SignalAndNoise(NamedTuple):
     """
 
     mean: Float[Array, " u"]
-    signal: Float[Array, "u u"]
-    noise: Float[Array, "u u"]
+    signal: Covariance
+    noise: Covariance
     left: Scalar
 
 
@@ -53,18 +60,14 @@ class _Rows(NamedTuple):
 class _Covariances(NamedTuple):
     """Unbiased covariances of averages and noise, degrees of freedom of each, and the centre of the averages."""
 
-    data: Float[Array, "u u"]
-    noise: Float[Array, "u u"]
+    data: Covariance
+    noise: Covariance
     centre: Float[Array, " u"]
-    free: Float[Array, "2"]
+    free: OfBoth
 
 
 def signal_and_noise(
-    trials: Trials,
-    present: Bool[Array, "r n"],
-    held_out: Bool[Array, "folds n"],
-    *,
-    levels: tuple[float, ...] = SHRINKAGE_LEVELS,
+    trials: Trials, present: Shown, held_out: HeldOut, *, levels: tuple[float, ...] = SHRINKAGE_LEVELS
 ) -> SignalAndNoise:
     r"""Estimates the distributions of signal and noise that generate single trials: means and covariances over units.
 
@@ -107,7 +110,7 @@ def signal_and_noise(
 
 
 @at_full_precision
-def signal_and_noise_at(trials: Trials, present: Bool[Array, "r n"], shrinkage: Float[Array, "2"]) -> SignalAndNoise:
+def signal_and_noise_at(trials: Trials, present: Shown, shrinkage: OfBoth) -> SignalAndNoise:
     """``signal_and_noise`` with known shrinkage factors of the covariances between units, of data and of noise.
 
     Example:
@@ -132,12 +135,8 @@ def signal_and_noise_at(trials: Trials, present: Bool[Array, "r n"], shrinkage: 
 
 @at_full_precision
 def shrinkage_levels(
-    trials: Trials,
-    present: Bool[Array, "r n"],
-    held_out: Bool[Array, "folds n"],
-    *,
-    levels: tuple[float, ...] = SHRINKAGE_LEVELS,
-) -> Float[Array, "2"]:
+    trials: Trials, present: Shown, held_out: HeldOut, *, levels: tuple[float, ...] = SHRINKAGE_LEVELS
+) -> OfBoth:
     """Shrinkage factors, of data and of noise covariances, that maximise the likelihood of held-out stimuli.
 
     Args:
@@ -173,7 +172,7 @@ def shrinkage_levels(
 
 @at_full_precision
 def shrunk_log_likelihoods(
-    covariance: Float[Array, "u u"], rows: Float[Array, "k u"], count: Scalar, levels: Float[Array, " levels"]
+    covariance: Covariance, rows: Float[Array, "k u"], count: Scalar, levels: Float[Array, " levels"]
 ) -> Float[Array, " levels"]:
     r"""Log-likelihood of rows under normal distributions whose covariances between units are shrunk by each level.
 
@@ -218,7 +217,7 @@ def shrunk_log_likelihoods(
 @at_full_precision
 def simulated_rsa_ceiling(
     model: SignalAndNoise,
-    normals: Float[Array, "draws 2 k u"],
+    normals: Normals,
     *,
     trials_averaged: float | None = None,
     method: str = "spearman",
@@ -265,12 +264,7 @@ def simulated_rsa_ceiling(
 
 
 def simulated_rsa_ceilings(
-    trials: Trials,
-    present: Bool[Array, "r n"],
-    chosen: Bool[Array, "sets n"],
-    shrinkage: Float[Array, "2"],
-    normals: Float[Array, "draws 2 k u"],
-    **settings: Any,
+    trials: Trials, present: Shown, chosen: Chosen, shrinkage: OfBoth, normals: Normals, **settings: Any
 ) -> Float[Array, "sets draws"]:
     """``simulated_rsa_ceiling`` of ``signal_and_noise_at`` for several sets of stimuli, with the same random numbers.
 
@@ -295,7 +289,7 @@ def simulated_rsa_ceilings(
     return batched_map(of_set, chosen)
 
 
-def _rows(trials: Trials, present: Bool[Array, "r n"]) -> _Rows:
+def _rows(trials: Trials, present: Shown) -> _Rows:
     within = deviations(jnp.where(present[:, :, None], trials, 0.0), present[:, :, None], axis=0)
     counts = within.n[0, :, 0]
     seen = (counts > 0)[:, None]
@@ -317,14 +311,12 @@ def _covariances(rows: _Rows, chosen: Mask) -> _Covariances:
     )
 
 
-def _shrunk(covariance: Float[Array, "u u"], level: Scalar) -> Float[Array, "u u"]:
+def _shrunk(covariance: Covariance, level: Scalar) -> Covariance:
     return jnp.where(jnp.eye(covariance.shape[0], dtype=bool), covariance, level * covariance)
 
 
 @jax.custom_jvp
-def _nearest_pair(
-    data: Float[Array, "u u"], noise: Float[Array, "u u"], left: Scalar, gain: Scalar
-) -> tuple[Float[Array, "u u"], Float[Array, "u u"]]:
+def _nearest_pair(data: Covariance, noise: Covariance, left: Scalar, gain: Scalar) -> tuple[Covariance, Covariance]:
     """Positive semi-definite S and N with S + left N nearest to the data and N nearest to the noise, by alternation."""
     # `gain` is the weight of the residual data - S in N. `left` and `gain` depend on trial counts: no derivative.
     tolerance = rounding(data, power=CONVERGED_POWER)
@@ -356,7 +348,7 @@ def _nearest_pair_jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
     of_signal = partial(change_of_nearest, *eigh(data - left * final))
     of_noise = partial(change_of_nearest, *eigh((1.0 - gain * left) * noise + gain * (data - signal)))
 
-    def changes(moved: Float[Array, "u u"]) -> tuple[Float[Array, "u u"], Float[Array, "u u"]]:
+    def changes(moved: Covariance) -> tuple[Covariance, Covariance]:
         changed = of_signal(by_data - left * moved)
         return changed, of_noise((1.0 - gain * left) * by_noise + gain * (by_data - changed))
 

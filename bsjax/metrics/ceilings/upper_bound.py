@@ -10,18 +10,19 @@ from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.numerics import divide_or_nan, inverse_root
 from bsjax.metrics.similarity.rdms.rdm_comparison import Method, comparison_named
 
+Rdms = Float[Array, "s m"]
+PairMask = Bool[Array, "s m"]
+Defined = Bool[Array, " s"]
+PerSubject = Float[Array, " s"]
+
 # 448 stimuli, for which comparing all pairs with all pairs takes a minute per ten subjects.
 _MOST_PAIRS = 100_000
 
 
 @at_full_precision
 def highest_similarity(
-    own: Float[Array, "s m"],
-    where: Bool[Array, "s m"] | None,
-    defined: Bool[Array, " s"],
-    *,
-    method: Method = "spearman",
-) -> Float[Array, " s"]:
+    own: Rdms, where: PairMask | None, defined: Defined, *, method: Method = "spearman"
+) -> PerSubject:
     r"""Upper bound of the similarity of one RDM to the RDMs of all subjects, with the contribution of each subject.
 
     No RDM has a mean similarity to the subjects above the mean of the values returned.
@@ -96,7 +97,7 @@ def _of_unit_length(mean: Float[Array, "pools m"]) -> Float[Array, "pools m"]:
     return mean * inverse_root(squares, squares > rounding(mean, CANCELLED) ** 2)
 
 
-def _agreement_with_majorities(own: Float[Array, "s m"], mask: Bool[Array, "s m"]) -> Float[Array, " s"]:
+def _agreement_with_majorities(own: Rdms, mask: PairMask) -> PerSubject:
     """Mean over pairs of entries: 1 where a subject orders them as most subjects do, -1 where oppositely."""
     # In the vote, a subject has the weight 1 / (number of its pairs), as in the mean over subjects.
     subjects, entries = own.shape
@@ -111,7 +112,7 @@ def _agreement_with_majorities(own: Float[Array, "s m"], mask: Bool[Array, "s m"
     share = jnp.max(pairs) / jnp.maximum(pairs, 1.0)
     own = jax.lax.stop_gradient(own).T
 
-    def of_rows(rows: Float[Array, "r s"], counts: Bool[Array, "r s"]) -> Float[Array, " s"]:
+    def of_rows(rows: Float[Array, "r s"], counts: Bool[Array, "r s"]) -> PerSubject:
         both = counts[:, None, :] & mask.T[None, :, :]
         above = (rows[:, None, :] > own[None, :, :]) & both
         below = (rows[:, None, :] < own[None, :, :]) & both

@@ -8,19 +8,24 @@ from jaxtyping import Array, Bool, Float, Int
 from bsjax.engine.batches import batched_map
 from bsjax.engine.precision import at_full_precision
 from bsjax.engine.tolerances import CANCELLED, rounding
+from bsjax.metrics.arrays import Features, PerDraw, Scalar, Targets
 from bsjax.metrics.numerics import deviations, rotated_to_few_columns
+
+Drawn = Int[Array, "draws n"]
+Places = Int[Array, "draws m"]
+PerSubset = Float[Array, " subsets"]
 
 
 @at_full_precision
 def similarity_on_subsets(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
+    x: Features,
+    y: Targets,
     subsets: Int[Array, "subsets m"],
     mask: Bool[Array, "subsets m"],
     *,
-    similarity: Callable[..., Float[Array, ""]],
+    similarity: Callable[..., Scalar],
     rotation_invariant: bool = False,
-) -> Float[Array, " subsets"]:
+) -> PerSubset:
     """``similarity(x[subset], y[subset])`` for every subset. On a CPU, only one subset is in memory at a time.
 
     Args:
@@ -53,7 +58,7 @@ def similarity_on_subsets(
         for side, without_mean in zip((x, y), centred, strict=True)
     )
 
-    def of_subset(subset: tuple[Int[Array, " m"], Bool[Array, " m"]]) -> Float[Array, ""]:
+    def of_subset(subset: tuple[Int[Array, " m"], Bool[Array, " m"]]) -> Scalar:
         rows, counted = subset
         undefined = _constant(x[rows], counted, longest[0]) | _constant(y[rows], counted, longest[1])
         return jnp.where(undefined, jnp.nan, similarity(x[rows], y[rows], where=counted))
@@ -61,7 +66,7 @@ def similarity_on_subsets(
     return batched_map(of_subset, (subsets, mask))
 
 
-def _constant(x: Float[Array, "m d"], where: Bool[Array, " m"], longest: Float[Array, ""]) -> Bool[Array, ""]:
+def _constant(x: Float[Array, "m d"], where: Bool[Array, " m"], longest: Scalar) -> Bool[Array, ""]:
     """Whether centred responses are within the rounding error of the rotation into few columns."""
     # `longest` is the largest sum of squares of a centred response, over all stimuli.
     left = jnp.sum(deviations(x, where[:, None], axis=0).squares)
@@ -70,13 +75,13 @@ def _constant(x: Float[Array, "m d"], where: Bool[Array, " m"], longest: Float[A
 
 @at_full_precision
 def unit_bootstraps(
-    x: Float[Array, "n p"],
-    y: Float[Array, "n q"],
-    units: Int[Array, "draws m"],
-    counts: Int[Array, "draws n"] | None = None,
+    x: Features,
+    y: Targets,
+    units: Places,
+    counts: Drawn | None = None,
     *,
     similarity: Callable[..., Float[Array, "..."]],
-) -> Float[Array, " draws"]:
+) -> PerDraw:
     """``similarity(x, y[:, units])`` for every draw of the units of ``y``. On a CPU, one draw is in memory at a time.
 
     Args:
@@ -96,7 +101,7 @@ def unit_bootstraps(
         [1. 1.]
     """
 
-    def of_draw(draw: tuple[Int[Array, " m"], Int[Array, " n"] | None]) -> Float[Array, ""]:
+    def of_draw(draw: tuple[Int[Array, " m"], Int[Array, " n"] | None]) -> Scalar:
         chosen, held = jnp.where(draw[0][None] < 0, 0.0, y[:, draw[0]]), draw[1]
         return similarity(x, chosen) if held is None else similarity(x, chosen, held[None])[0]
 

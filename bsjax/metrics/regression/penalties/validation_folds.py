@@ -10,10 +10,11 @@ from bsjax.metrics.arrays import Mask, PerStimulus, Scalar
 from bsjax.metrics.linalg.partial_fractions import all_penalties
 from bsjax.metrics.regression.ridge_system import PreparedRidge, among, centred_rows, spectrum
 
+Penalties = Float[Array, " penalties"]
+Errors = Float[Array, "penalties q"]
 
-def validation_errors(
-    prepared: PreparedRidge, train: PerStimulus, folds: int, alphas: Float[Array, " penalties"]
-) -> Float[Array, "penalties q"]:
+
+def validation_errors(prepared: PreparedRidge, train: PerStimulus, folds: int, alphas: Penalties) -> Errors:
     """Mean squared validation errors, averaged over folds.
 
     The folds are runs of consecutive training stimuli; if they cannot be equal, the first ones have one stimulus more,
@@ -25,7 +26,7 @@ def validation_errors(
     n = prepared.centred.y.shape[0]
     fold_of = _consecutive(train > 0, folds)
 
-    def errors(fold: Int[Array, ""]) -> Float[Array, "penalties q"]:
+    def errors(fold: Int[Array, ""]) -> Errors:
         rows, fitted = where_true((train > 0) & (fold_of != fold), n - n // folds, train.dtype)
         tested, mask = where_true((train > 0) & (fold_of == fold), -(-n // folds), train.dtype)
         of = spectrum(prepared, fitted, rows)
@@ -52,8 +53,8 @@ def _squared_errors(
     coordinates: Float[Array, "k q"],
     y: Float[Array, "m q"],
     values: Float[Array, " k"],
-    alphas: Float[Array, " penalties"],
-) -> Float[Array, "penalties q"]:
+    alphas: Penalties,
+) -> Errors:
     """Sums of squares of ``y - basis @ (coordinates / (values + alpha))``."""
     m, k = basis.shape
     if len(alphas) * m <= k:  # fewer operations than expanding the squares

@@ -11,6 +11,8 @@ from bsjax.metrics.arrays import Scalar
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed
 from bsjax.metrics.numerics import deviations, divide_or_nan, inverse_root, nonzero
 
+Covariance = Float[Array, "u u"]
+
 Noise = Literal["full", "diag", "shrinkage_eye", "shrinkage_diag"]
 NOISES = ("full", "diag", "shrinkage_eye", "shrinkage_diag")
 
@@ -25,7 +27,7 @@ def noise_covariance(
     method: Noise = "shrinkage_diag",
     where: Rows | None = None,
     dof: Scalar | int | None = None,
-) -> Float[Array, "u u"]:
+) -> Covariance:
     r"""The covariance of noise between units, from residuals.
 
     ================== ============================================================================================
@@ -69,7 +71,7 @@ def noise_covariance(
     return products / free * (1.0 if method == "full" else _kept_of_each(centred, constant[0], products, rows, free))
 
 
-def _to_identity(x: Residuals, covariance: Float[Array, "u u"], rows: Scalar) -> Float[Array, "u u"]:
+def _to_identity(x: Residuals, covariance: Covariance, rows: Scalar) -> Covariance:
     one = jnp.eye(x.shape[1], dtype=x.dtype)
     mean = jnp.trace(covariance) / x.shape[1]
     spread = jnp.sum((covariance - mean * one) ** 2)
@@ -79,8 +81,8 @@ def _to_identity(x: Residuals, covariance: Float[Array, "u u"], rows: Scalar) ->
 
 
 def _kept_of_each(
-    x: Residuals, constant: Bool[Array, " u"], products: Float[Array, "u u"], rows: Scalar, free: Scalar
-) -> Float[Array, "u u"]:
+    x: Residuals, constant: Bool[Array, " u"], products: Covariance, rows: Scalar, free: Scalar
+) -> Covariance:
     """The part of each covariance that remains: 1 on the diagonal."""
     one = jnp.eye(x.shape[1], dtype=x.dtype)
     scale = inverse_root(jnp.diagonal(products) / free, ~constant)
@@ -91,14 +93,14 @@ def _kept_of_each(
     return one + (1.0 - share) * (1.0 - one)
 
 
-def whitened(patterns: Float[Array, "*batch u"], covariance: Float[Array, "u u"]) -> Float[Array, "*batch u"]:
+def whitened(patterns: Float[Array, "*batch u"], covariance: Covariance) -> Float[Array, "*batch u"]:
     """Patterns times the inverse of a factor of the covariance; NaN if it has no inverse."""
     factor, well_posed = cholesky_if_well_posed(covariance)
     found = solve_lower(factor, patterns.reshape(-1, patterns.shape[-1]).T).T.reshape(patterns.shape)
     return jnp.where(well_posed, found, jnp.nan)
 
 
-def standardised_by(patterns: Float[Array, "*batch u"], covariance: Float[Array, "u u"]) -> Float[Array, "*batch u"]:
+def standardised_by(patterns: Float[Array, "*batch u"], covariance: Covariance) -> Float[Array, "*batch u"]:
     """``whitened`` by a diagonal covariance; NaN if a variance is 0."""
     variances = jnp.diagonal(covariance)
     return divide_or_nan(

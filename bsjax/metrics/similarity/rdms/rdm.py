@@ -22,13 +22,15 @@ from bsjax.metrics.similarity.rdms.rdm_comparison import (
     scaled,
 )
 
+UnitMask = Bool[Array, " p"]
+Responses = Float[Array, "s n p"]
+SubjectUnits = Bool[Array, "s p"]
+
 _MOST_STIMULI = 46_341  # twice the rank of a pair is below 2^31
 
 
 @at_full_precision
-def rdm(
-    x: Features, *, where: Bool[Array, " p"] | None = None, dissimilarity: Measure = "correlation"
-) -> Float[Array, "n n"]:
+def rdm(x: Features, *, where: UnitMask | None = None, dissimilarity: Measure = "correlation") -> Float[Array, "n n"]:
     """Representational dissimilarity matrix: by default 1 - Pearson correlation between the patterns of two stimuli.
 
     Args:
@@ -184,11 +186,7 @@ def _moved(ranked: Float[Array, " m"], unit: Float[Array, " m"], slopes: Float[A
 
 
 def rdm_to_compare(
-    x: Features,
-    dissimilarity: Measure,
-    method: Method,
-    where: Mask | None = None,
-    units: Bool[Array, " p"] | None = None,
+    x: Features, dissimilarity: Measure, method: Method, where: Mask | None = None, units: UnitMask | None = None
 ) -> tuple[tuple[Float[Array, " m"], PerStimulus], Mask]:
     """Pairs of an RDM, the rounding errors of its stimuli (see ``ranks``), and a mask of stimuli without a pattern.
 
@@ -213,7 +211,7 @@ def rdm_to_compare(
     return (pairs_of_rows(patterns, function=between), measure.errors(x, patterns)), lost
 
 
-def known_patterns(x: Features, measure: Dissimilarity, units: Bool[Array, " p"] | None = None) -> tuple[Array, Mask]:
+def known_patterns(x: Features, measure: Dissimilarity, units: UnitMask | None = None) -> tuple[Array, Mask]:
     """Patterns of a dissimilarity, and a mask of stimuli whose pattern is undefined or NaN; these are zero."""
     patterns, none = measure.patterns(x, units)
     lost = none | jnp.any(jnp.isnan(patterns), axis=1)
@@ -249,8 +247,8 @@ def pairs_in_order(pairs: Shaped[Array, " m"]) -> Callable[[Int[Array, " n"]], S
 @at_full_precision
 def similarity_to_subjects(
     features: Float[Array, "n d"],
-    responses: Float[Array, "s n p"],
-    units: Bool[Array, "s p"] | None = None,
+    responses: Responses,
+    units: SubjectUnits | None = None,
     seen: Bool[Array, "s n"] | None = None,
     *,
     method: str = "spearman",
@@ -287,10 +285,7 @@ def pairs_seen(seen: Bool[Array, "*batch n"] | None) -> Bool[Array, "*batch m"] 
 
 @at_full_precision
 def rdms_of_subjects(
-    responses: Float[Array, "s n p"],
-    units: Bool[Array, "s p"] | None = None,
-    *,
-    dissimilarity: Callable[..., Float[Array, "n n"]] = rdm,
+    responses: Responses, units: SubjectUnits | None = None, *, dissimilarity: Callable[..., Float[Array, "n n"]] = rdm
 ) -> Float[Array, "s n n"]:
     """The RDM of each subject's responses.
 
@@ -305,7 +300,7 @@ def rdms_of_subjects(
         (2, 4, 4)
     """
 
-    def of_one(subject: tuple[Features, Bool[Array, " p"] | None]) -> Float[Array, "n n"]:
+    def of_one(subject: tuple[Features, UnitMask | None]) -> Float[Array, "n n"]:
         return dissimilarity(subject[0], where=subject[1])
 
     if platform() == "tpu":  # XLA takes several times as long to compile RDMs that are made together
