@@ -10,7 +10,7 @@ from bsjax.engine.row_blocks import over_blocks, sum_over_row_blocks
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("length", [1, 512, 1300])
+@pytest.mark.parametrize("length", [512, 1300])
 @pytest.mark.parametrize("axis", [0, -1])
 def test_rows_or_columns_in_blocks(axis, length):
     rng = np.random.default_rng(length)
@@ -28,7 +28,7 @@ def test_rows_or_columns_in_blocks(axis, length):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("length", [1, 256, 700])
+@pytest.mark.parametrize("length", [256, 700])
 def test_sums_over_rows_in_blocks(length):
     rng = np.random.default_rng(length)
     x, y = jnp.asarray(rng.normal(size=(length, 4))), jnp.asarray(rng.normal(size=(length, 2)))

@@ -15,10 +15,9 @@ def by_signs(a, b):
 @each
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 3, 150])
-@pytest.mark.parametrize("values", [4, 10**6])
-def test_equals_the_signs_of_all_pairs(implementation, n, values):
+def test_equals_the_signs_of_all_pairs(implementation, n):
     rng = np.random.default_rng(n)
-    a, b = rng.integers(0, values, (2, n)).astype(float)
+    a, b = rng.integers(0, 4, (2, n)).astype(float)
     where = rng.random(n) < 0.7
     assert implementation(jnp.asarray(a), jnp.asarray(b)) == by_signs(a, b)
     assert implementation(jnp.asarray(a), jnp.asarray(b), jnp.asarray(where)) == by_signs(a[where], b[where])

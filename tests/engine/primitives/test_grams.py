@@ -7,7 +7,7 @@ from bsjax.engine.primitives.grams import sums_of_gram_products
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", [(300, 130, 140), (300, 130, 200), (1, 1, 1)])
+@pytest.mark.parametrize("shape", [(300, 130, 140), (300, 130, 200)])
 def test_all_implementations_give_the_sums_and_their_gradients(shape):
     n, p, q = shape
     rng = np.random.default_rng(0)

@@ -20,7 +20,7 @@ def test_sorts_of_pairs_equal_the_plain_one(monkeypatch, shape, implementation):
     assert ("scan" in str(jax.make_jaxpr(implementation)(keys, others))) == (len(shape) > 1)
 
 
-@pytest.mark.parametrize("n", [1, 16, 17, 64, 1000])
+@pytest.mark.parametrize("n", [1, 17, 64])
 @pytest.mark.parametrize("implementation", [ordering.first_largest.plain, *ordering.first_largest.own.values()])
 def test_the_first_largest_is_that_of_numpy(implementation, n):
     values = np.random.default_rng(0).integers(-3, 3, (40, n)).astype("float32")

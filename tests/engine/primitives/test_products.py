@@ -9,7 +9,7 @@ from bsjax.engine.programs.platforms import traced_for
 
 
 @pytest.mark.parametrize("platform", ["cpu", "tpu"])
-@pytest.mark.parametrize(("n", "p", "k"), [(7, 5, 3), (40, 2, 10), (3, 50, 17), (4, 4, 16)])
+@pytest.mark.parametrize(("n", "p", "k"), [(40, 2, 10), (3, 50, 17)])
 def test_products_are_those_of_numpy(platform, n, p, k):
     rng = np.random.default_rng(0)
     x, y, rows = rng.normal(size=(n, p)), rng.normal(size=(n, k)), rng.normal(size=(k, p))

@@ -20,7 +20,7 @@ def platform(request, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [3, 16, 29])
+@pytest.mark.parametrize("n", [3, 29])
 def test_equals_scipy(n):
     rng = np.random.default_rng(0)
     half, right = rng.normal(size=(n, 2 * n)), rng.normal(size=(n, 5))
@@ -34,7 +34,7 @@ def test_equals_scipy(n):
     np.testing.assert_allclose(jax.jit(solve_with_cholesky)(factor, right), np.linalg.solve(matrix, right), atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [3, 16, 29, 36])
+@pytest.mark.parametrize("n", [3, 29, 36])
 def test_inverses_and_their_pivots_equal_numpy(n, monkeypatch):
     monkeypatch.setattr(triangular, "_LOOPED", 20)
     half = np.random.default_rng(0).normal(size=(2, n, 2 * n))
