@@ -77,12 +77,6 @@ def test_float32_equals_float64_also_where_the_slope_is_not_determined():
 
 
 @pytest.mark.slow
-def test_a_jump_has_its_threshold_between_the_two_levels():
-    x = np.arange(12.0)
-    assert float(fit(x, np.where(x < 6, 0.5, 0.97)).threshold) == pytest.approx(5.5, abs=0.1)
-
-
-@pytest.mark.slow
 def test_the_inflection_lies_halfway_between_the_ends_of_the_fit():
     x = np.linspace(0.0, 11.0, 12)
     got = fit(x, probability(x, 0.8, 5.0, 0.05))

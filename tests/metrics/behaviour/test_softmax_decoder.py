@@ -89,21 +89,6 @@ def test_converges_to_the_penalised_optimum():
     np.testing.assert_allclose(decode(params, jnp.asarray(x)), peer.predict_proba(z), atol=1e-3)
 
 
-@pytest.mark.slow
-def test_splits_of_unequal_size_side_by_side_equal_each_alone():
-    x, labels, train = data()
-    fewer = train & (np.arange(N) % 3 > 0)
-    decoder = SoftmaxDecoder(epochs=5, batch_size=8, learning_rate=0.01)
-    orders = epoch_orders(jax.random.key(0), N, 5)
-    start = initial_weights(jax.random.key(1), P, CLASSES).astype(float)
-    arguments = jnp.asarray(x), jnp.asarray(labels, jnp.int32)
-    together = jax.jit(jax.vmap(lambda t: decoder.fit(*arguments, t, orders, start)))(jnp.stack([train, fewer]))
-    for i, mask in enumerate((train, fewer)):
-        alone = jax.jit(decoder.fit)(*arguments, jnp.asarray(mask), orders, start)
-        for a, b in zip(together, alone, strict=True):
-            np.testing.assert_allclose(a[i], b, atol=1e-9)
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_constant_feature_is_left_unscaled(dtype):
     x, labels, train = data()

@@ -9,7 +9,6 @@ from bsjax.metrics import (
     noise_ceiling_snr,
     reliability_of_averages,
     signal_and_noise_variances,
-    split_half_consistency,
 )
 
 variances, snr_of, reliability = (
@@ -56,17 +55,6 @@ def test_ragged_trials_are_unbiased():
     for values, truth in ((found[0], 0.49), (found[1], 1.0)):
         assert np.mean(values) == pytest.approx(truth, abs=4 * np.std(values) / np.sqrt(4_000))
     np.testing.assert_allclose(found[2], np.mean(1 / present[:, :, 0].sum(axis=0)), atol=1e-12)
-
-
-@pytest.mark.slow
-def test_is_what_split_halves_estimate():
-    rng = np.random.default_rng(0)
-    trials = recording(rng, 4, 400, 60)
-    first = np.zeros((3, 4, 400), bool)
-    for split, half in enumerate([(0, 1), (0, 2), (0, 3)]):
-        first[split, half, :] = True
-    halves = np.mean(compiled(split_half_consistency)(trials, everywhere(trials), first), axis=0)
-    np.testing.assert_allclose(reliability(trials, everywhere(trials)), halves, atol=0.02)
 
 
 def test_of_another_number_of_trials():

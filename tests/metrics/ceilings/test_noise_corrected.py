@@ -64,3 +64,12 @@ def test_where_it_is_defined():
     np.testing.assert_array_equal(np.isnan(corrected(x, y, present)), [True, True, True, True, False])
     total = jax.jit(jax.grad(lambda x, y: jnp.nansum(noise_corrected_r2(x, y, jnp.asarray(present))), argnums=(0, 1)))
     assert all(jnp.isfinite(gradient).all() and (gradient != 0).any() for gradient in total(x, y))
+
+
+def test_large_numbers_in_float32():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(10, 5))
+    y = x + 0.5 * rng.normal(size=(2, 10, 5))
+    present = np.ones(y.shape, bool)
+    single = corrected((1e12 * x).astype("float32"), (1e12 * y).astype("float32"), present)
+    np.testing.assert_allclose(single, corrected(x, y, present), atol=1e-4)

@@ -92,16 +92,6 @@ def test_a_singular_covariance_has_no_likelihood():
 
 
 @pytest.mark.slow
-def test_recovers_what_was_simulated():
-    signal, noise = covariances(0, 6)
-    trials = recording(0, 4, 4_000, signal, noise)
-    found = whole(trials, all_there(trials), folds_of(4_000))
-    for mine, truth in ((found.signal, signal), (found.noise, noise)):
-        assert np.linalg.norm(mine - truth) < 0.05 * np.linalg.norm(truth)
-    np.testing.assert_allclose(found.mean, 1.0, atol=0.06)
-
-
-@pytest.mark.slow
 def test_ragged_trials_have_no_bias():
     """The mean over recordings is the truth, with one to four trials, all of which count."""
     signal, noise = covariances(1, 3)

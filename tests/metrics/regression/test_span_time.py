@@ -1,13 +1,12 @@
 """Regressions with weights shared over time, against one scikit-learn fit on all time bins."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.model_selection import KFold
 
-from bsjax.metrics import NeuronToNeuron, Ridge, compiled, cross_validate, cross_validate_over_time, make_folds
+from bsjax.metrics import Ridge, compiled, cross_validate_over_time, make_folds
 
 
 def arrays(n=26, p=6, q=3, bins=4):
@@ -33,21 +32,3 @@ def test_one_fit_on_all_bins_scored_in_each():
             predicted = model.predict(x[test][:, :, t])
             expected = [np.corrcoef(predicted[:, i], y[test][:, i, t])[0, 1] for i in range(y.shape[1])]
             np.testing.assert_allclose(got[fold, t], expected, atol=1e-10)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mapping", [Ridge(1.0), NeuronToNeuron()], ids=["ridge", "neuron_to_neuron"])
-def test_one_time_bin_is_plain_cross_validation(mapping):
-    x, y = arrays(bins=1)
-    folds = make_folds(len(x), list(KFold(4, shuffle=True, random_state=0).split(x)))
-    over_time = compiled(cross_validate_over_time, mapping=mapping)(jnp.asarray(x), jnp.asarray(y), folds)
-    plain = compiled(cross_validate, mapping=mapping)(jnp.asarray(x[:, :, 0]), jnp.asarray(y[:, :, 0]), folds)
-    np.testing.assert_allclose(over_time[:, 0], plain, atol=1e-12)
-
-
-def test_memory_of_ten_splits_at_the_size_of_a_recording():
-    n, p, q, bins = 640, 200, 50, 18
-    x, y = (jax.ShapeDtypeStruct((n, units, bins), jnp.float64) for units in (p, q))
-    folds = make_folds(n, list(KFold(10).split(np.empty(n))))
-    program = compiled(cross_validate_over_time, mapping=Ridge(1.0)).lower(x, y, folds).compile()
-    assert program.memory_analysis().temp_size_in_bytes < 8 * (3 * n * bins * (p + q) + n * n)

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsjax.engine import batches
-from bsjax.engine.programs.platforms import traced_for
 from bsjax.metrics import compiled, error_consistency
 from bsjax.metrics.behaviour.choice_signatures import Signature, choice_consistency
 from bsjax.metrics.correlation import pearson
@@ -131,17 +129,3 @@ def test_draws_are_in_memory_one_at_a_time():
         for draws in (4, 400)
     ]
     assert sizes[1] < sizes[0] + 400 * 64 * 4  # less than a draw's weights of one condition, for all draws
-
-
-@pytest.mark.slow
-def test_draws_in_blocks_of_an_accelerators_memory_are_the_same(monkeypatch):
-    arrays = jax.tree.map(jnp.asarray, drawn_agreement(10))
-    kernel = partial(agreement_bootstraps, compare=error_consistency)
-    expected = kernel(*arrays)
-    monkeypatch.setattr(batches, "device_memory", lambda: 1 << 16)
-    with traced_for("gpu"):
-        made = jax.make_jaxpr(kernel)(*arrays)
-    (loop,) = [equation for equation in made.eqns if equation.primitive.name == "scan"]
-    assert 1 < loop.params["length"] < 10  # several draws at a time
-    (found,) = jax.core.eval_jaxpr(made.jaxpr, made.consts, *arrays)
-    np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -72,21 +72,3 @@ def test_a_symmetric_product_is_computed_by_little_more_than_half():
     flops = jax.jit(cka).lower(x, y).compile().cost_analysis()["flops"]
     # Whole products would be 2 n (p p + q q + p q); two thirds of the first are left.
     assert flops < 2.2 * n * (p * p * 2 / 3 + q * q + p * q)
-
-
-@pytest.mark.slow
-def test_the_gradient_of_rotated_responses_is_that_of_the_responses_themselves():
-    x, y = map(jnp.asarray, arrays(8, 20, 15))
-    subsets, mask = jnp.array([[0, 1, 2, 3, 4, 5], [7, 6, 5, 4, 3, 0]], jnp.int32), jnp.ones((2, 6), bool)
-
-    def slope(rotation_invariant):
-        def total(x, y):
-            on_subsets = similarity_on_subsets(
-                x, y, subsets, mask, similarity=cka, rotation_invariant=rotation_invariant
-            )
-            return jnp.sum(on_subsets)
-
-        return jax.jit(jax.grad(total, argnums=(0, 1)))(x, y)
-
-    for rotated, as_they_are in zip(slope(True), slope(False), strict=True):
-        np.testing.assert_allclose(rotated, as_they_are, atol=1e-12)
