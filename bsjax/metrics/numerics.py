@@ -55,6 +55,18 @@ def unit_length(vectors: Float[Array, "*batch m"]) -> Float[Array, "*batch m"]:
     return scaled / jnp.sqrt(nonzero(jnp.sum(scaled**2, axis=-1, keepdims=True)))
 
 
+def squared_distances(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
+    """Between all rows of ``a`` and of ``b``; exactly 0 where rows differ by no more than rounding errors of sums."""
+    sizes = jnp.sum(a**2, axis=1)[:, None] + jnp.sum(b**2, axis=1)[None, :]
+    found = sizes - 2.0 * a @ b.T
+    return jnp.where(found <= 2.0 * rounding_of_sums(a) * sizes, 0.0, found)
+
+
+def rounding_of_sums(x: Float[Array, "n p"]) -> float:
+    """Largest relative error of a sum of squares over the ``p`` columns, or of products of two rows."""
+    return rounding(x, CONSTANT + float(x.shape[1]) ** 0.5)
+
+
 def is_constant(sum_of_squares: Values, mean: Values, count: Float[Array, "..."]) -> Bool[Array, "*shape"]:
     """Whether ``count`` values are constant up to the rounding error of their mean, from their centred sum of squares.
 

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.arrays import Features, Mask, PerStimulus, Scalar, Targets
-from bsjax.metrics.numerics import deviations, nonzero, safe_sqrt
+from bsjax.metrics.numerics import deviations, nonzero, safe_sqrt, squared_distances
 from bsjax.metrics.similarity.cka import SIDES, cka_ratio, of_sides, standardised, unbiased_hsic
 
 Kernel = Literal["rbf", "laplacian"]
@@ -75,9 +75,8 @@ def _less_one(
 ) -> Float[Array, "n n"]:
     """The kernel of every two stimuli minus 1, which changes no HSIC, and is exact where all stimuli are near."""
     centred = standardised(x, where)
-    squares = jnp.sum(centred**2, axis=1)
     pairs = counted[:, None] * counted[None, :] * (1.0 - jnp.eye(len(x), dtype=x.dtype))
-    distances = jnp.maximum(squares[:, None] + squares[None, :] - 2.0 * centred @ centred.T, 0.0) * pairs
+    distances = squared_distances(centred, centred) * pairs
     mean = jnp.sum(distances) / nonzero(jnp.sum(pairs))
     scaled = distances / (bandwidth**2 * nonzero(mean))
     return jnp.expm1(-0.5 * scaled if kernel == "rbf" else -safe_sqrt(scaled))

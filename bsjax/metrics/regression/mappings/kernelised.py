@@ -8,9 +8,9 @@ from jaxtyping import Array, Float
 
 from bsjax.engine.primitives.triangular import solve_lower
 from bsjax.engine.programs.fallbacks import with_fallback
-from bsjax.engine.tolerances import CONSTANT, rounding
+from bsjax.engine.tolerances import rounding
 from bsjax.metrics.arrays import Embedded, Features, HeldOut, HeldOutMask, HeldOutTargets, Predicted, Scalar, Targets
-from bsjax.metrics.numerics import around_most, nonzero
+from bsjax.metrics.numerics import around_most, nonzero, squared_distances
 from bsjax.metrics.regression.mapping import Mapping, Traits, with_leaves
 
 # Rounding errors of distances may be so many times those of the kernel.
@@ -137,10 +137,7 @@ def kernel_of(
     if kernel == "linear":
         return a @ b.T
     if kernel == "rbf":
-        sizes = jnp.sum(a**2, axis=1)[:, None] + jnp.sum(b**2, axis=1)[None]
-        squares = sizes - 2.0 * a @ b.T
-        same = squares <= rounding(a, CONSTANT + float(a.shape[1]) ** 0.5) * sizes  # also of an outlier with itself
-        return jnp.expm1(-gamma * jnp.where(same, 0.0, squares))
+        return jnp.expm1(-gamma * squared_distances(a, b))
     raise ValueError(f"the kernel must be 'linear', 'rbf' or 'polynomial', and is {kernel!r}")
 
 

@@ -8,9 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.streaming import DependsOn
-from bsjax.engine.tolerances import CONSTANT, rounding
 from bsjax.metrics.arrays import Features, Mask
-from bsjax.metrics.numerics import around_most, deviations, safe_sqrt, unit_length
+from bsjax.metrics.numerics import around_most, deviations, rounding_of_sums, safe_sqrt, squared_distances, unit_length
 
 Patterns = Callable[[Array, Array | None], tuple[Array, Array]]
 Entry = TypeVar("Entry")
@@ -71,11 +70,6 @@ def entry_named(given: Any, kind: type[Entry], table: Mapping[str, Entry], what:
     return table[given]
 
 
-def _rounding(x: Features) -> float:
-    """Relative rounding error of an inner product over the units, taken as a random sum."""
-    return rounding(x, CONSTANT + float(x.shape[1]) ** 0.5)
-
-
 def _unit_patterns(x: Features, where: Bool[Array, " p"] | None = None) -> tuple[Features, Mask]:
     """Centred patterns of unit length, and a mask of constant patterns."""
     centred = deviations(x, None if where is None else where[None, :], axis=1)
@@ -90,7 +84,7 @@ def _directions(x: Features, where: Bool[Array, " p"] | None = None) -> tuple[Fe
 def _errors_of_directions(x: Array, patterns: Array) -> Array:
     # Rounding errors of responses are relative to their size including the mean.
     larger = jnp.sqrt(jnp.sum(x**2, axis=1)) / jnp.abs(jnp.sum(x * patterns, axis=1))
-    return _rounding(x) * jnp.where(jnp.isfinite(larger), larger, 1.0)
+    return rounding_of_sums(x) * jnp.where(jnp.isfinite(larger), larger, 1.0)
 
 
 def _from_most(x: Features, where: Bool[Array, " p"] | None = None) -> tuple[Features, Mask]:
@@ -103,18 +97,12 @@ def _from_most(x: Features, where: Bool[Array, " p"] | None = None) -> tuple[Fea
 def _errors_of_differences(x: Array, patterns: Array) -> Array:
     # A squared distance has the rounding errors of both squared lengths, and of the responses times the distance.
     length, of_responses = (jnp.sqrt(jnp.sum(side**2, axis=1)) for side in (patterns, x))
-    found = _rounding(x) * length * (length + of_responses)
+    found = rounding_of_sums(x) * length * (length + of_responses)
     return jnp.where(jnp.isfinite(found), found, 0.0)
 
 
 def _one_less_products(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
     return 1.0 - jnp.clip(a @ b.T, -1.0, 1.0)
-
-
-def _squared_distances(a: Float[Array, "r p"], b: Float[Array, "c p"]) -> Float[Array, "r c"]:
-    squares = jnp.sum(a**2, axis=1)[:, None] + jnp.sum(b**2, axis=1)[None, :]
-    found = squares - 2.0 * a @ b.T
-    return jnp.where(found <= 2.0 * _rounding(a) * squares, 0.0, found)  # e.g. repeated patterns
 
 
 def poisson_rates(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
@@ -137,7 +125,7 @@ def _divergences(a: Float[Array, "r d"], b: Float[Array, "c d"]) -> Float[Array,
     own = [jnp.sum(r * log, axis=1) for r, log in ((rates, logs), (other_rates, other_logs))]
     found = own[0][:, None] + own[1][None, :] - rates @ other_logs.T - logs @ other_rates.T
     sizes = jnp.sum(a**2, axis=1)[:, None] + jnp.sum(b**2, axis=1)[None, :]
-    return jnp.where(found <= _rounding(a) * sizes, 0.0, found)
+    return jnp.where(found <= rounding_of_sums(a) * sizes, 0.0, found)
 
 
 _PRIOR = 0.1
@@ -147,8 +135,8 @@ _OF_DISTANCES: Any = {"depends_on": "inner products", "ignores_zero_units": True
 DISSIMILARITIES: dict[str, Dissimilarity] = {
     "correlation": Dissimilarity(_one_less_products, _unit_patterns, _errors_of_directions, **_OF_CORRELATIONS),
     "cosine": Dissimilarity(_one_less_products, _directions, _errors_of_directions, ignores_zero_units=True),
-    "euclidean": Dissimilarity(_squared_distances, _from_most, _errors_of_differences, safe_sqrt, **_OF_DISTANCES),
-    "sqeuclidean": Dissimilarity(_squared_distances, _from_most, _errors_of_differences, **_OF_DISTANCES),
+    "euclidean": Dissimilarity(squared_distances, _from_most, _errors_of_differences, safe_sqrt, **_OF_DISTANCES),
+    "sqeuclidean": Dissimilarity(squared_distances, _from_most, _errors_of_differences, **_OF_DISTANCES),
     "poisson": Dissimilarity(_divergences, _rates_and_logs, _errors_of_differences, ignores_zero_units=True),
 }
 """By name: 1 - Pearson correlation, 1 - cosine of the angle, Euclidean distance, squared Euclidean distance, and the
