@@ -23,7 +23,7 @@ from bsjax.engine.programs.dry_runs import DryRun, hollow, running_dry
 from bsjax.engine.programs.fallbacks import without_fallbacks
 from bsjax.engine.programs.forks import refuse_after_fork
 from bsjax.engine.programs.operations import HOST_CALL, steps
-from bsjax.engine.programs.platforms import LOWERED_AS, Platform, platform, traced_for
+from bsjax.engine.programs.platforms import Platform, platform, traced_for
 
 # On a CPU, the older of XLA's two emitters of fused loops, at a lower optimisation level, compiles these programs in
 # half the time. They run no slower, because most of their work is in precompiled matrix products.
@@ -253,17 +253,7 @@ class Program:
 
     def lower(self, *arrays: Any) -> Any:
         """As ``jax.jit(...).lower``, to inspect the memory and operations that the program needs."""
-        return self._use(_lowered, platform(), arrays)
-
-    def lower_for(self, name: Platform, *arrays: Any, fallbacks: bool = False) -> Any:
-        """``lower`` for a platform that need not be available.
-
-        Args:
-            name: the platform.
-            arrays: as for a call; any of them may be a ``jax.ShapeDtypeStruct``.
-            fallbacks: True for the program with fallbacks, which an accelerator runs if the one without has failed.
-        """
-        return self._use(partial(_lowered, name=name), name, arrays, fallbacks=fallbacks)
+        return self._use(lambda program, *arguments: program.lower(*arguments), platform(), arrays)
 
     def _use(self, use: Callable[..., Any], on: Platform, arrays: Sequence[Any], *, fallbacks: bool = True) -> Any:
         """Applies ``use`` to the program for a platform; one without fallbacks returns an error and a result."""
@@ -305,11 +295,6 @@ def options(platform: Platform) -> dict[str, Any] | None:
     """Compiler options for a platform, without those that the user has set by ``XLA_FLAGS``; None if there are none."""
     flags = os.environ.get("XLA_FLAGS", "")
     return {name: value for name, value in _OPTIONS.get(platform, {}).items() if f"--{name}=" not in flags} or None
-
-
-def _lowered(program: Any, *arguments: Any, name: Platform | None = None) -> Any:
-    platforms = None if name is None else LOWERED_AS[name][:1]
-    return program.trace(*arguments).lower(lowering_platforms=platforms)
 
 
 def _needed(program: Any, *arguments: Any) -> int:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from bsjax.engine.programs.compilation import Program
-from bsjax.engine.programs.fallbacks import cond, with_fallback
+from bsjax.engine.programs.fallbacks import cond, with_fallback, without_fallbacks
 from bsjax.engine.programs.platforms import traced_for
+from tests.support.lowered import lowered
 
 
 @pytest.fixture
@@ -71,8 +72,8 @@ def test_what_is_lowered_for_an_accelerator_has_no_decomposition_that_few_data_n
         return with_fallback(x[0, 0] < 0, lambda: x[0], lambda: jnp.linalg.eigh(x)[0])
 
     shape = jax.ShapeDtypeStruct((3, 3), "float32")
-    texts = {f: Program(of).lower_for("gpu", shape, fallbacks=f).as_text() for f in (True, False)}
-    assert "syevd" in texts[True] and "custom_call" not in texts[False]
+    assert "syevd" in lowered(of, shape, "gpu").text
+    assert "custom_call" not in lowered(without_fallbacks(of), shape, "gpu").text
 
 
 @pytest.mark.slow
