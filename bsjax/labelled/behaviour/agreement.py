@@ -28,7 +28,7 @@ from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
 from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.metrics import mean_over_pairs
-from bsjax.metrics.behaviour.agreement import accuracy_distance, agreement, error_consistency, of_pairs
+from bsjax.metrics.behaviour.agreement import accuracy_distance, agreement, error_consistency
 from bsjax.metrics.resampling.behaviour import agreement_bootstraps
 
 
@@ -96,7 +96,7 @@ class _Agreement(InPrecision, WithCeiling):
         if not len(left):
             raise ValueError(f"a ceiling needs at least two subjects; assembly has {listed(one.names, SUBJECT)}")
         sides = one.right, two.right, one.present, two.present
-        values = self.run_kernel(of_pairs, *sides, np.stack([left, right]), compare=self.kernel)
+        values = self.run_kernel(self.kernel, *sides)[:, left, right]
         per_subject = nan_mean(values.T)
         raw = xr.DataArray(per_subject, coords, [SUBJECT])
         if self.within:

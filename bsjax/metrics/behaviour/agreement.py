@@ -6,11 +6,10 @@ on the trials that both have answered. Matrix products over the trials compare a
 weighted, for example by how often a bootstrap draw contains their stimulus.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.precision import at_full_precision
 from bsjax.metrics.numerics import divide_or_nan, masked_mean
@@ -112,31 +111,6 @@ def error_consistency(
          [0. 1.]]
     """
     return agreement(source, target, source_present, target_present, weights).error_consistency
-
-
-def of_pairs(
-    source: Float[Array, "c s n"],
-    target: Float[Array, "c t n"],
-    source_present: Bool[Array, "c s n"],
-    target_present: Bool[Array, "c t n"],
-    pairs: Int[Array, "2 pairs"],
-    *,
-    compare: Callable[..., Float[Array, "c s t"]],
-) -> Float[Array, "c pairs"]:
-    """Compares selected pairs of a source and a target, for example all but an observer with themselves.
-
-    Args:
-        source, target, source_present, target_present: as in ``agreement``.
-        pairs: indices of the sources (first row) and of the targets (second row).
-        compare: the comparison, e.g. ``error_consistency``.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> right, mask = jnp.array([[[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]]]), jnp.ones((1, 2, 4), bool)
-        >>> print(of_pairs(right, right, mask, mask, jnp.array([[0], [1]]), compare=error_consistency))
-        [[0.]]
-    """
-    return compare(source, target, source_present, target_present)[:, pairs[0], pairs[1]]
 
 
 @at_full_precision

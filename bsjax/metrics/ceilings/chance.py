@@ -67,13 +67,9 @@ def shuffled_agreement(
         if comparison.factor is None:
             lower = rdm_noise_ceiling(drawn, method=comparison, pooling="matched")[0]
         else:
-            lower = jnp.where(defined, _with_the_mean_of_others(drawn @ drawn.T), jnp.nan)
+            with_others, _, squares = products_with_the_others(drawn @ drawn.T)
+            cancelled = squares <= rounding(drawn, CANCELLED) ** 2
+            lower = jnp.where(defined, with_others * inverse_root(squares, ~cancelled), jnp.nan)
         return jnp.where(jnp.sum(defined) < 2, jnp.nan, jnp.nanmean(lower))
 
     return batched_map(of_draw, permutations)
-
-
-def _with_the_mean_of_others(products: Float[Array, "s s"]) -> Float[Array, " s"]:
-    """Agreement of each subject with the mean of the others, from inner products; 0 where that mean is zero."""
-    with_others, _, squares = products_with_the_others(products)
-    return with_others * inverse_root(squares, squares > rounding(products, CANCELLED) ** 2)

@@ -86,15 +86,11 @@ def highest_similarity(
         pooled = together.astype(own.dtype) @ jnp.where(defined[:, None], own, 0.0)
         best = comparison.factor(comparison.scaled(jnp.broadcast_to(pooled, own.shape), where), where)
     else:
-        best = _of_unit_length(weights @ vectors)
+        mean = weights @ vectors
+        squares = jnp.sum(mean**2, axis=1, keepdims=True)
+        best = mean * inverse_root(squares, squares > rounding(mean, CANCELLED) ** 2)  # not where vectors cancel
     similarity = jnp.clip(jnp.sum(vectors * best, axis=1), -1.0, 1.0)
     return jnp.where(defined, similarity, jnp.nan)
-
-
-def _of_unit_length(mean: Float[Array, "pools m"]) -> Float[Array, "pools m"]:
-    """Means of unit vectors, scaled to unit length; zero where the vectors cancel."""
-    squares = jnp.sum(mean**2, axis=1, keepdims=True)
-    return mean * inverse_root(squares, squares > rounding(mean, CANCELLED) ** 2)
 
 
 def _agreement_with_majorities(own: Rdms, mask: PairMask) -> PerSubject:

@@ -94,7 +94,8 @@ def cross_validate_over_time(
     test, mask = where_tested(folds)
     by_bin = predicted.reshape(*test.shape, bins, -1)
     trains, tests = members(samples, len(of_x))
-    pairs = trains.repeat(bins, axis=0), (tests[:, None] & _of_bins(len(of_x), bins)[None]).reshape(-1, len(of_x))
+    of_bins = (jnp.arange(len(of_x)) % bins)[None] == jnp.arange(bins)[:, None]
+    pairs = trains.repeat(bins, axis=0), (tests[:, None] & of_bins[None]).reshape(-1, len(of_x))
     told = told_apart(of_x, of_x)(*pairs).reshape(-1, bins, 1) & varies(of_y, trains)[:, None]
 
     def of_fold(fold: tuple[Array, ...]) -> Float[Array, "t q"]:
@@ -174,11 +175,6 @@ def members(folds: Folds, n: int) -> tuple[Bool[Array, "folds n"], Bool[Array, "
 def _bins_as_samples(values: Float[Array, "n u t"]) -> Float[Array, "nt u"]:
     """Samples ordered by stimulus, then by time bin, so that the bins of a stimulus are contiguous."""
     return jnp.swapaxes(values, 1, 2).reshape(-1, values.shape[1])
-
-
-def _of_bins(samples: int, bins: int) -> Bool[Array, "t nt"]:
-    """Mask of the samples of each time bin, in the order of ``_bins_as_samples``."""
-    return (jnp.arange(samples) % bins)[None] == jnp.arange(bins)[:, None]
 
 
 def _at_all_times(index: Any, mask: Any, bins: int) -> tuple[Int[Array, "folds mt"], Bool[Array, "folds mt"]]:

@@ -79,7 +79,8 @@ def cross_validated_rdm_model(
         [1.] [[1. 0.]]
     """
     members = jnp.ones(spaces.shape, bool) if members is None else members
-    models = _rdms_of_units(x, spaces, members, dissimilarity=dissimilarity)
+    of_units = partial(rdm, dissimilarity=dissimilarity)
+    models = batched_map(lambda each: of_units(x[:, each[0]], where=each[1]), (spaces, members))
     target = rdm(y, dissimilarity=dissimilarity)
     vectors, wanted = rdm_pairs(models), rdm_pairs(target)
 
@@ -93,13 +94,6 @@ def cross_validated_rdm_model(
         return jnp.where(undefined, jnp.nan, value), weights
 
     return batched_map(of_fold, _training_and_test(folds, x))
-
-
-def _rdms_of_units(
-    x: Features, units: Int[Array, "k w"], members: Members, *, dissimilarity: Measure = "correlation"
-) -> Float[Array, "k n n"]:
-    """The RDM of each set of units, ``x[:, units[k]]`` where ``members[k]``."""
-    return batched_map(lambda each: rdm(x[:, each[0]], where=each[1], dissimilarity=dissimilarity), (units, members))
 
 
 @at_full_precision
