@@ -12,6 +12,7 @@ from bsjax.engine.precision import precision
 from bsjax.engine.programs.compilation import compiled
 from bsjax.metrics.behaviour.logistic_regression import fit_logistic
 from bsjax.metrics.behaviour.softmax_decoder import decode
+from tests.support.slopes import check_slope
 
 
 def wide(n=40, p=300, classes=4, seed=0):
@@ -96,15 +97,11 @@ def test_a_class_that_no_training_stimulus_has_gets_no_probability():
 def test_the_gradient_through_the_fit_equals_finite_differences():
     x, labels = wide(n=12, p=20, classes=3)
     x = (x - x.mean(0)) / np.where(x.std(0) > 0, x.std(0), 1)
-    direction = np.random.default_rng(1).normal(size=x.shape) * (x.std(0) > 0)  # what is constant stays so
+    way = np.random.default_rng(1).normal(size=x.shape) * (x.std(0) > 0)  # what is constant stays so
+
+    def of(moved):
+        shown = fitted_and_shown(moved, jnp.asarray(labels, jnp.int32), jnp.arange(12) < 10, 3, 0.1)
+        return jnp.sum(shown[:, 0] ** 2)
+
     with precision("float64"):
-
-        @jax.jit
-        def f(t):
-            moved = jnp.asarray(x) + t * direction
-            shown = fitted_and_shown(moved, jnp.asarray(labels, jnp.int32), jnp.arange(12) < 10, 3, 0.1)
-            return jnp.sum(shown[:, 0] ** 2)
-
-        expected = (f(1e-4) - f(-1e-4)) / 2e-4
-        gradient = jax.jit(jax.grad(f))(0.0)
-        assert float(gradient) == pytest.approx(float(expected), rel=1e-4)
+        check_slope(of, x, way=way, step=1e-4, rtol=1e-4)

@@ -11,6 +11,7 @@ from bsjax.metrics.similarity.rdms.noise_covariance import NOISES, noise_covaria
 from bsjax.metrics.similarity.rdms.rdm import rdm_similarity_and_influence
 from bsjax.metrics.similarity.rdms.rdm_comparison import compare_all_rdm_vectors, compare_rdm_vectors, whitened_by
 from bsjax.metrics.similarity.rdms.trial_rdms import TRIAL_DISSIMILARITIES, rdm_of_trials
+from tests.support.slopes import check_slope
 
 pytest.importorskip("rsatoolbox", reason="rsatoolbox is not installed: it has no wheel for this Python")
 theirs_rdm, theirs_noise = pytest.importorskip("rsatoolbox.rdm"), pytest.importorskip("rsatoolbox.data.noise")
@@ -133,23 +134,13 @@ def test_unknown_names():
         rdm_of_trials(trials, dissimilarity="lcc")
 
 
-def checked_gradient(function, x):
-    direction = np.random.default_rng(3).normal(size=x.shape)
-    step = 1e-5 * direction
-    value, gradient = jax.jit(function), jax.jit(jax.grad(function))
-    expected = (value(x + step) - value(x - step)) / 2e-5
-    np.testing.assert_allclose(jnp.sum(gradient(x) * direction), expected, rtol=1e-5, atol=1e-7)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("dissimilarity", "noise"), [CASES[0], *CASES[6:8], *CASES[9:]])
 def test_gradients_of_trials(dissimilarity, noise):
     (trials, present, _), _ = recorded(missing=True)
     weights = np.random.default_rng(4).normal(size=(N, N))
     trials = jnp.where(present[..., None], trials, 0.0)
-    checked_gradient(
-        lambda x: (weights * rdm_of_trials(x, present, dissimilarity=dissimilarity, noise=noise)).sum(), trials
-    )
+    check_slope(lambda x: (weights * rdm_of_trials(x, present, dissimilarity=dissimilarity, noise=noise)).sum(), trials)
 
 
 def two_rdms(n=8, units=12, seed=5):
@@ -194,8 +185,8 @@ def test_geometries_of_some_stimuli(method):
 @pytest.mark.parametrize("method", GEOMETRIES)
 def test_gradients_of_geometries(method):
     a, b = two_rdms(6)
-    checked_gradient(lambda x: compare_rdm_vectors(x, b, method=method), a)
-    checked_gradient(lambda x: compare_rdm_vectors(a, x, method=method), b)
+    check_slope(lambda x: compare_rdm_vectors(x, b, method=method), a)
+    check_slope(lambda x: compare_rdm_vectors(a, x, method=method), b)
 
 
 @pytest.mark.slow
@@ -293,7 +284,7 @@ def test_whitening_by_a_covariance_is_invariant_to_its_scale_and_to_order_and_ta
     np.testing.assert_allclose(
         compare_rdm_vectors(a, b, method=by, where=where), compare_rdm_vectors(*some, method=by_some), atol=1e-12
     )
-    checked_gradient(lambda x: compare_rdm_vectors(x, b, method=by), a)
+    check_slope(lambda x: compare_rdm_vectors(x, b, method=by), a)
     singular = whitened_by("whitened_cosine", np.ones((n, n)))
     assert jnp.isnan(compare_rdm_vectors(a, b, method=singular))
     with pytest.raises(ValueError, match="takes all of its stimuli at once"):
