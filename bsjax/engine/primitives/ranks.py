@@ -18,8 +18,6 @@ Numbers = Float[Array, "*batch m"]
 Counted = Bool[Array, "*batch m"]
 RowErrors = Float[Array, "*batch n"]
 
-# From this number on, a counting sort is used (see ``_order``); fewer numbers are faster to sort directly.
-_MANY = 1 << 17
 # Vectors at least twice as long as _PART are ranked in parts of about this length; every _SAMPLED-th number is used to
 # choose where parts end.
 _PART, _SAMPLED = 1 << 19, 997
@@ -189,23 +187,21 @@ class _Errors:
 
 def _rank_row(row: np.ndarray, errors: _Errors, out: np.ndarray) -> None:
     if len(row) < 2 * _PART:
-        order, new = _order(row)
-        out[order] = _double_ranks_in_order(_beyond_errors(row, order, new, errors))
+        order = np.argsort(row)
+        out[order] = _double_ranks_in_order(_beyond_errors(row[order], order, errors))
         return
     below = 0
     for places in _parts(row, errors.reach):
-        part = row[places]
-        order, new = _order(part)
-        order = places[order]
-        out[order] = 2 * below + _double_ranks_in_order(_beyond_errors(row, order, new, errors))
+        order = places[np.argsort(row[places])]
+        out[order] = 2 * below + _double_ranks_in_order(_beyond_errors(row[order], order, errors))
         below += len(order)
 
 
-def _beyond_errors(x: np.ndarray, order: np.ndarray, new: np.ndarray, errors: _Errors) -> np.ndarray:
+def _beyond_errors(ordered: np.ndarray, order: np.ndarray, errors: _Errors) -> np.ndarray:
     """Mask of sorted numbers that differ from the one before by more than their errors, see ``ranks``."""
+    new = _changes(ordered)
     if not errors.reach > 0.0:
         return new
-    ordered = x[order]
     with np.errstate(invalid="ignore"):  # between infinities
         gaps = np.diff(ordered)
     near = new[1:] & (gaps <= errors.reach)
@@ -248,52 +244,6 @@ def _parts(x: np.ndarray, reach: float) -> Iterator[np.ndarray]:
         yield np.flatnonzero(above & below)
         above = ~below  # NaN is in the last part
     yield np.flatnonzero(above)
-
-
-def _order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``np.argsort(x)``, and a mask of where in that order a new value begins; long vectors use a counting sort."""
-    # The range of the numbers is divided into 2^32 steps, and two counting sorts of 16 bits each sort by step. Numbers
-    # that share a step are then sorted by a method that is fast on nearly sorted data. The order is exact; steps that
-    # are too coarse only take longer.
-    steps = _steps(x) if len(x) >= _MANY else None
-    if steps is None:
-        order = np.argsort(x)
-        return order, _changes(x[order])
-    keys = np.left_shift(steps, np.uint64(32), out=steps)
-    keys |= np.arange(len(x), dtype=np.uint32)
-    for digit in (2, 3):
-        keys = _counting_sort(keys, digit)
-    new = _changes(keys.view("<u4")[1::2])
-    keys &= np.uint64(0xFFFFFFFF)
-    order = keys.view(np.int64)
-    shared = np.flatnonzero(~(new & np.append(new[1:], True)))
-    values = x[order[shared]]
-    exact = np.argsort(values, kind="stable")
-    order[shared] = order[shared][exact]
-    new[shared] = _changes(values[exact])
-    return order, new
-
-
-def _steps(x: np.ndarray) -> np.ndarray | None:
-    """The step of each number, from 0 to 2^32 - 1; None where the range cannot be divided into steps."""
-    low, high = float(x.min()), float(x.max())
-    if high == np.inf:  # masked pairs, which are infinite, share the last step
-        high = float(np.max(x, where=x < np.inf, initial=x.dtype.type(low)))
-    width = high - low
-    if not 0.0 < width < np.inf:
-        return None
-    steps = np.subtract(x, low, dtype=np.float64)
-    steps *= (2.0**32 - 1.0) / width
-    return np.minimum(steps, 2.0**32 - 1.0, out=steps).astype(np.uint64)
-
-
-def _counting_sort(keys: np.ndarray, digit: int) -> np.ndarray:
-    """``keys`` sorted (stably) by one of their four digits of 16 bits, counted from the lowest."""
-    # SciPy's conversion of a sparse matrix groups its entries by column, which is a counting sort.
-    from scipy.sparse import csr_array  # imported here because the import is slow
-
-    digits = keys.astype("<u8", copy=False).view("<u2")[digit::4].astype(np.int32)
-    return csr_array((keys, digits, [0, len(keys)]), shape=(1, 1 << 16)).tocsc().data
 
 
 def _changes(ordered: np.ndarray) -> np.ndarray:
