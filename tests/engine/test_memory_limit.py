@@ -108,6 +108,16 @@ def test_numpy_within_a_program_counts():
     assert with_host >= without + 16_000_000
 
 
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells and bounds the memory of a process")
+
+
+def printed_by(program):
+    """What a program prints last, in a process of its own."""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout.strip().splitlines()[-1])
+
+
 MEASURED = """
 import json
 import jax, numpy as np
@@ -143,11 +153,9 @@ print(json.dumps(found))
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of a process")
+@on_linux
 def test_no_comparison_takes_more_than_is_foretold():
-    run = subprocess.run([sys.executable, "-c", MEASURED], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    found = json.loads(run.stdout.strip().splitlines()[-1])
+    found = printed_by(MEASURED)
     slack = 70_000_000  # what the allocator holds in fragments: a few arrays of 18 MB are on its heap, not mapped
     wrong = {name: pair for name, pair in found.items() if not pair[0] <= pair[1] + slack}
     assert not wrong
@@ -176,12 +184,10 @@ with bsjax.memory_limit("400MB"):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
+@on_linux
 def test_pls_of_many_features_keeps_to_the_limit():
     """What it would take as it is: 2 GB and more."""
-    run = subprocess.run([sys.executable, "-c", WIDE_PLS], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    assert 0.5 < float(run.stdout) < 1
+    assert 0.5 < printed_by(WIDE_PLS) < 1
 
 
 def trials(repetitions, n, units, dtype):
@@ -234,11 +240,9 @@ print(json.dumps(found))
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of a process")
+@on_linux
 def test_neuroids_are_computed_as_many_at_a_time_as_fit():
-    run = subprocess.run([sys.executable, "-c", BLOCKS], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    for took, apart in json.loads(run.stdout.strip().splitlines()[-1]).values():
+    for took, apart in printed_by(BLOCKS).values():
         assert took < 350_000_000 and apart < 1e-12  # with what compiling takes, which varies; all at once, 700 MB
 
 

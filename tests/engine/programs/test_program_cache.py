@@ -30,12 +30,17 @@ print(json.dumps({"score": score, "folder": str(folder), "changed": changed,
 SETTINGS = ["jax_compilation_cache_dir", "jax_compilation_cache_max_size", "jax_persistent_cache_min_compile_time_secs"]
 
 
-def score(*arguments, **environment):
+def printed_by(program, *arguments, **environment):
+    """What a program prints in a process without settings of JAX but these."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
-    command = [sys.executable, "-c", SCORE, *map(str, arguments)]
+    command = [sys.executable, "-c", program, *map(str, arguments)]
     done = subprocess.run(command, env={**kept, **environment}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return done.stdout
+
+
+def score(*arguments, **environment):
+    return json.loads(printed_by(SCORE, *arguments, **environment))
 
 
 @pytest.mark.slow
@@ -92,12 +97,8 @@ print(folder, jax.config.jax_compilation_cache_dir, score > 0, *[warning.message
 def test_where_nothing_can_be_kept_that_is_one_warning(tmp_path, home, limit, reason):
     """Below a file no folder can be made; a limit on the size of files stops the writing as a full disk does."""
     (tmp_path / "file").touch()
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
-    environment = {**kept, "BSJAX_HOME": str(tmp_path / home)}
-    command = [sys.executable, "-c", WITHOUT_ROOM, *limit]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    folder, in_use, scored, *said = done.stdout.splitlines()
-    assert (folder, in_use, scored) == ("None", "None", "True"), done.stderr
+    folder, in_use, scored, *said = printed_by(WITHOUT_ROOM, *limit, BSJAX_HOME=str(tmp_path / home)).splitlines()
+    assert (folder, in_use, scored) == ("None", "None", "True")
     [message] = said
     assert message.startswith(
         f"cannot keep compiled programs, which are now compiled anew each time, in {tmp_path / home}"
