@@ -61,20 +61,6 @@ def test_pairs_without_a_value_and_subjects_without_a_pair():
     assert np.isnan(again.pseudo_values[5]) and np.isfinite(error)
 
 
-def test_the_error_is_that_of_drawing_other_subjects_and_the_one_over_pairs_is_too_small():
-    """Subjects with an effect of their own in each pair: the spread of the mean over samples of subjects is known."""
-    s, samples = 8, 2000
-    rng = np.random.default_rng(0)
-    effect, noise = rng.normal(size=(samples, s)), 0.3 * rng.normal(size=(samples, s, s))
-    similarity = 0.5 + effect[:, :, None] + effect[:, None, :] + noise + noise.swapaxes(1, 2)
-    found = jax.jit(jax.vmap(mean_over_pairs))(jnp.asarray(similarity))
-    spread = float(np.std(found.mean))
-    assert np.sqrt(np.mean(np.asarray(found.standard_error) ** 2)) == pytest.approx(spread, rel=0.08)
-    pairs = similarity[:, *np.triu_indices(s, 1)]
-    of_pairs = np.sqrt(np.mean(pairs.var(axis=1, ddof=1) / pairs.shape[1]))
-    assert of_pairs < 0.5 * spread
-
-
 def test_gradients_of_the_error_are_finite():
     gradient = jax.jit(jax.grad(lambda x: mean_over_pairs(x).standard_error))
     for values in (np.ones((4, 4)), np.random.default_rng(0).random((4, 4))):

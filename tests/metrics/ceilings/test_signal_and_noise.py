@@ -113,26 +113,6 @@ def test_covariances_are_symmetric_and_semidefinite():
         assert np.linalg.eigvalsh(covariance)[0] > -1e-10
 
 
-def test_no_pair_of_covariances_is_nearer_to_the_data():
-    signal, noise = covariances(3, 5)
-    trials = recording(3, 2, 16, 0.2 * signal, noise)
-    found = at(trials, all_there(trials), np.ones(2))
-    averages = np.cov(trials.mean(axis=0).T)
-    within = trials - trials.mean(axis=0)
-    pooled = np.einsum("rnu,rnv->uv", within, within) / 16
-
-    def distance(s, n):
-        return 16 * np.sum((n - pooled) ** 2) + 15 * np.sum((s + n / 2 - averages) ** 2)
-
-    least = distance(found.signal, found.noise)
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        s, n = (
-            x + 0.02 * rng.random() * (y @ y.T - x) for x, y in zip(found[1:3], rng.normal(size=(2, 5, 5)), strict=True)
-        )
-        assert distance(s, n) >= least - 1e-9
-
-
 def test_what_is_undefined():
     trials = recording(0, 2, 10, *covariances(0, 4))
     there = all_there(trials).copy()

@@ -100,13 +100,6 @@ def test_balanced_crossvalidation_is_leave_one_fold_out():
     np.testing.assert_allclose(rdm_of_trials(trials, dissimilarity="poisson_cv"), np.mean(each, axis=0), atol=1e-10)
 
 
-@pytest.mark.slow
-def test_crossnobis_has_no_bias_and_mahalanobis_has():
-    trials = jnp.asarray(np.random.default_rng(2).normal(size=(3, 60, 40)))
-    pairs = {name: rdm_pairs(rdm_of_trials(trials, dissimilarity=name)) for name in ("crossnobis", "mahalanobis")}
-    assert abs(pairs["crossnobis"].mean()) < 0.1 < 0.5 < pairs["mahalanobis"].mean()
-
-
 @each_dissimilarity
 def test_undefined_stimuli(dissimilarity):
     (trials, present, _), _ = recorded()
