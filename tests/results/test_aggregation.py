@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -61,21 +60,13 @@ def both(available: float | str, website: float | str) -> dict[str, float | str]
 
 # Worked out by hand: a tree, what one model has, and what each rule makes of the nodes.
 HAND_WORKED = {
-    "a mean": (FLAT, {"a": 0.1, "b": 0.2, "c": 0.6}, {"V1": both(0.3, 0.3)}),
     "one is missing": (FLAT, {"a": 0.2, "b": 0.4}, {"V1": both(0.3, 0.2), "c": both("missing", "missing")}),
-    "one has failed": (
+    "failed or undefined": (
         FLAT,
-        {"a": 0.2, "b": 0.4, "c": "failed"},
-        {"V1": both(0.3, 0.2), "c": both("failed", "failed")},
+        {"a": 0.3, "b": "failed", "c": NAN},
+        {"V1": both(0.3, 0.1), "b": both("failed", "failed"), "c": both("undefined", "undefined")},
     ),
-    "one is undefined": (
-        FLAT,
-        {"a": 0.2, "b": 0.4, "c": NAN},
-        {"V1": both(0.3, 0.2), "c": both("undefined", "undefined")},
-    ),
-    "all have failed": (FLAT, dict.fromkeys("abc", "failed"), {"V1": both("failed", "failed")}),
     "failed or missing": (FLAT, {"a": "failed"}, {"V1": both("failed", "failed"), "b": both("missing", "missing")}),
-    "a zero among missing ones": (FLAT, {"a": 0.0}, {"V1": both(0.0, 0.0)}),
     # (0.1 + 0.3 + 0.5) / 3 = 0.3, and (0.3 + 0.9) / 2 = 0.6: not the mean over leaves, 1.8 / 4 = 0.45.
     "a mean of means": (
         REGIONS,
@@ -118,21 +109,18 @@ HAND_WORKED = {
         {"f": {"score": NAN, "raw": 0.7}, "g": {"score": NAN, "raw": 0.3, "state": "failed"}},
         {"top1": both("failed", 0.35), "f": both("undefined", 0.7), "g": both("failed", "failed")},
     ),
-    # Elsewhere the raw score is nothing that is averaged.
-    "a raw score": (FLAT, {"a": {"score": 0.5, "raw": 0.7}}, {"V1": both(0.5, 0.5 / 3)}),
     "resolved in time": (FLAT, {"a": {"score": NAN, "state": "resolved"}, "b": 0.3}, {"V1": both(0.3, 0.1)}),
 }
 
 
-@pytest.mark.parametrize("how", ["available", "website"])
 @pytest.mark.parametrize("case", HAND_WORKED)
-def test_what_was_worked_out_by_hand(case, how):
+def test_what_was_worked_out_by_hand(case):
     tree, scores, expected = HAND_WORKED[case]
-    found = averages(table(scores), tree, how)
-    assert list(found) == list(tree.order)
-    assert {node: found[node] for node in expected} == pytest.approx(
-        {node: said[how] for node, said in expected.items()}
-    )
+    for how in ("available", "website"):
+        found = averages(table(scores), tree, how)
+        assert list(found) == list(tree.order)
+        wanted = {node: said[how] for node, said in expected.items()}
+        assert {node: found[node] for node in expected} == pytest.approx(wanted)
 
 
 def test_every_node_says_of_how_many_leaves_it_is():
@@ -145,15 +133,6 @@ def test_every_node_says_of_how_many_leaves_it_is():
         assert counts.loc["average"].tolist() == [2, 5, 2] and counts.loc["top1"].tolist() == [2, 2, 0]
         assert counts.loc["a"].tolist() == [1, 1, 0] and counts.loc["c"].tolist() == [0, 1, 0]
         assert found.index[found["complete"]].tolist() == ["e", "a", "engineering_vision", "top1", "f", "g"]
-
-
-def test_models_and_nodes_are_in_order_and_each_model_is_by_itself():
-    rows = pd.concat([table({"b": 0.5}, "zebra"), table({"a": 0.2, "b": "failed"}, "ape"), table({"c": NAN}, "net")])
-    found = aggregate(rows, FLAT)
-    assert found["model"].tolist() == [name for name in ("ape", "net", "zebra") for _ in range(4)]
-    assert found["benchmark"].tolist() == ["V1", "a", "b", "c"] * 3
-    assert found["state"].tolist()[::4] == ["scored", "undefined", "scored"]
-    assert found["score"][0] == 0.2 and found["score"][8] == 0.5
 
 
 def test_no_rows_and_no_nodes_are_no_mistake():
@@ -245,12 +224,8 @@ def test_an_error_says_no_less_than_the_interval():
     rows = table({"a": (0.5, 0.03), "b": (0.3, 0.04)})
     expected = aggregate(rows, REGIONS)
     pd.testing.assert_frame_equal(aggregate(rows.assign(low=NAN, high=NAN), REGIONS), expected)
-    for low, high, message in (
-        (0.6, 0.4, "the end of an interval must not be below its"),
-        (0, math.inf, "high must be"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            aggregate(rows.assign(low=low, high=high), REGIONS)
+    with pytest.raises(ValueError, match="the end of an interval must not be below its"):
+        aggregate(rows.assign(low=0.6, high=0.4), REGIONS)
 
 
 def test_weights_of_ones_own():
@@ -263,7 +238,6 @@ def test_weights_of_ones_own():
     assert (found["V1"], found["all"]) == pytest.approx((0.24, 0.46))
     # The weight of what is missing counts, too: 1.2 / (3 + 1 + 2).
     assert averages(rows, REGIONS, "website", weights={"a": 3, "c": 2})["V1"] == pytest.approx(0.2)
-    assert averages(rows, REGIONS, weights={"a": 1e300, "b": 3e300})["V1"] == pytest.approx(0.5)
 
 
 def test_a_weight_of_0_leaves_out():
@@ -279,17 +253,10 @@ def test_a_weight_of_0_leaves_out():
         assert nothing.loc["V2", ["n_there", "n_leaves", "complete"]].tolist() == [0, 0, False]
 
 
-@pytest.mark.parametrize(
-    ("weights", "said"),
-    [
-        ({"a": -1}, "0 or more, got -1 of 'a'"),
-        ({"a": NAN, "b": math.inf}, "got nan of 'a', inf of 'b'"),
-        ({"V3": 1, "d": 1}, "no node of the tree: 'V3', 'd'"),
-    ],
-)
-def test_a_bad_weight_is_refused_by_name(weights, said):
-    with pytest.raises(ValueError, match=said):
-        aggregate(table({"a": 0.2}), FLAT, weights=weights)
+def test_a_bad_weight_is_refused_by_name():
+    for weights, said in (({"a": NAN, "b": -1}, "got nan of 'a', -1 of 'b'"), ({"V3": 1}, "no node of the tree: 'V3'")):
+        with pytest.raises(ValueError, match=said):
+            aggregate(table({"a": 0.2}), FLAT, weights=weights)
 
 
 @pytest.mark.parametrize(
@@ -309,12 +276,10 @@ def test_a_bad_row_is_refused_by_name(change: Callable[[pd.DataFrame], pd.DataFr
         aggregate(change(table({"a": 0.2, "b": 0.3})), FLAT)
 
 
-@pytest.mark.parametrize("dtype", [object, "float64", "Float64"])
-def test_numbers_of_any_table_are_read(dtype):
+def test_numbers_of_any_table_are_read():
     rows = table({"a": 0.2, "b": NAN})
-    rows["score"] = pd.array([0.2, None], dtype="Float64") if dtype == "Float64" else rows["score"].astype(dtype)
-    rows["model"] = rows["model"].astype("category")
-    assert averages(rows, FLAT)["V1"] == 0.2
+    for numbers in (pd.array([0.2, None], dtype="Float64"), rows["score"].astype(object)):
+        assert averages(rows.assign(score=numbers, model=rows["model"].astype("category")), FLAT)["V1"] == 0.2
 
 
 # --- Properties
@@ -344,13 +309,6 @@ def cases(draw: st.DrawFn, values: st.SearchStrategy[float] = ANY_SCORE) -> tupl
 
 
 HOWS = st.sampled_from(["available", "website"])
-
-
-@given(trees(), st.floats(0, 1), HOWS)
-def test_the_aggregate_of_equal_scores_is_that_score(tree, value, how):
-    found = aggregate(table(dict.fromkeys(tree.leaves(), value)), tree, how)
-    np.testing.assert_allclose(found["score"], value, rtol=1e-14)
-    assert found["complete"].all()
 
 
 @given(cases(), HOWS)

@@ -56,18 +56,13 @@ def drawn(over=("stimuli",), n_draws=30, seed=0, bins=(), **more):
 
 BINS = xr.DataArray([0.5, 0.25], dims=["time_bin"], coords={"time_bin": [70, 170]})
 UNCERTAIN = {
-    "of a standard error": Score(0.5, uncertainty=Uncertainty(("subjects",), 0.1, "over 9 subjects", dof=8)),
     "not finite": Score(0.5, uncertainty=Uncertainty(("subjects",), math.nan, "one subject", dof=math.inf)),
-    "of draws": Score(0.5, uncertainty=drawn(dof=29, kind="percentile")),
     "of draws with all that is known": Score(
         0.5,
         uncertainty=drawn(
             errors=xr.DataArray(np.full(30, 0.1), dims=["draw"]), influence=xr.DataArray(np.arange(4.0), dims=["unit"])
         ),
     ),
-    "of two factors": Score(0.5, uncertainty=drawn(("stimuli", "neuroids"))),
-    "of one number in time": Score(BINS, uncertainty=Uncertainty(("stimuli",), BINS / 10, "jackknife of 10 groups")),
-    "of draws in time": Score(BINS, uncertainty=drawn(bins=[70, 170])),
     "of two factors in time": Score(BINS, uncertainty=drawn(("stimuli", "subjects"), bins=[70, 170])),
     "with those of all parts": Score(
         0.5,
@@ -76,7 +71,6 @@ UNCERTAIN = {
         unceiled=Score(0.6, uncertainty=drawn(seed=2)),
         ceiling=Score(0.7, uncertainty=drawn(seed=3), unceiled=Score(0.8, uncertainty=drawn(seed=4))),
     ),
-    "with that of the ceiling alone": Score(0.5, unceiled=Score(0.6), ceiling=Score(0.7, uncertainty=drawn())),
 }
 
 
@@ -87,16 +81,11 @@ def raw(values, **coords):
 
 LEVELS = pd.MultiIndex.from_product([["a", "b"], [1, 2]], names=["object", "repetition"])
 RAWS = {
-    "float16": raw(np.array([0.1, math.nan, math.inf, -0.0], np.float16)),
     "float32": raw(np.array([[0.1, -math.inf], [1e-40, math.nan]], np.float32)),
     "float64 of other byte order": raw(np.array([0.1, -0.0], ">f8")),
     "columns first": raw(np.asfortranarray(np.arange(6.0).reshape(2, 3))),
-    "every second": raw(np.arange(12.0).reshape(2, 6)[:, ::2]),
-    "whole numbers": raw(np.array([[1, 2**62], [-(2**63), 3]])),
-    "whole numbers of 64 bits": raw(np.array([2**64 - 1, 0], np.uint64)),
-    "truth": raw([[True, False], [False, True]]),
-    "text": raw([["a", ""], ["längst", "\udcff"]]),
-    "objects": Score(0.5, raw=xr.DataArray(np.array([None, (1, "a"), math.nan], object), dims=["split"])),
+    "whole numbers": raw(np.array([2**64 - 1, 0], np.uint64)),
+    "objects": Score(0.5, raw=xr.DataArray(np.array([None, (1, "\udcff"), math.nan], object), dims=["split"])),
     "moments": raw(np.array(["2024-01-02", "NaT"], "datetime64[ns]")),
     "without dimensions": raw(0.25),
     "empty": raw(np.zeros((0, 3))),
@@ -136,14 +125,6 @@ def test_uncertainties_come_back(score):
     assert alone.uncertainty is None or alone.interval().kind == "t"
 
 
-@given(scores(), scores())
-@NEIGHBOURS
-def test_scores_have_the_same_key_if_and_only_if_they_say_the_same(one, two):
-    plain = [json.dumps(after_json(score).to_dict(), sort_keys=True) for score in (one, two)]
-    keys = [document_of(score).key for score in (one, two)]
-    assert (plain[0] == plain[1]) == (keys[0] == keys[1])
-
-
 @pytest.mark.parametrize("score", RAWS.values(), ids=RAWS)
 def test_raw_values_of_every_kind_come_back(score):
     again = written_and_read(score)
@@ -154,47 +135,15 @@ def test_raw_values_of_every_kind_come_back(score):
     )
 
 
-SMALL_CHANGES = {
-    "value": {"value": 0.5000000000000001},
-    "no value": {"value": math.nan},
-    "sign of zero": {"value": -0.0},
-    "error": {"error": 0.011},
-    "no error": {"error": None},
-    "kind of error": {"error_kind": "standard deviation"},
-    "formula": {"formula": "r"},
-    "units": {"n_units": 25},
-    "undefined": {"n_undefined": 1},
-    "model": {"provenance": {"model": "n"}},
-    "benchmark": {"provenance": {"benchmark": "c"}},
-    "time": {"provenance": {"seconds": 9.999}},
-    "name": {"provenance": {"n_stimuli": 481}},
-    "type": {"provenance": {"n_stimuli": 480.0}},
-    "text of a number": {"provenance": {"n_stimuli": "480"}},
-    "truth": {"provenance": {"n_stimuli": True}},
-    "settings": {"provenance": {"random_state": 2}},
-}
-
-
 def test_the_smallest_change_of_anything_changes_the_key():
     score = ceiled_score("m", "b")
-    changed = [score]
-    for change in SMALL_CHANGES.values():
-        entries = change.get("provenance", {})
-        changed.append(replace(score, **change | {"provenance": score.provenance.with_entries(**entries)}))
-    changed.append(replace(score, raw=score.raw.assign_coords(split=np.arange(1, 11))))
-    changed.append(replace(score, raw=score.raw + 1e-15))
-    changed.append(replace(score, raw=score.raw.astype(np.float32)))
-    changed.append(replace(score, ceiling=replace(score.ceiling, raw=None)))
-    changed.append(replace(score, unceiled=replace(score.unceiled, n_units=1)))
-    changed.append(replace(score, unceiled=None))
-    changed.append(replace(score, uncertainty=None))
-    known = score.uncertainty
-    for change in ({"standard_error": 0.1}, {"method": "else"}, {"dof": 8}, {"over": ("subjects",)}, {"kind": "t"}):
-        changed.append(replace(score, uncertainty=replace(known, **change)))
-    for seed in (1, 2):
-        changed.append(replace(score, uncertainty=replace(known, draws=drawn(seed=seed).draws)))
-        changed.append(replace(score, uncertainty=replace(known, influence=drawn(seed=seed).draws.rename(draw="unit"))))
-    keys = [document_of(each).key for each in changed]
+    raw, ceiling, known = score.raw, score.ceiling, score.uncertainty
+    changes = [{"value": 0.5000000000000001}, {"value": -0.0}, {"error": None}, {"n_undefined": 1}, {"unceiled": None}]
+    changes += [{"provenance": score.provenance.with_entries(n_stimuli=n)} for n in (481, 480.0, "480", True)]
+    changes += [{"raw": each} for each in (raw.assign_coords(split=np.arange(1, 11)), raw + 1e-15, raw.astype("f4"))]
+    changes += [{"ceiling": replace(ceiling, raw=None)}, {"uncertainty": replace(known, kind="t")}]
+    changes += [{"uncertainty": replace(known, draws=drawn(seed=seed).draws)} for seed in (1, 2)]
+    keys = [document_of(replace(score, **change)).key for change in ({}, *changes)]
     assert len(set(keys)) == len(keys)
 
 
@@ -206,7 +155,7 @@ def test_the_order_of_details_does_not_change_the_key_and_comes_back(names):
     assert list(written_and_read(ordered).provenance.details) == names
 
 
-@pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f8"])
+@pytest.mark.parametrize("dtype", ["<f4", ">f8"])
 def test_nan_is_nan_whichever_bits_it_has(dtype):
     def made(nan):
         values = np.array([1.0, nan, -0.0], dtype)

@@ -45,21 +45,10 @@ def test_the_last_is_what_was_begun_last(store):
     assert shown(latest(store, ["pix*", "other"], "Doe*", until=datetime(2026, 8, 10, tzinfo=UTC))) == [0.7, "fourth"]
 
 
-def test_of_one_run(store):
-    first, second = store.begin_run(2), store.begin_run(1)
-    add(store, 0.1, day=1, task=Task(first, "a", "a"))
-    fail(store, "no data", day=1, benchmark="Roe-pls", task=Task(first, "b", "b"))
-    add(store, 0.2, day=2, task=Task(second, "a", "a"))
-    add(store, 0.3, day=3)
-    assert shown(latest(store, run=first)) == [0.1, "no data"]
-    assert shown(latest(store, run=second[:10])) == [0.2]
-    assert shown(latest(store)) == [0.3, "no data"]
+def test_runs_are_counted(store):
     for unknown in ("zzz", ""):
         with pytest.raises(KeyError, match=f"no run has a key that begins with '{unknown}' in sqlite:.*results.db"):
             latest(store, run=unknown)
-
-
-def test_runs_are_counted(store):
     assert runs(store).empty
     run, empty = store.begin_run(5, asked="all"), store.begin_run(0)
     add(store, 0.1, day=1, task=Task(run, "a", "a"))

@@ -94,8 +94,7 @@ def test_what_many_processes_write_is_all_there_and_nothing_twice(place, start):
             assert store.score(key).to_dict() == wanted[key].to_dict()
 
 
-@pytest.mark.parametrize("attempt", range(2))
-def test_processes_that_make_one_store_at_one_moment_make_one(start, place, attempt):
+def test_processes_that_make_one_store_at_one_moment_make_one(start, place):
     together = CONTEXT.Barrier(4)
     assert ended_well([start(make_store, place, number, together) for number in range(4)])
     with ResultStore(place) as store:
