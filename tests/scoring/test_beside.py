@@ -20,8 +20,3 @@ def test_it_survives_json_and_parts_tell_it_from_others(asked):
     again = Beside.from_plain(json.loads(json.dumps(asked.to_plain())))
     assert again == asked and hash(again) == hash(asked) and bool(again) == bool(asked.parts())
     assert again.parts() == asked.parts() != Beside.of("subjects").parts()
-
-
-def test_an_unknown_baseline_is_refused():
-    with pytest.raises(KeyError, match="stimulus-ordre"):
-        Beside.of(baselines=["stimulus-ordre"])

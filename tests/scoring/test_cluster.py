@@ -55,18 +55,25 @@ def scored(root, place, *how, **variables):
 
 
 @pytest.mark.slow
-def test_workers_compute_each_cell_once_and_what_failed_again(plugins, tmp_path):
-    tell(plugins, "net2 Tiny.b1", "fail")
-    said = scored(plugins, tmp_path / "many.db", "2")
-    assert said.count("state='scored'") == 8 and said.count("state='failed'") == 1 and "told to fail" in said
-    assert said.count("begun: ") == 9 and "begun: net2 on Tiny.b1\n" in said
-    # What is left is tried again, also after an edit that changes nothing. It is the last of its benchmark, of which no
-    # other score was made from the file that goes.
-    (plugins / "told" / "net2 Tiny.b1").unlink()
-    code = plugins / "models" / "tiny" / "__init__.py"
-    code.write_text(code.read_text() + "\n# a comment\n")
-    said = scored(plugins, tmp_path / "many.db", "2")
-    assert said.count("state='scored'") == 1 and said.count("begun: ") == 1
+def test_ctrl_c_lets_workers_finish_what_they_are_at_and_the_rest_is_computed_once(plugins, tmp_path):
+    place = tmp_path / "results.db"
+    ResultStore(place).close()
+    for model in range(3):
+        for benchmark in range(3):
+            tell(plugins, f"net{model} Tiny.b{benchmark}", "sleep 1")
+    command = ("-m", "bsjax", "score", "-m", "net*", "-b", "Tiny.*", "--results", str(place), "--workers", "2")
+    started = Started(plugins, *command)
+    wait_for(lambda: len(values(place)) >= 2 or not started.is_running)
+    started.signal(signal.SIGINT)
+    code, said = started.ended()
+    assert code == 130 and "stopped; run the same command again to compute the rest" in said, said
+    assert "Traceback" not in said
+    with ResultStore(place, read_only=True) as store:
+        [run] = runs(store).to_dict("records")
+    n_done = len(values(place))
+    assert run["in_flight"] == 0 == run["failed"] and 2 <= run["done"] == n_done < 9
+    said = scored(plugins, place, "2")
+    assert said.count("state='scored'") == said.count("begun: ") == 9 - n_done and len(values(place)) == 9
 
 
 @pytest.mark.slow
@@ -88,25 +95,6 @@ def test_a_cell_that_ends_its_worker_fails_alone(plugins, tmp_path):
     assert all("ended without a word, again and again" in reason for reason in reasons.values())
     # All are told, and nothing else is said of what Dask does.
     assert all(name.replace(" ", " on ") in said for name in does) and "distributed" not in said, said
-
-
-@pytest.mark.slow
-def test_ctrl_c_lets_workers_finish_what_they_are_at(plugins, tmp_path):
-    place = tmp_path / "results.db"
-    ResultStore(place).close()
-    for model in range(3):
-        for benchmark in range(3):
-            tell(plugins, f"net{model} Tiny.b{benchmark}", "sleep 1")
-    command = ("-m", "bsjax", "score", "-m", "net*", "-b", "Tiny.*", "--results", str(place), "--workers", "2")
-    started = Started(plugins, *command)
-    wait_for(lambda: len(values(place)) >= 2 or not started.is_running)
-    started.signal(signal.SIGINT)
-    code, said = started.ended()
-    assert code == 130 and "stopped; run the same command again to compute the rest" in said, said
-    assert "Traceback" not in said
-    with ResultStore(place, read_only=True) as store:
-        [run] = runs(store).to_dict("records")
-    assert run["in_flight"] == 0 == run["failed"] and 2 <= run["done"] == len(values(place)) < 9
 
 
 # A grid of 4 models and 4 benchmarks, one of each built in, some with data from a server.
@@ -332,39 +320,3 @@ def test_features_of_equal_content_are_prepared_once_by_all_cells(three_workers)
     assert len(names) == 1
     done = [each for each in three_workers.get_task_stream() if each["key"] in names]
     assert len(done) <= 2  # again only if no cell held it any more
-
-
-@pytest.mark.slow
-def test_a_grid_of_fewer_cells_than_workers_scores_as_without_workers(tmp_path):
-    folder = tmp_path / "plugins" / "benchmarks" / "voxels"
-    folder.mkdir(parents=True)
-    (folder / "__init__.py").write_text(VOXELS)
-    found = {}
-    for name, workers in (("one", ""), ("many", "2")):
-        scored(tmp_path / "plugins", place := tmp_path / f"{name}.db", workers, "pixels", "Voxels.V1-ridge")
-        with ResultStore(place, read_only=True) as store:
-            found[name] = store.score(store.frame()["key"].item())
-    np.testing.assert_allclose(found["many"].raw, found["one"].raw, atol=1e-10)
-    assert float(found["many"]) == pytest.approx(float(found["one"]), abs=1e-10)
-    assert float(found["many"].ceiling) == float(found["one"].ceiling)
-    said = [dict(score.provenance) for score in found.values()]
-    assert {name for name in said[0] | said[1] if said[0].get(name) != said[1].get(name)} <= {"seconds", "start"}
-
-
-VOXELS = """
-import numpy as np
-
-import bsjax
-from bsjax import benchmark_registry
-
-
-def voxels():
-    benchmark = bsjax.load_benchmark("Simulated.V1-ridge")
-    few = benchmark.target
-    benchmark.target = few.isel(neuroid=np.arange(960) % few.sizes["neuroid"])
-    benchmark.identifier = "Voxels.V1-ridge"
-    return benchmark
-
-
-benchmark_registry["Voxels.V1-ridge"] = voxels
-"""

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bsjax.scoring import Job, Options, Watcher, watched
+from bsjax.scoring import Job, Options
 from bsjax.scoring.job import built_benchmark, built_model
 from tests.support.paths import REPOSITORY
 
@@ -40,19 +40,8 @@ def test_a_job_runs_in_another_process():
     assert float(done.stdout) == pytest.approx(float(here), abs=1e-12)
 
 
-def test_objects_are_themselves(good, small):
-    job = Job(good, small)
-    assert (job.model_identifier, job.benchmark_identifier) == ("good", "Small.V1-ridge")
-    assert built_model(job) is good and built_benchmark(job) is small
-
-
 def test_options_of_the_extraction_reach_the_model(good):
     options = Options.of({"batch_size": 3})
     assert built_model(Job("pixels", "Simulated.V1-cka", options)).activations_model._options.batch_size == 3
     with pytest.raises(ValueError, match="whose extraction has no options; leave out batch_size"):
         built_model(Job(good, "Simulated.V1-cka", options))
-
-
-def test_progress_is_not_missed_where_there_is_nothing_to_extract(good):
-    with watched(Watcher()):
-        assert built_model(Job(good, "Simulated.V1-cka")).identifier == "good"

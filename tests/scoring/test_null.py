@@ -16,8 +16,6 @@ from bsjax.benchmarks.kinds.rsa import RSABenchmark
 from bsjax.data import BehavioralAssembly, StimulusSet
 from bsjax.labelled.resampling.calibration import null_of
 from bsjax.models import PrecomputedFeatures
-from bsjax.scoring.isolation import child
-from bsjax.scoring.job import Beside
 
 STIMULI = procedural_stimuli("thirty", 5, 8, visual_degrees=8, seed=5)
 IDS = STIMULI["stimulus_id"].tolist()
@@ -141,13 +139,3 @@ def test_a_call_of_ones_own_is_refused(good):
 
     with pytest.raises(ValueError, match="'Mine-own' cannot permute its stimuli"):
         bsjax.score(good, Called(None), null=PLAN)
-
-
-@pytest.mark.slow
-def test_an_isolated_job_has_permutations(tmp_path):
-    beside = Beside.of(null=Permutations(2, seed=3)).to_plain()
-    asked = {"model": "pixels", "benchmark": "Simulated.V1-cka", "extraction": {}, "arguments": {}, "beside": beside}
-    (tmp_path / "job").write_text(json.dumps(asked))
-    child.main(tmp_path / "job", tmp_path / "answer")
-    said = Score.from_dict(json.loads((tmp_path / "answer").read_text())["score"])
-    assert null_of(said).plan == beside["null"]

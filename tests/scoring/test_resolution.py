@@ -4,7 +4,7 @@ import pytest
 
 import bsjax
 from bsjax import list_benchmarks, list_models, load_benchmark, load_model
-from bsjax.scoring.resolution import arguments_of, found_benchmarks, found_models
+from bsjax.scoring.resolution import found_benchmarks, found_models
 
 
 def test_globs_lists_and_objects(good):
@@ -14,12 +14,6 @@ def test_globs_lists_and_objects(good):
     assert list(found_benchmarks("*")) == list_benchmarks()
     assert found_models(good)["good"] is good
     assert found_models("pixels") == {"pixels": "pixels"}
-
-
-def test_arguments_go_to_those_that_take_them(tmp_path):
-    found = found_benchmarks(["Simulated.V1-ridge", "Cowley2026.V4-ridge"])
-    arguments = arguments_of(found, {"data": tmp_path})
-    assert arguments == {"Simulated.V1-ridge": {}, "Cowley2026.V4-ridge": {"data": tmp_path}}
 
 
 def test_one_identifier_is_one_thing(good):
@@ -52,8 +46,5 @@ def test_other_things_are_named_with_what_they_lack(good):
         found_models(good.activations_model)
     with pytest.raises(ValueError, match="got int, which has no identifier, __call__"):
         found_benchmarks(3)
-
-
-def test_a_benchmark_is_not_scored_as_a_model():
     with pytest.raises(ValueError, match="got NeuralBenchmark, which has no start_recording, look_at"):
         found_models(load_benchmark("Simulated.V1-ridge"))

@@ -41,17 +41,6 @@ def test_sources_of_one_shape_share_a_program_and_score_as_by_themselves():
 
 
 @pytest.mark.slow
-def test_sources_of_similar_width_share_a_program():
-    layers = {str(width): responses(width) for width in (66, 71, 72, 67, 81, 88)}
-    metric = load_metric("neuron_to_neuron", **SPLITS)
-    with traces() as counted:
-        scores = score_sources(metric, layers, TARGET)
-    assert counted == {"cross_validate_and_report": 2}
-    for name, layer in layers.items():
-        np.testing.assert_allclose(scores[name].raw, metric(layer, TARGET).raw, atol=1e-9)
-
-
-@pytest.mark.slow
 def test_one_source_is_in_memory_at_a_time():
     loaded = []
 

@@ -7,11 +7,10 @@ import time
 import numpy as np
 import pytest
 import xarray as xr
-from rich.console import Console
 
 import bsjax
 from bsjax import Score
-from bsjax.core.watching import is_watched, stage, steps, watched, watcher
+from bsjax.core.watching import is_watched, steps, watched, watcher
 from bsjax.labelled.metric import scored
 from bsjax.labelled.regression import crossvalidation
 from bsjax.labelled.resampling.draws import in_draws
@@ -56,15 +55,6 @@ def test_fits_to_draws_of_two_factors_are_told_in_parts_that_change_no_number(mo
     np.testing.assert_allclose(in_parts.uncertainty.draws, at_once.uncertainty.draws, rtol=1e-12)
 
 
-def test_lines_tell_the_time_that_is_left():
-    stream = io.StringIO()
-    lines = bars.Lines(Console(file=stream), every=0.0)
-    lines._since["fits"] = time.monotonic() - 60
-    for done in (0, 1, 4):
-        lines.step("fits", done, 4)
-    assert stream.getvalue() == "fits: 1 of 4, 3 min 00 s left\n" and not lines._since
-
-
 @pytest.mark.slow
 def test_layers_and_pairs_are_told():
     told = Told()
@@ -74,13 +64,6 @@ def test_layers_and_pairs_are_told():
     assert [job.model for job in told.jobs] == ["pixels", "gabor-v1"]
     [layers] = [found for what, found in told.steps.items() if what.startswith("layers against V1")]
     assert layers[0][0] == 0 and layers[-1] == (layers[0][1], layers[0][1]) and len(layers) == layers[0][1] + 1
-
-
-def test_a_stage_ends_where_it_fails():
-    told = Told()
-    with pytest.raises(ZeroDivisionError), watched(told), stage("dividing"):
-        _ = 1 / 0
-    assert told.steps == {"dividing": [(0, 1), (1, 1)]}
 
 
 @pytest.mark.slow
@@ -97,13 +80,6 @@ def test_progress_is_written_where_it_is_asked_for_and_nowhere_else(monkeypatch)
     monkeypatch.setattr(bars, "_SOON", 0.0)
     bsjax.score_sources("cka", {"a": responses()}, responses(), progress=False)
     assert terminal.getvalue() == ""
-
-
-@pytest.mark.slow
-def test_progress_is_no_part_of_a_score(tmp_path):
-    for asked in (True, False, None):
-        grid = bsjax.score_grid("pixels", "Simulated.V1-cka", store=tmp_path / "a.db", progress=asked)
-    assert len(grid.done) == 0 and "progress" not in str(grid.score("pixels", "Simulated.V1-cka").provenance)
 
 
 @pytest.mark.parametrize("how", ["terminal", "pipe", "silenced"])

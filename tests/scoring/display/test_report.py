@@ -64,11 +64,6 @@ def test_a_model_that_fails_alike_on_all_benchmarks_is_one_row():
     assert ["gone", "12", "benchmarks", "failed"] in rows and ["gone", "B12", "failed"] in rows and len(rows) == 7
 
 
-def test_undefined_units_are_counted():
-    some = dataclasses.replace(SCORE, n_undefined=2)
-    assert "94/96" in table([Outcome("m", "b", some, None, 1.0)]).split()
-
-
 def test_what_has_no_interval_shows_none():
     bins = xr.DataArray([0.1, 0.2], dims=["time_bin"])
     in_time = Score(bins, error=bins, uncertainty=Uncertainty(("stimuli",), bins, "jackknife of 10 groups"))

@@ -1,6 +1,5 @@
 """The best layer beside the best layer by chance."""
 
-import math
 
 import numpy as np
 import pytest
@@ -47,13 +46,6 @@ def _exchanged(layer):
     ids = {"stimulus_id": ("presentation", IDS)}
     for rows in PLAN.rows(IDS):
         yield [NeuroidAssembly(values, ids, ["presentation", "neuroid"]) for values in (layer[rows], DATA)]
-
-
-@pytest.mark.slow
-def test_nothing_is_exchanged_without_a_request():
-    found = choice()
-    assert math.isnan(found.p_value["V1"]) and found.regions["V1"].by_chance is None
-    assert "p by chance" not in _choice_lines(found)[0]
 
 
 def test_the_number_of_permutations_is_checked():

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax import ModelCommitment, NeuroidAssembly, Score, StimulusSet, load_benchmark, load_metric, load_model
+from bsjax import ModelCommitment, NeuroidAssembly, Score, StimulusSet, load_metric
 from bsjax.activations.temporal import TemporalActivations
 from bsjax.adapters import from_jax, from_stored, unit_preprocessing
 from bsjax.benchmarks import NeuralBenchmark
 from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
 from bsjax.engine.programs.compilation import traces
 from bsjax.models.time_alignment import align_time
-from bsjax.scoring.layers.bootstrap import share_of_other_winners, share_of_other_winners_by_jackknife
+from bsjax.scoring.layers.bootstrap import share_of_other_winners_by_jackknife
 from bsjax.scoring.layers.choice import choose_layers
 from tests.support.transfers import explicit_transfers
 
@@ -249,17 +249,6 @@ def test_what_cannot_be_done_is_one_clear_error(arguments, error, message):
         choose_layers(Counted(), **arguments)
 
 
-def test_uncertainty_of_a_choice_by_resampling():
-    rng = np.random.default_rng(0)
-    raw = list(rng.normal(size=(2, 10, 40)))
-    close = share_of_other_winners([raw[0], raw[0] + 1e-3], 0, 200, seed=1)
-    assert close == 1.0  # the other is higher in every resample, because neuroids and splits are the same for both
-    even = share_of_other_winners(raw, 0, 400, seed=1)
-    assert 0.02 < even < 0.98 and even == share_of_other_winners(raw, 0, 400, seed=1)
-    raw[1][:, 3] = np.nan
-    assert 0.02 < share_of_other_winners(raw, 0, 100, seed=1) < 0.98
-
-
 def test_uncertainty_of_a_similarity_by_the_jackknife():
     """Two scores whose difference has a standard error of one: the other wins as often as a normal says."""
     left_in = np.zeros((2, 10))
@@ -267,36 +256,6 @@ def test_uncertainty_of_a_similarity_by_the_jackknife():
     left_in[1] /= np.sqrt(9 * np.var(left_in[1]))
     share = share_of_other_winners_by_jackknife(np.array([1.0, 0.0]), left_in, 0, 20_000, seed=0)
     assert share == pytest.approx(0.1587, abs=0.01)
-
-
-@pytest.mark.slow
-def test_of_a_hierarchy_the_layer_that_made_the_data_is_chosen():
-    """Simulated V1 are cells of gabor-v1: of a network that also has their noisy copies, they win."""
-    gabor = load_model("gabor-v1").activations_model
-    choice = choose_layers(gabor, benchmarks={"V1": "Simulated.V1-neuron_to_neuron", "V4": "Simulated.V1-rdm"})
-    assert choice.region_layer_map == {"V1": "complex", "V4": "complex"}
-    assert choice.differs == {"V1": 0.0, "V4": 0.0}
-    assert choice.nested_score["V1"] > 0.95
-    benchmark = load_benchmark("Simulated.V1-rdm")
-    alone = benchmark(ModelCommitment("gabor-v1", gabor, region_layer_map={"V1": "simple"}))
-    assert float(choice.profile.sel(region="V4", layer="simple")) == pytest.approx(float(alone), abs=1e-9)
-
-
-@pytest.mark.slow
-def test_networks_are_run_once_for_all_layers():
-    shown = []
-
-    def preprocess(images):
-        shown.extend(images)
-        return np.stack(images).astype(np.float32)
-
-    model = from_jax(lambda x: {"fine": x, "mean": x.mean((1, 2)), "coarse": x[:, ::4, ::4]}, "net", preprocess)
-    assert list(model.layers()) == ["fine", "mean", "coarse"]
-    shown.clear()
-    choice = choose_layers(model, benchmarks={"IT": benchmark(), "V4": benchmark(region="V4")}, nested=False)
-    assert N <= len(shown) <= N + 1  # a gray probe may come first
-    assert choice.layers == ["fine", "mean", "coarse"]
-    assert choice.regions["IT"].layer == choice.regions["V4"].layer
 
 
 @pytest.mark.slow

@@ -48,8 +48,6 @@ def test_subjects_are_the_parts_where_all_have_all_regions():
     model = xr.DataArray(record("V4"), {"stimulus_id": ("presentation", np.arange(80))}, ["presentation", "neuroid"])
     found = bsjax.alignment_pattern(whole, {"model": model})
     assert found.attrs["parts"] == 3
-    # By hand, for the last subject.
-    own = {region: block for region, subject, block in blocks if subject == "z"}
     score = lambda x, y: float(bsjax.score_arrays(x, y, metric="cka"))  # noqa: E731
     each = []
     for subject in "xyz":

@@ -17,7 +17,7 @@ def over_time(rng, stimuli=60, units=12, times=6, shift=2, noise=0.5):
     return (side + noise * side.std() * rng.normal(size=side.shape) for side in (model, brain))
 
 
-@pytest.mark.parametrize("metric", ["rdm", "cka", "cka_biased", "procrustes", "ridge", "neuron_to_neuron"])
+@pytest.mark.parametrize("metric", ["rdm", "cka", "procrustes", "ridge"])
 def test_each_entry_is_the_score_of_its_pair(metric):
     model, brain = over_time(np.random.default_rng(0), units=5, times=3, shift=1)
     found = bsjax.cross_temporal(model, brain, metric=metric)
@@ -25,13 +25,12 @@ def test_each_entry_is_the_score_of_its_pair(metric):
     for s, t in [(0, 0), (1, 2), (0, 2)]:
         alone = bsjax.score_arrays(model[..., s], brain[..., t], metric=metric)
         assert float(found["score"][s, t]) == pytest.approx(float(alone), abs=1e-9)
-    if metric in ("ridge", "neuron_to_neuron"):
+    if metric == "ridge":
         known = alone.uncertainty.standard_error
         assert float(found["standard_error"][0, 2]) == pytest.approx(float(known), rel=1e-9)
 
 
-@pytest.mark.parametrize("metric", ["rdm", "cka", "ridge"])
-@pytest.mark.parametrize("shift", [2, -1])
+@pytest.mark.parametrize(("metric", "shift"), [("rdm", 2), ("cka", -1), ("ridge", 2)])
 def test_a_model_shifted_by_k_bins_answers_at_k(metric, shift):
     model, brain = over_time(np.random.default_rng(1), shift=max(shift, 0))
     if shift < 0:
@@ -42,20 +41,11 @@ def test_a_model_shifted_by_k_bins_answers_at_k(metric, shift):
     assert (found["low"] <= found["score"]).all() and (found["score"] <= found["high"]).all()
 
 
-def test_a_constant_code_has_no_lag():
-    rng = np.random.default_rng(2)
-    seen = rng.normal(size=(60, 8, 1))
-    model, brain = (seen + 0.7 * rng.normal(size=(60, 8, 5)) for _ in range(2))
-    found = bsjax.cross_temporal(model, brain, metric="cka")
-    assert float(found["lag_probability"].max()) < 0.9 and float(found["lag_probability"].sum()) == pytest.approx(1)
-
-
-@pytest.mark.parametrize("metric", ["rdm", "cka"])
-def test_standard_errors_are_the_spread_over_stimuli(metric):
+def test_standard_errors_are_the_spread_over_stimuli():
     rng, errors, values = np.random.default_rng(3), [], []
     for _ in range(60):
         seen = rng.normal(size=(95, 6, 2))
-        found = bsjax.cross_temporal(seen, seen + rng.normal(size=seen.shape), metric=metric)
+        found = bsjax.cross_temporal(seen, seen + rng.normal(size=seen.shape), metric="rdm")
         errors.append(found["standard_error"].values)
         values.append(found["score"].values)
     assert np.mean(errors) == pytest.approx(np.std(values, axis=0).mean(), rel=0.25)

@@ -79,10 +79,7 @@ SPLIT = {"crossvalidation_kwargs": {"splits": 3, "test_size": 0.4}}
 METRICS = [
     ("cka", {"error": None}),
     ("procrustes", {}),
-    ("rdm", {"error": None, "comparison": "corr"}),
     ("one_to_one", {}),
-    ("ridge", SPLIT),
-    ("neuron_to_neuron", SPLIT),
     ("ridgecv", SPLIT | {"alphas": (1.0, 100.0), "alpha_per_target": True}),
     ("pls", SPLIT | {"n_components": 2}),
 ]
@@ -102,15 +99,10 @@ def test_each_centre_is_the_score_of_its_neighbourhood_by_any_metric(metric, set
     expected = [[float(score_arrays(x, brain[:, of], metric, **settings)) for of in lists] for x in models.values()]
     np.testing.assert_allclose(found, expected, atol=1e-10)
     assert found.name == metric and np.isnan(found.values[:, 1]).all() and np.isfinite(found.values).sum() >= 12
-    known = load_metric(metric, **json.loads(found.attrs["settings"]))
     if "crossvalidation_kwargs" not in settings:
-        np.testing.assert_array_equal(
-            searchlight(models, brain, neighbours=lists, centres=range(7), metric=known), found
-        )
-        single = searchlight(
-            models, brain, neighbours=lists, centres=range(7), metric=metric, dtype="float32", **settings
-        )
-        np.testing.assert_allclose(single, found, atol=1e-4)
+        known = load_metric(metric, **json.loads(found.attrs["settings"]))
+        again = searchlight(models, brain, neighbours=lists, centres=range(7), metric=known)
+        np.testing.assert_array_equal(again, found)
 
 
 def test_memory_grows_by_the_places_of_neighbourhoods_and_not_by_their_responses():
@@ -127,7 +119,6 @@ def test_memory_grows_by_the_places_of_neighbourhoods_and_not_by_their_responses
 
 WRONG = [
     ({"radius": 2, "positions": VOXELS, "comparison": "pearson"}, "unknown comparison"),
-    ({"radius": 2, "positions": VOXELS, "metric": "cka", "comparison": "corr"}, "takes no argument comparison"),
     ({}, "target has no coordinate x, y, z"),
     ({"positions": VOXELS}, "radius must be a positive number"),
     ({"radius": 2, "positions": VOXELS[1:]}, "positions must be finite"),
