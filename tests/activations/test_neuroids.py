@@ -43,13 +43,6 @@ def test_more_axes_than_are_named():
     assert set(coords_of("net", ("deep", (1, 1, 1, 1, 2)))) == {"neuroid_id", "layer", "neuroid_num"}
 
 
-def test_what_a_layer_lacks_is_nan():
-    joined = coords_of("m", ("conv", (1, 1, 2)), ("tokens", (2, 1)))
-    np.testing.assert_array_equal(joined["channel_y"], [0, 1, np.nan, np.nan])
-    np.testing.assert_array_equal(joined["embedding"], [np.nan, np.nan, 0, 0])
-    np.testing.assert_array_equal(joined["channel"], [0, 0, 0, 1])
-
-
 def test_layers_of_different_axes_in_one_call(stimuli):
     model = from_jax(lambda x: {"map": x, "flat": x.mean((1, 2))}, "net", unit_preprocessing(2))
     activations = model(stimuli([0, 1]), ["map", "flat"])

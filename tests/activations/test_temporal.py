@@ -90,16 +90,6 @@ def test_layers_of_different_times_are_recorded_together_in_common_bins(recurren
         model.look_at(shown)
 
 
-def test_behaviour_reads_the_mean_over_time(recurrent, stimuli):
-    shown = stimuli([0, 1, 2])
-    model = ModelCommitment("net", recurrent, behavioral_readout_layer="late")
-    model.start_task("odd_one_out")
-    mean = recurrent(shown, "late").values.mean(axis=-1)
-    similar = mean @ mean.T
-    odd = 2 - np.argmax([similar[0, 1], similar[0, 2], similar[1, 2]])
-    assert model.look_at(shown).values.item() == shown["stimulus_id"][odd]
-
-
 def test_microsaccades_go_through(recurrent, stimuli):
     model = ModelCommitment("net", recurrent, region_layer_map={"V1": "early"}, visual_degrees=0.1)
     model.start_recording("V1", time_bins=BINS["early"])
@@ -173,7 +163,6 @@ def test_bad_times(stimuli):
     network = from_jax(steps_of, "net", unit_preprocessing(8))
     for arguments, message in [
         ({"axes": 0}, "give either bins=.* or clip="),
-        ({"axes": 0, "bins": BINS, "clip": Clip(4, 10)}, "give either bins="),
         ({"axes": {"erly": 0}, "bins": BINS}, "no layer 'erly'; nearest: early"),
         ({"axes": {"early": 2}, "bins": BINS}, r"'early' of shape \(2, 3\) has no axis 2"),
         ({"axes": {"early": 0}, "bins": BINS}, "bins are those of early, late, and time axes those of early"),

@@ -75,17 +75,12 @@ def applied(self, images):
 CURRENT = [by_a_table]
 
 
-@pytest.fixture(params=["kept", "not kept"])
-def cache(request, tmp_path):
-    return ActivationCache(tmp_path / "cache") if request.param == "kept" else None
-
-
-@pytest.mark.parametrize("kind", ["jax", "torch"])
+@pytest.mark.parametrize(("kind", "is_kept"), [("jax", True), ("jax", False), ("torch", True)])
 @pytest.mark.parametrize("what", IN_PLACE)
-def test_what_a_function_reads_and_is_changed_in_place(what, kind, stimuli, cache, monkeypatch):
+def test_what_a_function_reads_and_is_changed_in_place(what, kind, is_kept, stimuli, tmp_path):
     function, change = IN_PLACE[what]()
     CURRENT[0] = function
-    model = of_kind(kind, function, cache)
+    model = of_kind(kind, function, ActivationCache(tmp_path / "cache") if is_kept else None)
     change(2.0)
     before = model(stimuli([0, 1]), "output").values
     change(4.0)
@@ -103,17 +98,12 @@ def helper(tmp_path, monkeypatch):
     del sys.modules["own_helper_of_test"]
 
 
-def test_the_global_of_a_helper_module(helper, stimuli, cache):
+def test_the_global_of_a_helper_module_and_its_file(helper, tmp_path, stimuli):
+    cache = ActivationCache(tmp_path / "cache")
     model = from_jax(lambda images: helper.scaled(images), "net", SIX, cache=cache)
     before = model(stimuli([0]), "output").values
     helper.SCALE = 4.0
     np.testing.assert_allclose(model(stimuli([0]), "output").values, 2 * before, rtol=1e-6)
-
-
-def test_a_helper_module_that_is_edited(helper, tmp_path, stimuli):
-    cache = ActivationCache(tmp_path / "cache")
-    model = from_jax(lambda images: helper.scaled(images), "net", SIX, cache=cache)
-    before = model(stimuli([0]), "output").values
     path = tmp_path / "own_helper_of_test.py"
     path.write_text(path.read_text().replace("x * SCALE", "x * SCALE * 2"))
     with pytest.warns(UserWarning, match="scaled was changed in .* after it was imported: .*version="):

@@ -11,13 +11,11 @@ from bsjax import Score
 from bsjax.benchmarks.families.geirhos2021.reader import load_people
 from bsjax.benchmarks.families.geirhos2021.trials import trial_stimuli
 from bsjax.benchmarks.families.imagenet.corrupted_images import _images_by_class
-from bsjax.core.left_behind import files_in, is_left_behind
 from bsjax.data.publishing.drafts import find_files, read_manifest
 from bsjax.results import ResultStore
 from bsjax.results.exchange.imported import import_scores
 from bsjax.scoring.cells import _place
 from bsjax.submission.checks.check_data import check_registrations
-from bsjax.submission.checks.run_tests import check_tests
 from tests.support.damage import fingerprint
 from tests.support.readers import READERS, package
 
@@ -118,19 +116,3 @@ def test_a_plugin(tmp_path, left):
     left()
     assert list(_place(tmp_path)) == ["__init__.py", "data.py", "test_it.py"]
     assert len(check_registrations(tmp_path)) == 1
-
-
-@pytest.mark.slow
-def test_the_tests_of_a_plugin(tmp_path):
-    (tmp_path / "test_it.py").write_text("def test_it():\n    pass\n")
-    leave(tmp_path, "._")
-    leave(tmp_path, "__MACOSX with a copy")
-    assert [item.passed for item in check_tests(tmp_path, timeout=60)] == [True, True]
-
-
-def test_names(tmp_path):
-    assert is_left_behind("a\\Thumbs.db") and is_left_behind("$RECYCLE.BIN/a.png") and is_left_behind(".git/config")
-    assert not is_left_behind("thumbs/a.db") and not is_left_behind("a.png")
-    (tmp_path / ".hidden").mkdir()
-    (tmp_path / ".hidden" / "a.csv").write_text("")
-    assert files_in(tmp_path / ".hidden", "**/*.csv") == [tmp_path / ".hidden" / "a.csv"]

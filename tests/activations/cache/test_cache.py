@@ -115,27 +115,17 @@ def test_only_rows_that_agree_with_the_journal_count_as_done(cache, kind):
     assert cache.verify() == []
 
 
-def test_nothing_is_left_of_a_writer_without_rows(cache):
-    with cache.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
-        assert writer.rows_done == 0
-    assert cache.entries() == [] and cache.size() == 0
-
-
 def test_wrong_rows_are_refused(cache):
     with cache.write(recipe(), "net", ROWS.shape, ROWS.dtype) as writer:
         for start, values, message in (
             (1, ROWS[:1], "expected rows from 0 of 10, got 1 to 2"),
-            (0, np.zeros((11, 2, 3), np.float32), "got 0 to 11"),
-            (0, ROWS[:1].astype(np.float64), "float32, got (2, 3) and float64"),
-            (0, ROWS[:1, :1], "expected rows of shape (2, 3)"),
+            (0, ROWS[:1, :1].astype(np.float64), "expected rows of shape (2, 3) and float32, got (1, 3) and float64"),
         ):
             with pytest.raises(ValueError, match=re.escape(message)):
                 writer.write(start, values)
         with pytest.raises(ValueError, match=re.escape("layer 'conv' of model 'net': 0 of 10 rows are there")):
             writer.commit()
-    for shape, dtype, message in (((), "f4", "number of rows"), ((1,), object, "dtypes, got object")):
-        with pytest.raises(ValueError, match=message), cache.write(recipe(), "net", shape, dtype):
-            pass
+    assert cache.entries() == []
 
 
 def test_one_writer_at_a_time_and_none_when_it_is_there(cache):
@@ -180,14 +170,6 @@ def test_the_least_recently_used_goes_and_never_what_is_being_written(tmp_path):
         writer.commit()
     np.testing.assert_array_equal(mapped, ROWS)  # removed, but whoever has it keeps it
     np.testing.assert_array_equal(cache.read(recipe("d")), ROWS)
-
-
-def test_what_was_left_unfinished_is_evicted_too(tmp_path):
-    cache = ActivationCache(tmp_path, SIZE + 10)
-    with cache.write(recipe("a"), "net", ROWS.shape, ROWS.dtype) as writer:
-        writer.write(0, ROWS[:1])
-    keep(cache, recipe("b"))
-    assert [entry.layer for entry in cache.entries()] == ["b"]
 
 
 def test_an_entry_that_is_too_large_is_refused_and_evicts_nothing(tmp_path):
@@ -248,14 +230,6 @@ def test_values_changed_behind_its_back_without_a_trace_are_found_by_verify(cach
     assert cache.remove(problem.key) and not cache.remove(problem.key) and cache.verify() == []
 
 
-def test_a_copied_store_is_checked_once_and_used(cache, tmp_path):
-    keep(cache, recipe())
-    values = cache.entries()[0].folder / "values.npy"
-    os.utime(values, (1, 1))
-    np.testing.assert_array_equal(cache.read(recipe()), ROWS)
-    assert json.loads((values.parent / ".values.npy.verified").read_text())["mtime_ns"] == 10**9
-
-
 def test_prune_by_model_age_and_size(cache):
     for age, layer, model in ((4000, "a", "resnet18"), (3000, "b", "vit"), (2000, "c", "resnet50"), (0, "d", "vit")):
         keep(cache, recipe(layer), identifier=model)
@@ -277,22 +251,18 @@ def test_prune_by_model_age_and_size(cache):
 
 def test_the_default_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
-    cache = default_cache()
-    assert cache.root == tmp_path / "activations" and cache.max_bytes == 50 * 10**9
-    assert repr(cache) == f"ActivationCache({str(tmp_path / 'activations')!r}, '50 GB')"
-    monkeypatch.setenv("BSJAX_CACHE_SIZE", "2GB")
-    assert default_cache().max_bytes == 2 * 10**9
-    assert ActivationCache(tmp_path, 1000).max_bytes == 1000
+    assert repr(default_cache()) == f"ActivationCache({str(tmp_path / 'activations')!r}, '50 GB')"
     monkeypatch.setenv("BSJAX_CACHE_SIZE", "much")
+    assert ActivationCache(tmp_path, 1000).max_bytes == 1000
     with pytest.raises(ValueError, match="BSJAX_CACHE_SIZE: expected a size in bytes such as '2GB'.*got 'much'"):
         default_cache()
 
 
-@pytest.mark.parametrize(
-    "setting, stored",
-    [("", True), ("0", True), ("1", False), ("bsjax", False), ("brainscore_vision.model_helpers", False)]
-    + [("x,bsjax.activations", False), ("brainscore_vision.benchmarks", True), ("bsjax.activations.other", True)],
-)
-def test_result_caching_can_be_switched_off_as_in_brain_score(monkeypatch, setting, stored):
-    monkeypatch.setenv("RESULTCACHING_DISABLE", setting)
-    assert (default_cache() is not None) == stored
+def test_result_caching_can_be_switched_off_as_in_brain_score(monkeypatch):
+    names = {"off": "1", "0": "0", "prefix": "brainscore_vision.model_helpers", "one of two": "x,bsjax.activations"}
+    names |= {"another": "bsjax.activations.other"}
+    found = set()
+    for name, setting in names.items():
+        monkeypatch.setenv("RESULTCACHING_DISABLE", setting)
+        found |= set() if default_cache() else {name}
+    assert found == {"off", "prefix", "one of two"}

@@ -1,7 +1,6 @@
 """The cache between processes: several at once, killed ones, and a full disk."""
 
 import os
-import signal
 import time
 from collections import Counter
 
@@ -51,26 +50,6 @@ def wait_for_lines(log, n, process):
     """Until a process has said so much, however long that takes, or has ended."""
     while len(lines(log)) < n and process.is_alive():
         time.sleep(0.005)
-
-
-@pytest.mark.slow
-def test_a_killed_writer_leaves_nothing_that_looks_whole_and_the_next_continues(tmp_path, start):
-    root, log = tmp_path / "cache", tmp_path / "log"
-    writer = start(write_rows, root, 0, log, 11)
-    wait_for_lines(log, 12, writer)
-    assert writer.is_alive()
-    os.kill(writer.pid, signal.SIGKILL)
-    writer.join()
-    done = len([line for line in lines(log) if line.startswith("wrote")])
-    cache = ActivationCache(root)
-    cache.wait(recipe(0))  # returns, as the writer has died
-    assert cache.read(recipe(0)) is None
-    [entry] = cache.entries()
-    assert not entry.complete and done <= entry.rows_done <= done + 1
-    start(write_rows, root, 0, tmp_path / "second").join()
-    assert lines(tmp_path / "second")[0] == f"starts at {entry.rows_done}"
-    np.testing.assert_array_equal(cache.read(recipe(0)), rows(0))
-    assert cache.verify() == []
 
 
 @pytest.mark.slow

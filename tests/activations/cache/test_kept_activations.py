@@ -1,6 +1,5 @@
 """Activations that are kept: found when nothing has changed, computed anew when anything has, by any process."""
 
-import itertools
 import os
 import signal
 import subprocess
@@ -187,18 +186,18 @@ def test_a_killed_extraction_goes_on_and_gives_the_same_bits(tmp_path, images_20
 
 
 @pytest.mark.slow
-def test_four_processes_compute_each_layer_once(tmp_path, images_20):
-    wanted = ["".join(pair) for pair in itertools.combinations("abcd", 2)][:4]
+def test_three_processes_compute_each_layer_once(tmp_path, images_20):
+    wanted = ["ab", "ac", "bc"]
     running = [
         start(tmp_path, images_20, ",".join(layers), seconds=0.05, out=f"out{number}")
         for number, layers in enumerate(wanted)
     ]
-    assert [ended(process) for process in running] == [0] * 4
+    assert [ended(process) for process in running] == [0] * 3
     lines = (tmp_path / "log").read_text().splitlines()
     computed = Counter(layer for line in lines for layer in line.split(","))
-    assert computed == dict.fromkeys("abcd", 5)  # five batches
+    assert computed == dict.fromkeys("abc", 5)  # five batches
     cache = ActivationCache(tmp_path / "cache")
-    assert cache.verify() == [] and len(cache.entries()) == 4
+    assert cache.verify() == [] and len(cache.entries()) == 3
     answers = {}
     for number, layers in enumerate(wanted):
         for layer, part in zip(layers, np.split(np.load(tmp_path / f"out{number}.npy"), 2, axis=1), strict=True):

@@ -39,17 +39,6 @@ def test_standardisation(images):
     np.testing.assert_allclose(standard * np.array(IMAGENET_STD) + np.array(IMAGENET_MEAN), raw, atol=1e-6)
 
 
-@pytest.mark.parametrize(("shorter_side", "size"), [(16, 14), (9, 8), (8, 8)])
-def test_the_centre_after_resizing_the_shorter_side(images, shorter_side, size):
-    batch = preprocess_images(images, size, shorter_side=shorter_side)
-    for image, result in zip(images, batch, strict=True):
-        height, width = (int(shorter_side * side / min(image.shape[:2])) for side in image.shape[:2])
-        resized = Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR)
-        left, top = round((width - size) / 2), round((height - size) / 2)
-        wanted = np.asarray(resized.crop((left, top, left + size, top + size)))
-        np.testing.assert_array_equal(result, wanted.astype(np.float32) / np.float32(255))
-
-
 def test_resize_and_crop_are_those_of_torchvision(images):
     define_operators()
     transforms = pytest.importorskip("torchvision.transforms")

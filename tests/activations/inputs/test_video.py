@@ -41,9 +41,9 @@ def test_frames_at_the_videos_own_rate(video):
     assert video_duration(video) == pytest.approx(2000)
 
 
-@pytest.mark.parametrize("first", [0, 3, 7, 13, 19])
-def test_a_window_is_a_part_of_the_whole(video, first):
-    assert levels_of(load_video(video, fps=10, window=(first, 4))) == [min(first + n, 19) + 1 for n in range(4)]
+def test_a_window_is_a_part_of_the_whole(video):
+    for first in (3, 7, 19):
+        assert levels_of(load_video(video, fps=10, window=(first, 4))) == [min(first + n, 19) + 1 for n in range(4)]
 
 
 def test_other_rates_show_what_was_on_at_the_time(video):

@@ -63,9 +63,3 @@ def test_a_layer_that_fails_or_is_not_there_fails_when_it_is_asked_for(made):
         model(shown, "third")
     with pytest.raises(ValueError, match="no layer 'no-such'"):
         model(shown, "no-such")
-
-
-def test_nothing_is_recorded_along_where_nothing_is_kept(made):
-    net, model, shown = made()
-    bare = model.with_options(cache=None, ahead=("second", "third"))
-    assert passes(net, lambda: bare(shown, "first"))[0] == passes(net, lambda: bare(shown, "first"))[0] == 1

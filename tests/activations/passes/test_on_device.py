@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax import load_metric
 from bsjax.activations import Subsampling
 from bsjax.adapters import from_jax, unit_preprocessing
 from bsjax.labelled.align import finite_values
@@ -31,19 +30,6 @@ def test_values_are_jax_arrays_until_they_are_asked_for(model, stimuli):
     np.testing.assert_array_equal(on_device.values, on_host.values)
     assert on_device["neuroid_id"].values.tolist() == on_host["neuroid_id"].values.tolist()
     assert isinstance(finite_values(on_device, "source"), jax.Array)
-
-
-@pytest.mark.slow
-def test_metrics_take_them_as_they_are(model, stimuli):
-    shown = stimuli(list(range(12)))
-    source, target = model(shown, "map"), model.with_options(keep_on_device=False)(shown, "flat")
-    for name, settings in (
-        ("cka", {}),
-        ("ridge", {"crossvalidation_kwargs": {"stratification_coord": None, "test_size": 4}}),
-    ):
-        metric = load_metric(name, **settings)
-        on_host = source.copy(data=source.values)
-        assert float(metric(source, target)) == float(metric(on_host, target))
 
 
 def test_values_that_are_not_finite_are_named(stimuli):

@@ -153,17 +153,6 @@ def test_a_plugin_that_cannot_be_imported(plugin, init, message):
     assert load_model("bad") == ""  # mended
 
 
-def test_a_package_that_requirements_name(plugin):
-    folder = plugin(
-        "needy", "from bsjax import model_registry\nmodel_registry['needy'] = lambda: __import__('no_such')\n"
-    )
-    with pytest.raises(ImportError, match=r"pip install no_such, and name it in .*needy/requirements.txt"):
-        load_model("needy")
-    (folder / "requirements.txt").write_text("no-such>=2\n")
-    with pytest.raises(ImportError, match=r"its requirements.txt names: pip install -r .*needy/requirements.txt"):
-        load_model("needy")
-
-
 def test_a_file_that_is_no_python_is_a_note(plugin):
     folder = plugin("broken", "from bsjax import model_registry\nmodel_registry['bad' = 1\n")
     assert load_model("pixels").identifier == "pixels"
@@ -173,9 +162,8 @@ def test_a_file_that_is_no_python_is_a_note(plugin):
         load_model("bad")
 
 
-@pytest.mark.parametrize("expression", ["-" * 200_000 + "1", "a." * 100_000 + "b"])
-def test_a_file_that_is_nested_too_deeply_is_a_note(plugin, expression):
-    plugin("deep", f"from bsjax import model_registry\nmodel_registry['deep'] = {expression}\n")
+def test_a_file_that_is_nested_too_deeply_is_a_note(plugin):
+    plugin("deep", f"from bsjax import model_registry\nmodel_registry['deep'] = {'-' * 200_000}1\n")
     [note] = model_registry.notes()
     assert "is no Python: it is nested too deeply" in note
     assert load_model("pixels").identifier == "pixels"
@@ -188,32 +176,15 @@ def test_identifiers_that_only_running_tells_are_a_note(plugin):
         from bsjax import model_registry
         for number in range(2):
             model_registry[f"net-{number}"] = lambda: 1
+        if False:
+            model_registry['never'] = int
         """,
     )
     assert "net-0" not in model_registry
     with pytest.raises(UnknownIdentifier, match=r"only running it tells \(line 4\): write each out as a string"):
         load_model("net-0")
-
-
-def test_what_is_written_but_not_registered(plugin):
-    folder = plugin("never", "from bsjax import model_registry\nif False:\n    model_registry['never'] = int\n")
-    with pytest.raises(ValueError, match="running it does not register it") as error:
+    with pytest.raises(ValueError, match=r"loop/__init__.py line 6, but running it does not register it"):
         load_model("never")
-    assert f"{folder / '__init__.py'} line 3" in str(error.value)
-
-
-def test_plugins_that_use_each_other(plugin):
-    plugin("first", "from bsjax import data_registry\ndata_registry['Doe2026'] = lambda: 'data'\n")
-    plugin(
-        "second",
-        """
-        from bsjax import benchmark_registry, load_dataset
-        data = load_dataset("Doe2026")
-        benchmark_registry["Doe2026-m"] = lambda: f"compares {data}"
-        """,
-    )
-    assert benchmark_registry["Doe2026-m"]() == "compares data"
-    assert data_registry.plugin_of("Doe2026").folder.name == "first"
 
 
 def test_a_folder_that_is_not_there_or_empty(search, tmp_path):

@@ -1,6 +1,5 @@
 """Plugins that call ``sys.exit`` or fail: an error of theirs, with its place, that ends nothing else."""
 
-import json
 import sys
 
 import pytest
@@ -101,20 +100,6 @@ def test_the_checklist_goes_on(exiting):
 
 
 @pytest.mark.slow
-def test_the_command_writes_and_prints_what_is_done(exiting, tmp_path):
-    file = tmp_path / "scores.json"
-    names = [argument for place in PLACES for argument in ("-m", f"{place}-net")]
-    arguments = ["score", "-m", "works-net", *names, "-b", "Doe2026-half", "--json", file]
-    done = run_command(*arguments)
-    assert done.returncode == 1
-    assert "works-net" in done.stdout.splitlines()[1] and "0.500" in done.stdout
-    written = json.loads(file.read_text())
-    assert [row["error"] is None for row in written] == [True, False, False, False]
-    lines = [line for line in done.stderr.splitlines() if line.startswith("bsjax: ")]
-    assert len(lines) == 3 and all(place_of(exiting, place) in line for place, line in zip(PLACES, lines, strict=True))
-
-
-@pytest.mark.slow
 def test_an_interrupt_still_interrupts(exiting, tmp_path):
     with pytest.raises(KeyboardInterrupt), not_exiting():
         raise KeyboardInterrupt
@@ -122,20 +107,6 @@ def test_an_interrupt_still_interrupts(exiting, tmp_path):
     asked = ["score", "-m", "stop-net", "-m", "works-net", "-b", "Doe2026-half", "--results", str(tmp_path / "r.db")]
     done = run_command(*asked)
     assert done.returncode == 130 and "works-net" not in done.stdout + done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", PLACES)
-def test_an_error_is_said_with_its_type_and_place(plugin, place):
-    plugin("half", BENCHMARK)
-    plugin("doe", model("doe-net", **{place: "raise LookupError('no weights')"}))
-    [outcome] = run(jobs_of("doe-net", "Doe2026-half"))
-    where = f"{plugin.root / 'doe' / '__init__.py'} line {PLACES[place]}: LookupError: no weights"
-    assert where in outcome.error_line and outcome.error_line.count(str(plugin.root / "doe" / "__init__.py")) == 1
-    done = run_command("layers", "doe-net")
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    if place != "in_look_at":
-        assert where in done.stderr
 
 
 def test_an_error_in_a_network_is_said_with_its_place(plugin):
@@ -165,6 +136,14 @@ def test_an_error_in_a_network_is_said_with_its_place(plugin):
     [outcome] = run(jobs_of("fails", "Simulated.V1-ridge"))
     assert outcome.error_line.startswith(f"{plugin.root / 'net' / '__init__.py'} line 12: ValueError: model 'fails'")
     assert outcome.error_line.endswith("LookupError: no weights")
+
+
+def test_an_error_is_said_with_its_type_and_place(plugin):
+    plugin("half", BENCHMARK)
+    for place in PLACES:
+        plugin(place, model(f"{place}-net", **{place: "raise LookupError('no weights')"}))
+    for place, outcome in zip(PLACES, run(jobs_of([f"{place}-net" for place in PLACES], "Doe2026-half")), strict=True):
+        assert f"{place_of(plugin, place)}: LookupError: no weights" in outcome.error_line
 
 
 def test_an_error_that_is_its_own_cause_has_a_place(tmp_path):
