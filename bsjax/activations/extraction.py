@@ -159,9 +159,7 @@ class ExtractedActivations:
         values = found[0].values if len(found) == 1 else side_by_side([part.values for part in found])
         return self._labelled(values, [part.units for part in found], stimuli, microsaccades)
 
-    def by_layer(
-        self, stimuli: StimulusSet, layers: Sequence[str], *, microsaccades: Microsaccades | None = None
-    ) -> dict[str, NeuroidAssembly]:
+    def by_layer(self, stimuli: StimulusSet, layers: Sequence[str]) -> dict[str, NeuroidAssembly]:
         """Activations of ``layers`` as separate assemblies, from one pass over the images.
 
         Cached layers are memory-mapped, so that they take memory one at a time as they are used.
@@ -177,10 +175,8 @@ class ExtractedActivations:
             >>> {layer: assembly.sizes["neuroid"] for layer, assembly in found.items()}
             {'simple': 2448, 'complex': 612}
         """
-        found = self._recorded(stimuli, checked_layers(layers), microsaccades)
-        return {
-            layer: self._labelled(part.values, [part.units], stimuli, microsaccades) for layer, part in found.items()
-        }
+        found = self._recorded(stimuli, checked_layers(layers), None)
+        return {layer: self._labelled(part.values, [part.units], stimuli, None) for layer, part in found.items()}
 
     def _recorded(
         self, stimuli: StimulusSet, layers: list[str], microsaccades: Microsaccades | None

@@ -399,9 +399,8 @@ def _of_what(score: Score, model: str | None, benchmark: str | None) -> tuple[Sc
             raise ValueError(f"the score does not say of which {name} it is: give {name}=...")
     if lacking:
         score = replace(score, provenance=origin.with_entries(**lacking))
-    version = _checked_size(origin.benchmark_version or 0, "the version of the benchmark")
     of_model = {"identifier": model or origin.model, "digest": origin.model_digest or ""}
-    return score, of_model, {"identifier": benchmark or origin.benchmark, "version": version}
+    return score, of_model, {"identifier": benchmark or origin.benchmark, "version": origin.benchmark_version or 0}
 
 
 def columns_of(score: Score) -> dict[str, Any]:
@@ -421,17 +420,11 @@ def columns_of(score: Score) -> dict[str, Any]:
         # Without the level, which is always 95 %.
         row |= {"low": _number(ends.low), "high": _number(ends.high), "interval": ends.words.partition(" % ")[2]}
     return row | {
-        "n_units": None if score.n_units is None else _checked_size(score.n_units, "n_units"),
+        "n_units": score.n_units,
         "started": _in_utc(origin.start),
         "seconds": _number(origin.seconds),
         "reason": origin.reason if state == "undefined" else None,
     }
-
-
-def _checked_size(number: int, what: str) -> int:
-    if not -tables.LARGEST <= number <= tables.LARGEST:
-        raise ValueError(f"{what} must lie within ±{tables.LARGEST} to be kept in a store, got {number}")
-    return number
 
 
 def _about_benchmark(score: Score) -> dict[str, Any]:

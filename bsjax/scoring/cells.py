@@ -32,15 +32,12 @@ _LIBRARIES = ("torch", "torchvision", "timm", "transformers", "flax", "keras")
 _WITHOUT_EFFECT = ("batch_size", "cache", "memory", "progress", "keep_on_device", "ahead")
 
 
-def cell_of(
-    job: Job, content: str | None, data: Any = None, benchmarks: dict[Hashable, Any] | None = None
-) -> str | None:
-    """The digest of everything that determines a job's score; None if that is not known.
+def cell_of(job: Job, content: str | None, benchmarks: dict[Hashable, Any] | None = None) -> str | None:
+    """The digest of everything that determines a job's score; None if that is not known, as for a benchmark object.
 
     Args:
         job: the job.
         content: digest of its model, see :func:`content_of_model`.
-        data: digest of the data, for a benchmark that is an object.
         benchmarks: cache of benchmark identities that were just read; this benchmark is added.
 
     Example:
@@ -51,7 +48,7 @@ def cell_of(
     looked_at = {} if benchmarks is None else benchmarks
     place = job.benchmark_key, repr(job.options.benchmark)
     if place not in looked_at:
-        looked_at[place] = _benchmark(job, data)
+        looked_at[place] = _benchmark(job)
     benchmark = looked_at[place]
     extraction = {name: value for name, value in job.options.extraction if name not in _WITHOUT_EFFECT}
     settings = {name: _setting(value) for name, value in extraction.items()}
@@ -152,14 +149,10 @@ def _is_bsjaxs(of: Any, registry: Any) -> bool:
     return isinstance(of, str) and registry.plugin_of(of) is None and registry.is_bsjaxs(of)
 
 
-def _benchmark(job: Job, data: Any) -> Any:
+def _benchmark(job: Job) -> Any:
     """Everything on the benchmark's side that determines the score; None if that is not known."""
     if not isinstance(job.benchmark, str):
-        if data is None:
-            return None
-        from bsjax.labelled.plain_values import to_plain
-
-        return [job.benchmark.identifier, getattr(job.benchmark, "version", None), to_plain(data, "the data")]
+        return None
     row = benchmark_row(job.benchmark)
     sets = sets_of(row)
     arguments = {name: _setting(value) for name, value in job.options.benchmark}

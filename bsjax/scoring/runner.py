@@ -70,7 +70,6 @@ class Runner:
         self._of_models: dict[Hashable, Followed] = {}
         self._of_benchmarks: dict[Hashable, Notes] = {}
         self._have_scored: set[Hashable] = set()
-        self._fits: dict[Hashable, Hashable] = {}
 
     def __call__(self, cells: Sequence[Cell], stop: Stop | None = None) -> Iterator[Outcome]:
         """Run cells and yield each outcome as soon as it is ready; an error becomes the outcome of its cell.
@@ -97,8 +96,7 @@ class Runner:
                 try:
                     for cell in mine:
                         watcher().begun(cell.job)
-                    if len(group) == 1:
-                        self._take_fitted_alike(mine, left)
+                    self._take_fitted_alike(mine, left)
                     yield from self._run(mine, stop)
                 finally:
                     self.sink.let_go(mine)
@@ -136,35 +134,25 @@ class Runner:
             return
         others = itertools.takewhile(lambda group: group[0].job.model_key == job.model_key, left)
         for group in list(itertools.islice(others, KEPT_BENCHMARKS - 1)):
-            [cell, *more] = group
-            may_fit = not more and self._fits.get(_place(cell.job), fit) == fit and _told(cell.job) == _told(job)
-            if may_fit and self.sink.claimed(group):
-                mine.append(cell)
-                if self._fit_of(cell.job) == fit:
-                    watcher().begun(cell.job)
+            if _told(group[0].job) == _told(job) and self.sink.claimed(group):
+                mine += group
+                if self._fit_of(group[0].job) == fit:
+                    left.remove(group)
+                    watcher().begun(group[0].job)
                 else:
                     self.sink.let_go([mine.pop()])
-        taken = {id(cell) for cell in mine}
-        still = [group for group in left if id(group[0]) not in taken]
-        left.clear()
-        left.extend(still)
 
     def _fit_of(self, job: Job) -> Hashable:
         """A key that is equal for benchmarks that are fitted to the same responses; None for one that is scored alone.
 
         On an accelerator, the responses of several models are compared in one call instead.
         """
-        if job.options.isolated or job.options.beside:
-            return None
         import jax
 
-        place = _place(job)
-        if place not in self._fits:
-            self._fits[place] = None
-            if jax.default_backend() == "cpu":
-                with suppress(Exception):  # it is raised again when the cell is scored
-                    self._fits[place] = getattr(self._benchmark(job), "fitted_beside", None)
-        return self._fits[place]
+        if not (job.options.isolated or job.options.beside) and jax.default_backend() == "cpu":
+            with suppress(Exception):  # it is raised again when the cell is scored
+                return getattr(self._benchmark(job), "fitted_beside", None)
+        return None
 
     def _run(self, cells: Sequence[Cell], stop: Stop) -> Iterator[Outcome]:
         """Score the cells of a group."""

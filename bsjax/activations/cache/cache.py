@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -95,13 +95,11 @@ class ActivationCache:
         except OSError:
             return None
         try:
-            values = mapped(folder, note) if unchanged(note["opened"]) else None
+            values = mapped(folder) if unchanged(note["opened"]) else None
         except FileNotFoundError:  # evicted in the meantime
             return None
-        try:
+        with suppress(OSError):  # evicted in the meantime, or on a read-only disk
             os.utime(folder / NOTE)
-        except OSError:  # evicted in the meantime, or on a read-only disk
-            pass
         return values
 
     @contextmanager
@@ -232,14 +230,10 @@ class ActivationCache:
         return self.root / key[:2] / key
 
     def _is_whole(self, key: str) -> bool:
-        try:
+        with suppress(FileNotFoundError, Damaged):
             if unchanged(checked_note(self._folder(key))["opened"]):
                 return True
-            discard(self.root, self._folder(key))
-        except FileNotFoundError:
-            return False
-        except Damaged:
-            discard(self.root, self._folder(key))
+        discard(self.root, self._folder(key))
         return False
 
     def _evict(self, room: int, keep: str) -> None:

@@ -1,7 +1,7 @@
 """Locks on cache entries: one writer at a time across processes and threads."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bsjax.activations.cache.files import writing
@@ -21,20 +21,15 @@ def claimed(root: Path, key: str) -> Iterator[bool]:
     """
     from filelock import FileLock, Timeout
 
+    claim = FileLock(_lock(root, key))
     with writing(root):
-        lock = _lock(root, key)
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        claim = FileLock(lock)
-        try:
+        _lock(root, key).parent.mkdir(parents=True, exist_ok=True)
+        with suppress(Timeout):
             claim.acquire(timeout=0)
-            is_ours = True
-        except Timeout:
-            is_ours = False
     try:
-        yield is_ours
+        yield claim.is_locked
     finally:
-        if is_ours:
-            claim.release()
+        claim.release()
 
 
 def wait(root: Path, key: str) -> None:

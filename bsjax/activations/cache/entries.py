@@ -75,10 +75,10 @@ def entries_in(root: Path) -> list[Entry]:
     for folder, complete in _folders(root):
         try:
             size, used = os.stat(folder / VALUES).st_size, os.stat(folder / (NOTE if complete else JOURNAL)).st_mtime
-        except FileNotFoundError:  # being removed, or damaged
+        except FileNotFoundError:  # being removed, or damaged, which goes first
             if not folder.is_dir():
                 continue
-            size, used = _size(folder / VALUES), 0.0
+            size, used = 0, 0.0
         found.append(Entry(folder.name, folder, complete, size, datetime.fromtimestamp(used, UTC)))
     return sorted(found, key=lambda entry: (-entry.last_used.timestamp(), entry.key))
 
@@ -118,13 +118,6 @@ def _inside(folder: Path) -> list[Path]:
             return [Path(each.path) for each in found if each.is_dir()]
     except (FileNotFoundError, NotADirectoryError):
         return []
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0
 
 
 def _rows_logged(journal: Path) -> int:

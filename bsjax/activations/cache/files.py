@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -119,29 +118,9 @@ def checked_note(folder: Path, reread: bool = False) -> dict[str, Any]:
     return note
 
 
-def mapped(folder: Path, note: dict[str, Any]) -> np.ndarray:
+def mapped(folder: Path) -> np.ndarray:
     """The values of an entry, memory-mapped and read-only."""
-    shape, dtype = note["shape"], note["dtype"]
-    if 0 in shape:  # an empty file cannot be mapped
-        empty = np.empty(shape, dtype)
-        empty.setflags(write=False)
-        return empty
-    offset = len(npy_header(shape, dtype))
-    return np.memmap(folder / VALUES, dtype, mode="r", offset=offset, shape=shape)
-
-
-def sync_folder(folder: Path) -> None:
-    """Flush the names in a folder to disk, on systems that support it."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:  # not supported by some file systems
-        pass
-    finally:
-        os.close(descriptor)
+    return np.load(folder / VALUES, mmap_mode="r")
 
 
 @contextmanager

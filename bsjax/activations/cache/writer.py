@@ -21,7 +21,6 @@ from bsjax.activations.cache.files import (
     mapped,
     npy_header,
     read_note,
-    sync_folder,
     writing,
 )
 from bsjax.core.digests.files import remember
@@ -132,17 +131,15 @@ class Writer:
             self._note_opened()
             self._write_note()
             remember(self._folder / VALUES, {"sha256": self._note["sha256"]})
-            sync_folder(self._folder)
             self._target.parent.mkdir(exist_ok=True)
             os.replace(self._folder, self._target)
-            sync_folder(self._target.parent)
             (self._target / JOURNAL).unlink(missing_ok=True)
             self._committed()
 
     def finish(self) -> np.ndarray:
         """Commit, and return the values, memory-mapped and read-only."""
         self.commit()
-        return mapped(self._target, {"shape": self._shape, "dtype": self._dtype})
+        return mapped(self._target)
 
     def close(self) -> None:
         """Stop writing. Written rows are kept for the next process, unless the disk is full."""

@@ -180,7 +180,9 @@ class Recorder:
         def store(start: int, n: int, outputs: Mapping[str, Any]) -> None:
             for layer, output in outputs.items():
                 sinks[layer].store(start, output, ids[start : start + n])
-            self._report(start + n, len(items), start + n - first, begun)
+            if self._options.progress is not None:
+                done, seconds = start + n, time.perf_counter() - begun
+                self._options.progress(Progress(self._runner.identifier, done, len(items), done - first, seconds))
 
         # A batch is stored while the network runs the next.
         with meanwhile() as run:
@@ -209,17 +211,11 @@ class Recorder:
         return Recorded(values.reshape(len(values), -1), Units(layer, shape, kept))
 
     def _sinks(self, shapes: Shapes, open_results: Callable[[Shapes], dict[str, Result]]) -> dict[str, Sink]:
-        on_device = self._stays_on_device()
-        reductions = self._reductions(shapes)
-        results = {} if on_device and self._cache is None else open_results(self._reduced(shapes))
+        stays, reductions = self._stays_on_device(), self._reductions(shapes)
+        results = {} if stays and self._cache is None else open_results(self._reduced(shapes))
         return {
             layer: Sink(
-                self._runner,
-                layer,
-                shape,
-                reductions.get(layer),
-                results.get(layer),
-                OnDevice() if on_device else None,
+                self._runner, layer, shape, reductions.get(layer), results.get(layer), OnDevice() if stays else None
             )
             for layer, shape in shapes.items()
         }
@@ -243,11 +239,6 @@ class Recorder:
             found = whole.record([items[n] for n in first], [ids[n] for n in first], list(shapes))
             fitting = {layer: repeated(recorded.values, row_of) for layer, recorded in found.items()}
         return {layer: reducer.reduction(shape, last, fitting.get(layer)) for layer, shape in shapes.items()}
-
-    def _report(self, done: int, total: int, n_new: int, begun: float) -> None:
-        if self._options.progress is not None:
-            seconds = time.perf_counter() - begun
-            self._options.progress(Progress(self._runner.identifier, done, total, n_new, seconds))
 
 
 def repeated(values: Any, row_of: np.ndarray) -> Any:

@@ -33,21 +33,18 @@ class Runner:
         identifier: the model's, for messages.
         network: of one framework.
         preprocess: images -> batch.
-        probe: an example image, or the frames of a video; gray by default.
 
     Attributes:
         followed: files that were read while it ran.
     """
 
-    def __init__(
-        self, identifier: str, network: Network, preprocess: Preprocessing, probe: np.ndarray = _PROBE
-    ) -> None:
+    def __init__(self, identifier: str, network: Network, preprocess: Preprocessing) -> None:
         self.identifier = identifier
         self.network = network
         self.preprocess = preprocess
         self._identity: tuple[str, str] | None = None
         self.followed = Followed()
-        self._probe = getattr(preprocess, "probe", probe)
+        self._probe = getattr(preprocess, "probe", _PROBE)
         self._shapes: dict[Any, Mapping[str, tuple[int, ...]]] = {}
         self._alike: dict[Any, bool] = {}
         self._given: set[str] = set()

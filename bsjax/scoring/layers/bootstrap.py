@@ -1,6 +1,7 @@
 """Certainty of a layer choice: how often another layer wins in resampled neuroids and splits."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ def share_of_other_winners(raw: Sequence[NDArray], best: int, n_bootstrap: int, 
     values = np.stack(raw)
     _, n_splits, n_neuroids = values.shape
     rng = np.random.default_rng(seed)
-    median = nan_median if np.isnan(values).any() else _median
+    median = nan_median if np.isnan(values).any() else partial(np.median, axis=-1)
     others = 0
     for _ in range(n_bootstrap):
         splits, neuroids = rng.integers(0, n_splits, n_splits), rng.integers(0, n_neuroids, n_neuroids)
@@ -66,7 +67,3 @@ def share_of_other_winners_by_jackknife(
     normal = np.random.default_rng(seed).normal(size=(n_bootstrap, left_in.shape[1]))
     drawn = scores + normal @ jackknife_deviations(left_in).T
     return float((drawn.max(axis=1) > drawn[:, best] + same).mean())
-
-
-def _median(values: NDArray) -> NDArray:
-    return np.median(values, axis=-1)
