@@ -20,7 +20,7 @@ def keep(cache, model, layer, n_rows=10, ago=0):
         if n_rows == len(ROWS):
             writer.commit()
     [entry] = [entry for entry in cache.entries() if entry.key == recipe.key()]
-    used = entry.folder / ("entry.json" if entry.complete else "journal")
+    used = entry.folder / "entry.json"
     os.utime(used, (entry.last_used.timestamp() - ago,) * 2)
     return entry
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bsjax.activations.cache.files import JOURNAL, NOTE, VALUES, Damaged, read_note
+from bsjax.activations.cache.files import NOTE, VALUES, Damaged, read_note
 
 UNFINISHED, _TRASH = ".unfinished", ".trash"
 
@@ -63,9 +63,8 @@ class Entry:
     @cached_property
     def _note(self) -> dict[str, Any]:
         try:
-            note = read_note(self.folder)
-            return note | {"rows_done": note["shape"][0] if self.complete else _rows_logged(self.folder / JOURNAL)}
-        except (OSError, ValueError, Damaged):
+            return read_note(self.folder)
+        except (OSError, Damaged):
             return {"identifier": "?", "layer": "?", "shape": (0,), "dtype": np.dtype(np.float32), "rows_done": 0}
 
 
@@ -74,7 +73,7 @@ def entries_in(root: Path) -> list[Entry]:
     found = []
     for folder, complete in _folders(root):
         try:
-            size, used = os.stat(folder / VALUES).st_size, os.stat(folder / (NOTE if complete else JOURNAL)).st_mtime
+            size, used = os.stat(folder / VALUES).st_size, os.stat(folder / NOTE).st_mtime
         except FileNotFoundError:  # being removed, or damaged, which goes first
             if not folder.is_dir():
                 continue
@@ -118,8 +117,3 @@ def _inside(folder: Path) -> list[Path]:
             return [Path(each.path) for each in found if each.is_dir()]
     except (FileNotFoundError, NotADirectoryError):
         return []
-
-
-def _rows_logged(journal: Path) -> int:
-    lines = journal.read_text().split("\n")[:-1]
-    return int(lines[-1].split()[0]) if lines else 0

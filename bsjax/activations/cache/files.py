@@ -12,7 +12,7 @@ import numpy as np
 from bsjax.core.digests.files import is_verified, mismatch, remember
 from bsjax.core.files import explained
 
-VALUES, NOTE, JOURNAL = "values.npy", "entry.json", "journal"
+VALUES, NOTE = "values.npy", "entry.json"
 
 
 class Problem(NamedTuple):
@@ -64,7 +64,8 @@ def read_note(folder: Path) -> dict[str, Any]:
     try:
         note = json.loads((folder / NOTE).read_bytes())
         note["shape"], note["dtype"] = tuple(map(int, note["shape"])), np.dtype(note["dtype"])
-        if not all(isinstance(note[name], str) for name in ("key", "identifier", "layer", "created")):
+        note["rows_done"] = int(note.get("rows_done", note["shape"][0]))
+        if not all(isinstance(note[name], str) for name in ("key", "identifier", "layer", "created", "sha256")):
             raise TypeError("a name that is none")
         note["opened"] = {str(name): [str(part) for part in parts] for name, parts in note["opened"].items()}
         if any(len(parts) != 2 for parts in note["opened"].values()):
@@ -104,7 +105,7 @@ def checked_note(folder: Path, reread: bool = False) -> dict[str, Any]:
         with open(values, "rb") as file:
             if file.read(len(header)) != header:
                 raise Damaged(f"its {VALUES} does not begin as its shape and dtype say")
-        digests = {"sha256": str(note.get("sha256"))}
+        digests = {"sha256": note["sha256"]}
         if reread or not is_verified(values, digests):
             wrong = mismatch(values, digests)
             if wrong:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from bsjax.activations.cache.files import (
-    JOURNAL,
     NOTE,
     VALUES,
     Damaged,
@@ -39,9 +38,9 @@ class EntryTooLarge(ValueError):
 class Writer:
     """Writes the rows of one entry; from :meth:`ActivationCache.write`.
 
-    Disk space is reserved at the start. After each :meth:`write`, the journal records the number of rows and the
-    digest of all bytes so far. A resumed writer reads the rows of the earlier process again, and keeps those that
-    agree with the journal. So neither a killed process nor a power cut can leave rows that were not written.
+    Disk space is reserved at the start. After each :meth:`write`, the description records the number of rows and the
+    digest of all bytes so far. A resumed writer reads the rows of the earlier process again, and keeps them if they
+    agree with it. So neither a killed process nor a power cut can leave rows that were not written.
 
     Attributes:
         rows_done: number of rows written, which is the index of the next one.
@@ -101,10 +100,9 @@ class Writer:
         content = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
         with writing(self._root):
             try:
-                self._note_opened()
                 _write_at(self._file, content.data, len(self._header) + start * self._row_bytes)
                 self._running.update(content.data)
-                self._log(stop)
+                self._write_note(stop)
                 self._unsynced += content.nbytes
                 if self._unsynced >= _SYNC_EVERY:
                     os.fsync(self._file)
@@ -127,13 +125,11 @@ class Writer:
             os.fsync(self._file)
             os.close(self._file)
             self._file = None
-            self._note |= {"sha256": self._running.hexdigest(), "created": datetime.now(UTC).isoformat()}
-            self._note_opened()
-            self._write_note()
-            remember(self._folder / VALUES, {"sha256": self._note["sha256"]})
+            self._note["created"] = datetime.now(UTC).isoformat()
+            self._write_note(self.rows_done, sync=True)
+            remember(self._folder / VALUES, {"sha256": self._running.hexdigest()})
             self._target.parent.mkdir(exist_ok=True)
             os.replace(self._folder, self._target)
-            (self._target / JOURNAL).unlink(missing_ok=True)
             self._committed()
 
     def finish(self) -> np.ndarray:
@@ -150,32 +146,22 @@ class Writer:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _left(self) -> tuple[int, Any] | None:
-        """The rows of an earlier process that agree with its journal, and the digest up to there."""
+        """The number of rows of an earlier process and the digest up to there, if they are as it noted them."""
         try:
             note = read_note(self._folder)
-            lines = (self._folder / JOURNAL).read_text().split("\n")[:-1]  # drop an incomplete last line
             if (note["shape"], note["dtype"]) != (self._shape, self._dtype) or not unchanged(note["opened"]):
                 return None
-            self._note["opened"] = note["opened"]
+            running, left = hashlib.sha256(), len(self._header) + note["rows_done"] * self._row_bytes
             with open(self._folder / VALUES, "rb") as file:
-                if file.read(len(self._header)) != self._header:
-                    return None
-                return self._agreeing(file, lines)
+                while block := file.read(min(left, _BLOCK)):
+                    running.update(block)
+                    left -= len(block)
         except (OSError, ValueError, Damaged):
             return None
-
-    def _agreeing(self, file: Any, lines: list[str]) -> tuple[int, Any] | None:
-        running, rows, kept = hashlib.sha256(self._header), 0, None
-        for line in lines:
-            stop, digest = line.split()
-            left = (int(stop) - rows) * self._row_bytes
-            while left > 0 and (block := file.read(min(left, _BLOCK))):
-                running.update(block)
-                left -= len(block)
-            if left or running.hexdigest() != digest:
-                break
-            rows, kept = int(stop), (int(stop), running.copy())
-        return kept
+        if running.hexdigest() != note["sha256"]:
+            return None
+        self._note["opened"] = note["opened"]
+        return note["rows_done"], running
 
     def _begin(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -183,30 +169,18 @@ class Writer:
         self._file = os.open(self._folder / VALUES, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         _reserve(self._file, file_size(self._shape, self._dtype))
         _write_at(self._file, memoryview(self._header), 0)
-        (self._folder / JOURNAL).touch()
-        self._write_note()
+        self._write_note(0)
 
     def _continue(self) -> None:
         self._file = os.open(self._folder / VALUES, os.O_RDWR)
         _reserve(self._file, file_size(self._shape, self._dtype))
-        # Replace the journal by one line for all rows, so that no incomplete line precedes others.
-        line = f"{self.rows_done} {self._running.hexdigest()}\n".encode()
-        write_atomically(self._folder / JOURNAL, line)
 
-    def _log(self, rows: int) -> None:
-        with open(self._folder / JOURNAL, "ab", buffering=0) as journal:
-            journal.write(f"{rows} {self._running.hexdigest()}\n".encode())
-
-    def _note_opened(self) -> None:
-        """Record the files that were read, before writing rows that depend on them."""
-        opened = {**self._note["opened"], **self._opened()}
-        if opened != self._note["opened"]:
-            self._note["opened"] = opened
-            self._write_note()
-
-    def _write_note(self) -> None:
-        content = {**self._note, "shape": list(self._shape), "dtype": self._dtype.str}
-        write_atomically(self._folder / NOTE, json.dumps(content, indent=1).encode())
+    def _write_note(self, rows_done: int, sync: bool = False) -> None:
+        """Record the rows, and the files that have been read for them."""
+        self._note |= {"opened": self._note["opened"] | self._opened()}
+        known = {"shape": self._shape, "dtype": self._dtype.str, "rows_done": rows_done}
+        content = {**self._note, **known, "sha256": self._running.hexdigest()}
+        write_atomically(self._folder / NOTE, json.dumps(content, indent=1).encode(), sync)
 
 
 def _write_at(file: int, content: memoryview, offset: int) -> None:

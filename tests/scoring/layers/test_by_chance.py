@@ -1,6 +1,5 @@
 """The best layer beside the best layer by chance."""
 
-
 import numpy as np
 import pytest
 

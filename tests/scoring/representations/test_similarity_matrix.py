@@ -1,6 +1,5 @@
 """All pairs of many representations: equal to the score of each pair, with one computation of each representation."""
 
-
 import numpy as np
 import pytest
 
