@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from bsjax import Score
 from bsjax.labelled.uncertainty import Uncertainty
-from bsjax.results import ResultStore
+from bsjax.results import ResultStore, queries
 from bsjax.results.queries import COLUMNS
 from bsjax.results.store import Task
-from tests.support.large_store import ceiled_score, fill
+from tests.support.large_store import ceiled_score
 
 HOSTILE = "a\0b \ud800 \U0001f98a \u202eלוא <script>'\"\\%_"
 TEXTS = ("model", "model_digest", "benchmark", "parent", "state", "interval", "started", "reason", "run", "key")
@@ -197,30 +197,6 @@ def test_the_last_score_is_that_of_the_greatest_version_begun_last(store):
     assert store.frame(latest=False)["score"].tolist() == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_failure_counts_if_it_was_tried_after_the_last_score(store):
-    for model in ("after", "before", "at once", "between", "alone", "after a score without a time"):
-        if model == "alone":
-            fail(store, model)
-            continue
-        add(store, model, start=None if "without" in model else "2026-01-02", version=2)
-        if model == "between":
-            add(store, model, value=0.7, start="2026-01-04", version=2)
-            add(store, model, value=0.1, start="2026-01-09", version=1)
-        fail(store, model, start={"before": "2026-01-01", "at once": "2026-01-02"}.get(model, "2026-01-03"))
-    states = dict(rows(store.frame(), "model", "state"))
-    assert states == {
-        "after": "failed",
-        "before": "scored",
-        "at once": "scored",
-        "between": "scored",
-        "alone": "failed",
-        "after a score without a time": "failed",
-    }
-    assert set(store.frame(failures=False)["state"]) == {"scored"} and len(store.frame(failures=False)) == 5
-    assert store.frame("between")["score"].tolist() == [0.7]
-    assert len(store.frame(latest=False)) == 7 + 6
-
-
 EVENTS = st.lists(
     st.tuples(
         st.sampled_from(["scored", "failed"]),
@@ -273,7 +249,9 @@ def test_the_last_of_each_pair_is_that_of_a_plain_loop(tmp_path_factory, events)
 # Names.
 
 
-def test_names_are_asked_for_as_they_are_or_by_patterns(store):
+@pytest.mark.parametrize("most", [500, 0])
+def test_names_are_asked_for_as_they_are_or_by_patterns(store, monkeypatch, most):
+    monkeypatch.setattr(queries, "_MOST_ASKED_FOR", most)  # more are not asked of the database
     names = ["resnet18", "resnet50", "ResNet50", "alexnet", "a*b", "a[1]", "ax1", "vit?"]
     for name in names:
         add(store, name, f"{name}.IT")
@@ -295,11 +273,3 @@ def test_names_are_asked_for_as_they_are_or_by_patterns(store):
     assert store.frame((name for name in ("alexnet", "nobody")), iter(["*.IT"]))["model"].tolist() == ["alexnet"]
     assert found(benchmarks="*.IT") == sorted(names) and found("resnet*", "*18.V1") == ["resnet18"]
     assert found("alexnet", "resnet18.IT") == []
-
-
-def test_as_many_names_as_there_are_can_be_asked_for(tmp_path):
-    with ResultStore(tmp_path / "results.db") as store:
-        fill(store, 520, 1)
-        store.add(ceiled_score("other", "other"))
-        names = [f"resnet{number}_some_variant" for number in range(501)]
-        assert sorted(store.frame([*names, "other"], ["Lab2020.IT-0", "x"])["model"]) == sorted(names)

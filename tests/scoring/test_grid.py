@@ -23,7 +23,6 @@ from bsjax.results.overview import runs
 from bsjax.scoring import score_grid, watched
 from bsjax.scoring.display.heat_map import heat_map
 from tests.scoring.conftest import Small, Told
-from tests.support.forked import run_command
 from tests.support.tiny_grid import Started
 
 torch = pytest.importorskip("torch")
@@ -149,8 +148,7 @@ def test_ctrl_c_lets_what_runs_finish(plugins, tmp_path):
     ResultStore(place).close()
     for benchmark in range(4):
         tell(plugins, f"net1 Tiny.b{benchmark}", "sleep 1")
-    command = ("score", "-m", "net*", "-b", "Tiny.*", "--results", str(place))
-    started = Started(plugins, "-m", "bsjax", *command)
+    started = Started(plugins, "-m", "bsjax", "score", "-m", "net*", "-b", "Tiny.*", "--results", str(place))
     with ResultStore(place, read_only=True) as store:
         while len(values(store)) < 5 and started.is_running:
             time.sleep(0.05)
@@ -162,8 +160,6 @@ def test_ctrl_c_lets_what_runs_finish(plugins, tmp_path):
         assert 5 <= len(values(store)) <= 8
         [run] = runs(store).to_dict("records")
         assert run["in_flight"] == 0 and run["failed"] == 0 and run["ended"] is not None
-    done = run_command(*command)
-    assert done.returncode == 0 and len(values(ResultStore(place, read_only=True))) == 16, done.stderr
 
 
 @pytest.mark.slow

@@ -1,17 +1,12 @@
 """A store of results as large as that of a public leaderboard, written at once."""
 
-import copy
 import hashlib
 
 import numpy as np
 import xarray as xr
-from sqlalchemy import insert
 
-from bsjax.core.digests.plain import digest_of_json
 from bsjax.labelled import Provenance, Score
 from bsjax.labelled.uncertainty import Uncertainty
-from bsjax.results import ResultStore, tables
-from bsjax.results.documents import document_of
 
 
 def ceiled_score(model: str, benchmark: str, seed: int = 0, **origin) -> Score:
@@ -69,61 +64,3 @@ def ceiled_score(model: str, benchmark: str, seed: int = 0, **origin) -> Score:
         provenance=whole,
         uncertainty=Uncertainty(of_stimuli, error * 0.14, over_ceiling, dof=9),
     )
-
-
-def fill(store: ResultStore, n_models: int, n_benchmarks: int) -> None:
-    """Write a score of each model on each benchmark, all different; no raw values."""
-    rng = np.random.default_rng(0)
-    models = [f"resnet{n}_some_variant" for n in range(n_models)]
-    digests = [hashlib.md5(name.encode()).hexdigest() for name in models]
-    run = store.begin_run(n_models * n_benchmarks)
-    with store.writing() as connection:
-        connection.execute(
-            insert(tables.models),
-            [
-                {"id": n + 1, "identifier": name, "digest": digest, "facts": {}}
-                for n, (name, digest) in enumerate(zip(models, digests, strict=True))
-            ],
-        )
-        for benchmark in range(n_benchmarks):
-            name = f"Lab2020.IT-{benchmark}"
-            about = {"id": benchmark + 1, "identifier": name, "version": 1, "parent": "IT", "facts": {}}
-            connection.execute(insert(tables.benchmarks).values(about))
-            said = document_of(ceiled_score(models[0], name)).content
-            rows = []
-            for model in rng.permutation(n_models):
-                numbers = rng.normal(size=8)
-                numbers[1:6:2] = abs(numbers[1:6:2])  # errors
-                numbers[6:] = numbers[0] - abs(numbers[6]), numbers[0] + abs(numbers[7])
-                numbers = numbers.tolist()
-                raw = {"$raw": rng.bytes(16).hex()}
-                started = np.datetime_as_string(np.datetime64("2026-11-01T00:00:00") + int(rng.integers(2_000_000)))
-                seconds = round(float(rng.uniform(0, 100)), 3)
-                origin = said["provenance"] | {"model": models[model], "model_digest": digests[model]}
-                origin |= {"layers": {"IT": [f"layer{rng.integers(1, 5)}.{rng.integers(20)}.conv2"]}}
-                origin |= {"start": f"{started}+00:00", "seconds": seconds}
-                said |= {"value": numbers[0], "error": numbers[1], "raw": raw, "provenance": origin}
-                said["uncertainty"]["standard_error"] = float(rng.uniform())
-                said["unceiled"] |= {"value": numbers[2], "error": numbers[3], "raw": raw}
-                said["unceiled"]["uncertainty"]["standard_error"] = float(rng.uniform())
-                names = ("score", "error", "raw", "raw_error", "ceiling", "ceiling_error", "low", "high")
-                rows.append(
-                    {
-                        "key": digest_of_json(said),
-                        "model_id": int(model) + 1,
-                        "benchmark_id": benchmark + 1,
-                        "run_id": run,
-                        "task": rng.bytes(8).hex(),
-                        "cell": rng.bytes(16).hex(),
-                        "state": "scored",
-                        **dict(zip(names, numbers, strict=True)),
-                        "interval": "t over stimuli",
-                        "n_units": 168,
-                        "started": origin["start"],
-                        "seconds": seconds,
-                        "memory": float(rng.integers(10**9, 10**10)),
-                        "document": copy.deepcopy(said),
-                    }
-                )
-            connection.execute(insert(tables.scores), rows)
-    store.end_run(run)
