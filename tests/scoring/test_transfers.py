@@ -13,7 +13,6 @@ import bsjax
 from bsjax import ModelCommitment, load_metric
 from bsjax.activations import TemporalActivations
 from bsjax.adapters import from_flax, from_jax, from_torch, imagenet_preprocessing, unit_preprocessing
-from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from tests.support.transfers import ImplicitTransfer, explicit_transfers
 
 N, NEUROIDS, BINS = 22, 4, [(70, 120), (120, 170)]
@@ -151,21 +150,6 @@ def test_a_layer_that_changes_over_time_is_averaged_where_it_is(shown):
         seen = look()
     assert fetched == [()] and isinstance(seen.data, jax.Array)
     np.testing.assert_allclose(seen.values, model(shown, "output").values.mean(axis=-1), rtol=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sees", ["inner products", "correlations"])
-def test_stimulus_coordinates_are_made_where_the_features_are(model, shown, sees):
-    source = model(shown, next(iter(model.layers())))
-    with explicit_transfers() as fetched:
-        found = in_stimulus_coordinates(source, sees)
-    assert fetched == [()] and found.shape == (N, N + (sees == "correlations"))
-    expected = in_stimulus_coordinates(on_host(source), sees)
-    products = [
-        np.corrcoef(side.values) if sees == "correlations" else side.values @ side.values.T
-        for side in (found, expected)
-    ]
-    np.testing.assert_allclose(*products, rtol=1e-10, atol=1e-10 * np.abs(products[1]).max())
 
 
 def test_arrays_of_jax_are_scored_where_they_are(model, shown, target):

@@ -139,7 +139,7 @@ warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 x = rng.normal(size=(50, 60))
 y = x[:, :20] + rng.normal(size=(50, 20))
-for metric in ("cka", "rdm", "ridge", "neuron_to_neuron"):
+for metric in ("cka", "rdm", "ridge", "neuron_to_neuron", "pls"):
     bsjax.score_arrays(x, y, metric)
     calls, programs = [], []
     def count(frame, event, _):
@@ -156,6 +156,6 @@ for metric in ("cka", "rdm", "ridge", "neuron_to_neuron"):
     at_import, *rows = done.stdout.splitlines()
     assert at_import == "1 []"
     found = {metric: (int(programs), int(calls)) for metric, programs, calls in map(str.split, rows)}
-    most = {"cka": 1500, "rdm": 1600, "ridge": 2600, "neuron_to_neuron": 2400}
+    most = {"cka": 1500, "rdm": 1600, "ridge": 2600, "neuron_to_neuron": 2400, "pls": 2600}
     assert found.keys() == most.keys() and all(programs == 1 for programs, _ in found.values())
     assert all(calls < most[metric] for metric, (_, calls) in found.items()), found
