@@ -1,4 +1,4 @@
-"""The database of a store: its location, migration to the current tables, and one-line error messages."""
+"""The database of a store: its location, its tables, and one-line error messages."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from bsjax.core.extras import import_extra
 from bsjax.core.files import cache_dir, exclusive
+from bsjax.results.tables import VERSION, metadata
 
 VARIABLE = "BSJAX_RESULTS"
 _NAME = "results.db"
@@ -325,28 +326,34 @@ def _is_remote(file: Path) -> bool:
 
 
 def _make_ready(engine: Engine, url: URL, read_only: bool) -> None:
-    """Create the current tables, or migrate those of an earlier version."""
-    from bsjax.results.migrations import HEAD, VERSIONS, upgrade
-
+    """Make the tables of a new store, and refuse those of another version."""
     with engine.connect() as connection:
         now = _version(connection, url)
     if read_only and now is None:
         raise FileNotFoundError(f"no store of results at {_shown(url)}: it is empty")
-    if now is not None and (now not in VERSIONS or (read_only and now != HEAD)):
+    if now is None:
+        with _using(url), _alone(url), engine.execution_options(writes=True).begin() as connection:
+            _make_tables(connection)
+    elif now != VERSION:
         earlier = (
             "with the bsjax that wrote it, run `bsjax results export all.json --all --scores`, move it away, and run "
             "`bsjax results import all.json` with this one"
         )
-        later = "a later bsjax has written it: pip install --upgrade bsjax"
-        known = "open it once for writing, which brings it there"
-        advice = earlier if now < VERSIONS[0] else later if now > HEAD else known
+        advice = earlier if now < VERSION else "a later bsjax has written it: pip install --upgrade bsjax"
         where = f"the store of results at {_shown(url)}"
-        raise ValueError(f"{where} is of version {now}, and this bsjax reads {HEAD}: {advice}")
-    if now != HEAD:
-        with _using(url), _alone(url):
-            upgrade(engine, HEAD)
+        raise ValueError(f"{where} is of version {now}, and this bsjax reads {VERSION}: {advice}")
     if url.get_backend_name() == "sqlite" and not read_only:
         _keep_journal(engine, url)
+
+
+def _make_tables(connection: Connection) -> None:
+    """Make the tables, unless another process has made them meanwhile."""
+    if connection.dialect.name == "postgresql":  # others wait
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7266295201884)")
+    if not inspect(connection).has_table(_VERSIONS):
+        metadata.create_all(connection)
+        connection.exec_driver_sql(f"CREATE TABLE {_VERSIONS} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
+        connection.exec_driver_sql(f"INSERT INTO {_VERSIONS} VALUES ('{VERSION}')")
 
 
 def _version(connection: Connection, url: URL) -> str | None:

@@ -13,6 +13,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Boolean, Column, Double, Integer, String, Text
 
+VERSION = "0005"
+"""The version of the tables, which the store says. A store of another version is exported and imported."""
+
 LARGEST = 2**31 - 1
 """The largest integer that a column can hold in every database."""
 

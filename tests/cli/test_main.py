@@ -56,7 +56,7 @@ def modules_of(*arguments):
 def test_what_needs_no_score_is_quick(arguments):
     modules = modules_of(*arguments)
     slow = {"numpy", "scipy", "jax", "xarray", "pandas", "h5py", "PIL", "boto3", "sklearn", "torch", "rich.progress"}
-    slow |= {"sqlalchemy", "alembic"}
+    slow |= {"sqlalchemy"}
     assert slow & set(modules) == set()
     assert len(modules) < 450  # 175 to 320; numpy alone brings 150 more, jax 600
 

@@ -126,16 +126,6 @@ def test_a_database_of_something_else_is_refused_and_stays(tmp_path):
     assert path.read_bytes() == content and sorted(tmp_path.iterdir()) == [path]
 
 
-def test_a_store_that_a_later_bsjax_has_written_is_refused_and_stays(place, store):
-    store.add(SCORE)
-    with store.writing() as connection:
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
-    for read_only in (False, True):
-        with refused(ValueError, "is of version 9999", "a later bsjax has written it", "pip install --upgrade bsjax"):
-            ResultStore(place, read_only=read_only)
-    assert len(store.frame()) == 1
-
-
 def test_a_store_that_is_not_there_cannot_be_read(tmp_path):
     path = tmp_path / "new" / "results.db"
     with refused(FileNotFoundError, f"no store of results at {path}"):

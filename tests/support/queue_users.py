@@ -5,8 +5,6 @@ import signal
 import time
 from pathlib import Path
 
-import alembic.command  # noqa: F401 (what a new store takes)
-
 from bsjax.results import ResultStore
 from bsjax.submission import queue
 

@@ -4,8 +4,6 @@ import os
 import random
 from pathlib import Path
 
-import alembic.command  # noqa: F401 (what a new store takes)
-
 from bsjax.results import ResultStore
 from bsjax.results.exchange import merge
 from bsjax.results.leases import claim
