@@ -39,15 +39,6 @@ def test_a_rank_is_one_more_than_the_number_of_models_ahead(scores):
     assert ranks(scores).tolist() == [1 + number for number in ahead]
 
 
-def test_ranks_move_as_far_as_errors_allow():
-    scores, errors = [0.9, 0.5, 0.49, 0.1], [0.001, 0.05, 0.05, 0.001]
-    found = rank_intervals(scores, errors)
-    assert found.values.tolist() == [[1, 1, 1], [2, 2, 3], [3, 2, 3], [4, 4, 4]]
-    pd.testing.assert_frame_equal(rank_intervals(scores, errors, seed=0), found)
-    # A model with an error moves one without.
-    assert rank_intervals([0.5, 0.51], [NAN, 0.5]).values.tolist() == [[2, 1, 2], [1, 1, 2]]
-
-
 def test_the_ends_are_at_the_share_of_draws():
     # One model is ahead of the other in a share of the draws that is known: Φ(difference / error).
     for apart, level in ((0.5, 0.5), (0.5, 0.95), (1.5, 0.8), (1.5, 0.95), (3.0, 0.999)):

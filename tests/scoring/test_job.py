@@ -1,14 +1,9 @@
-"""Jobs are data: equal, hashed and pickled by what they say, and built where they run."""
-
-import pickle
-import subprocess
-import sys
+"""Jobs are data: equal and hashed by what they say, and built where they run."""
 
 import pytest
 
 from bsjax.scoring import Job, Options
-from bsjax.scoring.job import built_benchmark, built_model
-from tests.support.paths import REPOSITORY
+from bsjax.scoring.job import built_model
 
 
 def test_jobs_are_equal_and_hashed_by_what_they_say():
@@ -19,25 +14,6 @@ def test_jobs_are_equal_and_hashed_by_what_they_say():
     assert Job("pixels", "Simulated.V1-cka") not in jobs
     one, other = (Options.of({}, {"regions": regions}) for regions in (["V1"], ["V4"]))  # which cannot be hashed
     assert len({Job("pixels", "any", one), Job("pixels", "any", one), Job("pixels", "any", other)}) == 2
-
-
-@pytest.mark.slow
-def test_a_job_runs_in_another_process():
-    job = Job("pixels", "Simulated.V1-cka", Options.of({"batch_size": 16, "cache": None}))
-    code = (
-        "import pickle, sys; from bsjax.scoring import run;"
-        "[outcome] = run([pickle.loads(bytes.fromhex(sys.argv[1]))]); print(outcome.score.to_dict()['value'])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, pickle.dumps(job).hex()],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        cwd=REPOSITORY,
-        check=True,
-    )
-    here = built_benchmark(job)(built_model(job))
-    assert float(done.stdout) == pytest.approx(float(here), abs=1e-12)
 
 
 def test_options_of_the_extraction_reach_the_model(good):

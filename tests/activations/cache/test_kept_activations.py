@@ -186,13 +186,13 @@ def test_a_killed_extraction_goes_on_and_gives_the_same_bits(tmp_path, images_20
 
 
 @pytest.mark.slow
-def test_three_processes_compute_each_layer_once(tmp_path, images_20):
-    wanted = ["ab", "ac", "bc"]
+def test_processes_compute_each_layer_once(tmp_path, images_20):
+    wanted = ["ab", "bc"]
     running = [
         start(tmp_path, images_20, ",".join(layers), seconds=0.05, out=f"out{number}")
         for number, layers in enumerate(wanted)
     ]
-    assert [ended(process) for process in running] == [0] * 3
+    assert [ended(process) for process in running] == [0] * 2
     lines = (tmp_path / "log").read_text().splitlines()
     computed = Counter(layer for line in lines for layer in line.split(","))
     assert computed == dict.fromkeys("abc", 5)  # five batches
