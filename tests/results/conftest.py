@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bsjax.results import ResultStore
+from tests.support.forked import start  # noqa: F401 (a fixture)
 from tests.support.postgres import Server, Unavailable, server
 
 DATABASES = ("sqlite", "postgresql")

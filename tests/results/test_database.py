@@ -172,7 +172,7 @@ def open_folder():
 
 
 @pytest.mark.parametrize(("mode", "of_folder"), [(0o444, 0o777), (0o000, 0o755)], ids=oct)
-def test_a_store_without_the_right_to_write_or_to_read_it(open_folder, mode, of_folder):
+def test_a_store_without_the_right_to_write_or_to_read_it(open_folder, start, mode, of_folder):
     path, log = open_folder / "store" / "results.db", open_folder / "log"
     with ResultStore(path) as store:
         store.add(SCORE)
@@ -180,9 +180,7 @@ def test_a_store_without_the_right_to_write_or_to_read_it(open_folder, mode, of_
     path.parent.chmod(of_folder)
     log.touch()
     log.chmod(0o666)
-    process = CONTEXT.Process(target=use_without_rights, args=(str(path), log))
-    process.start()
-    process.join()
+    start(use_without_rights, str(path), log).join()
     path.parent.chmod(0o777)
     *said, refusal = log.read_text().splitlines()
     assert f"PermissionError: the store of results at {path} cannot be" in refusal
@@ -217,13 +215,12 @@ def test_on_a_full_disk_nothing_is_lost(small_disk):
 
 
 @pytest.fixture
-def locked(place):
+def locked(place, start):
     """A store that another process keeps from being written."""
     with ResultStore(place) as store:
         store.add(SCORE)
     ready, released = CONTEXT.Event(), CONTEXT.Event()
-    process = CONTEXT.Process(target=hold_a_lock, args=(place, ready, released))
-    process.start()
+    process = start(hold_a_lock, place, ready, released)
     ready.wait()
     yield place, released
     released.set()

@@ -74,7 +74,7 @@ def test_more_cells_than_are_asked_for_at_once(store):
 
 
 @pytest.mark.slow
-def test_processes_that_claim_at_once_share_the_cells(place, tmp_path):
+def test_processes_that_claim_at_once_share_the_cells(place, tmp_path, start):
     keys = [f"cell {number}" for number in range(64)]
     with ResultStore(place) as store:
         claim(store, keys[::2], "one that was killed", LONG)
@@ -82,11 +82,9 @@ def test_processes_that_claim_at_once_share_the_cells(place, tmp_path):
         together, logs = CONTEXT.Barrier(4), [tmp_path / f"{number}" for number in range(4)]
         started = [
             # In other orders: none waits for another.
-            CONTEXT.Process(target=claim_and_say, args=(place, keys[:: (-1) ** number], log, together))
+            start(claim_and_say, place, keys[:: (-1) ** number], log, together)
             for number, log in enumerate(logs)
         ]
-        for process in started:
-            process.start()
         for process in started:
             process.join()
         assert [process.exitcode for process in started] == [0] * 4

@@ -26,25 +26,6 @@ WRITERS = 8
 HANGS = 600  # seconds after which something does not just take its time
 
 
-@pytest.fixture
-def start():
-    """Starts processes that have loaded the package already, and ends them."""
-    started = []
-
-    def start(target, *arguments):
-        process = CONTEXT.Process(target=target, args=arguments)
-        process.start()
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        if process.is_alive():
-            process.kill()
-        process.join()
-        process.close()
-
-
 def ended_well(processes):
     for process in processes:
         process.join(HANGS)

@@ -12,15 +12,36 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import jax
+import pytest
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["tests.support.preloaded"])
 _PROGRAMS = jax.config.jax_compilation_cache_dir  # all of them take what another of the session has compiled
 _HANGS = 550  # seconds after which something does not just take its time
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Any]]:
+    """Starts processes that have loaded the package already, and ends them."""
+    started = []
+
+    def start(target: Callable[..., object], *arguments: object) -> Any:
+        process = CONTEXT.Process(target=target, args=arguments)
+        process.start()
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.is_alive():
+            process.kill()
+        process.join()
+        process.close()
 
 
 def run_command(

@@ -17,29 +17,11 @@ from tests.support.cache_users import (
     use_and_prune,
     write_rows,
 )
-from tests.support.forked import CONTEXT
+from tests.support.forked import start
 
+__all__ = ["start"]
 SIZE = 128 + rows(0).nbytes
 _HANGS = 600  # seconds after which something does not just take its time
-
-
-@pytest.fixture(scope="module")
-def start():
-    """Starts processes that have loaded the package already, and ends them."""
-    started = []
-
-    def start(target, *arguments):
-        process = CONTEXT.Process(target=target, args=arguments)
-        process.start()
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        if process.is_alive():
-            process.kill()
-        process.join()
-        process.close()
 
 
 def lines(log):
