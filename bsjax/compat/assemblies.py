@@ -317,11 +317,6 @@ def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
     return type(first)(merged.drop_attrs())
 
 
-def gather_indexes(assembly: xr.DataArray) -> xr.DataArray:
-    """A plain array with an index of the coordinates of each dimension; assemblies are unchanged."""
-    return assembly if isinstance(assembly, Levels) else indexed(assembly)
-
-
 def array_is_element(arr: Sequence[Any], element: object) -> bool:
     """Whether a sequence, such as the dimensions of a coordinate, consists of this one element.
 

@@ -12,7 +12,6 @@ from bsjax.compat.assemblies import (
     NeuroidAssembly,
     for_bsjax,
     for_plugins,
-    gather_indexes,
     merge_data_arrays,
     walk_coords,
 )
@@ -43,7 +42,7 @@ def test_a_dimension_has_the_index_that_its_coordinates_make(assembly):
     assert assembly["presentation"].values.tolist() == list(expected)
     assert assembly.get_index("neuroid").names == ["neuroid_id", "region", "animal"]
     assert [name for name, _, _ in walk_coords(assembly["presentation"])] == ["stimulus_id", "object_name"]
-    assert gather_indexes(assembly) is assembly and len(assembly["neuroid"]) == 4
+    assert len(assembly["neuroid"]) == 4
 
 
 def test_selection_by_levels(assembly):

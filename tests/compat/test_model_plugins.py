@@ -1,7 +1,6 @@
 """Plugins of models, written here as published ones are: found, loaded, recorded and asked."""
 
 import ssl
-import sys
 from functools import partial
 from http.client import HTTPSConnection
 from typing import Any
@@ -52,16 +51,9 @@ def get_model(name):
     return wrapper
 
 
-def get_model_list():
-    return ["tiny"]
-
-
 def get_layers(name):
     return ["conv1", "relu1", "head.1"]
 
-
-def get_bibtex(model_identifier):
-    return "@article{tiny}"
 """
 PLUGIN = """
 from brainscore_vision import model_registry
@@ -254,21 +246,6 @@ def test_a_model_that_draws_anew_is_not_kept(plugins, images):
     with pytest.warns(RuntimeWarning, match="same image differently each"):
         one = wrapper(images, layers=["logits"])
     assert (one.values != wrapper(images, layers=["logits"]).values).any()
-
-
-@pytest.mark.slow
-def test_old_layouts_check_themselves(tiny, monkeypatch):
-    from bsjax.compat.models.submission import check_base_models, load_model_bibtex
-
-    assert load_model_bibtex("tiny") == "@article{tiny}"
-    module = sys.modules["brainscore_vision.models.tiny_net.model"]
-    check_base_models("brainscore_vision.models.tiny_net.model")
-    monkeypatch.setattr(module, "get_layers", lambda name: [])
-    with pytest.raises(ValueError, match=r"get_layers\('tiny'\) must give a list of layers, got \[\]"):
-        check_base_models(module)
-    monkeypatch.setattr(module, "get_layers", lambda name: ["conv9"])
-    with pytest.raises(ValueError, match="has no layer 'conv9'"):
-        check_base_models(module)
 
 
 BROKEN = {

@@ -13,7 +13,6 @@ from PIL import Image
 from bsjax.activations.inputs.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from bsjax.activations.inputs.preprocessing import preprocess_images as resized_and_standardised
 from bsjax.activations.inputs.shown_items import Item
-from bsjax.core.extras import import_extra
 from bsjax.data.files.images import load_image as decoded
 
 _HALF = (0.5, 0.5, 0.5)
@@ -73,18 +72,6 @@ def preprocess_images(
     if kind != "imagenet":
         raise ValueError(f"preprocess_type must be 'imagenet' or 'inception', got {preprocess_type!r}")
     return resized_and_standardised(arrays, image_size, normalize_mean, normalize_std, "NCHW")
-
-
-def torchvision_preprocess_input(image_size: int, **kwargs: Any) -> Callable[[Image.Image], Any]:
-    """A function that turns an image into a batch of one as a torch tensor; arguments as :func:`preprocess_images`."""
-    from_numpy = import_extra("torch", "torch").from_numpy
-    return lambda image: from_numpy(preprocess_images([image], image_size, **kwargs))
-
-
-def torchvision_preprocess(**kwargs: Any) -> Callable[[Image.Image], Any]:
-    """As :func:`torchvision_preprocess_input`, without resizing, for square images."""
-    from_numpy = import_extra("torch", "torch").from_numpy
-    return lambda image: from_numpy(preprocess_images([image], image.size[0], **kwargs))
 
 
 @dataclass(frozen=True)

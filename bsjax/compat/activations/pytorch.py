@@ -12,12 +12,14 @@ from bsjax.activations.network import Batch
 from bsjax.adapters.torch.default_dtype import default_dtype
 from bsjax.adapters.torch.network import TorchNetwork
 from bsjax.compat.activations.extractor import ActivationsExtractorHelper, CalledNetwork, Wrapper
-from bsjax.compat.activations.overrides import overrides_of
 from bsjax.compat.activations.torch_modules import LOGITS, ModuleWrapper
 from bsjax.core.extras import import_extra
+from bsjax.core.identity.code import BSJAX, named
 
 if TYPE_CHECKING:
     import torch
+
+_IDENTIFIED_ELSEWHERE = ("_model", "_device", "_default_dtype", "_extractor", "_forward_kwargs")
 
 
 class PytorchWrapper(Wrapper, ModuleWrapper):
@@ -103,13 +105,29 @@ class _WrappedModule(CalledNetwork):
 
     def _content(self, batch: Batch) -> Any:
         """The module, its weights and code, and the wrapper's overrides."""
-        own = overrides_of(
-            self._wrapper, apart=("_model", "_device", "_default_dtype", "_extractor", "_forward_kwargs")
-        )
-        return self._module.digest(batch), own, tuple(self.hooks.values())
+        return self._module.digest(batch), _overrides_of(self._wrapper), tuple(self.hooks.values())
 
     @property
     def _module(self) -> TorchNetwork:
         wrapper = self._wrapper
         with default_dtype(wrapper._default_dtype):
             return TorchNetwork(wrapper._model, wrapper.identifier, wrapper._device, wrapper._forward_kwargs)
+
+
+def _overrides_of(wrapper: PytorchWrapper) -> dict[str, Any]:
+    """The class and attributes of a wrapper with code of the plugin's own; other attributes have no effect."""
+    extractor = wrapper._extractor  # the wrapper holds methods of it
+    held = {
+        name: value
+        for name, value in vars(wrapper).items()
+        if name not in _IDENTIFIED_ELSEWHERE
+        and not _is_bsjaxs(value)
+        and getattr(value, "__self__", None) is not extractor
+    }
+    classes = [each for each in (type(wrapper), type(extractor)) if not _is_bsjaxs(each)]
+    return {"class": type(wrapper), "classes": classes, **held} if classes or any(map(callable, held.values())) else {}
+
+
+def _is_bsjaxs(value: Any) -> bool:
+    known = named(getattr(value, "__func__", value))
+    return known is not None and known.distribution == BSJAX

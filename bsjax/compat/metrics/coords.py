@@ -10,16 +10,6 @@ import xarray as xr
 from bsjax.compat.assemblies import level_names
 
 
-def unique_ordered(a: np.ndarray) -> np.ndarray:
-    """Distinct values in the order of their first occurrence.
-
-    Example:
-        >>> unique_ordered(np.array([3, 1, 3, 2])).tolist()
-        [3, 1, 2]
-    """
-    return a[np.sort(np.unique(a, return_index=True)[1])]
-
-
 def subset(
     source_assembly: xr.DataArray,
     target_assembly: xr.DataArray,

@@ -21,11 +21,6 @@ def apply_aggregate(aggregate_fnc: Callable[[Any], Any], values: Any) -> Any:
     return score
 
 
-def standard_error_of_the_mean(values: Any, dim: str) -> Any:
-    """The standard deviation along a dimension, divided by the square root of its length."""
-    return values.std(dim) / math.sqrt(values.sizes[dim])
-
-
 class Split:
     """Random splits of the rows of an assembly, identical to Brain-Score's for the same arguments.
 
@@ -90,7 +85,7 @@ class Split:
     def aggregate(cls, values: Any) -> Any:
         """The mean over splits, with its standard error."""
         score = apply_aggregate(lambda scores: scores.mean("split"), values)
-        score.attrs["error"] = standard_error_of_the_mean(values, "split")
+        score.attrs["error"] = values.std("split") / math.sqrt(values.sizes["split"])
         return score
 
 
