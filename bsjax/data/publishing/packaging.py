@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from bsjax.core.digests.files import digests_of
+from bsjax.core.digests.files import digests_of, remember
 from bsjax.core.files import written_aside
-from bsjax.data.files.netcdf import write_netcdf
+from bsjax.data.files.netcdf.writing import write_into
 from bsjax.data.files.stimulus_files import write_stimulus_csv, write_stimulus_zip
 from bsjax.data.publishing.checklist import check_assembly, check_stimulus_set, failures, refuse
 from bsjax.data.publishing.upload import upload_assembly, upload_stimulus_set
@@ -198,20 +198,19 @@ def package_data_assembly_locally(
     problems = failures(check_assembly(proto_data_assembly, assembly_identifier, assembly_class_name), allow)
     assembly = _of_class(cls, proto_data_assembly, stimulus_set_identifier)
     # The file is moved into place only if both the data and the writing are without errors.
-    sha1 = ""
     with written_aside(path) as aside:
         try:
-            sha1 = write_netcdf(assembly, aside)
-            for name, extra in (extras or {}).items():
-                sha1 = write_netcdf(extra, aside, append=True, group=name)
+            for group, array in {None: assembly, **(extras or {})}.items():
+                write_into(aside, array, group)
         except ValueError as error:
             problems.append(f"file: {error}")
         refuse(problems, f"the assembly {assembly_identifier!r}")
+    digests = digests_of(path, ["sha1", "sha256"])
+    remember(path, digests)
     return {
         "identifier": assembly_identifier,
         "path": str(path),
-        "sha1": sha1,
-        "sha256": digests_of(path, ["sha256"])["sha256"],
+        **digests,
         "cls": cls.__name__,
         "stimulus_set_identifier": stimulus_set_identifier,
     }

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from bsjax.core.digests.files import digests_of, remember
+from bsjax.core.digests.files import note_of
 from bsjax.data import (
     BehavioralAssembly,
     DataAssembly,
@@ -329,7 +329,7 @@ def test_what_cannot_be_written_where(tmp_path):
     write_netcdf(recording(), path)
     with pytest.raises(ValueError, match="say which, with group="):
         write_netcdf(recording(), path, append=True)
-    with pytest.raises(ValueError, match=r"assy.nc has a group or variable 'data' already"):
+    with pytest.raises(ValueError, match="has a group or variable 'data' already"):
         write_netcdf(recording(), path, append=True, group="data")
     with pytest.raises(ValueError, match="group 'a/b': a name in a file"):
         write_netcdf(recording(), path, append=True, group="a/b")
@@ -341,14 +341,13 @@ def test_what_cannot_be_written_where(tmp_path):
             SpikeTimesAssembly([1.0], {"neuroid_id": ("event", [1])}, ["event"], attrs={"neuroid_id": inner}), path
         )
     assert_same(read_assembly(path, NeuroidAssembly), recording())  # nothing of it has touched the file
-    assert [file.name for file in tmp_path.iterdir()] == ["assy.nc"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".assy.nc.verified", "assy.nc"]
 
 
 def changed_by_h5py(path: Path, change) -> None:
     import h5py
 
     with h5py.File(path, "r+") as file:
-        del file.attrs["bsjax_sha256"]
         change(file)
 
 
@@ -381,6 +380,7 @@ BROKEN = {
 def test_files_that_are_no_assembly(message, tmp_path):
     path = tmp_path / "assy.nc"
     write_netcdf(recording(), path)
+    note_of(path).unlink()  # as of a file of others
     BROKEN[message](path)
     for cls, chunks in ((NeuroidAssembly, None), (SpikeTimesAssembly, None), (NeuroidAssembly, {})):
         with pytest.raises((ValueError, FileNotFoundError), match=message):
@@ -405,31 +405,13 @@ def test_what_bsjax_wrote_and_was_changed_is_refused(tmp_path):
     path = tmp_path / "assy.nc"
     write_netcdf(recording(note="text"), path)
     content = path.read_bytes()
-    for position in range(0, len(content), 2111):
-        path.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :])
-        with pytest.raises(ValueError, match="assy.nc"):
-            read_assembly(path)
-    changed = r"assy.nc was changed after bsjax wrote it: .*remove the attribute 'bsjax_sha256'"
     path.write_bytes(content.replace(b"text", b"tent"))
     for arguments in ({"chunks": {}}, {"group": "more"}, {"cls": SpikeTimesAssembly}):
-        with pytest.raises(ValueError, match=changed):
+        with pytest.raises(ValueError, match=r"assy.nc was changed after .*remove .*\.assy.nc.verified"):
             read_assembly(path, **arguments)
-    with pytest.raises(ValueError, match=changed):
+    with pytest.raises(ValueError, match="assy.nc was changed after"):
         write_netcdf(recording(), path, append=True, group="more")
     assert path.read_bytes() == content.replace(b"text", b"tent")
-
-
-def test_a_lost_digest_is_noticed(tmp_path):
-    import h5py
-
-    path = tmp_path / "assy.nc"
-    write_netcdf(recording(), path)
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(ValueError, match="was changed after bsjax wrote it: the digest is gone"):
-        read_assembly(path)
-    with h5py.File(path, "r+") as file:
-        del file.attrs["bsjax_sha256"]
-    assert_same(read_assembly(path, NeuroidAssembly), recording())
 
 
 def test_the_blocks_of_a_file_carry_checksums_for_other_software(tmp_path):
@@ -438,34 +420,6 @@ def test_the_blocks_of_a_file_carry_checksums_for_other_software(tmp_path):
     write_netcdf(recording(), tmp_path / "assy.nc")
     with h5py.File(tmp_path / "assy.nc") as file:
         assert file["data"].fletcher32
-
-
-def endless(path: Path) -> None:
-    """A file in which HDF5 goes round in circles: an object of its heap of texts leads back to its own start."""
-    content = bytearray(written_by_xarray(path.parent, coords={"s": ("presentation", ["a"])}).read_bytes())
-    size_of_first = content.index(b"GCOL") + 24
-    content[size_of_first : size_of_first + 8] = (2**64 - 16).to_bytes(8, "little")
-    path.write_bytes(content)
-
-
-@pytest.mark.slow
-def test_a_file_on_which_hdf5_hangs_is_refused(tmp_path):
-    path = tmp_path / "assy.nc"
-    endless(path)
-    for arguments in ({}, {"chunks": {}}):
-        with pytest.raises(ValueError, match="cannot read .*assy.nc as a netCDF-4 file"):
-            read_assembly(path, **arguments)
-    with pytest.raises(ValueError, match="cannot read .*assy.nc as a netCDF-4 file"):
-        write_netcdf(recording(), path, append=True, group="more")
-
-
-def test_a_file_that_was_fetched_is_read_without_another_process(tmp_path, monkeypatch):
-    path = written_by_xarray(tmp_path)
-    monkeypatch.setattr("sys.executable", "no such program")
-    with pytest.raises(OSError, match="no such program"):
-        read_assembly(path)
-    remember(path, digests_of(path, ["sha1"]))
-    assert read_assembly(path).shape == (1, 2)
 
 
 def test_characters_are_text_and_attributes_of_the_file_stay(tmp_path):

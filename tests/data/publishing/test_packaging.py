@@ -159,7 +159,7 @@ def test_an_experiment_in_files_is_packaged_as_one(folder, tmp_path):
     assert isinstance(assembly, NeuroidAssembly)
     manifest, packages = package_drafts(stimuli, assembly, "Doe2024", folder=tmp_path / "packages")
     names = [
-        ".stimulus_Doe2024.csv.verified",
+        *(".assy_Doe2024.nc.verified", ".stimulus_Doe2024.csv.verified"),
         *("Doe2024.package.json", "assy_Doe2024.nc", "stimulus_Doe2024.csv", "stimulus_Doe2024.zip"),
     ]
     assert sorted(path.name for path in (tmp_path / "packages").iterdir()) == names

@@ -6,15 +6,11 @@ bsjax does not include them: ``bsjax data import Kriegeskorte2008`` fetches all 
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from bsjax.benchmarks.prepare.published_rdms import rdm_assembly, reading
 from bsjax.benchmarks.rows.publications import publication
-from bsjax.core.digests.files import digests_of
-from bsjax.data.files.mat_files import read_mat
-from bsjax.data.importers.sources import source
 from bsjax.data.types.assemblies import RDMAssembly
 
 SOURCE = "https://github.com/rsagroup/rsatoolbox"
@@ -52,10 +48,12 @@ def load_rdms(folder: str | Path, kind: str = "human_it") -> RDMAssembly:
     if kind not in _KINDS:
         raise ValueError(f"kind must be one of {', '.join(_KINDS)}, got {kind!r}")
     name, variable, label = _KINDS[kind]
+    from scipy.io import loadmat
+
     folder = Path(folder).expanduser()
     inside = folder / "demos" / "92imageData" / name
     with reading(inside if inside.is_file() else folder / name, SOURCE) as path:
-        entries = _loadmat(path)[variable]
+        entries = loadmat(path)[variable]
         # Subjects first, then sessions, if there are several.
         entries = entries.reshape([n for n in entries.shape if n > 1] or [1])
         rdms = np.stack([np.asarray(rdm, np.float64) for rdm in entries["RDM"].ravel()])
@@ -67,14 +65,6 @@ def load_rdms(folder: str | Path, kind: str = "human_it") -> RDMAssembly:
         "source": SOURCE,
     }
     return rdm_assembly(rdms, list(coords), coords, path=path, attrs=attrs)
-
-
-def _loadmat(path: Path) -> dict[str, Any]:
-    if digests_of(path, ["sha256"])["sha256"] not in {file.sha256 for file in source("Kriegeskorte2008").files}:
-        return read_mat(path)
-    from scipy.io import loadmat
-
-    return loadmat(path)
 
 
 def _of_sessions(names: list[str], shape: tuple[int, ...]) -> dict[str, list[str]]:

@@ -8,41 +8,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import xarray as xr
 
-from bsjax.core.digests.files import has_verified_digest
+from bsjax.core.digests.files import check_unchanged
 from bsjax.core.file_reading import reading_as, refuse_pipe
-from bsjax.core.sealed_files import is_as_sealed
-from bsjax.data.files.netcdf import hdf5_walk
 from bsjax.data.files.netcdf.values import UNNAMED, aliases, read_attributes
-from bsjax.data.files.trial_process import try_reading
 from bsjax.data.types.assemblies import DataAssembly, MetadataAssembly, resolve_assembly_class
-
-
-def check_before_reading(path: Path, with_values: bool = True) -> None:
-    """Check that reading a netCDF-4 file neither hangs nor crashes.
-
-    Args:
-        path: the file.
-        with_values: whether all values will be read, or coordinates only.
-
-    Raises:
-        ValueError: the file was changed after bsjax wrote it, or HDF5 hangs or crashes on it.
-        OSError: the separate process cannot be started.
-    """
-    as_sealed = is_as_sealed(path)
-    if as_sealed is False:
-        raise ValueError(_changed(path, "its content has not the digest that stands at its end"))
-    if as_sealed or has_verified_digest(path):
-        return
-    if try_reading(path, "a netCDF-4 file", hdf5_walk.__file__, str(with_values)).strip() == b"sealed":
-        raise ValueError(_changed(path, "the digest is gone that bsjax wrote at its end"))
-
-
-def _changed(path: Path, how: str) -> str:
-    return (
-        f"{path} was changed after bsjax wrote it: {how}. Fetch or write it again. (If it was changed on purpose, "
-        f"remove the attribute {hdf5_walk.SEALED!r} of its root group.)"
-    )
-
 
 Assembly = TypeVar("Assembly", bound=DataAssembly)
 
@@ -59,8 +28,8 @@ def read_assembly(
     only an ``image_id`` get it as ``stimulus_id``, too. For ``SpikeTimesAssembly`` the groups of the file become
     attributes, each a ``MetadataAssembly``. Numbers with a time unit stay numbers.
 
-    Files written by bsjax carry a digest of their content, which is verified. A file that was neither written by bsjax
-    nor downloaded by it with a digest is first read in a separate process, which is ended if HDF5 hangs.
+    The digests of files that bsjax wrote or downloaded are noted next to them; a file that has changed since is
+    refused.
 
     Args:
         path: the file.
@@ -72,8 +41,8 @@ def read_assembly(
 
     Raises:
         FileNotFoundError: the file is missing.
-        ValueError: the file is not a netCDF-4 file, is damaged, was changed after bsjax wrote it, or does not have the
-            group or exactly one data variable; the message names the file.
+        ValueError: the file is not a netCDF-4 file, is damaged, was changed after bsjax wrote or fetched it, or does
+            not have the group or exactly one data variable; the message names the file.
         ImportError: ``chunks`` is given, and dask is not installed.
 
     Example:
@@ -88,7 +57,7 @@ def read_assembly(
     if chunks is not None and importlib.util.find_spec("dask") is None:
         raise ImportError("dask is not installed; run: pip install 'bsjax[dask]'", name="dask")
     _check_kind(path)
-    check_before_reading(path, with_values=chunks is None)
+    check_unchanged(path)
     assembly = _read(path, cls, group, chunks)
     if cls.reads_groups and group is None:
         for name in _groups(path):

@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bsjax.core.digests.files import sha1_hash
+from bsjax.core.digests.files import check_unchanged, remember, sha1_hash
 from bsjax.core.files import written_aside
-from bsjax.core.sealed_files import seal, unseal
-from bsjax.data.files.netcdf.hdf5_walk import SEALED
-from bsjax.data.files.netcdf.reading import check_before_reading
 from bsjax.data.files.netcdf.values import UNNAMED, aliases, name_problems, stored_array, stored_attributes
 from bsjax.data.types.plain import without_levels
 
@@ -29,8 +26,8 @@ def write_netcdf(
 
     The bytes depend on the assembly only: not on time, machine or process, nor on version numbers of libraries. (A
     release of HDF5 or zlib that compresses differently would change them.) The file is written atomically. A lazily
-    read assembly is written block by block. A digest of the whole file, ignored by other software, is appended and
-    verified on reading.
+    read assembly is written block by block. The digest of the file is noted next to it, and compared if the file has
+    changed when it is read.
 
     Supported values are text (missing text is read back as NaN), bool, integers, float32 and float64, and times (in
     nanoseconds). Attributes may be text, numbers, lists, and everything that JSON can represent (None, bool, dict),
@@ -50,7 +47,7 @@ def write_netcdf(
 
     Raises:
         ValueError: a file cannot hold some names, values or attributes; one message lists all of them. Or ``append``
-            is used on a file that is damaged, or was changed after bsjax wrote it.
+            is used on a file that was changed after bsjax wrote it.
         FileNotFoundError: ``append`` is used, and the file is missing.
         OSError: the file cannot be written; an existing one is unchanged.
 
@@ -65,29 +62,32 @@ def write_netcdf(
         [[1.0, 2.0]]
     """
     path = Path(path)
-    arrays = _arrays_to_write(assembly, group)
     if append and group is None:
         raise ValueError(f"append=True adds a group to {path}: say which, with group=")
     if append and not path.is_file():
         raise FileNotFoundError(f"append=True adds a group to a file, and there is none at {path}")
-    import h5py
-
     if append:
-        check_before_reading(path)
+        check_unchanged(path)
     with written_aside(path) as aside:
         if append:
             shutil.copyfile(path, aside)
-            unseal(aside)
-        # Use the oldest layout that can hold the content, so that all releases of HDF5 write the same.
-        with h5py.File(aside, "r+" if append else "w", libver=("earliest", "v110"), track_order=True) as file:
-            for name, array in arrays.items():
-                if name is not None and name in file:
-                    raise ValueError(f"{path} has a group or variable {name!r} already")
-                _write_group(file, name, array, compress)
-            file.attrs[SEALED] = "at the end of the file, over all that stands before it"
-        seal(aside)
+        write_into(aside, assembly, group, compress)
         digest = sha1_hash(aside)
+    remember(path, {"sha1": digest})
     return digest
+
+
+def write_into(path: Path, assembly: xr.DataArray, group: str | None = None, compress: bool = True) -> None:
+    """Write an assembly into a new file, or a group into the file that is there; errors as for ``write_netcdf``."""
+    import h5py
+
+    arrays = _arrays_to_write(assembly, group)
+    # Use the oldest layout that can hold the content, so that all releases of HDF5 write the same.
+    with h5py.File(path, "a", libver=("earliest", "v110"), track_order=True) as file:
+        for name, array in arrays.items():
+            if name is not None and name in file:
+                raise ValueError(f"the file has a group or variable {name!r} already")
+            _write_group(file, name, array, compress)
 
 
 def _arrays_to_write(assembly: xr.DataArray, group: str | None) -> dict[str | None, xr.DataArray]:
