@@ -20,10 +20,11 @@ from PIL import Image
 from bsjax.core.digests.files import sha1_hash
 from bsjax.data import StimulusSet, data_registry, load_dataset, load_stimulus_set, stimulus_set_registry
 from bsjax.data.catalogue.loading import load_assembly, load_stimuli
-from bsjax.data.catalogue.published import KINDS, Published, published
+from bsjax.data.catalogue.published import Published, published, status
 from bsjax.data.catalogue.registry import data_rows
 from bsjax.data.files.netcdf import write_netcdf
 from bsjax.data.files.stimulus_files import write_stimulus_csv, write_stimulus_zip
+from bsjax.data.remote.cache import cached_path
 from bsjax.data.remote.storage import store_name
 from bsjax.data.types.assemblies import DataAssembly, resolve_assembly_class
 
@@ -31,18 +32,12 @@ BUCKET = "brainscore-storage"
 IDS = ["001", "002", "003"]
 
 
-def kind_of(entry: Published) -> tuple:
-    versions = {file.version_id == "null" for file in entry.files}
-    steps = tuple(name for name, *_ in entry.post_processing)
-    stimuli = bool(entry.stimulus_set)
-    return entry.kind, entry.class_name, entry.bucket, entry.merge, stimuli, *versions, steps, bool(entry.archive)
-
-
-ENTRIES = [entry for kind in KINDS for entry in published(kind).values()]
-ONE_OF_EACH = list({kind_of(entry): entry for entry in reversed(ENTRIES)}.values())
-ONE_OF_EACH += [published("assembly")[name] for name in ("MajajHong2015.public", "Zhang2018search_obj_array")]
-ASSEMBLIES = [entry for entry in ONE_OF_EACH if entry.kind == "assembly"]
-STIMULUS_SETS = [entry for entry in ONE_OF_EACH if entry.kind == "stimulus_set"]
+# Every class, bucket, form of a version, and step of post-processing.
+NAMES = ["MajajHong2015.public", "BMD2024.dotted_1", "Cavanaugh2002a", "Malania2007.equal16", "Cadena2017"]
+NAMES += ["Zerbe2026_fmri_persubject_full_sub-01", "Papale2025_test"]
+ASSEMBLIES = [published("assembly")[name] for name in NAMES]
+NAMES = ["BMD2024.dotted_2", "Scialom2024_contours", "Zerbe2026_fmri_persubject_stim_full"]
+STIMULUS_SETS = [published("stimulus_set")[name] for name in NAMES]
 GATED = published("stimulus_set")["Zerbe2026_fmri_stim_full"]
 
 
@@ -119,8 +114,8 @@ def zipped_with_manifest(entry: Published, stimuli: StimulusSet, folder: Path) -
 def served(s3, tmp_path_factory) -> dict[tuple[str, str], Published]:
     """The entries, with the digests and the server's version ids of the stand-ins that are in the bucket now."""
     folder = tmp_path_factory.mktemp("published")
-    wanted = {(entry.kind, entry.name): entry for entry in ONE_OF_EACH}
-    for entry in ONE_OF_EACH:
+    wanted = {(entry.kind, entry.name): entry for entry in [*ASSEMBLIES, *STIMULUS_SETS]}
+    for entry in ASSEMBLIES:
         if entry.stimulus_set:
             wanted["stimulus_set", entry.stimulus_set] = published("stimulus_set")[entry.stimulus_set]
     files = {key: files_of(entry, folder) for key, entry in wanted.items()}
@@ -217,14 +212,12 @@ def test_a_stimulus_set_of_each_kind(entry, served, registered, relay):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["variable", "home"])
-def test_stimuli_behind_an_agreement_from_a_folder_of_ones_own(registered, relay, monkeypatch, tmp_path, where):
-    folder = Path(GATED.default_folder).expanduser() if where == "home" else tmp_path / "own"
+def test_stimuli_behind_an_agreement_from_a_folder_of_ones_own(registered, relay, monkeypatch, tmp_path):
+    folder = tmp_path / "own"
     stimuli = stimuli_of(GATED, folder)
     rows = [f"{key},{path.name},/elsewhere/{path.name}" for key, path in stimuli.stimulus_paths.items()]
     (folder / "manifest.csv").write_text("\n".join(["stimulus_id,filename,path", *rows]) + "\n")
-    if where == "variable":
-        monkeypatch.setenv(GATED.folder_variable, str(folder))
+    monkeypatch.setenv(GATED.folder_variable, str(folder))
     for name in ("Zerbe2026_fmri_stim_full", "Zerbe2026_fmri_persubject_stim_full"):
         loaded = load_stimulus_set(name)
         assert loaded.identifier == "Zerbe2026_fmri_stim_full" and list(loaded.columns) == ["stimulus_id", "filename"]
@@ -235,27 +228,14 @@ def test_stimuli_behind_an_agreement_from_a_folder_of_ones_own(registered, relay
 
 
 def test_what_the_list_says_is_cached(registered, served):
-    key = ("assembly", "MajajHong2015.public")
-
-    def cached(entry: Published) -> tuple[str, int]:
-        from bsjax.data.catalogue.published import status
-
-        return tuple(status(entry))
-
-    stimuli = served["stimulus_set", "hvm-public"]
-    assert cached(served[key]) == cached(stimuli) == ("no", 0)
-    load_dataset(key[1])
-    size = sum(path.stat().st_size for path in files_in_cache(served[key]))
-    assert cached(served[key]) == ("yes", size) and size > 1000
-    table, archive = files_in_cache(stimuli)
+    entry, stimuli = served["assembly", "MajajHong2015.public"], served["stimulus_set", "hvm-public"]
+    assert status(entry) == status(stimuli) == ("no", 0)
+    load_dataset(entry.name)
+    size = sum(cached_path(file).stat().st_size for file in entry.files)
+    assert status(entry) == ("yes", size) and size > 1000
+    table, archive = map(cached_path, stimuli.files)
     archive.unlink()
-    assert cached(stimuli) == ("partly", table.stat().st_size)
-
-
-def files_in_cache(entry: Published) -> list[Path]:
-    from bsjax.data.remote.cache import cached_path
-
-    return [cached_path(file) for file in entry.files]
+    assert status(stimuli) == ("partly", table.stat().st_size)
 
 
 def test_what_is_not_there_is_named_with_its_access(relay, s3, served):
@@ -288,17 +268,11 @@ def test_unknown_data_say_where_they_were_looked_for(tmp_path, monkeypatch):
         load_dataset("Nobody2026")
 
 
-@pytest.mark.parametrize(
-    ("load", "name", "message"),
-    [
-        (load_dataset, "MajajHong2015.pubic", "unknown data set 'MajajHong2015.pubic'; nearest: MajajHong2015.public"),
-        (load_dataset, "hvm-public", "'hvm-public' is a stimulus set, not a data set: use bsjax.load_stimulus_set"),
-        (load_stimulus_set, "Rust2012.array", "data set, not a stimulus set"),
-    ],
-)
-def test_identifiers_that_are_wrong(load, name, message):
-    with pytest.raises(KeyError, match=re.escape(message)):
-        load(name)
+def test_identifiers_that_are_wrong():
+    with pytest.raises(KeyError, match="'hvm-public' is a stimulus set, not a data set: use bsjax.load_stimulus_set"):
+        load_dataset("hvm-public")
+    with pytest.raises(KeyError, match="data set, not a stimulus set"):
+        load_stimulus_set("Rust2012.array")
 
 
 def test_rows():

@@ -2,9 +2,8 @@
 
 import os
 import re
+import shutil
 import stat
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -31,42 +30,31 @@ def ages(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_ino for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_LZMA])
 def test_a_zip_file_is_extracted_beside_itself(compression, tmp_path):
-    folder = unzip(pack(tmp_path / "stimulus_a.zip", compression=compression))
-    assert folder == tmp_path / "stimulus_a" and contents(folder) == FILES
+    files = {**FILES, "a/b/im.png": b"1", "a/im.png": b"2", "odd:name é.png": b"3", "empty": b""}
+    archive = pack(tmp_path / "stimulus_a.zip", {**files, "a/": b"", "nothing/": b""}, compression)
+    folder = unzip(archive)
+    assert folder == tmp_path / "stimulus_a" and contents(folder) == files
     before = ages(folder)
-    assert unzip(tmp_path / "stimulus_a.zip") == folder and ages(folder) == before
+    assert unzip(archive) == folder and ages(folder) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == [".stimulus_a.lock", "stimulus_a", "stimulus_a.zip"]
+    assert contents(unzip(archive, tmp_path / "new" / "folder")) == files
 
 
-def test_another_folder_and_folders_inside(tmp_path):
-    files = {"a/b/im.png": b"1", "a/im.png": b"2", "odd:name é.png": b"3", "empty": b""}
-    archive = pack(tmp_path / "a.zip", {**files, "a/": b"", "nothing/": b""})
-    folder = unzip(archive, tmp_path / "new" / "folder")
-    assert contents(folder) == files
-
-
-@pytest.mark.parametrize("harm", ["missing", "truncated", "folder gone", "left over"])
-def test_an_extraction_cut_short_is_completed(harm, tmp_path):
-    archive = pack(tmp_path / "a.zip", {**FILES, "sub/im.png": b"in a folder"})
+def test_an_extraction_cut_short_is_completed(tmp_path):
+    files = {**FILES, "sub/im.png": b"in a folder"}
+    archive = pack(tmp_path / "a.zip", files)
     folder = unzip(archive)
     before = ages(folder)
-    victim = folder / "im2.png"
-    if harm == "missing":
-        victim.unlink()
-    elif harm == "folder gone":
-        (folder / "sub" / "im.png").unlink()
-        (folder / "sub").rmdir()
-    elif harm == "left over":
-        (tmp_path / ".a.unzipping").mkdir()
-        (tmp_path / ".a.unzipping" / "im2.png").write_bytes(b"of a process that was killed")
-        victim.unlink()
-    else:
-        victim.write_bytes({"truncated": FILES["im2.png"][:-1], "empty": b"", "longer": FILES["im2.png"] + b"."}[harm])
+    (folder / "im1.png").unlink()
+    (folder / "im2.png").write_bytes(FILES["im2.png"][:-1])
+    shutil.rmtree(folder / "sub")
+    (tmp_path / ".a.unzipping").mkdir()
+    (tmp_path / ".a.unzipping" / "im2.png").write_bytes(b"of a process that was killed")
     (folder / "of the user.txt").write_text("stays")
-    assert contents(unzip(archive)) == {**FILES, "sub/im.png": b"in a folder", "of the user.txt": b"stays"}
-    assert all(ages(folder)[name] == before[name] for name in ("im0.png", "im1.png", "im3.png"))
+    assert contents(unzip(archive)) == {**files, "of the user.txt": b"stays"}
+    assert all(ages(folder)[name] == before[name] for name in ("im0.png", "im3.png"))
     assert not (tmp_path / ".a.unzipping").exists()
 
 
@@ -81,19 +69,7 @@ def test_images_are_extracted_for_each_archive(tmp_path):
         extract_images(pack(tmp_path / "a.zip", {"readme.txt": b"1"}), tmp_path / "cache")
 
 
-LEADING_OUT = [
-    "../evil.png",
-    "a/../../evil.png",
-    "/tmp/evil.png",
-    "..\\evil.png",
-    "C:\\evil.png",
-    "C:evil.png",
-    ".",
-    "..",
-]
-
-
-@pytest.mark.parametrize("name", LEADING_OUT)
+@pytest.mark.parametrize("name", ["a/../../evil.png", "/tmp/evil.png", "..\\evil.png", "C:evil.png", "."])
 def test_a_member_that_leads_outside_is_refused_and_nothing_is_extracted(name, tmp_path):
     archive = pack(tmp_path / "a.zip", {**FILES, name: b"evil"})
     with pytest.raises(ValueError, match=f"{re.escape(str(archive))} holds a member that leads outside of it, "):
@@ -162,12 +138,3 @@ def test_a_complete_folder_is_used_where_nothing_can_be_written(tmp_path):
     finally:
         home.chmod(0o755)
     assert [path.name for path in home.iterdir() if path.name.endswith(".lock")] == []
-
-
-def test_two_processes_at_once(tmp_path):
-    pack(tmp_path / "a.zip", {f"{index}.png": bytes([index % 256]) * 5000 for index in range(300)})
-    code = (
-        f"from bsjax.data.files.archives import unzip; print(len(list(unzip({str(tmp_path / 'a.zip')!r}).iterdir())))"
-    )
-    processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [process.communicate()[0].strip() for process in processes] == ["300"] * 3

@@ -18,27 +18,13 @@ from bsjax.data import (
     BehavioralAssembly,
     DataAssembly,
     MetadataAssembly,
-    ModelFeaturesAssembly,
     NeuroidAssembly,
-    NeuronRecordingAssembly,
-    PropertyAssembly,
     SpikeTimesAssembly,
     StimulusSet,
     average_repetition,
     read_assembly,
     write_netcdf,
 )
-
-CLASSES = [
-    DataAssembly,
-    NeuroidAssembly,
-    NeuronRecordingAssembly,
-    ModelFeaturesAssembly,
-    SpikeTimesAssembly,
-    BehavioralAssembly,
-    PropertyAssembly,
-    MetadataAssembly,
-]
 
 
 def recording(**attrs) -> NeuroidAssembly:
@@ -116,7 +102,9 @@ def assemblies(draw):
         )
     if dims and draw(st.booleans()):
         coords[dims[0]] = xr.Variable([dims[0]], np.arange(shape[0]))
-    return draw(st.sampled_from(CLASSES))(draw(arrays(shape)), coords=coords, dims=dims, attrs=draw(dicts))
+    return draw(st.sampled_from([NeuroidAssembly, SpikeTimesAssembly]))(
+        draw(arrays(shape)), coords=coords, dims=dims, attrs=draw(dicts)
+    )
 
 
 @pytest.mark.slow
@@ -126,14 +114,11 @@ def test_every_type_and_dtype_survives(assembly, compress):
         assert_same(round_trip(assembly, Path(folder), compress=compress), assembly)
 
 
-def test_missing_texts_come_back_as_nan_and_empty_ones_as_empty(tmp_path):
-    for texts in ([None, "a"], [np.nan, "", "NaN"], ["", "a"], [None, None]):
+def test_missing_texts_and_times_of_other_units(tmp_path):
+    for texts in ([None, "a"], [np.nan, "", "NaN"], [None, None]):
         assembly = DataAssembly(np.zeros(len(texts)), {"c": ("x", np.array(texts, object))}, ["x"])
         read = round_trip(assembly, tmp_path)["c"].values.tolist()
         assert [None if pd.isna(text) else text for text in read] == [None if pd.isna(text) else text for text in texts]
-
-
-def test_times_of_other_units_come_back_in_nanoseconds(tmp_path):
     times = np.array(["2020-01-01", "NaT"], "datetime64[s]")
     read = round_trip(DataAssembly([1, 2], {"t": ("x", times)}, ["x"]), tmp_path)["t"]
     assert read.dtype == "datetime64[ns]"
@@ -141,32 +126,20 @@ def test_times_of_other_units_come_back_in_nanoseconds(tmp_path):
 
 
 def test_attributes_that_netcdf_has_no_type_for(tmp_path):
-    attrs = {
-        "public": True,
-        "nothing": None,
-        "nested": {"a": [1, [2.5, None]]},
-        "one": [3],
-        "empty": [],
-        "flags": [True],
-    }
-    attrs |= {"number": 3, "text": "é", "numbers": [1, 2], "texts": ["a", "b"], "huge": 2**70, "null": "a\0b"}
-    read = round_trip(recording(**attrs), tmp_path).attrs
-    assert list(read.pop("numbers")) == [1, 2]
-    del attrs["numbers"]
-    assert read == attrs
-    assert type(read["number"]) is int and type(read["public"]) is bool
-    arrays = {"square": np.eye(2), "ones": np.array([1]), "mask": np.array([True, False]), "scalar": np.float32(0.5)}
-    read = round_trip(recording(**arrays), tmp_path).attrs
+    attrs = {"public": True, "nothing": None, "nested": {"a": [1, [2.5, None]]}, "one": [3], "empty": []}
+    attrs |= {"number": 3, "text": "é", "texts": ["a", "b"], "huge": 2**70, "null": "a\0b"}
+    arrays = {"numbers": [1, 2], "square": np.eye(2), "mask": np.array([True, False]), "scalar": np.float32(0.5)}
+    read = round_trip(recording(**attrs, **arrays), tmp_path).attrs
     for name, value in arrays.items():
-        np.testing.assert_array_equal(read[name], value)
+        np.testing.assert_array_equal(read.pop(name), value)
+    assert read == attrs and type(read["number"]) is int and type(read["public"]) is bool
 
 
 def test_of_the_stimulus_set_the_identifier_is_kept(tmp_path):
     stimuli = StimulusSet({"stimulus_id": ["001", "b"]}, identifier="lab.Set2024")
-    read = round_trip(recording(stimulus_set=stimuli), tmp_path)
-    assert read.attrs == {"stimulus_set_identifier": "lab.Set2024"}
-    named = round_trip(recording(stimulus_set=stimuli, stimulus_set_identifier="another"), tmp_path)
-    assert named.attrs == {"stimulus_set_identifier": "another"}
+    for named in ({}, {"stimulus_set_identifier": "another"}):
+        read = round_trip(recording(stimulus_set=stimuli, **named), tmp_path)
+        assert read.attrs == {"stimulus_set_identifier": "lab.Set2024", **named}
 
 
 def test_metadata_of_spike_times_are_groups(tmp_path):
@@ -189,11 +162,6 @@ def test_metadata_of_spike_times_are_groups(tmp_path):
     again = read_assembly(path, SpikeTimesAssembly)
     assert set(again.attrs) == {"note", "shown", "more"}
     assert again.attrs["more"].values.tolist() == [2, 3]
-
-
-def test_a_multiindex_is_written_as_its_levels(tmp_path):
-    assembly = recording().set_index(presentation=["stimulus_id", "repetition"])
-    assert_same(round_trip(assembly, tmp_path), recording().transpose("presentation", "neuroid"))
 
 
 def written_by_xarray(tmp_path, **options) -> Path:
@@ -240,11 +208,9 @@ def test_lazy_reading_is_the_same_in_blocks(tmp_path):
         assert lazy.chunks is not None and type(lazy) is NeuroidAssembly
         assert all(coord.chunks is None for coord in lazy.coords.values())
         assert_same(lazy.compute(), assembly)
-        assert lazy.sel(neuroid_id=11).values.ravel().tolist() == [1, 4, 7, 10]
         assert average_repetition(lazy).identical(average_repetition(assembly).rename("data"))
         write_netcdf(lazy, tmp_path / "assy.nc")  # over the file that is being read
         lazy.close()
-    assert_same(read_assembly(tmp_path / "assy.nc", NeuroidAssembly), assembly)
     choices = BehavioralAssembly(["dog", "car"], {"stimulus_id": ("presentation", [1, 2])}, ["presentation"])
     write_netcdf(choices, tmp_path / "choices.nc")
     with read_assembly(tmp_path / "choices.nc", BehavioralAssembly, chunks="auto") as lazy:
@@ -284,25 +250,16 @@ def test_everything_that_a_file_cannot_hold_is_in_one_message(tmp_path):
             "mixed": ("x", np.array([1, "a"], object)),
             "bytes": ("x", np.array([b"a", b"b"])),
             "null": ("x", ["a\0b", "c"]),
-            "durations": ("x", np.array([1, 2], "timedelta64[s]")),
             "fine": ("x", ["a", "b"]),
         },
         dims=["x", "y z"],
-        attrs={
-            "by_number": [{1: "a"}],
-            "coordinates": 1,
-            "table": pd.DataFrame({"a": [1]}),
-            "function": len,
-            "units": "days since 1900-01-01",
-        },
+        attrs={"by_number": [{1: "a"}], "coordinates": 1, "function": len, "units": "days since 1900-01-01"},
     )
     with pytest.raises(ValueError) as error:
         write_netcdf(bad, tmp_path / "assy.nc")
     message = str(error.value)
-    named = ("y z", "object name", "x_", "mixed", "bytes", "null", "durations", "by_number", "coordinates", "table")
-    for part in (*(f"'{name}'" for name in named), "complex128", "'function'", "'units'"):
-        assert part in message
-    assert "fine" not in message
+    assert all(f"'{name}'" in message for name in {*bad.coords, *bad.attrs, "y z"} - {"fine"})
+    assert "complex128" in message and "fine" not in message
     assert not list(tmp_path.iterdir())
 
 
@@ -329,17 +286,11 @@ def test_what_cannot_be_written_where(tmp_path):
     write_netcdf(recording(), path)
     with pytest.raises(ValueError, match="say which, with group="):
         write_netcdf(recording(), path, append=True)
-    with pytest.raises(ValueError, match="has a group or variable 'data' already"):
-        write_netcdf(recording(), path, append=True, group="data")
-    with pytest.raises(ValueError, match="group 'a/b': a name in a file"):
-        write_netcdf(recording(), path, append=True, group="a/b")
+    for group, message in (("data", "has a group or variable 'data' already"), ("a/b", "group 'a/b': a name")):
+        with pytest.raises(ValueError, match=message):
+            write_netcdf(recording(), path, append=True, group=group)
     with pytest.raises(ValueError, match="dimension neuroid is empty"):
         write_netcdf(recording().isel(neuroid=[]), path)
-    inner = MetadataAssembly([1.0], {"a b": ("event", [1])}, ["event"])
-    with pytest.raises(ValueError, match="attribute 'neuroid_id'"):
-        write_netcdf(
-            SpikeTimesAssembly([1.0], {"neuroid_id": ("event", [1])}, ["event"], attrs={"neuroid_id": inner}), path
-        )
     assert_same(read_assembly(path, NeuroidAssembly), recording())  # nothing of it has touched the file
     assert sorted(file.name for file in tmp_path.iterdir()) == [".assy.nc.verified", "assy.nc"]
 
@@ -382,7 +333,7 @@ def test_files_that_are_no_assembly(message, tmp_path):
     write_netcdf(recording(), path)
     note_of(path).unlink()  # as of a file of others
     BROKEN[message](path)
-    for cls, chunks in ((NeuroidAssembly, None), (SpikeTimesAssembly, None), (NeuroidAssembly, {})):
+    for cls, chunks in ((SpikeTimesAssembly, None), (NeuroidAssembly, {})):
         with pytest.raises((ValueError, FileNotFoundError), match=message):
             read_assembly(path, cls, chunks=chunks)
 

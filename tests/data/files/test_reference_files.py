@@ -68,26 +68,17 @@ def named_as_by_the_reference(described: dict) -> dict:
     return {**described, "coords": coords}
 
 
-@pytest.mark.parametrize("name", list(ours()))
-def test_the_reference_reads_our_assemblies(exchanged, name):
-    expected = reference.described(ours()[name])
-    if name == "alone":
-        expected = named_as_by_the_reference(expected)
-    # Its loader puts that of the stimulus set it is given, none here, in the place of the file's.
-    expected["attrs"].pop("stimulus_set_identifier", None)
-    assert exchanged[1][name] == expected
-
-
-@pytest.mark.parametrize("name", list(ours()))
-def test_we_read_the_assemblies_of_the_reference(exchanged, name):
-    assembly = ours()[name]
-    read = read_assembly(exchanged[0] / f"reference_{name}.nc", type(assembly))
-    expected = reference.described(assembly)
-    assert reference.described(read) == (named_as_by_the_reference(expected) if name == "alone" else expected)
-
-
-def test_we_read_what_the_reference_has_not_compressed(exchanged):
-    read = read_assembly(exchanged[0] / "reference_uncompressed.nc", ModelFeaturesAssembly)
+def test_assemblies_in_both_directions(exchanged):
+    folder, read_by_reference = exchanged
+    for name, assembly in ours().items():
+        expected = reference.described(assembly)
+        if name == "alone":
+            expected = named_as_by_the_reference(expected)
+        assert reference.described(read_assembly(folder / f"reference_{name}.nc", type(assembly))) == expected
+        # Its loader puts that of the stimulus set it is given, none here, in the place of the file's.
+        expected["attrs"].pop("stimulus_set_identifier", None)
+        assert read_by_reference[name] == expected
+    read = read_assembly(folder / "reference_uncompressed.nc", ModelFeaturesAssembly)
     assert reference.described(read) == reference.described(ours()["features"])
 
 
@@ -117,13 +108,8 @@ def test_probabilities_of_a_model_from_before_stimulus_ids(files):
     assert assembly.dims == ("presentation", "choice") and assembly.shape == (240, 24)
     assert set(assembly.coords) == {"choice", "stimulus_path", "image_id", "stimulus_id"}
     assert assembly["choice"].values[2] == "calc01"
-    assert (
-        assembly["stimulus_id"].values[0]
-        == assembly["image_id"].values[0]
-        == "06aae50586099149cf4034b7966bdb8ca76173e0"
-    )
+    assert assembly["stimulus_id"].values[0] == "06aae50586099149cf4034b7966bdb8ca76173e0"
     np.testing.assert_allclose(assembly.values[0, :3], [0.07814528, 0.04268296, 0.01601664], rtol=1e-6)
-    np.testing.assert_allclose(assembly.sum("choice"), 1, rtol=1e-5)
     assembly.validate()
 
 
@@ -150,11 +136,7 @@ def test_a_compressed_recording_of_integers(files):
 def test_an_uncompressed_recording_in_time_with_image_ids(files):
     assembly = read_assembly(files / "assy_test_package_assembly.nc", NeuroidAssembly)
     assert assembly.dims == ("presentation", "neuroid", "time_bin") and assembly.shape == (6, 3, 1)
-    assert (
-        assembly["stimulus_id"].values.tolist()
-        == [f"n{number}" for number in range(6)]
-        == assembly["image_id"].values.tolist()
-    )
+    assert assembly["stimulus_id"].values.tolist() == [f"n{number}" for number in range(6)]
     assert assembly.sel(time_bin_start=0)["time_bin_end"].values.tolist() == [10]
     assert assembly.values.ravel()[:3].tolist() == [1, 2, 3]
     assembly.validate()

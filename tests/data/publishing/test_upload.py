@@ -56,8 +56,7 @@ def run(snippet):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", ["", "/lab/data"])
-@pytest.mark.parametrize("keeps_versions", [True, False])
+@pytest.mark.parametrize(("folder", "keeps_versions"), [("", False), ("/lab/data", True)])
 def test_published_data_load_by_the_registration_that_is_printed(
     s3, bucket, tmp_path, registries, brainio_home, folder, keeps_versions
 ):
@@ -68,10 +67,6 @@ def test_published_data_load_by_the_registration_that_is_printed(
     recorded = package_data_assembly(
         None, assembly, "doelab.Doe2024.public", "doelab.Doe2024", bucket_name=bucket + folder
     )
-    assert published.keys() == {"identifier", "bucket"} | {
-        f"{kind}_{what}" for kind in ("csv", "zip") for what in ("sha1", "sha256", "version_id")
-    }
-    assert recorded["cls"] == "NeuroidAssembly" and recorded["bucket"] == bucket + folder
     for version in (published["csv_version_id"], published["zip_version_id"], recorded["version_id"]):
         assert (version is not None) == keeps_versions
     keys = {found["Key"] for found in s3.list_objects_v2(Bucket=bucket)["Contents"]}
@@ -100,27 +95,20 @@ def test_the_registration_for_brainscore_names_what_is_there():
     compile(snippet, "snippet", "exec")
 
 
-def test_a_file_that_is_there_already_is_not_sent_again(s3, versioned, file):
-    first = upload(file, versioned, "a.nc")
-    again = upload(file, versioned, "a.nc")
-    assert again["VersionId"] == first["VersionId"]
-    assert first["Metadata"]["sha1"] == sha1_hash(file)
-    assert len(s3.list_object_versions(Bucket=versioned)["Versions"]) == 1
-
-
 def test_another_object_is_overwritten_only_on_request(s3, versioned, file):
     first = upload(file, f"{versioned}/lab", "a.nc")
+    assert upload(file, f"{versioned}/lab", "a.nc")["VersionId"] == first["VersionId"]  # it is not sent again
+    assert first["Metadata"]["sha1"] == sha1_hash(file)
     file.write_bytes(b"changed")
     with pytest.raises(FileExistsError, match=f"s3://{versioned}/lab/a.nc is there already, and is another file"):
         upload(file, f"{versioned}/lab", "a.nc")
     assert s3.get_object(Bucket=versioned, Key="lab/a.nc")["Body"].read() == b"content"
-    second = upload(file, f"{versioned}/lab", "a.nc", overwrite=True)
-    assert second["VersionId"] != first["VersionId"]
+    assert upload(file, f"{versioned}/lab", "a.nc", overwrite=True)["VersionId"] != first["VersionId"]
     old = s3.get_object(Bucket=versioned, Key="lab/a.nc", VersionId=first["VersionId"])
     assert old["Body"].read() == b"content"
 
 
-@pytest.mark.parametrize(("content", "same"), [(b"content", True), (b"cOntent", False), (b"contents", False)])
+@pytest.mark.parametrize(("content", "same"), [(b"content", True), (b"cOntent", False)])
 def test_objects_that_something_else_uploaded_are_compared_by_content(s3, bucket, file, content, same):
     s3.put_object(Bucket=bucket, Key="a.nc", Body=content)
     if same:
@@ -151,24 +139,20 @@ def test_packages_that_have_changed_are_refused(bucket, tmp_path):
 @pytest.mark.slow
 def test_progress_is_reported(s3, bucket, tmp_path):
     large = tmp_path / "large.nc"
-    large.write_bytes(os.urandom(20 << 20))  # sent in parts
+    large.write_bytes(os.urandom(10 << 20))  # sent in parts
     told = []
     upload(large, bucket, "large.nc", progress=lambda *what: told.append(what))
     assert {name for name, _, _ in told} == {"large.nc"}
-    assert max(here for _, here, _ in told) == 20 << 20 and all(size == 20 << 20 for _, _, size in told)
-    assert s3.head_object(Bucket=bucket, Key="large.nc")["ContentLength"] == 20 << 20
+    assert max(here for _, here, _ in told) == 10 << 20 and all(size == 10 << 20 for _, _, size in told)
+    assert s3.head_object(Bucket=bucket, Key="large.nc")["ContentLength"] == 10 << 20
     told.clear()
     upload(large, bucket, "large.nc", progress=lambda *what: told.append(what))
-    assert told == [("large.nc", 20 << 20, 20 << 20)]
+    assert told == [("large.nc", 10 << 20, 10 << 20)]
 
 
 def test_what_cannot_be_uploaded(bucket, file, machine, tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no bucket 'no-such-bucket'"):
         upload(file, "no-such-bucket/lab", "a.nc")
-    with pytest.raises(ValueError, match="not a bucket: 's3:"):
-        upload(file, "s3://bucket", "a.nc")
-    with pytest.raises(ValueError, match="S3 can have no such bucket"):
-        upload(file, "no bucket", "a.nc")
     machine.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
     with pytest.raises(ConnectionError, match="no connection for s3://"):
         upload(file, bucket, "a.nc")

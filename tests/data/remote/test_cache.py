@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import subprocess
 import sys
 import zipfile
@@ -13,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bsjax.data.remote.cache import brainio_home as home_of_cache
 from bsjax.data.remote.cache import cached_path, fetch_file, fetch_files, showing
 from bsjax.data.remote.downloads import CHUNK
 from bsjax.data.remote.storage import RemoteFile
@@ -62,34 +60,26 @@ def output(process: subprocess.Popen) -> str:
     return said.strip()
 
 
-@pytest.mark.slow
-def test_a_file_is_fetched_once(remote, relay, brainio_home):
+def test_a_file_is_fetched_and_verified_once(remote, relay, brainio_home):
     path = fetch_file(remote.bucket, remote.key, SHA1)
-    assert path == brainio_home / SHA1 / "a.bin" == cached_path(remote)
-    assert path.read_bytes() == CONTENT and cached_path(remote).is_file()
+    assert path == brainio_home / SHA1 / "a.bin" == cached_path(remote) and path.read_bytes() == CONTENT
     assert files_in(brainio_home) == [f"{SHA1}/.a.bin.verified", f"{SHA1}/a.bin"]
-    assert fetch(remote) == path and len(relay.asked) == 1
-
-
-def test_a_file_is_not_read_again_to_verify_it(remote):
-    """Seen by a change that neither size nor time tells of, which only a reading of the content would find."""
-    path = fetch(remote)
+    # A change that neither size nor time tells of would only be found by reading the content again.
     before = path.stat()
     path.write_bytes(bytes(SIZE))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert fetch(remote).read_bytes() == bytes(SIZE)
+    assert fetch(remote).read_bytes() == bytes(SIZE) and len(relay.asked) == 1
 
 
-@pytest.mark.parametrize("change", ["shorter", "same length"])
-def test_a_later_change_is_noticed_and_mended(change, remote, relay):
+def test_a_later_change_is_noticed_and_mended(remote, relay):
     path = fetch(remote)
-    path.write_bytes(CONTENT[:-1] if change == "shorter" else CONTENT[::-1])
+    path.write_bytes(CONTENT[::-1])
     with pytest.warns(UserWarning, match=rf"removed {path}: expected sha1 {SHA1}, got [0-9a-f]{{40}}; fetching it"):
         assert fetch(remote).read_bytes() == CONTENT
     assert len(relay.asked) == 2
 
 
-@pytest.mark.parametrize("harm", ["none", "damaged", "not a note", "removed"])
+@pytest.mark.parametrize("harm", ["none", "not a note", "removed"])
 def test_a_file_of_brain_score_is_verified_and_kept(harm, remote, relay):
     path = cached_path(remote)
     path.parent.mkdir(parents=True)
@@ -99,8 +89,8 @@ def test_a_file_of_brain_score_is_verified_and_kept(harm, remote, relay):
     assert json.loads(note.read_text())["digests"] == {"sha1": SHA1}
     if harm == "removed":
         note.unlink()
-    elif harm != "none":
-        note.write_text('{"size": ' if harm == "damaged" else "[]")
+    elif harm == "not a note":
+        note.write_text("[]")
     assert fetch(remote).read_bytes() == CONTENT and relay.asked == []
     assert json.loads(note.read_text())["size"] == SIZE
 
@@ -118,21 +108,14 @@ def test_a_second_digest_is_verified_when_it_is_asked_for(remote, relay):
     assert fetch(alone).parent.name == SHA256
 
 
-@pytest.mark.parametrize("fault", ["wrong digest", "altered on the way", "truncated in the store"])
-def test_a_wrong_object_is_refused_removed_and_named(fault, remote, relay, s3, brainio_home):
+@pytest.mark.parametrize("fault", ["wrong digest", "altered on the way"])
+def test_a_wrong_object_is_refused_removed_and_named(fault, remote, relay, brainio_home):
     if fault == "wrong digest":
         remote = RemoteFile(remote.bucket, remote.key, sha1="12" * 20)
-    elif fault == "altered on the way":
-        relay.trouble.alter = 1
     else:
-        s3.put_object(Bucket=remote.bucket, Key=remote.key, Body=CONTENT[:CHUNK])
-    with pytest.raises(ValueError) as error:
+        relay.trouble.alter = 1
+    with pytest.raises(ValueError, match=rf"{remote} is not the file it should be: expected sha1 {remote.sha1}, got"):
         fetch(remote)
-    assert re.match(
-        rf"{remote} is not the file it should be: expected sha1 {remote.sha1}, got [0-9a-f]{{40}} from [\d,]+ bytes. "
-        "What came was removed.",
-        str(error.value),
-    )
     assert files_in(brainio_home) == []
 
 
@@ -173,10 +156,8 @@ def test_several_files_at_once(s3, relay, bucket):
 def test_of_several_files_each_that_fails_is_named(s3, relay, bucket):
     good = many(s3, bucket, 2)
     bad = [RemoteFile(bucket, "0.bin", sha1="0" * 40), RemoteFile(bucket, "gone.bin", sha1="1" * 40)]
-    with pytest.raises(OSError) as error:
+    with pytest.raises(OSError, match=r"2 of 4 files were not fetched: .*0.bin is not the file.*no object 'gone.bin'"):
         fetch_files([good[0], *bad, good[1]])
-    assert str(error.value).startswith(f"2 of 4 files were not fetched: s3://{bucket}/0.bin is not the file")
-    assert str(error.value).endswith(f"; there is no object 'gone.bin' in bucket '{bucket}'")
     assert all(cached_path(file).is_file() for file in good)
     with pytest.raises(FileNotFoundError):
         fetch_files([good[0], bad[1]])
@@ -203,25 +184,6 @@ def test_an_interrupt_stops_all_and_what_has_come_stays(s3, relay, bucket):
         fetch_files(remotes, progress=interrupt, at_once=2)
     assert len({asked.path for asked in relay.asked}) < 8 and not cached_path(remotes[0]).exists()
     assert len(fetch_files(remotes)) == 8
-
-
-def test_the_cache_is_where_the_environment_says_at_that_moment(remote, relay, tmp_path, monkeypatch):
-    for name in ("one", "two"):
-        monkeypatch.setenv("BRAINIO_HOME", str(tmp_path / name))
-        assert fetch(remote) == tmp_path / name / SHA1 / "a.bin"
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("BRAINIO_HOME", "~/three")
-    assert home_of_cache() == tmp_path / "three"
-    monkeypatch.setenv("BRAINIO_HOME", "")
-    assert home_of_cache() == tmp_path / ".brainio"
-
-
-def test_a_cache_that_is_a_file_is_named(remote, brainio_home):
-    brainio_home.write_text("not a folder")
-    with pytest.raises(
-        OSError, match=rf"cannot keep {remote} in {brainio_home}/{SHA1} \(Not a directory.*BRAINIO_HOME"
-    ):
-        fetch(remote)
 
 
 def without_privileges(code: str) -> str:
@@ -265,8 +227,7 @@ def test_a_full_disk_is_named_and_what_came_is_continued(remote, relay, brainio_
     assert said.startswith(
         f"OSError cannot keep {remote} in {brainio_home / SHA1} (File too large; nothing is there): "
     )
-    assert "free some room, or set BRAINIO_HOME" in said
-    assert not cached_path(remote).is_file()
+    assert "free some room, or set BRAINIO_HOME" in said and not cached_path(remote).is_file()
     relay.asked.clear()
     assert fetch(remote).read_bytes() == CONTENT
     assert [asked.range for asked in relay.asked] == [f"bytes={CHUNK + 5}-"]
@@ -287,16 +248,9 @@ def test_a_kill_at_any_stage_is_mended_by_the_next_fetch(s3, relay, bucket, tmp_
             file.writestr(f"{index}.png", CONTENT[: CHUNK // 2])
     content = packed.getvalue()
     s3.put_object(Bucket=bucket, Key="s.zip", Body=content)
-    script = [sys.executable, str(REPOSITORY / "tests" / "support" / "crashes.py")]
-    done = subprocess.run(
-        [*script, bucket, "s.zip", hashlib.sha1(content).hexdigest(), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-    )
+    arguments = [bucket, "s.zip", hashlib.sha1(content).hexdigest(), str(tmp_path)]
+    command = [sys.executable, "-m", "tests.support.crashes", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY)
     assert done.returncode == 0, done.stdout + done.stderr
-    stages = done.stdout
     for stage in ("os.rename", ".s.zip.part", ".s.zip.verified", f"progress {len(content)}", ".s.unzipping/1.png"):
-        assert stage in stages
-    assert int(re.search(r"(\d+) stages", stages)[1]) > 20
+        assert stage in done.stdout

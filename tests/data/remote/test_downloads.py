@@ -1,11 +1,6 @@
 """Downloads that are cut off, killed, or altered on their way."""
 
 import hashlib
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -94,24 +89,3 @@ def test_bytes_that_are_not_those_of_the_stored_checksum_are_fetched_again(s3, r
     relay.trouble.alter = 1
     fetch(RemoteFile(bucket, "a.bin"), tmp_path)
     assert (tmp_path / "a").read_bytes() == CONTENT and ranges(relay) == [None, None]
-
-
-def test_a_killed_download_is_continued_by_the_next_process(remote, relay, brainio_home):
-    relay.trouble.stop_after = 2 * CHUNK
-    code = f"from bsjax.data.remote.cache import fetch_file; fetch_file({remote.bucket!r}, {remote.key!r}, {SHA1!r})"
-    process = subprocess.Popen([sys.executable, "-c", code], env=os.environ)
-    part = brainio_home / SHA1 / ".a.bin.part"
-    while not (part.exists() and part.stat().st_size == 2 * CHUNK):
-        if process.poll() is not None:
-            pytest.fail("the download did not begin")
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not (brainio_home / SHA1 / "a.bin").exists()
-
-    relay.trouble.stop_after = None
-    relay.asked.clear()
-    path = fetch_file(remote.bucket, remote.key, SHA1)
-    assert path.read_bytes() == CONTENT
-    assert ranges(relay) == [f"bytes={2 * CHUNK}-"] and relay.sent == SIZE - 2 * CHUNK
-    assert not part.exists()

@@ -28,14 +28,8 @@ def test_what_is_no_remote_file(arguments, message):
         RemoteFile(**arguments)
 
 
-def test_one_request_reads_an_object(s3, relay, bucket):
-    s3.put_object(Bucket=bucket, Key="folder/a.bin", Body=BODY)
-    assert content(RemoteFile(f"{bucket}/folder", "a.bin")) == BODY
-    assert [(asked.signed, asked.status) for asked in relay.asked] == [(True, 200)]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("version", [None, "", "null"])
+@pytest.mark.parametrize("version", [None, "null"])
 def test_unversioned_bucket(s3, relay, bucket, version):
     s3.put_object(Bucket=bucket, Key="a.bin", Body=BODY)
     assert content(RemoteFile(bucket, "a.bin", version)) == BODY

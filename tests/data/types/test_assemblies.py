@@ -1,6 +1,5 @@
 """Assemblies: construction, selection by coordinate, and what survives an operation."""
 
-import copy
 import pickle
 
 import numpy as np
@@ -43,29 +42,16 @@ def test_lists_slices_and_masks():
     assembly = recording()
     assert assembly.sel(region="V4").shape == assembly.sel(region=["V4"]).shape == (4, 1)  # the dimension stays
     assert assembly.sel(stimulus_id=["b", "a"])["stimulus_id"].values.tolist() == IDS  # order of rows stays
-    assert assembly.sel(neuroid_id=(10, 12)).sizes["neuroid"] == 2
     assert assembly.sel(neuroid_id={10, 12}).sizes["neuroid"] == 2
     assert assembly.sel(neuroid_id=slice(11, 12))["neuroid_id"].values.tolist() == [11, 12]
-    assert assembly.sel(neuroid_id=slice(None, 10)).sizes["neuroid"] == 1
     assert assembly.sel(stimulus_id=slice("b", None))["stimulus_id"].values.tolist() == ["b", "b"]
     assert assembly.sel(neuroid=np.array([True, False, False])).values.ravel().tolist() == [0, 3, 6, 9]
     assert assembly.sel(neuroid=[False] * 3).shape == (4, 0)
-
-
-def test_dimensions_take_what_xarray_takes():
-    assembly = recording()
-    assert assembly.sel(neuroid=slice(0, 2)).shape == (4, 2)
+    assert assembly.sel(stimulus_id="a", repetition=1, region="IT").values.tolist() == [[6, 8]]
     assert assembly.sel(neuroid=1).dims == ("presentation",)
     assert assembly.sel({"neuroid": [2, 0]})["neuroid_id"].values.tolist() == [12, 10]
     indexed = DataAssembly([1, 2, 3], coords={"x": [0.0, 1.0, 2.0]}, dims=["x"])
     assert indexed.sel(x=1.2, method="nearest").item() == 2
-    assert indexed.sel(x=slice(1.0, 2.0)).values.tolist() == [2, 3]
-
-
-def test_selections_on_several_coordinates_intersect():
-    selected = recording().sel(stimulus_id="a", repetition=1, region="IT")
-    assert selected.values.tolist() == [[6, 8]]
-    assert recording().sel(region="IT", neuroid_id=[11, 12])["neuroid_id"].values.tolist() == [12]
 
 
 def test_missing_and_time_values_can_be_selected():
@@ -78,13 +64,8 @@ def test_missing_and_time_values_can_be_selected():
 @pytest.mark.parametrize(
     ("selection", "error", "message"),
     [
-        (
-            {"regoin": "IT"},
-            KeyError,
-            "no dimension or coordinate 'regoin'; nearest: region; .* neuroid: neuroid_id, reg",
-        ),
+        ({"regoin": "IT"}, KeyError, "no dimension or coordinate 'regoin'; nearest: region; .* neuroid: neuroid_id"),
         ({"region": ["IT", "V1", "V2"]}, KeyError, "no row has region 'V1', 'V2'; values there: IT, V4"),
-        ({"neuroid_id": "10"}, KeyError, "no row has neuroid_id '10'"),
         ({"neuroid": [True, False]}, ValueError, "mask for 'neuroid' must be one-dimensional along it with 3 values"),
         ({"neuroid_id": slice("a", "b")}, ValueError, "cannot compare the values of 'neuroid_id'"),
         ({"scalar": 1}, ValueError, "cannot select by 'scalar', which is one value"),
@@ -115,18 +96,14 @@ def test_selection_is_the_rows_that_match_in_their_order(labels, wanted):
 
 
 OPERATIONS = {
-    "isel": lambda a: a.isel(neuroid=[0]),
     "mean": lambda a: a.mean("presentation"),
-    "transpose": lambda a: a.transpose("neuroid", "presentation"),
     "arithmetic": lambda a: a - a,
     "ufunc": lambda a: np.sqrt(a),
     "where": lambda a: a.where(a > 3),
     "astype": lambda a: a.astype("float32"),
-    "clip": lambda a: a.clip(0, 1),
     "groupby": lambda a: a.groupby("stimulus_id").mean(),
     "expand_dims": lambda a: a.expand_dims("time_bin", axis=-1),
     "concat": lambda a: xr.concat([a, a], dim="presentation"),
-    "deepcopy": copy.deepcopy,
     "pickle": lambda a: pickle.loads(pickle.dumps(a)),
     "construction from one": lambda a: NeuroidAssembly(a),
 }
@@ -157,27 +134,12 @@ def test_construction_names_everything_that_does_not_fit():
     coords = {
         "stimulus_id": ("presentation", ["a", "b", "c"]),
         "region": ("neuron", ["IT"] * 3),
-        "wide": (("presentation", "neuroid"), np.zeros((2, 4))),
         "flat": ("neuroid", np.zeros((3, 2))),
         "fine": ("neuroid", [1, 2, 3]),
     }
     with pytest.raises(ValueError) as error:
         NeuroidAssembly(np.zeros((2, 3)), coords=coords, dims=["presentation", "neuroid"])
     assert {name for name in coords if name in str(error.value)} == set(coords) - {"fine"}
-    with pytest.raises(ValueError, match="cannot build a DataAssembly: different number of dimensions"):
-        DataAssembly(np.zeros((2, 3)), dims=["neuroid"])
-
-
-def test_construction_from_coordinates_of_pandas_and_xarray():
-    ids = pd.Series(["a", "b"], name="stimulus_id")
-    region = recording()["region"]
-    assembly = NeuroidAssembly(
-        np.zeros((2, 3)),
-        coords={"stimulus_id": ("presentation", ids), "region": region, "kind": "scalar"},
-        dims=("presentation", "neuroid"),
-    )
-    assert assembly.sel(stimulus_id="b", region="V4").shape == (1, 1)
-    assert assembly["kind"].item() == "scalar"
 
 
 def test_validate_passes_what_follows_the_standard():
@@ -185,7 +147,6 @@ def test_validate_passes_what_follows_the_standard():
     recording().expand_dims("time_bin").validate()
     recording().astype(int).validate()
     BehavioralAssembly(["dog"], {"stimulus_id": ("presentation", ["a"])}, ["presentation"]).validate()
-    BehavioralAssembly([[True]], {"stimulus_id": ("presentation", ["a"])}, ["choice", "presentation"]).validate()
     PropertyAssembly([[np.nan]], dims=["neuroid", "neuroid_property"]).validate()
     SpikeTimesAssembly([1.0], {"neuroid_id": ("event", ["a"])}, ["event"]).validate()
     MetadataAssembly(["a"], dims=["event"]).validate()
@@ -199,16 +160,11 @@ def test_validate_lists_every_problem_in_one_message():
         dims=["presentation", "neuron"],
         attrs={"stimulus_set": StimulusSet({"stimulus_id": ["b"]})},
     )
-    with pytest.raises(ValueError, match="not a valid NeuroidAssembly: ") as error:
+    said = (
+        "expected the dimensions .*'stimulus_id' is missing in 1 of 2 .*'neuroid_id' lies on neuron.*2 of 4 values are"
+    )
+    with pytest.raises(ValueError, match=f"not a valid NeuroidAssembly: {said}.*not in its stimulus_set"):
         bad.validate()
-    for said in (
-        "expected the dimensions presentation, neuroid[, time_bin], got presentation, neuron",
-        "coordinate 'stimulus_id' is missing in 1 of 2 rows",
-        "coordinate 'neuroid_id' lies on neuron, expected neuroid",
-        "2 of 4 values are NaN, first at stimulus_id a, neuron number 0",
-        "stimulus ids are not in its stimulus_set",
-    ):
-        assert said in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +175,6 @@ def test_validate_lists_every_problem_in_one_message():
         (recording().isel(neuroid=[]), "dimension neuroid is empty"),
         (recording().astype(str), "expected numbers, got values of dtype <U32"),
         (recording().where(recording() != 5), "1 of 12 values is NaN, first at stimulus_id b, neuroid_id 12$"),
-        (SpikeTimesAssembly([[1.0]], dims=["event", "neuroid"]), "expected the dimensions event, got event, neuroid"),
         (BehavioralAssembly(["dog"], dims=["trial"]), "expected a dimension presentation, got trial"),
     ],
 )
@@ -288,10 +243,7 @@ def test_arithmetic_of_other_stimuli_is_refused(other):
 
 COLUMNS = {
     "text": (["a", None, "b"], "str", ["a", None, "b"]),
-    "text of Python": (["a", None, "b"], pd.StringDtype("python", na_value=np.nan), ["a", None, "b"]),
     "whole numbers": ([1, None, 3], "Int64", [1.0, None, 3.0]),
-    "all whole numbers": ([1, 2, 3], "Int64", [1, 2, 3]),
-    "numbers": ([1.5, None, 3.0], "Float64", [1.5, None, 3.0]),
     "truth": ([True, None, False], "boolean", [True, None, False]),
     "categories": (["a", "b", "a"], "category", ["a", "b", "a"]),
 }
@@ -301,14 +253,8 @@ COLUMNS = {
 def test_columns_of_pandas_are_plain(kind):
     values, dtype, expected = COLUMNS[kind]
     column = pd.Series(values, dtype=dtype)
-    ids = ("presentation", ["x", "y", "z"])
-    made = [
-        BehavioralAssembly(given, coords={"stimulus_id": ids}, dims=["presentation"])
-        for given in (column, column.values)
-    ]
-    plain = BehavioralAssembly([0, 0, 0], dims=["presentation"], coords={"c": ("presentation", column.values)})
-    made += [plain["c"], plain.assign_coords(d=("presentation", column.values))["d"]]
-    for each in made:
+    plain = BehavioralAssembly(column, dims=["presentation"], coords={"c": ("presentation", column.values)})
+    for each in (plain, plain["c"], plain.assign_coords(d=("presentation", column.values))["d"]):
         assert isinstance(each.variable._data, np.ndarray)
         assert [None if pd.isna(value) else value for value in each.values.tolist()] == expected
         assert each[:1].values.tolist() == expected[:1]

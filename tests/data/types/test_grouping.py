@@ -1,12 +1,8 @@
 """Groups by several coordinates: against pandas, and against the rules of Brain-Score."""
 
-import itertools
-
-import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
 
 from bsjax.data import BehavioralAssembly, DataAssembly, NeuroidAssembly
 
@@ -45,13 +41,6 @@ def test_values_that_are_missing_are_left_out_and_coordinates_that_are_missing_a
     sizes = np.where(np.arange(24) < 12, 1.0, np.nan)
     with_nan = trials.assign_coords(size=("presentation", sizes)).multi_groupby(["object_name", "size"])
     assert len(with_nan) == 4
-
-
-def test_groups_are_gone_through_with_their_keys(trials):
-    parts = dict(trials.multi_groupby(["object_name", "repetition"]))
-    assert list(parts) == list(itertools.product(["o0", "o1"], range(4)))
-    assert all(set(part["object_name"].values) == {key[0]} for key, part in parts.items())
-    assert sum(len(part) for part in parts.values()) == 24
 
 
 @pytest.mark.parametrize(
@@ -103,15 +92,6 @@ def test_a_function_of_larger_cells_gets_arrays(shares):
         (shape, {name: value if isinstance(value, str) else value.tolist() for name, value in coords.items()})
         for shape, coords in seen
     ]
-
-
-@given(st.integers(1, 4), st.integers(1, 4), st.randoms(use_true_random=False))
-def test_what_gives_each_cell_back_gives_the_assembly_back(n, k, random):
-    labels = [random.choice("xyz") for _ in range(n)], [random.choice("pq") for _ in range(k)]
-    coords = {"a": ("presentation", labels[0]), "b": ("choice", labels[1])}
-    values = np.arange(n * k, dtype=float).reshape(n, k)
-    assembly = DataAssembly(values, dims=["presentation", "choice"], coords=coords)
-    np.testing.assert_array_equal(assembly.multi_dim_apply(["a", "b"], lambda cell, **_: cell).values, values)
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from bsjax.data import (
     NeuroidAssembly,
     PropertyAssembly,
-    SpikeTimesAssembly,
     StimulusSet,
     attach_stimulus_set,
     merge_stimulus_set,
@@ -101,9 +100,5 @@ def test_the_set_on_the_assembly():
     assert attached.stimulus_set is STIMULI and attached.attrs["stimulus_set_identifier"] == "three"
     assert "object_name" in attached.coords
     assert "object_name" not in attach_stimulus_set(recording(), STIMULI, merge=False).coords
-
-
-def test_classes_that_only_refer_to_their_stimuli():
-    spikes = SpikeTimesAssembly([1.0], {"neuroid_id": ("event", ["a"])}, ["event"])
-    for assembly in (spikes, PropertyAssembly([[1.0]], dims=["neuroid", "neuroid_property"])):
-        assert attach_stimulus_set(assembly, STIMULI).coords.keys() == assembly.coords.keys()
+    properties = PropertyAssembly([[1.0]], dims=["neuroid", "neuroid_property"])
+    assert not attach_stimulus_set(properties, STIMULI).coords
