@@ -9,26 +9,6 @@ import xarray as xr
 from bsjax.compat.assemblies import level_names
 
 
-def apply_over_dims(callable: Callable[..., Any], *asms: Any, dims: Sequence[str], njobs: int = -1) -> Any:
-    """Apply a function to every slice of assemblies along some dimensions, and join the results along these.
-
-    Args:
-        callable: function of slices; slices for which it returns None are dropped.
-        *asms: assemblies with these dimensions.
-        dims: dimensions to iterate over.
-        njobs: ignored; slices are processed one after the other.
-    """
-    dim, *others = dims
-    results = []
-    for number in range(asms[0].sizes[dim]):
-        slices = [assembly.isel({dim: number}) for assembly in asms]
-        results.append(apply_over_dims(callable, *slices, dims=others) if others else callable(*slices))
-    rows = [number for number, result in enumerate(results) if result is not None]
-    if not rows:
-        return None
-    return _along(dim, asms[0].isel({dim: rows}), [results[row] for row in rows])
-
-
 def _along(dim: str, like: xr.DataArray, parts: Sequence[Any]) -> Any:
     """Join results along a dimension with the coordinates of ``like``, and their array attributes likewise.
 
@@ -47,49 +27,35 @@ def _along(dim: str, like: xr.DataArray, parts: Sequence[Any]) -> Any:
     return joined
 
 
-class PerOps:
-    """Applies a function to every slice along dimensions.
+class PerTime:
+    """Applies a function to each time bin; those for which it returns None are left out.
 
     Args:
-        callable: function of slices.
-        dims: dimensions to iterate over.
-        check_coords: coordinates to sort assemblies by, which must have the same values in all.
+        callable: function of time bins of assemblies.
+        time_dim: the dimension of time.
+        check_coord: coordinate to sort assemblies by, which must have the same values in all.
     """
-
-    def __init__(self, callable: Callable[..., Any], dims: Sequence[str], check_coords: Sequence[str] = ()) -> None:
-        self.callable, self.dims, self.check_coords = callable, dims, check_coords
-
-    def __call__(self, *asms: Any) -> Any:
-        """The results, joined along the dimensions.
-
-        Raises:
-            ValueError: the values of ``check_coords`` differ between the assemblies.
-        """
-        for name in self.check_coords:
-            asms = tuple(assembly.sortby(name) for assembly in asms)
-            if any(not np.array_equal(assembly[name].values, asms[0][name].values) for assembly in asms):
-                raise ValueError(f"all assemblies must have the same values of {name!r}")
-        return apply_over_dims(self.callable, *asms, dims=self.dims)
-
-
-class PerTime(PerOps):
-    """Applies a function to each time bin."""
 
     def __init__(
         self, callable: Callable[..., Any], time_dim: str = "time_bin", check_coord: str = "time_bin_start"
     ) -> None:
-        super().__init__(callable, [time_dim], [check_coord])
-
-
-class SpanTime:
-    """Applies a function to assemblies with all time bins stacked into presentations."""
-
-    def __init__(self, callable: Callable[..., Any]) -> None:
-        self.callable = callable
+        self.callable, self.time_dim, self.check_coord = callable, time_dim, check_coord
 
     def __call__(self, *asms: Any) -> Any:
-        """The result of the function."""
-        return self.callable(*map(_in_one, asms))
+        """The results, joined along time.
+
+        Raises:
+            ValueError: the values of ``check_coord`` differ between the assemblies.
+        """
+        first, *others = asms = tuple(assembly.sortby(self.check_coord) for assembly in asms)
+        if any(not np.array_equal(each[self.check_coord].values, first[self.check_coord].values) for each in others):
+            raise ValueError(f"all assemblies must have the same values of {self.check_coord!r}")
+        results = {}
+        for number in range(first.sizes[self.time_dim]):
+            result = self.callable(*(assembly.isel({self.time_dim: number}) for assembly in asms))
+            if result is not None:
+                results[number] = result
+        return _along(self.time_dim, first.isel({self.time_dim: [*results]}), [*results.values()]) if results else None
 
 
 def _in_one(assembly: Any) -> Any:
@@ -104,7 +70,7 @@ class SpanTimeRegression:
     """A regression with weights shared by all time bins.
 
     Args:
-        regression: a regression of assemblies without time.
+        regression: has ``fit(source, target)`` and ``predict(source)``.
     """
 
     def __init__(self, regression: Any) -> None:
@@ -114,11 +80,11 @@ class SpanTimeRegression:
         """Fit all time bins together.
 
         Raises:
-            ValueError: source and target have different time bins.
+            ValueError: the time bins differ.
         """
         if not np.array_equal(source["time_bin"].values, target["time_bin"].values):
             raise ValueError("source and target must have the same time bins")
-        SpanTime(self._regression.fit)(source, target)
+        self._regression.fit(_in_one(source), _in_one(target))
 
     def predict(self, source: Any) -> Any:
         """Predictions in each time bin."""

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import xarray as xr
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+import pandas as pd
 
-from bsjax.compat.metrics.coords import subset
 from bsjax.compat.score import Score
+from bsjax.labelled.splits import CrossValidation as Splits
 
 _RAW = Score.RAW_VALUES_KEY
 
@@ -21,79 +20,15 @@ def apply_aggregate(aggregate_fnc: Callable[[Any], Any], values: Any) -> Any:
     return score
 
 
-class Split:
-    """Random splits of the rows of an assembly, identical to Brain-Score's for the same arguments.
+class CrossValidationSingle:
+    """Cross-validation of one assembly; arguments are those of :class:`bsjax.labelled.splits.CrossValidation`.
 
-    Args:
-        splits: number of splits.
-        train_size, test_size: proportions; 0.9 for training if neither is given.
-        split_coord: coordinate whose values are split.
-        stratification_coord: coordinate to stratify by; None for no stratification.
-        kfold: whether to use ``splits`` folds, so that each row is tested once.
-        unique_split_values: whether to split distinct values.
-        random_state: seed.
+    Raises:
+        ValueError: an argument is unknown or invalid, or an assembly has not the coordinates of the splits.
     """
 
-    class Defaults:
-        """Default values of arguments."""
-
-        splits = 10
-        train_size = 0.9
-        split_coord = "stimulus_id"
-        stratification_coord = "object_name"
-        unique_split_values = False
-        random_state = 1
-
-    def __init__(
-        self,
-        splits: int = Defaults.splits,
-        train_size: float | None = None,
-        test_size: float | None = None,
-        split_coord: str = Defaults.split_coord,
-        stratification_coord: str | None = Defaults.stratification_coord,
-        kfold: bool = False,
-        unique_split_values: bool = Defaults.unique_split_values,
-        random_state: int = Defaults.random_state,
-    ) -> None:
-        if train_size is None and test_size is None:
-            train_size = self.Defaults.train_size
-        if kfold and (test_size is not None or train_size != self.Defaults.train_size):
-            raise ValueError(
-                f"train_size and test_size must not be given with kfold=True: the number of folds, {splits}, sets them"
-            )
-        kinds: Any = (StratifiedKFold, StratifiedShuffleSplit) if stratification_coord else (KFold, ShuffleSplit)
-        if kfold:
-            self._split = kinds[0](n_splits=splits, shuffle=True, random_state=random_state)
-        else:
-            self._split = kinds[1](splits, train_size=train_size, test_size=test_size, random_state=random_state)
-        self.split_coord = split_coord
-        self.stratification_coord = stratification_coord
-        self._unique_split_values = unique_split_values
-
-    def build_splits(self, assembly: Any) -> tuple[xr.DataArray, list[tuple[np.ndarray, np.ndarray]]]:
-        """The values to split, and the training and test rows of each split."""
-        values = assembly[self.split_coord].values
-        rows = np.arange(len(values))
-        if self._unique_split_values:
-            values, rows = np.unique(values, return_index=True)
-        strata = [assembly[self.stratification_coord].values[rows]] if self.stratification_coord else []
-        splits = list(self._split.split(np.zeros(len(rows)), *strata))
-        (dim,) = assembly[self.split_coord].dims
-        return xr.DataArray(values, {self.split_coord: (dim, values)}, [dim]), splits
-
-    @classmethod
-    def aggregate(cls, values: Any) -> Any:
-        """The mean over splits, with its standard error."""
-        score = apply_aggregate(lambda scores: scores.mean("split"), values)
-        score.attrs["error"] = values.std("split") / math.sqrt(values.sizes["split"])
-        return score
-
-
-class CrossValidationSingle:
-    """Cross-validation of one assembly; arguments are those of :class:`Split`."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._split = Split(*args, **kwargs)
+    def __init__(self, **settings: Any) -> None:
+        self._splits = Splits.from_kwargs(settings)
 
     def __call__(
         self, *assemblies: Any, apply: Callable[..., Any], aggregate: Callable[[Any], Any] | None = None
@@ -101,9 +36,9 @@ class CrossValidationSingle:
         """The mean over splits of ``apply(train, test)``, with its standard error.
 
         Args:
-            *assemblies: what is split.
-            apply: function of the parts of one split.
-            aggregate: function of the results of all splits, along ``split``, before they are averaged.
+            *assemblies: the assemblies to split.
+            apply: function of the parts of a split.
+            aggregate: function of the merged scores, e.g. the median over neuroids.
         """
         scores = []
         for number, parts in enumerate(self._parts(*assemblies)):
@@ -111,17 +46,24 @@ class CrossValidationSingle:
             score["split"] = [number]
             scores.append(score)
         values = Score.merge(*scores)
-        return apply_aggregate(self._split.aggregate, apply_aggregate(aggregate, values) if aggregate else values)
+        return apply_aggregate(self.aggregate, apply_aggregate(aggregate, values) if aggregate else values)
+
+    def aggregate(self, values: Any) -> Any:
+        """The mean over splits, with its standard error."""
+        score = apply_aggregate(lambda scores: scores.mean("split"), values)
+        score.attrs["error"] = values.std("split") / math.sqrt(values.sizes["split"])
+        return score
 
     def _parts(self, *assemblies: Any) -> Iterator[tuple[Any, ...]]:
         """The training rows of each assembly, and the test rows of each, for each split."""
-        values, splits = self._split.build_splits(assemblies[-1])
-        for split in splits:
-            yield tuple(subset(each, values[rows], dims_must_match=False) for rows in split for each in assemblies)
+        coord, target = self._splits.split_coord, assemblies[-1]
+        values = target[coord].values
+        for split in self._splits.of(target):
+            yield tuple(_with_values(each, coord, values[rows]) for rows in split for each in assemblies)
 
 
 class CrossValidation(CrossValidationSingle):
-    """Cross-validation of a source and a target with the same values; arguments are those of :class:`Split`.
+    """Cross-validation of a source and a target with the same values; arguments are those of the base.
 
     It is called with both, and ``apply`` takes ``(source_train, target_train, source_test, target_test)``.
 
@@ -131,7 +73,7 @@ class CrossValidation(CrossValidationSingle):
 
     def _parts(self, *assemblies: Any) -> Iterator[tuple[Any, ...]]:
         """The training rows of source and target, and their test rows, for each split."""
-        for name in filter(None, (self._split.split_coord, self._split.stratification_coord)):
+        for name in self._splits.coords:
             if any(name not in each.coords for each in assemblies):
                 raise ValueError(f"source and target must have the coordinate {name!r} to be cross-validated by it")
             source, target = (np.sort(each[name].values) for each in assemblies)
@@ -148,3 +90,9 @@ class TestOnlyCrossValidation(CrossValidation):
     def __call__(self, *assemblies: Any, apply: Callable[..., Any], **kwargs: Any) -> Any:
         """The mean over splits of ``apply(source_test, target_test)``, with its standard error."""
         return super().__call__(*assemblies, apply=lambda *parts: apply(*parts[2:]), **kwargs)
+
+
+def _with_values(assembly: Any, name: str, values: np.ndarray) -> Any:
+    """The rows of an assembly with these values of a coordinate; of a matrix, also the columns."""
+    (dim,) = assembly[name].dims
+    return assembly.isel({dim: np.flatnonzero(pd.Index(assembly[name].values).isin(values))})

@@ -7,7 +7,7 @@ from sklearn.linear_model import Ridge
 
 from bsjax.compat.assemblies import NeuroidAssembly
 from bsjax.compat.metrics.regression import XarrayCorrelation, XarrayRegression
-from bsjax.compat.metrics.time import PerOps, PerTime, SpanTime, SpanTimeRegression
+from bsjax.compat.metrics.time import PerTime, SpanTimeRegression
 from bsjax.compat.score import Score
 
 ROWS, STARTS = 10, [0, 20, 40]
@@ -24,24 +24,6 @@ def recording(seed, neuroids):
     }
     values = np.random.default_rng(seed).normal(size=(ROWS, neuroids, len(STARTS)))
     return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid", "time_bin"])
-
-
-def test_in_each_time_bin():
-    assembly = recording(0, 4)
-    means = PerTime(lambda part: part.mean("neuroid"))(assembly.isel(time_bin=[2, 0, 1]))
-    assert means.dims == ("time_bin", "presentation") and means["time_bin_start"].values.tolist() == STARTS
-    assert set(means.coords) == {"time_bin_start", "time_bin_end", "stimulus_id", "object_name"}
-    np.testing.assert_allclose(means.values, assembly.values.mean(axis=1).T)
-
-
-def test_in_each_slice_of_two_dimensions():
-    assembly = recording(0, 4)
-    maxima = PerOps(lambda part: part.max(), ["neuroid", "presentation"], ["neuroid_id"])(
-        assembly.isel(neuroid=[3, 1, 0, 2])
-    )
-    assert maxima.dims == ("neuroid", "presentation") and maxima["neuroid_id"].values.tolist() == [0, 1, 2, 3]
-    assert maxima["object_name"].values.tolist() == assembly["object_name"].values.tolist()
-    np.testing.assert_array_equal(maxima.values, assembly.values.max(axis=2).T)
 
 
 def test_correlations_over_time():
@@ -84,21 +66,6 @@ def test_attributes_of_results_are_kept():
     assert score.raw.dims == ("time_bin", "presentation") and score.raw["time_bin_start"].values.tolist() == STARTS
     np.testing.assert_allclose(score.raw.values, assembly.values.mean(axis=1).T)
     assert score.attrs["set"] is stimuli and score.attrs["n"] == STARTS and "ceiling" not in score.attrs
-
-
-def test_time_bins_as_presentations():
-    assembly = recording(0, 4)
-    seen = []
-    SpanTime(seen.append)(assembly)
-    (flat,) = seen
-    assert type(flat) is NeuroidAssembly and flat.dims == ("presentation", "neuroid")
-    assert set(flat.coords) == set(assembly.coords)
-    for row in (0, 13, 29):
-        start, name = flat["time_bin_start"].values[row], flat["stimulus_id"].values[row]
-        expected = assembly.sel(stimulus_id=name, time_bin_start=start).squeeze()
-        np.testing.assert_array_equal(flat.values[row], expected.values)
-    pairs = set(zip(flat["time_bin_start"].values.tolist(), flat["stimulus_id"].values.tolist(), strict=True))
-    assert len(pairs) == ROWS * 3
 
 
 def test_a_regression_over_time():
