@@ -68,18 +68,8 @@ def test_files_of_a_stimulus_set_and_back(stimuli, tmp_path):
     for stimulus_id in "abc":
         assert read.get_stimulus(stimulus_id) == Path(folder, f"{stimulus_id}.png")
         assert sha1_of(read.get_stimulus(stimulus_id)) == sha1_of(stimuli.get_stimulus(stimulus_id))
-    Path(folder, "b.png").unlink()
-    with pytest.raises(FileNotFoundError, match="b.png"):
-        StimulusSetLoader(StimulusSet, table, folder).load()
-
-
-def test_ids_of_old_tables():
-    table = StimulusSet({"image_id": ["a", "b"]})
-    StimulusSetLoader.correct_stimulus_id_name(table)
-    assert table["stimulus_id"].tolist() == ["a", "b"]
-    both = StimulusSet({"image_id": ["a"], "stimulus_id": ["x"]})
-    StimulusSetLoader.correct_stimulus_id_name(both)
-    assert both["stimulus_id"].tolist() == ["x"]
+    StimulusSetLoader.correct_stimulus_id_name(old := StimulusSet({"image_id": ["a", "b"]}))
+    assert old["stimulus_id"].tolist() == ["a", "b"]
 
 
 def test_the_loader_of_an_assembly(recording, stimuli, file, tmp_path):
@@ -108,19 +98,11 @@ def test_assemblies_and_stimuli_from_s3(relay, s3, bucket, stimuli, recording, f
         return load_stimulus_set_from_s3("Few", bucket, sha1_of(table), sha1_of(archive), None, None)
 
     assert loaded().identifier == "Few" and loaded().get_stimulus("a").is_file()
-    for merge in (True, False):
-        made = load_assembly_from_s3(
-            "Doe.2024",
-            version_id=None,
-            sha1=sha1_of(file),
-            bucket=bucket,
-            cls=assemblies.NeuroidAssembly,
-            stimulus_set_loader=loaded,
-            merge_stimulus_set_meta=merge,
-        )
-        assert type(made) is assemblies.NeuroidAssembly and made.values.tolist() == recording.values.tolist()
-        assert made.attrs["identifier"] == "Doe.2024" and made.attrs["stimulus_set_identifier"] == "Few"
-        assert made.stimulus_set["stimulus_id"].tolist() == list("abc") and ("object_name" in made.coords) == merge
+    settings = {"stimulus_set_loader": loaded, "merge_stimulus_set_meta": True}
+    made = load_assembly_from_s3("Doe.2024", None, sha1_of(file), bucket, assemblies.NeuroidAssembly, **settings)
+    assert type(made) is assemblies.NeuroidAssembly and made.values.tolist() == recording.values.tolist()
+    assert made.attrs["identifier"] == "Doe.2024" and made.attrs["stimulus_set_identifier"] == "Few"
+    assert made.stimulus_set["stimulus_id"].tolist() == list("abc") and "object_name" in made.coords
     here = tmp_path / "here.csv"
     for _ in range(2):
         download_file_if_not_exists(here, bucket, "stimulus_Few.csv")

@@ -111,7 +111,6 @@ def test_a_published_plugin_is_a_model(tiny, images):
     assert seen.values.min() == 0  # and the convolution before was recorded without the ReLU in its place
     model.start_recording("V1", [(70, 170)])
     assert model.look_at(images).values.min() < 0
-    assert list(model.activations_model.layers())[:3] == ["conv1", "relu1", "pair"]
     assert model.activations_model.layers()["logits"] == (1000,)
 
 
@@ -153,8 +152,6 @@ def test_the_keyword_call_and_paths(tiny, images):
     assert wrapper.identifier == "tiny" and repr(wrapper).startswith("Network(")
     with pytest.raises(ValueError, match="no layer 'conv9': 'conv9' is not among conv1, relu1"):
         wrapper(images, layers=["conv9"])
-    with pytest.raises(ValueError, match="'nowhere' is not among conv1, relu1, pair, head"):
-        wrapper.get_layer("nowhere.0")
     # Of several outputs, the first counts.
     np.testing.assert_array_equal(wrapper(images, layers=["pair"]).values, by_hand_first(wrapper, images))
 
@@ -251,7 +248,6 @@ def test_a_model_that_draws_anew_is_not_kept(plugins, images):
 BROKEN = {
     "exits": ("import sys; sys.exit(3)", "RuntimeError: sys.exit(3) is called in"),
     "wants": ("import tensorflow_that_is_not_here", "needs tensorflow_that_is_not_here, which is not installed"),
-    "patches": ("import sys; sys.modules['json_of_mine'] = None; raise ValueError('patched')", "ValueError: patched"),
 }
 
 
@@ -286,9 +282,7 @@ def test_settings_of_one_plugin_are_not_those_of_another(plugins, tiny, images):
     assert {each.dtype for each in plain._model.parameters()} == {torch.float32}
 
 
-@pytest.mark.filterwarnings("ignore:activations of model")  # it reads the files by itself
-def test_a_class_of_ones_own_around_a_function(plugins, images):
-    code = """
+MEANS = """
 import numpy as np
 from collections import OrderedDict
 from PIL import Image
@@ -300,39 +294,32 @@ class Means:
         self._extractor = ActivationsExtractorHelper(
             identifier="means", preprocessing=None, get_activations=self._get_activations)
         self._extractor.insert_attrs(self)
-
-    @property
-    def identifier(self):
-        return self._extractor.identifier
+        self.identifier = self._extractor.identifier
 
     def __call__(self, *args, **kwargs):
         return self._extractor(*args, **kwargs)
 
     def _get_activations(self, paths, layer_names):
         (layer,) = layer_names
-        pixels = [np.asarray(Image.open(path), float) for path in paths]
-        return OrderedDict([(layer, np.stack([each.mean((0, 1)) for each in pixels]))])
+        return OrderedDict([(layer, np.stack([np.asarray(Image.open(path), float).mean((0, 1)) for path in paths]))])
 
 
-def get_model(name):
-    return Means()
-
-
-def get_layers(name):
-    return ["mean"]
+get_model, get_layers = lambda name: Means(), lambda name: ["mean"]
 """
-    plugins("means", PLUGIN, model=code)
+
+
+@pytest.mark.filterwarnings("ignore:activations of model")  # it reads the files by itself
+def test_a_class_of_ones_own_around_a_function(plugins, images):
+    plugins("means", PLUGIN, model=MEANS)
     model = bsjax.load_model("tiny")
     seen = model.activations_model(images, layers=["mean"])
     expected = [np.asarray(Image.open(path), float).mean((0, 1)) for path in images]
     np.testing.assert_allclose(seen.values, expected, rtol=1e-6)
     assert model.layers == ["mean"] and model.behavioral_readout_layer == "mean"
-    assert seen["stimulus_path"].values.tolist() == images
 
 
 SPIKING = """
 class Spiking(torch.nn.Module):
-    "Adds up what it sees, until it fires; its state has the size of a batch."
 
     def __init__(self):
         super().__init__()
@@ -369,8 +356,6 @@ def test_networks_that_keep_a_state_start_anew_with_each_batch(plugins, images, 
 
 def copies(images, n):
     """Files of the same pixels, and other bytes."""
-    from PIL import Image
-
     for number in range(n):
         for path in images:
             copied = f"{path}-{number}.png"

@@ -25,12 +25,6 @@ def test_refusals_say_what_to_use_instead():
     assert all(each.instead.strip() for each in refused if isinstance(each, Refused))
 
 
-def test_other_names_of_a_package_are_those_of_another():
-    assert target_of("brainio.assemblies", "NeuroidAssembly") == "bsjax.compat.assemblies:NeuroidAssembly"
-    assert target_of("model_tools.activations.pytorch", "load_images") == "bsjax.compat.activations.images:load_images"
-    assert target_of("brainscore_vision.utils", "no_such_name") is None
-
-
 def test_what_is_said_of_all_names_holds_for_the_modules_within():
     refused = target_of("brainscore_vision.submission.endpoints", "run_scoring")
     assert isinstance(refused, Refused) and "bsjax check" in refused.instead

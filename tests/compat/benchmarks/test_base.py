@@ -7,7 +7,6 @@ from bsjax import labelled
 from bsjax.benchmarks import BenchmarkBase as OfBsjax
 from bsjax.compat.assemblies import NeuroidAssembly
 from bsjax.compat.benchmarks.base import (
-    Benchmark,
     BenchmarkBase,
     BenchmarkForBsjax,
     BenchmarkForPlugins,
@@ -53,23 +52,17 @@ def test_what_a_benchmark_has():
     assert benchmark(model()) == pytest.approx(0.5 / 0.8)
     assert benchmark.preallocate_memory(model(), raise_if_oom=False) is None
     assert First("Mine-first", lambda: labelled.Score(0.8, error=0.1), 1).ceiling.attrs["error"] == 0.1
-    with pytest.raises(NotImplementedError, match=r"Benchmark has no __call__\(candidate\)"):
-        Benchmark()(model())
-
-
-def test_the_ceiling_itself_as_in_the_core():
     ceiling = Score(0.7)
-    benchmark = CoreBenchmarkBase(identifier="Core", ceiling=ceiling, version=1, parent="neural")
-    assert benchmark.ceiling is ceiling and benchmark.parent == "neural" and benchmark.bibtex is None
+    core = CoreBenchmarkBase(identifier="Core", ceiling=ceiling, version=1, parent="neural")
+    assert core.ceiling is ceiling and core.parent == "neural" and core.bibtex is None
 
 
-@pytest.mark.parametrize(("version", "known"), [(4, 4), ("2", 2)])
-def test_a_benchmark_of_a_plugin_in_bsjax(version, known):
+def test_a_benchmark_of_a_plugin_in_bsjax_and_back():
     built = []
 
     def build():
         built.append(1)
-        return First("Mine-first", lambda: Score(0.8), version, parent="IT", bibtex="@a{b}")
+        return First("Mine-first", lambda: Score(0.8), "2", parent="IT", bibtex="@a{b}")
 
     benchmark = BenchmarkForBsjax("Mine-first", build)
     assert isinstance(benchmark, OfBsjax) and built == []
@@ -77,20 +70,13 @@ def test_a_benchmark_of_a_plugin_in_bsjax(version, known):
     assert isinstance(score, labelled.Score) and score.value == pytest.approx(0.625) and built == [1]
     assert float(score.ceiling) == 0.8 and float(score.unceiled) == 0.5 and score.unceiled.raw.values.tolist() == [5, 1]
     assert isinstance(benchmark.ceiling, labelled.Score) and float(benchmark.ceiling) == 0.8
-    assert (benchmark.version, benchmark.parent, benchmark.bibtex) == (known, "IT", "@a{b}")
+    assert (benchmark.version, benchmark.parent, benchmark.bibtex) == (2, "IT", "@a{b}")
     assert (score.provenance["model"], score.provenance["benchmark"]) == ("precomputed", "Mine-first")
-    assert score.provenance["benchmark_version"] == known
-
-
-def test_a_benchmark_of_bsjax_in_plugins():
-    own = BenchmarkForBsjax("Mine-first", lambda: First("Mine-first", lambda: Score(0.8), 2))
-    benchmark = BenchmarkForPlugins(own)
-    score = benchmark(model())
+    assert score.provenance["benchmark_version"] == 2
+    back = BenchmarkForPlugins(benchmark)
+    score = back(model())
     assert type(score) is Score and score == pytest.approx(0.625) and score.raw == 0.5
-    assert type(benchmark.ceiling) is Score and benchmark.ceiling == 0.8
-    assert benchmark.identifier == "Mine-first" and benchmark.bsjax is own
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = benchmark.nothing
+    assert type(back.ceiling) is Score and back.ceiling == 0.8 and back.identifier == "Mine-first"
 
 
 def test_scores_over_ceilings_of_each_subject():
@@ -112,12 +98,12 @@ def test_errors_go_through_the_normalisation():
     assert float(explained_variance(score, Score(0.75)).attrs["error"]) == pytest.approx(0.03 * slope, rel=1e-6)
 
 
-@pytest.mark.parametrize(("value", "bounded"), [(-0.2, 0), (0.3, 0.3), (1.7, 1), (np.nan, np.nan)])
+@pytest.mark.parametrize(("value", "bounded"), [(-0.2, 0), (1.7, 1)])
 def test_scores_are_bounded_in_place(value, bounded):
     score = Score(value)
     score.attrs["raw"] = Score(value)
     assert bound_score(score) is None
-    assert float(score) == pytest.approx(bounded, nan_ok=True) and float(score.raw) == pytest.approx(value, nan_ok=True)
+    assert float(score) == bounded and float(score.raw) == value
 
 
 class Bare(BenchmarkBase):

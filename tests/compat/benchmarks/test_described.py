@@ -87,7 +87,6 @@ def written(write):
     ("identifier", "version", "parent"),
     [
         ("Mine2024.IT-first", 3, "IT"),
-        ("Mine2024.V4-class", 2, "V4"),
         ("Mine2024.V1-lazy", 4, "V1"),
         ("Mine2024.V2-own", 6, "V2"),
         ("brainscore:Hebart2023-match", 3, "IT"),

@@ -9,7 +9,6 @@ from bsjax.compat.benchmarks.multi_subject import (
     KFoldNeuralBenchmark,
     MultiSubjectNeuralBenchmark,
     block_diagonal_concat,
-    child_raw_scalar,
 )
 from bsjax.compat.metrics.bootstrap import bootstrap_error
 from bsjax.compat.score import Score
@@ -23,25 +22,26 @@ class OfSubject(BenchmarkBase):
     region, timebins = "IT", [(70, 170)]
     made: list[str] = []
 
-    def __init__(self, subject, keeps_raw=True):
+    def __init__(self, subject):
         super().__init__(f"Mine-{subject}", lambda: Score(CEILINGS[subject]), 3, bibtex="@a{b}")
         self.made.append(subject)
-        self.subject, self.keeps_raw = subject, keeps_raw
-        self._assembly = np.zeros(3)
+        self.subject = subject
 
     def __call__(self, candidate):
         raw = Score([RAWS[self.subject] - 0.1, RAWS[self.subject] + 0.1], dims=["neuroid"])
         score = ceil_score(Score(float(raw.mean())), self.ceiling)
-        score.attrs = {"raw": raw} if self.keeps_raw else {}
+        score.attrs = {"raw": raw}
         return score
 
 
 def test_the_mean_over_subjects():
+    OfSubject.made.clear()
     benchmark = MultiSubjectNeuralBenchmark("Mine", list(RAWS), OfSubject, peak_aggregation=2)
     found = (benchmark.identifier, benchmark.version, benchmark.parent, benchmark.region, benchmark.bibtex)
     assert found == ("Mine", 3, "IT", "IT", "@a{b}") and benchmark.timebins == [(70, 170)]
     each = [RAWS[name] / CEILINGS[name] for name in RAWS]
     score = benchmark(None)
+    assert OfSubject.made == ["anna", *RAWS]  # one after the other, the first for its region
     assert float(score) == pytest.approx(np.mean(each)) and score.raw == pytest.approx(np.mean([*RAWS.values()]))
     parts = score.attrs["raw_subjects"]
     assert parts.dims == ("subject",) and parts["subject"].values.tolist() == list(RAWS)
@@ -58,14 +58,6 @@ def test_the_mean_over_subjects():
         assert ceiling.attrs["error"] == ceiling.attrs["sem"] == pytest.approx(np.std(values, ddof=1) / np.sqrt(3))
 
 
-def test_one_benchmark_after_the_other():
-    OfSubject.made.clear()
-    benchmark = MultiSubjectNeuralBenchmark("Mine", list(RAWS), OfSubject)
-    assert OfSubject.made == ["anna"]  # for its region
-    benchmark(None)
-    assert OfSubject.made == ["anna", *RAWS]
-
-
 def test_the_mean_over_folds():
     names = list(RAWS)
     benchmark = KFoldNeuralBenchmark("Mine", 3, lambda number: OfSubject(names[number]))
@@ -75,24 +67,8 @@ def test_the_mean_over_folds():
     assert score.attrs["raw_folds"]["fold"].values.tolist() == [0, 1, 2] and score.attrs["error_over"] == ["fold"]
     assert [float(fold) for fold in score.attrs["folds"]] == pytest.approx(each)
     assert float(benchmark.ceiling) == pytest.approx(np.mean([*CEILINGS.values()]))
-
-
-def test_there_must_be_one():
     with pytest.raises(ValueError, match="benchmark 'Mine' averages the benchmarks of each fold"):
         KFoldNeuralBenchmark("Mine", 0, OfSubject)
-    with pytest.raises(ValueError, match="averages the benchmarks of each subject"):
-        MultiSubjectNeuralBenchmark("Mine", [], OfSubject)
-
-
-def test_raw_values_as_one_number():
-    score = Score(0.5)
-    assert np.isnan(child_raw_scalar(score))
-    score.attrs["raw"] = [0.2, 0.4]
-    assert child_raw_scalar(score) == pytest.approx(0.3)
-    mean = MultiSubjectNeuralBenchmark("Mine", list(RAWS), lambda name: OfSubject(name, keeps_raw=name == "ben"))(None)
-    assert mean.raw == pytest.approx(RAWS["ben"])
-    none = MultiSubjectNeuralBenchmark("Mine", list(RAWS), lambda name: OfSubject(name, keeps_raw=False))(None)
-    assert np.isnan(float(none.raw))
 
 
 def block(subject, rows, neuroids, dtype=np.float64, **more):

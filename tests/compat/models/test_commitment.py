@@ -8,7 +8,6 @@ import pytest
 import xarray as xr
 
 import bsjax
-from bsjax.compat.assemblies import NeuroidAssembly
 from bsjax.compat.models.commitment import ModelCommitment, published_layers
 from tests.support import served_data as served
 from tests.support.written_plugins import by_hand, images_of, network, pixels_of
@@ -41,20 +40,6 @@ def plugin(write):
 def recorded(model, region, stimuli):
     model.start_recording(region, time_bins=[(70, 170)])
     return model.look_at(stimuli)
-
-
-def test_the_map_is_a_dict(stimuli):
-    model = ModelCommitment(
-        "net", network(), ["early", "late"], region_layer_map={"V1": "late", "V4": ["early", "late"]}
-    )
-    assert (model.identifier, model.visual_degrees(), model.layers) == ("net", 8, ["early", "late"])
-    seen = recorded(model, "V4", stimuli)
-    assert type(seen) is NeuroidAssembly and set(seen["region"].values) == {"V4"}
-    for layer in ("early", "late"):
-        np.testing.assert_array_equal(seen.sel(layer=layer).values, by_hand(stimuli, layer))
-    np.testing.assert_array_equal(recorded(model, "V1", stimuli).values, by_hand(stimuli, "late"))
-    with pytest.raises(ValueError, match="model 'net' has no layer for IT; it has one for V1, V4"):
-        model.start_recording("IT", [(70, 170)])
 
 
 def test_the_map_lies_beside_the_plugin(plugin, stimuli):

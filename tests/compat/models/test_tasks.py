@@ -69,24 +69,6 @@ def test_over_a_wrapper_that_ignores_time(stimuli):
     assert label.look_at(stimuli).values[0].tolist() == expected
 
 
-def test_trials_that_vary_are_asked_of_what_knows_them(stimuli):
-    asked = []
-
-    def model(stimuli, layers, number_of_trials=1, require_variance=False):
-        asked.append((number_of_trials, require_variance))
-        return answering(logits_of(DOG[0], CAT[0], CAT[0]))(stimuli, layers)
-
-    for each in (model, TemporalIgnore(with_time_step(model))):
-        task = LabelBehavior("bare", each)
-        task.start_task("label", ["dog", "cat"])
-        task.look_at(stimuli, number_of_trials=4, require_variance=True)
-    assert asked == [(4, True), (4, True)]
-    plain = LabelBehavior("bare", answering(logits_of(0, 0, 0)))
-    plain.start_task("label", ["dog"])
-    with pytest.raises(ValueError, match="number_of_trials must be at least 1, got 0"):
-        plain.look_at(stimuli, number_of_trials=0)
-
-
 def test_trials_that_vary_are_in_the_field_of_the_wrapper(stimuli):
     shifts = {}
     for degrees in (8, 4):
@@ -105,16 +87,6 @@ def test_trials_that_vary_are_in_the_field_of_the_wrapper(stimuli):
     unknown.start_task("label", ["dog", "cat"])
     with pytest.raises(ValueError, match="its field of view is not known: call set_visual_degrees"):
         unknown.look_at(stimuli, number_of_trials=2, require_variance=True)
-
-
-def test_learned_probabilities(stimuli):
-    features = np.array([[5.0, 0], [0, 5], [4, 1]])
-    task = ProbabilitiesMapping("bare", answering(features), "late")
-    task.start_task(Task.probabilities, fitting_stimuli=stimuli, number_of_trials=1)
-    shares = task.look_at(stimuli.iloc[[1, 0]])
-    assert shares.dims == ("presentation", "choice") and shares["choice"].values.tolist() == ["x", "y"]
-    assert shares["stimulus_id"].values.tolist() == ["b", "a"]
-    assert shares.values[0, 1] > shares.values[1, 1] and shares.sum("choice").values == pytest.approx([1, 1])
 
 
 def test_odd_ones_out(tmp_path):

@@ -47,17 +47,6 @@ def test_a_model_of_bsjax_for_plugins():
     assert model_for_bsjax(model) is own and model_for_plugins(model) is model
 
 
-def test_answers_of_a_model_of_bsjax_are_in_the_order_of_plugins():
-    class Naming(Recorder):
-        def look_at(self, stimuli, number_of_trials=1):
-            coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"].to_numpy())}
-            return BehavioralAssembly([["x"], ["y"], ["z"]], coords=coords, dims=["presentation", "choice"])
-
-    said = ModelForPlugins(Naming(STIMULI, np.ones((3, 1)))).look_at(STIMULI)
-    assert type(said) is assemblies.BehavioralAssembly
-    assert said.dims == ("choice", "presentation") and said.values.tolist() == [["x", "y", "z"]]
-
-
 def test_a_model_of_a_plugin_for_bsjax():
     plugin = OfPlugin()
     model = model_for_bsjax(plugin)
