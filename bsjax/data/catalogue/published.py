@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bsjax.data.remote.cache import brainio_home, cached_path
-from bsjax.data.remote.storage import RemoteFile, assembly_file, stimulus_set_files
+from bsjax.data.remote.storage import RemoteFile, store_name
 
 KINDS = ("assembly", "stimulus_set")
 
@@ -81,9 +81,14 @@ class Published:
         if self.archive:
             return (RemoteFile(self.bucket, self.archive),)
         if self.kind == "assembly":
-            return (assembly_file(self.identifier, self.version_id, self.sha1, self.bucket),)
-        digests = self.csv_sha1, self.zip_sha1
-        return stimulus_set_files(self.identifier, self.bucket, *digests, self.csv_version_id, self.zip_version_id)
+            return (self._file("nc", self.version_id, self.sha1),)
+        return (
+            self._file("csv", self.csv_version_id, self.csv_sha1),
+            self._file("zip", self.zip_version_id, self.zip_sha1),
+        )
+
+    def _file(self, file_type: str, version_id: str, sha1: str | None) -> RemoteFile:
+        return RemoteFile(self.bucket, store_name(self.identifier, file_type), version_id, sha1)
 
     @property
     def archive_path(self) -> Path:

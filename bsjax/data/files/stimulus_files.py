@@ -18,7 +18,7 @@ from bsjax.core.left_behind import is_left_behind
 from bsjax.core.messages import some
 from bsjax.data.files.archives import leads_outside, unzip
 from bsjax.data.files.tables import read_table, table_as_csv
-from bsjax.data.types.stimuli import StimulusSet
+from bsjax.data.types.stimuli import StimulusSet, id_problems
 
 # Columns with instructions for packaging, which are not packaged themselves.
 _PACKAGING = ("stimulus_current_local_file_path", "stimulus_path_within_store")
@@ -214,14 +214,10 @@ def _table_problems(table: pd.DataFrame, exact: bool) -> list[str]:
         return problems
     if not len(table):
         return ["it has no rows"]
-    for name in ("stimulus_id", "filename"):
-        missing = sum(pd.isna(value) for value in table[name])
-        if missing:
-            problems.append(f"{name} is missing in {missing} of {len(table)} rows")
-    ids = pd.Index(table["stimulus_id"])
-    repeated = ids[ids.duplicated()].unique()
-    if exact and len(repeated):
-        problems.append(f"stimulus_id repeats {some(repeated)}")
+    problems += id_problems(pd.Index(table["stimulus_id"]), unique=exact)
+    missing = int(table["filename"].isna().sum())
+    if missing:
+        problems.append(f"filename is missing in {missing} of {len(table)} rows")
     outside = [name for name in table["filename"] if not pd.isna(name) and leads_outside(name)]
     if outside:
         problems.append(f"filename leads out of the folder: {some(outside)}")

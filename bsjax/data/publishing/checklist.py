@@ -31,7 +31,7 @@ from bsjax.data.types.assemblies import (
     resolve_assembly_class,
 )
 from bsjax.data.types.assembly_checks import missing_problems
-from bsjax.data.types.stimuli import StimulusSet
+from bsjax.data.types.stimuli import StimulusSet, id_problems
 
 _NAMES = re.compile(
     r"([A-Za-z][A-Za-z0-9]*\.)*"  # the lab
@@ -114,7 +114,8 @@ def check_stimulus_set(
     ids = pd.Index(stimulus_set["stimulus_id"])
     known = getattr(stimulus_set, "stimulus_paths", {})
     paths = [Path(known[key]) for key in ids if key in known]
-    found |= {"ids": id_problems(ids), "files": file_problems(ids, known, paths), "media": media_type_problems(paths)}
+    found |= {"ids": stored_id_problems(ids), "files": file_problems(ids, known, paths)}
+    found["media"] = media_type_problems(paths)
     if len(paths) == len(ids):
         found["store"] = store_problems(StimulusSet(stimulus_set, stimulus_paths=known))
     if requested:
@@ -264,21 +265,16 @@ def table_problems(stimulus_set: pd.DataFrame) -> list[str]:
     return problems
 
 
-def id_problems(ids: pd.Index) -> list[str]:
+def stored_id_problems(ids: pd.Index) -> list[str]:
     """Problems of stimulus ids that are missing, repeated, or misread by Brain-Score from a CSV file.
 
     Example:
-        >>> id_problems(pd.Index(["001", "002"]))
+        >>> stored_id_problems(pd.Index(["001", "002"]))
         ["Brain-Score would read other ids from the CSV file than '001', '002', and not find those in the assembly: \
 have each begin with a letter, e.g. 'im_1'"]
     """
-    problems = []
-    if ids.hasnans:
-        problems.append(f"stimulus_id is missing in {int(ids.isna().sum())} of {len(ids)} rows: fill it in")
+    problems = id_problems(ids)
     ids = ids.dropna()
-    repeated = ids[ids.duplicated()].unique()
-    if len(repeated):
-        problems.append(f"stimulus_id repeats {some(repeated)}: give each stimulus an id of its own")
     # Brain-Score reads the table with pandas' type inference: "001" becomes 1, and "NA" is missing.
     table = pd.DataFrame({"stimulus_id": ids}).to_csv(index=False)
     read = pd.read_csv(io.StringIO(table), skip_blank_lines=False)["stimulus_id"]

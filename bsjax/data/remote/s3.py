@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any, TypeVar
 
 from bsjax.data.files.archives import unzip
 from bsjax.data.files.netcdf import read_assembly
 from bsjax.data.files.stimulus_files import read_stimulus_set
-from bsjax.data.remote.cache import Progress, fetch_file, fetch_files, showing
-from bsjax.data.remote.storage import assembly_file, stimulus_set_files, store_name
+from bsjax.data.remote.cache import Progress, fetch_files, showing
+from bsjax.data.remote.storage import RemoteFile, store_name
 from bsjax.data.types.assembly_base import DataAssembly
 from bsjax.data.types.merging import attach_stimulus_set
 from bsjax.data.types.stimuli import StimulusSet
@@ -59,9 +58,11 @@ def load_stimulus_set_from_s3(
         ...
         ValueError: not a bucket: 's3://brainscore-storage'; it is written 'bucket' or 'bucket/folder'
     """
-    files = stimulus_set_files(
-        identifier, bucket, csv_sha1, zip_sha1, csv_version_id, zip_version_id, filename_prefix, csv_sha256, zip_sha256
-    )
+    csv, images = (store_name(identifier, file_type, filename_prefix) for file_type in ("csv", "zip"))
+    files = [
+        RemoteFile(bucket, csv, csv_version_id, csv_sha1, csv_sha256),
+        RemoteFile(bucket, images, zip_version_id, zip_sha1, zip_sha256),
+    ]
     table, archive = fetch_files(files, progress)
     stimuli = read_stimulus_set(table, unzip(archive), exact=exact)
     stimuli.identifier = identifier
@@ -109,7 +110,7 @@ def load_assembly_from_s3(
         ...
         ValueError: sha1 of s3://brainscore-storage/assy_A.nc has to be 40 hexadecimal digits, got '?'
     """
-    file = assembly_file(identifier, version_id, sha1, bucket, sha256)
+    file = RemoteFile(bucket, store_name(identifier, "nc"), version_id, sha1, sha256)
     with showing(progress) if progress else nullcontext():
         [path] = fetch_files([file])
         stimuli = stimulus_set_loader() if stimulus_set_loader else None
@@ -118,27 +119,3 @@ def load_assembly_from_s3(
         assembly = attach_stimulus_set(assembly, stimuli, merge=merge_stimulus_set_meta)
     assembly.attrs["identifier"] = identifier
     return assembly
-
-
-def get_path(
-    identifier: str,
-    file_type: str,
-    bucket: str,
-    version_id: str | None,
-    sha1: str,
-    filename_prefix: str | None = None,
-    folder_name: str | None = None,
-) -> Path:
-    """The path of one file of a stimulus set ("csv", "zip") or an assembly ("nc"), downloaded on first use.
-
-    Raises:
-        ValueError: ``file_type`` is unknown; further errors as ``fetch_file``.
-
-    Example:
-        >>> get_path("hvm-public", "png", "brainscore-storage", None, sha1="0" * 40)
-        Traceback (most recent call last):
-        ...
-        ValueError: unknown file type 'png': expected one of csv, zip, nc
-    """
-    name = store_name(identifier, file_type, filename_prefix)
-    return fetch_file(f"{bucket}/{folder_name}" if folder_name else bucket, name, sha1, version_id)

@@ -102,42 +102,6 @@ def store_name(identifier: str, file_type: str, filename_prefix: str | None = No
     return f"{prefix}{identifier.replace('.', '_')}.{file_type}"
 
 
-def stimulus_set_files(
-    identifier: str,
-    bucket: str,
-    csv_sha1: str | None,
-    zip_sha1: str | None,
-    csv_version_id: str | None = None,
-    zip_version_id: str | None = None,
-    filename_prefix: str | None = None,
-    csv_sha256: str | None = None,
-    zip_sha256: str | None = None,
-) -> tuple[RemoteFile, RemoteFile]:
-    """The objects of a stimulus set's table and archive; arguments as for ``load_stimulus_set_from_s3``.
-
-    Example:
-        >>> table, archive = stimulus_set_files("hvm-public", "brainscore-storage/brainio", "0" * 40, "1" * 40)
-        >>> archive.url
-        'https://brainscore-storage.s3.amazonaws.com/brainio/stimulus_hvm-public.zip'
-    """
-    return (
-        RemoteFile(bucket, store_name(identifier, "csv", filename_prefix), csv_version_id, csv_sha1, csv_sha256),
-        RemoteFile(bucket, store_name(identifier, "zip", filename_prefix), zip_version_id, zip_sha1, zip_sha256),
-    )
-
-
-def assembly_file(
-    identifier: str, version_id: str | None, sha1: str | None, bucket: str, sha256: str | None = None
-) -> RemoteFile:
-    """The object of an assembly's file; arguments as for ``load_assembly_from_s3``.
-
-    Example:
-        >>> assembly_file("A.b", "null", "0" * 40, "brainscore-storage").key
-        'assy_A_b.nc'
-    """
-    return RemoteFile(bucket, store_name(identifier, "nc"), version_id, sha1, sha256)
-
-
 class Storage:
     """Reading of objects in S3 from several threads, with credentials if there are any, and without if those fail."""
 

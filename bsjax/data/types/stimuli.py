@@ -134,13 +134,8 @@ class StimulusSet(pd.DataFrame):
         ids = pd.Index(self["stimulus_id"])
         if not len(ids):
             problems.append("it has no rows")
-        if ids.hasnans:
-            problems.append(f"stimulus_id is missing in {int(ids.isna().sum())} of {len(ids)} rows")
-        ids = ids.dropna()
-        repeated = ids[ids.duplicated()].unique()
-        if len(repeated):
-            problems.append(f"stimulus_id repeats {some(repeated)}")
-        unique = ids.unique()
+        problems += id_problems(ids)
+        unique = ids.dropna().unique()
         without = [stimulus_id for stimulus_id in unique if stimulus_id not in self.stimulus_paths]
         if without:
             problems.append(f"stimulus_paths lacks {some(without)}")
@@ -160,3 +155,19 @@ class StimulusSet(pd.DataFrame):
         if problems:
             name = f" {self.identifier!r}" if self.identifier else ""
             raise ValueError(f"not a valid stimulus set{name}: " + "; ".join(problems))
+
+
+def id_problems(ids: pd.Index, unique: bool = True) -> list[str]:
+    """Problems of stimulus ids that are missing or, if they should be unique, repeated.
+
+    Example:
+        >>> id_problems(pd.Index(["a", None]))
+        ['stimulus_id is missing in 1 of 2 rows: fill it in']
+    """
+    missing = int(ids.isna().sum())
+    problems = [f"stimulus_id is missing in {missing} of {len(ids)} rows: fill it in"] if missing else []
+    ids = ids.dropna()
+    repeated = ids[ids.duplicated()].unique() if unique else []
+    if len(repeated):
+        problems.append(f"stimulus_id repeats {some(repeated)}: give each stimulus an id of its own")
+    return problems

@@ -6,7 +6,7 @@ import pytest
 
 from bsjax.data.publishing.packaging import package_data_assembly, package_stimulus_set
 from bsjax.data.remote.bucket_files import load_file, load_file_from_s3, load_folder_from_s3, load_weight_file
-from bsjax.data.remote.s3 import get_path, load_assembly_from_s3, load_stimulus_set_from_s3
+from bsjax.data.remote.s3 import load_assembly_from_s3, load_stimulus_set_from_s3
 from bsjax.data.types.stimuli import StimulusSet
 from tests.support import lab
 
@@ -35,8 +35,6 @@ def test_an_assembly_with_its_stimulus_set(merge, uploaded, relay, brainio_home)
     assert stimuli.stimulus_paths == {name: folder / f"{name}.png" for name in lab.IDS}
     stimuli.validate()
     relay.asked.clear()
-    path = get_path("lab.Doe2024", "csv", uploaded[0]["bucket"], None, uploaded[0]["csv_sha1"])
-    assert path.parent == brainio_home / uploaded[0]["csv_sha1"]
     loaders = {
         "stimulus_set_loader": lambda: load_stimulus_set_from_s3(**uploaded[0]),
         "merge_stimulus_set_meta": merge,
