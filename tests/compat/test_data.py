@@ -72,7 +72,7 @@ def test_files_of_a_stimulus_set_and_back(stimuli, tmp_path):
     assert old["stimulus_id"].tolist() == ["a", "b"]
 
 
-def test_the_loader_of_an_assembly(recording, stimuli, file, tmp_path):
+def test_the_loader_of_an_assembly(recording, stimuli, file):
     cls = assemblies.NeuroidAssembly
     plain = StimulusMergeAssemblyLoader(cls, file).load()
     assert type(plain) is cls and "object_name" not in plain.coords
@@ -82,9 +82,6 @@ def test_the_loader_of_an_assembly(recording, stimuli, file, tmp_path):
     ).load()
     assert type(merged) is cls and merged["object_name"].values.tolist() == ["car", "dog", "cup"] * 2
     assert merged.attrs["stimulus_set"] is stimuli and merged.attrs["stimulus_set_identifier"] == "mine"
-    write_netcdf(recording.rename(stimulus_id="image_id"), tmp_path / "old.nc")
-    old = StimulusMergeAssemblyLoader(cls, tmp_path / "old.nc").load()
-    assert old["stimulus_id"].values.tolist() == old["image_id"].values.tolist() == ["b", "a", "c"] * 2
 
 
 def test_assemblies_and_stimuli_from_s3(relay, s3, bucket, stimuli, recording, file, tmp_path):  # noqa: F811

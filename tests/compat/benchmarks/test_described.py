@@ -14,7 +14,6 @@ from . import benchmark
 
 for_it = benchmark.for_it
 benchmark_registry["Mine2024.IT-first"] = for_it
-benchmark_registry["Mine2024.V4-class"] = lambda: benchmark.Loads("V4")
 benchmark_registry["Mine2024.V1-lazy"] = benchmark.Lazy
 benchmark_registry["Mine2024.V2-positions"] = benchmark.positions
 benchmark_registry["Mine2024.V2-own"] = benchmark.Own
@@ -23,7 +22,6 @@ benchmark_registry["Hebart2023-match"] = for_it
 BENCHMARK = '''
 import functools
 
-from brainio import get_stimulus_set
 from brainscore_vision import data_registry, load_dataset, load_stimulus_set
 from brainscore_vision.benchmarks import BenchmarkBase
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
@@ -53,13 +51,6 @@ def of_region(region, metric):
 
 def for_it():
     return of_region("IT", metric=None)
-
-
-class Loads(BenchmarkBase):
-    def __init__(self, region):
-        self.stimuli = get_stimulus_set("NoSuchStimuli2024")
-        super().__init__(identifier=f"Mine2024.{region}-class", version=2, ceiling_func=lambda: 1,
-                         parent=region, bibtex=BIBTEX)
 
 
 class Lazy(BenchmarkBase):

@@ -131,14 +131,6 @@ def benchmark_of(experiment, **settings):
     return benchmark(Candidate(features, 8))
 
 
-def test_each_neuroid_by_its_own_ceiling(experiment):
-    score = benchmark_of(experiment, per_voxel_ceilings=True)
-    train, test, features, ceiling = experiment
-    each = expected_rs(features, train, test, range(5)) ** 2 / ceiling.raw.values.mean(axis=0)
-    assert float(score) == pytest.approx(each.mean())
-    np.testing.assert_allclose(score.attrs["ceiled_scores"].values, each)
-
-
 @pytest.mark.parametrize("per_voxel", [False, True])
 def test_a_mapping_for_each_subject(experiment, per_voxel):
     score = benchmark_of(experiment, alpha_coord="subject", per_voxel_ceilings=per_voxel)

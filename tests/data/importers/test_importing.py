@@ -3,71 +3,19 @@
 import hashlib
 import json
 import shutil
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
 
 import pytest
 
 from bsjax import load_dataset
-from bsjax.core.discovery import families
 from bsjax.data.catalogue.registry import data_rows
 from bsjax.data.importers import sources
 from bsjax.data.importers.importing import RECORD, import_data, imported_files, imported_folder
 from bsjax.data.importers.sources import Source, SourceFile, source, source_names
+from tests.support.web import Web, served
 
 HEADER = "subj,session,trial,rt,object_response,category,condition,imagename\n"
-
-
-@dataclass
-class Web:
-    """A server of files by path, with troubles, and a record of what was asked."""
-
-    files: dict[str, bytes | Path] = field(default_factory=dict)
-    status: dict[str, list[int]] = field(default_factory=dict)  # path -> what the next requests are answered
-    cut: set[str] = field(default_factory=set)  # paths whose answers end early
-    asked: list[str] = field(default_factory=list)
-    address: str = ""
-
-    def answer(self, request: BaseHTTPRequestHandler) -> None:
-        path = unquote(request.path).lstrip("/")
-        self.asked.append(path)
-        statuses = self.status.get(path, [])
-        status = statuses.pop(0) if statuses else 200 if path in self.files else 404
-        content = self.files.get(path, b"") if status == 200 else b"trouble"
-        body = content.read_bytes() if isinstance(content, Path) else content
-        request.send_response(status)
-        request.send_header("Content-Length", str(len(body)))
-        request.end_headers()
-        request.wfile.write(body[: len(body) // 2] if path in self.cut else body)
-
-
-@contextmanager
-def served() -> Iterator[Web]:
-    web = Web()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            web.answer(self)
-
-        def log_message(self, *arguments: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        web.address = f"http://127.0.0.1:{server.server_port}"
-        try:
-            yield web
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture
@@ -250,24 +198,6 @@ def test_refusals_and_absence_are_explained(small, web):
         import_data("Geirhos2021", base_url="http://127.0.0.1:9")
     with pytest.raises(ValueError, match="expected an address that begins with https:// or http://, got 'file:///'"):
         import_data("Geirhos2021", base_url="file:///")
-
-
-def test_a_family_declares_its_import_in_its_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(families, "_FAMILIES", tmp_path)
-    (tmp_path / "mine2026").mkdir()
-    loads = {"identifier": "Mine2026", "kind": "assembly", "loader": "reader:load", "summary": "mine", "region": "V4"}
-    row = {
-        "name": "Mine2026",
-        "repository": "me/mine",
-        "licence": "MIT",
-        "commits": ["c"],
-        "files": {"a": {"path": "b/a"}},
-    }
-    (tmp_path / "mine2026" / "import.json").write_text(json.dumps({**row, "loads": [loads]}))
-    [found] = sources.sources.__wrapped__().values()
-    assert (found.name, found.url, found.files) == ("Mine2026", "https://github.com/me/mine", (SourceFile("a", "b/a"),))
-    [loaded] = found.loads
-    assert (loaded.loader, loaded.region) == ("bsjax.benchmarks.families.mine2026.reader:load", "V4")
 
 
 REAL = {
