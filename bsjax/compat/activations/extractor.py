@@ -1,6 +1,5 @@
 """Activations models made from a function of preprocessed images and layer names."""
 
-import functools
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -11,7 +10,7 @@ import numpy as np
 from bsjax.activations import ExtractedActivations
 from bsjax.activations.inputs.microsaccades import Microsaccades
 from bsjax.activations.network import Batch
-from bsjax.compat.activations.hooks import Hooked, Hooks, through
+from bsjax.compat.activations.hooks import Delegating, Hooked, Hooks, through
 from bsjax.compat.activations.images import OfFiles
 from bsjax.compat.assemblies import NeuroidAssembly, for_plugins
 from bsjax.core.context import set_within
@@ -271,11 +270,8 @@ class ActivationsExtractorHelper(Hooked, ExtractedActivations):
         return self._visual_degrees
 
 
-class Wrapper:
-    """Base class of wrappers of networks; attributes it lacks are those of its extractor.
-
-    A subclass sets ``_extractor`` in its ``__init__``.
-    """
+class Wrapper(Delegating):
+    """Base class of wrappers of networks of images."""
 
     _extractor: ActivationsExtractorHelper
 
@@ -287,7 +283,7 @@ class Wrapper:
     @property
     def by_layer(self) -> Any:
         """Layer-by-layer extraction of the extractor; None if the plugin overrides the call."""
-        own = type(self).__call__ is not Wrapper.__call__ or self._extractor._has_own_paths
+        own = type(self).__call__ is not Delegating.__call__ or self._extractor._has_own_paths
         return None if own or self._extractor._stimulus_set_hooks else self._extractor.by_layer
 
     @property
@@ -298,15 +294,6 @@ class Wrapper:
     @identifier.setter
     def identifier(self, value: str) -> None:
         self._extractor.identifier = value
-
-    @functools.wraps(ActivationsExtractorHelper.__call__, assigned=("__doc__",))
-    def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:
-        return self._extractor(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self._extractor, name)
 
 
 def disable_activation_caching(wrapper: Any) -> Any:

@@ -68,3 +68,21 @@ class Hooked:
     def register_stimulus_set_hook(self, hook: Callable[[Any], Any]) -> HookHandle:
         """Register a function that transforms the stimulus set before it is shown."""
         return HookHandle(self._stimulus_set_hooks, hook)
+
+
+class Delegating:
+    """Base class of wrappers of networks; a call, and attributes that it lacks, are those of its extractor.
+
+    A subclass sets ``_extractor`` in its ``__init__``.
+    """
+
+    _extractor: Any
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:
+        """Activations of layers; arguments are those of the extractor."""
+        return self._extractor(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._extractor, name)

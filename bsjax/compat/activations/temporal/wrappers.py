@@ -1,16 +1,15 @@
 """Base class of wrappers of video networks."""
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bsjax.compat.activations.hooks import Delegating
 from bsjax.compat.activations.temporal.extractor import ActivationsExtractor
 from bsjax.compat.activations.temporal.inferencers import TemporalInferencer
 from bsjax.compat.activations.video import Video
-from bsjax.compat.assemblies import NeuroidAssembly
 
 
-class ActivationWrapper:
+class ActivationWrapper(Delegating):
     """Base class of wrappers of video networks; a subclass defines ``get_activations``.
 
     Args:
@@ -36,15 +35,6 @@ class ActivationWrapper:
             NotImplementedError: the subclass does not define it.
         """
         raise NotImplementedError(f"{type(self).__name__} has no get_activations(inputs, layer_names)")
-
-    @functools.wraps(ActivationsExtractor.__call__, assigned=("__doc__",))
-    def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:
-        return self._extractor(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self._extractor, name)
 
     def _content(self) -> dict[str, Any]:
         """The objects that determine the activations in addition to the preprocessing: the class and its attributes."""
