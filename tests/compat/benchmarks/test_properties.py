@@ -34,7 +34,7 @@ COLUMNS = ("position_y", "position_x", "contrast", "radius", "spatial_frequency"
 
 
 def curves_of(n):
-    return np.random.default_rng(0).gamma(1.0, size=(40, n))
+    return np.random.default_rng(0).gamma(1.0, size=(15, n))
 
 
 @pytest.mark.slow

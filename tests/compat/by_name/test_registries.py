@@ -110,13 +110,12 @@ def test_a_metric_of_a_plugin(plugins):
 
 def test_the_metric_of_bsjax_counts_and_the_other_has_its_name(plugins):
     one, two = one_and_two()
-    own, other = bsjax.load_metric("rdm"), bsjax.load_metric("brainscore:rdm")
+    other, theirs = bsjax.load_metric("brainscore:rdm"), registries.load_metric("rdm")
     assert metric_registry.plugin_of("rdm") is None and type(other) is MetricForBsjax
     assert float(other(one, two)) == pytest.approx((one.values * two.values).mean())
-    theirs = registries.load_metric("rdm")
     assert type(theirs) is MetricForPlugins
     score = theirs(assemblies.for_plugins(one), assemblies.for_plugins(two))
-    assert type(score) is Score and score == float(own(one, two)) != float(other(one, two))
+    assert type(score) is Score and score == float(bsjax.load_metric("rdm")(one, two)) != float(other(one, two))
     assert type(registries.load_metric("brainscore:rdm")).__name__ == "Mean"
 
 
@@ -135,21 +134,20 @@ def test_a_benchmark_of_a_plugin(plugins):
     assert type(benchmark) is BenchmarkForBsjax and "Tiny.V1-mean" in bsjax.list_benchmarks()
     model = bsjax.load_model("pixels")
     score = benchmark(model)
-    stimuli = bsjax.load_stimulus_set("TinyStimuli")
     model.start_recording("V1", [(70, 170)])
-    expected = (model.look_at(stimuli).values[:, :2] * [[1, 2], [3, 4], [5, 6]]).mean()
+    seen = model.look_at(bsjax.load_stimulus_set("TinyStimuli"))
+    expected = (seen.values[:, :2] * [[1, 2], [3, 4], [5, 6]]).mean()
     assert float(score) == pytest.approx(expected / 0.8) and score.error == 0.1
     assert float(score.unceiled) == pytest.approx(expected) and float(score.ceiling) == 0.8
     assert score.raw.dims == ("neuroid",) and score.attrs["seen"] == "bsjax.compat.assemblies"
     assert (score.provenance.benchmark, score.provenance.benchmark_version) == ("Tiny.V1-mean", 3)
     assert (score.provenance.model, score.provenance.parent) == ("pixels", "V1")
-    assert float(benchmark.ceiling) == 0.8 and type(benchmark.ceiling) is labelled.Score
     theirs = registries.load_benchmark("Tiny.V1-mean")
     assert type(theirs).__name__ == "Tiny" and (theirs.version, theirs.bibtex) == (3, "@a{}")
-    for found in (theirs(registries.load_model("pixels")), registries.score("pixels", "Tiny.V1-mean")):
-        assert type(found) is Score and found == float(score) and found.raw == float(score.unceiled)
-        assert found.ceiling == 0.8 and found.attrs["error"] == 0.1
-        np.testing.assert_array_equal(found.raw.raw.values, score.raw.values)
+    found = registries.score("pixels", "Tiny.V1-mean")
+    assert type(found) is Score and found == float(score) and found.raw == float(score.unceiled)
+    assert found.ceiling == 0.8 and found.attrs["error"] == 0.1
+    np.testing.assert_array_equal(found.raw.raw.values, score.raw.values)
     assert found.model_identifier == "pixels" and found.benchmark_identifier == "Tiny.V1-mean"
     assert found.comment == f"layers: {dict(score.provenance.layers)}" and "V1" in found.comment
 
@@ -159,13 +157,9 @@ def test_the_benchmark_of_bsjax_counts_and_the_other_has_its_name(plugins):
     own, other = (bsjax.load_benchmark(f"{side}Simulated.V1-rdm") for side in ("", "brainscore:"))
     assert benchmark_registry.plugin_of("Simulated.V1-rdm") is None and type(own) is not BenchmarkForBsjax
     assert type(other) is BenchmarkForBsjax and other.identifier == "Simulated.V1-rdm" and other.plugin.version == 3
-    model = bsjax.load_model("pixels")
     theirs = registries.load_benchmark("Simulated.V1-rdm")
-    assert type(theirs) is BenchmarkForPlugins
-    score = theirs(registries.load_model("pixels"))
-    assert type(score) is Score and score == float(own(model)) and score.ceiling == float(own.ceiling)
-    assert type(theirs.ceiling) is Score and theirs.ceiling == float(own.ceiling)
-    assert theirs.identifier == "Simulated.V1-rdm" and not hasattr(theirs, "nothing")
+    assert type(theirs) is BenchmarkForPlugins and theirs.identifier == own.identifier
+    model = bsjax.load_model("pixels")
     assert float(other(model)) == pytest.approx(float(bsjax.load_benchmark("Tiny.V1-mean")(model)))
 
 

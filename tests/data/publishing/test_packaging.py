@@ -99,19 +99,14 @@ def test_one_message_lists_every_problem_and_nothing_is_written(tmp_path):
     stimuli = lab.stimuli(tmp_path / "lab")
     broken = stimuli.assign(stimulus_id=["im_2", *lab.IDS[1:]])
     broken.stimulus_paths["im_3"].write_bytes(b"")
-    with pytest.raises(ValueError) as refused:
+    said = "'doe', 3 problems: name: 'doe'.*ids: stimulus_id repeats im_2.*is empty: replace it"
+    with pytest.raises(ValueError, match=f"cannot package the stimulus set {said}"):
         package_stimulus_set_locally(broken, "doe", tmp_path / "packages")
-    message = str(refused.value)
-    assert message.startswith("cannot package the stimulus set 'doe', 3 problems: ")
-    assert all(said in message for said in ("name: 'doe'", "ids: stimulus_id repeats im_2", "is empty: replace it"))
     assembly = lab.recordings().drop_vars("repetition").assign_attrs(stimulus_set=stimuli.iloc[:2], made=object())
     assembly[0, 0] = np.nan
-    with pytest.raises(ValueError) as refused:
+    said = "5 problems: coordinates: .*nan: .*repetition: .*aligned: .*file: .*attribute 'made'"
+    with pytest.raises(ValueError, match=f"cannot package the assembly 'Doe2024', {said}"):
         package_data_assembly_locally(assembly, "Doe2024", "Doe2024", downloads_path=tmp_path / "packages")
-    message = str(refused.value)
-    assert message.startswith("cannot package the assembly 'Doe2024', 5 problems: ")
-    assert all(f"{name}: " in message for name in ("coordinates", "nan", "repetition", "aligned", "file"))
-    assert "attribute 'made'" in message
     assert not [*tmp_path.glob("packages/*")]
 
 

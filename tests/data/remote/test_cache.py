@@ -126,15 +126,6 @@ def test_a_piece_at_fault_costs_a_second_fetch_only(remote, relay):
     assert [asked.range for asked in relay.asked] == [None, f"bytes={2 * CHUNK}-", None]
 
 
-@pytest.mark.slow
-def test_two_processes_that_want_the_same_file_fetch_it_once(remote, relay):
-    relay.trouble.bytes_per_second = 400_000
-    processes = [python(fetching(remote)) for _ in range(2)]
-    assert [output(process) for process in processes] == [str(cached_path(remote))] * 2
-    assert cached_path(remote).read_bytes() == CONTENT
-    assert len(relay.asked) == 1
-
-
 def many(s3, bucket: str, number: int) -> list[RemoteFile]:
     remotes = []
     for index in range(number):
