@@ -81,6 +81,7 @@ def test_an_experiment_from_a_folder_to_a_bucket_and_back(data, experiment, addr
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].endswith("bsjax data upload packages --bucket BUCKET")
     files = [
+        ".assy_Doe2024.nc.verified",
         ".stimulus_Doe2024.csv.verified",
         "Doe2024.package.json",
         "__init__.py",

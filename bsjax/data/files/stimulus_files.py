@@ -215,7 +215,7 @@ def _table_problems(table: pd.DataFrame, exact: bool) -> list[str]:
     if not len(table):
         return ["it has no rows"]
     problems += id_problems(pd.Index(table["stimulus_id"]), unique=exact)
-    missing = int(table["filename"].isna().sum())
+    missing = sum(pd.isna(name) for name in table["filename"])
     if missing:
         problems.append(f"filename is missing in {missing} of {len(table)} rows")
     outside = [name for name in table["filename"] if not pd.isna(name) and leads_outside(name)]
