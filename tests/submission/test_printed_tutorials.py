@@ -143,10 +143,6 @@ def test_metrics_by_their_names():
         assert callable(load_metric(name)), name
 
 
-def test_the_extra_is_there():
-    assert 'test = ["pytest' in (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
-
-
 def test_the_page_has_a_test_for_each_example():
     assert len(ROWS) >= 30 and len({number for number, *_ in ROWS}) == len(ROWS)
     for number, example, becomes, file, test in ROWS:

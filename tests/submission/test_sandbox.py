@@ -117,11 +117,6 @@ def test_the_first_and_the_last_of_a_log_are_kept():
     assert process.log.startswith("0\n1\n") and process.log.endswith("99998\n99999\n") and len(process.log) < 1100
 
 
-def test_limits_are_positive():
-    with pytest.raises(ValueError, match="limit of memory must be positive, got 0"):
-        Limits(memory=0)
-
-
 @pytest.fixture
 def served():
     """A server on this machine that answers with the path that it is asked for."""

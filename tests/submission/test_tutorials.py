@@ -10,7 +10,6 @@ import pytest
 import bsjax
 from bsjax import (
     PropertyAssembly,
-    benchmark_registry,
     data_registry,
     load_dataset,
     load_model,
@@ -92,12 +91,3 @@ def surround(data):
 def test_marques2020_is_built_and_has_a_ceiling(surround):
     assert surround.parent == "V1-surround_modulation"
     assert 0.9 < surround.ceiling < 1
-
-
-def test_names_that_bsjax_has_are_not_taken_over(plugin):
-    plugin(
-        "majajhong2015",
-        "from bsjax import benchmark_registry\nbenchmark_registry['MajajHong2015.IT-pls'] = lambda: 'the tutorial'\n",
-    )
-    with pytest.raises(ValueError, match="is registered by bsjax itself .* and by .*majajhong2015/__init__.py line 2"):
-        benchmark_registry["MajajHong2015.IT-pls"]

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from bsjax.cli import app
 from bsjax.submission import write_skeleton, write_workflow
-from tests.support.forked import run_command
 
 # A name that would run a command if it became part of one.
 HOSTILE = "doe `touch ran` $(touch ran) ; touch ran"
@@ -40,26 +41,20 @@ def test_strangers_get_nothing(workflow):
         "checkout" in str(each) for each in submit["steps"]
     )
     for each in (*check["steps"], *submit["steps"]):
+        subprocess.run(["bash", "-n"], input=each.get("run", ""), text=True, check=True)
         assert "${{" not in each.get("run", "") and re.fullmatch(
             r"[\w/-]+@[0-9a-f]{40}", each.get("uses", "a@" + "0" * 40)
         )
     assert check["steps"][0]["with"]["persist-credentials"] is False
 
 
-def test_commands_are_those_of_a_shell(workflow):
-    for job in workflow["jobs"].values():
-        for each in job["steps"]:
-            subprocess.run(["bash", "-n"], input=each.get("run", ""), text=True, check=True)
-
-
-@pytest.mark.slow
 def test_what_is_there_is_left(tmp_path):
-    done = run_command("new", "workflow", "--to", tmp_path)
-    assert done.returncode == 0 and done.stdout.split() == [str(tmp_path / ".github/workflows/bsjax.yml")]
-    again = run_command("new", "workflow", "--to", tmp_path)
-    assert again.returncode == 1 and "is there already, and is left as it is" in again.stderr
-    assert "takes neither NAME nor --kind" in run_command("new", "workflow", "doe", "--to", tmp_path).stderr
-    assert "a plugin needs a name" in run_command("new", "model", "--to", tmp_path).stderr
+    def new(*arguments):
+        return CliRunner().invoke(app, ["new", *arguments, "--to", str(tmp_path)])
+
+    assert new("workflow").stdout.split() == [str(tmp_path / ".github/workflows/bsjax.yml")]
+    assert "is there already, and is left as it is" in str(new("workflow").exception)
+    assert new("workflow", "doe").exit_code == new("model").exit_code == 2
 
 
 @pytest.fixture
