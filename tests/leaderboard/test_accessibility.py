@@ -13,10 +13,8 @@ from tests.support.paired_store import DRAWN, PROFILED
 PAGES = {
     "index.html": "document.querySelector('#table tbody tr')",
     f"models/{slug(PROFILED)}.html": "document.querySelectorAll('.main-svg').length > 2",
-    f"benchmarks/{slug(DRAWN)}.html": "document.querySelector('.main-svg')",
     f"benchmarks/{slug('Marques2020_DeValois1982-pref_or')}.html": "document.querySelector('.main-svg')",
     "compare.html#model=hmax&model=pixels&model=resnet50": "document.querySelector('.main-svg')",
-    "compare.html": "document.getElementById('status').textContent",
     "scatter.html#mark=hmax": "document.querySelector('.main-svg')",
     f"history.html#benchmark={DRAWN}": "document.querySelector('.main-svg')",
 }

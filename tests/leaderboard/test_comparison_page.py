@@ -32,7 +32,7 @@ def test_scores_are_those_of_the_store(page, paired_site, paired):
         assert cell == f"{shown(stored['score'])} [{shown(stored['low'])}, {shown(stored['high'])}]"
 
 
-@pytest.mark.parametrize("benchmark", [DRAWN, CROSSED, BY_NEUROID])
+@pytest.mark.parametrize("benchmark", [CROSSED, BY_NEUROID])
 def test_paired_differences_are_those_of_the_comparison_of_the_scores(page, paired_site, paired, benchmark):
     keys = paired.frame(benchmarks=benchmark).set_index("model")["key"]
     # All models at once, as the pairing of draws and units is that of all.

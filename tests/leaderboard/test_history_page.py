@@ -13,6 +13,10 @@ pytestmark = pytest.mark.slow
 ROWS = "[...document.querySelectorAll(arguments[0])].map((row) => [...row.cells].map((cell) => cell.textContent))"
 
 
+def said(page):
+    return page.execute_script("return document.getElementById('status').textContent")
+
+
 def rows(page, of="#numbers > details tbody tr"):
     """The cells of the table of all scores."""
     page.wait("document.querySelector('#chart .main-svg')")
@@ -39,10 +43,7 @@ def test_all_scores_of_a_benchmark_are_there(page, paired_site, paired):
     found, last = rows(page), set(paired.frame()["key"])
     assert [row[:5] + row[6:] for row in found] == expected(paired.frame(benchmarks=DRAWN, latest=False), last)
     assert len(found) == 7 and sum(row[-1] == "no" for row in found) == 3
-    assert (
-        page.execute_script("return document.getElementById('status').textContent")
-        == "7 scores, 3 of them superseded by later scores."
-    )
+    assert said(page) == "7 scores, 3 of them superseded by later scores."
 
 
 def test_versions_are_apart_and_the_best_so_far_never_falls(page, paired_site, paired):
@@ -109,29 +110,19 @@ def test_choice_and_the_address(page, paired_site):
     page.show(paired_site / "history.html", view)
     assert rows(page) == before
     page.execute_script(write, "benchmark", "none such")
-    assert (
-        page.execute_script("return document.getElementById('status').textContent")
-        == "There is no benchmark none such."
-    )
+    assert said(page) == "There is no benchmark none such."
     page.execute_script(write, "benchmark", "")
     page.execute_script(write, "model", "")
-    assert (
-        page.execute_script("return document.getElementById('status').textContent") == "Choose a benchmark or a model."
-    )
+    assert said(page) == "Choose a benchmark or a model."
 
 
 def test_it_says_what_changed(page, tmp_path):
     store = ResultStore(tmp_path / "results.db")
-    months = {
-        "2026-05": {},
-        "2026-06": {"jax": "0.11.0"},
-        "2026-07": {"jax": "0.11.0", "model_digest": "sha256:2"},
-        "2026-08": {"jax": "0.11.0", "model_digest": "sha256:2", "data": "other", "benchmark_version": 2},
-        "2026-09": {"jax": "0.11.0", "model_digest": "sha256:2", "data": "other", "benchmark_version": 2},
-    }
-    for number, (month, more) in enumerate(months.items()):
-        more = {"jax": "0.10.0", "data": "one", "start": f"{month}-01T12:00:00+00:00"} | more
-        store.add(scored("pixels", "Doe2026-odd", 0.5 + number / 100, **more))
+    made = {"jax": "0.10.0", "data": "one"}
+    changes = [{}, {"jax": "0.11.0"}, {"model_digest": "sha256:2"}, {"data": "other", "benchmark_version": 2}, {}]
+    for number, change in enumerate(changes):
+        made |= change | {"start": f"2026-0{5 + number}-01T12:00:00+00:00"}
+        store.add(scored("pixels", "Doe2026-odd", 0.5 + number / 100, **made))
     page.show(build(store, tmp_path / "site").folder / "history.html", "benchmark=Doe2026-odd")
     assert [row[5] for row in rows(page)] == [
         "computed again",

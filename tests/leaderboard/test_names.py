@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsjax.leaderboard.records import slug
-from tests.leaderboard.conftest import HOSTILE
 
 ANY = st.text(st.characters(codec=None), max_size=60)
 
@@ -20,7 +19,3 @@ def test_a_name_is_no_path_and_short(identifier):
 @given(ANY, ANY)
 def test_two_identifiers_are_two_files_also_where_case_does_not_count(one, other):
     assert (slug(one).lower() == slug(other).lower()) == (one == other)
-
-
-def test_hostile_names_are_all_different():
-    assert len({slug(name).casefold() for name in HOSTILE}) == len(HOSTILE)

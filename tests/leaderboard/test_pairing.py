@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bsjax.inference.comparison import compare
-from bsjax.leaderboard.pairing import groups, most_of_one
+from bsjax.leaderboard.pairing import groups
 from bsjax.leaderboard.records import records
 from tests.support.paired_store import ALONE, BY_NEUROID, CROSSED, DRAWN, MODELS
 
@@ -13,10 +13,6 @@ from tests.support.paired_store import ALONE, BY_NEUROID, CROSSED, DRAWN, MODELS
 def found(paired):
     read = records(paired)
     return {read.leaves[group.leaf].identifier: group for group in groups(read)}
-
-
-def test_benchmarks_without_draws_or_raw_values_have_no_pairs(found):
-    assert set(found) == {DRAWN, CROSSED, BY_NEUROID} and ALONE not in found
 
 
 @pytest.mark.parametrize("benchmark", [DRAWN, CROSSED, BY_NEUROID])
@@ -37,19 +33,9 @@ def test_intervals_are_those_of_the_comparison_of_the_scores(paired, found, benc
 
 
 def test_what_is_compared_is_said(found):
+    assert set(found) == {DRAWN, CROSSED, BY_NEUROID} and ALONE not in found
     assert (found[DRAWN].over, found[CROSSED].over) == ("stimuli", "subjects and stimuli")
     assert found[DRAWN].of_scores and found[CROSSED].of_scores
     assert found[BY_NEUROID].over == "neuroids" and "12 neuroids" in found[BY_NEUROID].words
     # The score of this store is not the mean of its raw values.
     assert not found[BY_NEUROID].of_scores
-
-
-def test_pairing_takes_out_what_scores_have_in_common(paired, found):
-    group, rows = found[DRAWN], paired.frame(benchmarks=DRAWN)
-    apart = np.sqrt(2) * rows["error"].to_numpy()[0] * 2 * 1.96
-    assert (group.high - group.low < apart).all()
-
-
-def test_large_stores_pair_the_best_models_alone():
-    assert most_of_one(1) == 64
-    assert most_of_one(300) * 300 <= 3000

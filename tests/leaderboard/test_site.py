@@ -104,9 +104,9 @@ HOSTILE_PAGES = [
     ("history.html", None),
     (f"scatter.html#x={MARKUP}&y={PATH}", None),
     (f"compare.html#model={MARKUP}&model={PATH}", None),
-    *((f"{kind}/{slug(name)}.html", name) for kind in ("models", "benchmarks") for name in (HOSTILE[0], HOSTILE[4])),
     # Half a character is shown by its number.
-    *((f"{kind}/{slug(name)}.html", name) for kind, name in (("models", "half \\ud800"), ("benchmarks", "__proto__"))),
+    *((f"models/{slug(name)}.html", name) for name in (HOSTILE[0], "half \\ud800")),
+    *((f"benchmarks/{slug(name)}.html", name) for name in (HOSTILE[4], "__proto__")),
 ]
 
 

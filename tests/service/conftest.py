@@ -4,7 +4,6 @@ import io
 import socket
 import threading
 import time
-import uuid
 import zipfile
 from contextlib import contextmanager
 
@@ -17,9 +16,6 @@ import uvicorn
 from bsjax.results import ResultStore
 from bsjax.service import Limits, service
 from bsjax.submission.accounts import add_account
-from tests.results.conftest import postgres
-
-__all__ = ["postgres"]
 
 try:
     from tests.support.browser import CHROMIUM, DRIVER
@@ -102,15 +98,8 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def store(home, request):
-    """A store of the kind that a module asks for, else in SQLite."""
-    name = f"service_{uuid.uuid4().hex}"
-    place = home / f"{name}.db"
-    if getattr(request, "param", "sqlite") == "postgresql":
-        server = request.getfixturevalue("postgres")
-        server.run(f"CREATE DATABASE {name}")
-        place = server.url(name)
-    with ResultStore(place) as opened:
+def store(home):
+    with ResultStore(home / "results.db") as opened:
         yield opened
 
 

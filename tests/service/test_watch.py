@@ -71,17 +71,8 @@ def test_the_board_follows_and_a_letter_is_written(tmp_path):
     with ResultStore(tmp_path / "results.db") as store:
         token = add_account(store, "lab", email="doe@lab.org")
         facts = {"registers": {"model": ["doe-net"], "benchmark": ["Doe2026-own"]}}
-        account = account_of(store, token).id
-        made = queue.add(
-            store,
-            name="doe",
-            folder=files,
-            content="0" * 64,
-            kinds=["model"],
-            steps=["a"],
-            account=account,
-            facts=facts,
-        )
+        of = {"folder": files, "kinds": ["model"], "steps": ["a"], "account": account_of(store, token).id}
+        made = queue.add(store, name="doe", content="0", facts=facts, **of)
         for model, benchmark in (("pixels", BENCHMARK), ("doe-net", BENCHMARK), ("pixels", "Doe2026-own")):
             store.add(Score(0.5, provenance={"model": model, "benchmark": benchmark}))
         with watching(store, board, "Scores", post.url, lambda one: f"https://lab.org/{one}"):
@@ -92,7 +83,7 @@ def test_the_board_follows_and_a_letter_is_written(tmp_path):
             queue.show(store, made.id, "public")
             until(lambda: "doe-net" in shown(board) and "Doe2026-own" in shown(board))
         # What ends while no service runs is told by the next.
-        later = queue.add(store, name="roe", folder=files, content="1", kinds=[], steps=["a"], account=account)
+        later = queue.add(store, name="roe", content="1", **of)
         end(store, later)
         with watching(store, board, "Scores", post.url, lambda one: f"https://lab.org/{one}"):
             until(lambda: len(post.letters) == 2)
