@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
-from bsjax.plots import plot_heat_map
-from bsjax.results import ResultStore
+from bsjax.plots import plot_heat_map, plot_similarity_matrix
 
 pytest.importorskip("matplotlib")
 
@@ -41,13 +41,26 @@ def test_cells_hold_their_scores_and_say_why_there_is_none():
     assert mesh.get_clim() == (0.0, 1.0)
 
 
-def test_the_table_of_a_store_is_drawn_as_it_is(tmp_path):
-    with ResultStore(tmp_path / "results.db") as store:
-        store.add_failure("pixels", "Doe2026-pls", "no data")
-        axes = plot_heat_map(store.frame())
-    assert list(cells(axes).values()) == ["×"]
-
-
 def test_numbers_are_left_out_where_there_is_no_room_but_marks_are_not():
     rows = [(f"m{m}", f"b{b}", np.nan if m == b else 0.5, 0.1, "scored") for m in range(3) for b in range(60)]
     assert list(cells(plot_heat_map(table(rows))).values()) == ["?"] * 3
+
+
+NAMES = ["a1", "b1", "a2", "b2"]
+VALUES = np.array([[1.0, 0.1, 0.8, 0.2], [0.1, 1.0, 0.3, 0.7], [0.8, 0.3, 1.0, np.nan], [0.2, 0.7, np.nan, 1.0]])
+MATRIX = xr.DataArray(VALUES, {"source": NAMES, "target": NAMES}, ["source", "target"])
+
+
+def test_similar_ones_are_neighbours_and_numbers_are_those_of_their_pairs():
+    axes = plot_similarity_matrix(MATRIX)
+    order = [tick.get_text() for tick in axes.get_yticklabels()]
+    assert [name[0] for name in order] in (list("aabb"), list("bbaa"))
+    drawn = np.ma.filled(axes.collections[0].get_array(), np.nan)
+    np.testing.assert_array_equal(drawn, MATRIX.sel(source=order, target=order).values)
+
+
+def test_an_order_of_ones_own_and_another_table():
+    axes = plot_similarity_matrix(MATRIX, clustered=False)
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == NAMES
+    with pytest.raises(ValueError, match="similarity_matrix"):
+        plot_similarity_matrix(MATRIX.rename(source="model"))

@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 from bsjax import Score, plots
+from bsjax.inference.comparison import compare
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -44,6 +45,13 @@ def table():
     return frame
 
 
+def comparison(n=8):
+    ids = {"subject": np.arange(12)}
+    rng = np.random.default_rng(0)
+    raws = {f"model-{k}": xr.DataArray(0.1 * k + rng.normal(0, 0.05, 12), ids, ["subject"]) for k in range(n)}
+    return compare({name: Score(float(raw.mean()), raw=raw) for name, raw in raws.items()}, chance=0.02)
+
+
 GROUPS = ["elephant-with-a-long-name"] * 5 + ["car"] * 4 + ["face"] * 3
 SCORES = {name: whole(0.2 + 0.1 * n) for n, name in enumerate(NAMES)}
 DRAW = {
@@ -57,6 +65,9 @@ DRAW = {
     "rdm": lambda **how: plots.plot_rdm(square(), groups=GROUPS, title=LONG[:30], **how),
     "rdm without groups": lambda **how: plots.plot_rdm(square(), **how),
     "pair": lambda **how: plots.plot_rdm_pair(square(), square(seed=1), groups=GROUPS, names=("mine", "IT"), **how),
+    "letters": lambda **how: plots.plot_model_comparison(comparison(), title=LONG, **how),
+    "arrows": lambda **how: plots.plot_model_comparison(comparison(), significance="arrows", **how),
+    "lines": lambda **how: plots.plot_model_comparison(comparison(), significance="lines", **how),
     "mds": lambda **how: plots.plot_mds(square(), groups=GROUPS, title=LONG[:30], **how),
 }
 
@@ -73,7 +84,9 @@ def written(figure):
 
 
 def test_all_of_it_is_on_a_page_as_wide_as_a_column_and_no_text_lies_on_another(draw):
+    before = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
     figure = draw().figure
+    assert (dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules) == before
     figure.draw_without_rendering()
     page = figure.bbox
     assert round(25.4 * figure.get_size_inches()[0]) == 89
@@ -108,9 +121,3 @@ def test_equal_results_make_equal_files_and_other_formats_are_refused(kind, tmp_
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     with pytest.raises(ValueError, match="ends in .png, .pdf or .svg"):
         DRAW[kind](path=tmp_path / "figure.doc")
-
-
-def test_drawing_leaves_matplotlib_as_it_was(draw):
-    before = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
-    draw()
-    assert (dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules) == before

@@ -1,12 +1,10 @@
 """The picture of single-neuron properties: everything that it needs is in the scores."""
 
-import html
-import re
-
 import pytest
 
 from bsjax.labelled import Score
 from bsjax.plots import plot_property_distributions
+from tests.plots.conftest import texts
 
 pytest.importorskip("matplotlib")
 
@@ -35,10 +33,6 @@ def score(model, name, value=0.5, counts=None):
     return Score(value, error=0.0123, provenance=made)
 
 
-def texts(path):
-    return [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text())]
-
-
 @pytest.mark.slow
 def test_a_panel_for_each_property_with_all_models(tmp_path):
     scores = [score(model, name) for model in ("one", "two", "a-model-with-a-very-long-name") for name in PROPERTIES]
@@ -57,13 +51,3 @@ def test_undefined_scores_are_named_and_empty(tmp_path):
     undefined = score("one", "surround_suppression_index", float("nan"), counts=[0, 0, 0, 0])
     plot_property_distributions([undefined], tmp_path / "figure.svg")
     assert "one  undefined, n = 0" in texts(tmp_path / "figure.svg")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("ending", ["png", "pdf"])
-def test_scores_from_json_make_the_same_file(tmp_path, ending):
-    scores = [score("one", name) for name in PROPERTIES]
-    again = [Score.from_dict(one.to_dict()) for one in scores]
-    for name, given in (("a", scores), ("b", again)):
-        plot_property_distributions(given, tmp_path / f"{name}.{ending}")
-    assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()

@@ -4,14 +4,8 @@ import matplotlib
 import matplotlib.figure
 import matplotlib.style
 import numpy as np
-import pytest
 
 from bsjax.plots.style import look_of, nice_step, panel_for, runs, shortened
-
-
-def test_new_axes_are_as_wide_as_a_column_of_89_mm():
-    width = panel_for(None, None, 2.0).figure.get_size_inches()[0]
-    assert abs(25.4 * width - 89) < 0.2
 
 
 def test_a_notebook_shows_the_picture_of_axes_and_of_their_figure():
@@ -20,13 +14,6 @@ def test_a_notebook_shows_the_picture_of_axes_and_of_their_figure():
     axes = panel_for(None, None, 2.0)
     shown = [PNGFormatter()(each) for each in (axes, axes.figure)]
     assert shown[0] == shown[1] and shown[0].startswith(b"\x89PNG")
-
-
-def test_axes_that_are_given_stay_and_the_path_is_checked_before_any_work(tmp_path):
-    axes = matplotlib.figure.Figure().subplots()
-    assert panel_for(axes, tmp_path / "figure.svg", 9.0) is axes
-    with pytest.raises(ValueError, match="ends in .png, .pdf or .svg"):
-        panel_for(axes, tmp_path / "figure.doc", 2.0)
 
 
 def test_colours_are_those_of_the_axes():

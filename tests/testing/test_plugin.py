@@ -53,10 +53,3 @@ def test_without_hypothesis_one_line_names_the_extra(tmp_path):
     code = "import sys; sys.modules['hypothesis'] = None; import bsjax.testing as t; t.checks('cka'); t.responses"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'bsjax[testing]'" in done.stderr.splitlines()[-1]
-
-
-@pytest.mark.parametrize("name", ["cli", "scoring", "labelled"])
-def test_nothing_of_the_package_imports_it(name):
-    code = f"import sys, bsjax.{name}; print('bsjax.testing' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
