@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from bsjax import load_benchmark
 from bsjax.cli import app
 from bsjax.cli.behaviour import against_people, draw_against_people, print_against_people, stored_models
-from bsjax.scoring import jobs_of, run
+from bsjax.scoring import Job
 
 HEADER = "subj,session,trial,rt,object_response,category,condition,imagename\n"
 OBJECTS = ["bear", "car", "cat", "dog"]
@@ -30,73 +29,36 @@ def trials(tmp_path) -> Path:
     return tmp_path / "trials"
 
 
-def scored(trials, *more):
-    models = stored_models([trials])
-    benchmarks = [
-        load_benchmark("Geirhos2021edge-error_consistency", data=trials),
-        load_benchmark("Geirhos2021silhouette-error_consistency", data=trials),
-        *more,
-    ]
-    pairs = jobs_of(models, benchmarks)
-    return models, pairs, list(run(pairs))
-
-
 @pytest.mark.slow
-def test_the_table_and_the_picture(trials, tmp_path, capsys):
+def test_models_of_several_folders_are_compared_with_people(trials, tmp_path):
+    """All models of all folders are scored, and what is no table of choices is named on stderr."""
     pytest.importorskip("matplotlib")
-    models, pairs, outcomes = scored(trials, load_benchmark("Geirhos2021edge-top1", data=trials))
-    assert [outcome.error for outcome in outcomes] == [None] * 3
-    compared = against_people(models, pairs, outcomes)
-    print_against_people(compared)
-    draw_against_people(compared, tmp_path / "figure.png")
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "mine compared with people" and lines[3].split()[0] == "edge"
+    other, figure = tmp_path / "other", tmp_path / "figure.png"
+    for experiment in ("edge", "silhouette"):
+        (other / experiment).mkdir(parents=True)
+        text = (trials / experiment / f"{experiment}_mine_session-1.csv").read_text()
+        (other / experiment / f"{experiment}_theirs_session-1.csv").write_text(text.replace("mine,", "theirs,"))
+    (other / "performances.csv").write_text("model,accuracy\ntheirs,0.5\n")
+    asked = ["score", "--data", str(trials), "--figure", str(figure)]
+    names = ["edge-error_consistency", "silhouette-error_consistency", "edge-top1"]
+    asked += [word for name in names for word in ("-b", f"Geirhos2021{name}")]
+    with pytest.warns(UserWarning, match=r"no tables of choices: .*performances.csv"):
+        done = CliRunner().invoke(app, [*asked, "--behaviour", str(trials), "--behaviour", str(other)])
+    assert done.exit_code == 0, done.exception
+    lines = done.stdout.splitlines()
+    assert {tuple(line.split()[:2]) for line in lines[1:7]} == {
+        (model, f"Geirhos2021{name}") for model in ("mine", "theirs") for name in names
+    }
     # right on two of four; people on three and two; both right or wrong on three and two of them
-    assert lines[-1].split() == ["mean", "of", "2", "0.500", "0.031", "0.625", "0.250"]
-    assert (tmp_path / "figure.png").stat().st_size > 1000
+    at = lines.index("mine compared with people")
+    assert lines[at + 2].split()[0] == "edge" and "theirs compared with people" in lines
+    assert lines[at + 4].split() == ["mean", "of", "2", "0.500", "0.031", "0.625", "0.250"]
+    assert figure.stat().st_size > 1000
 
 
 def test_only_experiments_with_a_score_of_every_model_count(trials, capsys, tmp_path):
-    models, pairs, outcomes = scored(trials)
-    kept = [outcome for outcome in outcomes if "edge" in outcome.benchmark]
-    print_against_people(against_people(models, pairs, kept))
-    assert "mean of 1" in capsys.readouterr().out
-    nothing = against_people(models, pairs, [])
+    nothing = against_people(stored_models([trials]), [Job("mine", "Geirhos2021edge-error_consistency")], [])
     print_against_people(nothing)
     draw_against_people(nothing, tmp_path / "figure.png")
     said = capsys.readouterr()
     assert said.out == "" and "nothing to draw" in said.err
-
-
-@pytest.mark.slow
-def test_the_command(trials, tmp_path):
-    pytest.importorskip("matplotlib")
-    figure = tmp_path / "figure.png"
-    arguments = ["--behaviour", str(trials), "--data", str(trials), "-b", "Geirhos2021edge*", "--figure", str(figure)]
-    done = CliRunner().invoke(app, ["score", *arguments])
-    assert done.exit_code == 0
-    lines = done.stdout.splitlines()
-    assert [line.split()[:2] for line in lines[1:3]] == [
-        ["mine", "Geirhos2021edge-error_consistency"],
-        ["mine", "Geirhos2021edge-top1"],
-    ]
-    assert lines[-1].split()[:4] == ["mean", "of", "1", "0.500"]
-    assert figure.stat().st_size > 1000
-
-
-@pytest.mark.slow
-def test_several_folders_and_files_of_another_kind(trials, tmp_path):
-    """All models of all folders are scored, and what is no table of choices is named on stderr."""
-    other = tmp_path / "other" / "edge"
-    other.mkdir(parents=True)
-    text = (trials / "edge" / "edge_mine_session-1.csv").read_text()
-    (other / "edge_theirs_session-1.csv").write_text(text.replace("mine,", "theirs,"))
-    (other.parent / "performances.csv").write_text("model,accuracy\ntheirs,0.5\n")
-    behaviour = ["--behaviour", str(trials), "--behaviour", str(tmp_path / "other")]
-    with pytest.warns(UserWarning, match=r"no tables of choices: .*performances.csv"):
-        done = CliRunner().invoke(
-            app, ["score", *behaviour, "--data", str(trials), "-b", "Geirhos2021edge-error_consistency"]
-        )
-    assert done.exit_code == 0, done.exception
-    assert [line.split()[0] for line in done.stdout.splitlines()[1:3]] == ["mine", "theirs"]
-    assert "mine compared with people" in done.stdout and "theirs compared with people" in done.stdout

@@ -141,22 +141,9 @@ def test_show_a_failure_with_its_log(store):
     assert json.loads(run("show", key, "--json").stdout)["kind"] == "RuntimeError"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["show", "zz"], "no score or failure has a key that begins with 'zz' in sqlite:.*results.db"),
-        (["diff", "--since", "yesterday"], "expected a time such as .* got 'yesterday'"),
-    ],
-)
-def test_what_is_wrong_is_said(store, arguments, message):
-    store.add(made(0.5))
-    store.add(made(0.5, "hmax"))
-    with pytest.raises((ValueError, KeyError, OSError), match=message) as caught:
-        run(*arguments)
-    assert "\n" not in str(caught.value)
-
-
 def test_diff(store, tmp_path):
+    with pytest.raises(ValueError, match="expected a time such as .* got 'yesterday'"):
+        run("diff", "--since", "yesterday")
     other, runs = ResultStore(tmp_path / "other.db"), [store.begin_run(1), store.begin_run(1)]
     store.add(made(0.5, day=1), task=Task(runs[0], None, "a"))
     assert run("diff", "--since", "2026-08-02").stdout == "no differences\n"
