@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sqlalchemy import RowMapping, delete, select, update
@@ -48,20 +48,6 @@ class Protection:
     limit_per_period: int
     period_days: int
     created: str
-
-
-class Allowance(NamedTuple):
-    """The number of submissions that an account may still have scored.
-
-    Attributes:
-        left: number of submissions left in this period.
-        next: time from which the next is allowed, ISO 8601 in UTC; None for now.
-        reason: why none is allowed now, in one line; "" if one is.
-    """
-
-    left: int
-    next: str | None
-    reason: str
 
 
 def protect(
@@ -121,38 +107,29 @@ def protection_of(store: ResultStore, benchmark: str) -> Protection | None:
     return max(own, key=lambda each: (each.benchmark == benchmark, len(each.benchmark)), default=None)
 
 
-def may_submit(
-    store: ResultStore, account: int | None, benchmark: str, submission: Submission | None = None
-) -> Allowance:
-    """Check whether an account may have a submission scored on a benchmark now.
+def over_limit(store: ResultStore, benchmark: str, submission: Submission) -> str:
+    """Say why a submission may not be scored on a benchmark, in one line; "" if it may.
 
-    Every submission of a model in the period counts, whatever its outcome.
-
-    Args:
-        store: the store of results.
-        account: number of the account; None (this machine) has no limit.
-        benchmark: identifier of the benchmark.
-        submission: the submission in question, if already handed in; then only earlier ones count.
+    Every earlier submission of a model by the account in the period counts, whatever its outcome. This machine has no
+    limit.
     """
     protection = protection_of(store, benchmark)
-    if account is None or protection is None:
-        return Allowance(1, None, "")
+    if submission.account is None or protection is None:
+        return ""
     period = timedelta(days=protection.period_days)
-    times = [
+    earlier = [
         datetime.fromisoformat(each.created)
-        for each in submissions(store, account)
-        if "model" in each.kinds
-        and (submission is None or (each.id != submission.id and each.created <= submission.created))
+        for each in submissions(store, submission.account)
+        if "model" in each.kinds and each.id != submission.id and each.created <= submission.created
     ]
-    asked = _now() if submission is None else datetime.fromisoformat(submission.created)
-    used = sorted(time for time in times if time > asked - period)
-    left = protection.limit_per_period - len(used)
-    if left > 0:
-        return Allowance(left, None, "")
+    used = sorted(time for time in earlier if time > datetime.fromisoformat(submission.created) - period)
+    if len(used) < protection.limit_per_period:
+        return ""
     begins = used[-protection.limit_per_period] + period
-    reason = f"{benchmark} is limited to {protection.limit_per_period} submissions per account in "
-    reason += f"{protection.period_days} days: the next is possible from {begins:%Y-%m-%d %H:%M} UTC"
-    return Allowance(0, begins.isoformat(), reason)
+    return (
+        f"{benchmark} is limited to {protection.limit_per_period} submissions per account in "
+        f"{protection.period_days} days: the next is possible from {begins:%Y-%m-%d %H:%M} UTC"
+    )
 
 
 def ladder(best: Score | None, new: Score, tries: int = 1) -> bool:

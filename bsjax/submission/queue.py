@@ -355,13 +355,12 @@ def fail(store: ResultStore, step_id: int, worker: str, reason: str, *, peak: in
     return row is not None
 
 
-def requeue_larger(store: ResultStore, step_id: int, worker: str, peak: int, next_class: int | None) -> bool:
+def requeue_larger(store: ResultStore, step_id: int, worker: str, peak: int) -> bool:
     """Queue a step that ran out of memory again, once, with a larger limit. The second time, it fails.
 
     Args:
         store, step_id, worker: see :func:`claim_next`.
         peak: largest measured memory, in bytes.
-        next_class: the next memory limit, in bytes; None if there is no larger class.
 
     Returns:
         Whether the report was accepted; False if the worker no longer holds the step.
@@ -371,12 +370,13 @@ def requeue_larger(store: ResultStore, step_id: int, worker: str, peak: int, nex
         if row is None:
             return False
         limit, outgrown, held = row["memory_class"], row["outgrown"], f"it used {in_words(peak)}"
-        if outgrown is not None or next_class is None or next_class <= limit:
+        larger = class_for(limit + 1)
+        if outgrown is not None or larger <= limit:
             limits = " and of ".join(_in_gib(each) for each in (outgrown, limit) if each is not None)
             _fail(connection, row, f"ran out of memory, under a limit of {limits}: {held}", peak=peak)
         else:
-            why = f"ran out of memory, under a limit of {_in_gib(limit)} ({held}): {_waits(next_class)}"
-            _end(connection, row, "queued", why, peak=peak, memory_class=next_class, outgrown=limit)
+            why = f"ran out of memory, under a limit of {_in_gib(limit)} ({held}): {_waits(larger)}"
+            _end(connection, row, "queued", why, peak=peak, memory_class=larger, outgrown=limit)
     return True
 
 

@@ -71,14 +71,10 @@ class Received(NamedTuple):
     Attributes:
         folder: the folder that contains them, named after ``content``.
         content: SHA-256 of their names and bytes.
-        n_files: number of files.
-        n_bytes: total size in bytes.
     """
 
     folder: Path
     content: str
-    n_files: int
-    n_bytes: int
 
 
 class _File(NamedTuple):
@@ -196,7 +192,7 @@ def _received(source: Path, found: Iterator[_File], into: Path, bounds: Bounds, 
                 shutil.rmtree(old, ignore_errors=True)
         aside = Path(tempfile.mkdtemp(prefix=_ASIDE, dir=into))
         try:
-            content, n_bytes = _written(source, files, aside, bounds)
+            content = _written(source, files, aside, bounds)
             if not plugins_in(aside) and not (aside / MANIFEST).is_file():
                 raise Refused(f"{printable(source.name)} holds nothing that can be scored: {_EXPECTED}")
             folder = into / content
@@ -204,7 +200,7 @@ def _received(source: Path, found: Iterator[_File], into: Path, bounds: Bounds, 
                 _move(aside, folder)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
-    return Received(folder, content, len(files), n_bytes)
+    return Received(folder, content)
 
 
 def _checked(source: Path, found: Iterator[_File], bounds: Bounds) -> list[_File]:
@@ -270,8 +266,8 @@ def _arranged(files: Sequence[_File], name: str) -> list[_File]:
     return [file._replace(name=file.name.partition("/")[2]) for file in files]
 
 
-def _written(source: Path, files: Sequence[_File], aside: Path, bounds: Bounds) -> tuple[str, int]:
-    """Write the files; gives the digest of their names and bytes, and their actual total size in bytes."""
+def _written(source: Path, files: Sequence[_File], aside: Path, bounds: Bounds) -> str:
+    """Write the files; gives the digest of their names and bytes. Sizes are those read, not those declared."""
     whole, n_bytes = hashlib.sha256(), 0
     for file in sorted(files):
         digest, path = hashlib.sha256(), aside / file.name
@@ -284,7 +280,7 @@ def _written(source: Path, files: Sequence[_File], aside: Path, bounds: Bounds) 
                 digest.update(part)
                 target.write(part)
         whole.update(as_json([file.name, digest.hexdigest()]))
-    return whole.hexdigest(), n_bytes
+    return whole.hexdigest()
 
 
 def _move(aside: Path, folder: Path) -> None:

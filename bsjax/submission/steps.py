@@ -224,7 +224,7 @@ def scored_on_private(at: At) -> Came:
     for name, protected in found.items():
         if protected is None:
             continue
-        refused = protection.may_submit(at.store, at.submission.account, name, at.submission).reason
+        refused = protection.over_limit(at.store, name, at.submission)
         if refused:
             say(f"{name}: {refused}")
         else:

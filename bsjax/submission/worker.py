@@ -19,9 +19,8 @@ from bsjax.submission import queue
 from bsjax.submission.queue import Step
 from bsjax.submission.steps import Came
 
-LEASE = 60.0
-"""Seconds without a heartbeat after which another worker may take a step."""
-
+# Seconds without a heartbeat after which another worker may take a step.
+_LEASE = 60.0
 _POLL, _SAYS = 2.0, 1.0
 _PART, _LONGEST_NOTE = 1 << 16, 300
 
@@ -29,23 +28,19 @@ _PART, _LONGEST_NOTE = 1 << 16, 300
 def work(
     store: ResultStore,
     *,
-    lease: float = LEASE,
     memory: int | None = None,
     submission: str | None = None,
     until_idle: bool = False,
     said: Callable[[str], None] = lambda line: None,
-    ended: Callable[[str], None] = lambda submission: None,
 ) -> int:
     """Run queued steps, until the queue is empty or for ever.
 
     Args:
         store: the store of results, which contains the queue.
-        lease: duration of a lease, in seconds.
         memory: largest memory class of the steps to run, in bytes; by default any.
         submission: id of a submission; only its steps are run.
         until_idle: whether to return when no step is queued.
         said: called with each line of each log.
-        ended: called with the id of the submission after each step.
 
     Returns:
         The number of steps run.
@@ -55,10 +50,9 @@ def work(
     """
     worker, done = f"{this_process()} {uuid.uuid4().hex[:8]}", 0
     while True:
-        step = queue.claim_next(store, worker, lease, memory, submission)
+        step = queue.claim_next(store, worker, _LEASE, memory, submission)
         if step is not None:
-            _run(store, step, worker, lease, said)
-            ended(step.submission)
+            _run(store, step, worker, said)
             done += 1
         elif until_idle:
             return done
@@ -66,7 +60,7 @@ def work(
             time.sleep(_POLL)
 
 
-def _run(store: ResultStore, step: Step, worker: str, lease: float, said: Callable[[str], None]) -> None:
+def _run(store: ResultStore, step: Step, worker: str, said: Callable[[str], None]) -> None:
     """Run a step with its log and lease, and report its outcome to the queue."""
     folder = queue.submission(store, step.submission).folder.with_name(queue.WORK)
     shutil.rmtree(folder, ignore_errors=True)  # left by a worker that was killed
@@ -79,7 +73,7 @@ def _run(store: ResultStore, step: Step, worker: str, lease: float, said: Callab
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=variables, start_new_session=True
     )
     try:
-        if not _followed(store, step, worker, process, lease, said):
+        if not _followed(store, step, worker, process, said):
             return  # the step was cancelled or taken over
         came = Came.read(answer, process.wait())
     finally:
@@ -91,16 +85,14 @@ def _run(store: ResultStore, step: Step, worker: str, lease: float, said: Callab
     if came.state == "done":
         queue.finish(store, step.id, worker, peak=came.peak or None, facts=came.facts)
     elif came.state == "memory":
-        queue.requeue_larger(store, step.id, worker, came.peak, _next_class(step.memory_class))
+        queue.requeue_larger(store, step.id, worker, came.peak)
     elif came.state == "waiting":
         queue.wait_for_review(store, step.id, came.reason, worker)
     else:
         queue.fail(store, step.id, worker, came.reason, peak=came.peak or None)
 
 
-def _followed(
-    store: ResultStore, step: Step, worker: str, process: Any, lease: float, said: Callable[[str], None]
-) -> bool:
+def _followed(store: ResultStore, step: Step, worker: str, process: Any, said: Callable[[str], None]) -> bool:
     """Maintain the log and the lease of a step until its process ends; False if the worker no longer holds it."""
     text, note = bytearray(), ""
     renewed = told = time.monotonic()
@@ -119,12 +111,7 @@ def _followed(
                 text, told = bytearray(), now
             if is_over:
                 return True
-            if now - renewed >= lease / 3:
+            if now - renewed >= _LEASE / 3:
                 renewed = now
-                if not queue.heartbeat(store, step.id, worker, lease, note):
+                if not queue.heartbeat(store, step.id, worker, _LEASE, note):
                     return False
-
-
-def _next_class(memory: int) -> int | None:
-    """The next larger memory class, in bytes; None if there is none."""
-    return next((size << 30 for size in queue.MEMORY_CLASSES if size << 30 > memory), None)

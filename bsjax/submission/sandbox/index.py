@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -179,19 +179,18 @@ async def _passed_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
         writer.write_eof()
 
 
-def relay(place: str, command: Sequence[str], variables: Mapping[str, str] | None = None) -> int:
+def relay(place: str, command: Sequence[str]) -> int:
     """Run a command together with a proxy that forwards to a socket; gives the exit status.
 
     Args:
         place: path of the socket, from :func:`reachable`.
-        command: the program and its arguments.
-        variables: environment variables, by default those of this process. ``{proxy}`` in their values is replaced by
-            the URL of the proxy.
+        command: the program and its arguments. ``{proxy}`` in its environment variables is replaced by the URL of the
+            proxy.
     """
     listening = socket.create_server(("127.0.0.1", 0))
     proxy = f"http://127.0.0.1:{listening.getsockname()[1]}"
     threading.Thread(target=_accept, args=(listening, place), daemon=True).start()
-    named = {name: value.replace("{proxy}", proxy) for name, value in (variables or os.environ).items()}
+    named = {name: value.replace("{proxy}", proxy) for name, value in os.environ.items()}
     return subprocess.run(command, env=named, check=False).returncode
 
 

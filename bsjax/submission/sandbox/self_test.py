@@ -53,11 +53,8 @@ class Tried(NamedTuple):
     problem: str
 
 
-def self_test(python: str = sys.executable) -> Iterator[Tried]:
+def self_test() -> Iterator[Tried]:
     """Test the requirements of containment one by one. The first is that a process can be contained at all.
-
-    Args:
-        python: the interpreter that runs in the sandbox.
 
     Example:
         >>> all(not tried.problem for tried in self_test())  # doctest: +SKIP
@@ -66,7 +63,7 @@ def self_test(python: str = sys.executable) -> Iterator[Tried]:
     by = "podman" if os.environ.get(VARIABLE) else "bubblewrap"
     whole = f"a process is contained by {by}"
     try:
-        reached = _attempts(python)
+        reached = _attempts()
     except (RuntimeError, ValueError, OSError) as error:
         yield Tried(by, whole, " ".join(str(error).split()))
         return
@@ -74,7 +71,7 @@ def self_test(python: str = sys.executable) -> Iterator[Tried]:
     for name, asks in _TRIED.items():
         yield Tried(name, asks, f"it reached {reached[name]}" if name in reached else "")
     for name, limits in _LIMITED.items():
-        with Sandbox((_PROBE,), limits=limits).start([python, str(_PROBE), "fill", name]) as process:
+        with Sandbox((_PROBE,), limits=limits).start([sys.executable, str(_PROBE), "fill", name]) as process:
             process.wait()
         said = "" if process.passed == name else process.reason or "it was not stopped"
         yield Tried(f"limit: {name}", f"a process that exceeds its limit of {name} is stopped", said)
@@ -87,7 +84,7 @@ def is_contained() -> bool:
     return all(not next(tried).problem for _ in range(1 + len(_TRIED)))
 
 
-def _attempts(python: str) -> dict[str, str]:
+def _attempts() -> dict[str, str]:
     with (
         tempfile.TemporaryDirectory(prefix="bsjax-self-test-") as folder,
         socket.create_server(("127.0.0.1", 0)) as one,
@@ -103,7 +100,7 @@ def _attempts(python: str) -> dict[str, str]:
         os.environ[_VARIABLE] = "secret"
         try:
             sandbox = Sandbox((_PROBE,), limits=Limits(seconds=60))
-            with sandbox.start([python, str(_PROBE), "attempt", json.dumps(told)]) as process:
+            with sandbox.start([sys.executable, str(_PROBE), "attempt", json.dumps(told)]) as process:
                 said = process.stdout.read(1 << 20)
                 status = process.wait()
         finally:
