@@ -16,7 +16,7 @@ from bsjax.submission import queue
 from bsjax.submission.accounts import account_of, add_account
 from bsjax.submission.protection import (
     ladder,
-    may_submit,
+    over_limit,
     protect,
     protection_of,
     protections,
@@ -82,21 +82,14 @@ def test_an_account_has_so_many_submissions_in_a_period(store, tmp_path):
         return queue.submission(store, made.id)
 
     add(12), add(1, kinds=("benchmark",)), add(1, account=other)
-    assert may_submit(store, account, NAME).left == 2
-    first = add(3)
+    first, second, third = add(3), add(1), add(0)
     queue.cancel(store, first.id)  # it may have been scored
-    assert may_submit(store, account, NAME).left == 1
-    second = add(1)
-    found = may_submit(store, account, NAME)
-    assert found.left == 0 and found.next is not None
-    assert timedelta(days=3.9) < datetime.fromisoformat(found.next) - datetime.now(UTC) < timedelta(days=4.1)
-    assert found.reason.startswith(
-        f"{NAME} is limited to 2 submissions per account in 7 days: the next is possible from "
-    )
-    # One that is handed in already is asked for itself, and not again by what came later.
-    assert [may_submit(store, account, NAME, each).left for each in (first, second, add(0))] == [2, 1, 0]
-    assert may_submit(store, None, NAME).left and may_submit(store, account, "Public").left
-    assert may_submit(store, other, NAME).left == 1
+    # What came later does not count.
+    assert [over_limit(store, NAME, each) for each in (first, second)] == ["", ""]
+    begins = datetime.now(UTC) + timedelta(days=4)
+    said = f"{NAME} is limited to 2 submissions per account in 7 days: the next is possible from {begins:%Y-%m-%d}"
+    assert over_limit(store, NAME, third).startswith(said) and over_limit(store, "Public", third) == ""
+    assert over_limit(store, NAME, add(0, account=None)) == over_limit(store, NAME, add(0, account=other)) == ""
 
 
 # The ladder.
