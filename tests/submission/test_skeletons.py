@@ -1,6 +1,6 @@
 """``bsjax new``: what it writes works as it stands, and nothing is overwritten."""
 
-import os
+import runpy
 import subprocess
 import sys
 
@@ -38,11 +38,11 @@ def test_every_skeleton_is_in_order(every_skeleton):
     assert [item for item in checks if not item.passed] == []
     assert [item.name for item in checks if item.skipped] == ["bibtex"] * 4 + ["records"]
     tests = sorted(every_skeleton.glob("*/test.py"))
-    options = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-c", os.devnull]
-    command = [sys.executable, "-m", "pytest", *options, "--rootdir", every_skeleton, *tests]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=every_skeleton)
-    assert done.returncode == 0, done.stdout
     assert len(tests) == len(names())
+    for path in tests:
+        for name, test in runpy.run_path(str(path)).items():
+            if name.startswith("test_"):
+                test()
 
 
 def test_the_guide_shows_the_metric_that_is_written(tmp_path):

@@ -11,7 +11,7 @@ import yaml
 from typer.testing import CliRunner
 
 from bsjax.cli import app
-from bsjax.submission import write_skeleton, write_workflow
+from bsjax.submission import write_workflow
 
 # A name that would run a command if it became part of one.
 HOSTILE = "doe `touch ran` $(touch ran) ; touch ran"
@@ -61,10 +61,13 @@ def test_what_is_there_is_left(tmp_path):
 def runner(tmp_path, workflow):
     """A repository of plugins, and what runs a step in it as GitHub does."""
     repository, temporary = tmp_path / "repository", tmp_path / "runner"
-    write_skeleton("metric", "first", repository)
-    write_skeleton("metric", "second", repository / "metrics")
     (repository / HOSTILE / "code").mkdir(parents=True)
     (repository / HOSTILE / "__init__.py").write_text("from bsjax import model_registry\nmodel_registry['x'] = 1\n")
+    for name in ("first", "metrics/second"):
+        (repository / name).mkdir(parents=True)
+        made = f"metric_registry[{Path(name).name!r}] = lambda: lambda source, target: Score(1.0)\n"
+        (repository / name / "__init__.py").write_text(f"from bsjax import Score, metric_registry\n\n{made}")
+        (repository / name / "test.py").write_text("def test_nothing():\n    pass\n")
     temporary.mkdir()
     programs = tmp_path / "programs"
     programs.mkdir()
@@ -118,7 +121,7 @@ def test_plugins_that_changed_are_checked(runner):
     repository, temporary, run, commit = runner
     run("Find the plugins that changed", BEFORE="0" * 40)
     bad = run("Check them")
-    assert bad.returncode == 1 and "all 7 items" in bad.stdout and "model x" in bad.stdout, bad.stdout + bad.stderr
+    assert bad.returncode == 1 and "all 6 items" in bad.stdout and "model x" in bad.stdout, bad.stdout + bad.stderr
     assert not list(repository.rglob("ran"))
     (repository / "metrics" / "second" / "notes.txt").write_text("More.")
     commit()

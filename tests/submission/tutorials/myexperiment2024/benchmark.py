@@ -55,22 +55,3 @@ def MyExperiment2024ITPLS():
         parent='IT',
         bibtex=BIBTEX
     )
-
-
-def MyExperiment2024V4PLS():
-    """V4 cortex benchmark using PLS regression."""
-    assembly = load_assembly(region='V4', average_repetitions=True)
-    assembly_repetition = load_assembly(region='V4', average_repetitions=False)
-    ceiler = load_ceiling('internal_consistency')
-
-    return NeuralBenchmark(
-        identifier='MyExperiment2024.V4-pls',
-        version=1,
-        assembly=assembly,
-        similarity_metric=load_metric('pls'),
-        visual_degrees=VISUAL_DEGREES,
-        number_of_trials=NUMBER_OF_TRIALS,
-        ceiling_func=lambda: ceiler(assembly_repetition),
-        parent='V4',
-        bibtex=BIBTEX
-    )
