@@ -102,9 +102,7 @@ def receive(stream: IO[bytes], most: int) -> Message:
         raise Refused(f"{len(sizes)} arrays of {sum(sizes):,} bytes, where {_MOST_ARRAYS} of {most:,} are the most")
     arrays: dict[str, np.ndarray] = {}
     for array, size in zip(header.arrays, sizes, strict=True):
-        content = bytearray(size)
-        _into(stream, memoryview(content))
-        arrays[array.name] = np.frombuffer(content, array.dtype).reshape(array.shape)
+        arrays[array.name] = np.frombuffer(_exactly(stream, size), array.dtype).reshape(array.shape)
     return Message(header.what, header.values, arrays)
 
 
@@ -116,15 +114,12 @@ def _size(array: _Array) -> int:
     return math.prod(array.shape) * np.dtype(array.dtype).itemsize
 
 
-def _exactly(stream: IO[bytes], size: int) -> bytes:
+def _exactly(stream: IO[bytes], size: int) -> bytearray:
     content = bytearray(size)
-    _into(stream, memoryview(content))
-    return bytes(content)
-
-
-def _into(stream: IO[bytes], place: memoryview) -> None:
+    place = memoryview(content)
     while len(place):
         count = stream.readinto(place)  # type: ignore[attr-defined]
         if not count:
             raise EOFError("the other side has ended before its message was whole")
         place = place[count:]
+    return content
