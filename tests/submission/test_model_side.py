@@ -1,5 +1,6 @@
 """The model's side: what it answers is what the same model answers here, and nothing that it does reaches further."""
 
+import io
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from bsjax import StimulusSet
 from bsjax.core.discovery import use_plugins
 from bsjax.submission.sandbox import Limits, Sandbox
 from bsjax.submission.sides.remote import HandedIn, ModelSide, ModelSideFailed
+from bsjax.submission.sides.wire import Refused, receive
 from tests.support import hostile
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -91,6 +93,28 @@ def test_what_it_does_instead_of_answering(act, handed_in, tmp_path):
     else:
         assert failed.value.passed == passed, said
     assert sorted(os.listdir(tmp_path)) == sorted({*before, "handed in"})
+
+
+def header(dtype="<f8", shape=(2, 2)):
+    array = {"name": "values", "dtype": dtype, "shape": shape}
+    content = json.dumps({"what": "assembly", "values": {}, "arrays": [array]}).encode()
+    return len(content).to_bytes(8, "little") + content
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\xff" * 4096, "a header of"),
+        ((1 << 50).to_bytes(8, "little"), "a header of"),
+        ((4).to_bytes(8, "little") + b"null", "no message"),
+        (header(dtype="|O"), "numbers were expected"),
+        (header(shape=(1_000_000, 1250)), "arrays of 10,000,000,000 bytes"),
+        (header(shape=(-1, 1250)), "has the shape"),
+    ],
+)
+def test_messages_that_are_none_are_refused_before_they_are_read(content, why):
+    with pytest.raises(Refused, match=why):
+        receive(io.BytesIO(content), 1 << 20)
 
 
 @pytest.mark.slow

@@ -52,20 +52,7 @@ ACTS = {
         """,
     "ends its process": "import os; os._exit(3)",
     "kills its process": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
-    "sends no message": "send_raw(b'\\xff' * 4096)",
-    "sends an endless header": "send_raw((1 << 50).to_bytes(8, 'little'))",
     "sends a pickle": "import pickle; send_raw(pickle.dumps(print) * 100)",
-    "sends objects": """
-        send_header(b'{"what": "assembly", "values": {}, "arrays": [{"name": "values", "dtype": "|O", "shape": [2]}]}')
-        """,
-    "sends ten gigabytes": """
-        send_header(b'{"what": "assembly", "values": {}, "arrays":'
-                    b' [{"name": "values", "dtype": "<f8", "shape": [1000000, 1250]}]}')
-        """,
-    "sends a shape below zero": """
-        send_header(b'{"what": "assembly", "values": {}, "arrays":'
-                    b' [{"name": "values", "dtype": "<f8", "shape": [-1, 1250]}]}')
-        """,
 }
 
 _RAW = '''
@@ -78,9 +65,6 @@ def send_raw(content):
             os.write(number, content)
         except OSError:
             pass
-
-def send_header(header):
-    send_raw(len(header).to_bytes(8, "little") + header)
 '''
 
 
