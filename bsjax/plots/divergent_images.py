@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,8 +115,8 @@ def _draw(panel: Axes, image: xr.DataArray, stimuli: StimulusSet | None, name: s
     else:
         panel.set_facecolor(FAINT)
         panel.text(
-            0.5, 0.5, _broken(shortened(image_name(stimulus), 3 * _LONGEST_ID)), ha="center", va="center", fontsize=7,
-            color=QUIET, transform=panel.transAxes,
+            0.5, 0.5, textwrap.fill(shortened(image_name(stimulus), 3 * _LONGEST_ID), _LONGEST_ID), ha="center",
+            va="center", fontsize=7, color=QUIET, transform=panel.transAxes,
         )  # fmt: skip
     for spine in panel.spines.values():
         spine.set_color(FAINT)
@@ -133,8 +134,3 @@ def _draw(panel: Axes, image: xr.DataArray, stimuli: StimulusSet | None, name: s
             line, (0.5, 0), (0, -4 - 9.5 * n), "axes fraction", "offset points", ha="center", va="top", fontsize=7,
             color=colour,
         )  # fmt: skip
-
-
-def _broken(name: str) -> str:
-    """A long name wrapped into several lines."""
-    return "\n".join(name[start : start + _LONGEST_ID] for start in range(0, len(name), _LONGEST_ID))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -214,19 +215,11 @@ def _without_what_all_share(names: list[str]) -> tuple[list[str], str]:
     if max(map(len, names)) <= LONGEST_NAME or len(names) == 1:
         return [shortened(name) for name in names], ""
     shortest = min(map(len, parts))
-    before = _n_shared(parts, shortest - 1)
-    after = _n_shared([part[::-1] for part in parts], shortest - 1 - before)
+    before = min(len(os.path.commonprefix(parts)), shortest - 1)
+    after = min(len(os.path.commonprefix([part[::-1] for part in parts])), shortest - 1 - before)
     kept = [".".join(part[before : len(part) - after]) for part in parts]
     if any(len(name) > LONGEST_NAME for name in kept):
         short = [shortened(name) for name in kept]
         kept = short if len(set(short)) == len(kept) else kept
     first = parts[0]
     return kept, ".".join([*first[:before], "[…]", *first[len(first) - after :]]) if before or after else ""
-
-
-def _n_shared(parts: list[list[str]], at_most: int) -> int:
-    """The number of first parts that all names share."""
-    n = 0
-    while n < at_most and len({part[n] for part in parts}) == 1:
-        n += 1
-    return n

@@ -173,11 +173,8 @@ def _by_neuroid(raw: xr.DataArray | None, whose: str) -> dict[Any, float]:
     names = coordinate(raw, _NEUROID_ID, "neuroid", whose).tolist()
     if len(set(names)) != len(names):
         raise ValueError(f"{whose} has several neuroids of one {_NEUROID_ID}: they cannot be matched")
-    values = np.moveaxis(raw.values.astype(float), raw.dims.index("neuroid"), 0).reshape(len(names), -1)
-    finite = np.isfinite(values)
-    n = finite.sum(axis=1)
-    means = np.where(finite, values, 0.0).sum(axis=1) / np.maximum(n, 1)
-    return dict(zip(names, np.where(n > 0, means, np.nan).tolist(), strict=True))
+    means = raw.astype(float).where(np.isfinite(raw)).mean([dim for dim in raw.dims if dim != "neuroid"])
+    return dict(zip(names, means.values.tolist(), strict=True))
 
 
 def _of_neuroid(predicted: Any, measured: Any, neuroid: str | None) -> tuple[np.ndarray, np.ndarray]:

@@ -134,9 +134,8 @@ def _by_number(curve: Any, name: str, level: float, normalised: bool) -> tuple[n
     for number, score in curve.items():
         if score.sizes:
             raise ValueError(f"the score of {number} has time bins: draw one of them, or their mean")
-    order = np.argsort(places, kind="stable")
-    rows = np.array([tuple(shown(score, level, normalised)) for score in curve.values()])[order]
-    return places[order], Shown(*rows.T)
+    rows = np.array([tuple(shown(score, level, normalised)) for score in curve.values()])
+    return places, Shown(*rows.T)
 
 
 def _drawn(curves: Mapping[str, tuple[np.ndarray, Shown]], ax: Axes | None, path: str | Path | None) -> Any:
@@ -145,9 +144,11 @@ def _drawn(curves: Mapping[str, tuple[np.ndarray, Shown]], ax: Axes | None, path
     panel = panel_for(ax, path, _HEIGHT + _LEGEND_ROW * len(curves) * (len(curves) > 1))
     alone: dict[str, Any] = {"": {"color": VALUE, "marker": "o"}}
     looks = alone if list(curves) == [""] else styles(list(curves))
-    for name, (places, found) in curves.items():
+    for number, (name, (places, found)) in enumerate(curves.items()):
         look, order = looks[name], np.argsort(places, kind="stable")
         places, found = places[order], Shown(*(np.broadcast_to(part, places.shape)[order] for part in found))
+        if not number:
+            _draw_ceiling(panel, places, found)
         panel.plot(places, found.value, markersize=3.5, linewidth=1.3, label=shortened(name), zorder=4, **look)
         panel.fill_between(places, found.low, found.high, color=look["color"], alpha=0.25, linewidth=0, zorder=2)
         _draw_alone(panel, places, found, look["color"])
@@ -156,7 +157,6 @@ def _drawn(curves: Mapping[str, tuple[np.ndarray, Shown]], ax: Axes | None, path
                 places[gaps], np.zeros(gaps.sum()), "x", color=look["color"], markersize=4, clip_on=False,
                 transform=panel.get_xaxis_transform(), zorder=5,
             )  # fmt: skip
-    _draw_ceiling(panel, *next(iter(curves.values())))
     return panel
 
 
@@ -168,16 +168,12 @@ def _draw_alone(panel: Any, places: np.ndarray, found: Shown, color: str) -> Non
 
 
 def _draw_ceiling(panel: Any, places: np.ndarray, found: Shown) -> None:
-    order = np.argsort(places, kind="stable")
-    ceiling, low, high = (
-        np.broadcast_to(part, places.shape)[order] for part in (found.ceiling, found.ceiling_low, found.ceiling_high)
-    )
-    if np.isnan(ceiling).all():
+    if np.isnan(found.ceiling).all():
         return
-    panel.plot(places[order], ceiling, color=LINE, linewidth=1.5, zorder=1)
-    panel.fill_between(places[order], low, high, color=LINE, alpha=0.35, linewidth=0, zorder=0)
-    last = np.flatnonzero(np.isfinite(ceiling))[-1]
-    write_small(panel, "ceiling", (places[order][last], ceiling[last]), (0, 3), ha="right", va="bottom")
+    panel.plot(places, found.ceiling, color=LINE, linewidth=1.5, zorder=1)
+    panel.fill_between(places, found.ceiling_low, found.ceiling_high, color=LINE, alpha=0.35, linewidth=0, zorder=0)
+    last = np.flatnonzero(np.isfinite(found.ceiling))[-1]
+    write_small(panel, "ceiling", (places[last], found.ceiling[last]), (0, 3), ha="right", va="bottom")
 
 
 def _number_axis(panel: Any, numbers: np.ndarray) -> None:
