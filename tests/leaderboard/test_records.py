@@ -1,15 +1,12 @@
 """What the site shows, read from a store."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from bsjax.leaderboard.records import STATES, records
 from bsjax.results import ResultStore
 from bsjax.results.aggregation import aggregate
-from tests.leaderboard.conftest import BENCHMARKS, MODELS, scored
-
-COLUMNS = ("score", "error", "low", "high", "raw", "raw_error", "ceiling", "ceiling_error")
+from tests.leaderboard.conftest import scored
 
 
 @pytest.fixture(scope="module")
@@ -28,29 +25,6 @@ def cell(read, model, benchmark):
         [each.identifier for each in read.models].index(model),
     )
     return STATES[read.columns["state"][place]], read.texts["reason"][place]
-
-
-def test_columns_are_those_of_the_store(read, ordinary_store):
-    assert [model.identifier for model in read.models] == MODELS
-    assert {node.identifier for node in read.leaves} == set(BENCHMARKS)
-    frame = ordinary_store.frame().set_index(["benchmark", "model"])
-    for leaf, node in enumerate(read.leaves):
-        for number, model in enumerate(MODELS):
-            row = frame.loc[(node.identifier, model)] if (node.identifier, model) in frame.index else None
-            for name in COLUMNS:
-                np.testing.assert_equal(read.columns[name][leaf, number], np.nan if row is None else row[name])
-            for name in ("key", "started", "interval"):
-                known = row is not None and not pd.isna(row[name])
-                assert read.texts[name][leaf, number] == (row[name] if known else "")
-
-
-@pytest.mark.parametrize("how", ["available", "website"])
-def test_averages_are_those_of_the_store(ordinary_store, how):
-    read = records(ordinary_store, how=how)
-    expected = aggregate(ordinary_store.frame(), read.tree, how)
-    for name in ("score", "error", "n_there", "n_leaves", "n_failed"):
-        np.testing.assert_array_equal(read.averages[name].T.ravel(), expected[name])
-    assert [STATES[number] for number in read.averages["state"].T.ravel()] == expected["state"].tolist()
 
 
 def test_the_tree_is_depth_first_and_says_what_rows_say(read):
