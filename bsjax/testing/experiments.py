@@ -7,9 +7,11 @@ import numpy as np
 
 from bsjax.benchmarks import benchmark_registry
 from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
-from bsjax.data import NeuroidAssembly, StimulusSet
+from bsjax.data import StimulusSet
 from bsjax.labelled import Score
 from bsjax.models import BrainModel, RecordingTarget, load_model, model_registry
+from bsjax.submission.checks.check_benchmarks import ceiling_problem, version_problem
+from bsjax.submission.checks.check_models import answer_problems
 from bsjax.testing.contract import Check, Property, Violated, run_all, same, shown
 
 _TIME_BIN = (70, 170)
@@ -40,12 +42,15 @@ def model_checks(model: Any, *, region: str | None = None) -> list[Check]:
     asked = _Model(made, region, stimuli)
     words = {
         "protocol": (asked.protocol, "the model has the members of a bsjax.BrainModel, and a visual field"),
-        "answer": (asked.labels, "responses are a NeuroidAssembly of the shown stimuli, with unique unit identifiers"),
+        "answer": (
+            asked.labels,
+            "responses are a finite NeuroidAssembly of the shown stimuli, with unique unit identifiers",
+        ),
         "repeatable": (asked.repeatable, "showing the stimuli again gives the same responses"),
         "order": (asked.order, "the order of the stimuli does not affect the responses"),
         "batch": (asked.batch, "the response to a stimulus does not depend on the other stimuli"),
         "stimuli": (asked.stimuli_stay, "the stimulus set is not modified"),
-        "values": (asked.values, "responses are finite and differ between stimuli"),
+        "values": (asked.values, "responses differ between stimuli"),
     }
     return [Property(each, said, lambda rng, size, run=run: run()).of(name) for each, (run, said) in words.items()]
 
@@ -74,22 +79,10 @@ class _Model:
             raise Violated(f"visual_degrees() is {self.model.visual_degrees()!r}, expected the width of its field")
 
     def labels(self) -> None:
-        answer = self.look(self.stimuli)
-        if not isinstance(answer, NeuroidAssembly):
-            raise Violated(f"the responses are a {type(answer).__name__}")
-        lacking = [name for name in ("stimulus_id", "neuroid_id") if name not in answer.coords]
-        if lacking:
-            raise Violated(f"the responses have no coordinate {' and no '.join(lacking)}")
-        if sorted(answer["stimulus_id"].values) != sorted(self.stimuli["stimulus_id"]):
-            raise Violated(f"the responses are to {answer['stimulus_id'].values.tolist()}")
-        if not answer["neuroid_id"].to_index().is_unique:
-            raise Violated("neuroid_id is not unique: give each unit its own identifier")
+        _refuse(*answer_problems(self.look(self.stimuli), self.stimuli))
 
     def values(self) -> None:
-        found = self.responses(self.stimuli)
-        if not np.isfinite(found).all():
-            raise Violated(f"{(~np.isfinite(found)).sum()} of {found.size} responses are not finite")
-        if not np.ptp(found, axis=0).any():
+        if not np.ptp(self.responses(self.stimuli), axis=0).any():
             raise Violated("the responses to all stimuli are the same")
 
     def repeatable(self) -> None:
@@ -170,15 +163,12 @@ class _Benchmark:
         lacking = [name for name in ("identifier", "version", "parent", "bibtex") if not hasattr(self.benchmark, name)]
         if lacking:
             raise Violated(f"it has no {', '.join(lacking)}")
-        version = self.benchmark.version
-        if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-            raise Violated(f"its version is {version!r}, expected an integer of at least 1")
+        _refuse(version_problem(self.benchmark.version))
 
     def ceiling(self) -> None:
-        found = np.asarray(self.benchmark.ceiling, float)
-        if not np.isfinite(found).all() or found.min() <= 0 or found.max() > 1:
-            raise Violated(f"the ceiling is {shown(found)}")
-        same(np.asarray(self.benchmark.ceiling, float), found, 0.0, "first and second call")
+        _refuse(ceiling_problem(self.benchmark))
+        first, second = (np.asarray(self.benchmark.ceiling, float) for _ in range(2))
+        same(second, first, 0.0, "first and second call")
 
     def score(self) -> None:
         score = self.of(self.model)
@@ -214,6 +204,12 @@ class _Shuffled:
         order = np.random.default_rng(0).permutation(answer.sizes["presentation"])
         place = answer.dims.index("presentation")
         return answer.copy(data=np.take(answer.values, order, axis=place))
+
+
+def _refuse(*problems: str) -> None:
+    """Raise ``Violated`` with the problems that are not empty, if there are any."""
+    if any(problems):
+        raise Violated("; ".join(filter(None, problems)))
 
 
 def _slack(values: np.ndarray) -> float:

@@ -74,12 +74,15 @@ class Kernel:
             undefined = "an undefined value is NaN and does not affect other values"
             found.append(made("undefined", undefined, self._undefined))
         if self.padded is not None:
-            found.append(made("mask", "masked entries do not affect the value", self._mask))
+            found.append(
+                made("mask", "masked entries do not affect the value", partial(self._mask, padded=self.padded))
+            )
         if self.identical is not None:
-            found.append(made("itself", f"identical inputs have the value {self.itself:g}", self._itself))
+            words = f"identical inputs have the value {self.itself:g}"
+            found.append(made("itself", words, partial(self._itself, identical=self.identical)))
         if self.large is not None:
             words = f"it takes at most {self.memory:g} times the memory of its inputs"
-            found.append(Property("memory", words, self._memory))
+            found.append(Property("memory", words, partial(self._memory, large=self.large)))
         for name, (words, change) in self.invariances.items():
             found.append(made(name, words, partial(self._invariant, change=change), self.examples))
         return found
@@ -231,25 +234,19 @@ class Kernel:
         arrays = _copied(self.draw(rng, size))
         return (arrays, ()) if self.undefined is None else self.undefined(arrays)
 
-    def _mask(self, rng: np.random.Generator, size: Size) -> None:
-        if self.padded is None:
-            return
+    def _mask(self, rng: np.random.Generator, size: Size, *, padded: Change) -> None:
         arrays = self.draw(rng, size)
-        more = self.padded(_copied(arrays), rng)
+        more = padded(_copied(arrays), rng)
         same(self.value(more), self.value(arrays), self.atol, "without and with masked entries", arrays, more)
 
-    def _itself(self, rng: np.random.Generator, size: Size) -> None:
-        if self.identical is None:
-            return
-        arrays = self.identical(_copied(self.draw(rng, size)), rng)
+    def _itself(self, rng: np.random.Generator, size: Size, *, identical: Change) -> None:
+        arrays = identical(_copied(self.draw(rng, size)), rng)
         found = self.value(arrays)
         same(found, np.full(found.shape, self.itself), _STEP, "expected and found", arrays)
 
-    def _memory(self, rng: np.random.Generator, size: Size) -> None:
-        if self.large is None:
-            return
+    def _memory(self, rng: np.random.Generator, size: Size, *, large: Callable[[np.random.Generator], Arrays]) -> None:
         with precision("float64"):
-            arrays = cast(self.large(rng))
+            arrays = cast(large(rng))
             analysis = self.program.lower(arrays).compile().memory_analysis()
         if analysis is None:  # the compiler of this device does not report it
             return

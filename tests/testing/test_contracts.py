@@ -120,7 +120,7 @@ def test_defects_of_benchmarks_are_found():
 
 @pytest.mark.slow
 def test_a_sound_benchmark_passes():
-    assert failures("Simulated.V1-cka", model="gabor-v1") == []
+    assert failures("Simulated.V1-cka") == []
 
 
 def test_the_checks_tell_how_far_they_are():

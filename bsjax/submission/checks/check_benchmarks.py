@@ -41,10 +41,10 @@ def check_benchmark(identifier: str) -> list[Check]:
     return [
         *checks,
         check("identifier", "its name has the form [lab.]AuthorYear[.region]-metric", *_name(identifier, benchmark)),
-        check("version", "version is a whole number from 1", _version(getattr(benchmark, "version", None))),
+        check("version", "version is a whole number from 1", version_problem(getattr(benchmark, "version", None))),
         check("parent", _parent(parent), "" if parent else f"give parent=, one of {', '.join(_PARENTS)}, or a group"),
         _bibtex(getattr(benchmark, "bibtex", "") or ""),
-        check("ceiling", "the ceiling is above 0 and at most 1", _ceiling(benchmark)),
+        check("ceiling", "the ceiling is above 0 and at most 1", ceiling_problem(benchmark)),
         *_data(benchmark),
         *_scores(benchmark),
     ]
@@ -59,7 +59,8 @@ def _name(identifier: str, benchmark: Any) -> list[str]:
     return problems + name_problems(parts[1] if parts else identifier)
 
 
-def _version(version: Any) -> str:
+def version_problem(version: Any) -> str:
+    """Say what is wrong with the version of a benchmark; "" if nothing is."""
     right = isinstance(version, int) and not isinstance(version, bool) and version >= 1
     return "" if right else f"version is {version!r}: begin with 1 and raise it whenever the scores change"
 
@@ -79,7 +80,8 @@ def _bibtex(bibtex: str) -> Check:
     return Check("bibtex", "bibtex names the publication", problems, "" if problems else placeholder_note(bibtex))
 
 
-def _ceiling(benchmark: Any) -> str:
+def ceiling_problem(benchmark: Any) -> str:
+    """Say what is wrong with the ceiling of a benchmark; "" if nothing is."""
     ceiling, problem = attempt(lambda: benchmark.ceiling)
     if problem:
         return problem

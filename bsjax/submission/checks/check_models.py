@@ -69,8 +69,11 @@ def _answers(model: Any, region: str, images: StimulusSet) -> list[str]:
         return model.look_at(images, number_of_trials=1)
 
     answer, problem = attempt(look)
-    if problem:
-        return [problem]
+    return [problem] if problem else answer_problems(answer, images)
+
+
+def answer_problems(answer: Any, images: StimulusSet) -> list[str]:
+    """List what is wrong with recorded responses to images; [] if nothing is."""
     if not isinstance(answer, NeuroidAssembly):
         return [f"it answers with a {type(answer).__name__}: return a bsjax.NeuroidAssembly"]
     lacking = [name for name in ("stimulus_id", "neuroid_id") if name not in answer.coords]
