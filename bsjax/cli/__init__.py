@@ -349,6 +349,7 @@ def score(
         typer.echo(str(cells))
         return
     with scoring() as progress, watched(progress):
+        progress.expect(len(cells.of("compute")))
         progress.begin(cells)
         grid = run_plan(cells, kept, again=again, workers=by, timeout=timeout)
     outcomes = grid.outcomes(raw_values=True if json_file or figure or stored else "draws")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,8 @@ from bsjax.cli.terminal import width
 
 if TYPE_CHECKING:
     from bsjax.data.publishing.checklist import Check
+
+Allow = Annotated[list[str] | None, typer.Option("--allow", metavar="CHECK", help="A check that may fail; repeatable.")]
 
 
 def print_checks(title: object, checks: Sequence[Check], allowed: Collection[str]) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from bsjax.cli.checks import print_checks
+from bsjax.cli.checks import Allow, print_checks
 from bsjax.cli.terminal import complain, configure_jax
 
 Item = TypeVar("Item")
@@ -131,9 +131,7 @@ def check(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", help="Time limit for the tests of each plugin.")
     ] = 600.0,
-    allow: Annotated[
-        list[str] | None, typer.Option("--allow", metavar="CHECK", help="A check that may fail; repeatable.")
-    ] = None,
+    allow: Allow = None,
     record: Annotated[
         str | None,
         typer.Option("--record", metavar="MODEL", help="First record a model's features for the tests of benchmarks."),

@@ -90,16 +90,8 @@ class _Lines(_Running, Lines):
         _Running.__init__(self, console)
         Lines.__init__(self, console, every=_EVERY)
 
-    def begin(self, plan: Plan) -> None:
-        self.expect(len(plan.of("compute")))
-        super().begin(plan)
-
 
 class _Bars(_Running, Bars):
     def __init__(self, console: Console, bars: Any) -> None:
         _Running.__init__(self, console)
         Bars.__init__(self, bars)
-
-    def begin(self, plan: Plan) -> None:
-        self.expect(len(plan.of("compute")))
-        super().begin(plan)

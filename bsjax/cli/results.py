@@ -44,6 +44,8 @@ Benchmarks = Annotated[
     list[str] | None,
     typer.Option("--benchmark", "-b", metavar="NAME", help="Only this benchmark, or glob; repeatable."),
 ]
+Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Largest number of rows.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 RawValues = Annotated[
     bool, typer.Option(" /--no-raw-values", help="Do not store the unaggregated values, which take the most space.")
 ]
@@ -69,7 +71,7 @@ def list_scores(
     run: Annotated[
         str | None, typer.Option("--run", metavar="RUN", help="Only scores of this run, given by a prefix of its name.")
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Largest number of rows.")] = None,
+    limit: Limit = None,
     runs: Annotated[bool, typer.Option("--runs", help="List runs and their progress.")] = False,
     results: Place = None,
 ) -> None:
@@ -119,7 +121,7 @@ def rm(
     keys: Annotated[
         list[str], typer.Argument(metavar="KEY...", help="Keys of scores or failures, or prefixes of them.")
     ],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     results: Place = None,
 ) -> None:
     """Remove scores and failures permanently, after confirmation."""

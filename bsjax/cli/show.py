@@ -7,8 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
@@ -144,14 +143,10 @@ def _settings(factory: Any) -> list[inspect.Parameter]:
 
 
 def _choices(annotation: Any) -> list[Any]:
-    """The values of a Literal, also of one that is joined with other types."""
+    """The values of a Literal, also of one that is part of another type."""
     if get_origin(annotation) is Literal:
         return list(get_args(annotation))
-    return [value for part in get_args(annotation) for value in _choices(part)] if _is_union(annotation) else []
-
-
-def _is_union(annotation: Any) -> bool:
-    return get_origin(annotation) in (Union, UnionType)
+    return [value for part in get_args(annotation) for value in _choices(part)]
 
 
 def _explained(factory: Any) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bsjax.cli.checks import print_checks
+from bsjax.cli.checks import Allow, print_checks
 from bsjax.cli.outputs import check_outputs
 from bsjax.cli.terminal import complain, configure_jax
 from bsjax.cli.transfers import transfers
@@ -35,7 +35,6 @@ ClassName = Annotated[
     str | None,
     typer.Option("--class", metavar="NAME", help="Class of the assembly. [default: inferred from its dimensions]"),
 ]
-Allow = Annotated[list[str] | None, typer.Option("--allow", metavar="CHECK", help="A check that may fail; repeatable.")]
 
 
 class Library(enum.StrEnum):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bsjax.cli.results import Place, fields, open_store, table, when
+from bsjax.cli.results import Limit, Place, Yes, fields, open_store, table, when
 from bsjax.core.memory import parse_bytes
 from bsjax.core.messages import in_words, printable
 
@@ -40,7 +40,7 @@ def list_submissions(
             help="Only in this state: received, running, waiting, done, failed or cancelled; repeatable.",
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Largest number of rows.")] = None,
+    limit: Limit = None,
     results: Place = None,
 ) -> None:
     """List submissions with their states and reasons, the most recent first."""
@@ -137,9 +137,8 @@ def log(
     last = step
     with open_store(results) as store:
         while True:
-            found = queue.submission(
-                store, submission
-            )  # read before its steps, so that their logs are complete if it has ended
+            # Read before its steps, so that their logs are complete if it has ended.
+            found = queue.submission(store, submission)
             steps = [each for each in queue.steps(store, found.id) if step in (None, each.name)]
             if not steps:
                 there = ", ".join(each.name for each in queue.steps(store, found.id))
@@ -179,7 +178,7 @@ def cancel(submission: Id, results: Place = None) -> None:
 @app.command()
 def rm(
     submission: Id,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     results: Place = None,
 ) -> None:
     """Remove a submission and its files permanently, after confirmation. Scores are kept if it is public."""

@@ -38,9 +38,8 @@ def serve(
     from bsjax.core.extras import import_extra
 
     uvicorn = import_extra("uvicorn", "service")
-    import_extra("fastapi", "service")
-    import_extra("multipart", "service")
-    import_extra("itsdangerous", "service")
+    for module in ("fastapi", "multipart", "itsdangerous"):
+        import_extra(module, "service")
     from bsjax.service import service
     from bsjax.service.mail import VARIABLE
     from bsjax.service.workers import workers as started
