@@ -1,14 +1,17 @@
 """``bsjax cache``: what it prints, removes and finds."""
 
 import os
+from functools import partial
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from bsjax.activations.cache import ActivationCache, Recipe
 from bsjax.cli.cache import app
+from tests.cli.conftest import invoke
 from tests.support.forked import run_command
+
+run = partial(invoke, app)
 
 ROWS = np.ones((10, 2, 3), np.float32)
 
@@ -29,13 +32,6 @@ def keep(cache, model, layer, n_rows=10, ago=0):
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path))
     return ActivationCache()
-
-
-def run(*arguments):
-    done = CliRunner().invoke(app, list(arguments))
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
 
 
 def test_ls_shows_the_last_used_first_and_what_is_unfinished(cache):

@@ -3,23 +3,19 @@
 import re
 
 import pytest
-from typer.testing import CliRunner
 
 from bsjax.cli import app
-from bsjax.results import ResultStore
+from tests.cli.conftest import invoke
 
 COMMAND = ["score", "--model", "pixels", "--benchmark", "Simulated.V1-cka"]
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.setenv("BSJAX_RESULTS", str(tmp_path / "results.db"))
+def run(store, monkeypatch):
     monkeypatch.setattr("bsjax.cli.configure_jax", lambda: None)  # of processes of their own
 
     def call(*arguments):
-        done = CliRunner().invoke(app, [*COMMAND, *arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
+        done = invoke(app, *COMMAND, *arguments)
         assert done.exit_code == 0
         return done
 
@@ -27,8 +23,7 @@ def run(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_scores_in_draws_are_kept_as_scores_of_their_own(run):
-    store = ResultStore()
+def test_scores_in_draws_are_kept_as_scores_of_their_own(run, store):
     drawn = run("--resample", "stimuli:50", "--legend").stdout
     [row] = store.frame().to_dict("records")
     ends = f"{row['low']:.3f}..{row['high']:.3f}"
@@ -52,12 +47,11 @@ def test_scores_in_draws_are_kept_as_scores_of_their_own(run):
 
 
 @pytest.mark.slow
-def test_chance_and_baselines_stand_in_the_table(run):
+def test_chance_and_baselines_stand_in_the_table(run, store):
     asked = ["--legend", "--null", "19", "--baseline", "pixels", "--baseline", "stimulus-*"]
     printed = run("--model", "gabor-v1", *asked).stdout
     header, *rows = [re.split(r"\s{2,}", line) for line in printed.splitlines()[:3]]
     assert header[-3:] == ["calibrated", "p", "best baseline"]
-    store = ResultStore()
     for name, *numbers in rows:
         score = store.score(store.frame(name)["key"][0])
         assert numbers[-3] == f"{score.provenance['calibrated']:.3f}"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,10 @@ from bsjax.labelled.uncertainty import Uncertainty
 from bsjax.results import ResultStore
 from bsjax.results.leases import claim
 from bsjax.results.store import Task
+from tests.cli.conftest import cells_of, invoke
+
+run = partial(invoke, app)
+cells = partial(cells_of, app)
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -28,31 +33,10 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture
-def store(tmp_path, monkeypatch):
-    monkeypatch.setenv("BSJAX_RESULTS", str(tmp_path / "results.db"))
-    monkeypatch.setenv("TZ", "UTC")
-    return ResultStore()
-
-
 def made(value, model="pixels", benchmark="Doe2026.V4-pls", day=1, **more):
     provenance = {"model": model, "benchmark": benchmark, "benchmark_version": 2, "dtype": "float64"}
     provenance |= {"start": f"2026-08-{day:02d}T12:00:00+00:00", "layers": {"V4": ["layer2"]}}
     return Score(value, error=0.01, formula="r²/c", ceiling=Score(0.8, error=0.1), provenance=provenance, **more)
-
-
-def run(*arguments):
-    done = CliRunner().invoke(app, list(map(str, arguments)))
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
-
-
-def cells(*arguments):
-    """The table that a command prints, as a program splits it."""
-    done = run(*arguments)
-    assert done.exit_code == 0 and done.stderr == ""
-    return [re.split(" {2,}", line) for line in done.stdout.splitlines()]
 
 
 def test_rm_removes_what_was_confirmed_and_nothing_else(store):
@@ -180,21 +164,8 @@ def test_export_and_import(store, tmp_path):
         done = run("import", *back, tmp_path / "whole.json")
         assert done.stdout == f"{tmp_path / 'whole.json'}: {expected}, 0 new failures\n"
     assert ResultStore(tmp_path / "back.db").frame()["key"].tolist() == store.frame()["key"].tolist()
-
-
-def test_merge(store, tmp_path):
-    raw = xr.DataArray([0.25, 0.75], dims=["split"])
-    for name in ("one", "other"):
-        other = ResultStore(tmp_path / f"{name}.db")
-        other.add(made(0.5, "both", raw=raw))
-        key = other.add(made(0.5, name, raw=raw))
-    assert run("merge", tmp_path / "one.db", tmp_path / "other.db", "--no-raw-values").stdout.splitlines() == [
-        f"{tmp_path / 'one.db'}: 2 new scores, 0 that were there already, 0 new failures",
-        f"{tmp_path / 'other.db'}: 1 new score, 1 that was there already, 0 new failures",
-    ]
-    assert store.score(key).raw is None
-    run("merge", tmp_path / "other.db")
-    assert store.score(key).raw.identical(raw)
+    merged = run("merge", *back, tmp_path / "results.db", "--no-raw-values").stdout
+    assert merged == f"{tmp_path / 'results.db'}: 0 new scores, {n} that were there already, 0 new failures\n"
 
 
 def test_what_is_refused_is_named_and_the_rest_is_taken(store, tmp_path):

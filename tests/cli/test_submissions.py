@@ -1,26 +1,22 @@
 """``bsjax submissions``, ``accounts`` and ``protect``: what they print, and what they change."""
 
 import re
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner
 
 from bsjax.cli import app
-from bsjax.results import ResultStore
 from bsjax.submission import queue
 from bsjax.submission.accounts import account_of, add_account
 from bsjax.submission.protection import protection_of
+from tests.cli.conftest import cells_of, invoke
 from tests.support.forked import CONTEXT, run_on_terminal
 from tests.support.queue_users import print_slowly
 
+run = partial(invoke, app)
+cells = partial(cells_of, app)
+
 GIB = 1 << 30
-
-
-@pytest.fixture
-def store(tmp_path, monkeypatch):
-    monkeypatch.setenv("BSJAX_RESULTS", str(tmp_path / "results.db"))
-    monkeypatch.setenv("TZ", "UTC")
-    return ResultStore()
 
 
 @pytest.fixture
@@ -31,19 +27,6 @@ def add(store, tmp_path):
         return queue.add(store, name=name, folder=folder, content="ab" * 32, kinds=["model"], steps=steps, **more)
 
     return made
-
-
-def run(*arguments, **how):
-    done = CliRunner().invoke(app, list(map(str, arguments)), **how)
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
-
-
-def cells(*arguments):
-    done = run(*arguments)
-    assert done.exit_code == 0 and done.stderr == ""
-    return [re.split(" {2,}", line) for line in done.stdout.splitlines()]
 
 
 def claimed(store):
