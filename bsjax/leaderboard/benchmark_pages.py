@@ -51,7 +51,8 @@ def _known(node: Node) -> dict[str, Any]:
         # Its description would require running its code, which may be untrusted.
         why = "The benchmark comes from a plugin, whose code is not run to build this page."
     else:
-        about = list(benchmark_registry[node.identifier]().paradigm()._asdict().items())
+        made = benchmark_registry[node.identifier]()
+        about = list(made.paradigm()._asdict().items()) if hasattr(made, "paradigm") else []
     return {
         "paradigm": [*about, *_merged(row)],
         "why": why,

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 import bsjax
+from bsjax import Score
 from bsjax.leaderboard import build
 from bsjax.leaderboard.records import slug
 from bsjax.results import ResultStore
@@ -85,12 +86,21 @@ def test_reasons_are_kept_once_and_cut(store, tmp_path):
     assert [len(reason) for reason in data["reasons"]] == [0, 240]
 
 
-@pytest.mark.slow
+class Half:
+    """A benchmark without data."""
+
+    identifier, version, parent, bibtex, ceiling = "Doe2026-half", 1, "IT", "", Score(1.0)
+
+    def __call__(self, candidate):
+        return Score(0.5)
+
+
 def test_a_grid_becomes_a_site_that_shows_itself(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(bsjax.benchmark_registry, Half.identifier, Half)
     store = ResultStore(tmp_path / "results.db")
     store.add_failure("another", "Doe2026-x", "not of the grid")
-    grid = bsjax.score_grid("pixels", "Simulated.V1-cka", store=store)
+    grid = bsjax.score_grid("pixels", Half.identifier, store=store)
     site = build(grid)
     assert (site.n_models, site.n_benchmarks) == (1, 1) and site.folder == tmp_path / "leaderboard"
     assert '<iframe src="leaderboard/index.html"' in site._repr_html_()
