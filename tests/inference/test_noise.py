@@ -19,9 +19,10 @@ NARROW = {
     ("confusion_similarity, ceiling", "stimuli"),
     ("confusion_similarity, ceiling", "subjects"),
 }
-# The forms of further regressions share all but their mapping with those of PCR.
+# The forms of these regressions share all but their mapping with those of PCR.
 FORMS = [way + "{}" + form for way in ("", "reverse_") for form in ("", "_cv", "_split")]
-AS_PCR = {form.format(name) for name in FURTHER for form in FORMS} - {form.format("pcr") for form in FORMS}
+SHARING = (*FURTHER, "linear_predictivity", "neuron_to_neuron")
+AS_PCR = {form.format(name) for name in SHARING for form in FORMS} - {form.format("pcr") for form in FORMS}
 IN_SPLITS = {name for name, row in ROWS.items() if "crossvalidation_kwargs" in row.settings}
 # A regression has two names, with and without _cv; of a similarity they are two metrics.
 SECOND_NAMES = {f"{name}_cv" for name in IN_SPLITS} & IN_SPLITS
