@@ -77,6 +77,12 @@ class Came:
         except (OSError, msgspec.DecodeError):
             return cls("failed", f"the process of the trusted side ended with status {status}, see its log")
 
+    def then(self, later: Came) -> Came:
+        """The outcome of two parts of a step, with the state and reason of the later part."""
+        names = [*self.facts, *later.facts]
+        facts = {name: {**self.facts.get(name, {}), **later.facts.get(name, {})} for name in names}
+        return replace(later, peak=max(self.peak, later.peak), facts=facts, scores=self.scores + later.scores)
+
 
 @dataclass(frozen=True)
 class At:
@@ -232,9 +238,7 @@ def scored_on_private(at: At) -> Came:
     hidden = [name for name in left if found[name].stimuli_private]  # type: ignore[union-attr]
     came = _scored(at, [name for name in left if name not in hidden], needs_any=False)
     if came.state == "done" and hidden:
-        after = _scored(at, hidden, needs_any=False, hides=True)
-        told = {name: {**came.facts.get(name, {}), **after.facts.get(name, {})} for name in came.facts | after.facts}
-        came = replace(after, peak=max(came.peak, after.peak), facts=told)
+        came = came.then(_scored(at, hidden, needs_any=False, hides=True))
     return came
 
 
@@ -262,7 +266,8 @@ def scored_by_its_benchmarks(at: At) -> Came:
     use_plugins(at.folder)
     done = [each for each in queue.submissions(at.store, states=("done",)) if each.id != at.submission.id]
     submitted = {name: each for each in [*reversed(done), at.submission] for name in queue.models_of(each)}
-    models = [name for name in dict.fromkeys([*at.models, *_in_store(at.store)]) if name in model_registry]
+    in_store = sorted(set(at.store.frame(latest=True, failures=False, columns=["model"])["model"]))
+    models = [name for name in dict.fromkeys([*at.models, *in_store]) if name in model_registry]
     planned = plan([name for name in models if name not in submitted], benchmarks, store=at.store, predict=False)
     scores, failures = _run(at, planned, "submitted benchmarks")
     came = _came_of(scores, failures, needs_any=not submitted)
@@ -271,9 +276,9 @@ def scored_by_its_benchmarks(at: At) -> Came:
         says = other.account == at.submission.account or other.visibility == "public"
         after = _scored(replace(at, submission=other, says=says), public, needs_any=False)
         say(f"{after.scores} scores of submitted models{'' if says else ' of other accounts'}")
-        came = replace(came, peak=max(came.peak, after.peak), scores=came.scores + after.scores)
         if after.state == "memory":
-            return replace(after, peak=came.peak)
+            return came.then(after)
+        came = after.then(came)
     return came if came.scores else _came_of(0, failures, needs_any=True)
 
 
@@ -348,13 +353,10 @@ def _scored(at: At, benchmarks: Sequence[str], *, needs_any: bool = True, hides:
     """Score each submitted model on benchmarks of the trusted side, under the interpreters that these need."""
     came, failures = Came(), []
     for python, names in _by_interpreter(at.store, benchmarks).items():
-        after = _scored_here(at, names, hides) if python == sys.executable else _under(at, python, names)
-        came = Came(
-            peak=max(came.peak, after.peak), facts={**came.facts, **after.facts}, scores=came.scores + after.scores
-        )
-        if after.state == "memory" or (after.state == "failed" and python == sys.executable):
-            return replace(came, state=after.state, reason=after.reason)
-        failures += [RuntimeError(after.reason)] if after.reason else []
+        came = came.then(_scored_here(at, names, hides) if python == sys.executable else _under(at, python, names))
+        if came.state == "memory" or (came.state == "failed" and python == sys.executable):
+            return came
+        failures += [RuntimeError(came.reason)] if came.reason else []
     return replace(_came_of(came.scores, failures, needs_any), peak=came.peak, facts=came.facts)
 
 
@@ -491,11 +493,6 @@ def _pair_contained(at: At, model: str, benchmark: str) -> tuple[Score | None, s
         return Score.from_dict(answer["score"]), "", process
     except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
         return None, f"its answer is refused: {one_line(error)}", process
-
-
-def _in_store(store: ResultStore) -> list[str]:
-    """The models that have scores in the store."""
-    return sorted(set(store.frame(latest=True, failures=False, columns=["model"])["model"]))
 
 
 def main(submission: str, name: str, answer: str, *only: str) -> None:
