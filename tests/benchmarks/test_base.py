@@ -8,7 +8,7 @@ import pytest
 
 import bsjax
 from bsjax import Score, benchmark_registry, load_benchmark, load_model
-from bsjax.benchmarks import BenchmarkBase, NeuralBenchmark, Undefined
+from bsjax.benchmarks import BenchmarkBase, Undefined
 
 FAMILY = '''
 """How alike a model's responses to brighter and darker images are: Doe & Roe (2031)."""
@@ -124,22 +124,6 @@ def test_a_call_of_ones_own_is_left_alone():
         "parent": "V1",
         "note": "made up",
     }
-
-
-def test_a_step_is_changed_by_itself(trials, model):
-    class Twice(NeuralBenchmark):
-        def compare(self, observed):
-            assert observed.sizes["presentation"] == 40
-            return Score(2 * float(super().compare(observed)), formula="2 CKA")
-
-    def of(kind):
-        return kind("Mine.IT-cka", trials, bsjax.load_metric("cka"), ceiling_func=lambda: Score(0.5))(model())
-
-    one, two = of(NeuralBenchmark), of(Twice)
-    assert float(two.unceiled) == 2 * float(one.unceiled)
-    assert float(two) == pytest.approx(2 * float(one))  # r/√c
-    for name in ("data", "stimuli", "region", "n_stimuli"):
-        assert one.provenance[name] == two.provenance[name]
 
 
 def test_an_undefined_score_without_a_normalisation():

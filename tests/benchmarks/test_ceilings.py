@@ -5,11 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from bsjax import NeuroidAssembly, Score, load_ceiling
+from bsjax import NeuroidAssembly, Score
 from bsjax.benchmarks import Ceiling, constant_ceiling
 from bsjax.benchmarks.lazy_loading import loader
 from bsjax.core.files import cache_dir
-from tests.support.forked import run_python
 
 
 @pytest.fixture(autouse=True)
@@ -158,21 +157,6 @@ def test_a_method_without_a_digest_is_computed_every_time(lines):
     assert float(Ceiling(method, recording())()) == float(Ceiling(method, recording())()) == 0.5
     assert lines.read_text().split() == ["0.5", "0.5"]
     assert not (cache_dir() / "ceilings").exists()
-
-
-@pytest.mark.slow
-def test_another_process_finds_it(tmp_path):
-    script = (
-        "import sys; sys.path.insert(0, '.')\n"
-        "from bsjax import load_ceiling\n"
-        "from bsjax.benchmarks import Ceiling\n"
-        "from tests.benchmarks.test_ceilings import recording\n"
-        "print(float(Ceiling(load_ceiling('internal_consistency'), recording)()))\n"
-    )
-    mine = float(Ceiling(load_ceiling("internal_consistency"), recording)())
-    theirs = run_python(script)
-    assert float(theirs.stdout) == mine
-    assert len(list((cache_dir() / "ceilings").iterdir())) == 1
 
 
 def test_a_benchmark_and_its_ceiling_share_what_one_function_loads():

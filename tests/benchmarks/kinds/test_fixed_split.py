@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bsjax import Score, load_ceiling, load_metric
-from bsjax.benchmarks import Ceiling, TrainTestNeuralBenchmark
+from bsjax.benchmarks import TrainTestNeuralBenchmark
 
 
 @pytest.fixture
@@ -79,20 +79,6 @@ def test_each_neuroid_has_its_own_ceiling(split, noisy):
     r = by_hand(split, features_of(noisy, split), list(range(6)))
     ceiling = load_ceiling("internal_consistency")(split[1]).raw.mean("split")
     assert float(score) == pytest.approx(float(np.mean(np.abs(r) * r / ceiling)), rel=1e-6)
-
-
-def test_nothing_is_loaded_before_it_scores(split, noisy):
-    loaded = []
-
-    def load(part):
-        return lambda: loaded.append(part) or split[part]
-
-    lazy = benchmark(split, train_assembly=load(0), test_assembly=load(1), ceiling_func=Ceiling(Score, load(2)))
-    assert "the training and the test stimuli" in lazy.describe()
-    assert loaded == []
-    first = benchmark(split, train_assembly=load(0), test_assembly=load(1))
-    assert float(first(noisy)) == float(first(noisy))
-    assert sorted(loaded) == [0, 1]
 
 
 def test_subjects_must_be_there_and_the_same(split, noisy):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bsjax import NeuroidAssembly, Score, load_ceiling, load_metric
+from bsjax import BehavioralAssembly, NeuroidAssembly, Score, load_ceiling, load_metric
 from bsjax.benchmarks import Ceiling, NeuralBenchmark
 from bsjax.benchmarks.experiment import squeeze_time
 from bsjax.data import average_repetition
@@ -12,31 +12,9 @@ from bsjax.labelled.metric import as_metric
 from bsjax.labelled.similarity.rdms.subject_rdms import SubjectSimilarity
 from bsjax.labelled.similarity.rdms.subject_responses import SubjectRDMSimilarity
 from bsjax.labelled.similarity.subject_similarity import SimilarityToSubjects
+from tests.support.recorder import Recorder
 
 RIDGE = {"crossvalidation_kwargs": {"stratification_coord": None}}
-
-
-class Watched:
-    """A brain model that passes everything on to another one and keeps what it was asked."""
-
-    def __init__(self, model):
-        self.model = model
-        self.asked = []
-        self.identifier = model.identifier
-
-    def visual_degrees(self):
-        return self.model.visual_degrees()
-
-    def start_task(self, task, fitting_stimuli=None):
-        self.model.start_task(task, fitting_stimuli)
-
-    def start_recording(self, recording_target, time_bins):
-        self.asked.append(("record", recording_target, list(time_bins)))
-        self.model.start_recording(recording_target, time_bins)
-
-    def look_at(self, stimuli, number_of_trials=1):
-        self.asked.append(("look", stimuli, number_of_trials))
-        return self.model.look_at(stimuli, number_of_trials)
 
 
 def benchmark(assembly, **changes):
@@ -51,27 +29,24 @@ def benchmark(assembly, **changes):
     return NeuralBenchmark(**{**arguments, **changes})
 
 
-def test_the_model_records_from_the_datas_region_and_time_bin(trials, model):
-    watched = Watched(model())
-    benchmark(trials, number_of_trials=5)(watched)
-    assert watched.asked[0] == ("record", "IT", [(70.0, 170.0)])
-    assert [asked[0] for asked in watched.asked] == ["record", "look"]
-    assert watched.asked[1][2] == 5
+@pytest.fixture
+def recorder(stimuli, signal):
+    return Recorder(stimuli, signal)
 
 
-def test_stimuli_of_unknown_size_are_shown_full_frame(trials, model, stimuli):
-    watched = Watched(model())
-    benchmark(trials)(watched)
-    assert watched.asked[1][1].stimulus_paths == stimuli.stimulus_paths
+def test_the_model_records_from_the_datas_region_and_sees_stimuli_of_unknown_size_full_frame(trials, recorder, stimuli):
+    benchmark(trials, number_of_trials=5)(recorder)
+    assert recorder.recorded == [("IT", [(70.0, 170.0)])]
+    [(shown, number_of_trials)] = recorder.looked
+    assert number_of_trials == 5 and shown.stimulus_paths == stimuli.stimulus_paths
 
 
 @pytest.mark.parametrize("given", ["argument", "column"])
-def test_stimuli_of_known_size_are_placed_on_the_models_screen(trials, model, given):
+def test_stimuli_of_known_size_are_placed_on_the_models_screen(trials, recorder, given):
     if given == "column":
         trials.attrs["stimulus_set"] = trials.stimulus_set.assign(degrees=4.0)
-    watched = Watched(model())
-    benchmark(trials, visual_degrees=4 if given == "argument" else None)(watched)
-    shown = watched.asked[1][1]
+    benchmark(trials, visual_degrees=4 if given == "argument" else None)(recorder)
+    shown = recorder.looked[0][0]
     assert set(shown["degrees"]) == {8.0}
     with Image.open(shown.get_stimulus("s01")) as image:
         assert image.size == (16, 16)  # 8 pixels over 4 degrees, in a field of 8 degrees
@@ -222,13 +197,8 @@ def test_several_time_bins_are_an_error_of_a_metric_for_one(trials, model):
     assert squeeze_time(trials).dims == ("presentation", "neuroid")
 
 
-def test_a_model_that_answers_with_behaviour_is_an_error(trials, model):
-    from bsjax import BehavioralAssembly
-
-    class Behaving(Watched):
-        def look_at(self, stimuli, number_of_trials=1):
-            ids = stimuli["stimulus_id"].to_numpy()
-            return BehavioralAssembly(ids, coords={"stimulus_id": ("presentation", ids)}, dims=["presentation"])
-
-    with pytest.raises(ValueError, match="'stored' was asked to record from IT and answered with a Behavioral"):
-        benchmark(trials)(Behaving(model()))
+def test_a_model_that_answers_with_behaviour_is_an_error(trials, recorder, monkeypatch):
+    choices = BehavioralAssembly(np.ones(2), dims=["presentation"])
+    monkeypatch.setattr(recorder, "look_at", lambda *arguments, **options: choices)
+    with pytest.raises(ValueError, match="'recorder' was asked to record from IT and answered with a Behavioral"):
+        benchmark(trials)(recorder)

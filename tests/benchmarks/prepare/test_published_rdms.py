@@ -64,14 +64,6 @@ def test_human_it(kriegeskorte):
     assert rdms["subject"].values.tolist() == ["BE", "KO", "SN"] and rdms["session"].values.tolist() == ["1", "2"]
 
 
-@pytest.mark.slow
-def test_behaviour_and_models(kriegeskorte):
-    behaviour = kriegeskorte2008.load_rdms(kriegeskorte, "behaviour")
-    assert behaviour.dims[0] == "subject" and behaviour["subject"].values[-1] == "subject4"
-    models = kriegeskorte2008.load_rdms(kriegeskorte, "models")
-    np.testing.assert_array_equal(models.sel(model="monkeyIT").values, symmetric(1, 2)[0, 1] > 1)
-
-
 def test_in_a_clone_of_the_repository(kriegeskorte, tmp_path):
     inside = tmp_path / "clone" / "demos" / "92imageData"
     inside.mkdir(parents=True)

@@ -47,18 +47,6 @@ def test_the_loss_of_a_model_and_of_two_people_by_hand(serve):
     assert score.provenance["n_stimuli"] == len(stimuli)
 
 
-@pytest.mark.slow
-def test_people_who_all_lose_the_same(serve):
-    stimuli = silhouettes()
-    same = answers_with(stimuli, {"o": 2})
-    served_people(serve, "Baker2022_normal_distortion", stimuli, dict.fromkeys(range(1, 6), same))
-    benchmark = load_benchmark("Baker2022fragmented-accuracy_delta")
-    named = stimuli["animal"].where((stimuli["image_type"] != "o") | (stimuli["animal"] != "frog"), "bear")
-    assert float(benchmark.ceiling) == pytest.approx(1)
-    assert float(benchmark(naming(stimuli["stimulus_id"], named))) == pytest.approx(1)
-    assert float(benchmark(naming(stimuli["stimulus_id"], stimuli["animal"]))) == pytest.approx(0)
-
-
 def test_only_inverted_silhouettes_count(serve):
     stimuli = silhouettes(["normal", "inverted"])
     inverted = stimuli["orientation"].to_numpy() == "inverted"

@@ -79,13 +79,6 @@ def test_score_and_ceiling_as_by_hand(serve, table, people):
     assert float(score) == pytest.approx((np.mean(each) / np.mean(others)) ** 2, rel=1e-5)
 
 
-def test_the_sign_of_a_correlation_stays(merged, choices, table):
-    wrong = CLASSES[(np.searchsorted(CLASSES, table["object_class"]) + 1) % 3]
-    opposite = np.where(table["human_accuracy"], wrong, table["object_class"])
-    score = ConditionAccuracySimilarity()(choices.copy(data=opposite), merged)
-    assert float(score) == pytest.approx(-1)
-
-
 def test_order_does_not_matter_and_undefined_people_are_counted(merged, choices, table):
     metric = ConditionAccuracySimilarity()
     shuffled = choices[np.random.default_rng(1).permutation(len(choices))]

@@ -51,16 +51,6 @@ def test_distance_and_ceiling_as_by_hand(model, right):
     assert benchmark.describe().startswith(f"{IDENTIFIER}, version 1, averaged under Lonnqvist2024")
 
 
-@pytest.mark.slow
-def test_a_model_above_the_ceiling_keeps_its_score(model, right):
-    stored = model.look_at(load_benchmark(IDENTIFIER).stimuli)
-    person = right[1]  # whose accuracy is between those of the others
-    truth = np.where(person, TRUTH, np.where(TRUTH == "f", "j", "f"))
-    answers = stored.copy(data=np.where(truth[:, None] == ["j", "f"], 0.7, 0.3))
-    score = load_benchmark(IDENTIFIER)(PrecomputedFeatures(answers, visual_degrees=8))
-    assert float(score) > 1 and score.exceeds_ceiling
-
-
 def test_accuracy_is_the_share_of_right_answers(model, right):
     score = load_benchmark("Lonnqvist2024_EngineeringAccuracy")(model)
     assert float(score) == float(score.unceiled) == pytest.approx(right[3].mean())

@@ -97,15 +97,6 @@ def test_score_and_ceiling_as_by_hand(serve, stimuli, probabilities, trials):
     assert (benchmark.version, benchmark.parent, benchmark.number_of_trials) == (2, "behavior", 2)
 
 
-@pytest.mark.slow
-def test_the_public_variant_learns_and_answers_on_the_same_images(serve, stimuli, probabilities, trials):
-    serve("Rajalingham2018.public", trials, stimuli)
-    benchmark = load_benchmark("Rajalingham2018public-i2n")
-    assert benchmark.fitting_stimuli["stimulus_id"].tolist() == benchmark.stimuli["stimulus_id"].tolist()
-    assert "fitted and tested on the same images" in benchmark.paradigm().compared
-    assert float(benchmark(PrecomputedFeatures(probabilities, visual_degrees=8))) > 0.3
-
-
 def test_a_ceiling_of_zero_or_of_other_splits():
     def splits(values, labels=(0, 1)):
         raw = xr.DataArray(np.array(values), dims=["split"], coords={"split": list(labels)})
