@@ -12,43 +12,25 @@ if TYPE_CHECKING:
 model_registry = Registry("model", plugins="model_registry")
 """Models by identifier; ``model_registry["my-model"] = lambda: ModelCommitment(...)`` adds one."""
 
-_BUILTIN = "bsjax.models.builtin."
-for _name, _factory, _summary in (
-    ("pixels", "pixels:pixels", "the image itself, 32 x 32 RGB pixels"),
-    ("gabor-v1", "gabor_v1:gabor_v1", "quadrature Gabor filters, simple and complex cells, 8 degrees"),
-    (
-        "image-statistics",
-        "image_statistics:image_statistics",
-        "33 image statistics: luminance, contrast, colour, edges and spatial frequencies",
-    ),
-    (
-        "random-network",
-        "random_network:random_network",
-        "three convolutional layers with seeded random weights, in plain JAX",
-    ),
-    (
-        "stimulus-order",
-        "stimulus_order:stimulus_order",
-        "control that sees no image: slow waves over the order of the stimuli",
-    ),
-    (
-        "v1-population",
-        "v1_population:v1_population",
-        "V1 only: Gabor filters with properties sampled around published medians, and surround suppression",
-    ),
-    ("hmax", "hmax:hmax", "simple and complex cells from V1 to IT: alternating template matching and max pooling"),
-):
-    model_registry.register(_name, _BUILTIN + _factory, _summary)
-for _name, _factory, _summary in (
-    ("convnet-random", "convnet:convnet_random", "small convolutional network with seeded random weights"),
-    ("vit-random", "vit:vit_random", "small vision transformer with seeded random weights"),
-    (
-        "cornet-random",
-        "cornet:cornet_random",
-        "small recurrent network in the style of CORnet, with seeded random weights",
-    ),
-):
-    model_registry.register(_name, _BUILTIN + _factory, _summary, requires=("flax",))
+_BUILTIN = {
+    "pixels": "the image itself, 32 x 32 RGB pixels",
+    "gabor-v1": "quadrature Gabor filters, simple and complex cells, 8 degrees",
+    "image-statistics": "33 image statistics: luminance, contrast, colour, edges and spatial frequencies",
+    "random-network": "three convolutional layers with seeded random weights, in plain JAX",
+    "stimulus-order": "control that sees no image: slow waves over the order of the stimuli",
+    "v1-population": "V1 only: Gabor filters with properties sampled around published medians, "
+    "and surround suppression",
+    "hmax": "simple and complex cells from V1 to IT: alternating template matching and max pooling",
+}
+_OF_FLAX = {
+    "vit-random": "small vision transformer with seeded random weights",
+    "cornet-random": "small recurrent network in the style of CORnet, with seeded random weights",
+}
+for _name, _summary in (_BUILTIN | _OF_FLAX).items():
+    _module, _function = _name.removesuffix("-random").replace("-", "_"), _name.replace("-", "_")
+    _requires = ("flax",) if _name in _OF_FLAX else ()
+    model_registry.register(_name, f"bsjax.models.builtin.{_module}:{_function}", _summary, _requires)
+
 for _name, _summary, _requires in (
     ("torchvision", "classification networks of torchvision", ("torchvision",)),
     ("timm", "networks of timm", ("timm",)),

@@ -10,7 +10,7 @@ from PIL import Image
 from bsjax import Score
 from bsjax.benchmarks.families.geirhos2021.reader import load_people
 from bsjax.benchmarks.families.geirhos2021.trials import trial_stimuli
-from bsjax.benchmarks.families.imagenet.corrupted_images import _images_by_class
+from bsjax.benchmarks.families.imagenet.image_folders import _images_by_class
 from bsjax.data.publishing.drafts import find_files, read_manifest
 from bsjax.results import ResultStore
 from bsjax.results.exchange.imported import import_scores

@@ -291,7 +291,7 @@ def objectnet(folder: Path) -> None:
 
 
 def read_objectnet(folder: Path) -> Any:
-    from bsjax.benchmarks.families.imagenet.objectnet_images import objectnet_images
+    from bsjax.benchmarks.families.imagenet.image_folders import objectnet_images
 
     return [pd.DataFrame(objectnet_images(folder / name)) for name in ("own", "theirs")]
 

@@ -1,10 +1,10 @@
-"""Temporary state of a torch module while it runs: recording hooks, evaluation mode, and compilation."""
+"""State of a torch module while it runs: recording hooks, evaluation mode, compilation, default dtype, and locks."""
 
 from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _lock = threading.Lock()
 _n_blocks = 0
 _stance: Any = None
+
+
+_changed = threading.Condition()
+_thread_of: dict[int, int] = {}  # id of an object -> the thread that holds its lock
 
 
 class RecordingHook:
@@ -125,3 +129,50 @@ def as_written() -> Iterator[None]:
             _n_blocks -= 1
             if _n_blocks == 0:
                 _stance.__exit__(None, None, None)
+
+
+@contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Set the dtype of new tensors within a block.
+
+    Args:
+        dtype: a floating-point dtype.
+    """
+    torch = import_extra("torch", "torch")
+    before = torch.get_default_dtype()
+    if before != dtype:
+        torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        if before != dtype:
+            torch.set_default_dtype(before)
+
+
+@contextmanager
+def turn(objects: Iterable[object]) -> Iterator[None]:
+    """Lock objects against other threads for the duration of a block, waiting until all are free.
+
+    All locks are acquired at once, so that threads with overlapping objects cannot deadlock. A thread may acquire a
+    lock again.
+
+    Args:
+        objects: must live as long as the block.
+
+    Example:
+        >>> with turn([first := object(), second := object()]), turn([first]):
+        ...     print("alone")
+        alone
+    """
+    here, wanted = threading.get_ident(), {id(each) for each in objects}
+    with _changed:
+        _changed.wait_for(lambda: all(_thread_of.get(each, here) == here for each in wanted))
+        taken = wanted - _thread_of.keys()
+        _thread_of.update(dict.fromkeys(taken, here))
+    try:
+        yield
+    finally:
+        with _changed:
+            for each in taken:
+                del _thread_of[each]
+            _changed.notify_all()

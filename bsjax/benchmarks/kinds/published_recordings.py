@@ -5,8 +5,8 @@ Building one loads no data. Data that training, test and ceiling share are loade
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any, cast
@@ -33,23 +33,6 @@ from bsjax.labelled.similarity.subject_similarity import InterSubjectSimilarity,
 _STORED = {"MedianReliability": MedianReliability, "StoredNoiseCeiling": StoredNoiseCeiling}
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """Settings that only these rows have; ``recordings.toml`` explains them."""
-
-    metric_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    ceiling_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    stratify: str | bool | None = None
-    splits: int | None = None
-    preprocess_indices: str = ""
-    steps: tuple[tuple[Any, ...], ...] = ()
-    target_steps: tuple[tuple[Any, ...], ...] = ()
-    ceiling_steps: tuple[tuple[Any, ...], ...] = ()
-    subjects: tuple[str, ...] = ()
-    split: str = ""
-    pool: str = ""
-
-
 def neural(row: BenchmarkRow) -> NeuralBenchmark:
     """A benchmark on recordings of one stimulus set, cross-validated over it.
 
@@ -58,13 +41,12 @@ def neural(row: BenchmarkRow) -> NeuralBenchmark:
         >>> load_benchmark("Cadena2017-mask").metric.crossvalidation_kwargs
         {'stratification_coord': None, 'splits': 4}
     """
-    own = _Settings(**row.settings)
-    trials = _loaded(row.data[0], own.steps)
+    trials = _loaded(row.data[0], row.settings.get("steps", ()))
     return NeuralBenchmark(
         row.identifier,
-        _further(trials, own.target_steps),
+        _further(trials, row.settings.get("target_steps", ())),
         _metric(row),
-        ceiling_func=Ceiling(_ceiling_method(row), _further(trials, own.ceiling_steps)),
+        ceiling_func=Ceiling(_ceiling_method(row), _further(trials, row.settings.get("ceiling_steps", ()))),
         normalisation=row.normalisation,
         **_common(row),
     )
@@ -79,10 +61,11 @@ def train_test(row: BenchmarkRow) -> TrainTestNeuralBenchmark:
         >>> benchmark.metric.mapping, benchmark.visual_degrees, benchmark.parent
         (Ridge(alpha=1.0), 18, 'V4')
     """
-    own = _Settings(**row.settings)
-    parts = [_loaded(name, own.steps) for name in row.data]
-    if own.split:
-        parts = [_further(parts[0], [("keep_split", own.split, part, own.pool)]) for part in ("train", "test")]
+    parts = [_loaded(name, row.settings.get("steps", ())) for name in row.data]
+    split = row.settings.get("split")
+    if split:
+        pool = row.settings["pool"]
+        parts = [_further(parts[0], [("keep_split", split, part, pool)]) for part in ("train", "test")]
     train, test = parts
     return TrainTestNeuralBenchmark(
         row.identifier,
@@ -91,7 +74,7 @@ def train_test(row: BenchmarkRow) -> TrainTestNeuralBenchmark:
         _metric(row),
         ceiling_func=Ceiling(_ceiling_method(row), test),
         normalisation=row.normalisation,
-        alpha_coord=None if own.split else "subject",
+        alpha_coord=None if split else "subject",
         **_common(row),
     )
 
@@ -117,7 +100,7 @@ def inter_subject(row: BenchmarkRow) -> NeuralBenchmark:
     """A benchmark on all subjects together, who saw the same stimuli and provide each other's ceiling."""
 
     def load() -> NeuroidAssembly:
-        rows = {subject: _of_subject(row, subject) for subject in _Settings(**row.settings).subjects}
+        rows = {subject: _of_subject(row, subject) for subject in row.settings["subjects"]}
         return side_by_side({subject: content_of(_prepared(each)) for subject, each in rows.items()})
 
     everyone = LazyLoad(load)
@@ -195,7 +178,7 @@ def _loaded(name: str, steps: Any) -> LazyLoad:
 
 
 def _mean_over_subjects(row: BenchmarkRow, build: Callable[[BenchmarkRow], Any]) -> MultiSubjectNeuralBenchmark:
-    children = {each: partial(build, _of_subject(row, each)) for each in _Settings(**row.settings).subjects}
+    children = {each: partial(build, _of_subject(row, each)) for each in row.settings["subjects"]}
     return MultiSubjectNeuralBenchmark(row.identifier, children, row.version or 1, row.parent, row.bibtex)
 
 
@@ -208,10 +191,9 @@ def _of_subject(row: BenchmarkRow, subject: str) -> BenchmarkRow:
 
 def _prepared(row: BenchmarkRow) -> LazyLoad:
     """The row's data after all steps; several data sets are concatenated."""
-    own = _Settings(**row.settings)
-    parts = [_loaded(name, own.steps) for name in row.data]
+    parts = [_loaded(name, row.settings.get("steps", ())) for name in row.data]
     whole = parts[0] if len(parts) == 1 else LazyLoad(lambda: concatenated(*map(content_of, parts)))
-    return _further(whole, own.target_steps)
+    return _further(whole, row.settings.get("target_steps", ()))
 
 
 def _further(loaded: LazyLoad, steps: Any) -> LazyLoad:
@@ -219,14 +201,13 @@ def _further(loaded: LazyLoad, steps: Any) -> LazyLoad:
 
 
 def _metric(row: BenchmarkRow) -> Any:
-    own = _Settings(**row.settings)
-    settings: dict[str, Any] = dict(own.metric_kwargs)
-    if own.stratify is not None:
-        splits: dict[str, Any] = {"stratification_coord": own.stratify or None}
-        if own.splits is not None:
-            splits["splits"] = own.splits
-        if own.preprocess_indices:
-            module, _, name = own.preprocess_indices.partition(":")
+    own, settings = row.settings, dict(row.settings.get("metric_kwargs", {}))
+    if "stratify" in own:
+        splits: dict[str, Any] = {"stratification_coord": own["stratify"] or None}
+        if "splits" in own:
+            splits["splits"] = own["splits"]
+        if "preprocess_indices" in own:
+            module, _, name = own["preprocess_indices"].partition(":")
             splits["preprocess_indices"] = getattr(import_module(module), name)
         settings["crossvalidation_kwargs"] = splits
     return load_metric(row.metric, **settings)
@@ -234,7 +215,7 @@ def _metric(row: BenchmarkRow) -> Any:
 
 def _ceiling_method(row: BenchmarkRow) -> Any:
     build = _STORED.get(str(row.ceiling), partial(load_ceiling, str(row.ceiling)))
-    return build(**_Settings(**row.settings).ceiling_kwargs)
+    return build(**row.settings.get("ceiling_kwargs", {}))
 
 
 def _common(row: BenchmarkRow) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def random_network(seed: int = 0) -> AnyRegion:
 
     Images are resized to 64 x 64 pixels. The layers ``block0`` to ``block2`` have 16, 32 and 64 channels, averaged to
     8 x 8 positions. They are mapped to V1; V2 and V4; and IT and all other regions. Weights come from He
-    initialisation. Unlike ``convnet-random``, it needs no other library.
+    initialisation. Unlike ``vit-random``, it needs no other library.
 
     Args:
         seed: for the weights; another seed gives another model, with the seed in its identifier.

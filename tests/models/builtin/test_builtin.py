@@ -11,7 +11,6 @@ from PIL import Image
 from bsjax import BrainModel, ModelCommitment, list_models, load_model, model_registry
 from bsjax.adapters import from_jax
 from bsjax.data import load_image
-from bsjax.models.builtin.convnet import convnet_random
 from bsjax.models.builtin.cornet import cornet_random
 from bsjax.models.builtin.hmax import hmax
 from bsjax.models.builtin.random_network import random_network
@@ -32,7 +31,7 @@ def stimuli(stimulus_set):
     "identifier",
     [
         *("pixels", "gabor-v1", "hmax", "image-statistics", "random-network"),
-        *("stimulus-order", "convnet-random", "vit-random", "cornet-random"),
+        *("stimulus-order", "vit-random", "cornet-random"),
     ],
 )
 def test_every_builtin_model_records_from_every_region(identifier, stimuli):
@@ -63,7 +62,6 @@ def test_pixels_are_the_resized_image(stimuli):
 
 
 SEEDED = {
-    "convnet-random": (convnet_random, "blocks.0"),
     "vit-random": (vit_random, "blocks.0"),
     "cornet-random": (cornet_random, "V1"),
     "hmax": (hmax, "c2"),

@@ -60,7 +60,7 @@ def test_layers_and_pairs_are_told():
     told = Told()
     with watched(told):
         bsjax.score(["pixels", "gabor-v1"], "Simulated.V1-cka", store=None)
-        bsjax.choose_layers(bsjax.load_model("convnet-random"), benchmarks={"V1": "Simulated.V1-cka"}, n_bootstrap=10)
+        bsjax.choose_layers(bsjax.load_model("random-network"), benchmarks={"V1": "Simulated.V1-cka"}, n_bootstrap=10)
     assert [job.model for job in told.jobs] == ["pixels", "gabor-v1"]
     [layers] = [found for what, found in told.steps.items() if what.startswith("layers against V1")]
     assert layers[0][0] == 0 and layers[-1] == (layers[0][1], layers[0][1]) and len(layers) == layers[0][1] + 1

@@ -10,9 +10,12 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from bsjax.benchmarks.families.imagenet.corrupted_images import corrupted_images, sampled
-from bsjax.benchmarks.families.imagenet.image_folders import validation_images
-from bsjax.benchmarks.families.imagenet.objectnet_images import objectnet_images
+from bsjax.benchmarks.families.imagenet.image_folders import (
+    corrupted_images,
+    objectnet_images,
+    sampled,
+    validation_images,
+)
 from bsjax.benchmarks.kinds.engineering import SELECTION, EngineeringAccuracy
 from bsjax.benchmarks.rows.row import BenchmarkRow
 from bsjax.data import StimulusSet, load_stimulus_set

@@ -3,13 +3,17 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from bsjax.benchmarks.families.marques2020 import stimuli as sets
-from bsjax.benchmarks.families.marques2020.receptive_fields import NEAR, centres, near
+from bsjax.benchmarks.families.marques2020.stimuli import POSITIONS
 from bsjax.data import NeuroidAssembly
+from bsjax.engine.precision import precision
+from bsjax.engine.programs.compilation import compiled
+from bsjax.metrics.tuning.receptive_fields import receptive_field_centres, receptive_field_maps
 
 Show = Callable[[str], NeuroidAssembly]
 """Shows a model the named stimulus set at its size and returns its responses (presentation, neuroid)."""
@@ -20,6 +24,13 @@ MAXIMAL = 33.8
 """Median of the maximal firing rates of macaque V1 neurons, in spikes per second."""
 _GREATEST, _THRESHOLD = 243.1, 5.0  # greatest rate of a single neuron; smallest rate that counts as a response
 _PHASES = 8
+
+
+NEAR = 0.15
+"""Largest distance of a receptive field from the centre of the gratings, in degrees."""
+
+
+_AT_ONCE = 512  # units per block, because a layer may be larger than memory
 
 
 class NothingToMeasure(ValueError):
@@ -133,3 +144,47 @@ def affine(peaks: NDArray[np.float64], blank: NDArray[np.float64]) -> tuple[floa
 def _peaks(recorded: xr.DataArray) -> NDArray[np.float64]:
     responses = np.maximum(recorded.transpose("presentation", "neuroid").values.astype(np.float64), 0)
     return responses.reshape(-1, _PHASES, responses.shape[1]).mean(axis=1).max(axis=0)
+
+
+def centres(flashed: xr.DataArray, blank: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Centres of receptive fields in degrees, downwards and to the right of the middle of the visual field.
+
+    Args:
+        flashed: responses (presentation, neuroid) to the gratings of ``RECEPTIVE_FIELD``, in their order.
+        blank: responses to a blank image, ``(neuroid,)``.
+
+    Returns:
+        Shape ``(neuroid, 2)``: y and x; NaN for a unit that responds to no grating more than to the blank.
+
+    Example:
+        >>> from bsjax.benchmarks.families.marques2020.stimuli import RECEPTIVE_FIELD, grid
+        >>> y, x = grid(RECEPTIVE_FIELD)[:, :2].T
+        >>> unit = np.exp(-((y - 0.5) ** 2 + (x + 1.0) ** 2) / 0.1)[:, None]
+        >>> centres(xr.DataArray(unit, dims=["presentation", "neuroid"]), np.zeros(1)).round(6).tolist()
+        [[0.5, -1.0]]
+    """
+    side, n = len(POSITIONS), flashed.sizes["neuroid"]
+    found = np.empty((n, 2))
+    with precision() as dtype:
+        axis = jnp.asarray(POSITIONS, dtype)
+        for start in range(0, n, _AT_ONCE):
+            units = slice(start, min(start + _AT_ONCE, n))
+            missing = ((0, 0), (0, _AT_ONCE - (units.stop - start)))  # pad to one shape, to compile only once
+            values = np.pad(flashed.isel(neuroid=units).transpose("presentation", "neuroid").values, missing)
+            maps = compiled(receptive_field_maps)(
+                jnp.asarray(values).reshape(side, side, -1, _AT_ONCE),
+                jnp.asarray(np.pad(blank[units], missing[1]), values.dtype),
+            )
+            places = compiled(receptive_field_centres)(maps.astype(dtype), axis, axis)
+            found[units] = np.asarray(places)[: units.stop - start]
+    return found
+
+
+def near(places: NDArray[np.float64], position: tuple[float, float]) -> NDArray[np.intp]:
+    """Indices of the units whose receptive field is centred within ``NEAR`` of a position (y, x).
+
+    Example:
+        >>> near(np.array([[0.5, 0.6], [0.5, 0.7], [np.nan, np.nan]]), (0.5, 0.5))
+        array([0])
+    """
+    return np.flatnonzero(np.linalg.norm(places - np.asarray(position), axis=1) <= NEAR)

@@ -5,8 +5,7 @@ import pytest
 import xarray as xr
 
 from bsjax.benchmarks.families.marques2020.properties import shows
-from bsjax.benchmarks.families.marques2020.rates import affine, population
-from bsjax.benchmarks.families.marques2020.receptive_fields import centres, near
+from bsjax.benchmarks.families.marques2020.rates import affine, centres, near, population
 from bsjax.benchmarks.families.marques2020.stimuli import ORIENTATION, RECEPTIVE_FIELD, grid
 from tests.support import v1_neurons as neurons
 
