@@ -10,11 +10,6 @@ from bsjax import BehavioralAssembly, StimulusSet
 LAPSES, SLOPE = 0.05, 0.02
 
 
-def threshold(midpoint: float, correct: float = 0.75) -> float:
-    """Where a psychometric function with the lapses and the slope of all observers here reaches a share of correct."""
-    return midpoint + norm.ppf((correct - 0.5) / (0.5 - LAPSES)) / SLOPE
-
-
 def observed(benchmark: Any, model: Any) -> Any:
     """What a model answers in a benchmark, before it is compared."""
     benchmark.ask(model)

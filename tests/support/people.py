@@ -7,7 +7,21 @@ import numpy as np
 
 from bsjax import BehavioralAssembly, ModelCommitment, StimulusSet
 from bsjax.adapters import from_stored
+from bsjax.models import PrecomputedFeatures
 from bsjax.models.tasks.imagenet import indices_of, synsets
+
+
+def behaviour(values: Sequence[Any], **coords: Sequence[Any]) -> BehavioralAssembly:
+    """One value for each presentation, with the coordinates of presentations."""
+    labelled = {name: ("presentation", np.asarray(each)) for name, each in coords.items()}
+    return BehavioralAssembly(values, coords=labelled, dims=["presentation"])
+
+
+def answering(stimuli: StimulusSet, choices: Sequence[str], values: np.ndarray) -> PrecomputedFeatures:
+    """A model with these probabilities ``(stimulus, choice)``."""
+    coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"].to_numpy()), "choice": list(choices)}
+    answers = BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"])
+    return PrecomputedFeatures(answers, visual_degrees=8)
 
 
 def trials_of(answers: Mapping[Any, Sequence[Any]], stimuli: StimulusSet, **columns: str) -> BehavioralAssembly:
@@ -24,9 +38,7 @@ def trials_of(answers: Mapping[Any, Sequence[Any]], stimuli: StimulusSet, **colu
         "subject": np.repeat(list(answers), len(stimuli)),
         **{name: np.tile(stimuli[column].to_numpy(), len(answers)) for name, column in columns.items()},
     }
-    return BehavioralAssembly(
-        values, coords={name: ("presentation", each) for name, each in coords.items()}, dims=["presentation"]
-    )
+    return behaviour(values, **coords)
 
 
 def naming(ids: Iterable[Any], labels: Iterable[str]) -> ModelCommitment:

@@ -40,11 +40,8 @@ def check(score, raw: float, ceiling: float, n_units: int = 4) -> None:
     ("identifier", "data", "columns", "stratify", "neuroids"),
     [
         ("MajajHong2015public.IT-pls", "MajajHong2015.public", {"object_name": OBJECTS}, True, ("IT", "V4")),
-        ("MajajHong2015.V4-pls", "MajajHong2015.private", {"object_name": OBJECTS}, True, ("V4", "IT")),
         ("Rajalingham2020.IT-pls", "Rajalingham2020", {"object_name": OBJECTS}, False, ("IT", "V4")),
-        ("Sanghavi2020.V4-pls", "Sanghavi2020", {"object_name": OBJECTS}, True, ("V4", "IT")),
         ("SanghaviJozwik2020.IT-pls", "SanghaviJozwik2020", {}, False, ("IT", "V4")),
-        ("SanghaviMurty2020.IT-pls", "SanghaviMurty2020", {}, False, ("IT", "V4")),
     ],
 )
 def test_multi_electrode_recordings(serve, identifier, data, columns, stratify, neuroids):

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bsjax import BehavioralAssembly, load_benchmark
+from bsjax import load_benchmark
 from bsjax.labelled.behaviour.condition_accuracies import ConditionAccuracySimilarity
-from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
+from tests.support.people import answering, behaviour
 
 IDENTIFIER = "tong.Coggan2024_behavior-ConditionWiseAccuracySimilarity"
 CLASSES = np.array(["bear", "bison", "hare"])
@@ -36,23 +36,8 @@ def table():
 
 @pytest.fixture(scope="module")
 def people(table):
-    names = ["stimulus_id", "human_accuracy"]
     answers = np.where(table["human_accuracy"], table["object_class"], "none of them")
-    return BehavioralAssembly(
-        answers, coords={name: ("presentation", table[name].to_numpy()) for name in names}, dims=["presentation"]
-    )
-
-
-@pytest.fixture(scope="module")
-def merged(people, table):
-    of_stimuli = ["subject", "object_class", "visibility", *KEY]
-    return people.assign_coords({name: ("presentation", table[name].to_numpy()) for name in of_stimuli})
-
-
-@pytest.fixture(scope="module")
-def choices(table):
-    coords = {"stimulus_id": ("presentation", table["stimulus_id"].to_numpy())}
-    return BehavioralAssembly(table["model"].to_numpy(), coords=coords, dims=["presentation"])
+    return behaviour(answers, stimulus_id=table["stimulus_id"], human_accuracy=table["human_accuracy"])
 
 
 def accuracies(table):
@@ -65,11 +50,8 @@ def test_score_and_ceiling_as_by_hand(serve, table, people):
     columns = {name: table[name] for name in ("subject", "object_class", "visibility", *KEY)}
     serve("Coggan2024_behavior", people, served.stimuli_of(len(table), **columns))
     serve("Coggan2024_behavior_fitting", stimuli=served.stimuli_of(6, "learned", image_label=[*CLASSES] * 2))
-    values = np.where(table["model"].to_numpy()[:, None] == CLASSES, 0.5, 0.25)
-    coords = {"stimulus_id": ("presentation", table["stimulus_id"].to_numpy()), "choice": CLASSES}
-    answers = BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"])
     benchmark = load_benchmark(IDENTIFIER)
-    score = benchmark(PrecomputedFeatures(answers, visual_degrees=8))
+    score = benchmark(answering(table, CLASSES, np.where(table["model"].to_numpy()[:, None] == CLASSES, 0.5, 0.25)))
     model, human = accuracies(table)
     each = [np.corrcoef(model[who], human[who])[0, 1] for who in human]
     others = [np.corrcoef(human[who], human.drop(columns=who).mean(axis=1))[0, 1] for who in human]
@@ -79,8 +61,10 @@ def test_score_and_ceiling_as_by_hand(serve, table, people):
     assert float(score) == pytest.approx((np.mean(each) / np.mean(others)) ** 2, rel=1e-5)
 
 
-def test_order_does_not_matter_and_undefined_people_are_counted(merged, choices, table):
-    metric = ConditionAccuracySimilarity()
+def test_order_does_not_matter_and_undefined_people_are_counted(people, table):
+    metric, choices = ConditionAccuracySimilarity(), behaviour(table["model"], stimulus_id=table["stimulus_id"])
+    of_stimuli = ["subject", "object_class", "visibility", *KEY]
+    merged = people.assign_coords({name: ("presentation", table[name].to_numpy()) for name in of_stimuli})
     shuffled = choices[np.random.default_rng(1).permutation(len(choices))]
     assert float(metric(shuffled, merged)) == float(metric(choices, merged))
     perfect = np.where(table["subject"] == "sub-0", 1, table["human_accuracy"])

@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bsjax import BehavioralAssembly, load_benchmark
-from bsjax.models import PrecomputedFeatures
+from bsjax import load_benchmark
 from tests.support import served_data as served
+from tests.support.people import answering, behaviour
 
 IDENTIFIER = "Lonnqvist2024_InlabInstructionsBehavioralAccuracyDistance"
 TRUTH = np.array(["f", "j"] * 15)
@@ -25,18 +25,11 @@ def model(serve, right):
     stimuli = served.stimuli_of(30, truth=TRUTH, image_label=TRUTH)
     ids = stimuli["stimulus_id"].to_numpy()
     answers = np.where(right, TRUTH, np.where(TRUTH == "f", "j", "f"))
-    coords = {"stimulus_id": np.tile(ids, 3), "truth": np.tile(TRUTH, 3), "subject": np.repeat(["a", "b", "c"], 30)}
-    people = BehavioralAssembly(
-        answers[:3].ravel(), coords={name: ("presentation", c) for name, c in coords.items()}, dims=["presentation"]
-    )
+    subjects = np.repeat(["a", "b", "c"], 30)
+    people = behaviour(answers[:3].ravel(), stimulus_id=np.tile(ids, 3), truth=np.tile(TRUTH, 3), subject=subjects)
     serve("Lonnqvist2024_inlab-instructions", people, stimuli)
     serve("Lonnqvist2024_train", stimuli=served.stimuli_of(4, "learned", image_label=["f", "j"] * 2))
-    probabilities = BehavioralAssembly(
-        np.where(answers[3][:, None] == ["j", "f"], 0.7, 0.3),
-        coords={"stimulus_id": ("presentation", ids), "choice": ["j", "f"]},
-        dims=["presentation", "choice"],
-    )
-    return PrecomputedFeatures(probabilities, visual_degrees=8)
+    return answering(stimuli, ["j", "f"], np.where(answers[3][:, None] == ["j", "f"], 0.7, 0.3))
 
 
 @pytest.mark.slow

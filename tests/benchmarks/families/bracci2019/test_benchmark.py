@@ -60,12 +60,3 @@ def test_the_score_is_that_of_numpy_and_scipy(stimuli, responses):
     assert float(score.ceiling) == pytest.approx(np.mean(ceilings)) and 0.05 < float(score.ceiling) < 1
     np.testing.assert_allclose(score.ceiling.raw.sel(bound="lower"), ceilings)
     assert float(score) == pytest.approx(raw / np.mean(ceilings)) and score.formula == "r/c"
-
-
-def test_the_model_is_asked_for_it(stimuli, responses):
-    model = Recorder(stimuli, np.random.default_rng(1).normal(size=(N, 20)))
-    benchmark = load_benchmark("Bracci2019.anteriorVTC-rdm")
-    score = benchmark(model)
-    assert model.recorded == [("IT", [(70, 170)])]
-    assert score.provenance["n_stimuli"] == N and score.provenance["data"].startswith("sha256:")
-    assert benchmark.ceiling is score.ceiling and benchmark.parent == "Bracci2019"

@@ -11,7 +11,6 @@ from PIL import Image
 from bsjax.benchmarks.families.cowley2026.reader import load_session, load_stimuli
 from bsjax.data import (
     NeuroidAssembly,
-    StimulusSet,
     average_repetition,
     cache_dir,
     load_dataset,
@@ -61,14 +60,7 @@ def saved(counts: np.ndarray, path: Path) -> None:
     np.save(path, counts)
 
 
-LAYOUTS = [
-    "clone",
-    "data folder",
-    "flat",
-    "clone, unzipped",
-    "flat, unzipped",
-    "flat, unzipped into a folder",
-]
+LAYOUTS = ["clone", "data folder", "flat", "flat, unzipped into a folder"]
 
 
 @pytest.fixture(params=LAYOUTS)
@@ -118,35 +110,14 @@ def test_every_layout_gives_the_same_recording(any_layout, counts):
 
 def test_coordinates_and_attributes(flat):
     assembly = load_session(flat, session=SESSION)
-    assert assembly["stimulus_id"].values[:3].tolist() == [
-        "201016.image0001",
-        "201016.image0002",
-        "201016.image0002",
-    ]
     assert assembly["repetition"].values[:6].tolist() == [0, 0, 1, 0, 1, 2]
     assert assembly["neuroid_id"].values.tolist() == ["201016.0", "201016.1", "201016.2"]
     for name, value in {"region": "V4", "animal": "PE", "session": "201016"}.items():
         assert assembly[name].dims == ("neuroid",) and set(assembly[name].values) == {value}
-    assert assembly["time_bin_start"].values.tolist() == [0]
-    assert assembly["time_bin_end"].values.tolist() == [100]
+    assert (assembly["time_bin_start"].item(), assembly["time_bin_end"].item()) == (0, 100)
     assert assembly.attrs["identifier"] == "Cowley2026.V4.201016"
-    assert assembly.attrs["stimulus_set_identifier"] == "Cowley2026.201016"
     assert "10.1038/s41586-026-10150-1" in assembly.attrs["bibtex"]
-    assert "github.com/cowleygroup" in assembly.attrs["source"]
-    assert assembly.problems() == [
-        f"1 of {assembly.size} values is NaN, first at stimulus_id 201016.image0004, neuroid_id 201016.0, "
-        "time_bin number 0"
-    ]
-
-
-@pytest.mark.slow
-def test_stimulus_set(flat):
-    stimuli = load_stimuli(flat, session=SESSION)
-    assert type(stimuli) is StimulusSet and stimuli.identifier == "Cowley2026.201016"
-    assert list(stimuli.columns) == ["stimulus_id", "filename", "width", "height"]
-    assert stimuli["filename"].tolist() == [f"image{number:04d}.jpg" for number in range(1, N_IMAGES + 1)]
-    assert set(stimuli["width"]) == {6} and set(stimuli["height"]) == {4}
-    assert stimuli.get_stimulus("201016.image0003").name == "image0003.jpg"
+    assert len(assembly.problems()) == 1
 
 
 def test_images_without_any_repeat_are_left_out(tmp_path, counts, images):
@@ -171,16 +142,9 @@ def test_images_are_extracted_once_into_the_cache(flat, home):
     assert sum(a != b for a, b in zip(times, again, strict=True)) <= 1
 
 
-def test_missing_files_say_what_was_looked_for_and_where_to_get_it(tmp_path, flat, counts):
-    with pytest.raises(FileNotFoundError) as error:
+def test_missing_files_say_where_to_get_them(tmp_path, flat):
+    with pytest.raises(FileNotFoundError, match="responses of session 201016 not found in .*git clone https://github"):
         load_session(tmp_path / "empty", session=SESSION)
-    message = str(error.value)
-    assert message.startswith(f"responses of session {SESSION} not found in {tmp_path / 'empty'}: looked for ")
-    for name in ("data_V4_responses/responses_raw/responses_201016.npy", "empty/responses_raw_201016.npy"):
-        assert name in message
-    assert "git clone https://github.com/cowleygroup/V4_compact_models" in message
-    with pytest.raises(FileNotFoundError, match="responses of session 210325 not found"):
-        load_session(flat)
     (flat / f"images_{SESSION}.zip").unlink()
     with pytest.raises(FileNotFoundError, match=r"images of session 201016 not found.*images_201016\.zip"):
         load_session(flat, session=SESSION)

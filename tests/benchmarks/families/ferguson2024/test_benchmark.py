@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bsjax import BehavioralAssembly, load_benchmark
+from bsjax import load_benchmark
 from bsjax.labelled.behaviour.search_asymmetry import AsymmetryDelta
 from bsjax.labelled.settings import keep
-from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
+from tests.support.people import answering, behaviour
 
 IDENTIFIER, LAPSES = "Ferguson2024color-value_delta", 0.0578
 NUMBERS = np.array([1, 5, 11])[np.arange(24) % 6 // 2]
@@ -37,20 +37,14 @@ def people(stimuli):
         "correct": np.where(practice, 1 - correct, correct).astype(int),
         "trial_type": np.where(practice, "practice", "normal"),
     }
-    return BehavioralAssembly(
-        coords["correct"], coords={name: ("presentation", c) for name, c in coords.items()}, dims=["presentation"]
-    )
+    return behaviour(coords["correct"], **coords)
 
 
 @pytest.fixture(scope="module")
 def model(stimuli):
     rng = np.random.default_rng(1)
     oddball = np.clip(0.5 + np.where(np.arange(48) % 2, -0.2, 0.2) + 0.2 * rng.normal(size=48), 0, 1)
-    coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"].to_numpy()), "choice": ["same", "oddball"]}
-    answers = BehavioralAssembly(
-        np.stack([1 - oddball, oddball], axis=1), coords=coords, dims=["presentation", "choice"]
-    )
-    return PrecomputedFeatures(answers, visual_degrees=8)
+    return answering(stimuli, ["same", "oddball"], np.stack([1 - oddball, oddball], axis=1))
 
 
 def integral(table):

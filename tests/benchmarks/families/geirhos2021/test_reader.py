@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bsjax.benchmarks.families.geirhos2021.reader import EXPERIMENTS, LEFT_OUT, load_model, load_people
+from bsjax.benchmarks.families.geirhos2021.reader import EXPERIMENTS, load_model, load_people
 from bsjax.data import BehavioralAssembly
 
 HEADER = "subj,session,trial,rt,object_response,category,condition,imagename"
@@ -78,13 +78,6 @@ def test_names_of_images(tmp_path, name, stimulus):
     assert load_model(tmp_path, "sketch")["stimulus_id"].values.tolist() == [stimulus]
 
 
-def test_the_one_condition_of_an_experiment_has_one_name(tmp_path):
-    write(tmp_path / "edge", "edge_resnet50_session-1.csv", [row("resnet50", "oven", "NaN", "oven1.png", "")])
-    write(tmp_path / "edge", "edge_subject-01_session_1.csv", [row("subject-01", "oven", "0", "oven1.png")])
-    assert load_model(tmp_path, "edge")["condition"].values.tolist() == ["0"]
-    assert load_people(tmp_path, "edge")["condition"].values.tolist() == ["0"]
-
-
 def test_all_conditions_may_be_kept(clone):
     assert set(load_people(clone, "rotation", all_conditions=True)["condition"].values) == {"0", "90", "180"}
     assert set(load_model(clone, "rotation", all_conditions=True)["condition"].values) == {"0", "90", "180"}
@@ -99,27 +92,8 @@ def test_a_condition_that_should_be_left_out_must_be_there(tmp_path):
 # -- the real files; test_benchmark.py has the numbers published with them
 
 
-@pytest.fixture(scope="module")
-def real(shared_data):
-    folder = shared_data / "geirhos2021"
-    people = {name: load_people(folder, name) for name in EXPERIMENTS}
-    return people, {name: load_model(folder, name) for name in EXPERIMENTS}
-
-
 @pytest.mark.slow
 def test_all_trials_of_all_people_are_read(shared_data):
     everything = [load_people(shared_data / "geirhos2021", name, all_conditions=True) for name in EXPERIMENTS]
     assert sum(a.sizes["presentation"] for a in everything) == 85_120
     assert sum(len(np.unique(a["subject"])) for a in everything) == 90
-
-
-@pytest.mark.slow
-def test_people_and_model_have_seen_the_same_images_in_the_same_conditions(real):
-    people, models = real
-    for name in EXPERIMENTS:
-        seen = [
-            set(zip(a["condition"].values, a["stimulus_id"].values, strict=True)) for a in (people[name], models[name])
-        ]
-        assert seen[0] == seen[1]
-        assert not set(LEFT_OUT[name]) & set(people[name]["condition"].values)
-    assert models["cue-conflict"].sizes["presentation"] == 1280

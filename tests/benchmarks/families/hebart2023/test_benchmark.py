@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bsjax import BehavioralAssembly, ModelCommitment, load_benchmark
+from bsjax import ModelCommitment, load_benchmark
 from bsjax.adapters import from_stored
 from tests.support import served_data as served
+from tests.support.people import behaviour
 
 N = 7
 
@@ -33,11 +34,8 @@ def odd_one(features, triplet):
 def people_of(stimuli, triplets):
     """Choices, as published: the last of three images is the one that was chosen."""
     ids = stimuli["stimulus_id"].to_numpy()[np.array(triplets)]
-    coords = {"stimulus_id": ids[:, 2], "triplet_id": np.arange(len(ids))}
-    coords |= {f"image_{i + 1}": ids[:, i] for i in range(3)}
-    return BehavioralAssembly(
-        ids[:, 2], coords={name: ("presentation", each) for name, each in coords.items()}, dims=["presentation"]
-    )
+    images = {f"image_{i + 1}": ids[:, i] for i in range(3)}
+    return behaviour(ids[:, 2], stimulus_id=ids[:, 2], triplet_id=np.arange(len(ids)), **images)
 
 
 def model_of(stimuli, features, visual_degrees=8):

@@ -3,16 +3,13 @@
 import json
 from pathlib import Path
 
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
 
-from bsjax import ModelCommitment, load_benchmark
-from bsjax.adapters import from_jax, unit_preprocessing
-from bsjax.benchmarks.families.imagenet.corrupted_images import sampled
-from bsjax.benchmarks.families.imagenet.image_folders import validation_images
+from bsjax import load_benchmark
+from bsjax.benchmarks.families.imagenet.image_folders import sampled, validation_images
 from bsjax.models.tasks.imagenet import synsets
 from tests.support import served_data as served
 from tests.support.people import classifying
@@ -51,20 +48,6 @@ def test_imagenet_in_class_folders(folder):
     assert score.value == pytest.approx(4 / 6)
     assert score.provenance["selection"] == "6 images of 3 classes, of the 50000 of 1000 classes"
     assert score.provenance["n_stimuli"] == 6
-
-
-def test_a_network_looks_at_the_images_of_the_folder(folder):
-    red = folder(f"{CLASSES[0]}/1.png", f"{CLASSES[1]}/2.png", colour="red")
-    folder(f"{CLASSES[1]}/3.png", f"{CLASSES[2]}/4.png", colour="blue")
-    units = np.array([synsets().index(name) for name in CLASSES[:2]])
-
-    def by_colour(images):  # red is the first class, blue the second
-        return {"logits": jnp.zeros((len(images), 1000)).at[:, units].set(images.mean((1, 2))[:, ::2])}
-
-    model = ModelCommitment("by-colour", from_jax(by_colour, "by-colour", unit_preprocessing(8)), visual_degrees=8)
-    with partial_warning():
-        score = load_benchmark("ImageNet-top1", data=red)(model)
-    assert score.unceiled.raw.values.tolist() == [1, 0, 1, 0]
 
 
 def tables():
@@ -200,10 +183,3 @@ def test_images_that_still_have_their_frame(folder):
     (root / "mapping.json").write_text(json.dumps({"mug": CLASSES[0]}))
     with pytest.raises(ValueError, match="red frame of 2 pixels.*mogrify -shave 2x2"):
         len(load_benchmark("ObjectNet-top1", data=root).stimuli)
-
-
-def test_published_objectnet(serve):
-    stimuli = served.stimuli_of(4, synset=[CLASSES[0], CLASSES[1]] * 2)
-    serve("BarbuMayo2019", stimuli=stimuli)
-    score = load_benchmark("ObjectNet-top1")(classifying(stimuli["stimulus_id"], [CLASSES[0]] * 4))
-    assert score.value == 0.5

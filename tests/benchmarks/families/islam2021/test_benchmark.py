@@ -56,12 +56,6 @@ def test_pairs_share_one_factor_and_differ_in_the_other(stimuli):
     assert set(pairs.factor) == {"shape", "texture"}
 
 
-def test_pairs_are_those_of_the_seed(stimuli):
-    first, again, other = (islam2021.pair_images(stimuli, seed) for seed in (3, 3, 4))
-    np.testing.assert_array_equal(first.partner, again.partner)
-    assert not np.array_equal(first.partner, other.partner)
-
-
 def shares_by_numpy(values, pairs, factor):
     """Share of ``factor`` in whole units, from the covariance of the two sides."""
     sides = values, values[pairs.partner]
@@ -90,9 +84,3 @@ def test_the_score_is_that_of_numpy(serve, stimuli, name, region, factor):
     assert model.recorded == [(region, [(70, 170)])]
     assert "degrees" not in model.looked[0][0].columns  # over the whole field
     assert benchmark.ceiling == 1 and score.ceiling is None and score.provenance["n_stimuli"] == len(stimuli)
-
-
-def test_all_eight():
-    for factor, region in product(("shape", "texture"), ("V1", "V2", "V4", "IT")):
-        benchmark = load_benchmark(f"Islam2021-{factor}_{region.lower()}_dimensionality")
-        assert (benchmark.metric.factor, benchmark.region) == (factor, region)

@@ -7,7 +7,7 @@ import pytest
 
 from bsjax import load_benchmark, load_metric
 from bsjax.benchmarks import benchmark_row
-from bsjax.benchmarks.families.kar2019.benchmark import solution_times, temporally_varying
+from bsjax.benchmarks.families.kar2019.benchmark import solution_times
 from bsjax.data import DataAssembly
 from tests.support import served_data as served
 from tests.support.recorder import Recorder
@@ -82,12 +82,3 @@ def test_a_model_that_moves_is_scored_by_the_metric_over_the_ceiling(stimuli):
     np.testing.assert_array_equal(score.unceiled.raw, alone.raw)
     assert float(score) == pytest.approx(float(alone) / 0.79) and score.error == pytest.approx(alone.error / 0.79)
     assert score.provenance["region"] == "IT" and "reason" not in score.provenance
-
-
-def test_varying_over_time():
-    values = moving()
-    recordings = DataAssembly(values, dims=["presentation", "neuroid", "time_bin"])
-    assert temporally_varying(recordings)
-    assert not temporally_varying(recordings.isel(time_bin=[0]))
-    assert not temporally_varying(recordings.isel(time_bin=0))
-    assert temporally_varying(recordings.transpose("time_bin", "neuroid", "presentation"))

