@@ -10,7 +10,6 @@ import pytest
 pytest.importorskip("flax")
 pytest.importorskip("matplotlib")
 
-from bsjax import Score
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -30,32 +29,6 @@ def digits():
     spec.loader.exec_module(module)
     yield module
     del sys.modules["digits_example"]
-
-
-def test_its_table_its_words_and_its_figure_say_what_moved(digits, tmp_path):
-    first, last = (
-        digits.Checkpoint(step, 0.1 + step, Score(0.2 + step, error=0.01), dict.fromkeys(digits.LAYERS, score))
-        for step, score in ((0, Score(0.15, error=0.01)), (1, Score(0.14, error=0.01)))
-    )
-    lines = digits.table([first, last]).splitlines()
-    assert len({len(line) for line in lines}) == 1 and lines[2].split()[:3] == ["1", "1.100", "1.200"]
-    words = digits.summary(first, last).splitlines()
-    assert words[0] == "separation of the classes rose: 0.200 to 1.200"
-    assert words[1] == "prediction of simulated V1 by block1 did not move beyond its error: 0.150 to 0.140"
-    digits.draw([first, last], tmp_path / "digits.png")
-    assert (tmp_path / "digits.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.slow
-def test_it_is_looked_at_before_and_after_its_steps(digits):
-    data = digits.digits()
-    assert data.train.shape == (1198, 48, 48, 1) and data.test.shape == (599, 48, 48, 1)
-    network = digits.Network(digits.nnx.Rngs(0))
-    biases = []
-    few = data._replace(train=data.train[:64, :8, :8], train_labels=data.train_labels[:64])
-    digits.train(network, few, 1, lambda step: biases.append((step, network.readout.bias[...].copy())))
-    assert [step for step, _ in biases] == [0, 1]
-    assert (biases[0][1] != biases[1][1]).any()
 
 
 @pytest.mark.slow

@@ -136,14 +136,6 @@ def test_notebooks_end_with_links_that_lead_somewhere():
         assert [link for link in found if not (DOCS / link).is_file()] == [], notebook.stem
 
 
-def test_the_front_page_is_short():
-    page = (DOCS / "index.md").read_text(encoding="utf-8")
-    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len([line for line in code.splitlines() if line.strip()]) <= 10
-    assert len(re.sub(r"```(python|\{toctree\}).*?```", "", page, flags=re.DOTALL).split()) <= 450
-    assert "```{figure}" in page
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("address", LOOKED_AT)

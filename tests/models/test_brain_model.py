@@ -13,12 +13,6 @@ def test_enums_take_the_references_strings(enum):
         assert f"{member}" == member.value and {member.value: 1}[member] == 1
 
 
-def test_what_there_is():
-    assert list(RecordingTarget) == ["V1", "V2", "V4", "IT"]
-    assert list(Task) == ["passive", "label", "probabilities", "odd_one_out"]
-    assert BrainModel.Task is Task and BrainModel.RecordingTarget is RecordingTarget
-
-
 def test_other_strings_are_answered_with_the_choice():
     with pytest.raises(ValueError, match="^unknown RecordingTarget 'v4'; choose one of V1, V2, V4, IT$"):
         RecordingTarget("v4")

@@ -5,7 +5,7 @@ import pytest
 
 from bsjax import BehavioralAssembly, BrainModel, ModelCommitment, NeuroidAssembly, StimulusSet
 from bsjax.adapters import from_jax, from_stored, unit_preprocessing
-from bsjax.models import RecordingTarget, Task
+from bsjax.models import Task
 
 BIN = [(0, 100)]
 
@@ -64,21 +64,6 @@ def test_several_layers_lie_side_by_side(model, activations, stimuli):
     assert recording["layer"].values.tolist() == ["c"] * 3 + ["a"] * 3
     np.testing.assert_array_equal(recording.values, activations(stimuli, ["c", "a"]).values)
     assert len(set(recording["neuroid_id"].values)) == 6
-
-
-def test_an_instance_answers_for_its_last_start_recording_in_any_order(model, stimuli):
-    def record(region):
-        model.start_recording(region, time_bins=BIN)
-        return model.look_at(stimuli).values
-
-    v4, v1 = record("V4"), record(RecordingTarget.V1)
-    np.testing.assert_array_equal(v4, 2 * v1)
-    model.start_task("passive")
-    np.testing.assert_array_equal(model.look_at(stimuli).values, v1)
-    with pytest.raises(ValueError, match="V2"):
-        model.start_recording("V2", time_bins=BIN)
-    np.testing.assert_array_equal(model.look_at(stimuli).values, v1)
-    np.testing.assert_array_equal(record("V4"), v4)
 
 
 def test_a_static_model_answers_the_same_in_every_time_bin(model, stimuli):
@@ -145,15 +130,6 @@ def test_a_task_that_cannot_be_started_leaves_the_last_one(model, stimuli):
     with pytest.raises(ValueError, match="unknown Task 'fixate'"):
         model.start_task("fixate")
     assert "neuroid" in model.look_at(stimuli).dims
-
-
-def test_several_layers_may_be_read_out(activations, stimuli):
-    both = ModelCommitment("net", activations, behavioral_readout_layer=["a", "c"])
-    both.start_task("odd_one_out")
-    a, c = (activations(stimuli, layer).values for layer in "ac")
-    similar = a @ a.T + c @ c.T
-    odd = 2 - np.argmax([similar[0, 1], similar[0, 2], similar[1, 2]])
-    assert both.look_at(stimuli).values.item() == f"image{odd}"
 
 
 def test_a_map_may_be_a_file(activations, stimuli, tmp_path):

@@ -34,25 +34,6 @@ def test_the_references_picture_from_10_to_12_degrees(photograph):
     np.testing.assert_array_equal(shown(placed), load_image(folder / "rgb1-10to12.png"))
 
 
-def test_the_references_share_of_gray_from_8_to_10_degrees(photograph):
-    _, stimuli = photograph
-    pixels = shown(place_on_screen(stimuli, target_visual_degrees=10, source_visual_degrees=8))
-    gray = (pixels == 128).all(axis=2).sum()
-    assert gray / pixels.size == pytest.approx(0.11658, abs=1e-4)  # its own tolerance: decoders differ
-
-
-def test_sizes_and_offsets_are_rounded_half_to_even(stimulus_set):
-    # 5 * 1.5 = 7.5 -> 8, 3 * 1.5 = 4.5 -> 4; offsets 3 / 2 -> 2 and 1 / 2 -> 0
-    image = noise(3, 5)
-    placed = shown(place_on_screen(stimulus_set([image]), target_visual_degrees=3, source_visual_degrees=2))
-    assert placed.shape == (4, 8, 3)
-    np.testing.assert_array_equal(placed[0:3, 2:7], image)
-    # 5 * 0.5 = 2.5 -> 2, 7 * 0.5 = 3.5 -> 4; offsets 3 / 2 -> 2 and 3 / 2 -> 2
-    image = noise(5, 7)
-    placed = shown(place_on_screen(stimulus_set([image]), target_visual_degrees=1, source_visual_degrees=2))
-    np.testing.assert_array_equal(placed, image[2:4, 2:6])
-
-
 @given(height=st.integers(4, 40), width=st.integers(4, 40), target=st.floats(0.5, 20), source=st.floats(0.5, 20))
 def test_pixels_are_never_resampled(tmp_path_factory, height, width, target, source):
     image = noise(height, width)
@@ -107,15 +88,6 @@ def test_one_file_for_one_content_whatever_its_name_or_set(stimulus_set):
     np.testing.assert_array_equal(shown(second, 1)[3:9, 3:9], noise(6, 6, 3))
 
 
-def test_a_file_that_is_there_is_not_made_again_but_an_empty_one_is(stimulus_set):
-    stimuli = stimulus_set([noise(6, 6, 9)])
-    path = place_on_screen(stimuli, 8, 4).get_stimulus("image0")
-    made = path.stat().st_mtime_ns
-    assert place_on_screen(stimuli, 8, 4).get_stimulus("image0").stat().st_mtime_ns == made
-    path.write_bytes(b"")
-    assert shown(place_on_screen(stimuli, 8, 4)).shape == (12, 12, 3)
-
-
 def test_a_file_that_was_changed_is_made_again(stimulus_set):
     one = stimulus_set([noise(6, 6, 10)])
     path = place_on_screen(one, 8, 4).get_stimulus("image0")
@@ -128,7 +100,7 @@ def test_a_file_that_was_changed_is_made_again(stimulus_set):
     assert path.stat().st_ino == made.st_ino
 
 
-@pytest.mark.parametrize("mode", ["L", "P", "RGBA", "LA"])
+@pytest.mark.parametrize("mode", ["P", "LA"])
 def test_other_modes_show_as_they_load(tmp_path, mode):
     Image.fromarray(noise(16, 16)).convert(mode).save(tmp_path / "image.png")
     image = load_image(tmp_path / "image.png")

@@ -1,20 +1,14 @@
 """The page ``docs/brainscore-names.md``, written from the table of names.
 
-``python -m tests.support.names_page [DIR]`` writes it anew; with a folder of Brain-Score's plugins it also counts again
-how many of them use each name.
+``python -m tests.support.names_page`` writes it anew; how many published plugins use a name is kept from the page.
 """
 
 from __future__ import annotations
 
-import ast
 import re
-import sys
-from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 
 from bsjax.compat.names import MODULES, PACKAGES, Refused, Target
-from bsjax.core.discovery import KINDS
 from tests.support.paths import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "brainscore-names.md"
@@ -48,39 +42,6 @@ def counts_on(text: str) -> Counts:
     return found
 
 
-def counted(folder: Path) -> Counts:
-    """How many plugins below a folder use each name, by kind."""
-    users: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for kind in KINDS:
-        for file in sorted((folder / "brainscore_vision" / kind).glob("*/**/*.py")):
-            plugin = file.relative_to(folder / "brainscore_vision" / kind).parts[0]
-            for module, name in _names_in(ast.parse(file.read_bytes())):
-                inner = f"{module}.{name}"
-                used = inner if inner in MODULES else module
-                listed = MODULES.get(module, {})
-                users[used, _ITSELF][kind].add(plugin)
-                if name in listed or "*" in listed:
-                    users[module, name if name in listed else _ALL][kind].add(plugin)
-    return {name: ", ".join(_number(len(of), kind) for kind, of in kinds.items()) for name, kinds in users.items()}
-
-
-def _number(n: int, kind: str) -> str:
-    return f"{n} {kind.removesuffix('s') if n == 1 else kind}"
-
-
-def _names_in(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    modules: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield from ((node.module, alias.name) for alias in node.names)
-        elif isinstance(node, ast.Import):
-            modules |= {alias.asname or alias.name: alias.name for alias in node.names}
-            yield from ((alias.name, _ITSELF) for alias in node.names)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in modules:
-            yield modules[ast.unparse(node.value)], node.attr
-
-
 def _sections(counts: Counts) -> Iterator[str]:
     for module, names in sorted(MODULES.items(), key=lambda item: (PACKAGES.index(item[0].partition(".")[0]), item[0])):
         if names:
@@ -104,7 +65,4 @@ def _said(target: Target) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(
-        page(counted(Path(sys.argv[1])) if sys.argv[1:] else counts_on(PAGE.read_text(encoding="utf-8"))),
-        encoding="utf-8",
-    )
+    PAGE.write_text(page(counts_on(PAGE.read_text(encoding="utf-8"))), encoding="utf-8")

@@ -5,7 +5,6 @@ import random
 from pathlib import Path
 
 from bsjax.results import ResultStore
-from bsjax.results.exchange import merge
 from bsjax.results.leases import claim
 from bsjax.results.store import Task
 from tests.support.large_store import ceiled_score
@@ -42,15 +41,6 @@ def make_store(place: str, writer: int, start) -> None:
     start.wait()
     with ResultStore(place) as store:
         store.add(score)
-
-
-def merge_into(place: str, others: list[str], start) -> None:
-    """Take the scores of other stores, one after the other, at the moments when others do so, too."""
-    with ResultStore(place) as store:
-        for other in others:
-            start.wait()
-            with ResultStore(other, read_only=True) as read:
-                merge(store, read)
 
 
 def claim_and_say(place: str, keys: list[str], log: Path, start) -> None:

@@ -135,9 +135,3 @@ def test_what_is_not_there_is_said_in_one_line(no_network, saved, tmp_path, tran
     with pytest.raises(FileNotFoundError, match="no weights of Hugging Face's"):
         from_huggingface(tmp_path / "empty")
     assert from_huggingface(tmp_path / "empty", weights=None).layers()["output"] == (5,)
-
-
-def test_other_things_are_refused(saved, resnet, transformers, monkeypatch):
-    monkeypatch.setattr(resnet.config, "model_type", "unheard-of")
-    with pytest.raises(ValueError, match="no image processor for models of type 'unheard-of': give processor="):
-        from_huggingface(resnet)

@@ -25,19 +25,6 @@ def test_a_network_of_torchvision_sees_what_its_weights_were_trained_for(torchvi
     np.testing.assert_allclose(model(shown, "output").values, wanted, rtol=1e-4, atol=1e-5)
 
 
-def test_a_network_of_timm_sees_what_timm_evaluates_it_with(timm, stimuli):
-    model = from_timm("resnet10t", "ten", weights=None)
-    assert model.identifier == "ten" and model.layers()["layer3"] == (256, 11, 11)
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        network = timm.create_model("resnet10t").eval()
-    transform = timm.data.create_transform(**timm.data.resolve_model_data_config(network))
-    shown = stimuli([0, 1])
-    with torch.no_grad():
-        wanted = network(tensors(shown, transform))
-    np.testing.assert_allclose(model(shown, "output").values, wanted, rtol=1e-4, atol=1e-5)
-
-
 def test_weights_that_are_not_there_are_said_in_one_line(torchvision, timm, no_network, capfd):
     with pytest.raises(FileNotFoundError) as error:
         from_torchvision("squeezenet1_1")

@@ -176,29 +176,6 @@ def test_linen(linen, stimuli):
     np.testing.assert_allclose(block, np.tanh(dense), atol=1e-6)
 
 
-@pytest.mark.slow
-def test_several_inputs_by_position_and_by_keyword(linen, stimuli):
-    class Masked(nnx.Module):
-        def __call__(self, pixels, mask):
-            return pixels * mask
-
-    class LinenMasked(nn.Module):
-        @nn.compact
-        def __call__(self, pixels, mask):
-            return pixels * mask
-
-    def mask(images):
-        return np.full((len(images), 1, 1, 1), 2, np.float32)
-
-    wanted = (
-        2 * from_flax(Masked(), "net", preprocess=lambda i: (SIX(i), 0 * mask(i) + 1))(stimuli([0]), "output").values
-    )
-    for module, variables in ((Masked(), None), (LinenMasked(), {})):
-        for preprocess in (lambda i: (SIX(i), mask(i)), lambda i: {"mask": mask(i), "pixels": SIX(i)}):
-            model = from_flax(module, "net", variables=variables, preprocess=preprocess)
-            np.testing.assert_array_equal(model(stimuli([0]), "output").values, wanted)
-
-
 def load(shown, stimulus_id):
     from bsjax.data import load_image
 

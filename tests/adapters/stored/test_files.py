@@ -56,8 +56,9 @@ def showing(numbers):
 
 
 @pytest.mark.parametrize("kind", ["npz", "compressed npz", "folder", "zarr", "nc"])
-def test_rows_of_a_file_are_found_by_id(kind, tmp_path):
+def test_rows_of_a_file_are_found_by_id_and_read_in_parts(kind, tmp_path, monkeypatch):
     layers = arrays()
+    monkeypatch.setattr(files, "_READ", 20 * layers["conv"][0].nbytes)
     model = from_stored(save(kind, tmp_path, **layers))
     assert model.identifier == "net"
     assert model.layers() == ({"conv": (2000,), "fc": (7,)} if kind == "nc" else {"conv": (4, 500), "fc": (7,)})
@@ -99,23 +100,3 @@ def test_pickles_are_refused(save_as, tmp_path):
     (tmp_path / "net.pkl").write_bytes(pickle.dumps([1]))
     with pytest.raises(ValueError, match=r"are .npz, .nc, a zarr group, or a folder of .npy files, got .*net.pkl"):
         from_stored(tmp_path / "net.pkl")
-
-
-@pytest.mark.parametrize("kind", ["zarr", "npz", "npy"])
-def test_rows_are_read_in_parts_and_put_in_the_order_of_the_stimuli(kind, tmp_path, monkeypatch):
-    values, names = np.random.default_rng(0).normal(size=(23, 3, 2)).astype("float32"), [f"s{i}" for i in range(23)]
-    path = tmp_path / f"features.{kind}"
-    if kind == "zarr":
-        zarr = pytest.importorskip("zarr")
-        group = zarr.create_group(path, attributes={"stimulus_ids": names})
-        group.create_array("all", shape=values.shape, dtype="float32", chunks=(4, 3, 2))[:] = values
-    elif kind == "npz":
-        np.savez_compressed(path, all=values, stimulus_ids=names)
-    else:
-        path.mkdir()
-        np.save(path / "all.npy", values)
-        np.save(path / "stimulus_ids.npy", np.array(names))
-    monkeypatch.setattr(files, "_READ", 5 * values[0].nbytes)
-    wanted = np.random.default_rng(1).integers(0, 23, 40)
-    shown = StimulusSet({"stimulus_id": [names[row] for row in wanted]})
-    np.testing.assert_array_equal(from_stored(path)(shown, "all").values, values[wanted].reshape(40, -1))

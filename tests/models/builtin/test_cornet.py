@@ -38,12 +38,6 @@ def test_every_region_records_its_own_steps(model, stimuli):
         assert set(recording["region"].values) == {region} and np.isfinite(recording.values).all()
 
 
-@pytest.mark.slow
-def test_the_bin_of_many_recordings_can_be_asked_of_every_region(model, stimuli):
-    for region in STEPS:
-        assert record(model, region, [(70, 170)], stimuli).dims == ("presentation", "neuroid")
-
-
 def test_bins_are_made_of_the_steps_they_hold(model, stimuli):
     steps = record(model, "V4", step_bins("V4"), stimuli).values
     asked = record(model, "V4", [(90, 140), (70, 170), (165, 190), (0, 50)], stimuli).values

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.models.builtin.hmax import hmax, hmax_responses, make_hmax
+from bsjax.models.builtin.hmax import hmax_responses, make_hmax
 from bsjax.models.builtin.shapes import overlapping_shapes
 
 SIDE = 96
@@ -104,8 +104,3 @@ def test_a_template_answers_best_where_it_was_taken(respond):
     responses = respond([overlapping_shapes(np.random.default_rng(0), SIDE)])  # the first image it has templates from
     assert responses["c2"].max() == pytest.approx(1, abs=1e-4)
     assert responses["s2"].max() == responses["c2"].max() and 0 <= responses["s2"].min()
-
-
-@pytest.mark.slow
-def test_layers_come_in_the_order_of_their_computation():
-    assert hmax().layers == ["s1", "c1", "s2", "c2"] == list(hmax().activations_model.layers())

@@ -4,11 +4,9 @@ import importlib
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
 import bsjax
 from bsjax import model_registry
-from bsjax.cli import app
 
 FILE = '''
 """Statistics of images as models."""
@@ -49,10 +47,3 @@ def test_its_models_are_built_by_name(added):
         bsjax.load_model("statistics:std?root=2@output")
     with pytest.raises(KeyError, match="no statistic 'var'"):
         bsjax.load_model("statistics:var@output")
-
-
-def test_it_is_listed_and_shown(added):
-    listed = CliRunner().invoke(app, ["list", "models"]).stdout
-    assert "statistics:NAME@LAYERS   A statistic of each row of an image, e.g." in listed
-    shown = CliRunner().invoke(app, ["show", "statistics:std@output"]).stdout
-    assert shown.startswith("statistics:std@output, a model\n") and "A statistic of each row of an image" in shown
