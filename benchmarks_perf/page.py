@@ -74,16 +74,20 @@ def _draws(results: Path) -> str:
     found = max((one for one in kept if "draws" in one), key=lambda one: one["environment"]["when"], default=None)
     if found is None:
         return ""
-    lines = [_line(["what", "bsjax", "peer"]), _line(["---", "---:", "---:"])]
-    for row in found["draws"]:
-        peer = f"{row['peer']} {_seconds(row['peer_seconds'])}" if "peer" in row else ""
-        lines.append(_line([row["title"], _seconds(row["seconds"]), peer]))
+    rows = [
+        [
+            row["title"],
+            _seconds(row["seconds"]),
+            f"{row['peer']} {_seconds(row['peer_seconds'])}" if "peer" in row else "",
+        ]
+        for row in found["draws"]
+    ]
     text = (
         "`python -m benchmarks_perf.calibration.cost` measured these on "
         f"{found['environment']['when'][:10]}: the best of "
         "four calls of a compiled kernel in float64, in turns with the peer, whose few draws are scaled to as many."
     )
-    return "## Draws and permutations\n\n" + text + "\n\n" + "\n".join(lines)
+    return "## Draws and permutations\n\n" + text + "\n\n" + _lines(["what", "bsjax", "peer"], rows)
 
 
 def _study(results: Path) -> str:
@@ -93,20 +97,12 @@ def _study(results: Path) -> str:
     if found is None:
         return ""
     run, plan, peer = found["run"], found["plan"], found.get("peer")
-    lines = [_line(["run", "seconds", "peak memory"]), _line(["---", "---:", "---:"])]
-    lines.append(_line(["from the files to the store", _seconds(run["seconds"]), f"{run['peak_bytes'] / 1e9:.2f} GB"]))
-    lines.append(
-        _line(
-            [
-                "as planned, without the ceiling",
-                _seconds(plan["seconds"]),
-                f"{plan['peak_bytes'] / 1e9:.2f} GB",
-            ]
-        )
-    )
-    lines.append(_line(["its arithmetic at the rate of products", _seconds(found["floor_s"]), ""]))
-    if peer:
-        lines.append(_line(["himalaya, the regression alone", _seconds(peer["seconds"]), ""]))
+    rows = [
+        ["from the files to the store", _seconds(run["seconds"]), f"{run['peak_bytes'] / 1e9:.2f} GB"],
+        ["as planned, without the ceiling", _seconds(plan["seconds"]), f"{plan['peak_bytes'] / 1e9:.2f} GB"],
+        ["its arithmetic at the rate of products", _seconds(found["floor_s"]), ""],
+        *([["himalaya, the regression alone", _seconds(peer["seconds"]), ""]] if peer else []),
+    ]
     text = (
         f"`python -m benchmarks_perf.study` measured {found['title']} on {found['environment']['when'][:10]}: a "
         "penalty for each voxel by folds within folds in float32, its noise ceiling, and the values of all voxels in "
@@ -114,7 +110,7 @@ def _study(results: Path) -> str:
     )
     if peer:
         text += f" Correlations differ from those of himalaya by {peer['apart']['median']:.0e} in the median."
-    return "## A study of fMRI\n\n" + text + "\n\n" + "\n".join(lines)
+    return "## A study of fMRI\n\n" + text + "\n\n" + _lines(["run", "seconds", "peak memory"], rows)
 
 
 def _opening(rows: Mapping[str, Result]) -> str:
@@ -141,13 +137,12 @@ def _machine(rows: Mapping[str, Result]) -> str:
 
 
 def _table(rows: Mapping[str, Result]) -> str:
-    lines = [_line(_HEADINGS), _line(["---", "---", *["---:"] * (len(_HEADINGS) - 2)])]
+    shown = []
     for result in rows.values():
-        title = f"**{result['row']}**: {result['title']}"
-        for name, line in result["contestants"].items():
-            lines.append(_line([title, *_cells(result, name, line)]))
-            title = ""
-    return "\n".join(lines)
+        titles = [f"**{result['row']}**: {result['title']}", *[""] * (len(result["contestants"]) - 1)]
+        each = zip(titles, result["contestants"].items(), strict=True)
+        shown += [[title, *_cells(result, name, line)] for title, (name, line) in each]
+    return _lines(_HEADINGS, shown, 2)
 
 
 def _cells(result: Result, name: str, line: Mapping[str, Any]) -> list[str]:
@@ -252,8 +247,10 @@ def _seconds(value: float | None) -> str:
     return f"{value:.3g} s" if value >= 1 else f"{value * 1e3:.3g} ms"
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _lines(headings: Sequence[str], rows: Sequence[Sequence[str]], n_left: int = 1) -> str:
+    """A table, whose first ``n_left`` columns stand to the left."""
+    sides = ["---"] * n_left + ["---:"] * (len(headings) - n_left)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, sides, *rows))
 
 
 if __name__ == "__main__":

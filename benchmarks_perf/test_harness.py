@@ -1,31 +1,11 @@
 """The measuring itself: what it times, and in which order."""
 
-import time
 from collections import Counter
 
-import jax
-import jax.numpy as jnp
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks_perf import harness, report
-
-
-def test_timed_waits_for_the_result():
-    x = jnp.ones((1200, 1200))
-
-    @jax.jit
-    def work(x):
-        for _ in range(6):
-            x = x @ x / 1200
-        return x
-
-    work(x).block_until_ready()
-    start = time.perf_counter()
-    work(x).block_until_ready()
-    waited = time.perf_counter() - start
-    assert harness.timed(lambda: work(x)).seconds > waited / 20  # the dispatch alone takes a thousandth of it
+from benchmarks_perf import harness
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(1, 9), min_size=1))
@@ -71,17 +51,3 @@ def test_memory_of_what_compiles_is_that_of_a_later_call():
     calls = []
     measured = harness.interleaved({"ours": recorded(calls, "ours", 40.0, 0.5, 3, compiles=True)})
     assert measured["ours"].peak_bytes == 2
-
-
-@pytest.mark.slow
-def test_result_names_hold_no_machine(tmp_path):
-    environment = report.environment()
-    path = report.write("pls", {"environment": environment}, tmp_path)
-    assert path.name == f"pls-cpu-{environment['machine']['cores']}cores-{environment['when'][:10]}.json"
-    assert set(environment["machine"]) == {
-        "system",
-        "processor",
-        "cores",
-        "jax_devices",
-        "load_average_at_start",
-    }

@@ -70,7 +70,7 @@ def in_this_process(monkeypatch):
 @pytest.mark.parametrize("name", TABLE)
 def test_bsjax_is_exact_at_the_smallest_sizes(name, in_this_process):
     row = TABLE[name]
-    check_exact(measured(row, row.smallest_sizes, contestants=OURS, rounds=1, warm=False))
+    check_exact(measured(row, row.smallest_sizes, OURS, rounds=1, warm=False))
 
 
 @pytest.mark.slow

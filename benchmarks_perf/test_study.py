@@ -1,7 +1,5 @@
 """The study is run as at full size, only smaller."""
 
-import argparse
-
 import numpy as np
 import pytest
 
@@ -27,15 +25,6 @@ def test_every_layer_is_scored_on_every_subject_with_values_of_each_voxel(small)
     assert np.load(folder / "raw.npy").shape == (3, 7)
     assert all(0.1 < cell["score"] < 1.5 for cell in found["cells"])
     assert (folder / "voxels.png").stat().st_size > 1000
-
-
-def test_the_command_line_of_a_study_is_the_study():
-    made = study.Study(stimuli=8, layers=2)
-    given = study.arguments(made)
-    parser = argparse.ArgumentParser()
-    for name in given[::2]:
-        parser.add_argument(name, type=int)
-    assert study.Study(**vars(parser.parse_args(given))) == made
 
 
 def test_what_the_peer_took_is_kept_with_later_runs_of_the_same_study():

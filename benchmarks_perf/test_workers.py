@@ -25,20 +25,6 @@ protocol.serve({{"doubled": doubled}}, lambda value: value, ["numpy"])
 """
 
 
-def test_inputs_arrive_as_they_were_sent(tmp_path):
-    sent = data.train_test(train=6, test=4, features=3, neuroids=2)
-    data.write(tmp_path / "inputs.npz", sent)
-    arrived = protocol.read(str(tmp_path / "inputs.npz"))
-    assert list(arrived) == list(sent) == ["source_train", "source_test", "target_train", "target_test"]
-    for name, array in sent.items():
-        np.testing.assert_array_equal(arrived[name]["values"], array.values)
-        assert arrived[name]["dims"] == list(array.dims)
-        assert arrived[name]["coords"].keys() == array.coords.keys()
-        for coord, (dim, labels) in array.coords.items():
-            assert arrived[name]["coords"][coord][0] == dim
-            np.testing.assert_array_equal(arrived[name]["coords"][coord][1], labels)
-
-
 def test_a_worker_answers_on_the_pipe_alone(tmp_path):
     data.write(tmp_path / "inputs.npz", data.recordings(stimuli=6, features=2, neuroids=1))
     requests = [

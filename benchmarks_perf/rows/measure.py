@@ -32,28 +32,22 @@ def measured_in_full(
         rounds, peer_rounds, progress: as in `measured`.
         with_peer: whether to measure others than bsjax.
     """
-    contestants = (*OURS, *(row.peers if with_peer else ()))
+    how: dict[str, Any] = {"contestants": (*OURS, *(row.peers if with_peer else ())), "progress": progress}
     if fast:
-        sizes, rounds, peer_rounds = row.smallest_sizes, min(rounds, 3), min(peer_rounds, 2)
-        found = measured(row, sizes, contestants=contestants, rounds=rounds, peer_rounds=peer_rounds, progress=progress)
-        return {"row": name, **found, "fast": True}
-    found, smallest = (
-        measured(row, sizes, contestants=contestants, rounds=rounds, peer_rounds=peer_rounds, progress=progress)
-        for sizes in (row.sizes, row.smallest_sizes)
-    )
+        few = {"rounds": min(rounds, 3), "peer_rounds": min(peer_rounds, 2)}
+        return {"row": name, **measured(row, row.smallest_sizes, **few, **how), "fast": True}
+    sizes = (row.sizes, row.smallest_sizes)
+    found, smallest = (measured(row, each, rounds=rounds, peer_rounds=peer_rounds, **how) for each in sizes)
     kept = ("title", "sizes", "contestants", "times_faster")
     return {"row": name, **found, "fast": False, "smallest": {key: smallest[key] for key in kept}}
 
 
 def measured(
     row: Row,
-    sizes: Mapping[str, int] | None = None,
-    *,
-    options: Mapping[str, Any] | None = None,
-    contestants: Sequence[str] | None = None,
+    sizes: Mapping[str, int],
+    contestants: Sequence[str],
     rounds: int = 12,
     peer_rounds: int = 6,
-    check: bool = True,
     warm: bool = True,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
@@ -64,15 +58,12 @@ def measured(
 
     Args:
         row: of `rows.table.TABLE`.
-        sizes, options: in place of those of the row, where given.
-        contestants: keys of `workers.client.CONTESTANTS`; by default bsjax in both dtypes and the row's peers.
+        sizes: of the inputs.
+        contestants: keys of `workers.client.CONTESTANTS`.
         rounds, peer_rounds: measured calls at most; fewer where a call takes seconds.
-        check: whether to compute the exact answer and the errors.
         warm: whether to measure bsjax's first call with compiled programs at hand, too.
         progress: is told what happens, a line at a time.
     """
-    sizes, options = {**row.sizes, **(sizes or {})}, {**row.options, **(options or {})}
-    contestants = (*OURS, *row.peers) if contestants is None else tuple(contestants)
     running_at_once = turns(contestants, report.devices()[0])
     contestants = tuple(name for together in running_at_once for name in together)
     environment = report.environment()
@@ -81,19 +72,16 @@ def measured(
         path = Path(folder) / "inputs.npz"
         data.write(path, inputs)
 
-        def start(name: str, cache: Path | None = None) -> Worker:
-            return Worker(name, cache, progress)
-
         def build(worker: Worker) -> Worker:
             one_by_one = " one by one" if CONTESTANTS[worker.name].kind == "single calls" else ""
-            worker.build(path, row.task + one_by_one, options)
+            worker.build(path, row.task + one_by_one, row.options)
             return worker
 
         measurements: dict[str, Measurement] = {}
         answers, environment["peer_versions"] = {}, {}
         for together in running_at_once:
             with ExitStack() as running:
-                workers = {name: build(running.enter_context(start(name))) for name in together}
+                workers = {name: build(running.enter_context(Worker(name, None, progress))) for name in together}
                 calls = {name: _contestant(workers[name], rounds, peer_rounds) for name in together}
                 measurements |= interleaved(calls, progress)
                 answers |= {name: worker.answer() for name, worker in workers.items()}
@@ -106,12 +94,11 @@ def measured(
         for name in (name for name in contestants if warm and CONTESTANTS[name].kind == "bsjax"):
             cache = Path(folder) / name.replace(" ", "-")
             for _ in range(2):  # one process fills the cache, the other finds it filled
-                with start(name, cache) as worker:
+                with Worker(name, cache, progress) as worker:
                     first_when_warm[name] = build(worker).call().seconds
             progress(f"{name}: first call of another process {first_when_warm[name]:.3f} s")
-    if check:
-        progress("computing the exact answer")
-    answer = row.exact(inputs, **options) if check else None
+    progress("computing the exact answer")
+    answer = row.exact(inputs, **row.options)
     lines = {
         name: {
             "kind": CONTESTANTS[name].kind,
@@ -125,9 +112,9 @@ def measured(
     }
     largest = max(inputs.values(), key=lambda array: array.values.nbytes).values
     return {
-        "title": row.what.format(**sizes, **options),
-        "sizes": sizes,
-        "options": options,
+        "title": row.what.format(**sizes, **row.options),
+        "sizes": dict(sizes),
+        "options": dict(row.options),
         "input_dtype": str(largest.dtype),
         "input_bytes": sum(array.values.nbytes for array in inputs.values()),
         "stimuli_matrix_bytes": sizes.get("stimuli", sizes.get("train", 0)) ** 2 * largest.itemsize,
@@ -144,10 +131,10 @@ def _contestant(worker: Worker, rounds: int, peer_rounds: int) -> Contestant:
     return Contestant(worker.call, peer_rounds, least=2, compiles=compiles)
 
 
-def _errors(found: Mapping[str, np.ndarray], exact: Mapping[str, Any] | None) -> dict[str, float | None]:
+def _errors(found: Mapping[str, np.ndarray], exact: Mapping[str, Any]) -> dict[str, float | None]:
     """Difference to the exact answer: the largest of the score or scores, and of the raw values."""
     errors: dict[str, float | None] = {"score_error": None, "raw_error": None}
-    for part in ("score", "raw") if exact is not None else ():
+    for part in ("score", "raw"):
         if part in found and part in exact:
             compared = found[part][exact["of"][part]] if part in exact.get("of", {}) else found[part]
             errors[f"{part}_error"] = largest_difference(compared, exact[part])

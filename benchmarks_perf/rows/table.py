@@ -71,6 +71,13 @@ def _regression(
     return Row(title, task, draw, exact.crossvalidated(fit), peers, _MAJAJHONG, _SMALLEST, options)
 
 
+def _similarity(
+    what: str, answer: Callable[..., dict[str, Any]], peers: tuple[str, ...], sizes: Mapping[str, int]
+) -> Row:
+    """A row whose task is called like the function that answers it exactly."""
+    return Row(f"{what}: {_COMPARED}", answer.__name__, data.recordings, answer, peers, sizes, _SMALLEST)
+
+
 TABLE: dict[str, Row] = {
     "pls": _regression(
         "PLS, {n_components} components",
@@ -93,18 +100,8 @@ TABLE: dict[str, Row] = {
     "neuron_to_neuron": _regression(
         "the best feature for each neuroid", "neuron_to_neuron", exact.neuron_to_neuron, ("brainscore-vision",)
     ),
-    "cka": Row(
-        f"CKA, unbiased: {_COMPARED}", "cka", data.recordings, exact.cka, ("brainscore-vision",), _MAJAJHONG, _SMALLEST
-    ),
-    "rdm": Row(
-        f"RDMs and their rank correlation: {_COMPARED}",
-        "rdm",
-        data.recordings,
-        exact.rdm,
-        ("brainscore-vision", "rsatoolbox"),
-        _MAJAJHONG,
-        _SMALLEST,
-    ),
+    "cka": _similarity("CKA, unbiased", exact.cka, ("brainscore-vision",), _MAJAJHONG),
+    "rdm": _similarity("RDMs and their rank correlation", exact.rdm, ("brainscore-vision", "rsatoolbox"), _MAJAJHONG),
     "rdm_of_trials": Row(
         "crossnobis of {repetitions} runs, noise covariance included: {stimuli} stimuli x {neuroids} neuroids",
         "rdm_of_trials",
@@ -155,16 +152,8 @@ TABLE: dict[str, Row] = {
         {"train": 50, "test": 25, "features": 150, "neuroids": 10},
         {"spaces": 3, "shares": SHARES, "alphas": [10.0**power for power in range(-2, 8)], "cv": 5},
     ),
-    "procrustes": Row(
-        f"Procrustes: {_COMPARED}",
-        "procrustes",
-        data.recordings,
-        exact.procrustes,
-        ("scipy",),
-        _OF_EQUAL_WIDTH,
-        _SMALLEST,
-    ),
-    "cca": Row(f"CCA: {_COMPARED}", "cca", data.recordings, exact.cca, ("scipy",), _OF_EQUAL_WIDTH, _SMALLEST),
+    "procrustes": _similarity("Procrustes", exact.procrustes, ("scipy",), _OF_EQUAL_WIDTH),
+    "cca": _similarity("CCA", exact.cca, ("scipy",), _OF_EQUAL_WIDTH),
     "similarity_matrix": Row(
         "CKA of all pairs of {models} models: {stimuli} stimuli x {features} features",
         "similarity_matrix",
