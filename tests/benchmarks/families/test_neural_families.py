@@ -130,15 +130,6 @@ def test_images_that_a_neuroid_has_not_seen(serve):
     assert score.provenance["n_stimuli"] == N_STIMULI
 
 
-def test_the_ceiling_of_the_spatial_mask_has_all_trials(serve):
-    here = experiment_of(4, n_stimuli=N_STIMULI + 2)
-    trials, assembly = cadena(here)
-    serve("Cadena2017", assembly, here.stimuli)
-    benchmark = load_benchmark("Cadena2017-mask")
-    assert float(benchmark.ceiling) == pytest.approx(by_hand.internal_consistency(trials), abs=1e-9)
-    assert benchmark.target.sizes == {"presentation": N_STIMULI, "neuroid": 4}
-
-
 def test_a_spatial_mask_finds_where_neuroids_look(serve):
     """Neuroids that weigh the channels of one place each: the read-out is of that form, and predicts them."""
     from bsjax import ModelCommitment
@@ -221,12 +212,3 @@ def test_stored_reliability_chooses_units_and_is_the_ceiling(triple_n, identifie
     rng = np.random.RandomState(0)
     draws = [np.median(rng.choice(reliability, size=8, replace=True)) for _ in range(1000)]
     assert score.ceiling.error == pytest.approx(np.std(draws))
-
-
-def test_dissimilarities_of_two_animals(triple_n):
-    here, _, _ = triple_n
-    score = load_benchmark("Li2026.V4-rdm")(here.model("V4"))
-    raw, ceiling = by_hand.rdm_score(here.features, [here.means[:, [0, 2, 3, 4]], here.means[:, [5, 7, 8, 9]]])
-    assert float(score.unceiled) == pytest.approx(raw, abs=1e-6)
-    assert float(score.ceiling) == pytest.approx(ceiling, abs=1e-6)
-    assert float(score) == pytest.approx(raw / ceiling, abs=1e-6)
