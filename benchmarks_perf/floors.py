@@ -268,27 +268,14 @@ def bootstraps(*, stimuli: int, features: int, neuroids: int, bootstraps: int, *
     ]
 
 
+_COUNTED = (
+    *(pls, ridge, neuron_to_neuron, cka, rdm, rdm_of_trials, searchlight, ridgecv_split, alpha_per_target),
+    *(banded_ridge, procrustes, cca, similarity_matrix, internal_consistency, i2n, spantime_ridge, layers, bootstraps),
+)
 COUNTS: Mapping[str, Callable[..., Steps]] = {
-    "pls": pls,
-    "ridge": ridge,
+    **{steps.__name__: steps for steps in _COUNTED},
     "linear_predictivity": ridge,
     "linear_deficient": ridge,
-    "neuron_to_neuron": neuron_to_neuron,
-    "cka": cka,
-    "rdm": rdm,
-    "rdm_of_trials": rdm_of_trials,
-    "searchlight": searchlight,
-    "ridgecv_split": ridgecv_split,
-    "alpha_per_target": alpha_per_target,
-    "banded_ridge": banded_ridge,
-    "procrustes": procrustes,
-    "cca": cca,
-    "similarity_matrix": similarity_matrix,
-    "internal_consistency": internal_consistency,
-    "i2n": i2n,
-    "spantime_ridge": spantime_ridge,
-    "layers": layers,
-    "bootstraps": bootstraps,
 }
 """Row -> the steps of its sizes and options."""
 

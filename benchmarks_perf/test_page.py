@@ -6,6 +6,8 @@ import pytest
 
 from benchmarks_perf import page
 
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
 ENVIRONMENT = {
     "when": "2026-11-22T10:00:00+00:00",
     "commit": "abc",
@@ -63,7 +65,6 @@ def rendered(tmp_path):
     return render
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_every_number_of_a_row_is_on_the_page(rendered):
     text, folder = rendered(row("pls", 0.234, 1.5), row("ridge", 2.0, 1.0))
     ours = next(shown for shown in text.splitlines() if shown.startswith("| **pls**"))
@@ -88,7 +89,6 @@ def test_every_number_of_a_row_is_on_the_page(rendered):
     assert (folder / "performance.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_newest_full_result_of_a_row_counts(rendered):
     old, fast = row("pls", 9.0, 99.0, when="2026-11-20T10:00:00+00:00"), row("pls", 7.0, 77.0, fast=True)
     on_card = row("pls", 0.001, 1.0)
@@ -100,7 +100,6 @@ def test_the_newest_full_result_of_a_row_counts(rendered):
     assert "No peer is faster than bsjax here." in text
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_newest_times_of_draws_have_a_table(rendered):
     def drawn(seconds, when):
         row = {"title": "9 draws", "seconds": seconds, "peer": "ikpls", "peer_seconds": 1200.0}
@@ -114,7 +113,6 @@ def test_the_newest_times_of_draws_have_a_table(rendered):
     assert "2026-11-23" in table and "9 s" not in table
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_study_has_a_table(rendered, tmp_path):
     study = {
         "title": "1 x 4,000 voxels",

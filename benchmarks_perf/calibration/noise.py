@@ -264,9 +264,7 @@ for _name in ("ridge", "ridgecv", "pls", "linear_predictivity", "neuron_to_neuro
     for _form in (_name, f"{_name}_cv"):
         ROWS[_form] = Row((_S, _N), _pair, _SPLITS | _few)
     ROWS[f"{_name}_split"] = Row((_S, _N), _split, _few)
-for _name in ("reverse_pls", "reverse_pls_cv"):
-    ROWS[_name] = Row((_S, _N), _pair, _SPLITS | {"n_components": 2})
-for _name in ("pls_by_components", "reverse_pls_by_components"):
+for _name in ("reverse_pls", "reverse_pls_cv", "pls_by_components", "reverse_pls_by_components"):
     ROWS[_name] = Row((_S, _N), _pair, _SPLITS | {"n_components": 2})
 ROWS["reverse_pls_split"] = Row((_S,), _split, {"n_components": 2})
 FURTHER: dict[str, dict[str, Any]] = {
