@@ -74,10 +74,9 @@ SEEDED = {
 @pytest.mark.parametrize(("name", "made"), SEEDED.items())
 def test_a_seed_is_another_network(name, made, stimuli):
     make, layer = made
-    models = [make(), make(seed=0), make(seed=1)]
-    assert [model.identifier for model in models] == [name, name, f"{name}-1"]
-    one, same, other = (model.activations_model(stimuli, layer).values for model in models)
-    np.testing.assert_array_equal(one, same)
+    models = [make(seed=0), make(seed=1)]
+    assert [model.identifier for model in models] == [name, f"{name}-1"]
+    one, other = (model.activations_model(stimuli, layer).values for model in models)
     assert not np.allclose(one, other)
 
 
