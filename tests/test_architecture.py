@@ -71,28 +71,6 @@ def test_an_unknown_public_name_is_an_attribute_error():
         bsjax.no_such_name  # noqa: B018
 
 
-def where(is_offence, modules=MODULES):
-    """``file:line`` of every syntax node that ``is_offence`` finds."""
-    return [
-        f"{path.relative_to(REPOSITORY)}:{node.lineno}"
-        for path in modules
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if is_offence(node)
-    ]
-
-
-def test_no_bare_assert():
-    """``python -O`` removes an assert, and its message is no help to a user."""
-    assert where(lambda node: isinstance(node, ast.Assert)) == []
-
-
-def test_only_the_command_line_prints():
-    def prints(node):
-        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
-
-    assert where(prints, [path for path in MODULES if REPOSITORY / "bsjax" / "cli" not in path.parents]) == []
-
-
 def folders_of(root):
     return sorted({path.parent.relative_to(root) for path in root.rglob("*.py")})
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import bsjax
+from bsjax.data import check_assembly, read_assembly
 from tests.support.paths import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -37,6 +38,10 @@ def test_the_python_that_needs_the_core_alone(tmp_path):
     assert any(line.endswith("{'V1': 'complex'}") for line in printed)
     assert "Doe2026.V1-ridge, version 1, averaged under V1" in printed
     assert sum(line.startswith("Score(0.0000") for line in printed) == 1  # two of four right, one of them shared
+    recordings = read_assembly(tmp_path / "recordings.nc")  # of the page of data
+    assert all(check.passed for check in check_assembly(recordings)), check_assembly(recordings)
+    for name, dim in re.findall(r"`(\w+)`[^|]*\| `(\w+)` \|", PAGES["data"]):
+        assert name == "subject" or recordings[name].dims == (dim,)
 
 
 @pytest.mark.slow
@@ -45,19 +50,6 @@ def test_the_python_with_torch(tmp_path):
     of_readme, of_page = [block for block in PYTHON if "torch" in block]
     first, layers, second = run(f"import bsjax\n{of_readme}\n{of_page}", tmp_path).splitlines()
     assert first.startswith("Score(") and "'1': (8, " in layers and second.startswith("Score(")
-
-
-@pytest.mark.slow
-def test_the_experiment_of_the_page_of_data_is_one(tmp_path):
-    from bsjax.data import check_assembly
-    from bsjax.data.files.netcdf import read_assembly
-
-    [block] = [block for block in re.findall(r"^```python\n(.*?)^```", PAGES["data"], re.MULTILINE | re.DOTALL)]
-    run(block, tmp_path)
-    recordings = read_assembly(tmp_path / "recordings.nc")
-    assert all(check.passed for check in check_assembly(recordings)), check_assembly(recordings)
-    for name, dim in re.findall(r"`(\w+)`[^|]*\| `(\w+)` \|", PAGES["data"]):
-        assert name == "subject" or recordings[name].dims == (dim,)
 
 
 def test_the_readme_opens_with_the_two_commands_and_fits_a_screen():
