@@ -27,11 +27,16 @@ def run_python(code: str) -> str:
 @pytest.mark.parametrize(
     ("code", "most", "without"),
     [
-        ("import bsjax", 120, {"numpy"}),
         ("import bsjax.metrics", 120, {"numpy"}),
         ("import bsjax; bsjax.load_metric", 260, {"numpy"}),
         ("import bsjax; bsjax.score", 500, {"jax", "scipy", "pandas", "xarray", "sqlalchemy", "rich", "PIL"}),
+        pytest.param("import bsjax; bsjax.load_model('gabor-v1')", 1750, {"torch", "flax"}, marks=pytest.mark.slow),
         ("from bsjax.metrics import pearson", 1000, {"scipy", "optax"}),
+        (
+            "from bsjax.benchmarks import benchmark_rows; [(row.access, row.bibtex) for row in benchmark_rows()]",
+            300,
+            {"jax", "xarray", "pandas", "h5py", "boto3", "sklearn"},
+        ),
         (
             "import bsjax; bsjax.load_metric('cka')",
             1550,

@@ -1,9 +1,5 @@
 """The registry of models, and the built-in ones."""
 
-import json
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -92,12 +88,3 @@ def test_a_model_can_be_registered():
 def test_an_unknown_model_is_answered_with_the_nearest():
     with pytest.raises(KeyError, match="unknown model 'gabr-v1'; nearest: gabor-v1"):
         load_model("gabr-v1")
-
-
-@pytest.mark.slow
-def test_models_that_need_no_extra_load_none():
-    code = "import json, sys, bsjax; bsjax.load_model('gabor-v1'); bsjax.load_model('pixels');"
-    code += "print(json.dumps(list(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = json.loads(done.stdout)
-    assert {"torch", "flax"}.intersection(loaded) == set()
