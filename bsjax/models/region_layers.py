@@ -60,10 +60,7 @@ def layer_names(what: str, names: Layers) -> list[str]:
 def _read(path: Path) -> dict[str, Layers]:
     if not path.is_file():
         raise FileNotFoundError(f"region_layer_map: there is no file {path}")
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"region_layer_map: {path} is not a JSON file: {error}") from error
+    read = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(read, dict):
         raise ValueError(f"region_layer_map: {path} must hold a mapping of regions to layers, got {read!r}")
     return {region: names for region, names in read.items() if not region.startswith("_")}

@@ -187,7 +187,7 @@ class _Answers:
         require_columns(table, ["stimulus_id", "choice"], f"the table of choices of {whose}")
         ids = _text(table["stimulus_id"])
         self._in_conditions = len(set(ids)) < len(ids) and "condition" in table
-        more = [[_plain(condition) for condition in _text(table["condition"])]] if self._in_conditions else []
+        more = [list(map(plain_condition, _text(table["condition"])))] if self._in_conditions else []
         self._whole, self._short = _index(ids, more), _index(map(image_name, ids), more)
         repeated = np.array(ids, object)[self._whole.duplicated()]
         if len(repeated):
@@ -204,7 +204,7 @@ class _Answers:
                 f"stimuli have several stored choices, one a condition, and the stimulus set {shown.identifier!r} "
                 "has no column condition"
             )
-        more = [[_plain(condition) for condition in _text(shown["condition"])]] if self._in_conditions else []
+        more = [list(map(plain_condition, _text(shown["condition"])))] if self._in_conditions else []
         rows = self._whole.get_indexer(_index(ids, more))
         triplets = any("|" in each for each in ids)  # a triplet cannot be found by its last image name
         if (rows < 0).any() and not self._short.has_duplicates and not triplets:
@@ -220,8 +220,13 @@ def _text(column: Any) -> list[str]:
     return [str(value) for value in column]
 
 
-def _plain(condition: str) -> str:
-    """A condition with numbers in one format: 0.60 becomes 0.6."""
+def plain_condition(condition: str) -> str:
+    """A condition with numbers in one format.
+
+    Example:
+        >>> plain_condition("0.60"), plain_condition("clear")
+        ('0.6', 'clear')
+    """
     try:
         return f"{float(condition):g}"
     except ValueError:

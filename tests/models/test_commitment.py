@@ -141,7 +141,7 @@ def test_a_map_may_be_a_file(activations, stimuli, tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no file .*nowhere.json"):
         ModelCommitment("net", activations, region_layer_map=tmp_path / "nowhere.json")
     for content, message in [
-        ("{", "is not a JSON file"),
+        ("{", "cannot read .*map.json as a region_layer_map"),
         ("[]", "must hold a mapping"),
         ('{"": "a"}', "a region must be a name"),
     ]:

@@ -1,6 +1,6 @@
 """Data of Geirhos et al. (2021), from Brain-Score's publication or from a clone of the authors' repository."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from bsjax.core.messages import some
 from bsjax.data import BehavioralAssembly, StimulusSet, load_dataset
 from bsjax.data.files.choice_tables import image_name
 from bsjax.data.importers.importing import imported_folder
+from bsjax.models.stored_behaviour import plain_condition
 
 Loaded = TypeVar("Loaded")
 
@@ -111,27 +112,14 @@ def _published(row: BenchmarkRow) -> BehavioralAssembly:
     stimuli = stimuli.assign(condition=[str(condition) for condition in stimuli["condition"]])
     condition = dict(zip(stimuli["stimulus_id"], stimuli["condition"], strict=True))
     of_trials = np.array([condition[one] for one in trials["stimulus_id"].values], object)
-    left_out = _values(row.settings["left_out"])
-    values = _values(of_trials)
-    lost = [value for value in left_out if value not in set(values)]
+    left_out, values = (list(map(plain_condition, each)) for each in (row.settings["left_out"], of_trials))
+    lost = set(left_out) - set(values)
     if lost:
         raise ValueError(
-            f"{name}: no trial has the condition {some(lost)}, which is to be left out; "
+            f"{name}: no trial has the condition {some(sorted(lost))}, which is to be left out; "
             f"there are: {some(sorted(set(of_trials)), 10)}"
         )
-    kept = ~np.isin(np.array(values, object), np.array(left_out, object))
-    trials = trials.assign_coords(condition=("presentation", of_trials)).isel(presentation=np.flatnonzero(kept))
+    kept = np.flatnonzero(~np.isin(values, left_out))
+    trials = trials.assign_coords(condition=("presentation", of_trials)).isel(presentation=kept)
     shown = stimuli["stimulus_id"].isin(np.unique(trials["stimulus_id"].values))
     return trials.assign_attrs(stimulus_set=stimuli[shown].reset_index(drop=True))
-
-
-def _values(conditions: Iterable[str]) -> list[str | float]:
-    """Conditions as numbers where possible, so that 0.60 equals 0.6."""
-    return [_number_or_text(condition) for condition in conditions]
-
-
-def _number_or_text(condition: str) -> str | float:
-    try:
-        return float(condition)
-    except ValueError:
-        return condition
