@@ -8,7 +8,6 @@ import pytest
 
 from bsjax import load_benchmark
 from bsjax.data import NeuronRecordingAssembly
-from bsjax.metrics import ALPHAS
 from tests.support import benchmarks_by_hand as by_hand
 from tests.support import served_data as served
 from tests.support.experiment import N_STIMULI, experiment_of
@@ -37,20 +36,18 @@ def check(score, raw: float, ceiling: float, n_units: int = 4) -> None:
 
 
 @pytest.mark.parametrize(
-    ("identifier", "data", "columns", "stratify", "neuroids"),
+    ("identifier", "data", "objects", "bins"),
     [
-        ("MajajHong2015public.IT-pls", "MajajHong2015.public", {"object_name": OBJECTS}, True, ("IT", "V4")),
-        ("Rajalingham2020.IT-pls", "Rajalingham2020", {"object_name": OBJECTS}, False, ("IT", "V4")),
-        ("SanghaviJozwik2020.IT-pls", "SanghaviJozwik2020", {}, False, ("IT", "V4")),
+        ("MajajHong2015public.IT-pls", "MajajHong2015.public", OBJECTS, [(70, 170)]),
+        ("SanghaviJozwik2020.IT-pls", "SanghaviJozwik2020", None, [(70, 170), (170, 270)]),
     ],
 )
-def test_multi_electrode_recordings(serve, identifier, data, columns, stratify, neuroids):
-    here = experiment_of(5, **columns)
-    bins = [(70, 170)] if not data.startswith("Sanghavi") else [(70, 170), (170, 270)]
+def test_multi_electrode_recordings(serve, identifier, data, objects, bins):
+    here = experiment_of(5, **({"object_name": objects} if objects else {}))
     values = np.stack([here.trials, -here.trials][: len(bins)], axis=-1)
-    serve(data, served.assembly_of(values, here.stimuli, bins, region=in_region(*neuroids)), here.stimuli)
-    score = load_benchmark(identifier)(here.model(neuroids[0]))
-    splits = by_hand.splits_of(N_STIMULI, OBJECTS if stratify else None)
+    serve(data, served.assembly_of(values, here.stimuli, bins, region=in_region("IT", "V4")), here.stimuli)
+    score = load_benchmark(identifier)(here.model("IT"))
+    splits = by_hand.splits_of(N_STIMULI, objects)
     raw = by_hand.cross_validated(by_hand.pls, here.features, without(here.means, 2), splits)
     check(score, raw, by_hand.internal_consistency(without(here.trials, 2)))
     assert score.provenance["benchmark"] == identifier and score.provenance["n_stimuli"] == N_STIMULI
@@ -181,8 +178,7 @@ def test_styles_that_do_not_count_and_backgrounds_that_are_shared(serve):
     check(score, raw, by_hand.internal_consistency(kept))
 
 
-@pytest.fixture
-def triple_n(serve):
+def test_stored_reliability_chooses_units_and_is_the_ceiling(serve):
     """Spikes of two animals, whose files have the reliability of each unit."""
     here = experiment_of(11)
     reliability = np.array([0.9, 0.4, 0.7, 0.5, 0.8, 0.6, np.nan, 0.7, 0.95, 0.55, 0.9])
@@ -196,18 +192,9 @@ def triple_n(serve):
     ).drop_vars("repetition")
     serve("Li2026", assembly, here.stimuli)
     kept = [0, 2, 3, 4, 5, 7, 8, 9]
-    return here, kept, reliability[kept]
-
-
-@pytest.mark.parametrize(
-    ("identifier", "regression"),
-    [("Li2026.V4-pls", by_hand.pls), ("Li2026.V4-ridgecv", by_hand.ridgecv(ALPHAS))],
-)
-def test_stored_reliability_chooses_units_and_is_the_ceiling(triple_n, identifier, regression):
-    here, kept, reliability = triple_n
-    score = load_benchmark(identifier)(here.model("V4"))
-    splits = by_hand.splits_of(N_STIMULI)
-    raw = by_hand.cross_validated(regression, here.features, here.means[:, kept], splits)
+    reliability = reliability[kept]
+    score = load_benchmark("Li2026.V4-pls")(here.model("V4"))
+    raw = by_hand.cross_validated(by_hand.pls, here.features, here.means[:, kept], by_hand.splits_of(N_STIMULI))
     check(score, raw, np.median(reliability), n_units=8)
     rng = np.random.RandomState(0)
     draws = [np.median(rng.choice(reliability, size=8, replace=True)) for _ in range(1000)]

@@ -65,7 +65,6 @@ def by_subject(regression, train: Experiment, test: Experiment, subjects=KEPT) -
     [
         ("Papale2025.IT-ridgecv", "Papale2025", "reliability", 0.3, by_hand.ridgecv(ALPHAS)),
         ("Hebart2023_fmri.V2-ridge", "Hebart2023_fmri", "nc_testset", 30, by_hand.ridge),
-        ("Allen2022_fmri_surface_4subj.IT-ridge", "Allen2022_fmri_surface_4subj", "nc_testset", 30, by_hand.ridge),
     ],
 )
 def test_each_subject_by_itself(train_and_test, identifier, data, coord, threshold, regression):
