@@ -88,7 +88,7 @@ def by_hand(stimuli: StimulusSet, layer: str) -> np.ndarray:
     return outputs(pixels_of(paths), [layer])[layer].reshape(len(stimuli), -1)
 
 
-def answering(values: Any, layer: str = "logits", **coords: Any) -> Callable[..., NeuroidAssembly]:
+def answering(values: Any) -> Callable[..., NeuroidAssembly]:
     """A bare function as an activations model: row after row of ``values`` for the stimuli "a", "b" ..."""
     values = np.asarray(values, float)
 
@@ -98,7 +98,7 @@ def answering(values: Any, layer: str = "logits", **coords: Any) -> Callable[...
         of_neuroids = {"layer": ("neuroid", np.repeat(list(layers), values.shape[1]))}
         return NeuroidAssembly(
             np.tile(values[rows], len(layers)),
-            coords={**of_stimuli, **of_neuroids, **coords},
+            coords={**of_stimuli, **of_neuroids},
             dims=["presentation", "neuroid"],
         )
 

@@ -46,12 +46,11 @@ def images(tmp_path) -> Path:
     return folder
 
 
-def zipped(images: Path, path: Path, names: list[str] | None = None) -> None:
+def zipped(images: Path, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w") as file:
         for image in sorted(images.iterdir(), reverse=True):  # not in order: names decide, not the archive
-            if names is None or image.name in names:
-                file.write(image, image.name)
+            file.write(image, image.name)
 
 
 def saved(counts: np.ndarray, path: Path) -> None:
