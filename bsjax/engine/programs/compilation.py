@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from itertools import count
 from typing import Any
 from weakref import WeakSet
