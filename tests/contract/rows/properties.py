@@ -39,7 +39,7 @@ def neurons_without_value(arrays, rng):
 
 def order_of_neurons(arrays, rng):
     order = rng.permutation(NEURONS)
-    changed = {"draws": np.argsort(order)[arrays["draws"]]}
+    changed = {"source": arrays["source"][order], "draws": np.argsort(order)[arrays["draws"]]}
     return arrays | changed | {"target": rng.permutation(arrays["target"])}
 
 
