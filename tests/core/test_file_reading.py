@@ -80,7 +80,7 @@ def test_a_pipe_in_the_place_of_a_file(tmp_path, name):
     reader, folder = READERS[name], tmp_path / "data"
     folder.mkdir()
     reader.make(folder)
-    file = sorted(path for path in folder.rglob(reader.files) if path.is_file())[0]
+    file = sorted(path for path in folder.rglob(reader.files) if path.is_file() and path.name[0] != ".")[0]
     file.unlink()
     os.mkfifo(file)
     with pytest.raises((ValueError, FileNotFoundError)) as raised:
