@@ -9,7 +9,6 @@ leaves it includes:
 """
 
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -123,18 +122,25 @@ def aggregate(
 
 
 def _shares(tree: Tree, weights: Mapping[str, float]) -> dict[str, float]:
-    """Weights of all nodes among their siblings."""
+    """Weights of all nodes, divided by the largest among their siblings, so that sums do not overflow."""
     unknown = [repr(name) for name in weights if name not in tree.parent]
     if unknown:
         raise ValueError(f"weights of what is no node of the tree: {some(unknown)}")
-    wrong = [
-        f"{weight!r} of {name!r}"
-        for name, weight in weights.items()
-        if not (isinstance(weight, Real) and 0 <= weight < float("inf"))
-    ]
+    wrong = [f"{weight!r} of {name!r}" for name, weight in weights.items() if not _is_weight(weight)]
     if wrong:
         raise ValueError(f"a weight must be a finite number, 0 or more, got {some(wrong)}")
-    return {name: float(weights.get(name, 1)) for name in tree.order}
+    shares = {name: float(weights.get(name, 1)) for name in tree.order}
+    for node in tree.order:
+        greatest = max((shares[child] for child in tree.children(node)), default=0)
+        shares |= {child: shares[child] / greatest for child in tree.children(node) if greatest}
+    return shares
+
+
+def _is_weight(given: Any) -> bool:
+    try:
+        return not isinstance(given, str | bool) and 0 <= float(given) < float("inf")
+    except (TypeError, ValueError):
+        return False
 
 
 def _read(scores: pd.DataFrame, tree: Tree) -> tuple[np.ndarray, Any]:
@@ -220,10 +226,9 @@ def _averaged(
         share = np.array([shares[child] for child in counting])[:, None]
         there = state[children] == _SCORED
         any_there = there.any(0)
-        # In sequence: NumPy's sum uses another order for a single model.
-        total = np.where(any_there, sum(np.where(there | (how == "website"), share, 0)), 1)
-        sums = sum(np.where(there, share * score[children], 0))
-        squares = sum(np.where(there, (share * error[children]) ** 2, 0))
+        total = np.where(any_there, _added_up(np.where(there | (how == "website"), share, 0)), 1)
+        sums = _added_up(np.where(there, share * score[children], 0))
+        squares = _added_up(np.where(there, (share * error[children]) ** 2, 0))
         score[number] = np.where(any_there, sums / total, np.nan)
         error[number] = np.where(any_there, np.sqrt(squares) / total, np.nan)
         state[number] = np.where(any_there, _SCORED, state[children].max(0, initial=_MISSING))
@@ -231,3 +236,8 @@ def _averaged(
             counts[number] = counts[children].sum(0)
     counted = {"n_there": n_there, "n_leaves": n_leaves, "n_failed": n_failed}
     return {"score": score, "error": error, "state": state, **counted}
+
+
+def _added_up(rows: np.ndarray) -> np.ndarray:
+    """The sum of rows in sequence; NumPy's sum uses another order for a single model."""
+    return np.add.accumulate(rows, axis=0)[-1] if len(rows) else np.zeros(rows.shape[1])
