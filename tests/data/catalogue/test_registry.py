@@ -114,7 +114,7 @@ def test_identifiers_that_are_wrong(tmp_path, monkeypatch):
 
 
 def test_rows():
-    rows = list(data_rows())
+    rows = [row for row in data_rows() if row.access]  # plugins of other tests in this process say nothing of access
     assert len(rows) == 305 and len({(row.kind, row.identifier) for row in rows}) == 305
     by_name = {(row.kind, row.identifier): row for row in rows}
     row = by_name["assembly", "FreemanZiemba2013.public"]
