@@ -32,9 +32,10 @@ _OF_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/lib/", "/usr/share/", "
 # Modules that read source to display it, and that find modules.
 _SHOW_SOURCE = ("linecache.py", "tokenize.py")
 _FIND_MODULES = "importlib"
-_IN_BETWEEN = ("os.py", "<frozen os>", "_collections_abc.py", "<frozen _collections_abc>")
+_IN_BETWEEN = tuple(f"{name}{end}" for name in ("os", "posixpath", "_collections_abc") for end in (".py", ">"))
 _HERE = str(Path(__file__).parents[1]) + os.sep
 _lock = threading.Lock()
+_of_thread = threading.local()
 # Active trackers, with the files and folders that each ignores.
 _active: list[tuple[Followed, set[str], tuple[str, ...]]] = []
 
@@ -91,6 +92,16 @@ def following(
         followed.notes()
 
 
+@contextmanager
+def not_following() -> Iterator[None]:
+    """Ignore what this thread reads in a block, such as the folders that a watchdog measures."""
+    before, _of_thread.ignored = getattr(_of_thread, "ignored", False), True
+    try:
+        yield
+    finally:
+        _of_thread.ignored = before
+
+
 def unchanged(notes: Mapping[str, Any]) -> bool:
     """Check whether everything that was read is unchanged.
 
@@ -135,6 +146,8 @@ _listening: list[bool] = []
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     if not _active or event not in ("open", "os.listdir", "os.scandir", "bsjax.read"):
+        return
+    if getattr(_of_thread, "ignored", False):
         return
     with suppress(Exception):  # an error in a hook would abort the program
         caller = sys._getframe(1).f_code.co_filename

@@ -18,6 +18,7 @@ from typing import Self
 
 import psutil
 
+from bsjax.core.identity.opened import not_following
 from bsjax.core.messages import in_words
 
 _GROUPS = Path("/sys/fs/cgroup")
@@ -77,6 +78,7 @@ class Watch:
     reason: str = ""
     kind: str = ""
 
+    @not_following()
     def follow(
         self, pid: Callable[[], int], limits: Limits, folders: Sequence[Path], kill: Callable[[], None], over: Event
     ) -> None:
