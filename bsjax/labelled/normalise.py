@@ -290,19 +290,18 @@ def bound_score(score: Score, *, lower: float = 0.0, upper: float = 1.0) -> Scor
     )
 
 
-NORMALISATIONS: dict[str, Callable[..., Score]] = {
+NORMALISATIONS: dict[str, Normalisation] = {
     "explained_variance": explained_variance,
     "neuroid_wise_explained_variance": neuroid_wise_explained_variance,
     "noise_corrected_explained_variance": noise_corrected_explained_variance,
     "ceil_score": ceil_score,
     "r_over_sqrt_ceiling": r_over_sqrt_ceiling,
     "squared_ceil_score": squared_ceil_score,
-    "chance_corrected": chance_corrected,
     "each_split_over_sqrt_ceiling": each_split_over_sqrt_ceiling,
 }
 
 
-def normalisation_named(name: str) -> Callable[..., Score]:
+def normalisation_named(name: str) -> Normalisation:
     """A normalisation by its name.
 
     Raises:

@@ -132,9 +132,8 @@ class Plan(Sequence[Cell]):
         lines = [f"{head}{numbers['blocked']} cannot be scored here"]
         if numbers["compute"]:
             lines.append(f"time    {_time(self.seconds)}")
-            lines.append(
-                f"memory  {'not known yet' if self.memory is None else f'at most {in_words(self.memory)} a cell'}"
-            )
+            most = "not known yet" if self.memory is None else f"about {in_words(self.memory)} for the largest cell"
+            lines.append(f"memory  {most}")
         lines += self._told("unknown", "unknown")
         for cell in self.of("compute"):
             if cell.ended:

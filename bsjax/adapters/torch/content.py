@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from bsjax.adapters.torch.hooks import RecordingHook
+from bsjax.adapters.torch.module_state import RecordingHook
 from bsjax.core.digests.arrays import Undigestible
 from bsjax.core.extras import import_extra
 from bsjax.core.identity.values import identity_of

@@ -12,7 +12,7 @@ import numpy as np
 from bsjax.activations.network import Batch
 from bsjax.adapters.nested_outputs import may_give, named_layers, spread
 from bsjax.adapters.torch.dlpack import to_jax
-from bsjax.adapters.torch.hooks import RecordingHook, as_written, default_dtype, evaluation_mode, turn
+from bsjax.adapters.torch.module_state import RecordingHook, as_written, default_dtype, evaluation_mode, turn
 from bsjax.core.extras import import_extra
 from bsjax.core.identity.values import identity_of
 

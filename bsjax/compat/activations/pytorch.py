@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bsjax.activations.network import Batch
-from bsjax.adapters.torch.hooks import default_dtype
+from bsjax.adapters.torch.module_state import default_dtype
 from bsjax.adapters.torch.network import TorchNetwork
 from bsjax.compat.activations.extractor import ActivationsExtractorHelper, CalledNetwork, Wrapper
 from bsjax.compat.activations.torch_modules import LOGITS, ModuleWrapper

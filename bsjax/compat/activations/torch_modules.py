@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bsjax.adapters.nested_outputs import named_layers
-from bsjax.adapters.torch.hooks import default_dtype, own_state
+from bsjax.adapters.torch.module_state import default_dtype, own_state
 from bsjax.core.extras import import_extra
 
 if TYPE_CHECKING:

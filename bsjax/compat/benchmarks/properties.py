@@ -11,7 +11,7 @@ from scipy.interpolate import UnivariateSpline
 
 from bsjax.benchmarks.experiment import single_region
 from bsjax.benchmarks.families.marques2020.properties import shows
-from bsjax.benchmarks.families.marques2020.rates import population
+from bsjax.benchmarks.families.marques2020.v1_population import population
 from bsjax.benchmarks.lazy_loading import content_of
 from bsjax.compat.assemblies import for_plugins
 from bsjax.compat.benchmarks.base import BenchmarkBase, ceil_score

@@ -6,7 +6,8 @@ import pytest
 from bsjax import NeuroidAssembly
 from bsjax.benchmarks import filter_reliable_neuroids, flatten_timebins_into_neuroids
 from bsjax.benchmarks.kinds.published_recordings import concatenated, side_by_side
-from bsjax.benchmarks.prepare.steps import in_split, prepare
+from bsjax.benchmarks.prepare.published_splits import in_split
+from bsjax.benchmarks.prepare.steps import prepare
 from tests.support import served_data as served
 
 

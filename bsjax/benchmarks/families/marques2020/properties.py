@@ -15,8 +15,8 @@ from bsjax.benchmarks.base import BenchmarkBase, Undefined
 from bsjax.benchmarks.data_digest import data_digest
 from bsjax.benchmarks.descriptions import Paradigm
 from bsjax.benchmarks.experiment import TimeBins, record, single_region
-from bsjax.benchmarks.families.marques2020.rates import NothingToMeasure, population
 from bsjax.benchmarks.families.marques2020.stimuli import RENDERED, gratings
+from bsjax.benchmarks.families.marques2020.v1_population import NothingToMeasure, population
 from bsjax.benchmarks.lazy_loading import LazyLoad, loader
 from bsjax.data import NeuroidAssembly, PropertyAssembly, StimulusSet, load_stimulus_set
 from bsjax.labelled import Score
@@ -42,9 +42,9 @@ class PropertiesBenchmark(BenchmarkBase):
 
     The model's units are treated like neurons in an experiment. Units are selected whose receptive field lies where
     the stimuli are shown. Their responses are converted to firing rates
-    (:func:`bsjax.benchmarks.families.marques2020.rates.population`). The property is measured in responsive units, and
-    its distribution is compared with the recorded one. The arguments are those of Brain-Score's class of this name;
-    those after ``bibtex`` are new.
+    (:func:`bsjax.benchmarks.families.marques2020.v1_population.population`). The property is measured in responsive
+    units, and its distribution is compared with the recorded one. The arguments are those of Brain-Score's class of
+    this name; those after ``bibtex`` are new.
 
     Args:
         identifier: unique name of the benchmark.

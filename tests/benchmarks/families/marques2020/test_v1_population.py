@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 
 from bsjax.benchmarks.families.marques2020.properties import shows
-from bsjax.benchmarks.families.marques2020.rates import affine, centres, near, population
 from bsjax.benchmarks.families.marques2020.stimuli import ORIENTATION, RECEPTIVE_FIELD, grid
+from bsjax.benchmarks.families.marques2020.v1_population import affine, centres, near, population
 from tests.support import v1_neurons as neurons
 
 
