@@ -112,6 +112,13 @@ def _beside_rdm(rdm: RDMAssembly, sides: Mapping[str, Any]) -> list[xr.DataArray
     return made
 
 
+def by_name(responses: Any, what: str) -> dict[str, Any]:
+    """Responses that must be given with their names."""
+    if not isinstance(responses, Mapping):
+        raise ValueError(f"{what} must have names, as in {{'early': X, 'late': Y}}, got a {type(responses).__name__}")
+    return dict(responses)
+
+
 def assemblies_of(sides: Mapping[str, Any]) -> list[xr.DataArray]:
     """Responses to the same stimuli as assemblies, matched by label if all of them have row labels."""
     arrays: dict[str, Any] = {}

@@ -10,7 +10,7 @@ import xarray as xr
 
 from bsjax.labelled.align import parts_by
 from bsjax.labelled.settings import whole_number
-from bsjax.scoring.arrays import assemblies_of, loaded
+from bsjax.scoring.arrays import assemblies_of, by_name, loaded
 from bsjax.scoring.display.bars import shown
 
 if TYPE_CHECKING:
@@ -77,9 +77,10 @@ def alignment_pattern(
         'V2'
     """
     is_whole = isinstance(recordings, xr.DataArray)
-    brain = parts_by(recordings, "region", "recordings") if is_whole else dict(recordings)
+    brain = parts_by(recordings, "region", "recordings") if is_whole else by_name(recordings, "recordings")
     if len(brain) < _LEAST_REGIONS:
         raise ValueError(f"a profile over other regions needs at least {_LEAST_REGIONS} regions, got {len(brain)}")
+    models = by_name(models, "models")
     if same := brain.keys() & models.keys():
         raise ValueError(f"regions and models need different names, got {sorted(same)} twice")
     made, regions, names = (

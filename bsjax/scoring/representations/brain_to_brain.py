@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.align import parts_by
-from bsjax.scoring.arrays import assemblies_of, loaded
+from bsjax.scoring.arrays import assemblies_of, by_name, loaded
 from bsjax.scoring.display.bars import shown
 
 if TYPE_CHECKING:
@@ -102,10 +102,10 @@ def brain_to_brain(
         {'sees': True, 'noise': False}
     """
     is_whole = isinstance(recordings, xr.DataArray)
-    brains = parts_by(recordings, "subject", "recordings") if is_whole else dict(recordings)
+    brains = parts_by(recordings, "subject", "recordings") if is_whole else by_name(recordings, "recordings")
     if len(brains) < _LEAST_SUBJECTS:
         raise ValueError(f"a distribution over subjects needs at least {_LEAST_SUBJECTS} subjects, got {len(brains)}")
-    named = dict(models or {})
+    named = by_name(models or {}, "models")
     if same := brains.keys() & named.keys():
         raise ValueError(f"subjects and models need different names, got {sorted(same)} twice")
     made, subjects = loaded(metric, None, metric_kwargs, interval=False), list(brains)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from bsjax.scoring.arrays import assemblies_of, loaded
+from bsjax.scoring.arrays import assemblies_of, by_name, loaded
 from bsjax.scoring.display.bars import shown
 
 if TYPE_CHECKING:
@@ -52,10 +52,11 @@ def similarity_matrix(
         >>> bool(found.sel(source="late", target="brain") > found.sel(source="early", target="brain"))
         True
     """
-    if len(representations) < 2:
-        raise ValueError(f"a matrix needs at least two representations, got {len(representations)}")
-    made, names = loaded(metric, None, metric_kwargs, interval=False), list(representations)
-    sides = assemblies_of(representations)
+    named = by_name(representations, "representations")
+    if len(named) < 2:
+        raise ValueError(f"a matrix needs at least two representations, got {len(named)}")
+    made, names = loaded(metric, None, metric_kwargs, interval=False), list(named)
+    sides = assemblies_of(named)
     with shown(progress=progress):
         values = made.all_pairs(sides)
     settings = json.dumps(made.own_settings() if made.identifier else {})

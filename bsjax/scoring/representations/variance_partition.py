@@ -10,7 +10,7 @@ import xarray as xr
 
 from bsjax.labelled.align import aligned
 from bsjax.metrics.regression.variance import shapley_shares, subsets
-from bsjax.scoring.arrays import assemblies_of, loaded
+from bsjax.scoring.arrays import assemblies_of, by_name, loaded
 from bsjax.scoring.display.bars import shown
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def variance_partition(
         >>> bool((found["unique"].sel(space="shape") > found["unique"].sel(space="colour")).all())
         True
     """
+    spaces = by_name(spaces, "feature spaces")
     if not 2 <= len(spaces) <= _MOST:
         raise ValueError(f"a partition takes two to {_MOST} feature spaces, got {len(spaces)}: join some of them")
     made, names = loaded(metric, crossvalidation_kwargs, metric_kwargs, interval=False), list(spaces)

@@ -38,6 +38,9 @@ def test_what_is_undefined_is_nan_and_leaves_the_rest():
 def test_what_cannot_be_compared():
     with pytest.raises(ValueError, match="two representations"):
         bsjax.similarity_matrix({"a": SIDES["a"]})
+    for compare in (bsjax.similarity_matrix, bsjax.brain_to_brain):
+        with pytest.raises(ValueError, match="must have names"):
+            compare([*SIDES.values()])
     with pytest.raises(ValueError, match="same stimuli"):
         bsjax.similarity_matrix({"a": SIDES["a"], "b": SIDES["b"][:30]})
     with pytest.raises(ValueError, match="4 stimuli"):
