@@ -16,7 +16,6 @@ METRICS = {
     "rdm": {"dissimilarity": "sqeuclidean", "comparison": "cosine"},
     "procrustes": {},
     "one_to_one": {},
-    "ridge": SPLITS,
     "linear_predictivity": SPLITS,
     "pls": {"n_components": 2, **SPLITS},
     "neuron_to_neuron": SPLITS,
@@ -32,13 +31,17 @@ def problem(seed, size=1e8):
     return x + means[0], y - means[1]
 
 
+def in_both(x, y, name, **settings):
+    """Its scores in float32 and in float64, which are to be the same."""
+    single, double = (float(bsjax.score_arrays(x, y, name, dtype=dtype, **settings)) for dtype in DTYPES)
+    assert single == pytest.approx(double, abs=1e-3)
+    return double
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_both_precisions_agree_however_large_the_means(name):
-    single, double = (bsjax.load_metric(name, dtype=dtype, **METRICS[name]) for dtype in ("float32", "float64"))
     for seed in range(3):
-        assert float(bsjax.score_arrays(*problem(seed), single)) == pytest.approx(
-            float(bsjax.score_arrays(*problem(seed), double)), abs=1e-3
-        )
+        in_both(*problem(seed), name, **METRICS[name])
 
 
 @pytest.mark.parametrize("comparison", ["spearman", "corr"])
@@ -46,25 +49,20 @@ def test_both_precisions_agree_however_large_the_mean_of_a_pattern(comparison):
     for seed in range(3):
         sides = (side.T for side in problem(seed))
         sides = [side[:5] * [[1.0], [1e-3], [1.0], [1e3], [1.0]] for side in sides]
-        single, double = (
-            float(bsjax.score_arrays(*sides, "rdm", dtype=dtype, comparison=comparison)) for dtype in DTYPES
-        )
-        assert single == pytest.approx(double, abs=1e-3)
+        in_both(*sides, "rdm", comparison=comparison)
 
 
 def test_a_kernel_of_near_stimuli_agrees_too():
     x, y = problem(0, size=1)
-    metrics = [bsjax.load_metric("kernel_ridge", dtype=dtype, **SPLITS) for dtype in DTYPES]
     for scale in (1e-6, 1e-3, 1.0):  # of distances; all kernels of pairs are near 1
-        single, double = (float(bsjax.score_arrays(scale * x, y, metric)) for metric in metrics)
-        assert single == pytest.approx(double, abs=1e-3)
+        in_both(scale * x, y, "kernel_ridge", **SPLITS)
 
 
 def test_training_and_test_data_lose_the_same_means(make):
     x, y = problem(0)
     x[18:] += 0.5  # on a fixed split, a shift between the parts is a part of the data
     sides = [make(side[rows], range(24)[rows]) for side in (x, y) for rows in (slice(0, 18), slice(18, 24))]
-    single, double = (bsjax.load_metric("ridge_split", dtype=dtype)(*sides).raw for dtype in ("float32", "float64"))
+    single, double = (bsjax.load_metric("ridge_split", dtype=dtype)(*sides).raw for dtype in DTYPES)
     np.testing.assert_allclose(single, double, atol=1e-3)
 
 
@@ -77,14 +75,11 @@ def test_bins_that_are_fitted_together_lose_the_same_mean():
 
 def test_permutations_and_many_pairs_agree_too():
     pairs = [problem(seed) for seed in range(3)]
-    many = [bsjax.score_many(pairs, "cka", dtype=dtype)["score"].values for dtype in ("float32", "float64")]
+    many = [bsjax.score_many(pairs, "cka", dtype=dtype)["score"].values for dtype in DTYPES]
     np.testing.assert_allclose(*many, atol=1e-3)
     with Permutations.within(19):
-        single, double = (
-            bsjax.score_arrays(*pairs[0], "ridge", dtype=dtype, **SPLITS).provenance["null_mean"]
-            for dtype in ("float32", "float64")
-        )
-    assert single == pytest.approx(double, abs=1e-3)
+        made = [bsjax.score_arrays(*pairs[0], "ridge", dtype=dtype, **SPLITS).provenance for dtype in DTYPES]
+    assert made[0]["null_mean"] == pytest.approx(made[1]["null_mean"], abs=1e-3)
 
 
 @given(st.floats(-1e12, 1e12), st.integers(-6, 6), st.booleans())
@@ -101,9 +96,8 @@ def test_deviations_keep_their_digits(mean, digits, constant):
 
 def test_what_need_not_be_changed_is_returned_as_it_is():
     values = 1e6 + np.random.default_rng(0).normal(size=(9, 3))
-    assert without_large_means("float64", values)[0] is values
-    assert without_large_means("float32", single := values.astype("float32"))[0] is single
-    assert without_large_means("float32", small := values - 1e6)[0] is small
+    for dtype, same in (("float64", values), ("float32", values.astype("float32")), ("float32", values - 1e6)):
+        assert without_large_means(dtype, same)[0] is same
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30, "columns"])
@@ -111,19 +105,12 @@ def test_what_need_not_be_changed_is_returned_as_it_is():
 def test_similarities_agree_at_scales_whose_powers_leave_the_range_of_float32(name, scale):
     x, y = problem(0, size=1)
     factor = 10.0 ** np.linspace(-30, 30, 8) if scale == "columns" else scale
-    settings = METRICS.get(name, {})
     if name == "one_to_one" and scale == "columns":
         factor = 10.0 ** np.linspace(-15, 15, 8)  # which it ignores of each unit
-    found = [
-        float(bsjax.score_arrays(factor * x, y, name, dtype=dtype, **settings)) for dtype in ("float32", "float64")
-    ]
-    assert found[0] == pytest.approx(found[1], abs=1e-3)
+    in_both(factor * x, y, name, **METRICS[name])
 
 
 def test_canonical_correlations_agree_at_any_scale_of_a_unit():
     x, y = problem(0, size=1)
-    single, double = (
-        float(bsjax.score_arrays(10.0 ** np.linspace(-8, 8, 8) * x, y, "cca", dtype=dtype)) for dtype in DTYPES
-    )
-    assert single == pytest.approx(double, abs=1e-3)
+    double = in_both(10.0 ** np.linspace(-8, 8, 8) * x, y, "cca")
     assert double == pytest.approx(float(bsjax.score_arrays(x, y, "cca", dtype="float64")), abs=1e-9)

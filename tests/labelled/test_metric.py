@@ -1,6 +1,7 @@
 """A metric whose author defines its arrays, kernel and summary, and nothing else: what it gets for that."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -56,21 +57,15 @@ def responses(seed, width, **coords):
 
 
 def test_draws_of_noise_straddle_zero_by_splits_that_keep_copies_together():
-    drawn_splits.clear()
-    with in_draws(Resampling("stimuli", draws=30)):
-        score = scored(Nearest(power=1.0), responses(0, 20), responses(1, 3))
-    assert 0 in score.interval() and score.uncertainty.draws.sizes["draw"] == 30
-    assert score.provenance.metric == "nearest" and score.provenance["power"] == 1
-    assert len(drawn_splits) == 30 * 4
-    assert not any(set(train) & set(test) for train, test in drawn_splits)
-
-
-def test_groups_are_drawn_and_split_as_wholes():
-    drawn_splits.clear()
     objects = {"object_name": ("presentation", np.repeat(list("abcdefgh"), N // 8))}
-    with in_draws(Resampling("stimuli", draws=5, groups="object_name")):
-        scored(Nearest(), responses(0, 5, **objects), responses(1, 3, **objects))
-    assert drawn_splits and not any(set(train) & set(test) for train, test in drawn_splits)
+    for groups in (None, "object_name"):
+        drawn_splits.clear()
+        with in_draws(Resampling("stimuli", draws=30, groups=groups)):
+            score = scored(Nearest(power=1.0), responses(0, 20, **objects), responses(1, 3, **objects))
+        assert 0 in score.interval() and score.uncertainty.draws.sizes["draw"] == 30
+        assert score.provenance.metric == "nearest" and score.provenance["power"] == 1
+        assert len(drawn_splits) == 30 * 4
+        assert not any(set(train) & set(test) for train, test in drawn_splits)
 
 
 def test_draws_by_weights_are_those_by_rows():
@@ -129,19 +124,19 @@ def test_whatever_is_called_is_a_metric():
 def test_draws_without_a_value_are_nan_and_a_metric_that_has_none_says_why():
     x = responses(0, 5)
 
-    def refusing(source, target):
-        if len(np.unique(target["drawn_from"])) < 26:
+    def refusing(source, target, fewest):
+        if len(np.unique(target["drawn_from"])) < fewest:
             raise ValueError("too few stimuli")
         return Score(0.5)
 
     drawn = Resampling("stimuli", draws=40).sample([x, x])
-    values = drawn.one_by_one(refusing, [x, x])["values"]
+    values = drawn.one_by_one(partial(refusing, fewest=26), [x, x])["values"]
     assert 0 < int(values.isnull().sum()) < 40
-    with pytest.raises(ValueError, match="none at all"):
-        drawn.one_by_one(lambda *_: (_ for _ in ()).throw(ValueError("none at all")), [x, x])
+    with pytest.raises(ValueError, match="too few stimuli"):
+        drawn.one_by_one(partial(refusing, fewest=N + 1), [x, x])
 
 
-@pytest.mark.parametrize("name", ["ridge", "pls_split", "reverse_pls", "spantime_ridge", "cka", "rdm_cv", "accuracy"])
+@pytest.mark.parametrize("name", ["ridge", "reverse_pls", "cka", "accuracy"])
 def test_equal_metrics_have_equal_hashes(name):
     one, other = load_metric(name), load_metric(name)
     assert one == other and hash(one) == hash(other) and {one: 1}[other] == 1
@@ -160,10 +155,3 @@ def test_a_ceiling_beside_a_metric_has_draws_and_its_name():
     with in_draws(Resampling("stimuli", draws=5)):
         score = scored(Spread().ceiling, responses(0, 3))
     assert score.uncertainty.draws.sizes["draw"] == 5 and score.provenance.metric == "spread"
-
-    class WithoutOne(WithCeiling):
-        def __call__(self, source, target):
-            return Score(0.0)
-
-    with pytest.raises(TypeError, match="ceiling"):
-        WithoutOne()

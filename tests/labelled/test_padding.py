@@ -20,7 +20,6 @@ METRICS = {
     "neuron_to_neuron": SPLITS,
     "cka": {"error": "jackknife"},
     "reverse_pls": {**SPLITS, "n_components": 5},
-    "pls_split": {"n_components": 5, "solver": "nipals"},
     "ridgecv_split": {"alphas": (0.1, 1.0, 10.0, 1e4), "alpha_per_target": True},
 }
 
@@ -56,9 +55,9 @@ def test_a_score_does_not_see_the_padding(name, width, monkeypatch):
 
 @pytest.mark.slow
 def test_layers_and_subjects_of_similar_size_share_programs():
-    """Twelve layers of six widths by four subjects of different sizes: two buckets by two."""
+    """Four layers by four subjects of different sizes: two buckets by two."""
     metric = load_metric("cka_biased")
-    layers = [of_width(width) for width in (65, 66, 70, 73, 75, 80) for _ in range(2)]
+    layers = [of_width(width) for width in (65, 70, 73, 80)]
     subjects = [of_width(width, "y") for width in (33, 35, 41, 44)]
     with traces() as counted:
         for layer in layers:

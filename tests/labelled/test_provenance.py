@@ -46,8 +46,7 @@ def test_every_field_survives_json_in_a_stable_order():
     plain = json.loads(as_json(FULL.to_dict()))
     again = Provenance.from_dict(plain)
     assert again == FULL and hash(again) == hash(FULL)
-    for field in fields(FULL):
-        assert_equal_values(getattr(again, field.name), getattr(FULL, field.name))
+    assert_equal_values(vars(again), vars(FULL))
     assert list(plain) == [field.name for field in fields(FULL) if field.init]
     assert as_json(again.to_dict()) == as_json(FULL.to_dict())
     assert Provenance().to_dict() == {"schema": 1}
@@ -59,18 +58,13 @@ def test_it_reads_as_a_dict_of_what_is_known():
     few = Provenance(metric="pls", details={"n_stimuli": 40})
     assert list(few.items()) == [("metric", "pls"), ("n_stimuli", 40)] and len(few) == 2
     assert "metric" in few and "model" not in few and "details" not in few
-    with pytest.raises(KeyError):
-        few["model"]
 
 
-def test_a_plain_dict_becomes_a_record():
-    made = Score(0.5, provenance={"metric": "pls", "random_state": 1, "jax": "1.2", "n_stimuli": 40}).provenance
+def test_a_plain_dict_becomes_a_record_whose_details_hold_what_does_not_fit_its_field():
+    given = {"metric": "pls", "random_state": 1, "jax": "1.2", "n_stimuli": 40}
+    made = Score(0.5, provenance=given).provenance
     assert (made.metric, made.seeds, made.versions) == ("pls", {"random_state": 1}, {"jax": "1.2"})
-    assert made.details == {"n_stimuli": 40}
-    assert made == {"metric": "pls", "random_state": 1, "jax": "1.2", "n_stimuli": 40}
-
-
-def test_a_dict_whose_value_does_not_fit_its_field_keeps_it_in_the_details():
+    assert made.details == {"n_stimuli": 40} and made == given
     made = Score(0.5, provenance={"layers": "relu", "seconds": "long", "model": 3}).provenance
     assert made.layers is None and dict(made) == {"layers": "relu", "seconds": "long", "model": 3}
     assert Provenance.from_dict(json.loads(as_json(made.to_dict()))) == made
@@ -109,7 +103,6 @@ def test_it_is_frozen_and_copied():
     ("given", "message"),
     [
         ({"metric": 3}, "provenance.metric is the int 3: Expected `str"),
-        ({"seconds": "1"}, "provenance.seconds is the str '1': Expected `float"),
         ({"layers": {"V1": "conv1"}}, r"provenance.layers is the dict {'V1': 'conv1'}: Expected `array`, got `str`"),
         ({"details": {"by": len}}, r"provenance\['by'\] is a builtin.* cannot be written as JSON"),
         ({"metric": "pls", "details": {"metric": "cka"}}, "provenance.details has what is said elsewhere: 'metric'"),
@@ -119,8 +112,3 @@ def test_it_is_frozen_and_copied():
 def test_what_does_not_fit_is_refused_by_name(given, message):
     with pytest.raises(ValueError, match=message):
         Provenance(**given)
-
-
-def test_json_with_unknown_keys_is_refused():
-    with pytest.raises(ValueError, match="not a provenance: unknown keys 'colour'"):
-        Provenance.from_dict({"schema": 1, "colour": "red"})

@@ -19,11 +19,9 @@ TIMES = xr.DataArray(
     ("fields", "message"),
     [
         ({"value": None}, "value must be a number or a labelled array of numbers, got the NoneType None"),
-        ({"value": np.array([0.5, 1.0])}, "value must be a number or a labelled array"),
         ({"value": 10**400}, "value must be a number that a float can hold"),
         ({"value": xr.DataArray(["a"])}, "value must hold numbers, got 1 values of dtype <U1"),
         ({"value": 0.5, "error": TIMES}, r"error must have the shape of value, which is a number, got {'time_bin': 2}"),
-        ({"value": TIMES, "error": 0.1}, r"which is {'time_bin': 2}, got a number"),
         ({"value": 0.5, "formula": 3}, "formula must be a str, got the int 3"),
         ({"value": 0.5, "raw": xr.DataArray([1j])}, "raw has .* the dtype complex128, which cannot be written"),
         ({"value": 0.5, "unceiled": [0.5]}, "unceiled must be a"),
@@ -38,12 +36,10 @@ def test_a_field_of_another_type_is_refused_by_name(fields, message):
 
 
 def test_what_holds_itself_is_refused():
-    provenance: dict = {}
-    provenance["self"] = provenance
-    with pytest.raises(ValueError, match="provenance holds itself, or is nested more deeply"):
-        Score(0.5, provenance=provenance)
     plain: dict = {"value": 0.5}
     plain["ceiling"] = plain
+    with pytest.raises(ValueError, match="provenance holds itself, or is nested more deeply"):
+        Score(0.5, provenance=plain)
     with pytest.raises(ValueError, match="nested more deeply than can be read"):
         Score.from_dict(plain)
 

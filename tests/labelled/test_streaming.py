@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 
 from bsjax import load_metric
-from bsjax.activations.cache import ActivationCache
-from bsjax.activations.cache.recipe import Recipe
 from bsjax.engine.memory_limit import memory_limit
 from bsjax.engine.streaming import must_stream
 from bsjax.labelled.streaming import compress, gram_of
@@ -22,7 +20,6 @@ LIMIT = 2 * ROOM
 SPLITS = {"crossvalidation_kwargs": {"splits": 3, "stratification_coord": None}}
 METRICS = {
     "ridge": SPLITS,
-    "rdm": {},
     "ridgecv per target": {"alphas": (1.0, 100.0, 1e4), "alpha_per_target": True} | SPLITS,
     "cka_biased": {"error": "jackknife"},
     "rdm_cv": SPLITS,
@@ -42,12 +39,11 @@ class Counted:
         return part
 
 
-def features(n=N, width=WIDTH, seed=0):
-    rng = np.random.default_rng(seed)
-    values = rng.normal(size=(n, 8)) @ rng.normal(size=(8, width)) + rng.normal(size=(n, width))
-    return (values + 300 * rng.normal(size=width)).astype(
-        np.float32
-    )  # responses have means beside which they vary little
+def features():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(N, 8)) @ rng.normal(size=(8, WIDTH)) + rng.normal(size=(N, WIDTH))
+    # Responses have means beside which they vary little.
+    return (values + 300 * rng.normal(size=WIDTH)).astype(np.float32)
 
 
 VALUES = features()
@@ -80,24 +76,17 @@ def test_blocks_score_as_the_whole(name):
 def test_what_is_stored_in_blocks_of_stimuli_is_read_half_as_often_as_there_are_groups():
     counted, source = by_blocks(VALUES, (10, WIDTH))
     wanted = gram_of(assembly(VALUES))[0].dense()
-    for blocks_at_once, groups in ((1, 6), (3, 2)):
+    for blocks_at_once, groups in ((1, 6), (3, 2), (6, 1)):
         counted.reads.clear()
         with memory_limit(2 * blocks_at_once * 10 * WIDTH * 4):
             np.testing.assert_allclose(gram_of(source)[0].dense(), wanted, rtol=1e-12, atol=1e-9)
         assert {part.shape for part in counted.reads} == {(10, WIDTH)}
         assert len(counted.reads) == blocks_at_once * groups * (groups + 1) / 2
-    counted.reads.clear()
-    gram_of(source)
-    assert len(counted.reads) == 6
 
 
 def test_files_are_mapped_and_not_read_as_a_whole(tmp_path):
-    recipe, store = Recipe("fc", "net", "", "", tuple(map(str, range(N))), ()), ActivationCache(tmp_path)
-    with store.write(recipe, "net", VALUES.shape, np.float32) as writer:
-        assert writer is not None
-        writer.write(0, VALUES)
-        writer.commit()
-    mapped = assembly(store.read(recipe))
+    np.save(tmp_path / "features.npy", VALUES)
+    mapped = assembly(np.load(tmp_path / "features.npy", mmap_mode="r"))
     with memory_limit(LIMIT):
         (few,) = compress(mapped, depends_on="inner products")
         assert must_stream(*mapped.shape, "inner products") and not must_stream(*mapped.shape, "features")
@@ -120,17 +109,14 @@ def test_digits_are_kept_beside_large_means_and_in_rank_deficient_data():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "chunks"), [("ridgecv_split", (20, 50)), ("pls_split", (20, WIDTH))])
-@pytest.mark.filterwarnings("ignore:the (small|larg)est penalty")
-def test_training_and_test_stimuli_share_their_coordinates(name, chunks):
-    metric = load_metric(name, **({"n_components": 5} if name == "pls_split" else {}))
-    wanted = metric(
-        assembly(VALUES[:40]), assembly(VALUES[40:], [f"s{i}" for i in range(40, N)]), TARGET[20:], TARGET[:20]
-    )
+@pytest.mark.parametrize("chunks", [(20, 50), (20, WIDTH)])
+def test_training_and_test_stimuli_share_their_coordinates(chunks):
+    metric, sides = load_metric("pls_split", n_components=5), (TARGET[20:], TARGET[:20])
+    wanted = metric(assembly(VALUES)[:40], assembly(VALUES)[40:], *sides)
     train, test = (by_blocks(part, chunks)[1] for part in (VALUES[:40], VALUES[40:]))
     test["stimulus_id"] = "presentation", [f"s{i}" for i in range(40, N)]
     with memory_limit(2 * LIMIT):
-        score = metric(train, test, TARGET[20:], TARGET[:20])
+        score = metric(train, test, *sides)
     np.testing.assert_allclose(np.asarray(score.raw, float), np.asarray(wanted.raw, float), atol=1e-9)
 
 
@@ -181,11 +167,10 @@ def test_a_large_file_is_scored_in_little_memory(tmp_path):
     assert 0 < cka < 1 and 0 < ridge < 1
 
 
-@pytest.mark.parametrize("name", ["cka", "cka_cv", "rdm"])
+@pytest.mark.parametrize("name", ["cka", "rdm"])
 def test_blocks_of_constant_responses_are_undefined(name):
     constant = np.full((N, WIDTH), 0.1)
     constant[1] = np.nextafter(0.1, 1)  # equal up to rounding, as means of other numbers of repetitions are
-    metric = load_metric(name, **(SPLITS if name == "cka_cv" else {}))
     with memory_limit(LIMIT):
-        score = metric(assembly(constant), TARGET)
-    assert np.isnan(float(score)) and score.n_undefined == (3 if name == "cka_cv" else 1)
+        score = load_metric(name)(assembly(constant), TARGET)
+    assert np.isnan(float(score)) and score.n_undefined == 1

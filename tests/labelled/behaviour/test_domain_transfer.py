@@ -75,12 +75,13 @@ def test_what_is_refused(recordings):
     def score(recordings=recordings, **changes):
         return DomainTransferAccuracy(**{"train_domain": "hvm", "splits": 2, "test_images": 6, **changes})(recordings)
 
-    with pytest.raises(ValueError, match="no images of tdw; their domains: "):
-        score(train_domain="tdw")
-    with pytest.raises(ValueError, match="photo has 6 images, 12 of each domain are tested"):
-        score(test_images=12)
-    with pytest.raises(ValueError, match="all 6 images of photo are tested: none is left to train on"):
-        score(train_domain="photo")
+    for changes, message in (
+        ({"train_domain": "tdw"}, "no images of tdw"),
+        ({"test_images": 12}, "photo has 6 images, 12"),
+        ({"train_domain": "photo"}, "none is left to train on"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            score(**changes)
     new = recordings["object_label"].values.copy()
     new[recordings["domain"].values == "photo"] = "zebra"
     with pytest.raises(ValueError, match="it holds apple, bear, car, and others zebra"):

@@ -11,16 +11,14 @@ from bsjax.engine.precision import precision
 from bsjax.labelled.aggregate import nan_mean
 from bsjax.labelled.behaviour.accuracy import Accuracy, ShapeBias
 from bsjax.labelled.behaviour.agreement import AccuracyDistance, ErrorConsistency, KatoAccuracyDistance
-from bsjax.labelled.behaviour.choice_signatures import I1, O2, I2n
+from bsjax.labelled.behaviour.choice_signatures import O2, I2n
 from bsjax.labelled.metric import CalledWith, as_metric, scored
 from bsjax.labelled.resampling.draws import in_draws
 from bsjax.metrics import choice_consistency, choice_reliability, compiled
 from tests.support.repeated_trials import repeated
 
 STIMULI, SUBJECTS = 12, ["anna", "ben", "carl", "dora"]
-OVER = ["stimuli", "subjects", ("stimuli", "subjects")]
 OBJECTS, IMAGES, TRIALS = 3, 9, 120
-SIGNATURES = {"i1": I1, "i2n": I2n, "o2": O2}
 
 
 def trials(observers, seed=0, **coords):
@@ -52,27 +50,17 @@ def of_truth(people):
     return people, people.copy(data=people["truth"].values.astype(object))
 
 
-def called_for_each(metric, *assemblies, plan):
-    with in_draws(plan):
-        return scored(lambda *given: metric(*given), *assemblies).uncertainty
-
-
 def at_once(metric, *assemblies, plan):
     with in_draws(plan):
         return scored(metric, *assemblies).uncertainty
 
 
 def assert_same(metric, *assemblies, plan):
-    got, expected = (of(metric, *assemblies, plan=plan) for of in (at_once, called_for_each))
+    got, expected = (at_once(each, *assemblies, plan=plan) for each in (metric, lambda *given: metric(*given)))
     assert got.draws.dims == expected.draws.dims and got.plan == expected.plan
     np.testing.assert_allclose(got.draws, expected.draws, rtol=1e-9, atol=1e-9)
     assert np.isfinite(expected.draws).mean() > 0.8 and np.ptp(expected.draws.values[np.isfinite(expected.draws)]) > 0
     np.testing.assert_allclose(got.standard_error, expected.standard_error, rtol=1e-9)
-
-
-@pytest.mark.parametrize("over", OVER, ids=str)
-def test_draws_of_accuracy_are_those_of_calls(sides, over):
-    assert_same(Accuracy(), *of_truth(sides[1]), plan=Resampling(over, draws=10))
 
 
 @pytest.mark.parametrize("metric", [Accuracy, ShapeBias])
@@ -86,16 +74,18 @@ def test_one_model_is_drawn_by_the_stimuli_of_the_truth(sides, metric):
 @pytest.mark.parametrize(
     ("metric", "over"),
     [
-        (ErrorConsistency(), OVER[2]),
-        (KatoAccuracyDistance(), OVER[0]),
-        (partial(AccuracyDistance(), variables=("condition",)), OVER[1]),
+        (Accuracy(), ("stimuli", "subjects")),
+        (ErrorConsistency(), ("stimuli", "subjects")),
+        (KatoAccuracyDistance(), "stimuli"),
+        (partial(AccuracyDistance(), variables=("condition",)), "subjects"),
     ],
-    ids=["kappa", "Kato's distance", "distance by condition"],
+    ids=["accuracy", "kappa", "Kato's distance", "distance by condition"],
 )
-def test_draws_of_agreement_are_those_of_calls(sides, metric, over):
+def test_draws_are_those_of_calls(sides, metric, over):
     if isinstance(metric, partial):
         assert isinstance(as_metric(metric), CalledWith)  # which has the draws of its metric
-    assert_same(metric, *sides, plan=Resampling(over, draws=10))
+    given = of_truth(sides[1]) if isinstance(metric, Accuracy) else sides
+    assert_same(metric, *given, plan=Resampling(over, draws=10))
 
 
 def test_a_model_with_a_name_of_its_own_is_none_of_the_subjects(sides):
@@ -115,10 +105,8 @@ def test_a_ceiling_over_subjects_pairs_no_copies_of_one(sides):
     held = pd.DataFrame(drawn.counts["subjects"], columns=drawn.ids["subjects"])
 
     def weighted(score, counts):
-        raw = score.raw.mean("condition") if "condition" in score.raw.dims else score.raw
-        weights = [
-            counts[a] * counts[b] for a, b in zip(raw["subject_left"].values, raw["subject_right"].values, strict=True)
-        ]
+        raw = score.raw.mean("condition")
+        weights = counts[raw["subject_left"].values].values * counts[raw["subject_right"].values].values
         weights = np.where(np.isfinite(raw), weights, 0)
         return np.average(np.nan_to_num(raw.values), weights=weights) if weights.any() else np.nan
 
@@ -178,12 +166,10 @@ def coded(target, images, objects):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "over"), [("i2n", OVER[0]), ("i2n", OVER[1]), ("i1", OVER[2]), ("o2", OVER[2])], ids=str
-)
-def test_draws_of_a_signature_are_those_of_repeated_images_and_trials_in_the_same_halves(choices, name, over):
+@pytest.mark.parametrize("signature", [I2n, O2])
+def test_draws_of_a_signature_are_those_of_repeated_images_and_trials_in_the_same_halves(choices, signature):
     source, target = choices
-    metric, plan = SIGNATURES[name](), Resampling(over, draws=6)
+    metric, plan = signature(), Resampling(("stimuli", "subjects"), draws=6)
     got = at_once(metric, source, target, plan=plan).draws
     limits = at_once(partial(metric.ceiling, skipna=True), target, plan=plan).draws
     drawn = plan.sample([target])
@@ -205,7 +191,7 @@ def test_draws_of_a_signature_are_those_of_repeated_images_and_trials_in_the_sam
                 r = kernel(p, copied[0], *copied[1], copied[2][0]).r
                 limit = of_halves(copied[0], *copied[1], *copied[2]).r
             for found, expected in ((got, r), (limits, limit)):
-                one = found[draw] if len(plan.passes) == 1 else found.sel(factor=pass_)[draw]
+                one = found.sel(factor=pass_)[draw]
                 np.testing.assert_allclose(one, nan_mean(np.asarray(expected)), atol=1e-9)
 
 

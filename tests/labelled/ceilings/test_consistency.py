@@ -56,29 +56,11 @@ def test_a_presentation_without_any_value_did_not_happen():
     assert float(ceiling(blank)) == pytest.approx(float(ceiling(full)), abs=1e-12)
 
 
-def test_a_stimulus_shown_once_is_left_out():
-    def once(stimulus, repetition):
-        return (stimulus > 0) | (repetition == 0)
-
-    def never(stimulus, repetition):
-        return stimulus > 0
-
-    ceiling = load_ceiling("internal_consistency")
-    a, b = ceiling(trials(n=400, keep=once)), ceiling(trials(n=400, keep=never))
-    assert float(a) == pytest.approx(float(b), abs=0.01)
-    assert np.isfinite(a.raw.values).all()
-
-
 def test_a_trial_twice_is_shown():
     assembly = trials()
     twice = assembly.isel(presentation=[0, *range(180)])
     with pytest.raises(ValueError, match=r"same repetition more than once for 1 stimulus_id \(s000\)"):
         load_ceiling("internal_consistency")(twice)
-
-
-def test_nothing_repeated():
-    with pytest.raises(ValueError, match="no stimulus has two values of 'repetition'"):
-        load_ceiling("internal_consistency")(trials(r=1))
 
 
 @pytest.mark.slow
@@ -109,9 +91,8 @@ def test_over_time_equals_bin_by_bin(keep, similarity):
     metric = None if similarity is None else load_metric(similarity)
     score = TemporalInternalConsistency(metric)(assembly)
     each = [InternalConsistency(metric)(part) for part in parts]
-    np.testing.assert_allclose(score.value, [float(part) for part in each], atol=1e-12)
-    np.testing.assert_allclose(score.error, [part.error for part in each], atol=1e-12)
-    np.testing.assert_allclose(score.raw, [part.raw for part in each], atol=1e-12)
+    for name in ("value", "error", "raw"):
+        np.testing.assert_allclose(getattr(score, name), [getattr(part, name) for part in each], atol=1e-12)
     assert score.raw.dims == (("time_bin", "split", "neuroid") if similarity is None else ("time_bin", "split"))
     assert score.value["time_bin_end"].values.tolist() == [10, 20, 30]
     assert score.provenance["metric"].startswith("internal_consistency_temporal")
@@ -141,23 +122,40 @@ class MeanCorrelation(KernelMetric):
         return Score(float(value))
 
 
-def test_a_metric_of_ones_own_has_the_ceiling_of_its_halves():
-    assembly = trials(noise=0.5)
-    found = load_ceiling("internal_consistency", consistency_metric=MeanCorrelation())(assembly)
-    means = assembly.mean("neuroid").expand_dims(neuroid=["mean"], axis=1)
-    expected = load_ceiling("internal_consistency")(means)  # of the mean neuroid, by the same halves
-    np.testing.assert_allclose(found.raw.values, expected.raw.values[:, 0], rtol=1e-9)
-    assert found.provenance["consistency_metric"]["identifier"] == "mean-correlation"
-    incomplete = trials(keep=lambda stimulus, repetition: (stimulus > 0) | (repetition == 0))
-    assert np.isnan(load_ceiling("internal_consistency", consistency_metric=MeanCorrelation())(incomplete))
-    with pytest.raises(ValueError, match="a function of assemblies, got Ridge"):
-        load_ceiling("internal_consistency", consistency_metric=Ridge(1.0))
-    with pytest.raises(ValueError, match="two assemblies"):
-        load_ceiling("internal_consistency", consistency_metric=load_ceiling("internal_consistency"))
-
-
 def mean_correlation(source, target):
     return np.corrcoef(source.mean("neuroid"), target.mean("neuroid"))[0, 1]
+
+
+def shown_once(stimulus, repetition):
+    return (stimulus > 0) | (repetition == 0)
+
+
+def test_a_stimulus_shown_once_is_left_out():
+    ceiling = load_ceiling("internal_consistency")
+    once, never = (ceiling(trials(n=400, keep=keep)) for keep in (shown_once, lambda stimulus, _: stimulus > 0))
+    assert float(once) == pytest.approx(float(never), abs=0.01) and np.isfinite(once.raw.values).all()
+
+
+@pytest.mark.parametrize("metric", [MeanCorrelation(), mean_correlation])
+def test_a_metric_or_function_of_ones_own_has_the_ceiling_of_its_halves(metric):
+    assembly, ceiling = trials(noise=0.5), load_ceiling("internal_consistency", consistency_metric=metric)
+    means = assembly.mean("neuroid").expand_dims(neuroid=["mean"], axis=1)
+    expected = load_ceiling("internal_consistency")(means)  # of the mean neuroid, by the same halves
+    np.testing.assert_allclose(ceiling(assembly).raw.values, expected.raw.values[:, 0], rtol=1e-9)
+    # Only a function can be called without a stimulus that has no second half.
+    assert np.isfinite(ceiling(trials(keep=shown_once))) == (metric is mean_correlation)
+    bins, _ = over_time(n=12, r=4, u=3)
+    in_time = TemporalInternalConsistency(consistency_metric=metric)(bins)
+    assert in_time.raw.dims == ("time_bin", "split")
+    assert in_time.value.values[1] == pytest.approx(float(ceiling(bins.isel(time_bin=[1]))))
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"), [(Ridge(1.0), "got Ridge"), (load_ceiling("internal_consistency"), "two assemblies")]
+)
+def test_what_does_not_compare_halves_is_refused(metric, message):
+    with pytest.raises(ValueError, match=message):
+        load_ceiling("internal_consistency", consistency_metric=metric)
 
 
 class WeightedMeanCorrelation(MeanCorrelation):
@@ -167,20 +165,6 @@ class WeightedMeanCorrelation(MeanCorrelation):
         return jnp.cov(x.mean(1), y.mean(1), aweights=weights)[0, 1] / jnp.sqrt(
             jnp.cov(x.mean(1), aweights=weights) * jnp.cov(y.mean(1), aweights=weights)
         )
-
-
-def test_a_function_has_the_ceiling_of_its_halves():
-    assembly = trials(noise=0.5)
-    found = load_ceiling("internal_consistency", consistency_metric=mean_correlation)(assembly)
-    expected = load_ceiling("internal_consistency", consistency_metric=MeanCorrelation())(assembly)
-    np.testing.assert_allclose(found.raw.values, expected.raw.values, rtol=1e-9)
-    # A stimulus without a second half is left out.
-    incomplete = trials(keep=lambda stimulus, repetition: (stimulus > 0) | (repetition == 0))
-    assert np.isfinite(load_ceiling("internal_consistency", consistency_metric=mean_correlation)(incomplete))
-    bins, _ = over_time(n=12, r=4, u=3)
-    in_time = TemporalInternalConsistency(consistency_metric=mean_correlation)(bins)
-    of_bin = load_ceiling("internal_consistency", consistency_metric=mean_correlation)(bins.isel(time_bin=[1]))
-    assert in_time.raw.dims == ("time_bin", "split") and in_time.value.values[1] == pytest.approx(float(of_bin))
 
 
 def test_copies_of_a_stimulus_in_a_draw_have_their_original_in_both_halves():

@@ -24,7 +24,6 @@ def test_equals_the_definition():
     np.testing.assert_allclose(score.raw["ncsnr"], snr, atol=1e-12)
     assert float(score) == pytest.approx(np.median(expected), abs=1e-12)
     assert score.raw["n_stimuli"].values.tolist() == [60] * 20
-    assert score.raw["neuroid_id"].values.tolist() == assembly["neuroid_id"].values.tolist()
     assert 0 < score.error < 0.1 and "bootstraps over 20 neuroids" in score.error_kind
     assert score.uncertainty.over == ("neuroids",)
 

@@ -6,7 +6,7 @@ import pytest
 
 from bsjax import load_metric
 from bsjax.data import average_repetition
-from bsjax.metrics import shape_similarity, stochastic_shape_similarity
+from bsjax.metrics import compiled, shape_similarity, stochastic_shape_similarity
 from tests.support.single_trials import recording
 
 
@@ -22,7 +22,7 @@ def sides():
 @pytest.mark.slow
 def test_trials_are_matched_by_their_labels(sides):
     x, y = sides
-    expected = float(stochastic_shape_similarity(*map(by_trial, sides)))
+    expected = float(compiled(stochastic_shape_similarity)(*map(by_trial, sides)))
     score = load_metric("stochastic_shape")(x[np.random.default_rng(0).permutation(len(x))], y)
     assert float(score) == pytest.approx(expected, abs=1e-5)
     assert score.provenance.settings == {"noise_weight": 1.0, "split_coord": "repetition"}
@@ -35,9 +35,9 @@ def test_a_source_without_repetitions_has_no_noise(sides):
     x, trials = average_repetition(sides[0]), by_trial(sides[1])
     means = by_trial(sides[0]).mean(axis=0)
     score = float(load_metric("stochastic_shape")(x, sides[1]))
-    assert score == pytest.approx(float(stochastic_shape_similarity(means[None], trials)), abs=1e-5)
+    assert score == pytest.approx(float(compiled(stochastic_shape_similarity)(means[None], trials)), abs=1e-5)
     of_means = float(load_metric("stochastic_shape", noise_weight=0.0)(x, sides[1]))
-    assert score < of_means == pytest.approx(float(shape_similarity(means, trials.mean(axis=0))), abs=1e-5)
+    assert score < of_means == pytest.approx(float(compiled(shape_similarity)(means, trials.mean(axis=0))), abs=1e-5)
 
 
 def test_what_cannot_be_compared(sides):

@@ -15,10 +15,9 @@ from bsjax.labelled.regression import crossvalidation
 from bsjax.metrics import Ridge
 from tests.support.responses import assembly
 
-N, TRAIN = 80, 60
+N = 80
 UNSTRATIFIED = {"crossvalidation_kwargs": {"stratification_coord": None, "splits": 3}}
-FILE = '''
-"""Ridge regression in the coordinates of the stimuli, solved for each fold as the textbook has it."""
+FILE = """
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -63,7 +62,7 @@ class MyRidge(Mapping):
 
 
 register_mapping("my_ridge", MyRidge, "ridge regression of my own", reverse=True)
-'''
+"""
 TRAITS = 'traits = Traits("inner products", True, ignores_zero_features=True, ignores_zero_targets=True)'
 
 
@@ -74,45 +73,40 @@ def added(request, tmp_path, monkeypatch):
     path = tmp_path / f"my_ridge_{'with' if request.param == TRAITS else 'without'}.py"
     path.write_text(FILE.replace("{traits}", request.param))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, path.stem, raising=False)
     importlib.import_module(path.stem)
     yield request.param == TRAITS
+    del sys.modules[path.stem]
     for name in set(list_metrics()) - set(before):
         del metric_registry[name]
 
 
-def of_width(width, seed=0, stimuli=N):
+def of_width(width, seed=0):
     rng = np.random.default_rng(seed)
-    latent = np.random.default_rng(99).normal(size=(stimuli, 10))
-    values = latent @ rng.normal(size=(10, width)) + rng.normal(size=(stimuli, width))
-    return assembly(values)
+    latent = np.random.default_rng(99).normal(size=(N, 10))
+    return assembly(latent @ rng.normal(size=(10, width)) + rng.normal(size=(N, width)))
 
 
 @pytest.mark.slow
 def test_every_form_scores_as_the_built_in_one(added):
     x, y = of_width(30), of_width(12, 1)
-    for form in ("{}", "{}_cv", "reverse_{}", "reverse_{}_cv"):
-        mine, theirs = form.format("my_ridge"), form.format("ridge")
-        wanted = load_metric("ridge", alpha=3.0, **UNSTRATIFIED)(*((y, x) if "reverse" in form else (x, y)))
-        assert mine in list_metrics() and "ridge regression of my own" in metric_registry.summary(mine), theirs
-        score = load_metric(mine, alpha=3.0, **UNSTRATIFIED)(x, y)
-        np.testing.assert_allclose(score.raw, wanted.raw, atol=1e-8)
-    parts = x[:TRAIN], x[TRAIN:], y[:TRAIN], y[TRAIN:]
-    np.testing.assert_allclose(
-        load_metric("my_ridge_split", alpha=3.0)(*parts).raw,
-        load_metric("ridge_split", alpha=3.0)(*parts).raw,
-        atol=1e-8,
-    )
-    assert "my_ridge_cv" in bsjax.list_metrics() and bsjax.score_arrays(x.values, y.values, "my_ridge") > 0
+    for way, sides in (("", (x, y)), ("reverse_", (y, x))):
+        wanted = load_metric("ridge", alpha=3.0, **UNSTRATIFIED)(*sides).raw
+        for name in (f"{way}my_ridge", f"{way}my_ridge_cv"):
+            assert name in list_metrics() and "ridge regression of my own" in metric_registry.summary(name)
+            np.testing.assert_allclose(load_metric(name, alpha=3.0, **UNSTRATIFIED)(x, y).raw, wanted, atol=1e-8)
+    parts = x[:60], x[60:], y[:60], y[60:]
+    mine, theirs = (load_metric(f"{name}_split", alpha=3.0)(*parts).raw for name in ("my_ridge", "ridge"))
+    np.testing.assert_allclose(mine, theirs, atol=1e-8)
+    assert bsjax.score_arrays(x.values, y.values, "my_ridge") > 0
 
 
 @pytest.mark.slow
 def test_widths_of_one_bucket_share_programs(added):
     metric = load_metric("my_ridge", alpha=2.0, **UNSTRATIFIED)
     with traces() as counted:
-        for width, neuroids in ((65, 33), (70, 35), (72, 36)):
+        for width, neuroids in ((65, 33), (72, 36)):
             metric(of_width(width), of_width(neuroids, 1))
-    assert counted["cross_validate_and_report"] == (1 if added else 3)
+    assert counted["cross_validate_and_report"] == (1 if added else 2)
 
 
 @pytest.mark.slow
@@ -136,18 +130,13 @@ def test_wide_sources_are_read_in_blocks(added, monkeypatch):
 
 @pytest.mark.slow
 def test_layers_are_scored_and_chosen_between(added):
-    layers, target = {"narrow": of_width(20), "wide": of_width(120, 2)}, of_width(6, 1)
-    metric = load_metric("my_ridge", **UNSTRATIFIED)
-    scores = bsjax.score_sources(metric, layers, target)
-    for name, layer in layers.items():
-        assert float(scores[name]) == pytest.approx(float(metric(layer, target)), abs=1e-12)
-    scored = SharedTarget(metric, target)(layers["wide"])
-    assert scored.within.shape == (3,) and scored.held_out.shape == (3, 6)
+    wide, target, metric = of_width(120, 2), of_width(6, 1), load_metric("my_ridge", **UNSTRATIFIED)
+    scores = bsjax.score_sources(metric, {"narrow": of_width(20), "wide": wide}, target)
+    assert float(scores["wide"]) == pytest.approx(float(metric(wide, target)), abs=1e-12)
+    assert SharedTarget(metric, target)(wide).held_out.shape == (3, 6)
 
 
 def test_settings_are_those_of_the_mapping(added):
-    with pytest.raises(TypeError, match="alhpa"):
-        load_metric("my_ridge", alhpa=2.0)
     with pytest.raises(ValueError, match="it takes: crossvalidation_kwargs, dtype, alpha"):
         bsjax.score_arrays(np.eye(30), np.eye(30), "my_ridge", alhpa=2.0)
 

@@ -1,4 +1,5 @@
 import warnings
+from contextlib import nullcontext
 
 import jax
 import jax.numpy as jnp
@@ -10,46 +11,38 @@ from bsjax import load_metric
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.metrics import ALPHAS
 
+PARTS = "source_train", "source_test", "target_train", "target_test"
+
+
+@pytest.fixture
+def parts(pair):
+    return tuple(side[rows] for side in pair for rows in (slice(40), slice(40, None)))
+
 
 @pytest.mark.slow
-def test_aliases_and_the_fixed_split(pair):
-    source, target, name, settings = *pair, "pls", {"n_components": 5}
-    assert load_metric(f"{name}_cv", **settings)(source, target) == load_metric(name, **settings)(source, target)
-    train, test = slice(0, 40), slice(40, 60)
-    score = load_metric(f"{name}_split", **settings)(
-        source_train=source[train], source_test=source[test], target_train=target[train], target_test=target[test]
-    )
+def test_aliases_and_the_fixed_split(pair, parts):
+    assert load_metric("pls_cv", n_components=5)(*pair) == load_metric("pls", n_components=5)(*pair)
+    score = load_metric("pls_split", n_components=5)(**dict(zip(PARTS, parts, strict=True)))
     assert score.raw.dims == ("neuroid",) and list(score.raw["neuroid_id"].values) == [f"site{i}" for i in range(4)]
     assert float(score) == pytest.approx(float(np.median(score.raw)))
     assert 0 < score.error < 0.5 and "200 bootstraps over 4 neuroids" in score.error_kind
-    assert score.provenance["metric"] == f"{name}_split"
+    assert score.provenance["metric"] == "pls_split"
 
 
 def test_what_a_score_holds(pair):
     score = load_metric("ridge")(*pair)
     assert score.raw.dims == ("split", "neuroid") and score.raw.shape == (10, 4)
-    medians = np.median(score.raw.values, axis=1)
-    assert float(score) == pytest.approx(medians.mean(), abs=1e-12)
-    assert score.error == pytest.approx(medians.std() / np.sqrt(10), abs=1e-12)
     assert (score.n_units, score.n_undefined, score.formula) == (4, 0, "r")
     assert score.provenance["metric"] == "ridge" and score.provenance["dtype"] == "float64"
     assert score.provenance["random_state"] == 1
 
 
 @pytest.mark.slow
-def test_reverse_exchanges_source_and_target(pair):
-    source, target = pair
-    forward = load_metric("pls", n_components=3)(target, source)
-    assert float(load_metric("reverse_pls", n_components=3)(source, target)) == float(forward)
-    parts = {
-        "source_train": source[:40],
-        "source_test": source[40:],
-        "target_train": target[:40],
-        "target_test": target[40:],
-    }
-    backward = load_metric("reverse_pls_split", n_components=3)(**parts)
-    swapped = {k.replace("source", "x").replace("target", "source").replace("x", "target"): v for k, v in parts.items()}
-    assert float(backward) == float(load_metric("pls_split", n_components=3)(**swapped))
+def test_reverse_exchanges_source_and_target(pair, parts):
+    for form, sides in (("", pair), ("_split", parts)):
+        forward, backward = (load_metric(f"{way}pls{form}", n_components=3) for way in ("", "reverse_"))
+        half = len(sides) // 2
+        assert float(backward(*sides)) == float(forward(*sides[half:], *sides[:half]))
 
 
 def test_the_users_jax_configuration_is_left_alone(pair):
@@ -101,10 +94,7 @@ def with_value(side, value):
         (lambda x, y: (x, doubled(y)), "target holds 2 stimulus_id"),
         (lambda x, y: (x.drop_vars("stimulus_id"), y), "source has no coordinate 'stimulus_id'.*are: object_name"),
         (lambda x, y: (relabelled(x), y), r"differ in 'object_name' for 1 stimulus_id \(stim000\)"),
-        (
-            lambda x, y: (with_value(x, np.nan), y),
-            "source has 1 NaN or infinite values.*stimulus stim003, neuroid unit2",
-        ),
+        (lambda x, y: (with_value(x, np.nan), y), "source has 1 NaN or .*stimulus stim003, neuroid unit2"),
         (lambda x, y: (with_value(x, np.inf), y), "source has 1 NaN or infinite values"),
         (lambda x, y: (x.rename(neuroid="unit"), y), "presentation and neuroid, it has: presentation, unit"),
         (lambda x, y: (x, y.expand_dims(time_bin=2)), "target has 2 time bins.*isel"),
@@ -116,20 +106,16 @@ def test_sides_that_cannot_be_compared_are_refused_by_what_is_wrong(pair, change
 
 def test_too_many_components_say_the_largest_possible(pair):
     fails(*pair, "12 features and 54 training stimuli: pass n_components=12 or fewer", name="pls")
-    wide = (pair[0][:30], pair[1][:30])
-    fails(*wide, "27 training stimuli: pass n_components=12", name="pls", n_components=18)
 
 
 @pytest.mark.parametrize(("name", "stimuli"), [("ridge", 8), ("regression", 20)])  # one and two test stimuli
 def test_too_few_test_stimuli(pair, name, stimuli):
-    sides, settings = [side[:stimuli] for side in pair], {"regression": {"estimator": LinearRegression()}}
+    x, y = (side[:stimuli] for side in pair)
+    settings = {"estimator": LinearRegression()} if name == "regression" else {}
     message = f"at least 3 test stimuli, the smallest test set has {-(-stimuli // 10)}: use more stimuli"
-    unstratified = {"crossvalidation_kwargs": {"stratification_coord": None}}
-    fails(*sides, message, name=name, **unstratified, **settings.get(name, {}))
-    parts = {"source_train": sides[0], "source_test": pair[0][40:42]}
-    parts |= {"target_train": sides[1], "target_test": pair[1][40:42]}
+    fails(x, y, message, name=name, crossvalidation_kwargs={"stratification_coord": None}, **settings)
     with pytest.raises(ValueError, match="at least 3 test stimuli, the smallest test set has 2"):
-        load_metric(f"{name}_split", **settings.get(name, {}))(**parts)
+        load_metric(f"{name}_split", **settings)(x, pair[0][40:42], y, pair[1][40:42])
 
 
 def test_bad_settings():
@@ -145,23 +131,15 @@ def test_bad_settings():
         load_metric("ridgecv_split", xarray_kwargs={"stimulus_coord": "image_id"})
 
 
-def test_different_neuroids_in_train_and_test(pair):
-    source, target = pair
-    metric = load_metric("ridge_split")
-    parts = {"source_train": source[:40], "source_test": source[40:], "target_train": target[:40]}
-    with pytest.raises(ValueError, match="target_train has 4 neuroids and target_test 3"):
-        metric(**parts, target_test=target[40:, :3])
-    with pytest.raises(ValueError, match="site0, site1, site2"):
-        metric(**parts, target_test=target[40:, ::-1])
-    with pytest.raises(ValueError, match="source_test and target_test hold different stimuli"):
-        metric(**parts, target_test=target[41:])
-
-
-@pytest.fixture
-def parts(pair):
-    source, target = pair
-    train, test = slice(0, 40), slice(40, 60)
-    return source[train], source[test], target[train], target[test]
+def test_different_neuroids_in_train_and_test(parts):
+    *others, test = parts
+    for changed, message in (
+        (test[:, :3], "target_train has 4 neuroids and target_test 3"),
+        (test[:, ::-1], "site0, site1, site2"),
+        (test[1:], "source_test and target_test hold different stimuli"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            load_metric("ridge_split")(*others, changed)
 
 
 def test_the_chosen_penalty_stands_beside_the_correlations(parts):
@@ -200,16 +178,11 @@ def test_least_squares_of_too_few_stimuli_says_so(make, features, warns):
     """54 of 60 stimuli train, and one is taken up by the intercept."""
     rng = np.random.default_rng(0)
     source, target = make(rng.normal(size=(60, features))), make(rng.normal(size=(60, 2)))
-    metric, split = load_metric("linear_predictivity"), load_metric("linear_predictivity_split")
-    parts = {"source_train": source[:54], "source_test": source[54:]}
-    parts |= {"target_train": target[:54], "target_test": target[54:]}
     message = f"linear_predictivity.* has {features} features for 54 training stimuli and no penalty.*ridgecv"
-    for score in (lambda: metric(source, target), lambda: split(**parts)):
-        if warns:
-            with pytest.warns(UserWarning, match=message):
-                score()
-        else:
-            score()
+    parts = source[:54], source[54:], target[:54], target[54:]
+    for name, sides in (("linear_predictivity", (source, target)), ("linear_predictivity_split", parts)):
+        with pytest.warns(UserWarning, match=message) if warns else nullcontext():
+            load_metric(name)(*sides)
     load_metric("ridge", alpha=1e-6)(source, target)
 
 

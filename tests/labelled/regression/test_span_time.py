@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import xarray as xr
 
 from bsjax import NeuroidAssembly, Score, load_metric
 from bsjax.labelled.normalise import explained_variance
@@ -32,21 +31,15 @@ def pair():
     return assembly(x), assembly(y, "site")
 
 
-def test_a_score_of_each_time_bin(pair):
+def test_a_score_of_each_time_bin_by_labels_in_any_order(pair):
     score = load_metric("spantime_ridge")(*pair)
     assert score.raw.dims == ("split", "time_bin", "neuroid") and score.raw.shape == (10, BINS, 4)
-    assert isinstance(score.value, xr.DataArray) and isinstance(score.error, xr.DataArray)
     assert score.value.dims == score.error.dims == ("time_bin",)
     np.testing.assert_allclose(score.value, np.median(score.raw, axis=2).mean(axis=0))
     assert list(score.value["time_bin_start"].values) == [0, 10, 20]
     assert (score.n_units, score.n_undefined) == (4, 0)
-
-
-def test_stimuli_and_time_bins_are_matched_by_their_labels(pair):
-    source, target = pair
-    shuffled = source.isel(presentation=np.random.default_rng(1).permutation(40), time_bin=[2, 0, 1])
-    expected = load_metric("spantime_ridge", alpha=2.0)(source, target)
-    np.testing.assert_allclose(load_metric("spantime_ridge", alpha=2.0)(shuffled, target).value, expected.value)
+    shuffled = pair[0].isel(presentation=np.random.default_rng(1).permutation(40), time_bin=[2, 0, 1])
+    np.testing.assert_allclose(load_metric("spantime_ridge")(shuffled, pair[1]).value, score.value)
 
 
 @pytest.mark.slow
@@ -75,8 +68,8 @@ def test_normalised_in_each_time_bin_or_by_one_ceiling(pair):
     ceiling = Score(score.value.copy(data=[0.5, 0.8, 1.0]), error=score.value.copy(data=[0.1, 0.1, 0.1]))
     got = explained_variance(score, ceiling)
     np.testing.assert_allclose(got.value, score.value.values**2 / [0.5, 0.8, 1.0])
-    by_hand = np.hypot(2 * score.value.values / 0.8 * score.error.values, score.value.values**2 / 0.64 * 0.1)
-    assert got.error.values[1] == pytest.approx(by_hand[1])
+    value, error = score.value.values[1], score.error.values[1]
+    assert got.error.values[1] == pytest.approx(np.hypot(2 * value / 0.8 * error, value**2 / 0.64 * 0.1))
     np.testing.assert_allclose(explained_variance(score, Score(0.8)).value, score.value.values**2 / 0.8)
     later = ceiling.value.assign_coords(time_bin_start=("time_bin", [1, 11, 21]))
     with pytest.raises(ValueError, match="differ in 'time_bin_start'"):

@@ -18,7 +18,7 @@ def sides(stimuli, features, targets):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "settings"), [("ridge", {}), ("neuron_to_neuron", {}), ("ridgecv", PER_TARGET)])
+@pytest.mark.parametrize(("name", "settings"), [("neuron_to_neuron", {}), ("ridgecv", PER_TARGET)])
 @pytest.mark.filterwarnings("ignore:the (small|larg)est penalty")
 def test_blocks_score_as_all_targets_together(name, settings):
     source, target = sides(60, 90, 20_001)

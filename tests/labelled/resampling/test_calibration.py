@@ -20,15 +20,8 @@ def slope(source, target):
     return Score(float(np.corrcoef(source.values[:, 0], target.values[:, 0])[0, 1]))
 
 
-def shuffled(pair):
-    """The same stimuli, the target's in another order."""
-    x, y = pair
-    return x, y.isel(presentation=np.random.default_rng(3).permutation(y.sizes["presentation"]))
-
-
 RIDGE = {"crossvalidation_kwargs": {"splits": 3, "stratification_coord": None}}
 METRICS = {
-    "cka": lambda: load_metric("cka"),
     "rdm": lambda: load_metric("rdm"),
     "ridge": lambda: load_metric("ridge", **RIDGE),
     "rdm of subjects": SubjectRDMSimilarity,
@@ -39,8 +32,8 @@ METRICS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", METRICS)
 def test_all_permutations_at_once_are_those_one_by_one(name, pair):
-    metric = METRICS[name]()
-    x, y = shuffled(pair)
+    metric, x = METRICS[name](), pair[0]
+    y = pair[1].isel(presentation=np.random.default_rng(3).permutation(60))
     y = y.assign_coords(subject=("neuroid", list("pqpp")))
     permuted = PLAN.sample([x], [y])
     [permutation] = permuted.permutations
@@ -50,16 +43,14 @@ def test_all_permutations_at_once_are_those_one_by_one(name, pair):
         expected = [float(metric(x, y.copy(data=y.values[order]))) for order in orders]
     else:
         expected = [float(metric(permutation.of(x, draw), y)) for draw in range(PLAN.draws)]
-        np.testing.assert_allclose(permuted.one_by_one(metric, [x, y])["values"], expected, rtol=0, atol=0)
+        assert permuted.one_by_one(metric, [x, y])["values"].values.tolist() == expected
     np.testing.assert_allclose(at_once, expected, rtol=0, atol=1e-10)
 
 
 @pytest.mark.slow
 def test_single_trials_are_exchanged_with_their_stimuli(pair):
     x, y = pair
-    metric = load_metric(
-        "ridge", crossvalidation_kwargs=RIDGE["crossvalidation_kwargs"] | {"unique_split_values": True}
-    )
+    metric = load_metric("ridge", RIDGE["crossvalidation_kwargs"] | {"unique_split_values": True})
     trials = xr.concat([y, y + 1.0], "presentation")
     permuted = PLAN.sample([x], [trials])
     expected = [float(metric(permuted.permutations[0].of(x, draw), trials)) for draw in range(PLAN.draws)]
@@ -73,11 +64,9 @@ def test_training_and_test_stimuli_trade_places_among_themselves(pair):
     sides = [side.isel(presentation=part) for side in (x, y) for part in (slice(40), slice(40, None))]
     permuted = PLAN.sample(sides[:2], sides[2:])
     at_once = metric.permuted_values(permuted, *sides)["values"]
-    moved = [
-        [permutation.of(side, draw) for permutation, side in zip(permuted.permutations, sides, strict=False)]
-        for draw in range(4)
-    ]
-    np.testing.assert_allclose(at_once, [float(metric(*each, *sides[2:])) for each in moved], rtol=0, atol=1e-10)
+    train, test = permuted.permutations
+    expected = [float(metric(train.of(sides[0], k), test.of(sides[1], k), *sides[2:])) for k in range(PLAN.draws)]
+    np.testing.assert_allclose(at_once, expected, rtol=0, atol=1e-10)
 
 
 @pytest.mark.slow
@@ -89,26 +78,22 @@ def test_what_a_score_says_is_what_its_permutations_are(pair):
     assert score.provenance["null_draws"] == 39
     assert score.provenance["null_mean"] == pytest.approx(values.mean())
     assert score.provenance["p_value"] == (1 + (values >= float(score)).sum()) / 40
-    assert score.provenance["tau"] == values[37]  # which 1 of 39 exceeds, and of 40 at most 2
-    tau = values[37]
+    tau = score.provenance["tau"]
+    assert tau == values[37]  # which 1 of 39 exceeds, and of 40 at most 2
     assert score.provenance["calibrated"] == pytest.approx(max(0.0, (float(score) - tau) / (1 - tau)))
     again = Score.from_dict(score.to_dict())
     assert again.provenance == score.provenance
     assert null_of(again).key == null.key and (null_of(again).values == null.values).all()
 
 
-@pytest.mark.slow
 def test_too_few_permutations_have_a_p_value_and_no_threshold():
     found = calibrate(0.9, xr.DataArray(np.zeros(18), dims=["draw"]), LEVEL)
     assert np.isnan([found["calibrated"], found["tau"]]).all() and found["p_value"] == 1 / 19
     assert calibrate(0.9, xr.DataArray(np.zeros(19), dims=["draw"]), LEVEL)["calibrated"] == 0.9
     with pytest.raises(ValueError, match="between 0 and 1"):
         calibrate(0.9, xr.DataArray(np.zeros(19), dims=["draw"]), 95)
-
-
-def test_an_undefined_similarity_has_no_p_value():
-    found = calibrate(np.nan, xr.DataArray(np.zeros(19), dims=["draw"]), LEVEL)
-    assert np.isnan([found["p_value"], found["calibrated"]]).all()
+    undefined = calibrate(np.nan, xr.DataArray(np.zeros(19), dims=["draw"]), LEVEL)
+    assert np.isnan([undefined["p_value"], undefined["calibrated"]]).all()
 
 
 def test_each_time_bin_has_its_own(pair):

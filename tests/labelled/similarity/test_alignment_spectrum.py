@@ -24,21 +24,13 @@ def test_what_the_spectrum_holds(pair):
 def test_the_dimensionality_is_beside_the_scores_of_ridge_regressions(pair):
     source, target = pair
     expected = alignment_spectrum(source, target).attrs["source_dimensionality"]
-    splits = {
-        "source_train": source[:40],
-        "source_test": source[40:],
-        "target_train": target[:40],
-        "target_test": target[40:],
-    }
-    for name in ("linear_predictivity", "ridgecv"):
-        score = load_metric(name)(source, target)
-        assert score.provenance["effective_dimensionality"] == pytest.approx(expected, rel=1e-5)
+    of_training = alignment_spectrum(source[:40], target[:40]).attrs["source_dimensionality"]
+    wide = source.isel(neuroid=np.tile(np.arange(12), 8)).assign_coords(neuroid_id=("neuroid", np.arange(96)))
+    for name, sides, value in (
+        ("linear_predictivity", (source, target), expected),
+        ("ridge", (wide, target), expected),
+        ("ridge_split", (source[:40], source[40:], target[:40], target[40:]), of_training),
+    ):
+        score = load_metric(name)(*sides)
+        assert score.provenance["effective_dimensionality"] == pytest.approx(value, rel=1e-5)
         assert "effective_dimensionality" not in score.raw.coords
-    wide = source.copy(data=source.values).isel(neuroid=np.tile(np.arange(12), 8))
-    wide = wide.assign_coords(neuroid_id=("neuroid", np.arange(96)))
-    assert load_metric("ridge")(wide, target).provenance["effective_dimensionality"] == pytest.approx(
-        expected, rel=1e-5
-    )
-    score = load_metric("ridge_split")(**splits)
-    expected = alignment_spectrum(source[:40], target[:40]).attrs["source_dimensionality"]
-    assert score.provenance["effective_dimensionality"] == pytest.approx(expected, rel=1e-5)

@@ -48,7 +48,7 @@ def test_algonauts_upper_ceiling_is_the_mean_squared_spearman_correlation(algona
     assert round(float((upper**2).mean()), 4) == published
 
 
-@pytest.mark.parametrize("method", ["corr", "cosine", "spearman"])
+@pytest.mark.parametrize("method", ["corr", "cosine"])
 @pytest.mark.parametrize("region", ["EVC", "IT"])
 def test_algonauts_ceilings_of_rsatoolbox(algonauts, expected, region, method):
     bounds = expected["kriegeskorte2008_rsatoolbox_0.3.2"]["algonauts92_boot_noise_ceiling"][region][method]
@@ -57,7 +57,7 @@ def test_algonauts_ceilings_of_rsatoolbox(algonauts, expected, region, method):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["corr", "cosine", "spearman", "tau-a"])
+@pytest.mark.parametrize("method", ["spearman", "tau-a"])
 @pytest.mark.parametrize(
     ("kind", "name"), [("behaviour", "behaviour_16_observers"), ("human_it", "hIT_4_subjects_sessions_averaged")]
 )

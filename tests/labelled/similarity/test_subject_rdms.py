@@ -19,8 +19,7 @@ def entries(matrix):
     return [matrix[i, j] for i in range(N) for j in range(N) if i != j]
 
 
-@pytest.mark.parametrize(("method", "scipy_r"), [("spearman", spearmanr), ("corr", pearsonr)])
-@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize(("method", "scipy_r", "symmetric"), [("spearman", spearmanr, True), ("corr", pearsonr, False)])
 def test_similarity_to_each_subject(method, scipy_r, symmetric):
     model, subjects = matrices(1, 9, symmetric)[0], matrices(symmetric=symmetric)
     each = [scipy_r(entries(model), entries(one))[0] for one in subjects]

@@ -2,18 +2,11 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from bsjax import load_metric
 from bsjax.labelled.similarity.subject_similarity import InterSubjectSimilarity, SimilarityToSubjects
 from tests.support import benchmarks_by_hand as by_hand
-
-IDS = [f"image{number}" for number in range(12)]
-
-
-def assembly_of(values, **neuroids):
-    coords = {"stimulus_id": ("presentation", IDS), **{name: ("neuroid", labels) for name, labels in neuroids.items()}}
-    return xr.DataArray(values, dims=["presentation", "neuroid"], coords=coords)
+from tests.support.responses import assembly
 
 
 @pytest.fixture
@@ -24,13 +17,11 @@ def values():
 
 @pytest.fixture
 def subjects(values):
-    return assembly_of(values, subject=["b", "a", "c"] * 3)
+    return assembly(values, subject=("neuroid", ["b", "a", "c"] * 3))
 
 
 def test_a_model_is_compared_with_each_subject(values, subjects):
-    score = SimilarityToSubjects(load_metric("cka"))(
-        assembly_of(values[:, ::2]).isel(presentation=slice(None, None, -1)), subjects
-    )
+    score = SimilarityToSubjects(load_metric("cka"))(assembly(values[:, ::2])[::-1], subjects)
     raw = [by_hand.unbiased_cka(values[:, ::2], values[:, first::3]) for first in (1, 0, 2)]
     np.testing.assert_allclose(score.raw, raw, atol=1e-12)
     assert score.raw["subject"].values.tolist() == ["a", "b", "c"]

@@ -40,11 +40,6 @@ def test_equals_a_loop_over_the_draws_of_the_reference():
     np.testing.assert_allclose(score.raw.values, raw, atol=1e-12)
     assert float(score) == pytest.approx(np.mean(raw)) and score.error == pytest.approx(np.std(raw))
     assert score.raw.dims == ("bootstrap",) and "300 bootstraps" in score.error_kind
-
-
-def test_neurons_without_a_value_are_counted_on_both_sides():
-    model, recorded = populations()
-    score = BootstrapDistributionSimilarity("osi")(neurons(model), neurons(recorded, BINS))
     assert (score.n_units, score.n_undefined) == (57, 7)
     assert (score.provenance["target_units"], score.provenance["target_units_undefined"]) == (40, 1)
 

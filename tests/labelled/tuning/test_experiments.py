@@ -1,4 +1,5 @@
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,14 +12,8 @@ from tests.support import tuning_definitions as definitions
 NEURONS = 12
 PHASES = np.arange(0.0, 360.0, 45.0)
 BASELINE = np.linspace(0.5, 4.0, NEURONS)
-FUNCTIONS = {
-    "ringach2002": tuning.ringach2002_properties,
-    "devalois1982a": tuning.devalois1982a_properties,
-    "devalois1982b": tuning.devalois1982b_properties,
-    "schiller1976": tuning.schiller1976_properties,
-    "cavanaugh2002": tuning.cavanaugh2002_properties,
-    "freemanziemba2013": tuning.freemanziemba2013_properties,
-}
+
+
 FEW = definitions.FREQUENCIES[[4, 8, 12, 16]]
 GRIDS = {
     "orientation": [
@@ -27,13 +22,6 @@ GRIDS = {
     ],
     "frequency": list(itertools.product((0.75, 2.25), definitions.FREQUENCIES, definitions.ORIENTATIONS[::2], PHASES)),
     "size": list(itertools.product(definitions.RADII, FEW, definitions.ORIENTATIONS[::2], PHASES)),
-}
-GRID_OF = {
-    "ringach2002": "orientation",
-    "devalois1982a": "orientation",
-    "devalois1982b": "frequency",
-    "schiller1976": "frequency",
-    "cavanaugh2002": "size",
 }
 
 
@@ -63,23 +51,11 @@ def textures():
     return rows, rates
 
 
-def stimuli_of(experiment):
-    return gratings(GRID_OF[experiment]) if experiment in GRID_OF else textures()
-
-
 def assembly_of(rows, rates, **coords):
     columns = {name: ("presentation", rows[name].to_numpy()) for name in rows}
     ids = {"stimulus_id": ("presentation", [f"s{i}" for i in range(len(rows))])}
     neurons = {"neuroid_id": ("neuroid", [f"n{i}" for i in range(rates.shape[1])])}
     return NeuroidAssembly(rates, coords={**columns, **ids, **neurons, **coords}, dims=["presentation", "neuroid"])
-
-
-def responses_of(experiment, **coords):
-    return assembly_of(*stimuli_of(experiment), **coords)
-
-
-def baseline_of(responses, values=BASELINE):
-    return responses.isel(presentation=[0]).copy(data=np.asarray(values)[None])
 
 
 def of_orientation(table, baseline):
@@ -154,25 +130,31 @@ def of_textures(table, baseline):
     return values, max(texture.max(), noise.max()) > 5
 
 
-BY_DEFINITION = {
-    "ringach2002": of_orientation,
-    "devalois1982a": of_orientation,
-    "devalois1982b": of_frequency,
-    "schiller1976": of_frequency_by_mean,
-    "cavanaugh2002": of_size,
-    "freemanziemba2013": of_textures,
+# The stimuli of each experiment, and the properties of one neuron.
+EXPERIMENTS = {
+    "ringach2002": (partial(gratings, "orientation"), of_orientation),
+    "devalois1982a": (partial(gratings, "orientation"), of_orientation),
+    "devalois1982b": (partial(gratings, "frequency"), of_frequency),
+    "schiller1976": (partial(gratings, "frequency"), of_frequency_by_mean),
+    "cavanaugh2002": (partial(gratings, "size"), of_size),
+    "freemanziemba2013": (textures, of_textures),
 }
 
 
-@pytest.mark.parametrize("experiment", FUNCTIONS)
+def responses_of(experiment, **coords):
+    """The function that takes the responses, and they."""
+    return getattr(tuning, f"{experiment}_properties"), assembly_of(*EXPERIMENTS[experiment][0](), **coords)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_equals_a_loop_over_neurons(experiment):
-    rows, rates = stimuli_of(experiment)
-    responses = assembly_of(rows, rates)
-    properties = FUNCTIONS[experiment](responses, BASELINE)
+    made, by_definition = EXPERIMENTS[experiment]
+    (rows, rates), (function, responses) = made(), responses_of(experiment)
+    properties = function(responses, BASELINE)
     assert type(properties) is PropertyAssembly and properties.dims == ("neuroid", "neuroid_property")
     kept = []
     for neuron in range(NEURONS):
-        expected, responded = BY_DEFINITION[experiment](rows.assign(rate=rates[:, neuron]), BASELINE[neuron])
+        expected, responded = by_definition(rows.assign(rate=rates[:, neuron]), BASELINE[neuron])
         if responded:
             kept.append(f"n{neuron}")
             got = properties.sel(neuroid_id=kept[-1]).squeeze("neuroid")
@@ -190,32 +172,29 @@ def test_equals_a_loop_over_neurons(experiment):
 
 @pytest.mark.parametrize("experiment", ["ringach2002", "freemanziemba2013"])
 def test_the_order_of_rows_and_of_neurons_does_not_matter(experiment):
-    responses = responses_of(experiment, layer=("neuroid", [f"layer{i % 2}" for i in range(NEURONS)]))
-    plain = FUNCTIONS[experiment](responses, baseline_of(responses))
+    function, responses = responses_of(experiment, layer=("neuroid", [f"layer{i % 2}" for i in range(NEURONS)]))
+    baseline = responses.isel(presentation=[0]).copy(data=BASELINE[None])
+    plain = function(responses, baseline)
     rng = np.random.default_rng(0)
     rows, neurons = rng.permutation(len(responses)), rng.permutation(NEURONS)
     # The baseline stays in the order it had: neurons are told by their identifier.
-    shuffled = FUNCTIONS[experiment](
-        responses.isel(presentation=rows, neuroid=neurons).expand_dims("time_bin").T, baseline_of(responses)
-    )
+    shuffled = function(responses.isel(presentation=rows, neuroid=neurons).expand_dims("time_bin").T, baseline)
     order = [shuffled["neuroid_id"].values.tolist().index(i) for i in plain["neuroid_id"].values]
     np.testing.assert_allclose(shuffled.values[order], plain.values, rtol=1e-9, atol=1e-12)
     assert shuffled["layer"].values[order].tolist() == plain["layer"].values.tolist()
 
 
 def test_no_neuron_that_responds():
-    responses = responses_of("schiller1976")
-    properties = tuning.schiller1976_properties(responses, BASELINE + 1000)
+    function, responses = responses_of("schiller1976")
+    properties = function(responses, BASELINE + 1000)
     assert properties.shape == (0, 2) and properties["neuroid_id"].shape == (0,)
 
 
 def test_missing_and_repeated_stimuli_are_said():
-    responses = responses_of("cavanaugh2002")
-    with pytest.raises(ValueError, match="x 4 spatial_frequency x 6"):
-        tuning.cavanaugh2002_properties(responses.isel(presentation=np.arange(2304) != 3), BASELINE)
+    function, responses = responses_of("cavanaugh2002")
     both = responses.isel(presentation=[*range(1, 2304), 7])
-    with pytest.raises(ValueError, match="1 are missing .*, and 1 are there more than once"):
-        tuning.cavanaugh2002_properties(both, BASELINE)
-    cycles = responses_of("ringach2002")
+    with pytest.raises(ValueError, match="x 4 spatial_frequency x 6.*1 are missing .*, and 1 are there more than once"):
+        function(both, BASELINE)
+    function, cycles = responses_of("ringach2002")
     with pytest.raises(ValueError, match="rank of radius within spatial_frequency 2.0, spatial_frequency"):
-        tuning.ringach2002_properties(cycles.isel(presentation=np.arange(1152) != 1100), BASELINE)
+        function(cycles.isel(presentation=np.arange(1152) != 1100), BASELINE)
