@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bsjax import NeuroidAssembly
+from tests.support.responses import assembly
 
 
 @pytest.fixture
@@ -13,16 +14,8 @@ def make() -> Callable[..., NeuroidAssembly]:
     def build(values, ids=None, prefix="n", **coords):
         values = np.asarray(values, float)
         ids = [f"stim{i:03d}" for i in range(values.shape[0])] if ids is None else ids
-        return NeuroidAssembly(
-            values,
-            coords={
-                "stimulus_id": ("presentation", list(ids)),
-                "object_name": ("presentation", [f"object{int(str(i)[-1]) % 2}" for i in ids]),
-                "neuroid_id": ("neuroid", [f"{prefix}{i}" for i in range(values.shape[1])]),
-                **coords,
-            },
-            dims=["presentation", "neuroid"],
-        )
+        objects = {"object_name": ("presentation", [f"object{int(str(i)[-1]) % 2}" for i in ids])}
+        return NeuroidAssembly(assembly(values, list(ids), prefix, **objects | coords))
 
     return build
 

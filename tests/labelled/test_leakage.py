@@ -16,12 +16,14 @@ def sides(make):
     return make(rng.normal(size=(60, 40)), prefix="unit"), make(rng.normal(size=(60, 7)))
 
 
-@pytest.mark.parametrize("metric", ["pls", load_metric("ridge", crossvalidation_kwargs={"kfold": True})])
-def test_nothing_is_found_where_nothing_is(sides, metric):
-    found = check_leakage(*sides, metric)
+def test_nothing_is_found_where_nothing_is(sides):
+    found = check_leakage(*sides, load_metric("ridge", {"kfold": True}))
     assert not found and found.messages == () and found.leaked == 0
     assert found.repeated == found.near_identical == ()
     assert abs(found.autocorrelation) < 0.2 and found.p_value > 0.01
+    y = sides[1].values - sides[1].values.mean(axis=0)
+    expected = np.mean((y[1:] * y[:-1]).sum(axis=0) / (y**2).sum(axis=0))
+    assert found.autocorrelation == pytest.approx(expected, abs=1e-12)
 
 
 def test_near_identical_stimuli_are_named_with_their_share(sides):
@@ -58,7 +60,7 @@ def test_one_stimulus_on_both_sides_is_found(make):
     assert not check_leakage(source, target, together)
 
 
-@pytest.mark.parametrize("features", [1, 3, 40])
+@pytest.mark.parametrize("features", [1, 40])
 def test_few_dimensions_make_no_pair_the_same_by_chance(make, features):
     rng = np.random.default_rng(features)
     target = make(rng.normal(size=(200, 3)))
@@ -82,12 +84,6 @@ def test_drift_is_found_in_the_order_that_it_has(make):
         assert check_leakage(source, target.isel(presentation=np.argsort(time))).p_value == found.p_value
 
 
-def test_the_autocorrelation_is_the_mean_over_neuroids(sides):
-    y = sides[1].values - sides[1].values.mean(axis=0)
-    expected = np.mean((y[1:] * y[:-1]).sum(axis=0) / (y**2).sum(axis=0))
-    assert check_leakage(*sides).autocorrelation == pytest.approx(expected, abs=1e-12)
-
-
 def test_constant_sides_have_nothing_to_leak(make):
     found = check_leakage(make(np.full((40, 3), 0.1)), make(np.full((40, 2), 0.1)))
     assert not found and np.isnan(found.p_value)
@@ -98,7 +94,6 @@ def test_constant_sides_have_nothing_to_leak(make):
     [
         ({"metric": "cka"}, "'cka' draws no splits to look for leakage in: name a cross-validated metric"),
         ({"similarity": 0.0}, "similarity must be above 0 and at most 1, got 0.0"),
-        ({"permutations": 0}, "permutations must be a whole number of at least 1"),
         ({"order": "time"}, "target has no coordinate 'time'"),
     ],
 )

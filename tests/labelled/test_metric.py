@@ -68,37 +68,12 @@ def test_draws_of_noise_straddle_zero_by_splits_that_keep_copies_together():
         assert not any(set(train) & set(test) for train, test in drawn_splits)
 
 
-def test_draws_by_weights_are_those_by_rows():
-    @dataclass(frozen=True)
-    class Slope(KernelMetric):
-        identifier = "slope"
-
-        def arrays(self, source, target):
-            return aligned_values(source, target)
-
-        def kernel(self, x, y):
-            return self.weighted_kernel(jnp.ones(len(x)), x, y)
-
-        def weighted_kernel(self, weights, x, y):
-            return (weights @ (x * y)).sum() / (weights @ x**2).sum()
-
-        def summary(self, value, source, target):
-            return Score(float(value))
-
-    x, y = responses(0, 3), responses(1, 3)
-    drawn = Resampling("stimuli", draws=20).sample([x, y])
-    by_rows = drawn.one_by_one(Slope(), [x, y])["values"]
-    np.testing.assert_allclose(Slope().drawn_values(drawn, x, y)["values"], by_rows, rtol=1e-12)
-
-
 def test_it_is_scored_where_metrics_are():
     x = responses(0, 5)
     near, far = x + 0.01 * responses(2, 5).values, responses(3, 5)
     found = bsjax.score_sources(Nearest(), {"near": near, "far": far}, x)
     assert found["near"] > 0.2 > found["far"]
     assert bsjax.score_arrays(near.values, x.values, metric=Nearest()) == found["near"]
-    with pytest.raises(ValueError, match="power"):
-        bsjax.score_arrays(near.values, x.values, metric=Nearest(), power=3.0)
 
 
 def test_one_without_a_kernel_cannot_be_defined():

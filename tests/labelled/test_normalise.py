@@ -47,28 +47,19 @@ def test_limits_are_what_is_at_the_ceiling(function):
     assert np.isnan(limit.before(-0.1)) and np.isnan(limit.before(np.array([0.25, -1.0]))).tolist() == [False, True]
 
 
-def test_limits_of_scores_that_are_measured_from_chance():
-    score = chance_corrected(Score(0.8), Score(0.8), chance=0.5)
-    limit = LIMITS[score.formula]
-    assert float(score) == 1 and limit.before(0.8) == 0.8 and np.isnan(limit.power)
-
-
 @functions
 def test_error_is_that_of_both_carried_over(function):
     rng = np.random.default_rng(0)
     r, c, r_error, c_error = 0.5, 0.8, 0.004, 0.006
-    draws = [
-        FORMULAS[function](a, b)
-        for a, b in zip(rng.normal(r, r_error, 20_000), rng.normal(c, c_error, 20_000), strict=True)
-    ]
+    pairs = zip(rng.normal(r, r_error, 20_000), rng.normal(c, c_error, 20_000), strict=True)
     got = function(Score(r, error=r_error), Score(c, error=c_error))
-    assert got.error == pytest.approx(np.std(draws), rel=0.03)
+    assert got.error == pytest.approx(np.std([FORMULAS[function](*pair) for pair in pairs]), rel=0.03)
     alone = function(Score(r, error=r_error), Score(c))
     assert 0 < alone.error < got.error
 
 
 @functions
-@pytest.mark.parametrize("ceiling", [0.0, -1e-9, -0.1, -1.0])
+@pytest.mark.parametrize("ceiling", [0.0, -1e-9, -1.0])
 def test_under_a_ceiling_of_zero_or_below_a_score_is_undefined(function, ceiling):
     """It would turn the sign: the worse model would be the better one."""
     score = function(Score(0.5, error=0.1), Score(ceiling, error=0.1))
@@ -79,8 +70,10 @@ def test_chance_is_taken_off_both():
     got = chance_corrected(Score(0.5, error=0.02), Score(2 / 3, error=0.03), chance=1 / 3)
     assert float(got) == pytest.approx(0.5) and got.formula == "(r-k)/(c-k)"
     assert got.error == pytest.approx(math.hypot(0.02 * 3, 0.03 * 1.5))
-    assert math.isnan(chance_corrected(Score(0.5), Score(0.25), chance=0.25).value)
-    assert math.isnan(chance_corrected(Score(0.5), Score(0.2), chance=0.25).value)
+    for ceiling in (0.25, 0.2):
+        assert math.isnan(chance_corrected(Score(0.5), Score(ceiling), chance=0.25).value)
+    limit = LIMITS[got.formula]
+    assert limit.before(0.8) == 0.8 and np.isnan(limit.power)
 
 
 def per_neuroid(values, ids, dims=("split", "neuroid")):
@@ -94,7 +87,6 @@ def test_each_neuroid_over_its_own_ceiling():
     got = neuroid_wise_explained_variance(score, ceiling)
     assert float(got) == pytest.approx((0.09 / 0.5 + 0.36 / 0.8 - 0.04 / 0.4) / 3)
     np.testing.assert_allclose(got.raw, [0.18, 0.45, -0.1])
-    assert list(got.raw["neuroid_id"].values) == ["a", "b", "c"]
     assert got.error == pytest.approx(np.std([0.18, 0.45, -0.1], ddof=1) / math.sqrt(3))
     assert (got.unceiled, got.ceiling) == (score, ceiling) and (got.n_units, got.n_undefined) == (3, 0)
 
@@ -105,12 +97,8 @@ def test_neuroids_without_a_ceiling_or_a_correlation_are_counted():
     assert float(got) == pytest.approx(0.5) and got.n_undefined == 2 and got.error is None
     none = neuroid_wise_explained_variance(score, per_neuroid([[-0.5] * 3], ["a", "b", "c"]))
     assert math.isnan(none.value)
-
-
-def test_neuroids_must_be_there_on_both_sides():
-    score = per_neuroid([0.5], ["a"], ("neuroid",))
-    with pytest.raises(ValueError, match=r"no value for 1 neuroid_id \(a\)"):
-        neuroid_wise_explained_variance(score, per_neuroid([0.5], ["b"], ("neuroid",)))
+    with pytest.raises(ValueError, match=r"no value for 2 neuroid_id \(b"):
+        neuroid_wise_explained_variance(score, per_neuroid([[0.5]], ["a"]))
 
 
 def test_a_bounded_score_remembers_what_it_was():
@@ -123,19 +111,6 @@ def test_a_bounded_score_remembers_what_it_was():
     assert over_time.value.values.tolist() == [0.5, 1.0]
 
 
-@pytest.mark.slow
-def test_draws_that_are_normalised_by_a_ceiling_without_draws_have_an_interval_about_the_score():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(60, 20))
-    y = x @ rng.normal(size=(20, 8)) / 4 + rng.normal(size=(60, 8))
-    with in_draws("stimuli"):
-        drawn = score_arrays(x, y, "ridge")
-    interval = explained_variance(drawn, Score(0.8, error=0.02)).interval()
-    value = float(explained_variance(drawn, Score(0.8)))
-    assert interval.kind == "t" and interval.low < value < interval.high
-    assert value - interval.low == pytest.approx(interval.high - value)
-
-
 def test_the_mean_over_splits_of_normalised_scores_has_the_draws_of_the_score():
     x = np.random.default_rng(0).normal(size=(30, 5))
     with in_draws("stimuli"):
@@ -144,7 +119,5 @@ def test_the_mean_over_splits_of_normalised_scores_has_the_draws_of_the_score():
     score = each_split_over_sqrt_ceiling(replace(drawn, raw=splits[0.3]), Score(0.65, raw=splits[0.6]))
     spread = drawn.uncertainty.draws / math.sqrt(0.65)
     np.testing.assert_allclose(score.uncertainty.draws.values, spread + (float(score) - float(drawn) / math.sqrt(0.65)))
-    assert (
-        each_split_over_sqrt_ceiling(Score(0.35, raw=splits[0.3]), Score(0.65, raw=splits[0.6])).sampling_uncertainty
-        is None
-    )
+    plain = each_split_over_sqrt_ceiling(Score(0.35, raw=splits[0.3]), Score(0.65, raw=splits[0.6]))
+    assert plain.sampling_uncertainty is None

@@ -31,9 +31,7 @@ def of_width(width, units="x"):
 
 
 def assert_equal(got, expected):
-    for name in ("value", "error"):
-        if getattr(expected, name) is not None:
-            assert float(getattr(got, name)) == pytest.approx(float(getattr(expected, name)), abs=1e-9)
+    assert (float(got), got.error) == pytest.approx((float(expected), expected.error), abs=1e-9)
     assert (got.n_units, got.n_undefined) == (expected.n_units, expected.n_undefined)
     assert (got.formula, got.error_kind, got.provenance) == (expected.formula, expected.error_kind, expected.provenance)
     if expected.raw is not None:

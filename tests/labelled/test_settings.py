@@ -114,19 +114,15 @@ def test_missing_ids(missing):
 def test_single_trials_of_a_stimulus_train_together_or_test_together():
     source, target = responses(20, 6), responses(20, 3, seed=1)
     trials = xr.concat([target, target + 0.1 * responses(20, 3, seed=2).values], "presentation")
-    kwargs = {"splits": 4, "train_size": 0.8, "stratification_coord": None}
-    with pytest.raises(ValueError, match="more than once"):
-        load_metric("ridge", crossvalidation_kwargs=kwargs)(source, trials)
-
-    kwargs |= {"unique_split_values": True}
-    score = load_metric("ridge", crossvalidation_kwargs=kwargs)(source, trials)
+    kwargs = {"splits": 4, "train_size": 0.8, "stratification_coord": None, "unique_split_values": True}
+    score = load_metric("ridge", kwargs)(source, trials)
     # The same source for each trial, told apart, and splits of which none has one stimulus on both sides.
     apart = [f"{stimulus}.{i // 20}" for i, stimulus in enumerate(trials["stimulus_id"].values)]
     repeated = source.sel(presentation=list(range(20)) * 2).assign_coords(stimulus_id=("presentation", apart))
     stimuli = trials["stimulus_id"].values
     trials = trials.assign_coords(stimulus_id=("presentation", apart), picture=("presentation", stimuli))
     kwargs |= {"split_coord": "picture"}
-    expected = load_metric("ridge", crossvalidation_kwargs=kwargs)(repeated, trials)
+    expected = load_metric("ridge", kwargs)(repeated, trials)
     np.testing.assert_array_equal(score.raw, expected.raw)
     for train, test in CrossValidation.from_kwargs(kwargs).of(trials):
         assert not set(stimuli[train]) & set(stimuli[test])

@@ -49,7 +49,6 @@ OTHER = {
     "decoder": {"epochs": 3},
     "image_types": ["w", "i"],
     "threshold_accuracy": 0.75,
-    "required_accuracy": None,
     "consistency_metric": load_metric("rdm", **RDM),
     "rdm": rdm_pairs,
     "pooling": "matched",

@@ -14,7 +14,6 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
-from bsjax import load_metric
 from bsjax.labelled.splits import CrossValidation
 
 LABELS = [f"object{i % 3}" for i in range(31)]
@@ -135,18 +134,6 @@ def test_a_block_of_repeated_presentations_holds_all_of_them_and_its_gap_is_in_p
     kwargs = {"contiguous": True, "unique_split_values": True, "kfold": True, "splits": 4, "gap": 2}
     got = CrossValidation.from_kwargs(kwargs).of(assembly)
     assert sides(got) == [({4, 5, 6, 7}, {0, 1}), ({6, 7}, {2, 3}), ({0, 1}, {4, 5}), ({0, 1, 2, 3}, {6, 7})]
-
-
-@pytest.mark.slow
-def test_what_autocorrelation_gives_to_shuffled_splits_is_not_there_in_blocks(make):
-    rng = np.random.default_rng(0)
-    walks = np.cumsum(rng.normal(size=(200, 20)), axis=0)
-    source, target = make(walks[:, :15], prefix="unit"), make(walks[:, 15:] + rng.normal(size=(200, 5)))
-    shuffled, blocks = (
-        load_metric("ridge", crossvalidation_kwargs=kwargs)(source, target)
-        for kwargs in ({}, {"contiguous": True, "gap": 10, "kfold": True})
-    )
-    assert float(shuffled) > 0.8 and float(blocks) < 0.3
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 
 from bsjax import load_metric
 from bsjax.engine.memory_limit import memory_limit
-from bsjax.engine.streaming import must_stream
 from bsjax.labelled.streaming import compress, gram_of
 from tests.support.responses import assembly
 
@@ -84,17 +83,6 @@ def test_what_is_stored_in_blocks_of_stimuli_is_read_half_as_often_as_there_are_
         assert len(counted.reads) == blocks_at_once * groups * (groups + 1) / 2
 
 
-def test_files_are_mapped_and_not_read_as_a_whole(tmp_path):
-    np.save(tmp_path / "features.npy", VALUES)
-    mapped = assembly(np.load(tmp_path / "features.npy", mmap_mode="r"))
-    with memory_limit(LIMIT):
-        (few,) = compress(mapped, depends_on="inner products")
-        assert must_stream(*mapped.shape, "inner products") and not must_stream(*mapped.shape, "features")
-        assert not must_stream(*few.shape, "inner products")
-    centred = VALUES - VALUES.mean(axis=0, dtype=float)
-    np.testing.assert_allclose(few.values @ few.values.T, centred @ centred.T, rtol=0, atol=1e-9 * N * WIDTH)
-
-
 def test_digits_are_kept_beside_large_means_and_in_rank_deficient_data():
     values = np.concatenate([VALUES[:30], VALUES[:30]])  # every stimulus twice
     centred = values - values.mean(axis=0, dtype=np.longdouble)
@@ -134,7 +122,7 @@ import numpy as np, xarray as xr
 from bsjax import load_metric
 from bsjax.engine.memory_limit import memory_limit
 
-n, width = 500, 200_000  # 400 MB in float32, 800 MB in float64
+n, width = 500, 100_000  # 200 MB in float32, 400 MB in float64
 def assembly(values):
     return xr.DataArray(values, {"stimulus_id": ("presentation", np.arange(n))}, ["presentation", "neuroid"])
 target = assembly(np.random.default_rng(0).normal(size=(n, 5)))
@@ -144,9 +132,9 @@ with memory_limit("1MB"):
     for metric in metrics:  # compiled here
         metric(small, target)
 taken = int(next(l for l in open("/proc/self/status") if l.startswith("VmData")).split()[1]) * 1024
-resource.setrlimit(resource.RLIMIT_DATA, (taken + 300_000_000,) * 2)
+resource.setrlimit(resource.RLIMIT_DATA, (taken + 150_000_000,) * 2)
 source = assembly(np.memmap(sys.argv[1], np.float32, "r", shape=(n, width)))
-with memory_limit("64MB"):
+with memory_limit("32MB"):
     print([float(metric(source, target)) for metric in metrics])
 """
 
@@ -155,7 +143,7 @@ with memory_limit("64MB"):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
 def test_a_large_file_is_scored_in_little_memory(tmp_path):
     """The process may take less than the file holds, let alone that in float64."""
-    path, (n, width) = tmp_path / "features", (500, 200_000)
+    path, (n, width) = tmp_path / "features", (500, 100_000)
     rng = np.random.default_rng(0)
     target = rng.normal(size=(n, 5))
     with path.open("wb") as file:

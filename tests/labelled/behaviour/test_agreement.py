@@ -16,6 +16,7 @@ from bsjax.labelled.behaviour.agreement import (
     model_vs_human,
 )
 from bsjax.labelled.behaviour.search_asymmetry import ValueDelta
+from tests.oracle.cases import assemblies
 
 
 def toy():
@@ -25,42 +26,17 @@ def toy():
         "B": "cat cat chair cat dog cat chair cat cat",
         "C": "dog cat chair dog cat chair dog cat chair",
     }
-    return BehavioralAssembly(
-        " ".join(answers.values()).split(),
-        coords={
-            "stimulus_id": ("presentation", np.tile(np.arange(9), 3)),
-            "truth": ("presentation", np.tile(["dog", "cat", "chair"], 9)),
-            "condition": ("presentation", np.tile(np.repeat([1, 2, 3], 3), 3)),
-            "animacy": ("presentation", np.tile(["animate", "animate", "inanimate"], 9)),
-            "subject": ("presentation", np.repeat(list(answers), 9)),
-        },
-        dims=["presentation"],
-    )
+    shown = {"truth": ["dog", "cat", "chair"] * 3, "animacy": ["animate", "animate", "inanimate"] * 3}
+    shown |= {"stimulus_id": np.arange(9), "condition": np.repeat([1, 2, 3], 3)}
+    coords = {name: ("presentation", np.tile(each, 3)) for name, each in shown.items()}
+    coords["subject"] = "presentation", np.repeat(list(answers), 9)
+    return BehavioralAssembly(" ".join(answers.values()).split(), coords=coords, dims=["presentation"])
 
 
-def trials(seed=0, images=12, conditions=3, subjects=("s0", "s1", "s2", "s3")):
-    """Choices of several subjects, and of a model ``source``, on the same images; some right, some wrong."""
-    rng = np.random.default_rng(seed)
-    n = images * conditions
-    names = np.array(["cat", "dog", "elk"])
-    condition = np.repeat([f"c{i}" for i in range(conditions)], images)
-
-    def assembly(observers, **coords):
-        truth = np.tile(names[np.arange(n) % 3], observers)
-        responses = np.where(rng.random(n * observers) < 0.6, truth, names[rng.integers(0, 3, n * observers)])
-        return BehavioralAssembly(
-            responses.astype(object),
-            coords={
-                "stimulus_id": ("presentation", np.tile([f"im{i:03d}" for i in range(n)], observers)),
-                "truth": ("presentation", truth),
-                "condition": ("presentation", np.tile(condition, observers)),
-                **coords,
-            },
-            dims=["presentation"],
-        )
-
-    people = assembly(len(subjects), subject=("presentation", np.repeat(subjects, n)))
-    return assembly(1), people
+def trials(seed=0, subjects=4):
+    """Choices of a model and of several subjects on the same images in three conditions; some right, some wrong."""
+    arguments = {"seed": seed, "n_images": 12, "n_subjects": subjects, "categories": 3}
+    return [side.astype(object) for side in assemblies({"builder": "labelled_trials", "arguments": arguments}).values()]
 
 
 def shuffled(assembly, seed=1):
@@ -125,8 +101,8 @@ def test_accuracy_matches_assemblies_by_stimulus_and_arrays_by_order():
 
 def test_undefined_conditions_are_nan_counted_and_left_out():
     source, people = trials()
-    always = people.copy(data=np.where(people["condition"] == "c1", people["truth"], people.values))
-    perfect = source.copy(data=np.where(source["condition"] == "c1", source["truth"], source.values))
+    always = people.copy(data=np.where(people["condition"] == "cond1", people["truth"], people.values))
+    perfect = source.copy(data=np.where(source["condition"] == "cond1", source["truth"], source.values))
     score = ErrorConsistency()(perfect, always)
     assert np.isnan(score.raw.values[1]).all() and np.isfinite(score.raw.values[[0, 2]]).all()
     assert (score.n_units, score.n_undefined) == (4, 4)
@@ -137,13 +113,13 @@ def test_undefined_conditions_are_nan_counted_and_left_out():
 def test_subjects_may_have_done_different_trials(metric):
     source, people = trials()
     rng = np.random.default_rng(0)
-    kept = without(people, (rng.random(people.sizes["presentation"]) < 0.8) | (people["subject"] == "s0").values)
+    kept = without(people, (rng.random(people.sizes["presentation"]) < 0.8) | (people["subject"] == "sub0").values)
     score = metric()(source, kept)
-    for s, subject in enumerate(["s0", "s1", "s2", "s3"]):
+    for s, subject in enumerate(["sub0", "sub1", "sub2", "sub3"]):
         own = kept.sel(subject=subject)
         mine = source.sel(stimulus_id=own["stimulus_id"].values.tolist())
         if metric is ErrorConsistency:
-            expected = [kappa(mine, own.sel(condition=c)) for c in ("c0", "c1", "c2")]
+            expected = [kappa(mine, own.sel(condition=c)) for c in ("cond0", "cond1", "cond2")]
             np.testing.assert_allclose(score.raw.values[:, s], expected, atol=1e-12)
         else:
             p, q = ((a.values == a["truth"].values).mean() for a in (mine, own))
@@ -192,10 +168,10 @@ def told_otherwise(assembly, row, truth="yak"):
 def test_a_stimulus_has_one_truth(metric):
     """Where a model is judged by another truth than people are, no number says whether both are right."""
     source, people = trials()
-    [row] = np.flatnonzero(source["stimulus_id"] == "im004")
-    with pytest.raises(ValueError, match=r"source and target give several truths for 1 stimulus_id \(im004\)"):
+    [row] = np.flatnonzero(source["stimulus_id"] == "im0004")
+    with pytest.raises(ValueError, match=r"source and target give several truths for 1 stimulus_id \(im0004\)"):
         metric()(told_otherwise(source, row), people)
-    with pytest.raises(ValueError, match=r"assembly gives several truths for 1 stimulus_id \(im004\)"):
+    with pytest.raises(ValueError, match=r"assembly gives several truths for 1 stimulus_id \(im0004\)"):
         metric().ceiling(told_otherwise(people, row))
 
 
@@ -205,8 +181,8 @@ def test_the_same_stimulus_may_be_another_trial_in_another_condition():
         side.assign_coords(stimulus_id=("presentation", [int(one[2:]) % 12 for one in side["stimulus_id"].values]))
         for side in (source, people)
     ]
-    again = [told_otherwise(side, np.flatnonzero(side["condition"] == "c1")) for side in again]
-    source, people = (told_otherwise(side, np.flatnonzero(side["condition"] == "c1")) for side in (source, people))
+    again = [told_otherwise(side, np.flatnonzero(side["condition"] == "cond1")) for side in again]
+    source, people = (told_otherwise(side, np.flatnonzero(side["condition"] == "cond1")) for side in (source, people))
     assert ErrorConsistency()(*again).value == ErrorConsistency()(source, people).value
 
 
@@ -222,10 +198,10 @@ def test_accuracy_leaves_out_and_counts_what_has_no_response():
 def test_messages_name_what_is_wrong():
     source, people = trials()
     metric = ErrorConsistency()
-    with pytest.raises(ValueError, match=r"12 condition stimulus_id \(c2 im024, .*\) only in target. Select"):
-        metric(source.sel(condition=["c0", "c1"]), people)
-    with pytest.raises(ValueError, match=r"a ceiling needs at least two subjects; assembly has 1 subject \(s1\)"):
-        metric.ceiling(people.sel(subject="s1"))
+    with pytest.raises(ValueError, match=r"12 condition stimulus_id \(cond2 im0024, .*\) only in target. Select"):
+        metric(source.sel(condition=["cond0", "cond1"]), people)
+    with pytest.raises(ValueError, match=r"a ceiling needs at least two subjects; assembly has 1 subject \(sub1\)"):
+        metric.ceiling(people.sel(subject="sub1"))
     with pytest.raises(ValueError, match=r"variables must be a sequence of coordinates, e.g. \('condition',\)"):
         AccuracyDistance()(source, people, "condition")
 
@@ -254,11 +230,11 @@ def test_the_table_names_the_experiment_that_cannot_be_compared():
     with pytest.raises(ValueError, match=r"2 of them \(edge \(model only\), sketch \(people only\)\)"):
         model_vs_human({"edge": source}, {"sketch": people})
     with pytest.raises(ValueError, match="experiment edge: model and people hold different trials"):
-        model_vs_human({"edge": source.sel(condition="c0")}, {"edge": people})
+        model_vs_human({"edge": source.sel(condition="cond0")}, {"edge": people})
 
 
 def test_the_interval_of_a_ceiling_is_over_people_and_not_over_pairs():
-    six, two = (ErrorConsistency().ceiling(trials(subjects=list("abcdef")[:number])[1]) for number in (6, 2))
+    six, two = (ErrorConsistency().ceiling(trials(subjects=number)[1]) for number in (6, 2))
     known = six.sampling_uncertainty
     assert (known.dof, known.over) == (5, ("subjects",)) and "6 subjects of the mean over 15 pairs" in known.method
     # As Brain-Score's error, the spread of the pairs is what the score reports.

@@ -1,19 +1,15 @@
 import numpy as np
 import pytest
 
-from bsjax import BehavioralAssembly
 from bsjax.labelled.behaviour.choice_signatures import I1, I2, I2n
 from bsjax.labelled.settings import keep
-from tests.oracle.inputs import build
+from tests.oracle.cases import assemblies
 from tests.support.memory_held import most_held
 
 
-def choices(seed=3, n_images=24, **settings):
-    parts = build({"builder": "object_choices", "arguments": {"seed": seed, "n_images": n_images, **settings}})
-    return tuple(
-        BehavioralAssembly(parts[side]["values"], coords=parts[side]["coords"], dims=parts[side]["dims"])
-        for side in ("source", "target")
-    )
+def choices(**settings):
+    case = {"builder": "object_choices", "arguments": {"seed": 3, "n_images": 24, **settings}}
+    return tuple(assemblies(case).values())
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,8 @@ from bsjax.labelled.behaviour.error_patterns import accuracy_by_condition, confu
 
 def choices(answers, truth, ids=None, **more):
     coords = {"stimulus_id": range(len(answers)) if ids is None else ids, "truth": truth, **more}
-    return xr.DataArray(
-        np.array(answers, object),
-        {name: ("presentation", list(each)) for name, each in coords.items()},
-        ["presentation"],
-    )
+    coords = {name: ("presentation", list(each)) for name, each in coords.items()}
+    return xr.DataArray(np.array(answers, object), coords, ["presentation"])
 
 
 def test_confusions_are_those_of_scikit_learn():

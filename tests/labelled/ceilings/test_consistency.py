@@ -3,8 +3,9 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray as xr
 
-from bsjax import KernelMetric, NeuroidAssembly, Resampling, Score, load_ceiling, load_metric
+from bsjax import KernelMetric, Resampling, Score, load_ceiling, load_metric
 from bsjax.benchmarks.families.cowley2026.reader import load_session
 from bsjax.labelled import aligned_values
 from bsjax.labelled.ceilings.consistency import InternalConsistency, TemporalInternalConsistency
@@ -71,18 +72,10 @@ def test_macaque_v4_on_random_halves_of_the_available_repeats(shared_data):
     assert float(score) == pytest.approx(0.75, abs=0.02)
 
 
-def over_time(bins=3, order=("presentation", "neuroid", "time_bin"), **settings):
-    parts = [trials(seed=seed, **settings) for seed in range(bins)]
-    assembly = NeuroidAssembly(
-        np.stack([part.values for part in parts], axis=2),
-        coords={name: (c.dims, c.values) for name, c in parts[0].coords.items()}
-        | {
-            "time_bin_start": ("time_bin", 10 * np.arange(bins)),
-            "time_bin_end": ("time_bin", 10 * np.arange(bins) + 10),
-        },
-        dims=["presentation", "neuroid", "time_bin"],
-    )
-    return assembly.transpose(*order), parts
+def over_time(order=("presentation", "neuroid", "time_bin"), **settings):
+    parts = [trials(seed=seed, **settings) for seed in range(3)]
+    starts = {"time_bin_start": ("time_bin", [0, 10, 20]), "time_bin_end": ("time_bin", [10, 20, 30])}
+    return xr.concat(parts, "time_bin").assign_coords(starts).transpose(*order), parts
 
 
 @pytest.mark.parametrize(("keep", "similarity"), [(None, "rdm"), (ragged, None)], ids=["balanced", "ragged"])
@@ -191,6 +184,10 @@ def test_a_metric_of_ones_own_is_drawn_with_its_ceiling(over):
         first, *others = (scored(ceiling, assembly).uncertainty.draws.values for ceiling in ceilings)
         for other in others:
             np.testing.assert_allclose(other, first, rtol=1e-9)
+        by_rows, by_weights = (
+            scored(metric, assembly[::6], assembly[1::6]).uncertainty.draws for metric in metrics[:2]
+        )
+        np.testing.assert_allclose(by_weights, by_rows, rtol=1e-9)
         if over == "stimuli":  # as of the mean neuroid
             expected = scored(load_ceiling("internal_consistency"), means).uncertainty.draws.values
             np.testing.assert_allclose(first, expected, rtol=1e-9)

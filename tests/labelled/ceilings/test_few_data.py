@@ -13,7 +13,14 @@ from bsjax.metrics.ceilings.consistency import FEWEST_STIMULI
 from tests.support.responses import assembly
 
 RELIABILITY = 0.8
-CASES = ("two repeated stimuli", "one repetition", "all equal", "one neuroid", "three stimuli")
+# What the trials of each are, and their reliability by construction.
+CASES = {
+    "two repeated stimuli": ({"repeated": 2}, 0.0),
+    "one repetition": ({"repetitions": 1}, None),
+    "all equal": ({}, None),
+    "one neuroid": ({"units": 1, "reliability": RELIABILITY}, RELIABILITY),
+    "three stimuli": ({"n": 3, "reliability": RELIABILITY}, RELIABILITY),
+}
 OF_TRIALS = {
     "internal_consistency": {},
     "internal_consistency_temporal": {},
@@ -32,19 +39,6 @@ def trials(n=40, repetitions=4, units=12, repeated=None, reliability=0.0, seed=0
     stimulus, repetition = np.tile(np.arange(n), repetitions), np.repeat(np.arange(repetitions), n)
     kept = np.ones(len(values), bool) if repeated is None else (repetition == 0) | (stimulus < repeated)
     return assembly(values[kept], stimulus[kept], repetition=("presentation", repetition[kept]))
-
-
-def case_of_trials(name, seed=0):
-    """The data, and the reliability by construction."""
-    if name == "two repeated stimuli":
-        return trials(repeated=2, seed=seed), 0.0
-    if name == "one repetition":
-        return trials(repetitions=1), None
-    if name == "all equal":
-        return trials() * 0 + 0.1, None
-    if name == "one neuroid":
-        return trials(units=1, reliability=RELIABILITY, seed=seed), RELIABILITY
-    return trials(n=3, reliability=RELIABILITY, seed=seed), RELIABILITY
 
 
 def case_of_subjects(name):
@@ -81,8 +75,9 @@ def test_all_registered_ceilings_are_tried():
 @pytest.mark.parametrize("name", OF_TRIALS)
 def test_of_trials(name, case):
     ceiling = load_ceiling(name, **OF_TRIALS[name])
+    settings, truth = CASES[case]
     for seed in range(2):
-        data, truth = case_of_trials(case, seed)
+        data = trials(**settings, seed=seed) * (case != "all equal") + 0.1
         if name.endswith("temporal"):
             data = xr.concat([data, 2 * data], "time_bin").transpose("presentation", "neuroid", "time_bin")
         try:
@@ -106,20 +101,14 @@ def test_of_subjects(name):
 
 
 def test_two_subjects_are_as_similar_to_one_another():
-    two = case_of_subjects("one repetition")[:, :10]
-    score = load_ceiling("rsa_ceiling", bound="lower")(two)
+    score = load_ceiling("rsa_ceiling", bound="lower")(case_of_subjects("one repetition")[:, :10])
     assert np.isfinite(score.value) and score.error is None and "equal up to rounding" in score.error_kind
 
 
 @pytest.mark.parametrize("values", [[0.3], [0.3] * 8, [np.nan, 0.3]], ids=["one neuroid", "all equal", "one of two"])
 def test_of_a_property(values):
-    coords = {"neuroid_id": ("neuroid", np.arange(len(values))), "neuroid_property": ["osi"]}
-    recording = PropertyAssembly(
-        np.array(values)[:, None],
-        coords=coords,
-        dims=["neuroid", "neuroid_property"],
-        attrs={"osi_bins": np.linspace(0, 1, 8)},
-    )
+    coords, bins = {"neuroid_property": ["osi"]}, {"osi_bins": np.linspace(0, 1, 8)}
+    recording = PropertyAssembly(np.array(values)[:, None], coords, ["neuroid", "neuroid_property"], attrs=bins)
     score = load_ceiling("property_ceiling", load_metric("ks_similarity", property_name="osi"))(recording)
     says_what_it_knows(score)
     assert np.isnan(float(score)) == (len(values) < 8)

@@ -7,19 +7,13 @@ from bsjax.labelled.ceilings.stored_reliability import StoredNoiseCeiling
 from tests.support.single_trials import recording
 
 
-def by_definition(assembly):
-    trials = assembly.to_pandas().groupby(assembly["stimulus_id"].values)
-    counts = trials.size().to_numpy()
-    noise = ((trials.var(ddof=1).fillna(0.0).T * (counts - 1)).T).sum() / (counts - 1).sum()
-    signal = trials.mean().var(ddof=1) - noise * np.mean(1 / counts)
-    return np.sqrt(np.maximum(signal, 0) / noise), np.mean(1 / counts)
-
-
 def test_equals_the_definition():
     assembly = recording()
     score = load_ceiling("noise_ceiling_snr")(assembly)
-    snr, left = by_definition(assembly)
-    expected = snr**2 / (snr**2 + left)
+    trials = assembly.sortby(["repetition", "stimulus_id"]).values.reshape(4, 60, 20)
+    noise = trials.var(axis=0, ddof=1).mean(axis=0)
+    snr = np.sqrt(np.maximum(trials.mean(axis=0).var(axis=0, ddof=1) / noise - 1 / 4, 0))
+    expected = snr**2 / (snr**2 + 1 / 4)
     np.testing.assert_allclose(score.raw, expected, atol=1e-12)
     np.testing.assert_allclose(score.raw["ncsnr"], snr, atol=1e-12)
     assert float(score) == pytest.approx(np.median(expected), abs=1e-12)

@@ -4,25 +4,19 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bsjax import NeuroidAssembly, Score, load_ceiling, load_metric
+from bsjax import Score, load_ceiling, load_metric
 from bsjax.labelled.normalise import noise_corrected_explained_variance, normalisation_named
+from tests.support.responses import assembly as labelled
 from tests.support.single_trials import recording
 
 
-def prediction_of(assembly, seed=0, noise=1.0):
+def prediction_of(assembly):
     """The averages with something added, in another order of stimuli and neuroids."""
     averages = assembly.groupby("stimulus_id").mean().transpose("stimulus_id", "neuroid")
-    rng = np.random.default_rng(seed)
-    values = averages.values + noise * rng.normal(size=averages.shape)
-    rows, columns = (rng.permutation(size) for size in averages.shape)
-    return NeuroidAssembly(
-        values[rows][:, columns],
-        coords={
-            "stimulus_id": ("presentation", averages["stimulus_id"].values[rows]),
-            "neuroid_id": ("neuroid", averages["neuroid_id"].values[columns]),
-        },
-        dims=["presentation", "neuroid"],
-    )
+    rng = np.random.default_rng(0)
+    values = averages.values + rng.normal(size=averages.shape)
+    made = labelled(values, averages["stimulus_id"].values)
+    return made[rng.permutation(60)][:, rng.permutation(20)]
 
 
 def correlations(prediction, assembly):

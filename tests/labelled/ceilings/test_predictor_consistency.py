@@ -13,20 +13,17 @@ def ragged(stimulus, repetition):
     return repetition < 1 + stimulus % 5
 
 
-def by_definition(assembly, splits=10, seed=0):
+def by_definition(assembly):
     """Split by split and image by image, as the definition reads."""
-    rng = np.random.default_rng(seed)
-    raw = []
-    for _ in range(splits):
+    rng, raw = np.random.default_rng(0), []
+    for _ in range(10):
         halves = []
         for image in np.unique(assembly["image_id"]):
-            rows = np.flatnonzero(assembly["image_id"].values == image)
-            repetitions = np.unique(assembly["repetition"].values[rows])
-            if len(repetitions) < 2:
-                continue
-            drawn = rng.permutation(repetitions)
-            first = np.isin(assembly["repetition"].values[rows], drawn[: len(drawn) // 2])
-            halves.append([assembly.values[rows[half]].mean(axis=0) for half in (first, ~first)])
+            shown = assembly[assembly["image_id"].values == image].sortby("repetition")
+            if len(shown) > 1:
+                drawn = rng.permutation(shown["repetition"].values)
+                first = np.isin(shown["repetition"].values, drawn[: len(drawn) // 2])
+                halves.append([shown.values[half].mean(axis=0) for half in (first, ~first)])
         a, b = np.array(halves).transpose(1, 0, 2)
         r = np.array([np.corrcoef(p, q)[0, 1] for p, q in zip(a.T, b.T, strict=True)])
         raw.append(2 * r / (1 + r))

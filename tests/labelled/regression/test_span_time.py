@@ -1,26 +1,21 @@
 import numpy as np
 import pytest
+import xarray as xr
 
 from bsjax import NeuroidAssembly, Score, load_metric
 from bsjax.labelled.normalise import explained_variance
 from tests.support.memory_held import most_held
+from tests.support.responses import assembly as labelled
 
 BINS = 3
 
 
 def assembly(values, prefix="unit", start=0):
-    n, units, bins = values.shape
-    return NeuroidAssembly(
-        values,
-        coords={
-            "stimulus_id": ("presentation", [f"stim{i:02d}" for i in range(n)]),
-            "object_name": ("presentation", [f"object{i % 2}" for i in range(n)]),
-            "neuroid_id": ("neuroid", [f"{prefix}{i}" for i in range(units)]),
-            "time_bin_start": ("time_bin", start + 10 * np.arange(bins)),
-            "time_bin_end": ("time_bin", start + 10 * np.arange(bins) + 10),
-        },
-        dims=["presentation", "neuroid", "time_bin"],
-    )
+    times = start + 10 * np.arange(BINS)
+    labels = {"time_bin_start": ("time_bin", times), "time_bin_end": ("time_bin", times + 10)}
+    labels["object_name"] = "presentation", np.arange(len(values)) % 2
+    bins = [labelled(values[:, :, time], units=prefix) for time in range(BINS)]
+    return NeuroidAssembly(xr.concat(bins, "time_bin").transpose(..., "time_bin").assign_coords(labels))
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import pytest
 
 from bsjax import load_metric, memory_limit
 from bsjax.engine.programs.compilation import traces
-from bsjax.labelled.regression.target_blocks import prepared, prepared_width
 from tests.support.responses import assembly
 
 PER_TARGET = {"alphas": (0.1, 10.0, 1e3), "alpha_per_target": True, "cv": 3}
@@ -32,16 +31,6 @@ def test_blocks_score_as_all_targets_together(name, settings):
     assert in_blocks.provenance == whole.provenance and list(in_blocks.raw.coords) == list(whole.raw.coords)
     if name == "ridgecv":
         assert (in_blocks.raw["alpha"] == whole.raw["alpha"]).all()
-
-
-@pytest.mark.parametrize(("features", "columns"), [(7, 7), (21, 21), (90, 20)])
-def test_prepared_features_have_the_inner_products_of_centred_ones(features, columns):
-    x = np.random.default_rng(0).normal(size=(20, features))
-    ready = prepared(x, "inner products")
-    assert ready.shape[1] == columns == prepared_width(20, features, "inner products")
-    x, ready = x - x.mean(axis=0), ready - ready.mean(axis=0)
-    np.testing.assert_allclose(ready @ ready.T, x @ x.T, atol=1e-12)
-    assert prepared(x, "features") is x
 
 
 @pytest.mark.slow

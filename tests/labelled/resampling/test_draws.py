@@ -225,26 +225,14 @@ def test_no_splitter_parts_the_copies_of_a_stimulus(kwargs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("metric", "settings"),
-    [
-        ("reverse_pls", {"n_components": 3}),
-        ("regression", {"estimator": _Rows()}),
-        ("cross_subject_consistency", {"metric": "ridge", "how": "leave_one_out"}),
-    ],
-)
-def test_draws_of_noise_straddle_zero(metric, settings):
-    """Copies of a stimulus, or of a subject, on both sides of a fit would be predicted from themselves."""
-    rng = np.random.default_rng(1)
-    source = responses(rng.normal(size=(60, 20)))
-    target = responses(rng.normal(size=(60, 6)), subject=list("aabbcc"))
-    given = (target,) if metric == "cross_subject_consistency" else (source, target)
-    for over in ("stimuli", "subjects")[: 3 - len(given)]:
-        with in_draws(Resampling(over, draws=10)):
-            score = scored(load_metric(metric, **settings, **UNSTRATIFIED), *given)
-        draws = score.uncertainty.draws
-        assert abs(float(draws.mean()) - float(score)) < 0.15
-        assert 0 in score.interval()
+@pytest.mark.parametrize("over", ["stimuli", "subjects"])
+def test_draws_of_subjects_of_noise_straddle_zero(over):
+    """A copy of a subject on the other side of a fit would be predicted from itself."""
+    target = responses(np.random.default_rng(1).normal(size=(60, 6)), subject=list("aabbcc"))
+    metric = load_metric("cross_subject_consistency", metric="ridge", how="leave_one_out", **UNSTRATIFIED)
+    with in_draws(Resampling(over, draws=10)):
+        score = scored(metric, target)
+    assert abs(float(score.uncertainty.draws.mean()) - float(score)) < 0.15 and 0 in score.interval()
 
 
 def test_values_that_are_all_equal_say_nothing(sides):

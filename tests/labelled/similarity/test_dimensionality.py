@@ -32,12 +32,6 @@ def test_factors_are_told_by_their_names_and_pairs_and_neuroids_are_in_any_order
     np.testing.assert_allclose(Dimensionality(factor)(a, moved).raw, score.raw, atol=1e-12)
 
 
-def test_constant_responses_are_undefined():
-    a, b = (0 * side + 3.0 for side in sides())
-    score = Dimensionality("shape")(a, b)
-    assert np.isnan(float(score)) and score.n_undefined == 1 and np.isnan(score.raw).all()
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

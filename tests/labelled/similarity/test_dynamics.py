@@ -1,12 +1,11 @@
 """Dynamical similarity of assemblies in time bins."""
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
 
 from bsjax import load_metric
-from bsjax.metrics import dynamical_similarity
+from bsjax.metrics import compiled, dynamical_similarity
 
 
 def movie(seed=0, n=12, units=5, bins=10, width=10.0):
@@ -23,7 +22,7 @@ def movie(seed=0, n=12, units=5, bins=10, width=10.0):
 def test_rows_and_bins_are_matched_by_their_labels():
     x, y = movie(), movie(1, units=4, bins=8)
     metric = load_metric("dsa", delays=2, rank=3)
-    expected = float(dynamical_similarity(jnp.asarray(x.values), jnp.asarray(y.values), delays=2, rank=3))
+    expected = float(compiled(dynamical_similarity, delays=2, rank=3)(x.values, y.values))
     rng = np.random.default_rng(2)
     mixed = y.isel(presentation=rng.permutation(12), time_bin=rng.permutation(8)).transpose("time_bin", ...)
     score = metric(x, mixed)

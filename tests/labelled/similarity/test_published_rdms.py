@@ -25,12 +25,6 @@ def kriegeskorte(shared_data):
     return {"behaviour": load("behaviour"), "human_it": load("human_it").mean("session"), "models": load("models")}
 
 
-@pytest.fixture(scope="module")
-def algonauts(shared_data):
-    folder = shared_data / "algonauts2019_92"
-    return {region: load_dataset("Algonauts2019.92", folder=folder, region=region) for region in ("EVC", "IT")}
-
-
 def vectors(rdms):
     left, right = np.triu_indices(rdms.sizes["stimulus_left"], 1)
     return np.asarray(rdms.values, float)[..., left, right]
@@ -39,21 +33,6 @@ def vectors(rdms):
 def evaluations(models, subjects, method):
     with precision("float64"):
         return np.asarray(compiled(compare_all_rdm_vectors, method=method)(models, subjects))
-
-
-@pytest.mark.parametrize("region", ["EVC", "IT"])
-def test_algonauts_upper_ceiling_is_the_mean_squared_spearman_correlation(algonauts, expected, region):
-    upper = RSACeiling()(algonauts[region]).raw.sel(bound="upper")
-    published = expected["algonauts2019"]["upper_sq_spearman"][f"92_{region}"]
-    assert round(float((upper**2).mean()), 4) == published
-
-
-@pytest.mark.parametrize("method", ["corr", "cosine"])
-@pytest.mark.parametrize("region", ["EVC", "IT"])
-def test_algonauts_ceilings_of_rsatoolbox(algonauts, expected, region, method):
-    bounds = expected["kriegeskorte2008_rsatoolbox_0.3.2"]["algonauts92_boot_noise_ceiling"][region][method]
-    got = RSACeiling(similarity_func=method, pooling="matched")(algonauts[region])
-    np.testing.assert_allclose(got.raw.mean("subject"), bounds, atol=1e-5)
 
 
 @pytest.mark.slow

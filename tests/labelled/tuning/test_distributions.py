@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 
@@ -71,15 +69,3 @@ def test_the_ceiling_is_the_similarity_to_itself():
     assert float(ceiling) == float(metric(neurons(recorded), neurons(recorded, BINS)))
     assert ceiling.provenance["metric"] == "property_ceiling"
     assert ceiling.provenance["similarity_metric"]["identifier"] == "ks_similarity"
-
-
-@pytest.mark.slow
-def test_ceilings_of_published_histograms(shared_data):
-    published = json.loads((shared_data / "v1_histograms.json").read_text())
-    assert len(published["properties"]) == 7
-    for name, histogram in published["properties"].items():
-        bins = np.array(histogram["bins"])
-        values = np.full(histogram["n_neurons"], np.nan)
-        values[: sum(histogram["counts"])] = np.repeat((bins[:-1] + bins[1:]) / 2, histogram["counts"])
-        ceiling = NeuronalPropertyCeiling(BootstrapDistributionSimilarity("osi"))(neurons(values, bins))
-        assert float(ceiling) == pytest.approx(histogram["expected_ceiling"], abs=0.002), name

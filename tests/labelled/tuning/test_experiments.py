@@ -184,12 +184,6 @@ def test_the_order_of_rows_and_of_neurons_does_not_matter(experiment):
     assert shuffled["layer"].values[order].tolist() == plain["layer"].values.tolist()
 
 
-def test_no_neuron_that_responds():
-    function, responses = responses_of("schiller1976")
-    properties = function(responses, BASELINE + 1000)
-    assert properties.shape == (0, 2) and properties["neuroid_id"].shape == (0,)
-
-
 def test_missing_and_repeated_stimuli_are_said():
     function, responses = responses_of("cavanaugh2002")
     both = responses.isel(presentation=[*range(1, 2304), 7])
