@@ -34,9 +34,7 @@ class Nearest(KernelMetric):
         splits = SPLITS.of(target)
         if "drawn_from" in target.coords:
             drawn_splits.extend((target["drawn_from"].values[rows] for rows in split) for split in splits)
-        held_out = np.zeros((len(splits), len(target)), bool)
-        for row, (_, test) in zip(held_out, splits, strict=True):
-            row[test] = True
+        held_out = np.stack([np.isin(np.arange(len(target)), test) for _, test in splits])
         return *aligned_values(source, target), held_out
 
     def kernel(self, x, y, held_out):

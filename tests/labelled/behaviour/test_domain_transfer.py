@@ -25,8 +25,7 @@ def recordings():
     values = rng.normal(size=(3, 30))[codes] + 2 * rng.normal(size=(len(label), 30))
     coords = {"domain": domain, "object_label": label, "background_id": background}
     coords = {name: ("presentation", np.array(values)) for name, values in coords.items()}
-    shuffled = rng.permutation(len(label))
-    return xr.DataArray(values, coords, ["presentation", "neuroid"]).isel(presentation=shuffled)
+    return xr.DataArray(values, coords, ["presentation", "neuroid"])[rng.permutation(len(label))]
 
 
 @pytest.fixture(scope="module")
