@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import xarray as xr
 
 from bsjax import NeuroidAssembly, Score, load_metric
 from bsjax.labelled.normalise import explained_variance
@@ -14,8 +13,8 @@ def assembly(values, prefix="unit", start=0):
     times = start + 10 * np.arange(BINS)
     labels = {"time_bin_start": ("time_bin", times), "time_bin_end": ("time_bin", times + 10)}
     labels["object_name"] = "presentation", np.arange(len(values)) % 2
-    bins = [labelled(values[:, :, time], units=prefix) for time in range(BINS)]
-    return NeuroidAssembly(xr.concat(bins, "time_bin").transpose(..., "time_bin").assign_coords(labels))
+    coords = dict(labelled(values[:, :, 0], units=prefix).coords) | labels
+    return NeuroidAssembly(values, coords, ["presentation", "neuroid", "time_bin"])
 
 
 @pytest.fixture

@@ -188,7 +188,7 @@ PEERS = {
 def test_counts_of_few_spikes_score_as_an_exact_reference(name):
     settings, make = PEERS[name]
     x = np.random.default_rng(0).normal(size=(N, 10))
-    y = np.random.default_rng(1).poisson(0.03, (N, 21)).astype(float)
+    y = np.random.default_rng(1).poisson(0.06, (N, 21)).astype(float)
     cells = []
     for train, test in splits_of():
         predicted = make().fit(x[train], y[train]).predict(x[test])

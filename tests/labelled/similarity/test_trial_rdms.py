@@ -15,8 +15,12 @@ from bsjax.metrics.similarity.rdms.rdm_comparison import whitened_by
 from tests.support.responses import assembly
 
 N, R, U = 12, 4, 10
-IDS = np.array([f"s{i}" for i in range(N)])
+IDS = np.array([f"s{i:02d}" for i in range(N)])
 MODEL = np.random.default_rng(0).normal(size=(N, 6))
+
+
+def responses(values):
+    return assembly(values, IDS)
 
 
 def trials():
@@ -36,7 +40,7 @@ def by_kernels(source, target, noise_free="sqeuclidean", dissimilarity="crossnob
     )
 
 
-SOURCE, TARGET = assembly(MODEL), trials()
+SOURCE, TARGET = responses(MODEL), trials()
 
 
 @pytest.mark.slow
@@ -83,7 +87,7 @@ def test_rdm_of_responses_and_of_trials():
 @pytest.mark.parametrize("comparison", ["spearman", "neg_riemannian"])
 def test_a_given_rdm_scores_as_the_responses_it_is_made_of(comparison):
     metric = load_metric("rdm", dissimilarity="sqeuclidean", comparison=comparison)
-    target = assembly(np.random.default_rng(4).normal(size=(N, 15)) + np.pad(MODEL, [(0, 0), (0, 9)]))
+    target = responses(np.random.default_rng(4).normal(size=(N, 15)) + np.pad(MODEL, [(0, 0), (0, 9)]))
     ours, theirs = (rdm_of(side, "sqeuclidean") for side in (SOURCE, target))
     expected = metric(SOURCE, target)
     for pair in ((ours, target), (SOURCE, theirs), (ours, theirs[::-1, ::-1])):
@@ -119,7 +123,7 @@ def test_given_rdms_of_subjects_in_draws_and_permutations():
 @pytest.mark.slow
 def test_given_rdms_are_drawn_as_the_responses_they_are_made_of():
     rng = np.random.default_rng(4)
-    target = assembly(rng.normal(size=(N, 15)) + np.pad(MODEL, [(0, 0), (0, 9)]))
+    target = responses(rng.normal(size=(N, 15)) + np.pad(MODEL, [(0, 0), (0, 9)]))
     ours, theirs = rdm_of(SOURCE)[::-1, ::-1], rdm_of(target)
     with in_draws(Resampling("stimuli", draws=30)):
         expected, *given = [
@@ -138,8 +142,8 @@ def test_given_rdms_are_drawn_as_the_responses_they_are_made_of():
 
 def test_a_matrix_that_is_no_rdm_assembly_is_never_scored_as_responses():
     metric, matrix = load_metric("rdm"), rdm_of(SOURCE)
-    symmetric = assembly(MODEL @ MODEL.T).assign_coords(neuroid_id=("neuroid", IDS))
-    for given in (xr.DataArray(matrix.values, matrix.coords, matrix.dims), assembly(matrix.values), symmetric):
+    symmetric = responses(MODEL @ MODEL.T).assign_coords(neuroid_id=("neuroid", IDS))
+    for given in (xr.DataArray(matrix.values, matrix.coords, matrix.dims), responses(matrix.values), symmetric):
         with pytest.raises(ValueError, match="label it as bsjax.RDMAssembly"):
             metric(given, SOURCE)
     with pytest.raises(ValueError, match="or compare it by load_metric"):
@@ -155,7 +159,7 @@ def noise_table():
 def test_a_covariance_of_noise_between_stimuli_is_matched_by_identifier():
     table, rng = noise_table(), np.random.default_rng(4)
     shuffled = table.iloc[rng.permutation(N), rng.permutation(N)]
-    theirs = assembly(MODEL + rng.normal(size=MODEL.shape))
+    theirs = responses(MODEL + rng.normal(size=MODEL.shape))
     how = {"comparison": "whitened_corr", "dissimilarity": "sqeuclidean"}
     matrices = [rdm_of(side, "sqeuclidean").values for side in (SOURCE, theirs)]
     expected = compiled(compare_rdms, method=whitened_by("whitened_corr", table.to_numpy()))(*matrices)
@@ -183,12 +187,12 @@ def test_trials_are_compared_by_a_covariance_of_stimuli():
     np.testing.assert_allclose([float(alike), alike.error], [float(plain), plain.error], atol=1e-9)
 
 
-@pytest.mark.parametrize(("name", "target"), [("rdm", assembly(MODEL)), ("rdm_of_trials", TARGET)])
+@pytest.mark.parametrize(("name", "target"), [("rdm", responses(MODEL)), ("rdm_of_trials", TARGET)])
 def test_what_is_no_covariance_of_the_stimuli_is_refused(name, target):
     with pytest.raises(ValueError, match="positive definite"):
         load_metric(name, comparison="whitened_cosine", sigma_k=np.ones((N, N)))(SOURCE, target)
     with pytest.raises(ValueError, match="other"):
-        other = pd.Series(np.ones(3), ["s0", "s1", "other"])
+        other = pd.Series(np.ones(3), ["s00", "s01", "other"])
         load_metric(name, comparison="whitened_cosine", sigma_k=other)(SOURCE, target)
     with pytest.raises(ValueError, match="not for 'corr'"):
         load_metric(name, comparison="corr", sigma_k=noise_table())
