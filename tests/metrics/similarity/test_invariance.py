@@ -16,7 +16,6 @@ from bsjax.metrics import cka, cka_biased, cka_bootstraps, compiled, rdm, rdm_bo
 from bsjax.metrics.ceilings.noise_ceiling import rsa_noise_ceiling
 from bsjax.metrics.resampling.permutation import rdm_permutations
 from bsjax.metrics.resampling.subsets import similarity_on_subsets
-from bsjax.metrics.resampling.weighted_rdms import METHODS
 from bsjax.metrics.similarity.alignment_spectrum import alignment_spectrum, effective_dimensionality, predicted_errors
 from bsjax.metrics.similarity.rdms.dissimilarities import DISSIMILARITIES
 from bsjax.metrics.similarity.rdms.rdm import rdm_to_compare, similarity_to_subjects
@@ -56,7 +55,7 @@ def correlated(rng):
 
 
 def small_integers(rng):
-    return [rng.integers(0, 4, (N, p)).astype(float) + np.eye(1, p) for p in (5, 6)]
+    return [rng.integers(0, 4, (N, p)).astype(float) + np.eye(1, p) for p in (9, 7)]
 
 
 @pytest.mark.parametrize("name", SIMILARITIES)
@@ -91,9 +90,8 @@ def exact_order(x, dissimilarity):
     return [[Fraction(-inner[i, j] * abs(inner[i, j]), inner[i, i] * inner[j, j]) for j in range(n)] for i in range(n)]
 
 
-@pytest.mark.parametrize("scale", [0.1, 1e-6])
 @pytest.mark.parametrize("dissimilarity", OF_ANY)
-def test_ranks_of_integers_are_those_of_exact_arithmetic(dissimilarity, scale):
+def test_ranks_of_integers_are_those_of_exact_arithmetic(dissimilarity):
     left, right = (np.asarray(side) for side in numbers_of_pairs(N))
 
     @jax.jit
@@ -104,16 +102,17 @@ def test_ranks_of_integers_are_those_of_exact_arithmetic(dissimilarity, scale):
     for seed in range(12):
         rng = np.random.default_rng(seed)
         attributes = np.concatenate([np.eye(4)[rng.integers(0, 4, N)], np.eye(3)[rng.integers(0, 3, N)]], axis=1)
-        x = (attributes if seed % 2 else rng.integers(0, 5, (N, 6)) + np.eye(1, 6)).astype(int)
+        x = (attributes if seed % 2 else rng.integers(0, 5, (N, 7)) + np.eye(1, 7)).astype(int)
         x[0] *= 1000 if seed % 3 == 0 else 1
         exact = exact_order(x, dissimilarity)
         levels = {value: place for place, value in enumerate(sorted({v for row in exact for v in row}))}
         expected = scipy.stats.rankdata([levels[exact[i][j]] for i, j in zip(left, right, strict=True)])
-        np.testing.assert_array_equal(ranked(jnp.asarray(scale * x)), expected)
-        # Equal entries of the matrix are one number, for whatever compares it.
-        matrix = np.asarray(compiled(rdm, dissimilarity=dissimilarity)(jnp.asarray(scale * x)))
-        np.testing.assert_array_equal(scipy.stats.rankdata(matrix[left, right]), expected)
-        np.testing.assert_array_equal(matrix, matrix.T)
+        for scale in (0.1, 1e-6):
+            np.testing.assert_array_equal(ranked(jnp.asarray(scale * x)), expected)
+            # Equal entries of the matrix are one number, for whatever compares it.
+            matrix = np.asarray(compiled(rdm, dissimilarity=dissimilarity)(jnp.asarray(scale * x)))
+            np.testing.assert_array_equal(scipy.stats.rankdata(matrix[left, right]), expected)
+            np.testing.assert_array_equal(matrix, matrix.T)
 
 
 @pytest.mark.parametrize("dissimilarity", ["correlation", "sqeuclidean"])
@@ -129,8 +128,8 @@ def test_draws_of_integers_do_not_depend_on_the_order_of_units(dissimilarity):
         lambda x, y: similarity_on_subsets(
             x, y, rows, there, similarity=of, rotation_invariant=dissimilarity == "sqeuclidean"
         ),
-        *(lambda x, y, m=m: rdm_bootstraps(x, y, counts, dissimilarity=dissimilarity, method=m) for m in METHODS),
-        *(lambda x, y, m=m: rdm_permutations(x, y, orders, dissimilarity=dissimilarity, method=m) for m in SINGLE),
+        lambda x, y: rdm_bootstraps(x, y, counts, dissimilarity=dissimilarity),
+        lambda x, y: rdm_permutations(x, y, orders, dissimilarity=dissimilarity, method="tau-a"),
     ]
     for kernel in map(jax.jit, kernels):
         found = kernel(jnp.asarray(x), jnp.asarray(y))
@@ -150,18 +149,15 @@ def test_ceilings_of_integers_do_not_depend_on_the_order_of_anything(pooling):
         np.testing.assert_allclose(again, found, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("left_out", [np.nan, 1e150])
-@pytest.mark.parametrize("name", ["cka", "cka_biased", *(f"rdm {d} spearman" for d in OF_ANY)])
-def test_what_does_not_count_may_be_anything(name, left_out):
+@pytest.mark.parametrize("name", ["cka", *(f"rdm {d} spearman" for d in OF_ANY)])
+def test_what_does_not_count_may_be_anything(name):
     x, y = correlated(np.random.default_rng(0))
-    where = np.arange(N) % 4 > 0
+    where, units = np.arange(N) % 4 > 0, np.arange(x.shape[1]) > 1
     kernel = jax.jit(SIMILARITIES[name])
-    masked = jax.jit(lambda x, y: SIMILARITIES[name](x, y, where=jnp.asarray(where)))(
-        jnp.asarray(np.where(where[:, None], x, left_out)), jnp.asarray(y)
-    )
-    np.testing.assert_allclose(masked, kernel(jnp.asarray(x[where]), jnp.asarray(y[where])), rtol=0, atol=1e-12)
-    if name.startswith("rdm"):
-        units = np.arange(x.shape[1]) > 1
-        of = partial(rdm, dissimilarity=name.split()[1])
-        found = jax.jit(of)(jnp.asarray(np.where(units[None], x, left_out)), where=jnp.asarray(units))
-        np.testing.assert_allclose(found, jax.jit(of)(jnp.asarray(x[:, units])), rtol=0, atol=1e-12)
+    for left_out in (np.nan, 1e150):
+        masked = kernel(jnp.asarray(np.where(where[:, None], x, left_out)), jnp.asarray(y), where=jnp.asarray(where))
+        np.testing.assert_allclose(masked, kernel(jnp.asarray(x[where]), jnp.asarray(y[where])), rtol=0, atol=1e-12)
+        if name.startswith("rdm"):
+            of = compiled(rdm, dissimilarity=name.split()[1])
+            found = of(jnp.asarray(np.where(units[None], x, left_out)), where=jnp.asarray(units))
+            np.testing.assert_allclose(found, of(jnp.asarray(x[:, units])), rtol=0, atol=1e-12)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bsjax.engine.primitives.row_pairs import numbers_of_pairs
-from bsjax.metrics import compare_rdms, compiled, rdm
-from bsjax.metrics.similarity.rdms.rdm import rdm_pairs, rdm_to_compare
+from bsjax.metrics import compiled, rdm
+from bsjax.metrics.similarity.rdms.rdm import rdm_to_compare
 
 to_compare = jax.jit(rdm_to_compare, static_argnums=(1, 2))
 
@@ -21,12 +21,11 @@ def test_rdm_equals_numpy():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [1, 3, 601])
+@pytest.mark.parametrize("n", [1, 601])
 def test_vectors_of_rows_at_a_time_equal_the_pairs_of_the_matrix(n):
     x = jnp.asarray(responses(n, 7))
     (vector, _), lost = to_compare(x, "correlation", "corr")
     matrix = compiled(rdm)(x)
-    np.testing.assert_allclose(vector, rdm_pairs(matrix), atol=1e-14)
     left, right = numbers_of_pairs(n)
     np.testing.assert_allclose(vector, matrix[left, right], atol=1e-14)
     assert not lost.any()
@@ -39,11 +38,3 @@ def test_stimuli_without_a_dissimilarity_are_told():
     left, right = numbers_of_pairs(8)
     np.testing.assert_array_equal(np.flatnonzero(lost), [2, 5])
     np.testing.assert_array_equal(vector == 1.0, lost[left] | lost[right])
-
-
-def test_a_constant_pattern_is_undefined():
-    x = jnp.asarray(responses(8, 6)).at[2].set(1e6)
-    dissimilarity = np.asarray(compiled(rdm)(x))
-    assert np.isnan(dissimilarity[2]).sum() == 8
-    assert np.isfinite(np.delete(np.delete(dissimilarity, 2, 0), 2, 1)).all()
-    assert np.isnan(compiled(compare_rdms)(dissimilarity, compiled(rdm)(jnp.asarray(responses(8, 6)))))

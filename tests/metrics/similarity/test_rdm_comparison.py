@@ -55,22 +55,6 @@ def masked(a, b, where, *, method):
 
 
 @each_method
-@pytest.mark.parametrize("ties", [False, True])
-def test_equals_the_definition(method, ties):
-    a, b = draw(ties=ties)
-    expected = [BY_DEFINITION[method](p, q) for p, q in zip(a, b, strict=True)]
-    np.testing.assert_allclose(compare(a, b, method), expected, atol=1e-12)
-
-
-@each_method
-def test_of_all_with_all_is_row_by_row(method):
-    a, b = draw(ties=True)
-    got = compiled(compare_all_rdm_vectors, method=method)(jnp.asarray(a), jnp.asarray(b))
-    for i in range(3):
-        np.testing.assert_allclose(got[i], compare(np.broadcast_to(a[i], b.shape), b, method), atol=1e-12)
-
-
-@each_method
 def test_a_mask_equals_a_subset(method):
     a, b = draw(ties=True)
     where = np.random.default_rng(1).random(a.shape) < 0.7
