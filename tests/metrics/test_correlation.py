@@ -32,14 +32,14 @@ def test_a_mask_equals_a_subset_and_hides_nan(data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("constant", [0.0, 0.1, 3.0, -1e6])
+@pytest.mark.parametrize("constant", [0.0, 0.1, -1e6])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_constant_values_are_undefined_with_a_finite_gradient(data, constant, dtype):
     x, y = (jnp.asarray(v, dtype) for v in data)
     x = x.at[:, 1].set(constant)
     r = pearson(x, y)
     assert jnp.isnan(r[1]) and jnp.isfinite(r).sum() == 3
-    gradient = jax.grad(lambda a: jnp.nansum(pearson(a, y)))(x)
+    gradient = jax.jit(jax.grad(lambda a: jnp.nansum(pearson(a, y))))(x)
     assert jnp.isfinite(gradient).all()
     assert (gradient[:, 1] == 0).all() and (gradient[:, 0] != 0).any()
 
@@ -49,7 +49,7 @@ def test_a_single_value_is_undefined():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("offset", [0.0, 1e3, 1e4])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
 def test_an_offset_costs_few_digits_in_float32(data, offset):
     x, y = data
     shifted = pearson(jnp.asarray(x + offset, jnp.float32), jnp.asarray(y, jnp.float32))

@@ -10,14 +10,14 @@ KINDS = ("spearman", "corr", "whitened_cosine", "bures")
 UPPER = np.triu_indices(N, 1)
 
 
-def subjects(seed=0, shared=1.0, s=S):
-    rng = np.random.default_rng(seed)
-    points = shared * rng.normal(size=(N, 4)) + rng.normal(size=(s, N, 4))
+def subjects():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(N, 4)) + rng.normal(size=(S, N, 4))
     return np.linalg.norm(points[:, :, None] - points[:, None], axis=-1)
 
 
-def orders(draws, s=S, seed=0):
-    return np.random.default_rng(seed).permuted(np.tile(np.arange(N), (draws, s, 1)), axis=-1)
+def orders(draws):
+    return np.random.default_rng(0).permuted(np.tile(np.arange(N), (draws, S, 1)), axis=-1)
 
 
 def agreement(rdms, permutations, method):
@@ -29,7 +29,7 @@ def lower(rdms, method):
     return float(jnp.mean(compiled(rdm_noise_ceiling, method=method, pooling="matched")(pairs)[0]))
 
 
-@pytest.mark.parametrize("method", ["corr", "cosine", "tau-a"])
+@pytest.mark.parametrize("method", ["corr", "tau-a"])
 def test_is_the_lower_bound_of_the_rdms_of_shuffled_stimuli(method):
     rdms, permutations = subjects(), orders(3)
     found = agreement(rdms, permutations, method)
@@ -54,7 +54,7 @@ def test_the_same_order_for_all_subjects_changes_nothing(method):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", KINDS)
+@pytest.mark.parametrize("method", ["spearman", "bures"])
 def test_a_subject_with_nan_is_left_out(method):
     rdms = subjects()
     rdms[1, 2, 3] = rdms[1, 3, 2] = np.nan

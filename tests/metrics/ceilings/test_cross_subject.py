@@ -5,60 +5,39 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bsjax.metrics import cka, cka_between_subjects, compiled, mean_over_pairs, rdms_between_subjects
-from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS, compare_rdm_vectors
+from bsjax.metrics.similarity.rdms.rdm_comparison import compare_rdm_vectors
 
 S, N, P = 4, 12, 5
 
 
-def responses(seed=0, s=S):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(N, P)) + rng.normal(size=(s, N, P)) * np.arange(1, s + 1)[:, None, None]
+def responses():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(N, P)) + rng.normal(size=(S, N, P)) * np.arange(1, S + 1)[:, None, None]
 
 
 def jackknife(similarity):
     """Leaves out subjects by deleting their row and column."""
-    mean, *without = (
-        values[~np.eye(len(values), dtype=bool)]
-        for values in (
-            similarity,
-            *(np.delete(np.delete(similarity, i, 0), i, 1) for i in range(len(similarity))),
-        )
-    )
-    left, s = np.array([np.nanmean(each) for each in without]), len(similarity)
-    return (
-        np.nanmean(mean),
-        s * np.nanmean(mean) - (s - 1) * left,
-        np.sqrt((s - 1) / s * ((left - left.mean()) ** 2).sum()),
-    )
+    s = len(similarity)
+    without = [np.delete(np.delete(similarity, i, 0), i, 1) for i in range(s)]
+    mean, *left = (np.nanmean(values[~np.eye(len(values), dtype=bool)]) for values in (similarity, *without))
+    return mean, s * mean - (s - 1) * np.array(left), np.sqrt((s - 1) * np.var(left))
 
 
-@settings(max_examples=10)
-@given(st.integers(0, 10_000), st.booleans())
-def test_the_jackknife_leaves_out_each_subject_with_all_pairs(seed, symmetric):
-    values = np.random.default_rng(seed).random((6, 6))
-    values = values + values.T if symmetric else values
+@pytest.mark.parametrize("missing", [False, True], ids=["all pairs", "a pair without a value"])
+def test_the_jackknife_leaves_out_each_subject_with_all_pairs(missing):
+    values = np.random.default_rng(0).random((6, 6))
+    values[0, 3] = np.nan if missing else 0.5
     found, (mean, pseudo, error) = compiled(mean_over_pairs)(jnp.asarray(values)), jackknife(values)
     np.testing.assert_allclose(found.mean, mean, atol=1e-12)
-    np.testing.assert_allclose(found.pseudo_values, pseudo, atol=1e-12)
-    np.testing.assert_allclose(found.pseudo_values.mean(), mean, atol=1e-12)
-    np.testing.assert_allclose(found.standard_error, error, atol=1e-12)
-
-
-def test_pairs_without_a_value_and_subjects_without_a_pair():
-    values = np.random.default_rng(0).random((5, 5))
-    values[0, 3] = np.nan
-    found, (mean, _, error) = compiled(mean_over_pairs)(jnp.asarray(values)), jackknife(values)
-    np.testing.assert_allclose(found.mean, mean, atol=1e-12)
-    more = np.full((6, 6), np.nan)
-    more[:5, :5] = values
-    again = compiled(mean_over_pairs)(jnp.asarray(more))
+    if not missing:
+        np.testing.assert_allclose(found.pseudo_values, pseudo, atol=1e-12)
+        np.testing.assert_allclose(found.standard_error, error, atol=1e-12)
+    again = compiled(mean_over_pairs)(jnp.asarray(np.pad(values, (0, 1), constant_values=np.nan)))
     np.testing.assert_allclose(again.mean, mean, atol=1e-12)
     np.testing.assert_allclose(again.standard_error, found.standard_error, atol=1e-12)
-    assert np.isnan(again.pseudo_values[5]) and np.isfinite(error)
+    assert np.isnan(again.pseudo_values[6]) and np.isfinite(error)
 
 
 def test_gradients_of_the_error_are_finite():
@@ -67,7 +46,7 @@ def test_gradients_of_the_error_are_finite():
         assert jnp.isfinite(gradient(jnp.asarray(values))).all()
 
 
-@pytest.mark.parametrize("method", [name for name, known in COMPARISONS.items() if known.of_single_pairs])
+@pytest.mark.parametrize("method", ["spearman", "tau-a"])
 def test_rdms_pair_by_pair(method):
     rdms = np.random.default_rng(0).random((3, 15))
     found = np.asarray(compiled(rdms_between_subjects, method=method)(jnp.asarray(rdms)))
@@ -84,6 +63,7 @@ def test_cka_is_that_of_each_pair_and_of_the_others_side_by_side(unbiased):
     values = responses()
     units = np.ones((S, P), bool)
     units[2, 3:] = False
+    one = compiled(cka, unbiased=unbiased)
     own = [jnp.asarray(x[:, u]) for x, u in zip(values, units, strict=True)]
     padded = values.copy()
     padded[2, :, 3:] = 1e3
@@ -92,11 +72,9 @@ def test_cka_is_that_of_each_pair_and_of_the_others_side_by_side(unbiased):
     left_out = np.asarray(compiled(cka_between_subjects, how="leave_one_out", unbiased=unbiased)(*arrays))
     for i in range(S):
         others = jnp.concatenate([x for j, x in enumerate(own) if j != i], axis=1)
-        assert left_out[i] == pytest.approx(float(compiled(cka, unbiased=unbiased)(own[i], others)), abs=1e-12)
+        assert left_out[i] == pytest.approx(float(one(own[i], others)), abs=1e-12)
         assert np.isnan(pairs[i, i])
-    assert (
-        pairs[1, 2] == pairs[2, 1] == pytest.approx(float(compiled(cka, unbiased=unbiased)(own[1], own[2])), abs=1e-12)
-    )
+    assert pairs[1, 2] == pairs[2, 1] == pytest.approx(float(one(own[1], own[2])), abs=1e-12)
 
 
 def test_cka_of_large_responses_in_float32():

@@ -1,5 +1,3 @@
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -62,8 +60,6 @@ def test_where_it_is_defined():
     y[0, :, 2], y[1, :, 2] = 1.0, -1.0  # no more than noise
     y[:, :, 3] = 0.1  # nothing at all
     np.testing.assert_array_equal(np.isnan(corrected(x, y, present)), [True, True, True, True, False])
-    total = jax.jit(jax.grad(lambda x, y: jnp.nansum(noise_corrected_r2(x, y, jnp.asarray(present))), argnums=(0, 1)))
-    assert all(jnp.isfinite(gradient).all() and (gradient != 0).any() for gradient in total(x, y))
 
 
 def test_large_numbers_in_float32():

@@ -113,17 +113,6 @@ def test_covariances_are_symmetric_and_semidefinite():
         assert np.linalg.eigvalsh(covariance)[0] > -1e-10
 
 
-def test_what_is_undefined():
-    trials = recording(0, 2, 10, *covariances(0, 4))
-    there = all_there(trials).copy()
-    there[1] = False
-    assert all(np.isnan(part).all() for part in whole(trials, there, folds_of(10)))
-    trials[:, :, 1] = 0.1
-    found = whole(trials, all_there(trials), folds_of(10))
-    np.testing.assert_allclose(np.stack([found.signal[1], found.noise[1]]), 0.0, atol=1e-12)
-    assert np.isfinite(found.signal).all()
-
-
 @pytest.mark.slow
 def test_ceiling_is_what_the_truth_scores():
     """Of a known model: the RDM of simulated averages compared with that of their signals."""

@@ -8,8 +8,8 @@ from bsjax.metrics.linalg.eigenvectors import leading_eigenvector, power_iterati
 from tests.support.slopes import check_slope
 
 
-def spectrum(values, m, seed=0):
-    rng = np.random.default_rng(seed)
+def spectrum(values, m):
+    rng = np.random.default_rng(0)
     basis = np.linalg.qr(rng.normal(size=(m, m)))[0][:, : len(values)]
     return jnp.asarray(basis * np.asarray(values) @ basis.T)[None]
 
@@ -30,7 +30,7 @@ def residual(matrix, found):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("m", [1, 2, 12, 13, 60])
+@pytest.mark.parametrize("m", [1, 12, 13, 60])
 def test_equals_the_full_decomposition(m):
     values = np.sort(np.random.default_rng(1).exponential(size=m))[::-1]
     matrix = spectrum(values, m)

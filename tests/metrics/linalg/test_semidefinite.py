@@ -35,10 +35,6 @@ def test_a_definite_matrix_stays():
     np.testing.assert_array_equal(nearest(np.zeros((3, 3))), 0.0)
 
 
-def test_eigenvalues_of_large_numbers_are_not_below_zero():
-    assert np.linalg.eigvalsh(nearest(1e6 * symmetric(0, d=40)))[0] > -1e-10
-
-
 def test_root_equals_scipys():
     matrix = symmetric(0, shift=20.0)
     np.testing.assert_allclose(root(matrix), scipy.linalg.sqrtm(matrix), atol=1e-12)

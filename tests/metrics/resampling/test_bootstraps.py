@@ -15,14 +15,14 @@ from tests.support.slopes import check_slope
 pytestmark = pytest.mark.slow
 
 
-def arrays(n, p, q, seed=0):
-    rng = np.random.default_rng(seed)
+def arrays(n, p, q):
+    rng = np.random.default_rng(0)
     x = rng.normal(size=(n, p)) + 1.0
     return x, x[:, : min(p, q)] @ rng.normal(size=(min(p, q), q)) + rng.normal(size=(n, q))
 
 
-def drawn(n, draws, seed=1):
-    which = np.random.default_rng(seed).integers(0, n, (draws, n))
+def drawn(n, draws):
+    which = np.random.default_rng(1).integers(0, n, (draws, n))
     return which, jnp.asarray([np.bincount(draw, minlength=n) for draw in which])
 
 
@@ -100,7 +100,7 @@ def test_draws_share_one_pass_in_blocks_of_rows():
 
 
 KERNELS = {
-    **{f"rdm, {m}": (rdm_bootstraps, {"method": m}) for m in ("spearman", "rho-a", "corr", "cosine")},
+    **{f"rdm, {m}": (rdm_bootstraps, {"method": m}) for m in ("spearman", "rho-a", "corr")},
     "cka": (cka_bootstraps, {}),
     "cka, biased": (cka_bootstraps, {"unbiased": False}),
 }

@@ -50,7 +50,7 @@ def test_the_variance_of_schuett_et_al():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["spearman", "rho-a", "corr", "cosine"])
+@pytest.mark.parametrize("method", ["spearman", "corr"])
 def test_evaluations_are_those_of_rsatoolbox(method, rdms, draws):
     models, subjects = (RDMs(side) for side in rdms)
     expected = np.empty((3, DRAWS, MODELS))

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import UnivariateSpline
-from scipy.special import i0, i1
 
 from bsjax.metrics import compiled
 from bsjax.metrics.tuning import (
@@ -19,15 +18,10 @@ from tests.support import tuning_definitions as definitions
 
 THETA = definitions.ORIENTATIONS
 SETTINGS = {"orientations": tuple(THETA.tolist())}
-WITH_SETTINGS = {
-    name: compiled(kernel, **SETTINGS)
-    for name, kernel in {
-        "circular_variance": circular_variance,
-        "half_bandwidth": half_bandwidth,
-        "preferred_orientation": preferred_orientation,
-    }.items()
-}
-KERNELS = {**WITH_SETTINGS, "orthogonal_preferred_ratio": compiled(orthogonal_preferred_ratio)}
+KERNELS = {
+    kernel.__name__: compiled(kernel, **SETTINGS)
+    for kernel in (circular_variance, half_bandwidth, preferred_orientation)
+} | {"orthogonal_preferred_ratio": compiled(orthogonal_preferred_ratio)}
 
 
 def run(name, curves):
@@ -63,17 +57,6 @@ def test_the_matrix_is_the_spline_of_scipy():
 def test_circular_variance_of_a_cosine(depth, centre):
     curve = 20 * (1 + depth * np.cos(2 * np.deg2rad(THETA - centre)))
     assert of_one("circular_variance", curve) == pytest.approx(1 - depth / 2, abs=1e-9)
-
-
-@given(st.floats(0.1, 3.0), st.floats(0.0, 180.0))
-def test_circular_variance_of_a_von_mises(kappa, centre):
-    assert of_one("circular_variance", von_mises(centre, kappa)) == pytest.approx(1 - i1(kappa) / i0(kappa), abs=1e-4)
-
-
-@given(st.integers(0, 11), st.floats(0.1, 5.0))
-def test_orthogonal_over_preferred_of_a_von_mises(preferred, kappa):
-    ratio = of_one("orthogonal_preferred_ratio", von_mises(15.0 * preferred, kappa))
-    assert ratio == pytest.approx(np.exp(-2 * kappa))
 
 
 @given(st.floats(0.75, 4.0), st.floats(0.0, 180.0))

@@ -67,12 +67,6 @@ def test_without_suppression_there_is_no_diameter():
     np.testing.assert_allclose(of_one(nine_percent), [0.11, 2 * RADII[4], 2 * RADII[5]])
 
 
-def test_suppressed_below_the_baseline():
-    curve = np.full(12, -10.0)
-    curve[2] = 20.0
-    np.testing.assert_allclose(of_one(curve), [1.5, 2 * RADII[2], 2 * RADII[3]])
-
-
 def test_undefined_is_nan():
     curves = random_curves(2)
     curves[1], curves[2], curves[3, 5] = 0.0, -1.0, np.nan
