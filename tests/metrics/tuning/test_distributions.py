@@ -84,3 +84,13 @@ def test_draws_without_a_value_and_a_target_without_one_are_undefined():
     result = run(source, target, EDGES, draws)
     np.testing.assert_array_equal(np.flatnonzero(np.isnan(result)), [3, 5])
     assert np.isnan(run(source, np.full_like(target, np.nan), EDGES, draws)).all()
+
+
+def test_takes_any_similarity_of_histograms():
+    def overlap(p, q):
+        return jnp.sum(jnp.minimum(p, q))
+
+    source, target, draws = population()
+    got = compiled(bootstrapped_similarity, similarity=overlap)(*map(jnp.asarray, (source, target, EDGES, draws)))
+    p, q = (np.histogram(np.clip(v, -2, 2), EDGES)[0] for v in (source[draws[0]], target))
+    assert float(got[0]) == pytest.approx(np.minimum(p / p.sum(), q / q.sum()).sum())
