@@ -1,9 +1,12 @@
 """Behaviour: agreement of choices trial by trial, and the patterns of choices that two groups share."""
 
+from functools import partial
+
 import jax
 import numpy as np
 
 from bsjax.metrics.behaviour import agreement, confusions
+from tests.contract.changes import constant, padded, reordered, stretch, units
 from tests.contract.row import Row
 
 CONDITIONS, SOURCES, TARGETS, TRIALS = 2, 2, 3, 10
@@ -32,18 +35,6 @@ def pairs(rng, conditions=CONDITIONS, sources=SOURCES, targets=TARGETS, trials=T
     return {"source": source, "target": target, "source_present": source_present, "target_present": target_present}
 
 
-def with_other_trials(arrays, rng):
-    def more(values, fill):
-        return np.concatenate([values, np.full((*values.shape[:-1], 3), fill)], axis=-1)
-
-    return {name: more(v, np.nan if v.dtype.kind == "f" else False) for name, v in arrays.items()}
-
-
-def trials_in_another_order(arrays, rng):
-    order = rng.permutation(arrays["source"].shape[-1])
-    return {name: v[..., order] for name, v in arrays.items()}
-
-
 def right_for_wrong(arrays, rng):
     return arrays | {name: 1 - arrays[name] for name in ("source", "target")}
 
@@ -51,6 +42,12 @@ def right_for_wrong(arrays, rng):
 def the_same_answers(arrays, rng):
     answers = np.arange(TRIALS) % 2 * 1.0
     return {name: np.broadcast_to(answers, v.shape) if v.dtype.kind == "f" else v | True for name, v in arrays.items()}
+
+
+OF_TRIALS = dict.fromkeys(("source", "target", "source_present", "target_present"), -1)
+OF_CONDITION = {"right": -1, "present": -1}
+OF_SOURCE = dict.fromkeys([f"source_{name}" for name in ("truth", "choice", "weight", "right", "task", "present")], -1)
+OF_TARGET = {name.replace("source", "target"): -1 for name in OF_SOURCE}
 
 
 def a_pair_without_a_common_trial(arrays):
@@ -67,15 +64,11 @@ def always_right(arrays):
     return arrays, where
 
 
-def many_trials(rng):
-    return pairs(rng, conditions=4, sources=1, targets=20, trials=4000)
-
-
 PAIRS = {
     "arrays": pairs,
-    "large": many_trials,
-    "padded": with_other_trials,
-    "invariances": {"another order of trials": trials_in_another_order, "right for wrong": right_for_wrong},
+    "large": partial(pairs, conditions=4, sources=1, targets=20, trials=4000),
+    "padded": padded(nan=True, **OF_TRIALS),
+    "invariances": {"another order of trials": reordered(**OF_TRIALS), "right for wrong": right_for_wrong},
     "identity": the_same_answers,
 }
 
@@ -86,23 +79,8 @@ def single(rng, conditions=3, trials=12):
     return {"right": (rng.random(present.shape) < 0.6).astype(float), "present": present}
 
 
-def no_trial(arrays):
-    arrays["present"][1] = False
-    return arrays, [1]
-
-
-def single_in_another_order(arrays, rng):
-    order = rng.permutation(arrays["right"].shape[-1])
-    return {name: v[..., order] for name, v in arrays.items()}
-
-
 def numbers(rng, n=5):
     return {"source": rng.normal(size=n), "target": rng.normal(size=n)}
-
-
-def not_a_number(arrays):
-    arrays["source"][2] = np.nan
-    return arrays, [2]
 
 
 def two_sides(side, shapes):
@@ -132,22 +110,9 @@ def with_another_trial(arrays, rng):
     return {name: v if name == "source_task_of" else more(name, v) for name, v in arrays.items()}
 
 
-def in_another_order(who):
-    def change(arrays, rng):
-        mine = [name for name in arrays if name.startswith(who) and name != "source_task_of"]
-        order = rng.permutation(arrays[mine[0]].shape[-1])
-        return arrays | {name: arrays[name][..., order] for name in mine}
-
-    return change
-
-
 def other_names(arrays, rng):
     code = rng.permutation(CHOICES)
     return {name: v if v.dtype.kind == "f" else code[v] for name, v in arrays.items()}
-
-
-def heavier(arrays, rng):
-    return arrays | {"source_weight": 3 * arrays["source_weight"]}
 
 
 def source_as_target(arrays, rng):
@@ -172,10 +137,6 @@ def tasks(rng, n=60, m=80):
     return two_sides(side, [(MODELS, n), (m,)]) | {"source_task_of": stands_for}
 
 
-def half_as_accurate(arrays, rng):
-    return arrays | {"source_right": 0.5 * arrays["source_right"] + 0.1}
-
-
 def tasks_as_target(arrays, rng):
     return source_as_target(arrays, rng) | {"source_task_of": np.stack([np.arange(TASKS)] * MODELS)}
 
@@ -196,24 +157,12 @@ def drops(rng, observers=OBSERVERS, splits=SPLITS):
     }
 
 
+OF_OBSERVERS = {"target": 0, "present": 0, "first": 1}
+
+
 def a_half_of_nobody(arrays):
     arrays["present"] &= ~arrays["first"][0]
     return arrays, ~(arrays["first"] & arrays["present"]).any(axis=1)
-
-
-def with_absent_observers(arrays, rng):
-    more = np.ones((len(arrays["first"]), 2), bool)
-    return {
-        "source": arrays["source"],
-        "target": np.append(arrays["target"], [np.nan, np.nan]),
-        "present": np.append(arrays["present"], [False, False]),
-        "first": np.concatenate([arrays["first"], more], axis=1),
-    }
-
-
-def observers_in_another_order(arrays, rng):
-    order = rng.permutation(OBSERVERS)
-    return {name: v if name == "source" else v[..., order] for name, v in arrays.items()}
 
 
 def other_units(arrays, rng):
@@ -245,11 +194,11 @@ ROWS = [
         metrics=("accuracy",),
         kernel=agreement.accuracy,
         arrays=single,
-        large=lambda rng: single(rng, conditions=10, trials=20_000),
+        large=partial(single, conditions=10, trials=20_000),
         bounds=(0, 1),
-        undefined=no_trial,
-        padded=with_other_trials,
-        invariances={"another order of trials": single_in_another_order},
+        undefined=constant("present", 1, [1], False),
+        padded=padded(nan=True, **OF_CONDITION),
+        invariances={"another order of trials": reordered(**OF_CONDITION)},
         identity=lambda arrays, rng: arrays | {"right": np.ones_like(arrays["right"])},
     ),
     Row(
@@ -258,9 +207,9 @@ ROWS = [
         kernel=agreement.value_delta,
         settings={"scale": 0.75},
         arrays=numbers,
-        large=lambda rng: numbers(rng, 100_000),
+        large=partial(numbers, n=100_000),
         bounds=(0, 1),
-        undefined=not_a_number,
+        undefined=constant("source", 2, [2], np.nan),
         padded=lambda arrays, rng: arrays,  # one number against one number: nothing can be masked
         invariances={
             "source for target": lambda arrays, rng: {"source": arrays["target"], "target": arrays["source"]},
@@ -274,13 +223,13 @@ ROWS = [
         kernel=of_models(confusions.confusion_similarity),
         settings={"choices": CHOICES},
         arrays=choices,
-        large=lambda rng: choices(rng, 20_000, 40_000),
+        large=partial(choices, n=20_000, m=40_000),
         undefined=no_errors,
         padded=with_another_trial,
         invariances={
-            "another order of trials": in_another_order("source"),
+            "another order of trials": reordered(**OF_SOURCE),
             "other names": other_names,
-            "heavier trials": heavier,
+            "heavier trials": units("source_weight", stretch),
         },
         identity=source_as_target,
     ),
@@ -290,12 +239,12 @@ ROWS = [
         kernel=of_models(confusions.tasks_consistency),
         settings={"source_tasks": TASKS},
         arrays=tasks,
-        large=lambda rng: tasks(rng, 20_000, 40_000),
+        large=partial(tasks, n=20_000, m=40_000),
         undefined=a_task_without_trials,
         padded=with_another_trial,
         invariances={
-            "another order of trials": in_another_order("target"),
-            "accuracies on another scale": half_as_accurate,
+            "another order of trials": reordered(**OF_TARGET),
+            "accuracies on another scale": units("source_right", lambda x, rng: 0.5 * x + 0.1),
         },
         identity=tasks_as_target,
     ),
@@ -304,11 +253,11 @@ ROWS = [
         metrics=("baker_accuracy_delta",),
         kernel=confusions.delta_similarity,
         arrays=drops,
-        large=lambda rng: drops(rng, 4000, 250),
+        large=partial(drops, observers=4000, splits=250),
         bounds=(0, 1),
         undefined=a_half_of_nobody,
-        padded=with_absent_observers,
-        invariances={"another order of observers": observers_in_another_order, "other units": other_units},
+        padded=padded(nan=True, **OF_OBSERVERS),
+        invariances={"another order of observers": reordered(**OF_OBSERVERS), "other units": other_units},
         identity=the_same_drop,
         times_input=9.0,  # its inputs are masks of one byte, which become weights of eight
     ),

@@ -1,9 +1,12 @@
 """Ceilings: of repetitions and of subjects."""
 
+from functools import partial
+
 import numpy as np
 
 from bsjax.metrics import split_half_consistency
 from bsjax.metrics.ceilings.noise_ceiling import rsa_noise_ceiling
+from tests.contract.changes import constant, padded, reordered, stretch_and_shift_each, units
 from tests.contract.row import Row
 
 R, N, U, SPLITS = 5, 12, 3, 2
@@ -28,50 +31,12 @@ def stimulus_arrays(rng, r=R, n=N, u=U):
     return {"trials": trials, "present": present, "first": first}
 
 
-def constant_unit(arrays):
-    arrays["trials"][:, :, 0] = 0.1
-    return arrays, (slice(None), 0)
-
-
-def more_trials(arrays, rng):
-    """A repetition and a stimulus that were never shown, with values that would count."""
-    r, n = arrays["trials"].shape[:2]
-    more = 50.0 + rng.normal(size=(r + 1, n + 1, *arrays["trials"].shape[2:]))
-    more[:r, :n] = arrays["trials"]
-    present, first = np.zeros(more.shape, bool), np.ones((SPLITS, r + 1, n + 1), bool)
-    present[:r, :n], first[:, :r, :n] = arrays["present"], arrays["first"]
-    return {"trials": more, "present": present, "first": first}
-
-
-def relabel_repetitions(arrays, rng):
-    order = rng.permutation(arrays["trials"].shape[0])
-    return {"trials": arrays["trials"][order], "present": arrays["present"][order], "first": arrays["first"][:, order]}
-
-
 def relabel_within_stimuli(arrays, rng):
     """Each stimulus's trials in another order: what a shuffle of the rows of an assembly can do to them."""
     r, n = arrays["trials"].shape[:2]
-    order = np.argsort(rng.random((r, n)), axis=0)
-    stimuli = np.arange(n)
-    return {
-        "trials": arrays["trials"][order, stimuli],
-        "present": arrays["present"][order, stimuli],
-        "first": arrays["first"][:, order, stimuli],
-    }
-
-
-def reorder_stimuli(arrays, rng):
-    order = rng.permutation(arrays["trials"].shape[1])
-    return {
-        "trials": arrays["trials"][:, order],
-        "present": arrays["present"][:, order],
-        "first": arrays["first"][:, :, order],
-    }
-
-
-def stretch_units(arrays, rng):
-    shape = arrays["trials"].shape[2:]
-    return arrays | {"trials": arrays["trials"] * rng.uniform(0.1, 10.0, shape) + rng.normal(size=shape)}
+    order, stimuli = np.argsort(rng.random((r, n)), axis=0), np.arange(n)
+    moved = {name: arrays[name][order, stimuli] for name in ("trials", "present")}
+    return arrays | moved | {name: arrays[name][:, order, stimuli] for name in ("first",) if name in arrays}
 
 
 def noiseless(arrays, rng):
@@ -86,36 +51,6 @@ def subject_arrays(rng, s=SUBJECTS, n=N, p=VOXELS):
     return {"responses": responses, "units": units, "seen": seen}
 
 
-def constant_pattern_of_a_subject(arrays):
-    arrays["responses"][1, 2] = 0.1
-    return arrays, (slice(None), 1)
-
-
-def more_voxels_and_stimuli(arrays, rng):
-    s, n, p = arrays["responses"].shape
-    responses = 50.0 * rng.normal(size=(s, n + 1, p + 2))
-    responses[:, 1:, 2:] = arrays["responses"]
-    units = np.concatenate([np.zeros((s, 2), bool), arrays["units"]], axis=1)
-    seen = np.concatenate([np.zeros((s, 1), bool), arrays["seen"]], axis=1)
-    return {"responses": responses, "units": units, "seen": seen}
-
-
-def permute_voxels(arrays, rng):
-    order = rng.permutation(arrays["units"].shape[1])
-    return arrays | {"responses": arrays["responses"][:, :, order], "units": arrays["units"][:, order]}
-
-
-def reorder_stimuli_of_all(arrays, rng):
-    order = rng.permutation(arrays["seen"].shape[1])
-    return arrays | {"responses": arrays["responses"][:, order], "seen": arrays["seen"][:, order]}
-
-
-def stretch_patterns(arrays, rng):
-    s, n, _ = arrays["responses"].shape
-    scale, shift = rng.uniform(0.1, 10.0, (s, n, 1)), rng.normal(size=(s, n, 1))
-    return arrays | {"responses": arrays["responses"] * scale + shift}
-
-
 def same_subjects(arrays, rng):
     same = {name: np.broadcast_to(values[:1], values.shape) for name, values in arrays.items()}
     return same | {"seen": np.ones_like(arrays["seen"])}
@@ -127,16 +62,16 @@ ROWS = [
         ("internal_consistency", "internal_consistency_temporal", "predictor_consistency"),
         of_repetitions,
         stimulus_arrays,
-        lambda rng: stimulus_arrays(rng, 8, 400, 60),
+        partial(stimulus_arrays, r=8, n=400, u=60),
         bounds=(-np.inf, 1.0),
-        undefined=constant_unit,
-        padded=more_trials,
+        undefined=constant("trials", np.s_[:, :, 0], np.s_[:, 0]),
+        padded=padded(trials=(0, 1), present=(0, 1), first=(1, 2)),
         invariances={
-            "repetitions relabelled": relabel_repetitions,
+            "repetitions relabelled": reordered(trials=0, present=0, first=1),
             "trials of each stimulus reordered": relabel_within_stimuli,
             "halves swapped": lambda arrays, rng: arrays | {"first": ~arrays["first"]},
-            "stimuli reordered": reorder_stimuli,
-            "neuroids scaled and shifted each": stretch_units,
+            "stimuli reordered": reordered(trials=1, present=1, first=2),
+            "neuroids scaled and shifted each": units("trials", stretch_and_shift_each),
         },
         identity=noiseless,
     ),
@@ -146,13 +81,13 @@ ROWS = [
             metrics,
             rsa_noise_ceiling,
             subject_arrays,
-            lambda rng: subject_arrays(rng, 4, 200, 300),
-            undefined=constant_pattern_of_a_subject,
-            padded=more_voxels_and_stimuli,
+            partial(subject_arrays, s=4, n=200, p=300),
+            undefined=constant("responses", (1, 2), np.s_[:, 1]),
+            padded=padded(responses=(1, 2), units=1, seen=1),
             invariances={
-                "voxels permuted": permute_voxels,
-                "stimuli reordered": reorder_stimuli_of_all,
-                "patterns scaled and shifted each": stretch_patterns,
+                "voxels permuted": reordered(responses=2, units=1),
+                "stimuli reordered": reordered(responses=1, seen=1),
+                "patterns scaled and shifted each": units("responses", stretch_and_shift_each, axis=1),
             },
             identity=same_subjects,
             times_input=6.0,

@@ -1,8 +1,11 @@
 """Ceilings of subjects who predict one another."""
 
+from functools import partial
+
 import numpy as np
 
 from bsjax.metrics import cka_between_subjects
+from tests.contract.changes import constant, padded, reordered
 from tests.contract.row import Row
 from tests.contract.rows.ceilings import SUBJECTS, VOXELS, N, subject_arrays
 
@@ -13,18 +16,6 @@ def arrays_of(rng, s=SUBJECTS, n=N, p=VOXELS):
     return {"responses": arrays["responses"], "units": arrays["units"]}
 
 
-def constant_subject(arrays):
-    arrays["responses"][1] = 0.1
-    return arrays, 1
-
-
-def more_voxels(arrays, rng):
-    s, n, p = arrays["responses"].shape
-    responses = 50.0 * rng.normal(size=(s, n, p + 2))
-    responses[:, :, 2:] = arrays["responses"]
-    return {"responses": responses, "units": np.concatenate([np.zeros((s, 2), bool), arrays["units"]], axis=1)}
-
-
 def rotate_voxels(arrays, rng):
     """Of each subject its own rotation; those that do not count stay where they are."""
     responses = arrays["responses"].copy()
@@ -32,10 +23,6 @@ def rotate_voxels(arrays, rng):
         rotation = np.linalg.qr(rng.normal(size=(counts.sum(), counts.sum())))[0]
         own[:, counts] = own[:, counts] @ rotation
     return arrays | {"responses": responses}
-
-
-def reorder_stimuli(arrays, rng):
-    return arrays | {"responses": arrays["responses"][:, rng.permutation(arrays["responses"].shape[1])]}
 
 
 def scale_and_shift(arrays, rng):
@@ -55,12 +42,12 @@ ROWS = [
         ("cross_subject_consistency",),
         cka_between_subjects,
         arrays_of,
-        lambda rng: arrays_of(rng, 4, 300, 200),
-        undefined=constant_subject,
-        padded=more_voxels,
+        partial(arrays_of, s=4, n=300, p=200),
+        undefined=constant("responses", 1, 1),
+        padded=padded(responses=2, units=1),
         invariances={
             "voxels rotated": rotate_voxels,
-            "stimuli reordered": reorder_stimuli,
+            "stimuli reordered": reordered(responses=1),
             "responses scaled and shifted": scale_and_shift,
         },
         identity=same_subjects,

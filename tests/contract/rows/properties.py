@@ -1,9 +1,12 @@
 """Single-neuron properties and what populations of neurons code for."""
 
+from functools import partial
+
 import numpy as np
 
 from bsjax.metrics.similarity.dimensionality import factor_shares
 from bsjax.metrics.tuning.distributions import bootstrapped_similarity
+from tests.contract.changes import reordered
 from tests.contract.row import Row
 
 NEURONS, RECORDED, DRAWS, BINS = 12, 10, 6, 5
@@ -38,9 +41,8 @@ def neurons_without_value(arrays, rng):
 
 
 def order_of_neurons(arrays, rng):
-    order = rng.permutation(NEURONS)
-    changed = {"source": arrays["source"][order], "draws": np.argsort(order)[arrays["draws"]]}
-    return arrays | changed | {"target": rng.permutation(arrays["target"])}
+    moved = reordered(source=0, places=("draws",))(arrays, rng)
+    return moved | {"target": rng.permutation(arrays["target"])}
 
 
 def order_within_draws(arrays, rng):
@@ -74,11 +76,6 @@ def pairs_of_other_factors(arrays, rng):
     return {**more, "factor": np.append([FACTORS, FACTORS + 1], arrays["factor"])}
 
 
-def order_of_pairs(arrays, rng):
-    order = rng.permutation(PAIRS)
-    return {name: v[order] for name, v in arrays.items()}
-
-
 def sides_swapped(arrays, rng):
     return {**arrays, "a": arrays["b"], "b": arrays["a"]}
 
@@ -95,7 +92,7 @@ ROWS = [
         metrics=("ks_similarity", "property_ceiling"),
         kernel=bootstrapped_similarity,
         arrays=property_arrays,
-        large=lambda rng: property_arrays(rng, 20_000, 800, 400),
+        large=partial(property_arrays, neurons=20_000, recorded=800, draws=400),
         bounds=(0.0, 1.0),
         undefined=a_draw_of_neurons_without_value,
         padded=neurons_without_value,
@@ -113,12 +110,12 @@ ROWS = [
         kernel=of_factors,
         settings={"factors": FACTORS},
         arrays=pair_arrays,
-        large=lambda rng: pair_arrays(rng, 2_000, 50),
+        large=partial(pair_arrays, pairs=2_000, units=50),
         bounds=(0.0, 1.0),
         undefined=a_factor_without_pairs,
         padded=pairs_of_other_factors,
         invariances={
-            "order of pairs": order_of_pairs,
+            "order of pairs": reordered(a=0, b=0, factor=0),
             "sides swapped": sides_swapped,
             "shift, rotation and scale of the units": shift_rotation_and_scale,
         },

@@ -12,9 +12,9 @@ from bsjax.metrics import (
     cross_validated_feature_reweighting,
     cross_validated_rdm_model,
 )
+from tests.contract.changes import constant, permute, rotate, shift_patterns, stretch, stretch_patterns, units
 from tests.contract.row import Row
-from tests.contract.rows.regressions import cv_arrays, padded_folds, permute, reorder_stimuli, rotate, stretch
-from tests.contract.rows.similarity import shift_patterns, stretch_patterns, units
+from tests.contract.rows.regressions import FOLDS_PADDED, REORDERED, cv_arrays
 
 P, Q = 9, 5
 SPACES = np.array([[0, 1, 2, 3, 4], [5, 6, 7, 8, 0]], np.int32)
@@ -34,16 +34,6 @@ def encoded(x, y, held_out, held_out_mask, **settings):
     return cross_validated_encoding_rdm(x, y, Folds(held_out, held_out_mask), **settings)
 
 
-def constant_pattern(arrays):
-    arrays["y"][0] = 0.1
-    return arrays, slice(None)
-
-
-def constant_pattern_tested_first(arrays):
-    arrays["y"][0] = 0.1
-    return arrays, 0
-
-
 def same(arrays, rng):
     return arrays | {"y": arrays["x"][:, :5]}
 
@@ -53,7 +43,7 @@ def within_spaces(x, rng):
 
 
 OF_Y = {
-    "stimuli reordered": reorder_stimuli,
+    "stimuli reordered": REORDERED,
     "units of y permuted": units("y", permute),
     "y scaled": units("y", stretch),
 }
@@ -64,8 +54,8 @@ PATTERNS = {
 SHARED = {
     "arrays": partial(cv_arrays, p=P, q=Q),
     "large": partial(cv_arrays, n=200, p=P, q=Q),
-    "undefined": constant_pattern,
-    "padded": padded_folds,
+    "undefined": constant("y", 0, slice(None)),
+    "padded": FOLDS_PADDED,
     "times_input": 200.0,  # RDMs have as many rows and columns as there are stimuli
     "atol": 1e-8,
 }
@@ -99,11 +89,11 @@ ROWS = [
         ("encoding_rdm",),
         encoded,
         invariances={
-            "stimuli reordered": reorder_stimuli,
+            "stimuli reordered": REORDERED,
             "features rotated": units("x", rotate),
             "units of y permuted": units("y", permute),
         },
         settings={"mapping": Ridge(1.0), "method": "corr"},
-        **SHARED | {"undefined": constant_pattern_tested_first},
+        **SHARED | {"undefined": constant("y", 0, 0)},
     ),
 ]

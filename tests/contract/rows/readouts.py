@@ -1,11 +1,14 @@
 """Read-outs that are fitted by gradients: object solution times, and the factorised what/where regression."""
 
+from functools import partial
+
 import numpy as np
 
 from bsjax.metrics import Folds, cross_validate, make_folds
 from bsjax.metrics.behaviour.object_solution_time import ost_correlation
 from bsjax.metrics.behaviour.softmax_decoder import SoftmaxDecoder
 from bsjax.metrics.regression.factorised_readout import FactorisedReadout
+from tests.contract.changes import constant, in_turn, padded, reordered, stretch_and_shift_each, units
 from tests.contract.row import Row
 
 N, P, BINS, OBJECTS, EPOCHS = 30, 8, 4, 3, 2
@@ -47,20 +50,7 @@ def images_of_no_split(arrays, rng):
     return arrays | joined | {"x": x, "orders": np.argsort(among, axis=1)}
 
 
-def permute_images(arrays, rng):
-    order = rng.permutation(arrays["labels"].shape[0])
-    moved = {name: arrays[name][order] for name in ("labels", "thresholds", "target")}
-    moved |= {name: arrays[name][:, order] for name in ("x", "train", "test")}
-    return arrays | moved | {"orders": np.argsort(order)[arrays["orders"]]}
-
-
-def permute_units(arrays, rng):
-    order = rng.permutation(P)
-    return arrays | {"x": arrays["x"][:, :, order], "start": arrays["start"][order]}
-
-
-def rescale_units(arrays, rng):
-    return arrays | {"x": arrays["x"] * rng.uniform(0.1, 10, P) + rng.normal(size=P)}
+OF_IMAGES = {"labels": 0, "thresholds": 0, "target": 0, "x": 1, "train": 1, "test": 1}
 
 
 def rename_objects(arrays, rng):
@@ -84,22 +74,7 @@ def images_and_neuroids(rng, n=N, q=2):
     return {"x": x, "y": x[:, :q] + 0.5 * rng.normal(size=(n, q)), **folds._asdict()}
 
 
-def a_constant_neuroid(arrays):
-    arrays["y"][:, 0] = 0.1
-    return arrays, np.s_[:, 0]
-
-
-def padded_folds(arrays, rng):
-    pad = ((0, 0), (0, 3))
-    return arrays | {n: np.pad(v, pad) for n, v in arrays.items() if n not in ("x", "y")}
-
-
-def shuffle_held_out(arrays, rng):
-    moved = {}
-    for name in ("held_out", "test"):
-        order = rng.permutation(arrays[name].shape[1])
-        moved |= {name: arrays[name][:, order], f"{name}_mask": arrays[f"{name}_mask"][:, order]}
-    return arrays | moved
+OF_FOLDS = dict.fromkeys(("held_out", "held_out_mask", "test", "test_mask"), 1)
 
 
 def rescale_tested(arrays, rng):
@@ -114,13 +89,13 @@ ROWS = [
         kernel=ost_correlation,
         settings={"decoder": DECODER},
         arrays=recordings,
-        large=lambda rng: recordings(rng, 300, 200),
+        large=partial(recordings, n=300, p=200),
         undefined=out_of_reach,
         padded=images_of_no_split,
         invariances={
-            "order of images": permute_images,
-            "order of units": permute_units,
-            "scale and offset of each unit": rescale_units,
+            "order of images": reordered(**OF_IMAGES, places=("orders",)),
+            "order of units": reordered(x=2, start=0),
+            "scale and offset of each unit": units("x", stretch_and_shift_each),
             "names of objects": rename_objects,
             "unit of the measured times": other_unit_of_time,
         },
@@ -132,12 +107,14 @@ ROWS = [
         kernel=cross_validated,
         settings={"mapping": READOUT},
         arrays=images_and_neuroids,
-        large=lambda rng: images_and_neuroids(rng, 5000, 10),
-        undefined=a_constant_neuroid,
-        padded=padded_folds,
+        large=partial(images_and_neuroids, n=5000, q=10),
+        undefined=constant("y", np.s_[:, 0], np.s_[:, 0]),
+        padded=padded(**OF_FOLDS),
         atol=1e-6,  # training grows what rounding differs by
         invariances={
-            "order of held-out stimuli": shuffle_held_out,
+            "order of held-out stimuli": in_turn(
+                reordered(held_out=1, held_out_mask=1), reordered(test=1, test_mask=1)
+            ),
             "scale and offset of tested targets": rescale_tested,
         },
     ),

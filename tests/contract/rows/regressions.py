@@ -24,6 +24,7 @@ from bsjax.metrics import (
     make_folds,
     train_test,
 )
+from tests.contract.changes import in_turn, padded, permute, reordered, rotate, shift, stretch, stretch_each, units
 from tests.contract.row import Row
 
 N, P, Q, BINS = 24, 8, 3, 2
@@ -75,51 +76,11 @@ def targets(arrays):
     return [name for name in arrays if name.startswith("y")]
 
 
-def change(names, function):
-    """A change of those arrays by ``function(values, rng state shared by all of them)``."""
-
-    def changed(arrays, rng):
-        seed = rng.integers(2**31)
-        return arrays | {name: function(arrays[name], np.random.default_rng(seed)) for name in names(arrays)}
-
-    return changed
-
-
-def rotate(x, rng):
-    q = np.linalg.qr(rng.normal(size=(x.shape[1], x.shape[1])))[0]
-    return np.einsum("np...,pr->nr...", x, q)
-
-
-def permute(x, rng):
-    return x[:, rng.permutation(x.shape[1])]
-
-
-def shift(x, rng):
-    return x + per_unit(rng.normal(size=x.shape[1]), x)
-
-
-def stretch(x, rng):
-    return x * rng.uniform(0.5, 2.0)
-
-
-def stretch_each(x, rng):
-    return x * per_unit(rng.uniform(0.5, 2.0, x.shape[1]), x)
-
-
-def per_unit(values, x):
-    return values.reshape(1, -1, *[1] * (x.ndim - 2))
-
-
-def reorder_stimuli(arrays, rng):
-    if "held_out" not in arrays:
-        for part in ("train", "test"):
-            order = rng.permutation(len(arrays[f"x_{part}"]))
-            arrays |= {f"{side}_{part}": arrays[f"{side}_{part}"][order] for side in "xy"}
-        return arrays
-    order = rng.permutation(len(arrays["x"]))
-    place = np.argsort(order)
-    moved = {name: arrays[name][order] for name in ("x", "y")}
-    return arrays | moved | {"held_out": place[arrays["held_out"]].astype(np.int32)}
+REORDERED = in_turn(
+    reordered(x=0, y=0, places=("held_out",)), reordered(x_train=0, y_train=0), reordered(x_test=0, y_test=0)
+)
+# Places beyond the folds that point at a stimulus which is not in them.
+FOLDS_PADDED = padded(held_out=1, held_out_mask=1)
 
 
 def constant_features_and_padded_folds(arrays, rng):
@@ -127,16 +88,7 @@ def constant_features_and_padded_folds(arrays, rng):
     for name in features(arrays):
         constant = np.full((len(arrays[name]), 2, *arrays[name].shape[2:]), 0.1)
         arrays[name] = np.concatenate([arrays[name], constant], axis=1)
-    return padded_folds(arrays, rng)
-
-
-def padded_folds(arrays, rng):
-    """Places beyond the folds that point at a stimulus which is not in them."""
-    if "held_out" in arrays:
-        more = np.zeros((len(arrays["held_out"]), 2), arrays["held_out"].dtype)
-        for name, places in (("held_out", more), ("held_out_mask", more.astype(bool))):
-            arrays[name] = np.concatenate([arrays[name], places], axis=1)
-    return arrays
+    return FOLDS_PADDED(arrays, rng)
 
 
 def constant_target(arrays):
@@ -154,17 +106,17 @@ def itself(arrays, rng):
     return arrays
 
 
-ROTATABLE = {"features rotated": change(features, rotate)}
-SCALED = {"targets scaled": change(targets, stretch)}
+ROTATABLE = {"features rotated": units("x", rotate, 1)}
+SCALED = {"targets scaled": units("y", stretch, 1)}
 COMMON = {
-    "features permuted": change(features, permute),
-    "features shifted": change(features, shift),
-    "targets shifted": change(targets, shift),
-    "stimuli reordered": reorder_stimuli,
+    "features permuted": units("x", permute, 1),
+    "features shifted": units("x", shift, 1),
+    "targets shifted": units("y", shift, 1),
+    "stimuli reordered": REORDERED,
 }
 
-FEATURES_SCALED = {"features scaled": change(features, stretch)}
-EACH_SCALED = {"targets scaled each": change(targets, stretch_each)}
+FEATURES_SCALED = {"features scaled": units("x", stretch, 1)}
+EACH_SCALED = {"targets scaled each": units("y", stretch_each, 1)}
 # Mapping, invariances beside those in common, and bound of memory.
 MAPPINGS = {
     "pls": (PLS(4), ROTATABLE | SCALED | FEATURES_SCALED, 4.0),
@@ -172,7 +124,7 @@ MAPPINGS = {
     "linear_predictivity": (Ridge(0.0), ROTATABLE | EACH_SCALED | FEATURES_SCALED, 6.0),
     "neuron_to_neuron": (
         NeuronToNeuron(),
-        EACH_SCALED | {"features scaled each": change(features, stretch_each)},
+        EACH_SCALED | {"features scaled each": units("x", stretch_each, 1)},
         6.0,
     ),
     "ridgecv": (RidgeCV((0.01, 1.0, 100.0)), ROTATABLE, 8.0),
@@ -219,7 +171,7 @@ for name, (mapping, more, memory) in MAPPINGS.items():
     size = {"n": 400, "p": P if in_order else 300, "q": Q if in_order else 20}
     shared = {
         "undefined": constant_target,
-        "padded": padded_folds if in_order else constant_features_and_padded_folds,
+        "padded": FOLDS_PADDED if in_order else constant_features_and_padded_folds,
         "invariances": {k: v for k, v in (COMMON | more).items() if k not in left_out},
         "identity": itself if name in EXACT else None,
         "times_input": memory,

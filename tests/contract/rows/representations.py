@@ -17,32 +17,19 @@ from bsjax.metrics import (
     shape_similarity,
     soft_matching,
 )
+from tests.contract.changes import rotate, shift, stretch_each, units
 from tests.contract.row import Row
-from tests.contract.rows.similarity import (
-    COMMON,
-    constant_layer,
-    itself,
-    layer_arrays,
-    more_stimuli,
-    of_layers,
-    rotate,
-    shift_units,
-    units,
-)
+from tests.contract.rows.similarity import COMMON, CONSTANT_LAYER, MORE_STIMULI, itself, layer_arrays, of_layers
 
 
 def mix(x, rng):
     return x @ (np.eye(x.shape[-1]) + 0.3 * rng.normal(size=(x.shape[-1], x.shape[-1])))
 
 
-def stretch_units(x, rng):
-    return x * rng.uniform(0.5, 2.0, x.shape[-1])
-
-
-SHIFTED = {"units of x shifted": units("x", shift_units), "units of y shifted": units("y", shift_units)}
+SHIFTED = {"units of x shifted": units("x", shift), "units of y shifted": units("y", shift)}
 ROTATED = {"x rotated": units("x", rotate), "y rotated": units("y", rotate)}
 MIXED = {"units of x mixed": units("x", mix), "units of y mixed": units("y", mix)}
-STRETCHED = {"units of x scaled each": units("x", stretch_units), "units of y scaled each": units("y", stretch_units)}
+STRETCHED = {"units of x scaled each": units("x", stretch_each), "units of y scaled each": units("y", stretch_each)}
 ROTATIONS = COMMON | SHIFTED | ROTATED
 
 
@@ -58,12 +45,12 @@ WITHIN_0_AND_1 = ("procrustes", "shape", "cca", "svcca", "pwcca", "mutual_neares
 
 def row(name, kernel, invariances, **more):
     shared = {
-        "undefined": constant_layer,
+        "undefined": CONSTANT_LAYER,
         "bounds": (0.0, 1.0) if name in WITHIN_0_AND_1 else (-1.0, 1.0),
         "metrics": (name,),
         "arrays": partial(layer_arrays, n=12, p=5, q=4),
-        "large": lambda rng: layer_arrays(rng, 200, 300, 100),
-        "padded": more_stimuli,
+        "large": partial(layer_arrays, n=200, p=300, q=100),
+        "padded": MORE_STIMULI,
         "identity": itself,
     }
     return Row(name=name, kernel=partial(of_layers, similarity=kernel), invariances=invariances, **shared | more)

@@ -1,11 +1,14 @@
 """Shape metrics of single trials and of time series."""
 
+from functools import partial
+
 import jax
 import numpy as np
 
 from bsjax.metrics import dynamical_similarity, stochastic_shape_similarity
+from tests.contract.changes import in_turn, padded, permute, reordered, rotate, shift, stretch, units
 from tests.contract.row import Row
-from tests.contract.rows.similarity import LAYERS, permute, rotate, shift_units, stretch, units
+from tests.contract.rows.similarity import CONSTANT_LAYER, LAYERS
 
 
 def of_noisy_layers(x, y, of_x, of_y):
@@ -35,58 +38,13 @@ def series_arrays(rng, n=6, p=3, q=3, t=8):
     return {"x": x, "y": x[0, :, :q] + 0.1 * rng.normal(size=(n, q, t)), "where": np.ones(n, bool)}
 
 
-def constant_layer(arrays):
-    arrays["x"][0] = 0.1
-    return arrays, 0
-
-
-def more_trials(arrays, rng):
-    """A repetition and a stimulus that do not count, with responses that would."""
-    padded = {}
-    for side in "xy":
-        values, of = arrays[side], arrays[f"of_{side}"]
-        r, n = of.shape
-        more = 50.0 + rng.normal(size=(*values.shape[:-3], r + 1, n + 1, values.shape[-1]))
-        there = np.zeros((r + 1, n + 1), bool)
-        more[..., :r, :n, :], there[:r, :n] = values, of
-        padded |= {side: more, f"of_{side}": there}
-    return padded
-
-
-def more_series(arrays, rng):
-    more = {s: 50.0 * rng.normal(size=(*arrays[s].shape[:-3], 2, *arrays[s].shape[-2:])) for s in "xy"}
-    padded = {side: np.concatenate([more[side], arrays[side]], axis=-3) for side in "xy"}
-    return padded | {"where": np.r_[False, False, arrays["where"]]}
-
-
 def itself(arrays, rng):
     more = {"of_y": arrays["of_x"]} if "of_x" in arrays else {}
     return arrays | {"x": np.stack([arrays["x"][0]] * LAYERS), "y": arrays["x"][0]} | more
 
 
-def reorder_trials(arrays, rng):
-    """The trials of each side in another order, and the stimuli of both in the same one."""
-    order = rng.permutation(arrays["y"].shape[1])
-    moved = {}
-    for side in "xy":
-        trials = rng.permutation(arrays[f"of_{side}"].shape[0])
-        moved[side] = arrays[side][..., trials, :, :][..., order, :]
-        moved[f"of_{side}"] = arrays[f"of_{side}"][trials][:, order]
-    return moved
-
-
-def of_series(change):
-    """A change of units, of arrays whose last axis is time."""
-    return lambda values, rng: np.swapaxes(change(np.swapaxes(values, -1, -2), rng), -1, -2)
-
-
-def reorder_series(arrays, rng):
-    order = rng.permutation(len(arrays["where"]))
-    return arrays | {side: arrays[side][..., order, :, :] for side in "xy"}
-
-
-SHARED = {"undefined": constant_layer, "identity": itself}
-CHANGES = (permute, rotate, stretch, shift_units)
+SHARED = {"undefined": CONSTANT_LAYER, "identity": itself}
+CHANGES = (permute, rotate, stretch, shift)
 
 ROWS = [
     Row(
@@ -94,10 +52,14 @@ ROWS = [
         ("stochastic_shape",),
         of_noisy_layers,
         trial_arrays,
-        lambda rng: trial_arrays(rng, 4, 60, 80, 40),
+        partial(trial_arrays, r=4, n=60, p=80, q=40),
         bounds=(0.0, 1.0),
-        padded=more_trials,
-        invariances={"trials and stimuli reordered": reorder_trials}
+        padded=padded(x=(1, 2), of_x=(0, 1), y=(0, 1), of_y=(0, 1)),
+        invariances={
+            "trials and stimuli reordered": in_turn(
+                reordered(x=1, of_x=0), reordered(y=0, of_y=0), reordered(x=2, of_x=1, y=1, of_y=1)
+            )
+        }
         | {f"{change.__name__} {side}": units(side, change) for change in CHANGES for side in "xy"},
         times_input=30.0,
         **SHARED,
@@ -107,10 +69,10 @@ ROWS = [
         ("dsa",),
         of_moving_layers,
         series_arrays,
-        lambda rng: series_arrays(rng, 60, 40, 30, 12),
-        padded=more_series,
-        invariances={"stimuli reordered": reorder_series}
-        | {f"{change.__name__} {side}": units(side, of_series(change)) for change in CHANGES for side in "xy"},
+        partial(series_arrays, n=60, p=40, q=30, t=12),
+        padded=padded(x=1, y=0, where=0),
+        invariances={"stimuli reordered": reordered(x=1, y=0, where=0)}
+        | {f"{change.__name__} {side}": units(side, change, axis=-2) for change in CHANGES for side in "xy"},
         times_input=20.0,
         atol=1e-7,
         **SHARED,

@@ -1,11 +1,14 @@
 """Ceilings and corrections from the variances of signal and noise over single trials."""
 
+from functools import partial
+
 import jax
 import numpy as np
 
 from bsjax.metrics import noise_corrected_r2, reliability_of_averages, signal_and_noise, simulated_rsa_ceiling
+from tests.contract.changes import constant, in_turn, padded, reordered, stretch, stretch_and_shift_each, units
 from tests.contract.row import Row
-from tests.contract.rows.ceilings import N, R, U, constant_unit, stretch_units, trials_of
+from tests.contract.rows.ceilings import N, R, U, relabel_within_stimuli, trials_of
 
 POPULATIONS, UNITS, DRAWS, FOLDS = 2, 8, 2, 3
 
@@ -22,36 +25,6 @@ def predicted_arrays(rng, r=R, n=N, u=U):
     arrays = trial_arrays(rng, r, n, u)
     prediction = arrays["trials"].mean(axis=0) + 0.5 * rng.normal(size=(n, u))
     return {"prediction": prediction, **arrays}
-
-
-def more_trials(arrays, rng):
-    """A repetition and a stimulus that were never shown, with values that would count."""
-    r, n, u = arrays["trials"].shape
-    more = 50.0 + rng.normal(size=(r + 1, n + 1, u))
-    more[:r, :n] = arrays["trials"]
-    present = np.zeros(more.shape, bool)
-    present[:r, :n] = arrays["present"]
-    padded = {"trials": more, "present": present}
-    if "prediction" in arrays:
-        padded["prediction"] = np.concatenate([arrays["prediction"], 90.0 + rng.normal(size=(1, u))])
-    return padded
-
-
-def reorder_trials(arrays, rng):
-    """Each stimulus's trials in another order."""
-    r, n, _ = arrays["trials"].shape
-    order = np.argsort(rng.random((r, n)), axis=0)
-    return arrays | {name: arrays[name][order, np.arange(n)] for name in ("trials", "present")}
-
-
-def reorder_stimuli(arrays, rng):
-    order = rng.permutation(arrays["trials"].shape[1])
-    return {name: values[..., order, :] for name, values in arrays.items()}
-
-
-def stretch_prediction(arrays, rng):
-    shape = arrays["prediction"].shape[1:]
-    return arrays | {"prediction": arrays["prediction"] * rng.uniform(-9.0, -0.1, shape) + rng.normal(size=shape)}
 
 
 def noiseless(arrays, rng):
@@ -80,44 +53,21 @@ def population_arrays(rng, r=3, n=15, u=UNITS):
     }
 
 
-def constant_population(arrays):
-    arrays["trials"][0] = 0.1
-    return arrays, 0
-
-
-def more_of_each_population(arrays, rng):
-    populations, r, n, u = arrays["trials"].shape
-    trials = 50.0 + rng.normal(size=(populations, r + 1, n + 1, u))
-    trials[:, :r, :n] = arrays["trials"]
-    there, held_out = np.zeros(trials.shape[:3], bool), np.zeros((FOLDS, n + 1), bool)
-    there[:, :r, :n], held_out[:, :n], held_out[0, -1] = arrays["there"], arrays["held_out"], True
-    return arrays | {"trials": trials, "there": there, "held_out": held_out}
-
-
-def reorder_stimuli_and_folds(arrays, rng):
-    order = rng.permutation(arrays["trials"].shape[2])
-    return arrays | {
-        "trials": arrays["trials"][:, :, order],
-        "there": arrays["there"][:, :, order],
-        "held_out": arrays["held_out"][rng.permutation(FOLDS)][:, order],
-    }
-
-
-def scale_all(arrays, rng):
-    return arrays | {"trials": rng.uniform(0.1, 10.0) * arrays["trials"]}
-
-
 def all_trials_alike(arrays, rng):
     return arrays | {"trials": np.broadcast_to(arrays["trials"][:, :1], arrays["trials"].shape)}
 
 
 OF_EACH_UNIT = {
-    "undefined": lambda arrays: (constant_unit(arrays)[0], 0),
-    "padded": more_trials,
+    "undefined": constant("trials", np.s_[:, :, 0], 0),
+    "padded": padded(trials=(0, 1), present=(0, 1), prediction=0),
     "identity": noiseless,
     "times_input": 6.0,
 }
-OF_TRIALS = {"trials of each stimulus reordered": reorder_trials, "stimuli reordered": reorder_stimuli}
+OF_TRIALS = {
+    "trials of each stimulus reordered": relabel_within_stimuli,
+    "stimuli reordered": reordered(trials=1, present=1, prediction=0),
+    "neuroids scaled and shifted each": units("trials", stretch_and_shift_each),
+}
 
 ROWS = [
     Row(
@@ -125,9 +75,9 @@ ROWS = [
         ("noise_ceiling_snr",),
         reliability_of_averages,
         trial_arrays,
-        lambda rng: trial_arrays(rng, 8, 400, 60),
+        partial(trial_arrays, r=8, n=400, u=60),
         bounds=(0.0, 1.0),
-        invariances=OF_TRIALS | {"neuroids scaled and shifted each": stretch_units},
+        invariances=OF_TRIALS,
         **OF_EACH_UNIT,
     ),
     Row(
@@ -135,10 +85,10 @@ ROWS = [
         ("noise_corrected_r2",),
         noise_corrected_r2,
         predicted_arrays,
-        lambda rng: predicted_arrays(rng, 8, 400, 60),
+        partial(predicted_arrays, r=8, n=400, u=60),
         bounds=(-np.inf, np.inf),
         invariances=OF_TRIALS
-        | {"neuroids scaled and shifted each": stretch_units, "predictions scaled and turned each": stretch_prediction},
+        | {"predictions scaled and turned each": units("prediction", lambda x, rng: -stretch_and_shift_each(x, rng))},
         **OF_EACH_UNIT,
     ),
     Row(
@@ -146,10 +96,13 @@ ROWS = [
         ("gsn_rsa_ceiling",),
         of_populations,
         population_arrays,
-        lambda rng: population_arrays(rng, 8, 400, 60),
-        undefined=constant_population,
-        padded=more_of_each_population,
-        invariances={"stimuli and folds reordered": reorder_stimuli_and_folds, "responses scaled": scale_all},
+        partial(population_arrays, r=8, n=400, u=60),
+        undefined=constant("trials", 0, 0),
+        padded=padded(trials=(1, 2), there=(1, 2), held_out=1),
+        invariances={
+            "stimuli and folds reordered": in_turn(reordered(held_out=0), reordered(trials=2, there=2, held_out=1)),
+            "responses scaled": units("trials", stretch),
+        },
         identity=all_trials_alike,
         times_input=6.0,
         settings={"method": "corr"},

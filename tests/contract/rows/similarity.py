@@ -6,6 +6,18 @@ import jax
 import numpy as np
 
 from bsjax.metrics import cka, cka_biased, rdm_similarity, similarity_on_subsets
+from tests.contract.changes import (
+    constant,
+    padded,
+    permute,
+    reordered,
+    rotate,
+    shift,
+    shift_patterns,
+    stretch,
+    stretch_patterns,
+    units,
+)
 from tests.contract.row import Row
 
 LAYERS, N, P, Q = 2, 10, 6, 4
@@ -34,16 +46,6 @@ def subset_arrays(rng, n=N, p=P, q=Q):
     return {"x": x, "y": x[:, :q] + rng.normal(size=(n, q)), "subsets": subsets, "mask": mask}
 
 
-def constant_layer(arrays):
-    arrays["x"][0] = 0.1
-    return arrays, 0
-
-
-def constant_pattern_in_a_layer(arrays):
-    arrays["x"][0, 2] = 0.1
-    return arrays, 0
-
-
 def constant_within_first_subset(arrays):
     """But for two stimuli that only the second subset has: of one alone, an unbiased CKA is undefined as well."""
     arrays["x"][2:] = 0.1
@@ -51,66 +53,15 @@ def constant_within_first_subset(arrays):
     return arrays, 0
 
 
-def constant_pattern_in_second_subset(arrays):
-    arrays["x"][0] = 0.1
-    return arrays, 1
-
-
-def more_stimuli(arrays, rng):
-    """Stimuli that do not count, with responses that would."""
-    for side in ("x", "y"):
-        more = 50.0 * rng.normal(size=(*arrays[side].shape[:-2], 2, arrays[side].shape[-1]))
-        arrays[side] = np.concatenate([more, arrays[side]], axis=-2)
-    if "where" in arrays:
-        return arrays | {"where": np.r_[False, False, arrays["where"]]}
-    subsets = np.concatenate([arrays["subsets"] + 2, np.zeros((2, 1), np.int32)], axis=1)
-    mask = np.concatenate([arrays["mask"], np.zeros((2, 1), bool)], axis=1)
-    return arrays | {"subsets": subsets.astype(np.int32), "mask": mask}
-
-
-def reorder_stimuli(arrays, rng):
-    order = rng.permutation(arrays["y"].shape[0])
-    moved = {side: np.take(arrays[side], order, axis=-2) for side in ("x", "y")}
-    if "where" in arrays:
-        return arrays | moved | {"where": arrays["where"][order]}
-    return arrays | moved | {"subsets": np.argsort(order)[arrays["subsets"]].astype(np.int32)}
-
-
-def units(side, function):
-    return lambda arrays, rng: arrays | {side: function(arrays[side], rng)}
-
-
-def permute(x, rng):
-    return x[..., rng.permutation(x.shape[-1])]
-
-
-def rotate(x, rng):
-    return x @ np.linalg.qr(rng.normal(size=(x.shape[-1], x.shape[-1])))[0]
-
-
-def shift_units(x, rng):
-    return x + rng.normal(size=x.shape[-1])
-
-
-def shift_patterns(x, rng):
-    return x + rng.normal(size=(x.shape[-2], 1))
-
-
-def stretch(x, rng):
-    return x * rng.uniform(0.1, 10.0)
-
-
-def stretch_patterns(x, rng):
-    return x * rng.uniform(0.1, 10.0, (x.shape[-2], 1))
-
-
 def itself(arrays, rng):
     first = arrays["x"] if arrays["x"].ndim == 2 else arrays["x"][0]
     return arrays | {"x": np.broadcast_to(first, arrays["x"].shape), "y": first}
 
 
+CONSTANT_LAYER = constant("x", 0, 0)
+MORE_STIMULI = padded(x=-2, y=-2, where=0, subsets=1, mask=1)
 COMMON = {
-    "stimuli reordered on both sides": reorder_stimuli,
+    "stimuli reordered on both sides": reordered(y=-2, x=-2, where=0, places=("subsets",)),
     "units of x permuted": units("x", permute),
     "units of y permuted": units("y", permute),
     "x scaled": units("x", stretch),
@@ -119,25 +70,25 @@ COMMON = {
 OF_CKA = COMMON | {
     "x rotated": units("x", rotate),
     "y rotated": units("y", rotate),
-    "units of x shifted": units("x", shift_units),
+    "units of x shifted": units("x", shift),
 }
 OF_RDM = COMMON | {
     "patterns of x shifted": units("x", shift_patterns),
     "patterns of y scaled each": units("y", stretch_patterns),
 }
 
-SHARED = {"padded": more_stimuli, "identity": itself}
+SHARED = {"padded": MORE_STIMULI, "identity": itself}
 CKA, RDM = SHARED | {"invariances": OF_CKA}, SHARED | {"invariances": OF_RDM, "smooth": False}
-LAYERED = {"arrays": layer_arrays, "large": lambda rng: layer_arrays(rng, 200, 300, 100)}
-SUBSETS = {"arrays": subset_arrays, "large": lambda rng: subset_arrays(rng, 300, 300, 100)}
+LAYERED = {"arrays": layer_arrays, "large": partial(layer_arrays, n=200, p=300, q=100)}
+SUBSETS = {"arrays": subset_arrays, "large": partial(subset_arrays, n=300, p=300, q=100)}
 
 ROWS = [
-    Row("cka", ("cka",), partial(of_layers, similarity=cka), undefined=constant_layer, **CKA | LAYERED),
+    Row("cka", ("cka",), partial(of_layers, similarity=cka), undefined=CONSTANT_LAYER, **CKA | LAYERED),
     Row(
         "cka_biased",
         ("cka_biased",),
         partial(of_layers, similarity=cka_biased),
-        undefined=constant_layer,
+        undefined=CONSTANT_LAYER,
         bounds=(0.0, 1.0),
         variant_of="cka",
         **CKA | LAYERED,
@@ -154,14 +105,14 @@ ROWS = [
         "rdm",
         ("rdm",),
         partial(of_layers, similarity=rdm_similarity),
-        undefined=constant_pattern_in_a_layer,
+        undefined=constant("x", (0, 2), 0),
         **RDM | LAYERED,
     ),
     Row(
         "rdm_cv",
         ("rdm_cv",),
         partial(on_subsets, similarity=rdm_similarity, rotation_invariant=False),
-        undefined=constant_pattern_in_second_subset,
+        undefined=constant("x", 0, 1),
         variant_of="rdm",
         **RDM | SUBSETS,
     ),

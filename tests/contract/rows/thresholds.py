@@ -1,11 +1,14 @@
 """Perceptual thresholds: psychometric functions fitted to a model's choices, compared with subjects'."""
 
+from functools import partial
+
 import jax
 import numpy as np
 from scipy.stats import norm
 
 from bsjax.metrics.behaviour.psychometric import psychometric_threshold
 from bsjax.metrics.behaviour.thresholds import relative_similarity, threshold_elevation
+from tests.contract.changes import reordered
 from tests.contract.row import Row
 
 MODELS, LEVELS, SUBJECTS = 2, 7, 3
@@ -59,9 +62,7 @@ def levels_without_trials(arrays, rng):
     return {name: v if name == "subjects" else padded(name, v) for name, v in arrays.items()}
 
 
-def order_of_levels(arrays, rng):
-    order = rng.permutation(LEVELS)
-    return {name: v if name == "subjects" else v[:, order] for name, v in arrays.items()}
+OF_LEVELS = {f"{phase}{name}": 1 for phase in ("", "test_") for name in ("x", "correct", "trials")}
 
 
 def unit_of_the_variable(arrays, rng):
@@ -82,13 +83,13 @@ def row(name, kernel, arrays, **more):
         metrics=(name,),
         kernel=kernel,
         arrays=arrays,
-        large=lambda rng: arrays(rng, levels=48),
+        large=partial(arrays, levels=48),
         times_input=6.0 * STARTS_PER_LEVEL * 48,
         bounds=(0.0, 1.0),
         undefined=at_chance_and_no_threshold,
         padded=levels_without_trials,
         invariances={
-            "order of levels": order_of_levels,
+            "order of levels": reordered(**OF_LEVELS),
             "unit of the variable": unit_of_the_variable,
             "number of trials": number_of_trials,
         },

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 
 from bsjax.metrics import pinwheel_density, tuning_smoothness, wiring_economy
+from tests.contract.changes import constant, padded, reordered, stretch_and_shift_each, units
 from tests.contract.row import Row
 
 LAYERS, STIMULI, UNITS, PLACES = 2, 10, 7, 12
@@ -28,45 +29,6 @@ def map_arrays(rng, places=PLACES):
     return {"vectors": rng.normal(size=(LAYERS, places, places, 2))}
 
 
-def constant_layer(arrays):
-    arrays["x"][0] = 0.1
-    return arrays, 0
-
-
-def layer_without_selectivity(arrays):
-    arrays["vectors"][0] = 0.0
-    return arrays, 0
-
-
-def more_units(arrays, rng):
-    """Units of no pair that counts."""
-    x = np.concatenate([arrays["x"], rng.normal(size=(LAYERS, STIMULI, 2))], axis=2)
-    positions = np.concatenate([arrays["positions"], rng.uniform(0, 3, (2, 2))])
-    return {"x": x, "positions": positions, "where": np.pad(arrays["where"], (0, 2))}
-
-
-def as_it_is(arrays, rng):
-    """All of a map counts."""
-    return arrays
-
-
-def reorder_stimuli(arrays, rng):
-    return arrays | {"x": arrays["x"][:, rng.permutation(STIMULI)]}
-
-
-def reorder_units(arrays, rng):
-    order = rng.permutation(UNITS)
-    return {
-        "x": arrays["x"][:, :, order],
-        "positions": arrays["positions"][order],
-        "where": arrays["where"][np.ix_(order, order)],
-    }
-
-
-def stretch_units(arrays, rng):
-    return arrays | {"x": arrays["x"] * rng.uniform(0.1, 10, UNITS) + rng.normal(size=UNITS)}
-
-
 def move_positions(arrays, rng):
     turn = np.linalg.qr(rng.normal(size=(2, 2)))[0]
     return arrays | {"positions": rng.uniform(0.1, 10) * arrays["positions"] @ turn + rng.normal(size=2)}
@@ -81,13 +43,13 @@ def turn_map(arrays, rng):
 
 
 OF_UNITS = {
-    "undefined": constant_layer,
-    "padded": more_units,
+    "undefined": constant("x", 0, 0),
+    "padded": padded(x=2, positions=0, where=(0, 1)),
     "times_input": 8.0,
     "invariances": {
-        "stimuli reordered": reorder_stimuli,
-        "units reordered": reorder_units,
-        "units scaled and shifted each": stretch_units,
+        "stimuli reordered": reordered(x=1),
+        "units reordered": reordered(x=2, positions=0),
+        "units scaled and shifted each": units("x", stretch_and_shift_each),
         "positions moved, turned and scaled": move_positions,
     },
 }
@@ -98,7 +60,7 @@ ROWS = [
         (name,),
         partial(of_layers, kernel=kernel),
         layer_arrays,
-        lambda rng: layer_arrays(rng, 600, 300),
+        partial(layer_arrays, n=600, p=300),
         bounds=bounds,
         **OF_UNITS,
     )
@@ -113,10 +75,10 @@ ROWS.append(
         ("pinwheel_density",),
         of_maps,
         map_arrays,
-        lambda rng: map_arrays(rng, 200),
+        partial(map_arrays, places=200),
         bounds=(0.0, np.inf),
-        undefined=layer_without_selectivity,
-        padded=as_it_is,
+        undefined=constant("vectors", 0, 0, 0.0),
+        padded=lambda arrays, rng: arrays,  # all of a map counts
         times_input=8.0,
         smooth=False,
         invariances={"orientations turned and scaled": turn_orientations, "map turned": turn_map},
