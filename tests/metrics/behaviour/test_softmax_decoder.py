@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 from scipy.stats import truncnorm
-from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from bsjax.engine.programs.compilation import compiled
@@ -77,17 +76,6 @@ def test_equals_adam_by_hand(decoder):
     np.testing.assert_allclose(decode(params, jnp.asarray(x)), probabilities, atol=1e-6)
     if decoder.tolerance == 0.3:
         assert steps < decoder.epochs  # one batch an epoch
-
-
-@pytest.mark.slow
-def test_converges_to_the_penalised_optimum():
-    x, labels, train = data()
-    train[:] = True
-    decoder = SoftmaxDecoder(0.1, 0.02, 400, N)
-    params, _, _ = fit(decoder, x, labels, train)
-    z = np.c_[StandardScaler().fit_transform(x), np.ones(N)]  # the bias is penalised as well
-    peer = LogisticRegression(C=1 / (N * 0.1), fit_intercept=False, tol=1e-10, max_iter=10_000).fit(z, labels)
-    np.testing.assert_allclose(decode(params, jnp.asarray(x)), peer.predict_proba(z), atol=1e-3)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -28,15 +28,11 @@ def upper(rdms, method, pooling="bound", where=None):
     return np.asarray(kernel(jnp.asarray(rdms), None if where is None else jnp.asarray(where)))[1]
 
 
-def attacked(rdms, method, **how):
-    return (best_rdms.by_moves if method in RANKED else best_rdms.by_gradients)(rdms, method, **how)
-
-
 @each_method
-@pytest.mark.parametrize(("seed", "s", "ties"), [(0, 4, False), (1, 4, True)])
-def test_no_rdm_that_is_found_beats_it(method, seed, s, ties):
-    s = s if method in RANKED else 4  # one program for all
-    rdms = subjects(seed, s, ties=ties)
+@pytest.mark.parametrize("ties", [False, True])
+def test_no_rdm_that_is_found_beats_it(method, ties):
+    rdms = subjects(int(ties), ties=ties)
+    attacked = best_rdms.by_moves if method in RANKED else best_rdms.by_gradients
     reached, bound = attacked(rdms, method), upper(rdms, method).mean()
     assert reached <= bound + SLACK
     # The attack is worth the name, and the bound is near.
@@ -62,16 +58,6 @@ def test_all_orders_of_few_dissimilarities(ties):
 def test_the_pool_attains_it_where_there_is_a_best_one(method):
     rdms = subjects(4)
     np.testing.assert_allclose(upper(rdms, method), upper(rdms, method, "matched"), atol=1e-12)
-
-
-def test_two_subjects_by_hand():
-    """The better of two orders is either; for vectors, their bisector."""
-    a, b = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), np.array([2.0, 1.0, 4.0, 3.0, 6.0, 5.0])
-    rdms = np.stack([a, b])
-    r = np.corrcoef(a, b)[0, 1]
-    np.testing.assert_allclose(upper(rdms, "corr"), np.sqrt((1 + r) / 2), atol=1e-12)
-    tau = best_rdms.mean_similarities(a[None], b[None], "tau-a")[0]
-    np.testing.assert_allclose(upper(rdms, "tau-a"), (1 + tau) / 2, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", RANKED)

@@ -6,24 +6,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from bsjax.metrics.inference.intervals import acceleration, bca_interval, percentile_interval, studentised_interval
 
 
-def skewed(draws=999, seed=0):
+def skewed(draws=999):
     """A sample, its mean, and the mean of draws with replacement."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     sample = rng.exponential(size=25)
-    drawn = sample[rng.integers(0, 25, (draws, 25))]
-    return sample, sample.mean(), drawn.mean(axis=1), drawn.std(axis=1, ddof=1) / 5
+    return sample, sample.mean(), sample[rng.integers(0, 25, (draws, 25))].mean(axis=1)
 
 
 @pytest.mark.slow
 def test_scipy_makes_the_same_of_the_same_draws_in_every_column():
-    sample, value, draws, _ = skewed()
+    sample, value, draws = skewed()
     without = (sample.sum() - sample) / 24  # the jackknife
     moved = acceleration(jnp.asarray(without.mean() - without)) * jnp.ones(2)
     both, values = jnp.asarray(np.stack([draws, 2 * draws], axis=1)), jnp.array([value, 2 * value])
@@ -46,7 +43,7 @@ def test_studentised_draws_of_a_mean_give_back_the_t_interval():
 
 
 def test_what_is_undefined_is_left_out():
-    _, value, draws, _ = skewed()
+    _, value, draws = skewed()
     with_nan, draws = jnp.asarray(np.r_[draws, np.nan, np.nan]), jnp.asarray(draws)
     percentile, bca = jax.jit(percentile_interval), jax.jit(bca_interval)
     np.testing.assert_allclose(percentile(with_nan), percentile(draws), rtol=1e-12)
@@ -55,20 +52,9 @@ def test_what_is_undefined_is_left_out():
     assert np.isnan(bca(1e9, draws, 0.02)).all()  # beyond all draws
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 0.9, 0.99]))
-def test_a_percentile_interval_moves_with_any_monotone_change_of_scale(seed, level):
-    draws = np.random.default_rng(seed).normal(size=201)
-    ends = percentile_interval(jnp.asarray(draws), level=level)
-    # At these levels the ends are draws themselves.
-    moved = percentile_interval(jnp.asarray(np.exp(draws)), level=level)
-    np.testing.assert_allclose(np.exp(ends), moved, rtol=5e-2)
-    wider = percentile_interval(jnp.asarray(draws), level=(1 + level) / 2)
-    assert wider[0] <= ends[0] <= ends[1] <= wider[1]
-
-
 @pytest.mark.slow
 def test_ends_have_gradients_and_keep_their_dtype():
-    _, value, draws, _ = skewed(99)
+    _, value, draws = skewed(99)
 
     def width(draws, a):
         ends = bca_interval(jnp.asarray(value, draws.dtype), draws, a)

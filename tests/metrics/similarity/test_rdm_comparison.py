@@ -2,16 +2,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bsjax.metrics import compiled
 from bsjax.metrics.similarity.rdms.rdm_comparison import (
     COMPARISONS,
     compare_all_rdm_vectors,
     compare_rdm_vectors,
-    compare_scaled,
-    scaled,
 )
 
 SINGLE = [name for name, comparison in COMPARISONS.items() if comparison.of_single_pairs]
@@ -19,8 +15,8 @@ M = 20
 each_method = pytest.mark.parametrize("method", SINGLE)
 
 
-def draw(seed=0, rows=3, m=M, ties=False):
-    rng = np.random.default_rng(seed)
+def draw(rows=3, m=M, ties=False):
+    rng = np.random.default_rng(0)
     a = rng.normal(size=(rows, m)) + 1.0
     b = a + rng.normal(size=(rows, m))
     return (np.round(a), np.round(b)) if ties else (a, b)
@@ -96,12 +92,6 @@ def test_small_and_large_dissimilarities_do_not_overflow_in_float32(method, scal
     np.testing.assert_allclose(got, compare(a, b, method), atol=1e-5)
 
 
-@given(st.integers(0, 10_000), st.sampled_from(["spearman", "rho-a", "tau-a"]))
-def test_ranks_do_not_see_a_monotone_transformation(seed, method):
-    a, b = draw(seed)
-    np.testing.assert_allclose(compare(np.exp(a), b**3, method), compare(a, b, method), atol=1e-12)
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_tau_a_of_many_pairs_is_exact_in_a_thread_without_float64(dtype):
     # 9000 pairs of dissimilarities have 4e7 pairs: more than float32 counts, and their number passes a host call.
@@ -109,11 +99,3 @@ def test_tau_a_of_many_pairs_is_exact_in_a_thread_without_float64(dtype):
     expected = scipy.stats.kendalltau(a[0], b[0]).statistic
     got = compiled(compare_rdm_vectors, method="tau-a")(jnp.asarray(a, dtype), jnp.asarray(b, dtype))
     np.testing.assert_allclose(got[0], expected, atol=1e-12 if dtype == "float64" else 1e-6)
-
-
-@each_method
-def test_what_is_on_scale_already_is_not_changed_by_it(method):
-    a, _ = draw()
-    once = scaled(jnp.asarray(a), None, method)
-    np.testing.assert_allclose(scaled(once, None, method), once, atol=1e-12)
-    np.testing.assert_allclose(compare_scaled(once, once, None, method), 1.0, atol=1e-12)

@@ -2,8 +2,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bsjax.metrics import compiled
 from bsjax.metrics.tuning import sparseness, texture_modulation_index, variance_ratio
@@ -15,23 +13,9 @@ def run(name, *arrays):
     return np.asarray(KERNELS[name](*map(jnp.asarray, arrays)))
 
 
-def rates(seed=0, shape=(20, 15, 15)):
-    rng = np.random.default_rng(seed)
-    return rng.gamma(2.0, rng.uniform(1, 20, (shape[0], shape[1], 1)), shape)
-
-
-@given(st.integers(1, 15))
-def test_sparseness_of_a_share_of_the_stimuli(driven):
-    responses = np.zeros((20, 15))
-    responses[:, :driven] = 7.0
-    assert run("sparseness", responses)[0] == pytest.approx((1 - driven / 15) / (1 - 1 / 15), abs=1e-12)
-
-
-@given(st.floats(-1.0, 1.0))
-def test_the_modulation_index_of_families_that_agree(index):
-    noise = np.tile(np.arange(1.0, 16.0), (20, 1)) * (1 - index)
-    texture = np.tile(np.arange(1.0, 16.0), (20, 1)) * (1 + index)
-    assert run("texture_modulation_index", texture, noise)[0] == pytest.approx(index)
+def rates():
+    rng = np.random.default_rng(0)
+    return rng.gamma(2.0, rng.uniform(1, 20, (20, 15, 1)), (20, 15, 15))
 
 
 def test_silent_families_are_left_out():
@@ -40,20 +24,6 @@ def test_silent_families_are_left_out():
     texture[1], noise[1] = 0.0, 0.0
     index = run("texture_modulation_index", texture, noise)
     assert index[0] == -0.5 and np.isnan(index[1]) and (index[2:] == -0.5).all()
-
-
-@given(st.floats(0.1, 3.0), st.floats(0.1, 3.0))
-def test_the_variance_ratio_of_known_components(of_families, of_samples):
-    """Deviations that are orthogonal, with just the sums of squares that the components ask for."""
-    wave = np.tile([1.0, -1.0], 8)[:15] * np.tile([1.0, 1.0, -2.0, 0.5, 3.0], 3)
-    wave = (wave - wave.mean()) / wave.std(ddof=1)
-    # Mean squares: samples**2 within families, samples**2 + 15 families**2 between them.
-    between = wave * np.sqrt(of_families**2 + of_samples**2 / 15)
-    y = 20 + between[:, None] + of_samples * wave[None, :]
-    counts = ((y**2 - 1) / (2 * y)) ** 2  # y = sqrt(x) + sqrt(x + 1), solved for x
-    v_families, v_samples = np.array([of_families**2, of_samples**2]) / (of_families**2 + of_samples**2)
-    expected = (v_families + 0.02) / (v_samples + 0.02)
-    assert run("variance_ratio", np.tile(10 * counts, (20, 1, 1)))[0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_extremes_of_the_variance_ratio():
@@ -76,7 +46,7 @@ def test_no_response_has_no_sparseness():
 
 @pytest.mark.parametrize("name", ["sparseness", "variance_ratio"])
 def test_gradients_stay_finite(name):
-    responses = rates(4)
+    responses = rates()
     responses[0], responses[1], responses[2, :, 3] = 0.0, 5.0, 0.0
     arrays = responses if name == "variance_ratio" else responses.mean(axis=2)
 

@@ -7,10 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from himalaya.backend import set_backend
-from himalaya.kernel_ridge import (
-    solve_multiple_kernel_ridge_hyper_gradient,
-    solve_weighted_kernel_ridge_conjugate_gradient,
-)
+from himalaya.kernel_ridge import solve_weighted_kernel_ridge_conjugate_gradient
 from himalaya.ridge import solve_group_ridge_random_search
 from scipy.optimize import nnls
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
@@ -77,7 +74,7 @@ def test_random_search_chooses_as_himalaya_does(width):
     np.testing.assert_allclose(r, correlations(x[TRAIN:] @ weights, y), atol=1e-6)
 
 
-def test_gradient_search_is_as_good_as_a_grid_and_as_himalaya():
+def test_gradient_search_is_as_good_as_a_grid():
     width = 70
     x, y = data(width)
     kernels = [space @ space.T for space in np.split(x, [4], axis=1)]
@@ -86,15 +83,9 @@ def test_gradient_search_is_as_good_as_a_grid_and_as_himalaya():
     scales = report["shares"] / report["alpha"][None]
     found = [validation_error(kernels, y[:, i], scales[:, i]) for i in range(Q)]
     axis = np.linspace(-1.5, 1.5, 13)
-    centred = np.stack([KernelCenterer().fit_transform(kernel[:TRAIN, :TRAIN]) for kernel in kernels])
-    of_himalaya = solve_multiple_kernel_ridge_hyper_gradient(
-        centred, y[:TRAIN] - y[:TRAIN].mean(axis=0), cv=KFold(CV), tol=1e-6,
-        max_iter=200, max_iter_inner_dual=20, initial_deltas=np.log(0.05), progress_bar=False, random_state=0,
-    )[0]  # fmt: skip
     for i in range(Q):
         around = [scales[:, i] * np.exp([a, b]) for a in axis for b in axis]
         assert found[i] <= min(validation_error(kernels, y[:, i], each) for each in around) * (1 + 1e-5)
-        assert found[i] <= validation_error(kernels, y[:, i], np.exp(of_himalaya[:, i])) * (1 + 1e-5)
     before = fitted(dataclasses.replace(mapping, search="random"), x, y)[1]
     for i in range(Q):
         assert found[i] < validation_error(kernels, y[:, i], before["shares"][:, i] / before["alpha"][i])
