@@ -9,25 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsjax.metrics import (
-    cka,
-    cka_bootstraps,
-    compiled,
-    factor_shares,
-    rdm_bootstraps,
-    rdm_similarity,
-    similarity_on_subsets,
-)
+from bsjax import metrics
 from bsjax.metrics.numerics import deviations
 
 STIMULI, UNITS = 12, 40
 # The same in all units, and of several sizes.
 CONSTANTS = (lambda units: np.full(units, 0.1), lambda units: 10.0 ** np.linspace(-5, 5, units) / 3)
 SIMILARITIES = {
-    "cka": cka,
-    "cka_cv": partial(similarity_on_subsets, similarity=cka, rotation_invariant=True),
-    "cka on subsets as they are": partial(similarity_on_subsets, similarity=cka, rotation_invariant=False),
-    "cka_bootstraps": cka_bootstraps,
+    "cka": metrics.cka,
+    "cka_cv": partial(metrics.similarity_on_subsets, similarity=metrics.cka, rotation_invariant=True),
+    "cka on subsets as they are": partial(
+        metrics.similarity_on_subsets, similarity=metrics.cka, rotation_invariant=False
+    ),
+    "cka_bootstraps": metrics.cka_bootstraps,
 }
 each_dtype = pytest.mark.parametrize("dtype", ["float32", "float64"])
 
@@ -38,9 +32,9 @@ def others(dtype, stimuli=STIMULI):
 
 def choices_of(kernel, first=0):
     """A subset or a draw of nine stimuli from ``first`` on, as the kernel takes them."""
-    if isinstance(kernel, partial) and kernel.func is similarity_on_subsets:
+    if isinstance(kernel, partial) and kernel.func is metrics.similarity_on_subsets:
         return jnp.arange(first, first + 9, dtype=jnp.int32)[None], jnp.ones((1, 9), bool)
-    if kernel is cka:
+    if kernel is metrics.cka:
         return ()
     return (jnp.zeros((1, STIMULI), jnp.int32).at[0, first : first + 9].set(1).at[0, first + 1].set(2),)
 
@@ -57,7 +51,7 @@ def test_a_similarity_of_constant_responses_is_undefined_on_either_side(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, kernel in SIMILARITIES.items() if kernel is not cka])
+@pytest.mark.parametrize("name", [name for name, kernel in SIMILARITIES.items() if kernel is not metrics.cka])
 def test_responses_that_are_constant_but_for_stimuli_that_are_not_drawn(name):
     kernel = SIMILARITIES[name]
     y = others("float32")
@@ -83,9 +77,11 @@ def test_responses_that_are_constant_but_for_stimuli_that_are_not_drawn(name):
 @pytest.mark.parametrize("units", [4, 400])
 def test_an_rdm_of_patterns_that_are_constant_over_units(units, dtype):
     x = jnp.asarray(np.random.default_rng(0).normal(size=(STIMULI, units)), dtype).at[3].set(0.1)
-    assert np.isnan(compiled(rdm_similarity)(x, others(dtype)))
+    assert np.isnan(metrics.compiled(metrics.rdm_similarity)(x, others(dtype)))
     draws = jnp.ones((2, STIMULI), jnp.int32).at[1, 3].set(0)
-    np.testing.assert_array_equal(np.isnan(compiled(rdm_bootstraps)(x, others(dtype), draws)), [True, False])
+    np.testing.assert_array_equal(
+        np.isnan(metrics.compiled(metrics.rdm_bootstraps)(x, others(dtype), draws)), [True, False]
+    )
 
 
 @pytest.mark.slow
@@ -114,7 +110,7 @@ def test_a_constant_unit_hides_no_dimension_of_smaller_units():
     a, b = (jnp.asarray(rng.normal(size=(20, 4)), "float32") for _ in range(2))
     factor = jnp.arange(20, dtype=jnp.int32) % 2
     large = jnp.full((20, 1), 1e8 / 3, "float32")
-    shares = compiled(factor_shares, factors=2)
+    shares = metrics.compiled(metrics.factor_shares, factors=2)
     with_it = shares(jnp.concatenate([large, a], axis=1), jnp.concatenate([large, b], axis=1), factor)
     np.testing.assert_allclose(with_it, shares(a, b, factor), atol=1e-5)
 
@@ -129,5 +125,9 @@ def test_a_constant_unit_hides_no_dimension_of_smaller_units():
 def test_deviations_of_equal_values_are_exactly_zero(value, count, dtype, masked):
     where = jnp.asarray(np.arange(4096) < count)[:, None]
     x = jnp.where(where, jnp.full((4096, 1), value, dtype), jnp.zeros((4096, 1), dtype))
-    found = compiled(deviations, axis=0)(x, where) if masked else compiled(deviations, where=None, axis=0)(x[:count])
+    found = (
+        metrics.compiled(deviations, axis=0)(x, where)
+        if masked
+        else metrics.compiled(deviations, where=None, axis=0)(x[:count])
+    )
     assert found.constant.all() and not found.values.any()

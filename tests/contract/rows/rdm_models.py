@@ -5,13 +5,7 @@ from functools import partial
 import jax.numpy as jnp
 import numpy as np
 
-from bsjax.metrics import (
-    Folds,
-    Ridge,
-    cross_validated_encoding_rdm,
-    cross_validated_feature_reweighting,
-    cross_validated_rdm_model,
-)
+from bsjax import metrics
 from tests.contract.changes import constant, permute, rotate, shift_patterns, stretch, stretch_patterns, units
 from tests.contract.row import Row
 from tests.contract.rows.regressions import FOLDS_PADDED, REORDERED, cv_arrays
@@ -23,15 +17,15 @@ MEMBERS = np.array([[True] * 5, [True] * 4 + [False]])
 
 def of_spaces(x, y, held_out, held_out_mask, **settings):
     spaces = jnp.asarray(SPACES), jnp.asarray(MEMBERS)
-    return cross_validated_rdm_model(x, y, Folds(held_out, held_out_mask), *spaces, **settings)[0]
+    return metrics.cross_validated_rdm_model(x, y, metrics.Folds(held_out, held_out_mask), *spaces, **settings)[0]
 
 
 def reweighted(x, y, held_out, held_out_mask, **settings):
-    return cross_validated_feature_reweighting(x, y, Folds(held_out, held_out_mask), **settings)[0]
+    return metrics.cross_validated_feature_reweighting(x, y, metrics.Folds(held_out, held_out_mask), **settings)[0]
 
 
 def encoded(x, y, held_out, held_out_mask, **settings):
-    return cross_validated_encoding_rdm(x, y, Folds(held_out, held_out_mask), **settings)
+    return metrics.cross_validated_encoding_rdm(x, y, metrics.Folds(held_out, held_out_mask), **settings)
 
 
 def same(arrays, rng):
@@ -93,7 +87,7 @@ ROWS = [
             "features rotated": units("x", rotate),
             "units of y permuted": units("y", permute),
         },
-        settings={"mapping": Ridge(1.0), "method": "corr"},
+        settings={"mapping": metrics.Ridge(1.0), "method": "corr"},
         **SHARED | {"undefined": constant("y", 0, 0)},
     ),
 ]

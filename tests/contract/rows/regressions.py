@@ -4,26 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from bsjax.metrics import (
-    PLS,
-    BandedRidge,
-    ElasticNet,
-    Folds,
-    Kernelised,
-    MultipleKernelRidge,
-    NeuronToNeuron,
-    PrincipalComponents,
-    ReducedRank,
-    Ridge,
-    RidgeCV,
-    Rotation,
-    Stacked,
-    cross_validate,
-    cross_validate_by_components,
-    cross_validate_over_time,
-    make_folds,
-    train_test,
-)
+from bsjax import metrics
 from tests.contract.changes import in_turn, padded, permute, reordered, rotate, shift, stretch, stretch_each, units
 from tests.contract.row import Row
 
@@ -37,20 +18,20 @@ def responses(rng, n=N, p=P, q=Q, bins=()):
 
 def folds_of(n, k=2):
     rows = np.arange(n)
-    folds = make_folds(n, [(np.setdiff1d(rows, rows[i::4]), rows[i::4]) for i in range(k)])
+    folds = metrics.make_folds(n, [(np.setdiff1d(rows, rows[i::4]), rows[i::4]) for i in range(k)])
     return {"held_out": folds.held_out, "held_out_mask": folds.held_out_mask}
 
 
 def cross_validated(x, y, held_out, held_out_mask, *, mapping):
-    return cross_validate(x, y, Folds(held_out, held_out_mask), mapping=mapping)
+    return metrics.cross_validate(x, y, metrics.Folds(held_out, held_out_mask), mapping=mapping)
 
 
 def by_components(x, y, held_out, held_out_mask, *, mapping):
-    return cross_validate_by_components(x, y, Folds(held_out, held_out_mask), mapping=mapping)
+    return metrics.cross_validate_by_components(x, y, metrics.Folds(held_out, held_out_mask), mapping=mapping)
 
 
 def over_time(x, y, held_out, held_out_mask, *, mapping):
-    return cross_validate_over_time(x, y, Folds(held_out, held_out_mask), mapping=mapping)
+    return metrics.cross_validate_over_time(x, y, metrics.Folds(held_out, held_out_mask), mapping=mapping)
 
 
 def cv_arrays(rng, n=N, p=P, q=Q, bins=()):
@@ -119,30 +100,30 @@ FEATURES_SCALED = {"features scaled": units("x", stretch, 1)}
 EACH_SCALED = {"targets scaled each": units("y", stretch_each, 1)}
 # Mapping, invariances beside those in common, and bound of memory.
 MAPPINGS = {
-    "pls": (PLS(4), ROTATABLE | SCALED | FEATURES_SCALED, 4.0),
-    "ridge": (Ridge(1.0), ROTATABLE | EACH_SCALED, 6.0),
-    "linear_predictivity": (Ridge(0.0), ROTATABLE | EACH_SCALED | FEATURES_SCALED, 6.0),
+    "pls": (metrics.PLS(4), ROTATABLE | SCALED | FEATURES_SCALED, 4.0),
+    "ridge": (metrics.Ridge(1.0), ROTATABLE | EACH_SCALED, 6.0),
+    "linear_predictivity": (metrics.Ridge(0.0), ROTATABLE | EACH_SCALED | FEATURES_SCALED, 6.0),
     "neuron_to_neuron": (
-        NeuronToNeuron(),
+        metrics.NeuronToNeuron(),
         EACH_SCALED | {"features scaled each": units("x", stretch_each, 1)},
         6.0,
     ),
-    "ridgecv": (RidgeCV((0.01, 1.0, 100.0)), ROTATABLE, 8.0),
-    "elastic_net": (ElasticNet(0.05, 0.5), {}, 8.0),
-    "nnls": (ElasticNet(0.0, 0.0, positive=True), FEATURES_SCALED | EACH_SCALED, 8.0),
-    "pcr": (PrincipalComponents(4), ROTATABLE | FEATURES_SCALED | EACH_SCALED, 8.0),
-    "reduced_rank": (ReducedRank(2, 1.0), ROTATABLE | SCALED, 10.0),
-    "rotation": (Rotation(), ROTATABLE | SCALED | FEATURES_SCALED, 8.0),
-    "kernel_ridge": (Kernelised(Ridge(1.0), gamma=0.1), ROTATABLE | EACH_SCALED, 12.0),
-    "banded_ridge": (BandedRidge((3, P - 3), (0.1, 10.0), candidates=4, cv=3), EACH_SCALED, 12.0),
+    "ridgecv": (metrics.RidgeCV((0.01, 1.0, 100.0)), ROTATABLE, 8.0),
+    "elastic_net": (metrics.ElasticNet(0.05, 0.5), {}, 8.0),
+    "nnls": (metrics.ElasticNet(0.0, 0.0, positive=True), FEATURES_SCALED | EACH_SCALED, 8.0),
+    "pcr": (metrics.PrincipalComponents(4), ROTATABLE | FEATURES_SCALED | EACH_SCALED, 8.0),
+    "reduced_rank": (metrics.ReducedRank(2, 1.0), ROTATABLE | SCALED, 10.0),
+    "rotation": (metrics.Rotation(), ROTATABLE | SCALED | FEATURES_SCALED, 8.0),
+    "kernel_ridge": (metrics.Kernelised(metrics.Ridge(1.0), gamma=0.1), ROTATABLE | EACH_SCALED, 12.0),
+    "banded_ridge": (metrics.BandedRidge((3, P - 3), (0.1, 10.0), candidates=4, cv=3), EACH_SCALED, 12.0),
     # Its kernels have as many rows and columns as there are stimuli.
     "multiple_kernel_ridge": (
-        MultipleKernelRidge(("linear", "rbf"), None, (0.1, 10.0), candidates=4, cv=3, gamma=0.1),
+        metrics.MultipleKernelRidge(("linear", "rbf"), None, (0.1, 10.0), candidates=4, cv=3, gamma=0.1),
         EACH_SCALED,
         300.0,
     ),
     "stacked_regression": (
-        Stacked(RidgeCV((0.1, 10.0), alpha_per_target=True, cv=3), (3, P - 3), cv=3),
+        metrics.Stacked(metrics.RidgeCV((0.1, 10.0), alpha_per_target=True, cv=3), (3, P - 3), cv=3),
         EACH_SCALED,
         12.0,
     ),
@@ -184,7 +165,7 @@ for name, (mapping, more, memory) in MAPPINGS.items():
     shared["variant_of"] = name
     if name in SPLIT_OF_THEIR_OWN:
         large = partial(split_arrays, **size)
-        ROWS.append(Row(f"{name}_split", tuple(of_split), train_test, split_arrays, large, **shared))
+        ROWS.append(Row(f"{name}_split", tuple(of_split), metrics.train_test, split_arrays, large, **shared))
     if name == "pls":
         spanning, components = ("spantime_pls", "spantime_ridge"), ("pls_by_components", "reverse_pls_by_components")
         large = partial(time_arrays, n=200, p=300, q=20)

@@ -4,19 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from bsjax.metrics import (
-    cca,
-    cka_of_sampled_units,
-    cknna,
-    kernel_cka,
-    mutual_nearest_neighbours,
-    one_to_one,
-    permutation_shape_similarity,
-    pwcca,
-    semi_matching,
-    shape_similarity,
-    soft_matching,
-)
+from bsjax import metrics
 from tests.contract.changes import rotate, shift, stretch_each, units
 from tests.contract.row import Row
 from tests.contract.rows.similarity import COMMON, CONSTANT_LAYER, MORE_STIMULI, itself, layer_arrays, of_layers
@@ -57,32 +45,32 @@ def row(name, kernel, invariances, **more):
 
 
 ROWS = [
-    row("procrustes", shape_similarity, ROTATIONS),
-    row("shape", partial(shape_similarity, alpha=0.3), ROTATIONS, variant_of="procrustes"),
-    row("permutation_shape", permutation_shape_similarity, COMMON | SHIFTED),
-    row("cca", cca, ROTATIONS | MIXED),
-    row("svcca", partial(cca, variance=0.8), ROTATIONS, variant_of="cca"),
-    row("pwcca", pwcca, COMMON | SHIFTED, smooth=False),
-    row("mutual_nearest_neighbours", partial(mutual_nearest_neighbours, k=3), COMMON | ROTATED, smooth=False),
-    row("cknna", partial(cknna, k=6), COMMON | ROTATED, bounds=(-5.0, 5.0)),
-    row("kernel_cka", kernel_cka, ROTATIONS),
+    row("procrustes", metrics.shape_similarity, ROTATIONS),
+    row("shape", partial(metrics.shape_similarity, alpha=0.3), ROTATIONS, variant_of="procrustes"),
+    row("permutation_shape", metrics.permutation_shape_similarity, COMMON | SHIFTED),
+    row("cca", metrics.cca, ROTATIONS | MIXED),
+    row("svcca", partial(metrics.cca, variance=0.8), ROTATIONS, variant_of="cca"),
+    row("pwcca", metrics.pwcca, COMMON | SHIFTED, smooth=False),
+    row("mutual_nearest_neighbours", partial(metrics.mutual_nearest_neighbours, k=3), COMMON | ROTATED, smooth=False),
+    row("cknna", partial(metrics.cknna, k=6), COMMON | ROTATED, bounds=(-5.0, 5.0)),
+    row("kernel_cka", metrics.kernel_cka, ROTATIONS),
     row(
         "kernel_cka_laplacian",
-        partial(kernel_cka, kernel="laplacian", unbiased=False),
+        partial(metrics.kernel_cka, kernel="laplacian", unbiased=False),
         ROTATIONS,
         metrics=(),
         variant_of="kernel_cka",
     ),
     row(
         "cka_of_sampled_units",
-        cka_of_sampled_units,
+        metrics.cka_of_sampled_units,
         COMMON | SHIFTED,
         arrays=shared_dimensions,
         bounds=(-np.inf, np.inf),
         identity=None,
         times_input=5.0,
     ),
-    row("one_to_one", one_to_one, COMMON | SHIFTED | STRETCHED),
-    row("soft_matching", soft_matching, COMMON | SHIFTED | STRETCHED),
-    row("semi_matching", semi_matching, COMMON | SHIFTED | STRETCHED),
+    row("one_to_one", metrics.one_to_one, COMMON | SHIFTED | STRETCHED),
+    row("soft_matching", metrics.soft_matching, COMMON | SHIFTED | STRETCHED),
+    row("semi_matching", metrics.semi_matching, COMMON | SHIFTED | STRETCHED),
 ]

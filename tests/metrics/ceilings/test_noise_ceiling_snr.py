@@ -3,16 +3,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.metrics import (
-    compiled,
-    noise_ceiling,
-    noise_ceiling_snr,
-    reliability_of_averages,
-    signal_and_noise_variances,
-)
+from bsjax import metrics
 
 variances, snr_of, reliability = (
-    compiled(kernel) for kernel in (signal_and_noise_variances, noise_ceiling_snr, reliability_of_averages)
+    metrics.compiled(kernel)
+    for kernel in (metrics.signal_and_noise_variances, metrics.noise_ceiling_snr, metrics.reliability_of_averages)
 )
 
 
@@ -30,7 +25,7 @@ def ragged(rng, r, n, u):
 
 
 def test_of_nsd():
-    assert float(noise_ceiling(jnp.asarray(0.26), jnp.asarray(1 / 3))) == pytest.approx(0.169, abs=5e-4)
+    assert float(metrics.noise_ceiling(jnp.asarray(0.26), jnp.asarray(1 / 3))) == pytest.approx(0.169, abs=5e-4)
 
 
 def test_equals_the_definition_where_trials_are_as_many():
@@ -44,7 +39,7 @@ def test_equals_the_definition_where_trials_are_as_many():
     np.testing.assert_allclose(snr_of(trials, everywhere(trials)), snr, atol=1e-12)
     expected = snr**2 / (snr**2 + 1 / 3)
     np.testing.assert_allclose(reliability(trials, everywhere(trials)), expected, atol=1e-12)
-    np.testing.assert_allclose(noise_ceiling(jnp.asarray(snr), jnp.full(6, 1 / 3)), expected, atol=1e-12)
+    np.testing.assert_allclose(metrics.noise_ceiling(jnp.asarray(snr), jnp.full(6, 1 / 3)), expected, atol=1e-12)
 
 
 def test_ragged_trials_are_unbiased():
@@ -59,7 +54,7 @@ def test_ragged_trials_are_unbiased():
 
 def test_of_another_number_of_trials():
     trials = recording(np.random.default_rng(0), 3, 500, 40)
-    ten = compiled(reliability_of_averages, trials_averaged=10.0)(trials, everywhere(trials))
+    ten = metrics.compiled(metrics.reliability_of_averages, trials_averaged=10.0)(trials, everywhere(trials))
     assert np.median(ten) == pytest.approx(10 / 11, abs=0.01)
 
 
@@ -76,6 +71,6 @@ def test_where_it_is_defined():
     snr, ceiling = snr_of(trials, present), reliability(trials, present)
     np.testing.assert_array_equal(snr, [np.nan, np.inf, np.nan, np.nan, 0.0])
     np.testing.assert_array_equal(ceiling, [np.nan, 1.0, np.nan, np.nan, 0.0])
-    np.testing.assert_array_equal(noise_ceiling(snr[1:3], jnp.full(2, 0.5)), [1.0, np.nan])
-    gradient = jax.jit(jax.grad(lambda x: jnp.nansum(reliability_of_averages(x, jnp.asarray(present)))))(trials)
+    np.testing.assert_array_equal(metrics.noise_ceiling(snr[1:3], jnp.full(2, 0.5)), [1.0, np.nan])
+    gradient = jax.jit(jax.grad(lambda x: jnp.nansum(metrics.reliability_of_averages(x, jnp.asarray(present)))))(trials)
     assert jnp.isfinite(gradient).all()

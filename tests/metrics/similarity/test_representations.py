@@ -14,23 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cross_decomposition import CCA
 from sklearn.neighbors import NearestNeighbors
 
-from bsjax.metrics import (
-    angle,
-    cca,
-    cka,
-    cka_of_sampled_units,
-    cknna,
-    compiled,
-    kernel_cka,
-    mutual_nearest_neighbours,
-    one_to_one,
-    permutation_shape_similarity,
-    pwcca,
-    semi_matching,
-    shape_distance,
-    shape_similarity,
-    soft_matching,
-)
+from bsjax import metrics
 from bsjax.metrics.similarity.matching import _of_programme, assignment, transport
 from tests.support.slopes import check_slope
 
@@ -40,7 +24,7 @@ def centred(x):
 
 
 def similarity(kernel, sides, **settings):
-    return float(compiled(kernel, **settings)(*map(jnp.asarray, sides)))
+    return float(metrics.compiled(kernel, **settings)(*map(jnp.asarray, sides)))
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +44,10 @@ def sides():
 @pytest.mark.parametrize(
     ("kernel", "settings", "value"),
     [
-        (shape_distance, {}, 0.7629815799),
-        (cca, {}, 0.8901049738),
-        (one_to_one, {}, 0.3363914593),
-        (mutual_nearest_neighbours, {"cosine": False}, 0.43),
+        (metrics.shape_distance, {}, 0.7629815799),
+        (metrics.cca, {}, 0.8901049738),
+        (metrics.one_to_one, {}, 0.3363914593),
+        (metrics.mutual_nearest_neighbours, {"cosine": False}, 0.43),
     ],
 )
 def test_published_values(published, kernel, settings, value):
@@ -74,13 +58,13 @@ def test_published_values(published, kernel, settings, value):
 def test_canonical_correlations_of_scipy_and_scikit_learn(sides):
     x, y = map(centred, sides)
     correlations = np.cos(subspace_angles(x, y))
-    assert similarity(cca, sides) == pytest.approx(correlations.mean(), abs=1e-12)
+    assert similarity(metrics.cca, sides) == pytest.approx(correlations.mean(), abs=1e-12)
     scores = CCA(5, scale=False, max_iter=10_000, tol=1e-14).fit_transform(x, y)
     by_peer = [np.corrcoef(a, b)[0, 1] for a, b in zip(scores[0].T, scores[1].T, strict=True)]
     np.testing.assert_allclose(np.sort(correlations), np.sort(by_peer), atol=1e-6)
     weights = np.abs((scores[0] / np.linalg.norm(scores[0], axis=0)).T @ x).sum(axis=1)
     expected = (weights * by_peer).sum() / weights.sum()
-    assert similarity(pwcca, sides) == pytest.approx(expected, abs=1e-5)
+    assert similarity(metrics.pwcca, sides) == pytest.approx(expected, abs=1e-5)
 
 
 def test_components_of_svcca(sides):
@@ -90,22 +74,22 @@ def test_components_of_svcca(sides):
         left, lengths, _ = np.linalg.svd(side, full_matrices=False)
         kept.append(left[:, : np.searchsorted(np.cumsum(lengths**2) / (lengths**2).sum(), 0.8) + 1])
     expected = np.cos(subspace_angles(*kept)).mean()
-    assert similarity(cca, sides, variance=0.8) == pytest.approx(expected, abs=1e-12)
+    assert similarity(metrics.cca, sides, variance=0.8) == pytest.approx(expected, abs=1e-12)
 
 
 def test_between_procrustes_and_canonical_correlations(sides):
     sides = [jnp.asarray(side) for side in sides]
-    whitened = similarity(shape_similarity, sides, alpha=0.0)
-    assert whitened == pytest.approx(similarity(cca, sides) * 5 / np.sqrt(6 * 5), abs=1e-12)
-    assert similarity(shape_similarity, sides, alpha=1e-9) == pytest.approx(whitened, abs=1e-7)
-    nearly = similarity(shape_similarity, sides, alpha=1.0 - 1e-9)
-    assert nearly == pytest.approx(similarity(shape_similarity, sides), abs=1e-7)
+    whitened = similarity(metrics.shape_similarity, sides, alpha=0.0)
+    assert whitened == pytest.approx(similarity(metrics.cca, sides) * 5 / np.sqrt(6 * 5), abs=1e-12)
+    assert similarity(metrics.shape_similarity, sides, alpha=1e-9) == pytest.approx(whitened, abs=1e-7)
+    nearly = similarity(metrics.shape_similarity, sides, alpha=1.0 - 1e-9)
+    assert nearly == pytest.approx(similarity(metrics.shape_similarity, sides), abs=1e-7)
 
 
 @pytest.mark.slow
 def test_the_angle_is_a_metric():
     several = jnp.asarray(np.random.default_rng(1).normal(size=(6, 12, 4)))
-    of_two = jax.vmap(lambda a: jax.vmap(lambda b: angle(shape_similarity(a, b, alpha=0.4)))(several))
+    of_two = jax.vmap(lambda a: jax.vmap(lambda b: metrics.angle(metrics.shape_similarity(a, b, alpha=0.4)))(several))
     pairs = np.asarray(jax.jit(of_two)(several))
     np.testing.assert_allclose(pairs, pairs.T, atol=1e-7)
     np.testing.assert_allclose(np.diag(pairs), 0.0, atol=1e-7)
@@ -118,20 +102,20 @@ def test_neighbours_of_scikit_learn(sides):
         NearestNeighbors(n_neighbors=7, metric="cosine").fit(side).kneighbors(return_distance=False) for side in sides
     ]
     shared = np.mean([len(set(a) & set(b)) / 7 for a, b in zip(*found, strict=True)])
-    assert similarity(mutual_nearest_neighbours, sides, k=7) == pytest.approx(shared)
+    assert similarity(metrics.mutual_nearest_neighbours, sides, k=7) == pytest.approx(shared)
 
 
 @pytest.mark.slow
 def test_all_neighbours_are_cka_of_unit_patterns(sides):
     patterns = [jnp.asarray(side / np.linalg.norm(side, axis=1, keepdims=True)) for side in sides]
-    assert similarity(cknna, sides, k=39) == pytest.approx(similarity(cka, patterns), abs=1e-9)
+    assert similarity(metrics.cknna, sides, k=39) == pytest.approx(similarity(metrics.cka, patterns), abs=1e-9)
 
 
 @pytest.mark.parametrize("unbiased", [True, False])
 def test_a_wide_kernel_is_linear(sides, unbiased):
     sides = [jnp.asarray(side) for side in sides]
-    wide = similarity(kernel_cka, sides, bandwidth=1e3, unbiased=unbiased)
-    assert wide == pytest.approx(similarity(cka, sides, unbiased=unbiased), abs=1e-5)
+    wide = similarity(metrics.kernel_cka, sides, bandwidth=1e3, unbiased=unbiased)
+    assert wide == pytest.approx(similarity(metrics.cka, sides, unbiased=unbiased), abs=1e-5)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
@@ -143,18 +127,18 @@ def test_kernel_cka_by_its_definition(sides, kernel):
         scaled = distances / np.sqrt((distances**2).sum() / (40 * 39)) / 0.7
         grams.append(centring @ np.exp(-0.5 * scaled**2 if kernel == "rbf" else -scaled) @ centring)
     expected = (grams[0] * grams[1]).sum() / np.linalg.norm(grams[0]) / np.linalg.norm(grams[1])
-    found = kernel_cka(*map(jnp.asarray, sides), kernel=kernel, bandwidth=0.7, unbiased=False)
+    found = metrics.kernel_cka(*map(jnp.asarray, sides), kernel=kernel, bandwidth=0.7, unbiased=False)
     assert float(found) == pytest.approx(expected, abs=1e-12)
 
 
 def test_settings_that_cannot_be(sides):
     sides = [jnp.asarray(side) for side in sides]
     with pytest.raises(ValueError, match="bandwidth"):
-        kernel_cka(*sides, bandwidth=0.0)
+        metrics.kernel_cka(*sides, bandwidth=0.0)
     with pytest.raises(ValueError, match="alpha"):
-        shape_similarity(*sides, alpha=1.5)
+        metrics.shape_similarity(*sides, alpha=1.5)
     with pytest.raises(ValueError, match="k must"):
-        cknna(*sides, k=0)
+        metrics.cknna(*sides, k=0)
 
 
 @pytest.mark.slow
@@ -167,18 +151,18 @@ def test_samples_of_one_population_agree_however_few():
         draws = [rng.permutation(4000)[: 2 * units].reshape(2, units) for _ in range(40)]
         return np.median([float(kernel(*(jnp.asarray(population[:, one]) for one in both))) for both in draws])
 
-    corrected = [median(jax.jit(cka_of_sampled_units), units) for units in (20, 40, 160)]
+    corrected = [median(jax.jit(metrics.cka_of_sampled_units), units) for units in (20, 40, 160)]
     np.testing.assert_allclose(corrected, 1.0, atol=0.1)
-    assert median(jax.jit(cka), 20) < 0.8
+    assert median(jax.jit(metrics.cka), 20) < 0.8
 
 
 def test_matches_are_those_of_scipy(sides):
     correlations = np.corrcoef(*sides, rowvar=False)[:6, 6:]
     rows, columns = linear_sum_assignment(correlations, maximize=True)
     sides = [jnp.asarray(side) for side in sides]
-    assert similarity(one_to_one, sides) == pytest.approx(correlations[rows, columns].mean(), abs=1e-12)
-    assert float(one_to_one(*reversed(sides))) == pytest.approx(correlations[rows, columns].mean(), abs=1e-12)
-    assert similarity(semi_matching, sides) == pytest.approx(correlations.max(axis=0).mean(), abs=1e-12)
+    assert similarity(metrics.one_to_one, sides) == pytest.approx(correlations[rows, columns].mean(), abs=1e-12)
+    assert float(metrics.one_to_one(*reversed(sides))) == pytest.approx(correlations[rows, columns].mean(), abs=1e-12)
+    assert similarity(metrics.semi_matching, sides) == pytest.approx(correlations.max(axis=0).mean(), abs=1e-12)
 
 
 @pytest.mark.slow
@@ -191,13 +175,19 @@ def test_permutations_of_scipy(sides):
     x, y = (side / np.linalg.norm(side) for side in map(centred, sides))
     rows, columns = linear_sum_assignment(x.T @ y, maximize=True)
     both = [jnp.asarray(side) for side in sides]
-    assert similarity(permutation_shape_similarity, both) == pytest.approx((x.T @ y)[rows, columns].sum(), abs=1e-12)
-    assert similarity(permutation_shape_similarity, both) < similarity(shape_similarity, both)
+    assert similarity(metrics.permutation_shape_similarity, both) == pytest.approx(
+        (x.T @ y)[rows, columns].sum(), abs=1e-12
+    )
+    assert similarity(metrics.permutation_shape_similarity, both) < similarity(metrics.shape_similarity, both)
     shuffled = 3.0 * both[0][:, np.random.default_rng(4).permutation(6)] - 1.0
-    assert float(permutation_shape_similarity(both[0], shuffled)) == pytest.approx(1.0, abs=1e-12)
+    assert float(metrics.permutation_shape_similarity(both[0], shuffled)) == pytest.approx(1.0, abs=1e-12)
 
 
-DIFFERENTIABLE = {"procrustes": shape_similarity, "shape": partial(shape_similarity, alpha=0.4), "cca": cca}
+DIFFERENTIABLE = {
+    "procrustes": metrics.shape_similarity,
+    "shape": partial(metrics.shape_similarity, alpha=0.4),
+    "cca": metrics.cca,
+}
 
 
 @pytest.mark.slow
@@ -215,11 +205,11 @@ def test_soft_matching_is_optimal_transport(units):
     gains = np.corrcoef(x, y, rowvar=False)[: units[0], units[0] :]
     masses = [np.full(each, 1.0 / each) for each in units]
     expected = np.sum(ot.emd(*masses, -gains) * gains)
-    found = soft_matching(jnp.asarray(x), jnp.asarray(y))
+    found = metrics.soft_matching(jnp.asarray(x), jnp.asarray(y))
     assert float(found) == pytest.approx(expected, abs=1e-12)
-    assert float(soft_matching(jnp.asarray(y), jnp.asarray(x))) == pytest.approx(expected, abs=1e-12)
+    assert float(metrics.soft_matching(jnp.asarray(y), jnp.asarray(x))) == pytest.approx(expected, abs=1e-12)
     if units[0] == units[1]:
-        assert float(found) == pytest.approx(float(one_to_one(jnp.asarray(x), jnp.asarray(y))), abs=1e-12)
+        assert float(found) == pytest.approx(float(metrics.one_to_one(jnp.asarray(x), jnp.asarray(y))), abs=1e-12)
     common = math.gcd(*units)
     programme = _of_programme(gains, units[1] // common, units[0] // common) / (units[0] * units[1] // common)
     assert np.sum(programme * gains) == pytest.approx(expected, abs=1e-12)

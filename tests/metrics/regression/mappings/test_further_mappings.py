@@ -13,28 +13,14 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KernelCenterer
 
-from bsjax.metrics import (
-    PLS,
-    BandedRidge,
-    ElasticNet,
-    Kernelised,
-    PrincipalComponents,
-    ReducedRank,
-    Ridge,
-    RidgeCV,
-    Rotation,
-    compiled,
-    cross_validate,
-    make_folds,
-    train_test,
-)
+from bsjax import metrics
 from bsjax.metrics.regression.crossvalidation import cross_validate_and_report
 
 pytestmark = pytest.mark.slow
 
 
 N, TRAIN = 50, 38
-FOLDS = make_folds(N, [(np.arange(TRAIN), np.arange(TRAIN, N))])
+FOLDS = metrics.make_folds(N, [(np.arange(TRAIN), np.arange(TRAIN, N))])
 WIDTHS = [12, 70]
 
 
@@ -50,7 +36,7 @@ def data(request):
 
 
 def score(mapping, x, y):
-    return compiled(cross_validate, mapping=mapping)(jnp.asarray(x), jnp.asarray(y), FOLDS)[0]
+    return metrics.compiled(metrics.cross_validate, mapping=mapping)(jnp.asarray(x), jnp.asarray(y), FOLDS)[0]
 
 
 def correlations(predicted, y):
@@ -66,7 +52,7 @@ def centred(x, y):
 def test_elastic_net_is_that_of_scikit_learn(data, ratio):
     x, y = data
     peer = ElasticNetOfSklearn(alpha=0.1, l1_ratio=ratio, tol=1e-12, max_iter=100_000).fit(x[:TRAIN], y[:TRAIN])
-    mapping = ElasticNet(0.1, ratio)
+    mapping = metrics.ElasticNet(0.1, ratio)
     prepared = mapping.prepare(jnp.asarray(x), jnp.asarray(y))
     held_out = jnp.arange(TRAIN, N)[None]
     weights = mapping.fit(prepared, held_out, jnp.ones_like(held_out, bool)).weights[0]
@@ -75,7 +61,7 @@ def test_elastic_net_is_that_of_scikit_learn(data, ratio):
 
 
 def test_weights_that_are_not_negative_are_those_of_scipy_at_any_scale_of_the_features():
-    mapping = ElasticNet(0.0, 0.0, positive=True)
+    mapping = metrics.ElasticNet(0.0, 0.0, positive=True)
     predict = jax.jit(mapping.predict_split)
     for seed in range(50):
         rng = np.random.default_rng(seed)
@@ -91,7 +77,7 @@ def test_weights_that_are_not_negative_are_those_of_scipy_at_any_scale_of_the_fe
 
 @of_few
 def test_weights_that_have_not_converged_are_told(data):
-    mapping = ElasticNet(0.01, 0.5, most_steps=3)
+    mapping = metrics.ElasticNet(0.01, 0.5, most_steps=3)
     _, report = cross_validate_and_report(*map(jnp.asarray, data), FOLDS, mapping=mapping)
     assert "3 steps" in mapping.traits.warnings({"steps": np.asarray(report["steps"])})[0]
 
@@ -100,7 +86,7 @@ def test_principal_component_regression_is_that_of_scikit_learn(data):
     x, y = data
     peer = make_pipeline(PCA(7, svd_solver="full"), LinearRegression()).fit(x[:TRAIN], y[:TRAIN])
     np.testing.assert_allclose(
-        score(PrincipalComponents(7), x, y), correlations(peer.predict(x[TRAIN:]), y), atol=1e-10
+        score(metrics.PrincipalComponents(7), x, y), correlations(peer.predict(x[TRAIN:]), y), atol=1e-10
     )
 
 
@@ -111,15 +97,15 @@ def test_reduced_rank_by_its_definition(data):
     stacked = np.vstack([of_x @ weights, np.sqrt(3.0) * weights])
     leading = np.linalg.svd(stacked, full_matrices=False)[2][:2].T
     expected = correlations(x[TRAIN:] @ weights @ leading @ leading.T, y)
-    np.testing.assert_allclose(score(ReducedRank(2, 3.0), x, y), expected, atol=1e-9)
-    np.testing.assert_allclose(score(ReducedRank(5, 3.0), x, y), score(Ridge(3.0), x, y), atol=1e-9)
+    np.testing.assert_allclose(score(metrics.ReducedRank(2, 3.0), x, y), expected, atol=1e-9)
+    np.testing.assert_allclose(score(metrics.ReducedRank(5, 3.0), x, y), score(metrics.Ridge(3.0), x, y), atol=1e-9)
 
 
 def test_rotation_by_its_definition(data):
     x, y = data
     of_x, of_y = centred(x, y)
     left, _, right = np.linalg.svd(of_x.T @ of_y, full_matrices=False)
-    np.testing.assert_allclose(score(Rotation(), x, y), correlations(x[TRAIN:] @ left @ right, y), atol=1e-10)
+    np.testing.assert_allclose(score(metrics.Rotation(), x, y), correlations(x[TRAIN:] @ left @ right, y), atol=1e-10)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "polynomial"])
@@ -130,33 +116,35 @@ def test_kernel_ridge_is_that_of_scikit_learn(data, kernel):
     within, across = (centring.transform(of(x[rows], x[:TRAIN])) for rows in (slice(TRAIN), slice(TRAIN, N)))
     peer = KernelRidge(alpha=0.5, kernel="precomputed").fit(within, centred(x, y)[1])
     expected = correlations(peer.predict(across), y)
-    mapping = Kernelised(Ridge(0.5), kernel)
+    mapping = metrics.Kernelised(metrics.Ridge(0.5), kernel)
     np.testing.assert_allclose(score(mapping, x, y), expected, atol=1e-9)
-    on_split = train_test(
+    on_split = metrics.train_test(
         *(jnp.asarray(side[rows]) for side in (x, y) for rows in (slice(TRAIN), slice(TRAIN, N))), mapping=mapping
     )
     np.testing.assert_allclose(on_split, expected, atol=1e-7)
 
 
 @of_many
-@pytest.mark.parametrize("mapping", [Ridge(2.0), PLS(3), RidgeCV((0.1, 10.0))], ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    "mapping", [metrics.Ridge(2.0), metrics.PLS(3), metrics.RidgeCV((0.1, 10.0))], ids=lambda each: type(each).__name__
+)
 def test_a_linear_kernel_changes_nothing(data, mapping):
-    np.testing.assert_allclose(score(Kernelised(mapping, "linear"), *data), score(mapping, *data), atol=1e-8)
+    np.testing.assert_allclose(score(metrics.Kernelised(mapping, "linear"), *data), score(mapping, *data), atol=1e-8)
 
 
 @of_many
 def test_one_band_is_ridge_with_a_penalty_for_each_target(data):
     alphas = (0.1, 1.0, 10.0, 100.0)
-    one = BandedRidge((data[0].shape[1],), alphas, candidates=1)
-    np.testing.assert_allclose(score(one, *data), score(RidgeCV(alphas, True, cv=5), *data), atol=1e-10)
+    one = metrics.BandedRidge((data[0].shape[1],), alphas, candidates=1)
+    np.testing.assert_allclose(score(one, *data), score(metrics.RidgeCV(alphas, True, cv=5), *data), atol=1e-10)
 
 
 @of_few
 def test_bands_find_the_space_that_matters(data):
     x, y = data
-    mapping = BandedRidge((4, x.shape[1] - 4), (0.1, 1.0, 10.0, 100.0), candidates=30)
-    found, report = compiled(cross_validate_and_report, mapping=mapping)(*map(jnp.asarray, data), FOLDS)
+    mapping = metrics.BandedRidge((4, x.shape[1] - 4), (0.1, 1.0, 10.0, 100.0), candidates=30)
+    found, report = metrics.compiled(cross_validate_and_report, mapping=mapping)(*map(jnp.asarray, data), FOLDS)
     assert (np.asarray(report["shares"])[0, 0] > 0.5).all()
-    assert found.mean() > score(RidgeCV((0.1, 1.0, 10.0, 100.0), True, cv=5), x, y).mean()
+    assert found.mean() > score(metrics.RidgeCV((0.1, 1.0, 10.0, 100.0), True, cv=5), x, y).mean()
     with pytest.raises(ValueError, match="bands"):
-        score(BandedRidge((1, 2)), x, y)
+        score(metrics.BandedRidge((1, 2)), x, y)
