@@ -23,7 +23,6 @@ SIMILARITIES = {
     ),
     "cka_bootstraps": metrics.cka_bootstraps,
 }
-each_dtype = pytest.mark.parametrize("dtype", ["float32", "float64"])
 
 
 def others(dtype, stimuli=STIMULI):
@@ -73,14 +72,12 @@ def test_responses_that_are_constant_but_for_stimuli_that_are_not_drawn(name):
 
 
 @pytest.mark.slow
-@each_dtype
 @pytest.mark.parametrize("units", [4, 400])
-def test_an_rdm_of_patterns_that_are_constant_over_units(units, dtype):
-    x = jnp.asarray(np.random.default_rng(0).normal(size=(STIMULI, units)), dtype).at[3].set(0.1)
-    assert np.isnan(metrics.compiled(metrics.rdm_similarity)(x, others(dtype)))
+def test_an_rdm_of_patterns_that_are_constant_over_units(units):
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(STIMULI, units)), "float32").at[3].set(0.1)
     draws = jnp.ones((2, STIMULI), jnp.int32).at[1, 3].set(0)
     np.testing.assert_array_equal(
-        np.isnan(metrics.compiled(metrics.rdm_bootstraps)(x, others(dtype), draws)), [True, False]
+        np.isnan(metrics.compiled(metrics.rdm_bootstraps)(x, others("float32"), draws)), [True, False]
     )
 
 

@@ -48,14 +48,6 @@ def test_a_single_value_is_undefined():
     assert jnp.isnan(pearson(jnp.ones((1, 1)), jnp.ones((1, 1)))).all()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("offset", [0.0, 1e4])
-def test_an_offset_costs_few_digits_in_float32(data, offset):
-    x, y = data
-    shifted = pearson(jnp.asarray(x + offset, jnp.float32), jnp.asarray(y, jnp.float32))
-    np.testing.assert_allclose(shifted, pearson(jnp.asarray(x), jnp.asarray(y)), atol=1e-3)
-
-
 def test_large_values_do_not_overflow_in_float32(data):
     x, y = (jnp.asarray(v, jnp.float32) for v in data)
     np.testing.assert_allclose(pearson(x * 1e15, y * 1e15), pearson(x, y), atol=1e-5)

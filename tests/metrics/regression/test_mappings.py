@@ -116,17 +116,6 @@ def test_rank_deficient_least_squares_keeps_weak_directions_in_float32():
 
 
 @pytest.mark.slow
-def test_a_feature_that_varies_only_in_held_out_stimuli():
-    x, y = arrays(*TALL)
-    x = x.at[:, 0].set(0.0).at[7, 0].set(5.0)
-    folds = make_folds(40, [(np.setdiff1d(np.arange(40), test), test) for test in (np.r_[5:12], np.r_[20:30])])
-    for name in ("linear", "neuron_to_neuron", "ridge", "pls"):
-        np.testing.assert_allclose(
-            validate(x, y, folds, MAPPINGS[name]), peer(name, x, y, folds), atol=1e-6, err_msg=name
-        )
-
-
-@pytest.mark.slow
 def test_memory_of_ten_splits_at_the_size_of_a_recording():
     n, p, q = 2560, 1000, 168
     x, y = jax.ShapeDtypeStruct((n, p), jnp.float64), jax.ShapeDtypeStruct((n, q), jnp.float64)

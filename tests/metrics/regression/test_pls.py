@@ -3,11 +3,10 @@ import jax.extend
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from sklearn.cross_decomposition import PLSRegression
 from sklearn.model_selection import ShuffleSplit
 
 from bsjax.engine.programs.platforms import traced_for
-from bsjax.metrics import PLS, compiled, cross_validate, cross_validate_by_components, make_folds
+from bsjax.metrics import PLS, compiled, cross_validate, make_folds
 
 
 def validate(x, y, dtype, components):
@@ -43,22 +42,6 @@ def test_the_program_to_compile_stays_small():
         return len(jaxpr.eqns) + sum(equations(sub) for equation in jaxpr.eqns for sub in inner(equation.params))
 
     assert equations(traced.jaxpr.jaxpr) <= 650
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [12, 70])
-def test_every_number_of_components_of_one_fit_is_that_of_a_fit_of_its_own(width):
-    rng = np.random.default_rng(0)
-    x, splits = rng.normal(size=(60, width)), list(ShuffleSplit(2, test_size=0.2, random_state=0).split(range(60)))
-    y = x[:, :3] @ rng.normal(size=(3, 4)) + rng.normal(size=(60, 4))
-    folds = make_folds(60, splits)
-    of_one = compiled(cross_validate_by_components, mapping=PLS(6))(jnp.asarray(x), jnp.asarray(y), folds)
-    assert of_one.shape == (2, 6, 4)
-    for k in (1, 3, 6):
-        for found, (train, test) in zip(of_one[:, k - 1], splits, strict=True):
-            peer = PLSRegression(k, scale=False, tol=1e-14, max_iter=100_000).fit(x[train], y[train])
-            r = [np.corrcoef(*pair)[0, 1] for pair in zip(peer.predict(x[test]).T, y[test].T, strict=True)]
-            np.testing.assert_allclose(found, r, atol=1e-6)
 
 
 @pytest.mark.slow

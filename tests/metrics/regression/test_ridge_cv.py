@@ -209,18 +209,6 @@ def test_gradients_on_a_split_on_a_tpu_are_those_elsewhere(on_tpu):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.slow
-def test_a_choice_by_folds_is_that_of_fewer_targets_by_themselves():
-    (x, _), rng = arrays(*TALL), np.random.default_rng(1)
-    y = x[:, :3] @ rng.normal(size=(3, 1100)) + rng.normal(size=(len(x), 1100))
-    kernel = compiled(cross_validate_and_report, mapping=RidgeCV(FEW, alpha_per_target=True, cv=5))
-    folds = make_folds(len(x), [(np.arange(30), np.arange(30, len(x)))])
-    r, report = kernel(x, y, folds)
-    parts = [kernel(x, y[:, k : k + 275], folds) for k in range(0, 1100, 275)]
-    np.testing.assert_array_equal(report["alpha"], np.concatenate([part["alpha"] for _, part in parts], axis=1))
-    np.testing.assert_allclose(r, np.concatenate([part for part, _ in parts], axis=1), atol=1e-12)
-
-
 @given(st.integers(0, 10_000), st.sampled_from([1e-14, 1e-9, 1e-6, 1e-4, 1e-2]))
 def test_all_penalties_equal_the_double_sum_where_eigenvalues_almost_repeat(seed, apart):
     rng = np.random.default_rng(seed)

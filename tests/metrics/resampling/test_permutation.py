@@ -6,7 +6,6 @@ import scipy.stats
 
 from bsjax.metrics import cka, compiled, cross_validate, make_folds, pearson, rdm_similarity
 from bsjax.metrics.regression.pls import PLS
-from bsjax.metrics.regression.ridge import Ridge
 from bsjax.metrics.resampling import permutation
 from bsjax.metrics.resampling.draws import permutations
 from bsjax.metrics.resampling.permutation import (
@@ -40,8 +39,7 @@ def orders():
 
 
 KERNELS = {
-    **{f"rdm, {m}": (rdm_permutations, rdm_similarity, {"method": m}) for m in ("spearman", "corr", "tau-a")},
-    "cka": (cka_permutations, cka, {}),
+    **{f"rdm, {m}": (rdm_permutations, rdm_similarity, {"method": m}) for m in ("corr", "tau-a")},
     "cka, biased": (cka_permutations, cka, {"unbiased": False}),
 }
 
@@ -58,7 +56,7 @@ def test_equals_single_calls(name, sides, orders):
     np.testing.assert_allclose(coarse, expected, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["rdm, corr", "cka"])
+@pytest.mark.parametrize("name", ["rdm, corr", "cka, biased"])
 def test_gradients_are_those_of_single_calls_and_undefined_is_nan(name, sides, orders):
     kernel, alone, settings = KERNELS[name]
     x, y = sides
@@ -71,8 +69,8 @@ def test_gradients_are_those_of_single_calls_and_undefined_is_nan(name, sides, o
     assert jnp.isfinite(slope).all()
 
 
-@pytest.mark.parametrize("mapping", [Ridge(alpha=2.0), PLS(n_components=2)], ids=["ridge", "pls"])
-def test_regressions_are_fitted_anew_also_in_blocks(mapping, sides, orders, monkeypatch):
+def test_regressions_are_fitted_anew_also_in_blocks(sides, orders, monkeypatch):
+    mapping = PLS(n_components=2)
     monkeypatch.setattr(permutation, "_AT_A_TIME", 15 * N)
     x, y = sides
     folds = make_folds(N, [(np.arange(0, 9), np.arange(9, N)), (np.arange(5, N), np.arange(0, 5))])

@@ -33,14 +33,6 @@ def test_equals_the_definition(seed):
     np.testing.assert_allclose(shares(*map(jnp.asarray, (a, b, factor))), by_definition(a, b, factor), atol=1e-10)
 
 
-def test_a_factor_without_pairs_does_not_count():
-    a, b, factor = pairs()
-    two = np.where(factor == 1, 0, factor)
-    got = shares(*map(jnp.asarray, (a, b, two)))
-    np.testing.assert_array_equal(np.isnan(got), [False, True, False, False])
-    assert float(jnp.nansum(got)) == 1.0
-
-
 @given(st.integers(0, 10_000), st.integers(1, 500))
 def test_whole_units_round_down_and_leave_the_rest_to_the_last(seed, units):
     soft = softmax(np.random.default_rng(seed).normal(size=4))
