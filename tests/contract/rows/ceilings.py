@@ -4,17 +4,13 @@ from functools import partial
 
 import numpy as np
 
-from bsjax.metrics import split_half_consistency
+from bsjax.metrics import cka_between_subjects, split_half_consistency
 from bsjax.metrics.ceilings.noise_ceiling import rsa_noise_ceiling
-from tests.contract.changes import constant, padded, reordered, stretch_and_shift_each, units
+from tests.contract.changes import constant, padded, reordered, rotate, shift, stretch, stretch_and_shift_each, units
 from tests.contract.row import Row
 
 R, N, U, SPLITS = 5, 12, 3, 2
 SUBJECTS, VOXELS = 3, 6
-
-
-def of_repetitions(trials, present, first):
-    return split_half_consistency(trials, present, first)
 
 
 def trials_of(rng, r, n, u):
@@ -52,15 +48,30 @@ def subject_arrays(rng, s=SUBJECTS, n=N, p=VOXELS):
 
 
 def same_subjects(arrays, rng):
-    same = {name: np.broadcast_to(values[:1], values.shape) for name, values in arrays.items()}
-    return same | {"seen": np.ones_like(arrays["seen"])}
+    return {
+        name: np.ones_like(values) if name == "seen" else np.broadcast_to(values[:1], values.shape)
+        for name, values in arrays.items()
+    }
+
+
+def complete_arrays(rng, s=SUBJECTS, n=N, p=VOXELS):
+    arrays = subject_arrays(rng, s, n, p)
+    return {"responses": arrays["responses"], "units": arrays["units"]}
+
+
+def rotate_voxels(arrays, rng):
+    """Of each subject its own rotation; those that do not count stay where they are."""
+    responses = arrays["responses"].copy()
+    for own, counts in zip(responses, arrays["units"], strict=True):
+        own[:, counts] = rotate(own[:, counts], rng)
+    return arrays | {"responses": responses}
 
 
 ROWS = [
     Row(
         "predictor_consistency",
         ("internal_consistency", "internal_consistency_temporal", "predictor_consistency"),
-        of_repetitions,
+        split_half_consistency,
         stimulus_arrays,
         partial(stimulus_arrays, r=8, n=400, u=60),
         bounds=(-np.inf, 1.0),
@@ -100,5 +111,24 @@ ROWS = [
             ("rsa_ceiling matched to the correlation", (), {"method": "corr", "pooling": "matched"}),
             ("rsa_ceiling that no RDM exceeds", (), {"method": "corr", "pooling": "bound"}),
         )
+    ),
+    Row(
+        "cross_subject_consistency",
+        ("cross_subject_consistency",),
+        cka_between_subjects,
+        complete_arrays,
+        partial(complete_arrays, s=4, n=300, p=200),
+        undefined=constant("responses", 1, 1),
+        padded=padded(responses=2, units=1),
+        invariances={
+            "voxels rotated": rotate_voxels,
+            "stimuli reordered": reordered(responses=1),
+            # All by one factor: what is side by side depends on how large subjects are to one another.
+            "responses scaled": units("responses", stretch),
+            "responses shifted": units("responses", shift, axis=0),
+        },
+        identity=same_subjects,
+        times_input=6.0,
+        settings={"how": "leave_one_out"},
     ),
 ]

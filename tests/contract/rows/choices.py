@@ -3,6 +3,7 @@
 import numpy as np
 
 from bsjax.metrics.behaviour.choice_signatures import choice_consistency, choice_reliability
+from tests.contract.changes import reordered
 from tests.contract.row import Row
 from tests.support.signatures import KINDS
 
@@ -32,20 +33,6 @@ def halves(rng, images=12, n=160):
 
 def weighted(arrays):
     return [name for name in ("weights", "others") if name in arrays]
-
-
-def permute_trials(arrays, rng):
-    order = rng.permutation(arrays["choice"].shape[0])
-    moved = {name: arrays[name][order] for name in TRIALS}
-    return arrays | moved | {name: arrays[name][:, order] for name in weighted(arrays)}
-
-
-def permute_images(arrays, rng):
-    order = rng.permutation(arrays["truth"].shape[0])
-    moved = {"truth": arrays["truth"][order], "stimulus": np.argsort(order)[arrays["stimulus"]]}
-    if "probabilities" in arrays:
-        moved["probabilities"] = arrays["probabilities"][order]
-    return arrays | moved
 
 
 def rename_objects(arrays, rng):
@@ -94,8 +81,8 @@ SHARED = {
     "padded": trials_that_do_not_count,
 }
 INVARIANCES = {
-    "order of trials": permute_trials,
-    "order of images": permute_images,
+    "order of trials": reordered(**dict.fromkeys(TRIALS, 0), weights=1, others=1),
+    "order of images": reordered(truth=0, probabilities=0, places=("stimulus",)),
     "names of objects": rename_objects,
 }
 ROWS = [

@@ -17,7 +17,6 @@ from bsjax.engine.programs.platforms import traced_for
 from bsjax.metrics import ALPHAS, RidgeCV, compiled, cross_validate, make_folds
 from bsjax.metrics.linalg.partial_fractions import all_penalties
 from bsjax.metrics.regression.crossvalidation import cross_validate_and_report, train_test_and_report
-from tests.support import exact_regressions as exact
 from tests.support.slopes import check_slope
 
 FEW = (0.01, 1.0, 30.0, 1000.0)
@@ -151,17 +150,6 @@ def test_the_fast_choice_is_that_of_all_errors(size, kind, per_target):
         else:
             total = errors.sum(1)
             assert total[np.searchsorted(ALPHAS, alpha * (1 - 1e-5))] <= total.min() * (1 + worse)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("shape", "per_target"), [(TALL, True), (WIDE, False)], ids=str)
-def test_a_choice_by_folds_equals_errors_by_hand(shape, per_target):
-    alphas = ALPHAS[::3]
-    x, y = arrays(*shape, noise=2.0)
-    splits = list(ShuffleSplit(2, train_size=0.7, test_size=0.2, random_state=0).split(x))
-    kernel = compiled(cross_validate, mapping=RidgeCV(alphas, per_target, cv=5))
-    expected = exact.scores_of(exact.ridgecv(alphas, per_target, 5), x, y, splits)
-    np.testing.assert_allclose(kernel(x, y, make_folds(len(x), splits)), expected, atol=1e-9)
 
 
 @pytest.fixture

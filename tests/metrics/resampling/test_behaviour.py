@@ -57,12 +57,6 @@ def test_gradients_of_a_weighted_signature_are_finite_and_right():
     expected = (f(1e-6) - f(-1e-6)) / 2e-6
     assert float(jax.grad(f)(0.0)) == pytest.approx(float(expected), rel=1e-5, abs=1e-9)
 
-    @jax.jit
-    def of_probabilities(p):
-        return jnp.nansum(choice_consistency(p, truth, *codes, halves[0], weights, kind=kind).r)
-
-    assert np.isfinite(jax.grad(of_probabilities)(jnp.asarray(probabilities).at[unheld].set(0.0))).all()
-
 
 def drawn_agreement(draws, trials=TRIALS):
     rng = np.random.default_rng(0)

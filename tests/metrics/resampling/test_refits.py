@@ -4,8 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.linear_model import RidgeCV as SklearnRidgeCV
@@ -95,23 +93,6 @@ def test_a_mapping_that_chooses_is_refitted_to_draws_without_copies():
     draws = drawn_folds(counts, make_folds(len(x), splits))
     got = compiled(cross_validation_bootstraps, mapping=RidgeCV(ALPHAS))(x, y, draws)
     np.testing.assert_allclose(got, peer(lambda: SklearnRidgeCV(ALPHAS), x, y, splits, counts), atol=1e-9)
-
-
-@given(st.lists(st.lists(st.integers(0, 3), min_size=12, max_size=12).filter(any), min_size=1, max_size=3), st.data())
-def test_no_stimulus_is_on_both_sides(counts, data):
-    test = np.array(data.draw(st.lists(st.integers(0, 11), min_size=1, max_size=9, unique=True)))
-    splits = [(np.setdiff1d(np.arange(12), test), test)]
-    drawn = drawn_folds(np.array(counts), make_folds(12, splits))
-    for d, draw in enumerate(counts):
-        for places, each in ((drawn.copies, draw), (drawn.different, np.minimum(draw, 1))):
-            trains = np.ones(places.rows.shape[1], bool)
-            trains[places.held_out[d, 0][places.held_out_mask[d, 0]]] = False
-            tested = places.rows[d][places.held_out[d, 0][places.test_mask[d, 0]]]
-            if drawn.fitted[d, 0]:
-                wanted = np.repeat(splits[0][0], np.array(each)[splits[0][0]])
-                np.testing.assert_array_equal(places.rows[d][trains], wanted)
-            wanted = np.repeat(np.sort(test), np.array(each)[np.sort(test)])
-            np.testing.assert_array_equal(tested, wanted if drawn.fitted[d, 0] else [])
 
 
 @pytest.mark.slow

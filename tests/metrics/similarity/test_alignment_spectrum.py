@@ -91,17 +91,6 @@ def test_the_predicted_learning_curve_is_the_simulated_one(alpha):
     assert (beyond > 0).all()
 
 
-def test_learned_modes_and_penalty_come_to_the_number_of_stimuli():
-    values = jnp.asarray(np.random.default_rng(5).uniform(0.1, 1, size=30))
-    spectrum = Spectrum(values, jnp.full((30, 1), 1 / 30))
-    values = np.asarray(values)
-    for alpha in (0.0, 2.0):
-        learned = np.asarray(predicted_errors(spectrum, jnp.array([6.0, 21.0]), jnp.asarray(alpha)).learnability)
-        kappa = values * (1 - learned) / learned
-        np.testing.assert_allclose(kappa, kappa[:, :1] * np.ones(30), rtol=1e-6)
-        np.testing.assert_allclose(learned.sum(axis=1) + alpha / kappa[:, 0], [5, 20], rtol=1e-6)
-
-
 def of_eigenvalues(x, y):
     return jnp.sum(alignment_spectrum(x, y).eigenvalues ** 2)
 

@@ -73,18 +73,6 @@ def test_the_rotation_is_the_best_of_many(noisy):
     assert float(similarity(*noisy, delays=2, rank=3)) == pytest.approx(1 - best**2 / squares, abs=1e-6)
 
 
-def test_dynamics_count_and_not_geometry():
-    rng = np.random.default_rng(4)
-    slow, fast = oscillators(0.3, 0.7), oscillators(0.6, 1.4)
-    x = series(slow, rng, units=8, noise=0.05)
-    same = series(slow, rng, units=12, noise=0.05, n=30)[:20]
-    other = series(fast, rng, units=8, noise=0.05)
-    alike, unlike = (float(similarity(x, y, delays=3, rank=4)) for y in (same, other))
-    assert alike > 0.99 and unlike < 0.9
-    faded = series(oscillators(0.3, 0.7, decay=0.6), rng, units=8, noise=0.01)
-    assert float(similarity(x, faded, delays=3, rank=4)) < alike - 0.01
-
-
 def test_gradients_where_singular_values_are_equal(noisy):
     """The same trajectories in every orientation."""
     turns = np.eye(2), np.array([[0.0, 1.0], [-1.0, 0.0]])
