@@ -7,7 +7,7 @@ import pytest
 
 import bsjax
 from bsjax.engine.programs.compilation import traces
-from bsjax.metrics import FactorisedReadout, Ridge, RidgeCV, cross_validate, make_folds, train_test
+from bsjax.metrics import FactorisedReadout, Ridge, cross_validate, make_folds
 
 pytestmark = pytest.mark.slow
 
@@ -45,16 +45,6 @@ def test_a_sweep_of_penalties_takes_one_program():
         found = [bsjax.score_arrays(x, y, "ridge", alpha=alpha) for alpha in PENALTIES]
     assert counted == {"cross_validate_and_report": 1}
     assert len({float(score) for score in found}) == len(PENALTIES)
-
-
-def test_penalties_to_choose_from_may_be_traced():
-    x, y = map(jnp.asarray, arrays(6))
-
-    def chosen(alphas):
-        return train_test(x[:30], x[30:], y[:30], y[30:], mapping=RidgeCV(alphas))
-
-    fixed = jax.jit(lambda: chosen(tuple(PENALTIES.tolist())))()
-    np.testing.assert_allclose(jax.jit(chosen)(PENALTIES), fixed, atol=1e-12)
 
 
 def test_every_number_of_a_read_out_may_be_traced():
