@@ -1,6 +1,7 @@
 """A small data set and models for it, so that a benchmark scores in milliseconds."""
 
 import socket
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bsjax import ModelCommitment, NeuroidAssembly, StimulusSet
+from bsjax import ModelCommitment, NeuroidAssembly, Score, StimulusSet, load_benchmark
 from bsjax.adapters import from_stored
+from tests.compat.conftest import PUBLISHED
 from tests.support.plugin_fixtures import plugin, search  # noqa: F401 (fixtures)
 from tests.support.served_data import serving
 
@@ -80,3 +82,30 @@ def serve(s3: Any, relay: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     """``serve(name, assembly, stimuli)``: small data under the name of published ones, see ``served.py``."""
     with serving(s3, monkeypatch, tmp_path) as serve:
         yield serve
+
+
+@pytest.fixture
+def same_as_published(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """``same_as_published(score, model)``: where Brain-Score's plugins are, the one of the same benchmark, unchanged,
+    gives that score; also its interval, if that is asked for."""
+
+    def check(own: Score, model: Any, parts: str = "value unceiled ceiling", atol=1e-9, interval=False) -> None:
+        if not PUBLISHED.is_dir():
+            return
+        monkeypatch.setenv("BSJAX_PLUGINS", str(PUBLISHED))
+        with warnings.catch_warnings():
+            for kind in (UserWarning, FutureWarning, DeprecationWarning):
+                warnings.simplefilter("ignore", kind)
+            plugin = load_benchmark(f"brainscore:{own.provenance['benchmark']}")(model)
+        assert plugin.provenance["benchmark"] == own.provenance["benchmark"]
+        for part in parts.split():
+            one, two = (float(getattr(score, part)) for score in (own, plugin))
+            assert one == pytest.approx(two, rel=0, abs=atol), part
+        if interval:
+            one, two = own.interval(), plugin.interval()
+            assert (one.kind, one.over, own.formula, own.error_kind) == (
+                two.kind, two.over, plugin.formula, plugin.error_kind,
+            )  # fmt: skip
+            np.testing.assert_allclose([one.low, one.high], [two.low, two.high], rtol=1e-6)
+
+    return check

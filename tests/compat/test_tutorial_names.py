@@ -5,7 +5,7 @@ import pytest
 
 import bsjax
 from bsjax.benchmarks import benchmark_registry as registry
-from bsjax.compat import install
+from bsjax.compat import data, install
 from bsjax.compat.assemblies import for_plugins
 from bsjax.compat.benchmarks import base
 from bsjax.compat.benchmarks.neural import NeuralBenchmark
@@ -80,16 +80,14 @@ def test_choices_are_packaged(stimuli, tmp_path):
     assert read["truth"].values.tolist() == read["sample_object"].values.tolist()
 
 
-@pytest.mark.parametrize(("catalogue", "named"), [((), {}), ((), {"catalog_name": "some"})])
-def test_a_catalogue_may_be_left_out(stimuli, monkeypatch, catalogue, named):
-    from bsjax.compat import data
-
+def test_a_catalogue_may_be_left_out(stimuli):
     def package(catalog_name, proto_stimulus_set, stimulus_set_identifier, bucket_name="brainio-temp"):
         return catalog_name, proto_stimulus_set["stimulus_id"].tolist(), stimulus_set_identifier
 
-    found = data._packaging(package)(*catalogue, *(() if named else (stimuli,)), stimulus_set_identifier="Doe2026",
-                                     **({**named, "proto_stimulus_set": stimuli} if named else {}))  # fmt: skip
-    assert found == (*(catalogue or named.values() or (None,)), list("abcd"), "Doe2026")
+    of_both = data._packaging(package)
+    assert of_both(stimuli, stimulus_set_identifier="Doe2026") == (None, list("abcd"), "Doe2026")
+    named = {"catalog_name": "some", "proto_stimulus_set": stimuli, "stimulus_set_identifier": "Doe2026"}
+    assert of_both(**named) == ("some", list("abcd"), "Doe2026")
 
 
 def test_the_oldest_names_of_the_package():
@@ -131,15 +129,6 @@ def test_public_benchmarks_by_the_names_of_the_tutorials(load):
     assert load("MajajHong2015.IT.public-pls").identifier == "MajajHong2015public.IT-pls"
     assert load("FreemanZiemba2013.V1.public-pls").identifier == "FreemanZiemba2013public.V1-pls"
     assert "MajajHong2015.IT.public-pls" not in bsjax.list_benchmarks()
-
-
-def test_texture_modulation_of_textures_and_noise():
-    from brainscore_vision.benchmark_helpers.properties_common import calc_texture_modulation
-
-    responses = np.random.default_rng(0).uniform(1, 2, size=(5, 2, 3, 4))  # neuroids, types, families, samples
-    found = calc_texture_modulation(responses[:, 1], responses[:, 0])
-    expected = [calc_texture_modulation(each.mean(-1))[0] for each in responses]
-    np.testing.assert_allclose(found, expected)
 
 
 def test_time_bins_of_a_neural_benchmark():

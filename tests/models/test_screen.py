@@ -21,16 +21,13 @@ def shown(stimuli, n=0):
     return load_image(stimuli.get_stimulus(f"image{n}"))
 
 
-@pytest.fixture
-def photograph(shared_data):
+def of_file(path):
+    return StimulusSet({"stimulus_id": ["image0"]}, stimulus_paths={"image0": path})
+
+
+def test_the_references_picture_from_10_to_12_degrees(shared_data):
     folder = shared_data / "brainscore_files"
-    stimuli = StimulusSet({"stimulus_id": ["image0"]}, stimulus_paths={"image0": folder / "rgb1.jpg"})
-    return folder, stimuli
-
-
-def test_the_references_picture_from_10_to_12_degrees(photograph):
-    folder, stimuli = photograph
-    placed = place_on_screen(stimuli, target_visual_degrees=12, source_visual_degrees=10)
+    placed = place_on_screen(of_file(folder / "rgb1.jpg"), target_visual_degrees=12, source_visual_degrees=10)
     np.testing.assert_array_equal(shown(placed), load_image(folder / "rgb1-10to12.png"))
 
 
@@ -40,7 +37,7 @@ def test_pixels_are_never_resampled(tmp_path_factory, height, width, target, sou
     path = tmp_path_factory.mktemp("screen") / "image.png"
     Image.fromarray(image).save(path)
     size = np.round(target / source * np.array([height, width])).astype(int)
-    stimuli = StimulusSet({"stimulus_id": ["image0"]}, stimulus_paths={"image0": path})
+    stimuli = of_file(path)
     if size.min() < 1:
         with pytest.raises(ValueError, match="would be cropped to"):
             place_on_screen(stimuli, target, source)
@@ -104,7 +101,7 @@ def test_a_file_that_was_changed_is_made_again(stimulus_set):
 def test_other_modes_show_as_they_load(tmp_path, mode):
     Image.fromarray(noise(16, 16)).convert(mode).save(tmp_path / "image.png")
     image = load_image(tmp_path / "image.png")
-    stimuli = StimulusSet({"stimulus_id": ["image0"]}, stimulus_paths={"image0": tmp_path / "image.png"})
+    stimuli = of_file(tmp_path / "image.png")
     np.testing.assert_array_equal(shown(place_on_screen(stimuli, 8, 4))[8:24, 8:24], image)
     np.testing.assert_array_equal(shown(place_on_screen(stimuli, 4, 8)), image[4:12, 4:12])
 
@@ -113,8 +110,7 @@ def test_a_jpeg_is_encoded_once_more_whatever_it_is_called(tmp_path):
     smooth = np.broadcast_to(np.arange(64, dtype=np.uint8)[:, None, None] * 3, (64, 64, 3))
     for name in ("photo.jpg", "photo"):
         Image.fromarray(smooth).save(tmp_path / name, "JPEG", quality=95)
-        stimuli = StimulusSet({"stimulus_id": ["image0"]}, stimulus_paths={"image0": tmp_path / name})
-        placed = place_on_screen(stimuli, 8, 4)
+        placed = place_on_screen(of_file(tmp_path / name), 8, 4)
         with Image.open(placed.get_stimulus("image0")) as file:
             assert file.format == "JPEG"
         inside = shown(placed)[36:92, 36:92].astype(int)

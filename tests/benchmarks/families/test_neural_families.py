@@ -39,21 +39,25 @@ def check(score, raw: float, ceiling: float, n_units: int = 4) -> None:
     ("identifier", "data", "objects", "bins"),
     [
         ("MajajHong2015public.IT-pls", "MajajHong2015.public", OBJECTS, [(70, 170)]),
+        ("MajajHong2015.IT-pls", "MajajHong2015.private", OBJECTS, [(70, 170)]),
         ("SanghaviJozwik2020.IT-pls", "SanghaviJozwik2020", None, [(70, 170), (170, 270)]),
     ],
 )
-def test_multi_electrode_recordings(serve, identifier, data, objects, bins):
+def test_multi_electrode_recordings(serve, same_as_published, identifier, data, objects, bins):
     here = experiment_of(5, **({"object_name": objects} if objects else {}))
     values = np.stack([here.trials, -here.trials][: len(bins)], axis=-1)
-    serve(data, served.assembly_of(values, here.stimuli, bins, region=in_region("IT", "V4")), here.stimuli)
+    neuroids = {"region": in_region("IT", "V4"), "animal": ["Chabo"] * 5}
+    serve(data, served.assembly_of(values, here.stimuli, bins, **neuroids), here.stimuli)
     score = load_benchmark(identifier)(here.model("IT"))
     splits = by_hand.splits_of(N_STIMULI, objects)
     raw = by_hand.cross_validated(by_hand.pls, here.features, without(here.means, 2), splits)
     check(score, raw, by_hand.internal_consistency(without(here.trials, 2)))
     assert score.provenance["benchmark"] == identifier and score.provenance["n_stimuli"] == N_STIMULI
+    if data.startswith("Majaj"):
+        same_as_published(score, here.model("IT"), interval=True)
 
 
-def test_spikes_in_bins_of_1_ms_are_averaged_over_the_response(serve):
+def test_spikes_in_bins_of_1_ms_are_averaged_over_the_response(serve, same_as_published):
     here = experiment_of(5, texture_type=["texture", "noise"] * (N_STIMULI // 2))
     bins = [(t, t + 1) for t in range(0, 250)]
     inside = np.array([50 <= start < 200 for start, _ in bins])
@@ -67,6 +71,7 @@ def test_spikes_in_bins_of_1_ms_are_averaged_over_the_response(serve):
     splits = by_hand.splits_of(N_STIMULI, here.stimuli["texture_type"])
     raw = by_hand.cross_validated(by_hand.pls, here.features, without(here.means, 2), splits)
     check(score, raw, by_hand.internal_consistency(without(here.trials, 2)))
+    same_as_published(score, here.model("V1"), interval=True)
 
 
 def test_responses_over_time(serve):

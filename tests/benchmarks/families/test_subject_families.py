@@ -63,19 +63,23 @@ def by_subject(regression, train: Experiment, test: Experiment, subjects=KEPT) -
 @pytest.mark.parametrize(
     ("identifier", "data", "coord", "threshold", "regression"),
     [
+        ("Papale2025.IT-ridge", "Papale2025", "reliability", 0.3, by_hand.ridge),
         ("Papale2025.IT-ridgecv", "Papale2025", "reliability", 0.3, by_hand.ridgecv(ALPHAS)),
         ("Hebart2023_fmri.V2-ridge", "Hebart2023_fmri", "nc_testset", 30, by_hand.ridge),
     ],
 )
-def test_each_subject_by_itself(train_and_test, identifier, data, coord, threshold, regression):
+def test_each_subject_by_itself(train_and_test, same_as_published, identifier, data, coord, threshold, regression):
     region = identifier.partition(".")[2].partition("-")[0]
     train, test = train_and_test(data, region, coord, threshold)
-    score = load_benchmark(identifier)(model_of(region, train, test))
+    model = model_of(region, train, test)
+    score = load_benchmark(identifier)(model)
     raw, ceilings = by_subject(regression, train, test)
     assert (raw > 0.3).all() and (ceilings > 0.3).all()
     assert float(score.unceiled) == pytest.approx(raw.mean(), abs=1e-6)
     assert float(score) == pytest.approx(by_hand.explained(raw, ceilings).mean(), abs=1e-6)
     assert score.n_units == 8
+    if data == "Papale2025":
+        same_as_published(score, model)
     assert (score.provenance["n_stimuli"], score.provenance["n_train_stimuli"]) == (N_TEST, N_TRAIN)
 
 

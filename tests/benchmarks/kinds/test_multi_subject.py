@@ -4,7 +4,6 @@ import weakref
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
 
 from bsjax import Score, load_metric
 from bsjax.benchmarks import (
@@ -12,7 +11,6 @@ from bsjax.benchmarks import (
     LazyLoad,
     MultiSubjectNeuralBenchmark,
     NeuralBenchmark,
-    RSABenchmark,
 )
 
 
@@ -58,7 +56,6 @@ def test_one_child_is_in_memory_at_a_time(model):
     alive, most = [], []
 
     def build():
-
         most.append(sum(reference() is not None for reference in alive))
         child = Fixed(0.2, 0.5)
         alive.append(weakref.ref(child))
@@ -68,29 +65,6 @@ def test_one_child_is_in_memory_at_a_time(model):
     assert most == []
     benchmark(model())
     assert most == [0, 0, 0, 0]
-
-
-@pytest.fixture
-def subjects(trials):
-    return trials.assign_coords(subject=("neuroid", ["x", "y", "x", "y", "x", "y"]))
-
-
-def upper(responses):
-    return (1 - np.corrcoef(responses))[np.triu_indices(len(responses), 1)]
-
-
-@pytest.mark.slow
-def test_rdms_of_each_subject(subjects, model, signal):
-    score = RSABenchmark("Small.IT-rdm", subjects, parent="IT")(model())
-    responses = subjects.values.reshape(4, 40, 6).mean(axis=0)
-    theirs = [upper(responses[:, neuroids]) for neuroids in ([0, 2, 4], [1, 3, 5])]
-    each = [spearmanr(upper(signal.astype(np.float32)), rdm).statistic for rdm in theirs]
-    np.testing.assert_allclose(score.unceiled.raw, each, rtol=1e-6)
-    ceiling = np.mean([spearmanr(rdm, np.mean(theirs, axis=0)).statistic for rdm in theirs])
-    assert float(score.ceiling) == pytest.approx(ceiling, rel=1e-6)
-    assert float(score) == pytest.approx(np.mean(each) / ceiling, rel=1e-6)
-    assert score.unceiled.error == pytest.approx(abs(each[0] - each[1]) / 2, rel=1e-5)
-    assert score.formula == "r/c"
 
 
 def test_lazy_data_are_loaded_once_and_behave_as_themselves(trials, model):

@@ -8,10 +8,6 @@ from bsjax import BehavioralAssembly, NeuroidAssembly, Score, load_ceiling, load
 from bsjax.benchmarks import Ceiling, NeuralBenchmark
 from bsjax.benchmarks.experiment import squeeze_time
 from bsjax.data import average_repetition
-from bsjax.labelled.metric import as_metric
-from bsjax.labelled.similarity.rdms.subject_rdms import SubjectSimilarity
-from bsjax.labelled.similarity.rdms.subject_responses import SubjectRDMSimilarity
-from bsjax.labelled.similarity.subject_similarity import SimilarityToSubjects
 from tests.support.recorder import Recorder
 
 RIDGE = {"crossvalidation_kwargs": {"stratification_coord": None}}
@@ -144,15 +140,6 @@ def test_a_ceiling_of_single_neuroids_is_warned_of_where_populations_are_compare
         benchmark(trials, ceiling_func=lambda: load_ceiling("internal_consistency")(trials), **asked)(model())
     of_populations = load_ceiling("internal_consistency", consistency_metric=load_metric("cka"))
     benchmark(trials, ceiling_func=lambda: of_populations(trials), **asked)(model())
-
-
-def test_similarities_of_subjects_and_of_distributions_are_not_squared():
-    of_subjects = SimilarityToSubjects(load_metric("cka"))
-    assert as_metric(of_subjects).normalisation == "r_over_sqrt_ceiling"
-    distributions = load_metric("ks_similarity", property_name="grating_contrast")
-    others = (distributions, load_metric("factor_dimensionality", factor="object_name"), load_metric("ost"))
-    assert {as_metric(metric).normalisation for metric in others} == {"ceil_score"}
-    assert {as_metric(metric()).normalisation for metric in (SubjectSimilarity, SubjectRDMSimilarity)} == {"ceil_score"}
 
 
 def test_several_regions_are_an_error_that_names_them(trials, model):

@@ -42,9 +42,3 @@ def test_distance_and_ceiling_as_by_hand(model, right):
     assert float(score.unceiled) == pytest.approx(raw) and float(benchmark.ceiling) == pytest.approx(ceiling)
     assert float(score) == pytest.approx(raw / ceiling)
     assert benchmark.describe().startswith(f"{IDENTIFIER}, version 1, averaged under Lonnqvist2024")
-
-
-def test_accuracy_is_the_share_of_right_answers(model, right):
-    score = load_benchmark("Lonnqvist2024_EngineeringAccuracy")(model)
-    assert float(score) == float(score.unceiled) == pytest.approx(right[3].mean())
-    assert score.provenance["n_stimuli"] == 30

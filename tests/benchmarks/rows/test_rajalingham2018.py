@@ -15,7 +15,7 @@ TRUTH = np.repeat(np.arange(4), EACH)
 
 
 @pytest.mark.slow
-def test_the_score_is_that_of_the_metric_in_each_half_over_the_root_of_its_ceiling(serve):
+def test_the_score_is_that_of_the_metric_in_each_half_over_the_root_of_its_ceiling(serve, same_as_published):
     rng = np.random.default_rng(0)
     stimuli = served.stimuli_of(len(TRUTH), image_label=OBJECTS[TRUTH])
     of_model = softmax(rng.normal(size=(len(TRUTH), 4)) + 1.2 * np.eye(4)[TRUTH], axis=1)
@@ -25,11 +25,12 @@ def test_the_score_is_that_of_the_metric_in_each_half_over_the_root_of_its_ceili
     right = rng.random(TRIALS) < of_people[image, sample] / (of_people[image, sample] + of_people[image, other])
     ids, names = stimuli["stimulus_id"].to_numpy()[image], {"truth": OBJECTS[sample], "sample_obj": OBJECTS[sample]}
     chosen = OBJECTS[np.where(right, sample, other)]
-    trials = behaviour(chosen, stimulus_id=ids, **names, dist_obj=OBJECTS[other])
+    trials = behaviour(chosen, stimulus_id=ids, **names, dist_obj=OBJECTS[other], choice=chosen)
     serve("Rajalingham2018.private", trials, stimuli)
     serve("objectome.public", stimuli=served.stimuli_of(8, "learned", image_label=[*OBJECTS] * 2))
     benchmark, model = load_benchmark("Rajalingham2018-i2n"), answering(stimuli, OBJECTS, of_model)
     score, metric = benchmark(model), load_metric("i2n")
+    same_as_published(score, model)
     raw, ceiling = metric(model.look_at(stimuli), trials).raw.values, metric.ceiling(trials).raw.values
     np.testing.assert_allclose(score.unceiled.raw, raw)
     np.testing.assert_allclose(benchmark.ceiling.raw, ceiling)

@@ -3,18 +3,13 @@
 import numpy as np
 import pytest
 
-from bsjax.compat.assemblies import NeuroidAssembly
 from bsjax.compat.benchmarks.checks import assert_valid_uncertainty, check_standard_format
 from bsjax.compat.score import Score
-
-
-def recording(**attrs):
-    coords = {"stimulus_id": ("presentation", ["a", "b"]), "neuroid_id": ("neuroid", [1, 2, 3])}
-    return NeuroidAssembly(np.ones((2, 3)), coords=coords, dims=["presentation", "neuroid"], attrs=attrs)
+from tests.compat.conftest import recording
 
 
 def test_recordings_as_benchmarks_need_them():
-    assembly = recording(stimulus_set_identifier="two")
+    assembly = recording(0, 2, 3).assign_attrs(stimulus_set_identifier="two")
     check_standard_format(assembly)
     assembly[{"neuroid": 0}] = np.nan
     check_standard_format(assembly, nans_expected=True)
@@ -23,7 +18,7 @@ def test_recordings_as_benchmarks_need_them():
 
 
 def test_everything_that_is_missing_is_named():
-    assembly = recording().rename({"neuroid": "unit"}).drop_vars("stimulus_id")
+    assembly = recording(0, 2, 3).rename({"neuroid": "unit"}).drop_vars("stimulus_id")
     expected = "no dimension 'neuroid'; no coordinate 'stimulus_id'; no attribute 'stimulus_set_identifier'"
     with pytest.raises(ValueError, match=expected):
         check_standard_format(assembly)

@@ -22,6 +22,7 @@ from bsjax.compat.metrics.regression import XarrayCorrelation, XarrayRegression
 from bsjax.compat.models.precomputed import PrecomputedFeatures
 from bsjax.compat.score import Score
 from bsjax.data import StimulusSet
+from tests.compat.conftest import recording
 
 ROWS = 16
 
@@ -29,21 +30,9 @@ ROWS = 16
 def responses(seed, neuroids, prefix="a", **coords):
     """Responses to the stimuli of a prefix, with these stimuli."""
     ids = [f"{prefix}{i:02d}" for i in range(ROWS)]
-    values = np.random.default_rng(seed).normal(size=(ROWS, neuroids))
-    return NeuroidAssembly(
-        values,
-        coords={
-            "stimulus_id": ("presentation", ids),
-            "object_name": ("presentation", ["dog", "cat"] * (ROWS // 2)),
-            "neuroid_id": ("neuroid", range(neuroids)),
-            "region": ("neuroid", ["IT"] * neuroids),
-            "time_bin_start": 70,
-            "time_bin_end": 170,
-            **coords,
-        },
-        dims=["presentation", "neuroid"],
-        attrs={"stimulus_set": StimulusSet({"stimulus_id": ids}, identifier=prefix)},
-    )
+    known = {"stimulus_id": ("presentation", ids), "time_bin_start": 70, "time_bin_end": 170}
+    stimuli = StimulusSet({"stimulus_id": ids}, identifier=prefix)
+    return recording(seed, ROWS, neuroids, **known, **coords).assign_attrs(stimulus_set=stimuli)
 
 
 class Candidate(PrecomputedFeatures):
@@ -178,27 +167,21 @@ class TestRSA:
 
 def test_helpers_are_those_of_bsjax_in_the_classes_of_plugins():
     """Of an assembly or what loads it: two repetitions, in two time bins, the second doubled."""
-    one = responses(0, 3).drop_vars(["time_bin_start", "time_bin_end"])
-    values = np.stack([np.tile(one.values, (2, 1)), np.tile(2 * one.values, (2, 1))], axis=2)
-    coords = {
-        "stimulus_id": ("presentation", np.tile(one["stimulus_id"].values, 2)),
-        "repetition": ("presentation", np.repeat([0, 1], ROWS)),
-        "neuroid_id": ("neuroid", range(3)),
-        "time_bin_start": ("time_bin", [70, 80]),
-        "time_bin_end": ("time_bin", [80, 90]),
-    }
-    trials = NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid", "time_bin"])
+    one = responses(0, 3)
+    of_trials = {"stimulus_id": np.tile(one["stimulus_id"].values, 2), "repetition": np.repeat([0, 1], ROWS)}
+    coords = {name: ("presentation", values) for name, values in of_trials.items()}
+    trials = recording(0, 2 * ROWS, 3, [70, 80], **coords)
+    trials.values[:] = np.tile(one.values, (2, 1))[..., None] * [1, 2]
     lazy = LazyLoad(lambda: trials)
-    assert timebins_from_assembly(lazy) == [(70, 80), (80, 90)]
+    assert timebins_from_assembly(lazy) == [(70, 90), (80, 100)]
     mean = average_repetition(lazy)
     assert type(mean) is NeuroidAssembly and "repetition" not in mean.coords
     np.testing.assert_allclose(mean.values[..., 0], one.values)
     flat = flatten_timebins_into_neuroids(mean)
     assert type(flat) is NeuroidAssembly and flat.sizes == {"presentation": ROWS, "neuroid": 6, "time_bin": 1}
-    for site in range(3):
-        for start, number in ((70, 0), (80, 1)):
-            (column,) = np.flatnonzero((flat["recording_site"] == site) & (flat["recording_time"] == start))
-            np.testing.assert_array_equal(flat.values[:, column, 0], mean.values[:, site, number])
+    assert flat["recording_site"].values.tolist() == [0, 0, 1, 1, 2, 2]
+    assert flat["recording_time"].values.tolist() == [70, 80] * 3
+    np.testing.assert_array_equal(flat.values.reshape(ROWS, 3, 2), mean.values)
 
 
 def of_neuroids(values, ids):

@@ -98,6 +98,9 @@ def test_what_a_curve_is_smoothed_with(kind, around):
 def test_texture_modulation():
     mean, by_family = calc_texture_modulation(np.array([[1.0, 2.0, 4.0], [3.0, 2.0, 1.0]]))
     assert by_family.tolist() == [0.5, 0, -0.6] and mean == pytest.approx(-0.1 / 3)
+    responses = np.random.default_rng(0).uniform(1, 2, size=(5, 2, 3, 4))  # neuroids, types, families, samples
+    found = calc_texture_modulation(responses[:, 1], responses[:, 0])
+    np.testing.assert_allclose(found, [calc_texture_modulation(each.mean(-1))[0] for each in responses])
 
 
 def test_variances_are_those_of_an_analysis_of_variance():

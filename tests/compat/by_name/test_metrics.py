@@ -7,32 +7,26 @@ from bsjax import NeuroidAssembly, load_metric
 from bsjax.compat import assemblies
 from bsjax.compat.by_name import metrics
 from bsjax.compat.score import Score
+from tests.compat.conftest import recording
 
 NAMES = {"RDMMetric": "rdm", "CKAMetric": "cka", "RDMCrossValidated": "rdm_cv", "CKACrossValidated": "cka_cv"}
 NO_STRATA = {"crossvalidation_kwargs": {"stratification_coord": None}}
 
 
-def recording(seed, repetitions=1, cls=assemblies.NeuroidAssembly):
-    n = 30
-    signal = np.random.default_rng(0).normal(size=(n, 5))
-    values = np.concatenate([signal] * repetitions)
-    coords = {
-        "stimulus_id": ("presentation", np.tile(np.arange(n), repetitions)),
-        "repetition": ("presentation", np.repeat(np.arange(repetitions), n)),
-        "neuroid_id": ("neuroid", np.arange(5)),
-    }
-    values = values + np.random.default_rng(seed).normal(size=values.shape)
-    return cls(values, coords=coords, dims=["presentation", "neuroid"])
+def trials(seed, repetitions=1, cls=assemblies.NeuroidAssembly):
+    """The same signal in each repetition, and other noise."""
+    of_rows = {"stimulus_id": np.tile(np.arange(30), repetitions), "repetition": np.repeat(np.arange(repetitions), 30)}
+    coords = {name: ("presentation", values) for name, values in of_rows.items()}
+    made = recording(seed, 30 * repetitions, 5, cls=cls, **coords)
+    return made.copy(data=made.values + np.tile(recording(0, 30, 5).values, (repetitions, 1)))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_scores_are_those_of_bsjax(name):
     settings = NO_STRATA if name.endswith("CrossValidated") else {}
     made = getattr(metrics, name)(**settings)
-    score = made(recording(1), recording(2))
-    expected = load_metric(NAMES[name], **settings)(
-        recording(1, cls=NeuroidAssembly), recording(2, cls=NeuroidAssembly)
-    )
+    score = made(trials(1), trials(2))
+    expected = load_metric(NAMES[name], **settings)(trials(1, cls=NeuroidAssembly), trials(2, cls=NeuroidAssembly))
     assert type(score) is Score and score == float(expected) and 0.1 < score < 1
     assert score.attrs.get("error") == expected.error
     if expected.raw is not None:
@@ -40,8 +34,8 @@ def test_scores_are_those_of_bsjax(name):
 
 
 def test_the_consistency_of_trials():
-    ceiling = metrics.InternalConsistency()(recording(1, 6))
-    expected = load_metric("internal_consistency")(recording(1, 6, NeuroidAssembly))
+    ceiling = metrics.InternalConsistency()(trials(1, 6))
+    expected = load_metric("internal_consistency")(trials(1, 6, NeuroidAssembly))
     assert type(ceiling) is Score and ceiling == float(expected) and 0.5 < ceiling < 1
     assert ceiling.raw.dims == expected.raw.dims and ceiling.raw.sizes["neuroid"] == 5
 
@@ -51,4 +45,4 @@ def test_a_ceiling_takes_the_metric_that_a_plugin_has_loaded():
 
     ceiling = metric_registry["internal_consistency"](consistency_metric=metric_registry["cka"]())
     expected = load_metric("internal_consistency", consistency_metric=load_metric("cka"))
-    assert float(ceiling(recording(1, 6))) == float(expected(recording(1, 6, NeuroidAssembly)))
+    assert float(ceiling(trials(1, 6))) == float(expected(trials(1, 6, NeuroidAssembly)))

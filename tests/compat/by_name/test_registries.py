@@ -13,6 +13,7 @@ from bsjax.compat.by_name import registries
 from bsjax.compat.score import Score
 from bsjax.compat.sides.scores import MetricForBsjax, MetricForPlugins
 from bsjax.labelled.registry import metric_registry
+from tests.compat.conftest import recording
 
 METRICS = """
 from brainscore_vision import metric_registry
@@ -87,18 +88,10 @@ def plugins(write, tmp_path):
     return data
 
 
-def one_and_two():
-    coords = {"stimulus_id": ("presentation", np.arange(8)), "neuroid_id": ("neuroid", np.arange(3))}
-    draw = np.random.default_rng(0).normal
-    return [
-        of_bsjax.NeuroidAssembly(draw(size=(8, 3)), coords=coords, dims=["presentation", "neuroid"]) for _ in range(2)
-    ]
-
-
 def test_a_metric_of_a_plugin(plugins):
     metric = bsjax.load_metric("tiny_mean", scale=2.0)
     assert type(metric) is MetricForBsjax and metric_registry.plugin_of("tiny_mean").folder.name == "tiny_metrics"
-    one, two = one_and_two()
+    one, two = (recording(seed, 8, 3, cls=of_bsjax.NeuroidAssembly) for seed in range(2))
     score = metric(one, two)
     assert type(score) is labelled.Score and float(score) == pytest.approx(2 * (one.values * two.values).mean())
     assert score.attrs["classes"] == ["NeuroidAssembly", "bsjax.compat.assemblies"]
@@ -109,12 +102,12 @@ def test_a_metric_of_a_plugin(plugins):
 
 
 def test_the_metric_of_bsjax_counts_and_the_other_has_its_name(plugins):
-    one, two = one_and_two()
+    one, two = (recording(seed, 8, 3, cls=of_bsjax.NeuroidAssembly) for seed in range(2))
     other, theirs = bsjax.load_metric("brainscore:rdm"), registries.load_metric("rdm")
     assert metric_registry.plugin_of("rdm") is None and type(other) is MetricForBsjax
     assert float(other(one, two)) == pytest.approx((one.values * two.values).mean())
     assert type(theirs) is MetricForPlugins
-    score = theirs(assemblies.for_plugins(one), assemblies.for_plugins(two))
+    score = theirs(assemblies.for_plugins(one), assembly2=assemblies.for_plugins(two))
     assert type(score) is Score and score == float(bsjax.load_metric("rdm")(one, two)) != float(other(one, two))
     assert type(registries.load_metric("brainscore:rdm")).__name__ == "Mean"
 

@@ -5,25 +5,14 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr
 
-from bsjax.compat.assemblies import NeuroidAssembly
 from bsjax.compat.metrics.rdm import RDM, RDMSimilarity
+from tests.compat.conftest import recording
 
 pytestmark = pytest.mark.filterwarnings("ignore:Duplicate dimension names")
 
 
-def responses(seed, n=8, neuroids=6):
-    values = np.random.default_rng(seed).normal(size=(n, neuroids))
-    coords = {
-        "stimulus_id": ("presentation", [f"s{i}" for i in range(n)]),
-        "object_name": ("presentation", ["dog", "cat"] * (n // 2)),
-        "neuroid_id": ("neuroid", range(neuroids)),
-        "time_bin_start": 70,
-    }
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
-
-
 def test_one_minus_the_correlation():
-    assembly = responses(0)
+    assembly = recording(0, 8, 6, time_bin_start=70)
     for given in (assembly, assembly.T):
         rdm = RDM()(given)
         assert rdm.dims == ("presentation", "presentation")
@@ -34,7 +23,7 @@ def test_one_minus_the_correlation():
 
 
 def test_the_similarity_is_that_of_upper_triangles():
-    one, two = responses(0), responses(1)
+    one, two = recording(0, 8, 6), recording(1, 8, 6)
     expected = spearmanr(pdist(one.values, "correlation"), pdist(two.values, "correlation")).statistic
     assert RDMSimilarity()(RDM()(one), RDM()(two)) == pytest.approx(expected, abs=1e-12)
     shuffled = two.isel(presentation=[3, 1, 7, 5, 0, 2, 6, 4])
@@ -43,8 +32,8 @@ def test_the_similarity_is_that_of_upper_triangles():
 
 
 def test_a_stimulus_without_variance_has_no_similarity():
-    constant = responses(1)
+    constant = recording(1, 8, 6)
     constant[{"presentation": 2}] = 3.0
     with pytest.warns(RuntimeWarning, match="invalid value"):
         rdm = RDM()(constant)
-    assert np.isnan(rdm.values[2]).all() and np.isnan(RDMSimilarity()(RDM()(responses(0)), rdm))
+    assert np.isnan(rdm.values[2]).all() and np.isnan(RDMSimilarity()(RDM()(recording(0, 8, 6)), rdm))

@@ -8,23 +8,13 @@ from sklearn.linear_model import LinearRegression, Ridge
 from bsjax.compat.assemblies import NeuroidAssembly
 from bsjax.compat.metrics.regression import XarrayCorrelation, XarrayRegression
 from bsjax.compat.score import Score
+from tests.compat.conftest import recording
 
 ROWS, ORDER = 12, np.random.default_rng(9).permutation(12)
 
 
-def recording(seed, neuroids):
-    coords = {
-        "stimulus_id": ("presentation", [f"s{i:02d}" for i in range(ROWS)]),
-        "object_name": ("presentation", ["dog", "cat", "cup"] * (ROWS // 3)),
-        "neuroid_id": ("neuroid", [f"n{i}" for i in range(neuroids)]),
-        "region": ("neuroid", ["IT"] * neuroids),
-    }
-    values = np.random.default_rng(seed).normal(size=(ROWS, neuroids))
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
-
-
 def test_rows_are_matched_by_stimulus():
-    source, target, test = recording(0, 4), recording(1, 3), recording(2, 4)
+    source, target, test = recording(0, ROWS, 4), recording(1, ROWS, 3), recording(2, ROWS, 4)
     expected = Ridge(0.7).fit(source.values, target.values).predict(test.values)
     regression = XarrayRegression(Ridge(0.7))
     regression.fit(source.isel(presentation=ORDER), target.isel(presentation=ORDER[::-1]).T)
@@ -32,12 +22,12 @@ def test_rows_are_matched_by_stimulus():
     assert type(prediction) is NeuroidAssembly and prediction.dims == ("presentation", "neuroid")
     np.testing.assert_allclose(prediction.values, expected[ORDER], atol=1e-12)
     assert prediction["stimulus_id"].values.tolist() == test["stimulus_id"].values[ORDER].tolist()
-    assert prediction["neuroid_id"].values.tolist() == ["n0", "n1", "n2"]
+    assert prediction["neuroid_id"].values.tolist() == [0, 1, 2]
     assert set(prediction.coords) == {"stimulus_id", "object_name", "neuroid_id", "region"}
 
 
 def test_what_cannot_be_fitted():
-    source, target = recording(0, 4), recording(1, 3)
+    source, target = recording(0, ROWS, 4), recording(1, ROWS, 3)
     regression = XarrayRegression(LinearRegression())
     with pytest.raises(ValueError, match=r"expected an assembly of the dimensions \('presentation', 'neuroid'\), got"):
         regression.fit(source.expand_dims("time_bin"), target)
@@ -47,9 +37,9 @@ def test_what_cannot_be_fitted():
 
 
 def test_correlations_of_neuroids():
-    prediction, target = recording(0, 3), recording(1, 3)
+    prediction, target = recording(0, ROWS, 3), recording(1, ROWS, 3)
     expected = [spearmanr(target.values[:, n], prediction.values[:, n])[0] for n in range(3)]
     score = XarrayCorrelation(spearmanr)(prediction, target.isel(presentation=ORDER, neuroid=[2, 0, 1]))
     assert type(score) is Score and score.dims == ("neuroid",) and set(score.coords) == {"neuroid_id", "region"}
-    assert score["neuroid_id"].values.tolist() == ["n0", "n1", "n2"]
+    assert score["neuroid_id"].values.tolist() == [0, 1, 2]
     np.testing.assert_allclose(score.values, expected, atol=1e-12)

@@ -5,29 +5,16 @@ import pytest
 from scipy.stats import pearsonr
 from sklearn.linear_model import Ridge
 
-from bsjax.compat.assemblies import NeuroidAssembly
 from bsjax.compat.metrics.regression import XarrayCorrelation, XarrayRegression
 from bsjax.compat.metrics.time import PerTime, SpanTimeRegression
 from bsjax.compat.score import Score
+from tests.compat.conftest import recording
 
 ROWS, STARTS = 10, [0, 20, 40]
 
 
-def recording(seed, neuroids):
-    coords = {
-        "stimulus_id": ("presentation", [f"s{i:02d}" for i in range(ROWS)]),
-        "object_name": ("presentation", ["dog", "cat"] * (ROWS // 2)),
-        "neuroid_id": ("neuroid", range(neuroids)),
-        "region": ("neuroid", ["IT"] * neuroids),
-        "time_bin_start": ("time_bin", STARTS),
-        "time_bin_end": ("time_bin", [start + 20 for start in STARTS]),
-    }
-    values = np.random.default_rng(seed).normal(size=(ROWS, neuroids, len(STARTS)))
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid", "time_bin"])
-
-
 def test_correlations_over_time():
-    one, two = recording(0, 2), recording(1, 2)
+    one, two = recording(0, ROWS, 2, STARTS), recording(1, ROWS, 2, STARTS)
     score = PerTime(XarrayCorrelation(pearsonr))(
         one.isel(time_bin=[1, 2, 0]), two.isel(presentation=slice(None, None, -1))
     )
@@ -39,7 +26,7 @@ def test_correlations_over_time():
 
 
 def test_slices_without_a_result_are_left_out():
-    assembly = recording(0, 4)
+    assembly = recording(0, ROWS, 4, STARTS)
 
     def after_onset(part):
         return part.sum() if part["time_bin_start"] > 0 else None
@@ -61,7 +48,7 @@ def test_attributes_of_results_are_kept():
             score.attrs["ceiling"] = part.max()
         return score
 
-    assembly = recording(0, 4)
+    assembly = recording(0, ROWS, 4, STARTS)
     score = PerTime(scored)(assembly)
     assert score.raw.dims == ("time_bin", "presentation") and score.raw["time_bin_start"].values.tolist() == STARTS
     np.testing.assert_allclose(score.raw.values, assembly.values.mean(axis=1).T)
@@ -69,7 +56,7 @@ def test_attributes_of_results_are_kept():
 
 
 def test_a_regression_over_time():
-    source, target, test = recording(0, 3), recording(1, 2), recording(2, 3)
+    source, target, test = recording(0, ROWS, 3, STARTS), recording(1, ROWS, 2, STARTS), recording(2, ROWS, 3, STARTS)
     flat = [each.transpose("time_bin", "presentation", "neuroid").values for each in (source, target, test)]
     together = Ridge(0.5).fit(flat[0].reshape(-1, 3), flat[1].reshape(-1, 2))
     fitted = SpanTimeRegression(XarrayRegression(Ridge(0.5)))

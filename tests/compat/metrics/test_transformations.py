@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
-from bsjax.compat.assemblies import DataAssembly, NeuroidAssembly
+from bsjax.compat.assemblies import DataAssembly
 from bsjax.compat.metrics.transformations import (
     CrossValidation,
     CrossValidationSingle,
@@ -12,6 +12,7 @@ from bsjax.compat.metrics.transformations import (
     apply_aggregate,
 )
 from bsjax.compat.score import Score
+from tests.compat.conftest import recording
 
 ROWS = 20
 OBJECTS = np.array(["dog", "cat"] * (ROWS // 2))
@@ -19,15 +20,8 @@ OBJECTS = np.array(["dog", "cat"] * (ROWS // 2))
 
 @pytest.fixture
 def assembly():
-    coords = {
-        "stimulus_id": ("presentation", [f"s{i:02d}" for i in range(ROWS)]),
-        "object_name": ("presentation", OBJECTS),
-        "neuroid_id": ("neuroid", range(4)),
-        "region": ("neuroid", ["V4", "IT", "IT", "IT"]),
-        "animal": ("neuroid", ["x", "x", "y", "y"]),
-    }
-    values = np.random.default_rng(0).normal(size=(ROWS, 4))
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+    of_neuroids = {"region": ("neuroid", ["V4", "IT", "IT", "IT"]), "animal": ("neuroid", ["x", "x", "y", "y"])}
+    return recording(0, ROWS, 4, **of_neuroids)
 
 
 class Parts:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bsjax import NeuroidAssembly, labelled, load_metric
+from bsjax import NeuroidAssembly, labelled
 from bsjax.compat import assemblies
-from bsjax.compat.assemblies import for_plugins
 from bsjax.compat.score import Score
 from bsjax.compat.sides.scores import MetricForBsjax, MetricForPlugins, score_for_bsjax, score_for_plugins
+from tests.compat.conftest import recording
 
 SPLITS = {"split": [0, 1], "neuroid_id": ("neuroid", [7, 8, 9])}
 RAW = [[0.2, 0.4, 0.6], [0.4, 0.6, 0.8]]
@@ -16,12 +16,6 @@ RAW = [[0.2, 0.4, 0.6], [0.4, 0.6, 0.8]]
 
 def raw_values(cls=Score):
     return cls(RAW, coords=SPLITS, dims=["split", "neuroid"])
-
-
-def recording(seed=0, cls=NeuroidAssembly, n=40, units=6):
-    coords = {"stimulus_id": ("presentation", np.arange(n)), "neuroid_id": ("neuroid", np.arange(units))}
-    values = np.random.default_rng(seed).normal(size=(n, units))
-    return cls(values, coords=coords, dims=["presentation", "neuroid"])
 
 
 def test_all_attributes_come_over_and_back():
@@ -97,27 +91,13 @@ class OfPlugin:
 def test_a_metric_of_a_plugin_for_bsjax():
     plugin = OfPlugin()
     metric = MetricForBsjax(plugin)
-    one, two = recording(0), recording(1)
+    one, two = (recording(seed, 40, 6, cls=NeuroidAssembly) for seed in range(2))
     score = metric(one, assembly2=two, weight=3)
     assert plugin.seen == [assemblies.NeuroidAssembly] * 2 and type(score) is labelled.Score
     assert float(score) == pytest.approx(6 * (one.values * two.values).mean()) and score.error == 0.5
     np.testing.assert_allclose(score.raw.values, (one.values * two.values).mean(axis=0))
     assert score.raw["neuroid_id"].values.tolist() == list(range(6)) and type(score.raw) is xr.DataArray
     assert metric.scale == 2 and not hasattr(metric, "nothing")
-
-
-@pytest.mark.slow
-def test_a_metric_of_bsjax_for_plugins():
-    own = load_metric("pls", n_components=3, crossvalidation_kwargs={"stratification_coord": None})
-    one, two = recording(0), recording(1)
-    expected = own(one, two)
-    metric = MetricForPlugins(own)
-    for arguments, named in (((one, two), {}), ((for_plugins(one),), {"target": for_plugins(two)})):
-        score = metric(*arguments, **named)
-        assert type(score) is Score and score == float(expected) and score.attrs["error"] == expected.error
-        assert type(score.raw) is Score and score.raw.dims == expected.raw.dims
-        np.testing.assert_array_equal(score.raw.values, expected.raw.values)
-    assert not hasattr(metric, "nothing") and metric.bsjax is own
 
 
 def test_methods_of_a_metric_of_bsjax_are_in_the_classes_of_plugins():
@@ -135,7 +115,7 @@ def test_methods_of_a_metric_of_bsjax_are_in_the_classes_of_plugins():
             return labelled.Score(0.25, error=0.5)
 
     metric = MetricForPlugins(OfBsjax())
-    one = recording(cls=assemblies.NeuroidAssembly)
+    one = recording(0, 40, 6)
     half = metric.halved(one)
     assert type(half) is assemblies.NeuroidAssembly and half.values.tolist() == (one.values / 2).tolist()
     assert type(metric.score()) is Score and metric.score().attrs["error"] == 0.5 and metric.name == "own"

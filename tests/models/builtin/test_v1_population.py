@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bsjax.models.builtin.v1_population import draw_neurons, v1_population, v1_responses
+from bsjax.models.builtin.v1_population import draw_neurons, v1_responses
 
 DEGREES = (np.arange(224) + 0.5) / 28 - 4
 
@@ -55,8 +55,3 @@ def test_surrounds_suppress(respond, neurons):
     strongest = np.asarray(neurons.suppression) > 1
     driven = responses.max(axis=0) > 0.1
     assert (responses[-1] < 0.95 * responses.max(axis=0))[strongest & driven].mean() > 0.9
-
-
-def test_it_is_a_model_of_v1_alone():
-    model = v1_population()
-    assert list(model.region_layer_map) == ["V1"] and model.visual_degrees() == 8

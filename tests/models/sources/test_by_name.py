@@ -1,7 +1,5 @@
 """Models of other libraries by name."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -112,6 +110,8 @@ def test_layers_of_huggingface_as_in_the_base_model(folder, shown):
     model = bsjax.load_model(f"huggingface:{folder}/vit@V1=layers.0,IT=vit.layers.1")
     assert model.region_layer_map == {"V1": ["vit.layers.0"], "IT": ["vit.layers.1"]}
     assert record(model, "V1", shown).shape == (3, 80)
+    untrained = bsjax.load_model(f"huggingface:{folder}/resnet?weights=none@encoder.stages.0")
+    assert record(untrained, "V1", shown).shape[0] == 3
 
 
 def test_names_go_where_identifiers_go(stored, monkeypatch):
@@ -123,19 +123,3 @@ def test_names_go_where_identifiers_go(stored, monkeypatch):
     assert [job.model for job in jobs_of(identifiers, "Simulated.V1-ridge")] == identifiers
     [job] = jobs_of(identifiers[0], "Simulated.V1-ridge")
     assert built_model(job).visual_degrees() == 6
-
-
-@pytest.mark.slow
-def test_a_huggingface_model_is_scored_on_the_command_line_and_in_python(folder, tmp_path):
-    from typer.testing import CliRunner
-
-    from bsjax.cli import app
-
-    identifier = f"huggingface:{folder}/resnet?weights=none@encoder.stages.0"
-    arguments = ["--benchmark", "Simulated.V1-ridge", "--json", str(tmp_path / "s.json")]
-    result = CliRunner().invoke(app, ["score", "--model", identifier, *arguments])
-    assert result.exit_code == 0, result.output
-    [row] = json.loads((tmp_path / "s.json").read_text())
-    assert row["model"] == identifier
-    in_python = float(bsjax.score(identifier, "Simulated.V1-ridge"))
-    assert row["score"]["value"] == pytest.approx(in_python, abs=1e-6)

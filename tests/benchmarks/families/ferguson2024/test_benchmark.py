@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bsjax import load_benchmark
+from bsjax import BehavioralAssembly, load_benchmark
 from bsjax.labelled.behaviour.search_asymmetry import AsymmetryDelta
 from bsjax.labelled.settings import keep
+from bsjax.models import PrecomputedFeatures
 from tests.support import served_data as served
-from tests.support.people import answering, behaviour
+from tests.support.people import behaviour
 
 IDENTIFIER, LAPSES = "Ferguson2024color-value_delta", 0.0578
 NUMBERS = np.array([1, 5, 11])[np.arange(24) % 6 // 2]
@@ -44,7 +45,11 @@ def people(stimuli):
 def model(stimuli):
     rng = np.random.default_rng(1)
     oddball = np.clip(0.5 + np.where(np.arange(48) % 2, -0.2, 0.2) + 0.2 * rng.normal(size=48), 0, 1)
-    return answering(stimuli, ["same", "oddball"], np.stack([1 - oddball, oddball], axis=1))
+    coords = {name: ("presentation", stimuli[name].to_numpy()) for name in stimuli.columns}
+    coords["image_label"] = ("presentation", ["oddball", "same"] * 24)
+    coords["choice"] = ["same", "oddball"]
+    values = np.stack([1 - oddball, oddball], axis=1)
+    return PrecomputedFeatures(BehavioralAssembly(values, coords, ["presentation", "choice"]), visual_degrees=8)
 
 
 def integral(table):
@@ -68,7 +73,7 @@ def of_model(model, stimuli):
 
 
 @pytest.mark.slow
-def test_score_as_by_hand(serve, stimuli, people, model):
+def test_score_as_by_hand(serve, stimuli, people, model, same_as_published):
     serve("Ferguson2024_color", people, stimuli)
     serve("Ferguson2024_color_training_stimuli", stimuli=served.stimuli_of(4, "learned", image_number=range(4)))
     benchmark = load_benchmark(IDENTIFIER)
@@ -83,6 +88,8 @@ def test_score_as_by_hand(serve, stimuli, people, model):
     assert score.ceiling.error == 0.072 and "authors" in score.ceiling.provenance["source"]
     assert benchmark.fitting_stimuli["image_label"].tolist() == ["oddball", "same"] * 2
     assert (score.provenance["n_stimuli"], benchmark.number_of_trials) == (48, 3)
+    serve("Ferguson2024_color", people[people["trial_type"].values == "normal"], stimuli)
+    same_as_published(score, model, atol=1e-4)  # which rounds its integrals to four digits
 
 
 def test_the_ceiling_from_the_trials(serve, stimuli, people):

