@@ -3,6 +3,7 @@
 import argparse
 
 from rich.console import Console
+from rich.markdown import Markdown
 
 from . import floors, page, rates, report
 from .rows import TABLE, measured_in_full
@@ -49,9 +50,7 @@ def main() -> None:
         )
         result["rates"] = machine
         result["floor"] = floors.of(result)
-        for shown in (result, result.get("smallest")):
-            if shown:
-                console.print(report.table(shown))
+        console.print(Markdown(page.table({name: result})))
         if kept:
             path = report.write(name, result)
             messages.print(f"{name}: kept in {path.parent.name}/{path.name}")

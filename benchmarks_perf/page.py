@@ -7,26 +7,56 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import figures, floors
+from . import figures
 from .ahead import section
 from .report import RESULTS
+from .rows import TABLE
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 
 Result = Mapping[str, Any]
 
 _HEADINGS = (
-    "row",
-    "by",
-    "first call",
-    "first, warm cache",
-    "later calls",
-    "at 50 stimuli",
-    "bsjax is faster",
-    "above the floor",
-    "peak memory",
-    "error",
+    *("row", "by", "first call", "first, warm cache", "later calls", "at 50 stimuli", "bsjax is faster"),
+    *("above the floor", "peak memory", "error"),
 )
+_OPENING = """\
+---
+html_theme.sidebar_secondary.remove: true
+---
+
+# Performance
+
+This page is rendered from the JSON in `benchmarks_perf/results/`; `make perf` measures and renders it anew.
+{machine} A call of bsjax or brainscore-vision goes from labelled arrays to a score; the other libraries get bare \
+arrays and give correlations.
+
+![Times of every row](performance.png)"""
+_READING = """\
+- *first call*: with compilation, in a new process; *first, warm cache*: the same in another process that finds the \
+compiled programs on disk. *later calls*: the median; *at 50 stimuli*: the same with 50 stimuli (images, training \
+stimuli).
+- *bsjax is faster*: the contestant's median by that of bsjax, in {dtypes}. {verdict}
+- *above the floor*: the median by the least time that the algorithm can take on this machine: its operations by the \
+rate of matrix products, or its bytes by the rate of memory, both measured in the same run. \
+`benchmarks_perf/floors.py` has the counts.
+- *peak memory*: by how much a call raises the memory of its process; for bsjax beside three times its inputs plus one \
+matrix of stimuli by stimuli.
+- *error*: the score's difference to the exact answer in float64."""
+_DRAWS = """\
+## Draws and permutations
+
+`python -m benchmarks_perf.calibration.cost` measured these on {date}: the best of four calls of a compiled kernel in \
+float64, in turns with the peer, whose few draws are scaled to as many.
+
+{table}"""
+_STUDY = """\
+## A study of fMRI
+
+`python -m benchmarks_perf.study` measured {title} on {date}: a penalty for each voxel by folds within folds in \
+float32, its noise ceiling, and the values of all voxels in the store; in a new process, compilation included.{peer}
+
+{table}"""
 
 
 def render(results: Path = RESULTS, page: Path = PAGE) -> None:
@@ -42,60 +72,40 @@ def render(results: Path = RESULTS, page: Path = PAGE) -> None:
     rows, accelerated = newest(results, on_cpu=True), newest(results, on_cpu=False)
     if not rows:
         raise FileNotFoundError(f"no results of rows in {results}: run make perf first")
+    others = {result.get("row"): result for result in kept(results)}
     page.parent.mkdir(parents=True, exist_ok=True)
     figures.times(rows, page.with_name("performance.png"))
-    parts = [_opening(rows), "![Times of every row](performance.png)", _table(rows), _reading(rows)]
-    parts += [_draws(results), _study(results)]
+    parts = [_OPENING.format(machine=_machine(rows)), table(rows), _reading(rows)]
+    parts += [_draws(others["draws"])] if "draws" in others else []
+    parts += [_study(others["study"])] if "study" in others else []
     if accelerated:
-        parts += [f"## On an accelerator\n\n{_machine(accelerated)}", _table(accelerated)]
-    parts.append(section.rendered(results))
-    parts.append(_measured(rows))
+        parts += [f"## On an accelerator\n\n{_machine(accelerated)}", table(accelerated)]
+    parts += [section.rendered(results), _measured(rows)]
     page.write_text("\n\n".join(part for part in parts if part) + "\n")
+
+
+def kept(results: Path) -> list[Result]:
+    """All results, the oldest first."""
+    found = (json.loads(path.read_text()) for path in results.glob("*.json"))
+    return sorted((one for one in found if "environment" in one), key=lambda one: one["environment"]["when"])
 
 
 def newest(results: Path, on_cpu: bool) -> dict[str, Result]:
     """The newest full result of each row that is measured beside peers."""
-    rows: dict[str, Result] = {}
-    for path in sorted(results.glob("*.json")):
-        result = json.loads(path.read_text())
-        if result.get("fast") or "times_faster" not in result:
-            continue
-        if (result["environment"]["machine"]["jax_devices"] == ["cpu"]) != on_cpu:
-            continue
-        known = rows.get(result["row"])
-        if known is None or known["environment"]["when"] < result["environment"]["when"]:
-            rows[result["row"]] = result
-    return {row: rows[row] for row in floors.COUNTS if row in rows}
+    full = [result for result in kept(results) if "times_faster" in result and not result["fast"]]
+    found = {one["row"]: one for one in full if on_cpu == (one["environment"]["machine"]["jax_devices"] == ["cpu"])}
+    return {row: found[row] for row in TABLE if row in found}
 
 
-def _draws(results: Path) -> str:
-    """The newest times of draws and permutations; "" without any."""
-    kept = [json.loads(path.read_text()) for path in results.glob("*.json")]
-    found = max((one for one in kept if "draws" in one), key=lambda one: one["environment"]["when"], default=None)
-    if found is None:
-        return ""
+def _draws(found: Result) -> str:
     rows = [
-        [
-            row["title"],
-            _seconds(row["seconds"]),
-            f"{row['peer']} {_seconds(row['peer_seconds'])}" if "peer" in row else "",
-        ]
-        for row in found["draws"]
+        [one["title"], _seconds(one["seconds"]), f"{one.get('peer', '')} {_seconds(one.get('peer_seconds'))}".strip()]
+        for one in found["draws"]
     ]
-    text = (
-        "`python -m benchmarks_perf.calibration.cost` measured these on "
-        f"{found['environment']['when'][:10]}: the best of "
-        "four calls of a compiled kernel in float64, in turns with the peer, whose few draws are scaled to as many."
-    )
-    return "## Draws and permutations\n\n" + text + "\n\n" + _lines(["what", "bsjax", "peer"], rows)
+    return _DRAWS.format(date=_date(found), table=_lines(["what", "bsjax", "peer"], rows))
 
 
-def _study(results: Path) -> str:
-    """The newest study of fMRI; "" without any."""
-    kept = [json.loads(path.read_text()) for path in results.glob("study-*.json")]
-    found = max(kept, key=lambda one: one["environment"]["when"], default=None)
-    if found is None:
-        return ""
+def _study(found: Result) -> str:
     run, plan, peer = found["run"], found["plan"], found.get("peer")
     rows = [
         ["from the files to the store", _seconds(run["seconds"]), f"{run['peak_bytes'] / 1e9:.2f} GB"],
@@ -103,23 +113,11 @@ def _study(results: Path) -> str:
         ["its arithmetic at the rate of products", _seconds(found["floor_s"]), ""],
         *([["himalaya, the regression alone", _seconds(peer["seconds"]), ""]] if peer else []),
     ]
-    text = (
-        f"`python -m benchmarks_perf.study` measured {found['title']} on {found['environment']['when'][:10]}: a "
-        "penalty for each voxel by folds within folds in float32, its noise ceiling, and the values of all voxels in "
-        "the store; in a new process, compilation included."
+    apart = (
+        f" Correlations differ from those of himalaya by {peer['apart']['median']:.0e} in the median." if peer else ""
     )
-    if peer:
-        text += f" Correlations differ from those of himalaya by {peer['apart']['median']:.0e} in the median."
-    return "## A study of fMRI\n\n" + text + "\n\n" + _lines(["run", "seconds", "peak memory"], rows)
-
-
-def _opening(rows: Mapping[str, Result]) -> str:
-    return (
-        "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n# Performance\n\n"
-        "This page is rendered from the JSON in `benchmarks_perf/results/`; `make perf` measures and renders it anew.\n"
-        f"{_machine(rows)} A call of bsjax or brainscore-vision goes from "
-        "labelled arrays to a score; the other libraries get bare arrays and give correlations."
-    )
+    shown = _lines(["run", "seconds", "peak memory"], rows)
+    return _STUDY.format(title=found["title"], date=_date(found), peer=apart, table=shown)
 
 
 def _machine(rows: Mapping[str, Result]) -> str:
@@ -136,7 +134,8 @@ def _machine(rows: Mapping[str, Result]) -> str:
     return f"Machines: {'; '.join(each)}."
 
 
-def _table(rows: Mapping[str, Result]) -> str:
+def table(rows: Mapping[str, Result]) -> str:
+    """A line for each contestant of each row."""
     shown = []
     for result in rows.values():
         titles = [f"**{result['row']}**: {result['title']}", *[""] * (len(result["contestants"]) - 1)]
@@ -146,34 +145,22 @@ def _table(rows: Mapping[str, Result]) -> str:
 
 
 def _cells(result: Result, name: str, line: Mapping[str, Any]) -> list[str]:
-    faster = result["times_faster"].get(name, {})
     floor = (result.get("floor") or {}).get("ratio", {})
+    smallest = (result.get("smallest") or {}).get("contestants", {}).get(name, {})
     ours = line["kind"] == "bsjax"
+    allowed = f" of {(3 * result['input_bytes'] + result['stimuli_matrix_bytes']) / 1e6:.0f}" if ours else ""
     return [
         name,
-        _seconds(line.get("first_s")),
-        _seconds(line.get("warm_first_s")),
-        _seconds(line["median_s"]),
-        _seconds((result.get("smallest") or {}).get("contestants", {}).get(name, {}).get("median_s")),
-        "" if ours else " / ".join(map(figures.times_as_text, faster.values())),
+        *map(_seconds, (line.get("first_s"), line.get("warm_first_s"), line["median_s"], smallest.get("median_s"))),
+        " / ".join(map(figures.times_as_text, result["times_faster"].get(name, {}).values())),
         figures.times_as_text(floor[name]) if name in floor else "",
-        _memory(result, line),
+        "" if line.get("peak_bytes") is None else f"{line['peak_bytes'] / 1e6:.0f} MB{allowed}",
         "" if line.get("score_error") is None else f"{line['score_error']:.0e}",
     ]
 
 
-def _memory(result: Result, line: Mapping[str, Any]) -> str:
-    if line.get("peak_bytes") is None:
-        return ""
-    allowed = 3 * result["input_bytes"] + result["stimuli_matrix_bytes"]
-    shown = f"{line['peak_bytes'] / 1e6:.0f} MB"
-    return f"{shown} of {allowed / 1e6:.0f}" if line["kind"] == "bsjax" else shown
-
-
 def _reading(rows: Mapping[str, Result]) -> str:
-    dtypes = sorted(
-        {line["dtype"] for result in rows.values() for line in result["contestants"].values()}, reverse=True
-    )
+    dtypes = {line["dtype"] for result in rows.values() for line in result["contestants"].values()}
     runs = list(rows.items())
     runs += [(f"{row} at 50 stimuli", result["smallest"]) for row, result in rows.items() if result.get("smallest")]
     slower = [
@@ -186,53 +173,32 @@ def _reading(rows: Mapping[str, Result]) -> str:
     verdict = (
         f"bsjax is slower than a peer in: {'; '.join(slower)}." if slower else "No peer is faster than bsjax here."
     )
-    return "\n".join(
-        [
-            "- *first call*: with compilation, in a new process; *first, warm cache*: the same in another process that "
-            "finds the compiled programs on disk. *later calls*: the median; *at 50 stimuli*: the same with 50 stimuli "
-            "(images, training stimuli).",
-            f"- *bsjax is faster*: the contestant's median by that of bsjax, in {' / '.join(dtypes)}. {verdict}",
-            "- *above the floor*: the median by the least time that the algorithm can take on this machine: its "
-            "operations by the rate of matrix products, or its bytes by the rate of memory, both measured in the same "
-            "run. `benchmarks_perf/floors.py` has the counts.",
-            "- *peak memory*: by how much a call raises the memory of its process; for bsjax beside three times its "
-            "inputs plus one matrix of stimuli by stimuli.",
-            "- *error*: the score's difference to the exact answer in float64.",
-        ]
-    )
+    return _READING.format(dtypes=" / ".join(sorted(dtypes, reverse=True)), verdict=verdict)
 
 
 def _measured(rows: Mapping[str, Result]) -> str:
-    one = next(iter(rows.values()))
-    rates = one.get("rates")
+    environments = [result["environment"] for result in rows.values()]
+    one, dates = environments[0], sorted(map(_date, rows.values()))
+    used = {"bsjax and what it runs on": one.get("versions", {})}
+    for environment in environments:
+        used |= environment.get("peer_versions", {})
     lines = [
-        "## How it was measured",
-        "",
-        "- Contestants take turns over the run, each in a process of its own, on the same arrays. Loading and "
-        "labelling stand off the clock.",
-        f"- bsjax and what it runs on: {_versions(one['environment'].get('versions', {}))}.",
+        "## How it was measured\n\n- Contestants take turns over the run, each in a process of its own, on the same "
+        "arrays. Loading and labelling stand off the clock."
     ]
-    peers = {
-        name: versions
-        for result in rows.values()
-        for name, versions in result["environment"].get("peer_versions", {}).items()
-    }
-    lines += [f"- {name}: {_versions(versions)}." for name, versions in peers.items()]
-    if rates:
-        gemm = ", ".join(
-            f"{max(by.values()) / 1e9:.0f} GFLOP/s in {dtype}" for dtype, by in rates["gemm_flops_s"].items()
-        )
+    for name, versions in used.items():
+        lines.append(f"- {name}: {', '.join(f'{package} {version}' for package, version in versions.items())}.")
+    if rates := next(iter(rows.values())).get("rates"):
+        each = rates["gemm_flops_s"].items()
+        gemm = ", ".join(f"{max(by.values()) / 1e9:.0f} GFLOP/s in {dtype}" for dtype, by in each)
         memory = max(rates["memory_bytes_s"].values()) / 1e9
         lines.append(f"- Rates of the machine: {gemm}; memory {memory:.0f} GB/s.")
-    dates = sorted({result["environment"]["when"][:10] for result in rows.values()})
-    lines.append(
-        f"- Measured {' to '.join(dict.fromkeys([dates[0], dates[-1]]))}; Python {one['environment']['python']}."
-    )
-    return "\n".join(lines)
+    period = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
+    return "\n".join([*lines, f"- Measured {period}; Python {one['python']}."])
 
 
-def _versions(versions: Mapping[str, str]) -> str:
-    return ", ".join(f"{package} {version}" for package, version in versions.items())
+def _date(result: Result) -> str:
+    return result["environment"]["when"][:10]
 
 
 def _seconds(value: float | None) -> str:

@@ -7,11 +7,11 @@ That is not 0 for accuracy, biased CKA or ceilings: ``--truth`` simulates it ane
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ import numpy as np
 import xarray as xr
 from sklearn.neighbors import KNeighborsRegressor
 
+from benchmarks_perf.calibration.simulated import asked, labelled
 from bsjax import Resampling, load_metric
 from bsjax.labelled import Score
 from bsjax.labelled.metric import scored
@@ -30,7 +31,7 @@ BAR = 88
 _STIMULI, _NEUROIDS, _TRIALS, _BINS, _SUBJECTS, _IMAGES, _DRAWS = 24, 6, 4, 2, 8, 60, 50
 _FOR_TRUTH = 400
 _SPLITS = {"crossvalidation_kwargs": {"splits": 4, "train_size": 0.75, "stratification_coord": None}}
-_KINDS, _LEVELS = np.array(["bear", "car", "dog"]), np.linspace(1.0, 8.0, 8)
+_KINDS, _UNIT = np.array(["bear", "car", "dog"]), np.arange(_NEUROIDS)
 
 Data = tuple[Any, ...]
 
@@ -49,16 +50,16 @@ class Row(NamedTuple):
     settings: dict[str, Any] = {}
 
 
-def _assembly(values: Any, dims: str, **coords: Any) -> xr.DataArray:
-    """With coordinates as ``name=(dimension, values)``."""
-    return xr.DataArray(np.asarray(values), coords, dims.split())
-
-
-def _responses(rng: np.random.Generator, stimuli: Any = _STIMULI, name: str = "n", **coords: Any) -> xr.DataArray:
-    ids = np.arange(stimuli) if isinstance(stimuli, int) else stimuli
-    shown, units = ("presentation", ids), ("neuroid", [f"{name}{i}" for i in range(_NEUROIDS)])
+def _responses(rng: np.random.Generator, stimuli: Any = None, name: str = "n", **shown: Any) -> xr.DataArray:
+    ids = np.arange(_STIMULI) if stimuli is None else stimuli
+    units = {"neuroid_id": [f"{name}{i}" for i in range(_NEUROIDS)]}
     values = rng.normal(size=(len(ids), _NEUROIDS))
-    return _assembly(values, "presentation neuroid", stimulus_id=shown, neuroid_id=units, **coords)
+    return labelled(values, presentation={"stimulus_id": ids, **shown}, neuroid=units)
+
+
+def _placed(side: xr.DataArray, **coords: Any) -> xr.DataArray:
+    """With further coordinates of its neuroids."""
+    return side.assign_coords({name: ("neuroid", each) for name, each in coords.items()})
 
 
 def _pair(rng: np.random.Generator) -> Data:
@@ -72,9 +73,8 @@ def _latents(rng: np.random.Generator) -> Data:
 
 def _channels(rng: np.random.Generator) -> Data:
     source, target = _pair(rng)
-    unit = np.arange(_NEUROIDS)
-    places = {"channel": unit % 2, "channel_x": unit // 2, "channel_y": np.zeros(_NEUROIDS, int)}
-    return source.assign_coords({name: ("neuroid", each) for name, each in places.items()}), target
+    zero = np.zeros(_NEUROIDS, int)
+    return _placed(source, channel=_UNIT % 2, channel_x=_UNIT // 2, channel_y=zero), target
 
 
 def _split(rng: np.random.Generator) -> Data:
@@ -82,24 +82,20 @@ def _split(rng: np.random.Generator) -> Data:
     return tuple(_responses(rng, ids, name) for name in "mn" for ids in (train, test))
 
 
-def _over_time(rng: np.random.Generator, bins: int = _BINS) -> Data:
+def _in_bins(data: Callable[[np.random.Generator], Data], rng: np.random.Generator, bins: int = _BINS) -> Data:
     starts = {"time_bin_start": ("time_bin", np.arange(bins)), "time_bin_end": ("time_bin", np.arange(bins) + 1)}
-    sides = zip(*(_pair(rng) for _ in range(bins)), strict=True)
+    sides = zip(*(data(rng) for _ in range(bins)), strict=True)
     joined = (xr.concat(side, "time_bin").transpose("presentation", "neuroid", "time_bin") for side in sides)
     return tuple(side.assign_coords(starts) for side in joined)
 
 
 def _trials(rng: np.random.Generator) -> Data:
-    repetition = ("presentation", np.repeat(np.arange(_TRIALS), _STIMULI))
+    repetition = np.repeat(np.arange(_TRIALS), _STIMULI)
     return (_responses(rng, np.tile(np.arange(_STIMULI), _TRIALS), repetition=repetition),)
 
 
 def _pair_of_trials(rng: np.random.Generator) -> Data:
-    return _trials(rng)[0], _trials(rng)[0]
-
-
-def _pair_of_series(rng: np.random.Generator) -> Data:
-    return _over_time(rng, bins=6)
+    return _trials(rng) + _trials(rng)
 
 
 def _prediction_and_trials(rng: np.random.Generator) -> Data:
@@ -109,64 +105,49 @@ def _prediction_and_trials(rng: np.random.Generator) -> Data:
     return _responses(rng), trials + signal
 
 
-def _trials_over_time(rng: np.random.Generator) -> Data:
-    start = {"time_bin_start": ("time_bin", np.arange(_BINS)), "time_bin_end": ("time_bin", np.arange(_BINS) + 1)}
-    bins = xr.concat([_trials(rng)[0] for _ in range(_BINS)], "time_bin")
-    return (bins.transpose("presentation", "neuroid", "time_bin").assign_coords(start),)
-
-
 def _of_subjects(rng: np.random.Generator) -> Data:
-    units = _SUBJECTS * _NEUROIDS
-    coords = {
-        "stimulus_id": ("presentation", np.arange(_STIMULI)),
-        "neuroid_id": ("neuroid", np.arange(units)),
-        "subject": ("neuroid", np.repeat([f"s{i}" for i in range(_SUBJECTS)], _NEUROIDS)),
+    units = {
+        "neuroid_id": np.arange(_SUBJECTS * _NEUROIDS),
+        "subject": np.repeat([f"s{i}" for i in range(_SUBJECTS)], _NEUROIDS),
     }
-    return (_assembly(rng.normal(size=(_STIMULI, units)), "presentation neuroid", **coords),)
+    values = rng.normal(size=(_STIMULI, _SUBJECTS * _NEUROIDS))
+    return (labelled(values, presentation={"stimulus_id": np.arange(_STIMULI)}, neuroid=units),)
 
 
 def _properties(rng: np.random.Generator) -> Data:
-    def of(n: int) -> xr.DataArray:
-        neuroids = ("neuroid", np.arange(n))
-        named = {"neuroid_id": neuroids, "neuroid_property": ["osi"]}
-        return _assembly(rng.random((n, 1)), "neuroid neuroid_property", **named).assign_attrs(
-            osi_bins=np.linspace(0, 1, 6)
+    named, bins = {"neuroid_property": ["osi"]}, np.linspace(0, 1, 6)
+    return tuple(
+        labelled(rng.random((n, 1)), neuroid={"neuroid_id": np.arange(n)}, neuroid_property=named).assign_attrs(
+            osi_bins=bins
         )
-
-    return of(60), of(30)
-
-
-def _sampled(rng: np.random.Generator) -> Data:
-    return (_properties(rng)[1],)
+        for n in (60, 30)
+    )
 
 
 def _pairs_of_factors(rng: np.random.Generator) -> Data:
-    kinds = {"factor": ("presentation", np.repeat(["shape", "colour"], _STIMULI // 2)),
-             "sample": ("presentation", np.tile(np.arange(_STIMULI // 2), 2))}  # fmt: skip
+    kinds = {"factor": np.repeat(["shape", "colour"], _STIMULI // 2), "sample": np.tile(np.arange(_STIMULI // 2), 2)}
     return _responses(rng, **kinds), _responses(rng, **kinds)
 
 
 def _solution_times(rng: np.random.Generator) -> Data:
-    source, _ = _over_time(rng)
-    ids, labels = source["stimulus_id"].values, np.arange(_STIMULI) % 2
-    source = source.assign_coords(image_label=("presentation", np.array(["a", "b"])[labels]))
-    shown = {"stimulus_id": ("presentation", ids), "i1": ("presentation", rng.normal(size=_STIMULI))}
-    return source, _assembly(rng.random(_STIMULI), "presentation", **shown, image_label=source["image_label"])
+    source, _ = _in_bins(_pair, rng)
+    named = {"image_label": np.array(["a", "b"])[np.arange(_STIMULI) % 2]}
+    source = source.assign_coords(image_label=("presentation", named["image_label"]))
+    shown = {"stimulus_id": source["stimulus_id"].values, "i1": rng.normal(size=_STIMULI), **named}
+    return source, labelled(rng.random(_STIMULI), presentation=shown)
 
 
 def _choices(rng: np.random.Generator, subjects: int, stimuli: int = _IMAGES, name: str = "s") -> xr.DataArray:
     """Guesses of one of three kinds, each subject of each stimulus."""
     n = stimuli * subjects
     image = np.tile(np.arange(stimuli), subjects)
-    truth = _KINDS[image % 3]
-    coords = {
+    shown = {
         "stimulus_id": image,
         "subject": np.repeat([f"{name}{i}" for i in range(subjects)], stimuli),
-        "truth": truth,
+        "truth": _KINDS[image % 3],
         "condition": np.array(["clear", "noisy"])[image // 3 % 2],
     }
-    labelled = {key: ("presentation", values) for key, values in coords.items()}
-    return _assembly(_KINDS[rng.integers(0, 3, n)], "presentation", **labelled)
+    return labelled(_KINDS[rng.integers(0, 3, n)], presentation=shown)
 
 
 def _people(rng: np.random.Generator) -> Data:
@@ -179,37 +160,33 @@ def _right_or_wrong(rng: np.random.Generator) -> Data:
     return people, people.copy(data=people["truth"].values)
 
 
-def _probabilities(rng: np.random.Generator, stimuli: int, **coords: Any) -> xr.DataArray:
+def _probabilities(rng: np.random.Generator, stimuli: int, **shown: Any) -> xr.DataArray:
     image = np.arange(stimuli)
-    shown = {"stimulus_id": ("presentation", image), "image_label": ("presentation", _KINDS[image % 3])}
-    return _assembly(rng.dirichlet([1, 1, 1], stimuli), "presentation choice", **shown, choice=_KINDS, **coords)
+    shown = {"stimulus_id": image, "image_label": _KINDS[image % 3], **shown}
+    return labelled(rng.dirichlet([1, 1, 1], stimuli), presentation=shown, choice={"choice": _KINDS})
 
 
 def _signatures(rng: np.random.Generator) -> Data:
     image = np.repeat(np.arange(_IMAGES), 12)
     truth = image % 3
     other = (truth + rng.integers(1, 3, len(image))) % 3
-    coords = {"stimulus_id": image, "truth": _KINDS[truth], "sample_obj": _KINDS[truth], "dist_obj": _KINDS[other]}
-    labelled = {key: ("presentation", values) for key, values in coords.items()}
+    of_truth = dict.fromkeys(("truth", "sample_obj"), _KINDS[truth])
     chosen = _KINDS[np.where(rng.random(len(image)) < 0.5, truth, other)]
-    return _probabilities(rng, _IMAGES), _assembly(chosen, "presentation", **labelled)
+    people = labelled(chosen, presentation={"stimulus_id": image, **of_truth, "dist_obj": _KINDS[other]})
+    return _probabilities(rng, _IMAGES), people
 
 
 def _confusions(rng: np.random.Generator) -> Data:
     """Choices by task, of which a model's stimuli have the same."""
-    tasks = np.array(["control", "clutter_heavy", "clutter_light", "scrambling_lowpass", "scrambling_highpass"])
-    kinds = np.array([("control", "control"), *(("clutter", k) for k in ("heavy", "light")),
-                      *(("phasescrambling", k) for k in ("lowpass", "highpass"))])  # fmt: skip
-    stimuli = 60
-    task = np.arange(stimuli) // 3 % 5
-    named = {"manipulation": ("presentation", kinds[task, 0]), "manipulation_details": ("presentation", kinds[task, 1])}
-    people = _choices(rng, _SUBJECTS, stimuli)
-    image = people["stimulus_id"].values
-    shown = {"image_label": people["truth"].values, "prediction": people.values, "task": tasks[task[image]],
-             "subject_id": people["subject"].values}  # fmt: skip
-    return _probabilities(rng, stimuli, **named), people.assign_coords(
-        {key: ("presentation", values) for key, values in shown.items()}
-    )
+    tasks = ("control", "clutter_heavy", "clutter_light", "phasescrambling_lowpass", "phasescrambling_highpass")
+    kinds = np.array([(kind, detail or kind) for kind, _, detail in (task.partition("_") for task in tasks)])
+    task = np.arange(60) // 3 % 5
+    named = {"manipulation": kinds[task, 0], "manipulation_details": kinds[task, 1]}
+    people = _choices(rng, _SUBJECTS, len(task))
+    done = np.array([name.removeprefix("phase") for name in tasks])[task[people["stimulus_id"].values]]
+    shown = {"image_label": people["truth"], "prediction": people, "task": done, "subject_id": people["subject"]}
+    coords = {key: ("presentation", np.asarray(values)) for key, values in shown.items()}
+    return _probabilities(rng, len(task), **named), people.assign_coords(coords)
 
 
 def _altered(rng: np.random.Generator) -> Data:
@@ -225,22 +202,18 @@ def _altered(rng: np.random.Generator) -> Data:
     return model, people.copy(data=(people == people["truth"]).values.astype(int))
 
 
-def _psychometric(rng: np.random.Generator) -> xr.DataArray:
-    x = np.repeat(_LEVELS, 30)
-    left = np.where(rng.random(len(x)) < 0.5 + 0.45 / (1 + np.exp(4.5 - x)), 0.8, 0.2)
-    shown = {"x": ("presentation", x), "image_label": ("presentation", ["left"] * len(x))}
-    shown["stimulus_id"] = ("presentation", np.arange(len(x)))
-    return _assembly(np.stack([left, 1 - left], 1), "presentation choice", **shown, choice=["left", "right"])
-
-
-def _thresholds(rng: np.random.Generator) -> Data:
+def _thresholds(rng: np.random.Generator, relative_to: float = 1.0) -> Data:
+    """One and the same model's choices at eight levels, and thresholds of people."""
+    levels, draw = np.repeat(np.linspace(1.0, 8.0, 8), 30), np.random.default_rng(0)
+    left = np.where(draw.random(len(levels)) < 0.5 + 0.45 / (1 + np.exp(4.5 - levels)), 0.8, 0.2)
+    shown = {"x": levels, "image_label": ["left"] * len(levels), "stimulus_id": np.arange(len(levels))}
+    model = labelled(np.stack([left, 1 - left], 1), presentation=shown, choice={"choice": ["left", "right"]})
     names = [f"s{i}" for i in range(_SUBJECTS)]
-    return _psychometric(np.random.default_rng(0)), _assembly(rng.uniform(3, 7, _SUBJECTS), "subject", subject=names)
+    return model, labelled(rng.uniform(3, 7, _SUBJECTS) / relative_to, subject={"subject": names})
 
 
 def _elevations(rng: np.random.Generator) -> Data:
-    _, people = _thresholds(rng)
-    return 1.2, people / 4
+    return 1.2, _thresholds(rng, relative_to=4)[1]
 
 
 def _numbers(rng: np.random.Generator) -> Data:
@@ -249,99 +222,87 @@ def _numbers(rng: np.random.Generator) -> Data:
 
 def _on_a_sheet(rng: np.random.Generator) -> Data:
     """Neuroids on a grid, and gratings of a few orientations."""
-    unit, shown = np.arange(_NEUROIDS), ("presentation", 22.5 * (np.arange(_STIMULI) % 8))
-    return (_responses(rng, x=("neuroid", unit % 3), y=("neuroid", unit // 3), orientation=shown),)
-
-
-def _last(data: Callable[[np.random.Generator], Data]) -> Callable[[np.random.Generator], Data]:
-    return lambda rng: data(rng)[-1:]
+    return (_placed(_responses(rng, orientation=22.5 * (np.arange(_STIMULI) % 8)), x=_UNIT % 3, y=_UNIT // 3),)
 
 
 _S, _N, _P = "stimuli", "neuroids", "subjects"
-ROWS: dict[str, Row] = {}
-for _name in ("ridge", "ridgecv", "pls", "linear_predictivity", "neuron_to_neuron"):
-    _few = {"n_components": 2} if _name == "pls" else {}
-    for _form in (_name, f"{_name}_cv"):
-        ROWS[_form] = Row((_S, _N), _pair, _SPLITS | _few)
-    ROWS[f"{_name}_split"] = Row((_S, _N), _split, _few)
-for _name in ("reverse_pls", "reverse_pls_cv", "pls_by_components", "reverse_pls_by_components"):
-    ROWS[_name] = Row((_S, _N), _pair, _SPLITS | {"n_components": 2})
-ROWS["reverse_pls_split"] = Row((_S,), _split, {"n_components": 2})
+_FEW = {"n_components": 2}
+# Splits of few stimuli that are tested would leave few pairs of different stimuli in a draw.
+_HALVES = {"crossvalidation_kwargs": {"splits": 4, "test_size": 0.5, "stratification_coord": None}}
+_UNSTRATIFIED = {"crossvalidation_kwargs": {"stratification_coord": None}}
 FURTHER: dict[str, dict[str, Any]] = {
-    **{"pcr": {"n_components": 2}, "reduced_rank": {"rank": 2}, "rotation": {}, "nnls": {}, "kernel_ridge": {}},
+    **{"pcr": _FEW, "reduced_rank": {"rank": 2}, "rotation": {}, "nnls": {}, "kernel_ridge": {}},
     **{"elastic_net": {"alpha": 0.01}, "lasso": {"alpha": 0.01}},
     "banded_ridge": {"bands": (2, 4), "candidates": 2, "cv": 2},
     "multiple_kernel_ridge": {"candidates": 2, "cv": 2},
     "stacked_regression": {"bands": (2, 4), "cv": 2},
 }
-for _name, _few in FURTHER.items():
-    for _both in (_name, f"reverse_{_name}"):
-        ROWS |= {_form: Row((_S, _N), _pair, _SPLITS | _few) for _form in (_both, f"{_both}_cv")}
-        ROWS[f"{_both}_split"] = Row((_S, _N) if _both == _name else (_S,), _split, _few)
-_WHOLE = ("procrustes", "shape", "cca", "svcca", "pwcca", "kernel_cka")
-ROWS["cka_of_sampled_units"] = Row((_S, _N), _latents)
-_OF_UNITS = ("permutation_shape", "one_to_one", "soft_matching", "semi_matching")
-ROWS |= {_name: Row((_S, _N), _pair) for _name in (*_WHOLE, *_OF_UNITS)}
+_FORWARD = {"pls": _FEW, **{_name: {} for _name in ("ridge", "ridgecv", "linear_predictivity", "neuron_to_neuron")}}
+_REVERSE = {f"reverse_{_name}": _settings for _name, _settings in (FURTHER | {"pls": _FEW}).items()}
+_PLAIN: dict[Callable[[np.random.Generator], Data], dict[tuple[Factor, ...], str]] = {
+    _pair: {
+        (_S, _N): "cka cka_biased rdm procrustes shape cca svcca pwcca kernel_cka permutation_shape one_to_one "
+        "soft_matching semi_matching"
+    },
+    _latents: {(_S, _N): "cka_of_sampled_units"},
+    _split: {(_S, _N): "dual_ridge_split dual_ridgecv_split"},
+    _on_a_sheet: {(_S, _N): "tuning_smoothness wiring_economy", (_S,): "pinwheel_density"},
+    _signatures: {(_S,): "i1 i2n"},
+    _right_or_wrong: {(_S, _P): "accuracy"},
+    _people: {(_S, _P): "error_consistency kato_error_consistency accuracy_distance kato_accuracy_distance"},
+    _confusions: {(_S, _P): "confusion_similarity tasks_consistency"},
+    _numbers: {(): "value_delta"},
+    _prediction_and_trials: {(_S,): "noise_corrected_r2"},
+    _pair_of_trials: {(_S, _N): "stochastic_shape"},
+    _trials: {(_S, _N): "internal_consistency noise_ceiling_snr"},
+    partial(_in_bins, _trials): {(_S, _N): "internal_consistency_temporal"},
+    _of_subjects: {(_S, _P): "rsa_ceiling", (_S, _N, _P): "cross_subject_consistency"},
+}
+ROWS: dict[str, Row] = {
+    name: Row(over, data)
+    for data, by_factors in _PLAIN.items()
+    for over, names in by_factors.items()
+    for name in names.split()
+}
+for _name, _settings in (_FORWARD | FURTHER | _REVERSE).items():
+    ROWS |= {_form: Row((_S, _N), _pair, _SPLITS | _settings) for _form in (_name, f"{_name}_cv")}
+    ROWS[f"{_name}_split"] = Row((_S,) if _name in _REVERSE else (_S, _N), _split, _settings)
+for _name in ("pls_by_components", "reverse_pls_by_components"):
+    ROWS[_name] = Row((_S, _N), _pair, _SPLITS | _FEW)
 # Copies of a stimulus in a draw are neighbours.
 ROWS |= {_name: Row((_N,), _pair, {"k": 5}) for _name in ("mutual_nearest_neighbours", "cknna")}
-# Splits of few stimuli that are tested would leave few pairs of different stimuli in a draw.
-_HALVES = {"crossvalidation_kwargs": {"splits": 4, "test_size": 0.5, "stratification_coord": None}}
 ROWS |= {_name: Row((_S, _N), _pair, _HALVES) for _name in ("feature_reweighted_rdm", "encoding_rdm")}
+ROWS |= {_name: Row((_S,), _pair, _UNSTRATIFIED) for _name in ("cka_cv", "rdm_cv")}
 for _name in ("weighted_rdm", "selected_rdm", "interpolated_rdm"):
     ROWS[_name] = Row((_S, _N), _pair, _HALVES | {"bands": (3, 3)})
-ROWS |= {f"dual_{name}": Row((_S, _N), _split) for name in ("ridge_split", "ridgecv_split")}
+_BY_OSI = {"property_name": "osi", "ns": 50}
+_AGAINST = {"baseline_condition": "one", "test_condition": "two"}
+_BY_LABEL = {"splits": 2, "test_size": 0.5, "stratification_coord": "image_label"}
 ROWS |= {
-    "spantime_ridge": Row((_S, _N), _over_time, _SPLITS),
-    "spantime_pls": Row((_S, _N), _over_time, _SPLITS | {"n_components": 2}),
+    "spantime_ridge": Row((_S, _N), partial(_in_bins, _pair), _SPLITS),
+    "spantime_pls": Row((_S, _N), partial(_in_bins, _pair), _SPLITS | _FEW),
+    "dsa": Row((_S, _N), partial(_in_bins, _pair, bins=6), {"delays": 2, "rank": 3}),
     "mask_regression": Row((_S, _N), _channels, _SPLITS | {"max_epochs": 2}),
     "regression": Row((_S, _N), _pair, _SPLITS | {"estimator": KNeighborsRegressor(1)}),
     "regression_split": Row((_S,), _split, {"estimator": KNeighborsRegressor(1)}),
-    "cka": Row((_S, _N), _pair),
-    "cka_biased": Row((_S, _N), _pair),
-    "cka_cv": Row((_S,), _pair, {"crossvalidation_kwargs": {"stratification_coord": None}}),
-    "rdm": Row((_S, _N), _pair),
-    "rdm_cv": Row((_S,), _pair, {"crossvalidation_kwargs": {"stratification_coord": None}}),
-    "ks_similarity": Row((_N,), _properties, {"property_name": "osi", "ns": 50}),
-    "property_ceiling": Row((_N,), _sampled, {
-        "similarity_metric": load_metric("ks_similarity", property_name="osi", ns=50)}),
+    "ks_similarity": Row((_N,), _properties, _BY_OSI),
+    "property_ceiling": Row(
+        (_N,), lambda rng: _properties(rng)[1:], {"similarity_metric": load_metric("ks_similarity", **_BY_OSI)}
+    ),
     "factor_dimensionality": Row((), _pairs_of_factors, {"factor": "shape", "whole_neuroids": False}),
-    "ost": Row((_S,), _solution_times, {"crossvalidation_kwargs": {"splits": 2, "test_size": 0.5,
-               "stratification_coord": "image_label"}, "decoder": {"epochs": 1}}),
-    "tuning_smoothness": Row((_S, _N), _on_a_sheet),
-    "wiring_economy": Row((_S, _N), _on_a_sheet),
-    "pinwheel_density": Row((_S,), _on_a_sheet),
-    "i1": Row((_S,), _signatures),
-    "i2n": Row((_S,), _signatures),
-    "accuracy": Row((_S, _P), _right_or_wrong),
-    "error_consistency": Row((_S, _P), _people),
-    "kato_error_consistency": Row((_S, _P), _people),
-    "accuracy_distance": Row((_S, _P), _people),
-    "kato_accuracy_distance": Row((_S, _P), _people),
-    "value_delta": Row((), _numbers),
+    "ost": Row((_S,), _solution_times, {"crossvalidation_kwargs": _BY_LABEL, "decoder": {"epochs": 1}}),
     "baker_accuracy_delta": Row((_S, _P), _altered, {"image_types": ["w", "f"], "splits": 10}),
-    "confusion_similarity": Row((_S, _P), _confusions),
-    "tasks_consistency": Row((_S, _P), _confusions),
     "threshold": Row((_P,), _thresholds, {"independent_variable": "x", "threshold_accuracy": 0.75}),
-    "threshold_elevation": Row((_P,), _elevations, {
-        "independent_variable": "x", "baseline_condition": "one", "test_condition": "two"}),
-    "noise_corrected_r2": Row((_S,), _prediction_and_trials),
+    "threshold_elevation": Row((_P,), _elevations, {"independent_variable": "x", **_AGAINST}),
     "rdm_of_trials": Row((_S,), _prediction_and_trials, {"comparison": "corr"}),
-    "stochastic_shape": Row((_S, _N), _pair_of_trials),
-    "dsa": Row((_S, _N), _pair_of_series, {"delays": 2, "rank": 3}),
-    "internal_consistency": Row((_S, _N), _trials),
-    "internal_consistency_temporal": Row((_S, _N), _trials_over_time),
     "predictor_consistency": Row((_S, _N), _trials, {"n_splits": 10}),
-    "rsa_ceiling": Row((_S, _P), _of_subjects),
-    "cross_subject_consistency": Row((_S, _N, _P), _of_subjects),
-    "noise_ceiling_snr": Row((_S, _N), _trials),
     "gsn_rsa_ceiling": Row((_S, _N), _trials, {"draws": 5, "stimuli": 12}),
-}  # fmt: skip
-
-ROWS["cross_subject_consistency, ridge"] = Row((_S, _P), _of_subjects, {"metric": "ridge", **_SPLITS})
-ROWS["internal_consistency, cka"] = Row((_S, _N), _trials, {"consistency_metric": load_metric("cka")})
+    "cross_subject_consistency, ridge": Row((_S, _P), _of_subjects, {"metric": "ridge", **_SPLITS}),
+    "internal_consistency, cka": Row((_S, _N), _trials, {"consistency_metric": load_metric("cka")}),
+}
 for _name in ("error_consistency", "accuracy_distance", "i1", "baker_accuracy_delta", "confusion_similarity",
               "tasks_consistency", "threshold"):  # fmt: skip
-    ROWS[f"{_name}, ceiling"] = ROWS[_name]._replace(data=_last(ROWS[_name].data))
+    ROWS[f"{_name}, ceiling"] = ROWS[_name]._replace(data=lambda rng, data=ROWS[_name].data: data(rng)[-1:])
 
 
 def identifier(name: str) -> str:
@@ -390,19 +351,15 @@ def holds(name: str, factor: str, seeds: range, draws: int = _DRAWS) -> tuple[fl
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=100)
-    parser.add_argument("--rows", default="", help="names of rows, with ; between them")
-    parser.add_argument("--truth", action="store_true", help="simulate the means anew")
-    given = parser.parse_args()
-    names = [name for name in given.rows.split(";") if name] or list(ROWS)
+    sets, wanted, given = asked(__doc__, 100, truth="simulate the means anew")
+    names = [name for name in ROWS if wanted(name)]
     if given.truth:
         simulate_truth(names, _FOR_TRUTH)
     print("| metric | interval over | holds | of | |\n|---|---|---|---|---|")
     for name in names:
         for factor in ROWS[name].over:
             start = time.perf_counter()
-            held, of = holds(name, factor, range(given.sets))
+            held, of = holds(name, factor, range(sets))
             short = "too few" if held < BAR / 100 * of else ""
             print(f"| {name} | {factor} | {held:g} | {of} | {short} | {time.perf_counter() - start:.1f}", flush=True)
 
