@@ -29,25 +29,12 @@ def recorded(calls, name, first, later, most, compiles=False):
 def test_interleaved_keeps_the_first_call_and_that_for_memory_apart():
     calls = []
     quick, slow = recorded(calls, "quick", 2.0, 0.5, 3), recorded(calls, "slow", 40.0, 30.0, 6)
-    measured = harness.interleaved({"quick": quick, "slow": slow})
-    assert calls[:3] == [("quick", True), ("quick", True), ("slow", True)]
-    assert not any(trim for _, trim in calls[3:])
-    assert measured["quick"].first == 2.0 and measured["quick"].seconds == [0.5] * 3
-    assert measured["slow"].first == 40.0 and measured["slow"].seconds == [30.0] * 2
-    assert measured["quick"].peak_bytes == 2 and measured["slow"].peak_bytes == 3
-    assert measured["quick"].summary() == {
-        "first_s": 2.0,
-        "median_s": 0.5,
-        "min_s": 0.5,
-        "max_s": 0.5,
-        "iqr_s": 0.0,
-        "calls": 3,
-        "seconds": [0.5] * 3,
-        "peak_bytes": 2,
-    }
-
-
-def test_memory_of_what_compiles_is_that_of_a_later_call():
-    calls = []
-    measured = harness.interleaved({"ours": recorded(calls, "ours", 40.0, 0.5, 3, compiles=True)})
-    assert measured["ours"].peak_bytes == 2
+    compiling = recorded(calls, "compiling", 40.0, 0.5, 3, compiles=True)
+    measured = harness.interleaved({"quick": quick, "slow": slow, "compiling": compiling})
+    assert calls[:5] == [("quick", True), ("quick", True), ("slow", True), ("compiling", True), ("compiling", True)]
+    assert not any(trim for _, trim in calls[5:])
+    assert measured["slow"].seconds == [30.0] * 2
+    # Of what is slow and does not compile, the memory is that of the first call.
+    assert [each.peak_bytes for each in measured.values()] == [2, 3, 5]
+    times = {"first_s": 2.0, "median_s": 0.5, "min_s": 0.5, "max_s": 0.5, "iqr_s": 0.0}
+    assert measured["quick"].summary() == {**times, "calls": 3, "seconds": [0.5] * 3, "peak_bytes": 2}
