@@ -4,7 +4,8 @@ An answer has the ``score``, and ``raw`` where a score is made of several values
 some are computed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.linalg import solve, svdvals
 from scipy.stats import norm, spearmanr
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-from .data import Inputs, Labelled
+from .data import Inputs
 
 Answer = dict[str, Any]
 Fit = Callable[..., np.ndarray]
@@ -25,27 +26,21 @@ def pearson(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a * b).sum(0) / np.sqrt((a * a).sum(0) * (b * b).sum(0))
 
 
-def _splits(target: Labelled, splits: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    draw = StratifiedShuffleSplit(splits, train_size=0.9, random_state=1)
-    return draw.split(target.values, target.coords["object_name"][1])
-
-
-def _score(raw: np.ndarray) -> Answer:
-    """Median over neuroids, then mean over splits."""
-    return {"score": np.median(raw, axis=-1).mean(axis=0), "raw": raw}
-
-
 def crossvalidated(fit: Fit) -> Callable[..., Answer]:
-    """The answer of a mapping in every split."""
+    """The answer of a mapping in every split: correlations, their median over neuroids, then the mean over splits.
+
+    Time bins, the last axis of three, are samples of one fit, and have medians of their own.
+    """
 
     def answer(inputs: Inputs, splits: int, **options: Any) -> Answer:
-        x, y = inputs["source"].values, inputs["target"].values
-        raw = []
-        for train, test in _splits(inputs["target"], splits):
-            mean_x, mean_y = x[train].mean(0), y[train].mean(0)
-            weights = fit(x[train] - mean_x, y[train] - mean_y, **options)
+        x, y = (np.moveaxis(side.values, 1, -1) for side in inputs.values())
+        draw, raw = StratifiedShuffleSplit(splits, train_size=0.9, random_state=1), []
+        for train, test in draw.split(x, inputs["target"].coords["object_name"][1]):
+            x_train, y_train = (side[train].reshape(-1, side.shape[-1]) for side in (x, y))
+            mean_x, mean_y = x_train.mean(0), y_train.mean(0)
+            weights = fit(x_train - mean_x, y_train - mean_y, **options)
             raw.append(pearson((x[test] - mean_x) @ weights, y[test]))
-        return _score(np.array(raw))
+        return {"score": np.median(raw, axis=-1).mean(axis=0), "raw": np.array(raw)}
 
     return answer
 
@@ -94,24 +89,9 @@ def pls(x: np.ndarray, y: np.ndarray, n_components: int) -> np.ndarray:
 def layers(inputs: Inputs, splits: int, n_components: int) -> Answer:
     """PLS of the first and the last source; the others would take minutes."""
     *sources, target = inputs.values()
-    of = [0, len(sources) - 1]
-    each = [
-        crossvalidated(pls)({"source": sources[number], "target": target}, splits, n_components=n_components)
-        for number in of
-    ]
+    answer, of = crossvalidated(pls), [0, len(sources) - 1]
+    each = [answer({"source": sources[at], "target": target}, splits, n_components=n_components) for at in of]
     return {**{part: np.stack([one[part] for one in each]) for part in each[0]}, "of": {"score": of, "raw": of}}
-
-
-def spantime_ridge(inputs: Inputs, splits: int) -> Answer:
-    """One ridge regression over the stimuli of all time bins; correlations and medians in each."""
-    x, y = (np.moveaxis(inputs[side].values, 2, 1) for side in ("source", "target"))
-    raw = []
-    for train, test in _splits(inputs["target"], splits):
-        x_all, y_all = (side[train].reshape(-1, side.shape[2]) for side in (x, y))
-        mean_x, mean_y = x_all.mean(0), y_all.mean(0)
-        weights = ridge(x_all - mean_x, y_all - mean_y)
-        raw.append(pearson((x[test] - mean_x) @ weights, y[test]))
-    return _score(np.array(raw))
 
 
 def _split_inputs(inputs: Inputs) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -180,28 +160,31 @@ def _in_folds(x: np.ndarray, y: np.ndarray, alphas: Sequence[float], cv: int) ->
     return errors
 
 
-def cka(inputs: Inputs) -> Answer:
-    """Linear CKA of the unbiased estimates of HSIC (Song et al. 2012, J. Machine Learning Research 13)."""
-    k, m = (inputs[side].values @ inputs[side].values.T for side in ("source", "target"))
-    for gram in (k, m):
+def _grams(inputs: Inputs) -> list[np.ndarray]:
+    """Of each side, without the diagonal: products of stimuli with themselves bias an estimate of HSIC."""
+    grams = [side.values @ side.values.T for side in inputs.values()]
+    for gram in grams:
         np.fill_diagonal(gram, 0.0)
-    return {"score": _hsic(k, m) / np.sqrt(_hsic(k, k) * _hsic(m, m))}
+    return grams
+
+
+def similarity_matrix(inputs: Inputs) -> Answer:
+    """Linear CKA, by unbiased estimates of HSIC (Song et al. 2012, J. Machine Learning Research 13), and its mean."""
+    grams = _grams(inputs)
+    hsic = np.array([[_hsic(k, m) for m in grams] for k in grams])
+    raw = hsic / np.sqrt(np.outer(np.diag(hsic), np.diag(hsic)))
+    return {"score": raw.mean(), "raw": raw}
+
+
+def cka(inputs: Inputs) -> Answer:
+    """The same of two sides."""
+    return {"score": similarity_matrix(inputs)["raw"][0, 1]}
 
 
 def _hsic(k: np.ndarray, m: np.ndarray) -> float:
     n = len(k)
     means = k.sum() * m.sum() / ((n - 1) * (n - 2)) - 2 / (n - 2) * (k.sum(0) @ m.sum(0))
     return ((k * m).sum() + means) / (n * (n - 3))
-
-
-def similarity_matrix(inputs: Inputs) -> Answer:
-    """The same of all pairs, and its mean over them."""
-    grams = [array.values @ array.values.T for array in inputs.values()]
-    for gram in grams:
-        np.fill_diagonal(gram, 0.0)
-    hsic = np.array([[_hsic(k, m) for m in grams] for k in grams])
-    raw = hsic / np.sqrt(np.outer(np.diag(hsic), np.diag(hsic)))
-    return {"score": raw.mean(), "raw": raw}
 
 
 def procrustes(inputs: Inputs) -> Answer:
@@ -218,10 +201,8 @@ def cca(inputs: Inputs) -> Answer:
 
 def bootstraps(inputs: Inputs, bootstraps: int) -> Answer:
     """CKA, and that of the first draws of stimuli with replacement: over quadruples of different stimuli."""
-    grams = [inputs[side].values @ inputs[side].values.T for side in ("source", "target")]
+    grams = _grams(inputs)
     n, of = len(grams[0]), list(range(min(bootstraps, 5)))
-    for gram in grams:
-        np.fill_diagonal(gram, 0.0)
     draws = np.random.default_rng(1).integers(0, n, (bootstraps, n))
     raw = []
     for draw in of:
@@ -302,20 +283,12 @@ def i2n(inputs: Inputs) -> Answer:
     truth = np.searchsorted(objects, source.coords["object_name"][1])
     of_truth = np.take_along_axis(source.values, truth[:, None], axis=1)
     of_model = _normalised_dprime(source.values / (source.values + of_truth), truth)
-    image, chosen, sample, distractor = (
-        np.searchsorted(names, labels)
-        for names, labels in (
-            (images, target.coords["stimulus_id"][1]),
-            (objects, target.values),
-            (objects, target.coords["sample_obj"][1]),
-            (objects, target.coords["dist_obj"][1]),
-        )
-    )
+    image = np.searchsorted(images, target.coords["stimulus_id"][1])
+    labels = (target.values, target.coords["sample_obj"][1], target.coords["dist_obj"][1])
+    chosen, sample, distractor = (np.searchsorted(objects, each) for each in labels)
     random, raw = np.random.RandomState(0), []
     for _ in range(2):
-        order = np.arange(len(image))
-        random.shuffle(order)
-        half = order[: len(order) // 2]
+        half = random.permutation(len(image))[: len(image) // 2]
         counts = np.zeros((2, len(images), len(objects)))
         np.add.at(counts[0], (image[half], chosen[half]), 1)
         for offered in (sample, distractor):
@@ -329,18 +302,12 @@ def i2n(inputs: Inputs) -> Answer:
 
 def _normalised_dprime(rate: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """From the rates at which each distractor is taken for each image's object; NaN where they are the same."""
-    rate = rate.copy()
-    rate[np.arange(len(rate)), truth] = np.nan
-    objects = range(rate.shape[1])
-    false_alarms = np.array([[_mean(rate[truth == known, other]) for other in objects] for known in objects])
-    dprime = np.clip(norm.ppf(1 - rate) - norm.ppf(false_alarms.T[truth]), -5, 5)
-    for known in objects:
-        for other in objects:
-            dprime[truth == known, other] -= _mean(dprime[truth == known, other])
+    rate = np.where(truth[:, None] == np.arange(rate.shape[1]), np.nan, rate)
+    of_object = [truth == known for known in range(rate.shape[1])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of means of nothing
+        false_alarms = np.array([np.nanmean(rate[images], axis=0) for images in of_object])
+        dprime = np.clip(norm.ppf(1 - rate) - norm.ppf(false_alarms.T[truth]), -5, 5)
+        for images in of_object:
+            dprime[images] -= np.nanmean(dprime[images], axis=0)
     return dprime
-
-
-def _mean(values: np.ndarray) -> float:
-    """Of those that are defined; NaN where none is."""
-    defined = values[~np.isnan(values)]
-    return defined.mean() if len(defined) else np.nan

@@ -185,7 +185,7 @@ TABLE: dict[str, Row] = {
         f"ridge over all time bins, {{splits}} splits: {_MAPPED} x {{bins}} bins",
         "spantime_ridge",
         data.in_time,
-        exact.spantime_ridge,
+        exact.crossvalidated(exact.ridge),
         ("brainscore-vision",),
         {"stimuli": 640, "features": 200, "neuroids": 50, "bins": 18},
         {"stimuli": 50, "features": 30, "neuroids": 10, "bins": 3},

@@ -22,16 +22,12 @@ def pearson(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a * b).sum(0) / np.sqrt((a * a).sum(0) * (b * b).sum(0))
 
 
-def crossvalidated(fit_with: Callable[..., Fit]) -> protocol.Build:
-    """``fit_with(**options)`` in Brain-Score's splits: 90 % of the stimuli train, balanced over ``object_name``."""
+def crossvalidated(fit_with: Callable[..., Fit], rows_of: Callable[..., Any]) -> protocol.Build:
+    """``fit_with(**options)`` in so many splits of ``rows_of(coords, splits)``."""
 
     def build(inputs: protocol.Inputs, splits: int, **options: Any) -> Callable[[], Any]:
-        from sklearn.model_selection import StratifiedShuffleSplit
-
         x, y = inputs["source"]["values"], inputs["target"]["values"]
-        labels = inputs["target"]["coords"]["object_name"][1]
-        rows = list(StratifiedShuffleSplit(splits, train_size=0.9, random_state=1).split(x, labels))
-        fit = fit_with(**options)
+        rows, fit = rows_of(inputs["target"]["coords"], splits), fit_with(**options)
 
         def call() -> dict[str, Any]:
             raw = np.array([pearson(fit(x[train], y[train])(x[test]), y[test]) for train, test in rows])
@@ -40,6 +36,20 @@ def crossvalidated(fit_with: Callable[..., Fit]) -> protocol.Build:
         return call
 
     return build
+
+
+def stratified(coords: dict[str, Any], splits: int) -> list[Any]:
+    """Brain-Score's splits: 90 % of the stimuli train, balanced over ``object_name``."""
+    from sklearn.model_selection import StratifiedShuffleSplit
+
+    labels = coords["object_name"][1]
+    return list(StratifiedShuffleSplit(splits, train_size=0.9, random_state=1).split(labels, labels))
+
+
+def first_folds(coords: dict[str, Any], splits: int) -> list[Any]:
+    """The first of the folds that the coordinate ``fold`` numbers."""
+    tests = [coords["fold"][1] == number for number in range(splits)]
+    return [(~test, test) for test in tests]
 
 
 def on_split(fit_with: Callable[..., Fit]) -> protocol.Build:
@@ -59,24 +69,6 @@ def on_split(fit_with: Callable[..., Fit]) -> protocol.Build:
     return build
 
 
-def in_folds(fit_with: Callable[..., Fit]) -> protocol.Build:
-    """``fit_with(**options)`` without each of the first of the folds that the coordinate ``fold`` numbers."""
-
-    def build(inputs: protocol.Inputs, folds: int, **options: Any) -> Callable[[], Any]:
-        x, y = inputs["source"]["values"], inputs["target"]["values"]
-        fold = inputs["target"]["coords"]["fold"][1]
-        fit = fit_with(**options)
-
-        def call() -> dict[str, Any]:
-            tests = [fold == number for number in range(folds)]
-            raw = np.array([pearson(fit(x[~test], y[~test])(x[test]), y[test]) for test in tests])
-            return {"score": np.median(raw, axis=1).mean(), "raw": raw}
-
-        return call
-
-    return build
-
-
 def scikit_learn() -> dict[str, protocol.Build]:
     from sklearn.cross_decomposition import PLSRegression
     from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
@@ -85,9 +77,9 @@ def scikit_learn() -> dict[str, protocol.Build]:
         return lambda **options: lambda x, y: estimator(**options).fit(x, y).predict
 
     return {
-        "pls": crossvalidated(fitting(lambda n_components: PLSRegression(n_components, scale=False))),
-        "ridge": crossvalidated(fitting(lambda: Ridge(alpha=1.0))),
-        "linear_predictivity": crossvalidated(fitting(LinearRegression)),
+        "pls": crossvalidated(fitting(lambda n_components: PLSRegression(n_components, scale=False)), stratified),
+        "ridge": crossvalidated(fitting(lambda: Ridge(alpha=1.0)), stratified),
+        "linear_predictivity": crossvalidated(fitting(LinearRegression), stratified),
         "ridgecv_split": on_split(fitting(RidgeCV)),
     }
 
@@ -104,7 +96,7 @@ def ikpls() -> dict[str, protocol.Build]:
 
         return fit
 
-    return {"pls": crossvalidated(fitting)}
+    return {"pls": crossvalidated(fitting, stratified)}
 
 
 def himalaya() -> dict[str, protocol.Build]:
@@ -130,8 +122,8 @@ def himalaya() -> dict[str, protocol.Build]:
 
         return fit
 
-    found = {"alpha_per_target": on_split(fitting), "banded_ridge": on_split(banded)}
-    return found | {"alpha_in_folds": in_folds(fitting)}
+    in_folds = crossvalidated(fitting, first_folds)
+    return {"alpha_per_target": on_split(fitting), "banded_ridge": on_split(banded), "alpha_in_folds": in_folds}
 
 
 def rsatoolbox() -> dict[str, protocol.Build]:
