@@ -11,11 +11,10 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-_MODELS = """
-from bsjax import model_registry
+_PLUGIN = """
+from bsjax import Score, {kind}_registry
 
 
 class Model:
@@ -25,12 +24,6 @@ class Model:
 
     def visual_degrees(self):
         return 8
-
-
-{registrations}
-"""
-_BENCHMARKS = """
-from bsjax import Score, benchmark_registry
 
 
 class Benchmark:
@@ -43,12 +36,10 @@ class Benchmark:
         return Score(0.5)
 
 
-{registrations}
 """
 _RUN = """
 import sys, time
 import bsjax
-from bsjax.scoring import score_grid
 
 if __name__ == "__main__":
     how, store = sys.argv[1:]
@@ -56,52 +47,42 @@ if __name__ == "__main__":
     if how == "loop":
         n = len(bsjax.score("null*", "Null.*"))
     else:
-        n = len(score_grid("null*", "Null.*", store=store, workers=int(how) if how != "one process" else None).done)
+        n = len(bsjax.score_grid("null*", "Null.*", store=store, workers={"2 workers": 2}.get(how)).done)
     print(n, time.perf_counter() - start)
 """
 
 
 def _write(root: Path, n: int) -> None:
-    models = "\n".join(f"model_registry['null{number}'] = lambda: Model({number})" for number in range(n))
-    benchmarks = "\n".join(f"benchmark_registry['Null.b{number}'] = lambda: Benchmark({number})" for number in range(n))
-    for kind, text in (
-        ("models", _MODELS.format(registrations=models)),
-        ("benchmarks", _BENCHMARKS.format(registrations=benchmarks)),
-    ):
-        folder = root / kind / "null"
+    for kind, made, prefix in (("model", "Model", "null"), ("benchmark", "Benchmark", "Null.b")):
+        folder = root / f"{kind}s" / "null"
         folder.mkdir(parents=True)
-        (folder / "__init__.py").write_text(text)
-
-
-def measure(n: int = 20, rounds: int = 3) -> dict[str, float]:
-    """Milliseconds a cell, the best of some runs, each in a process of its own."""
-    best: dict[str, float] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        _write(root / "plugins", n)
-        script = root / "run.py"
-        script.write_text(_RUN)
-        env = os.environ | {"BSJAX_PLUGINS": str(root / "plugins"), "BSJAX_HOME": str(root / "home")}
-        for turn in range(rounds):
-            for how in ("loop", "one process", "2"):
-                command = [sys.executable, str(script), how, str(root / f"{turn} {how}.db")]
-                said = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
-                done, seconds = said.split()
-                if int(done) != n * n:
-                    raise RuntimeError(f"{how}: {done} of {n * n} cells have a score")
-                best[how] = min(best.get(how, float("inf")), float(seconds) / (n * n) * 1e3)
-    return best
+        registrations = [f"{kind}_registry['{prefix}{one}'] = lambda: {made}({one})" for one in range(n)]
+        (folder / "__init__.py").write_text(_PLUGIN.format(kind=kind) + "\n".join(registrations))
 
 
 def main() -> None:
+    """Milliseconds a cell, the best of some runs, each in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=20, help="models, and benchmarks")
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
-    start = time.perf_counter()
-    for how, spent in measure(asked.n, asked.rounds).items():
-        print(f"{how if not how.isdigit() else f'{how} workers':12} {spent:6.2f} ms a cell")
-    print(f"measured in {time.perf_counter() - start:.0f} s")
+    best: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        _write(root / "plugins", asked.n)
+        script = root / "run.py"
+        script.write_text(_RUN)
+        env = os.environ | {"BSJAX_PLUGINS": str(root / "plugins"), "BSJAX_HOME": str(root / "home")}
+        for turn in range(asked.rounds):
+            for how in ("loop", "one process", "2 workers"):
+                command = [sys.executable, str(script), how, str(root / f"{turn} {how}.db")]
+                said = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+                done, seconds = said.split()
+                if int(done) != asked.n**2:
+                    raise RuntimeError(f"{how}: {done} of {asked.n**2} cells have a score")
+                best[how] = min(best.get(how, float("inf")), float(seconds) / asked.n**2 * 1e3)
+    for how, spent in best.items():
+        print(f"{how:12} {spent:6.2f} ms a cell")
 
 
 if __name__ == "__main__":

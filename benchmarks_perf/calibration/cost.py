@@ -1,4 +1,4 @@
-"""What draws, permutations and intervals cost, beside rsatoolbox in the same run.
+"""What draws and permutations cost, beside rsatoolbox in the same run.
 
 ``python -m benchmarks_perf.calibration.cost`` prints the best of the later calls of each row, in turns with the peer,
 keeps them in ``results/``, and renders the page anew. rsatoolbox takes minutes for 1,000 two-factor bootstraps, noise
@@ -18,7 +18,6 @@ from bsjax.engine.precision import precision
 from bsjax.metrics import (
     Ridge,
     bootstrap_counts,
-    cka,
     cka_bootstraps,
     compiled,
     cross_validation_bootstraps,
@@ -27,11 +26,8 @@ from bsjax.metrics import (
     permutations,
     rdm_pairs,
     rdm_permutations,
-    rdm_similarity,
     two_factor_bootstraps,
 )
-from bsjax.metrics.similarity.cka import cka_and_influence
-from bsjax.metrics.similarity.rdms.rdm import rdm_similarity_and_influence
 
 _ROUNDS, _OF_PEER = 4, 4
 
@@ -77,13 +73,6 @@ def rows() -> Iterator[dict[str, Any]]:
     counts_of_stimuli = bootstrap_counts(500, 1000, 0)
     [seconds] = _best(lambda: compiled(cka_bootstraps)(x, y, counts_of_stimuli))
     yield {"title": "1,000 bootstraps of CKA, 500 stimuli x 1,000 units", "seconds": seconds}
-
-    x, y = rng.normal(size=(2560, 1000)), rng.normal(size=(2560, 168))
-    kernels = {"CKA": (cka_and_influence, cka), "RDMs": (rdm_similarity_and_influence, rdm_similarity)}
-    for name, (both, alone) in kernels.items():
-        ours, theirs = _best(lambda: compiled(both)(x, y), lambda: compiled(alone)(x, y))  # noqa: B023, called here
-        title = f"{name} with an interval by influence, 2,560 stimuli, 1,000 and 168 units"
-        yield {"title": title, "seconds": ours, "peer": "the score alone", "peer_seconds": theirs}
 
     x, y = rng.normal(size=(640, 1000)), rng.normal(size=(640, 50))
     orders = [np.random.default_rng(seed).permutation(640) for seed in range(10)]
