@@ -1,6 +1,7 @@
 """Measures the rows that are asked for, shows a table of each, keeps it as JSON, and renders the page of all."""
 
 import argparse
+from functools import partial
 
 from rich.console import Console
 from rich.markdown import Markdown
@@ -33,27 +34,19 @@ def main() -> None:
     parser.add_argument("--fast", action="store_true", help="small sizes, to see that all works; keeps no result")
     parser.add_argument("--without-peer", action="store_true", help="measure bsjax alone; keeps no result")
     chosen = parser.parse_args()
-    messages = Console(stderr=True, style="dim", highlight=False)
+    console, messages = Console(width=160), Console(stderr=True, style="dim", highlight=False)
     kept = not chosen.fast and not chosen.without_peer
-
-    console = Console(width=120)
+    how = {"rounds": chosen.rounds, "peer_rounds": chosen.peer_rounds, "with_peer": not chosen.without_peer}
     machine = rates.apart()
     for name in chosen.rows:
-        result = measured_in_full(
-            TABLE[name],
-            name,
-            fast=chosen.fast,
-            rounds=chosen.rounds,
-            peer_rounds=chosen.peer_rounds,
-            with_peer=not chosen.without_peer,
-            progress=lambda line, name=name: messages.print(f"{name}: {line}"),
-        )
-        result["rates"] = machine
-        result["floor"] = floors.of(result)
+        say = partial(messages.print, f"{name}:")
+        result = measured_in_full(TABLE[name], name, fast=chosen.fast, progress=say, **how)
+        result |= {"rates": machine}
+        result |= {"floor": floors.of(result)}
         console.print(Markdown(page.table({name: result})))
         if kept:
             path = report.write(name, result)
-            messages.print(f"{name}: kept in {path.parent.name}/{path.name}")
+            say(f"kept in {path.parent.name}/{path.name}")
     if kept:
         page.render()
 

@@ -37,28 +37,27 @@ def write(path: Path, inputs: Inputs) -> None:
     np.savez(path, **flat)
 
 
-def presentations(n: int) -> dict[str, tuple[str, np.ndarray]]:
+def labelled(values: np.ndarray, **coords: Mapping[str, np.ndarray]) -> Labelled:
+    """An array with, for each of its dimensions in their order, the coordinates on it."""
+    flat = {name: (dim, labels) for dim, named in coords.items() for name, labels in named.items()}
+    return Labelled(values, tuple(coords), flat)
+
+
+def presentations(n: int) -> dict[str, np.ndarray]:
     """Coordinates of ``n`` presentations; ``object_name`` is what splits are balanced over."""
     categories = min(CATEGORIES, -(-n // 10))  # a tenth of the stimuli must hold one of each
-    return {
-        "stimulus_id": ("presentation", np.array([f"stimulus{i:05d}" for i in range(n)])),
-        "object_name": ("presentation", np.array([f"object{i % categories}" for i in range(n)])),
-    }
+    names = np.array([f"object{i % categories}" for i in range(n)])
+    return {"stimulus_id": np.array([f"stimulus{i:05d}" for i in range(n)]), "object_name": names}
 
 
-def columns(n: int, what: str) -> dict[str, tuple[str, np.ndarray]]:
+def columns(n: int, what: str) -> dict[str, np.ndarray]:
     """Coordinates of ``n`` columns."""
-    return {
-        "neuroid_id": ("neuroid", np.array([f"{what}{i:05d}" for i in range(n)])),
-        "neuroid_num": ("neuroid", np.arange(n)),
-    }
+    return {"neuroid_id": np.array([f"{what}{i:05d}" for i in range(n)]), "neuroid_num": np.arange(n)}
 
 
 def responses(values: np.ndarray, what: str) -> Labelled:
     """``(presentation, neuroid)`` values, labelled."""
-    return Labelled(
-        values, ("presentation", "neuroid"), {**presentations(len(values)), **columns(values.shape[1], what)}
-    )
+    return labelled(values, presentation=presentations(len(values)), neuroid=columns(values.shape[1], what))
 
 
 def shared(random: np.random.Generator, n: int, widths: list[int], noise: list[float]) -> list[np.ndarray]:
@@ -89,11 +88,11 @@ def recordings(stimuli: int, features: int, neuroids: int, seed: int = 0) -> Inp
 def voxels(stimuli: int, features: int, side: int, centres: int) -> Inputs:
     """`recordings` of a cube of voxels, some of which are centres of searchlights."""
     drawn = recordings(stimuli, features, side**3)
-    target = drawn["target"]
     places = dict(zip("xyz", np.unravel_index(np.arange(side**3), (side, side, side)), strict=True))
-    coords = {name: ("neuroid", each) for name, each in places.items()}
-    coords["centre"] = ("neuroid", np.random.default_rng(0).permutation(side**3) < centres)
-    return {**drawn, "target": Labelled(target.values, target.dims, {**target.coords, **coords})}
+    chosen = np.random.default_rng(0).permutation(side**3) < centres
+    of_voxels = {**columns(side**3, "site"), **places, "centre": chosen}
+    target = labelled(drawn["target"].values, presentation=presentations(stimuli), neuroid=of_voxels)
+    return {**drawn, "target": target}
 
 
 def twice(stimuli: int, features: int, neuroids: int) -> Inputs:
@@ -104,14 +103,10 @@ def twice(stimuli: int, features: int, neuroids: int) -> Inputs:
 
 def layers(layers: int, stimuli: int, features: int, neuroids: int) -> Inputs:
     """Several sources, as the layers of a model, and one target."""
-    drawn = shared(
-        np.random.default_rng(0),
-        stimuli,
-        [features] * layers + [neuroids],
-        [0.3 + 0.1 * i for i in range(layers)] + [1.0],
-    )
-    sources = {f"layer{i:02d}": responses(values, f"layer{i:02d}-") for i, values in enumerate(drawn[:-1])}
-    return {**sources, "target": responses(drawn[-1], "site")}
+    widths, noise = [features] * layers + [neuroids], [0.3 + 0.1 * i for i in range(layers)] + [1.0]
+    *drawn, target = shared(np.random.default_rng(0), stimuli, widths, noise)
+    sources = {f"layer{i:02d}": responses(values, f"layer{i:02d}-") for i, values in enumerate(drawn)}
+    return {**sources, "target": responses(target, "site")}
 
 
 def models(models: int, stimuli: int, features: int) -> Inputs:
@@ -122,10 +117,8 @@ def models(models: int, stimuli: int, features: int) -> Inputs:
 
 def train_test(train: int, test: int, features: int, neuroids: int) -> Inputs:
     """`recordings` cut into the stimuli that train and those that test."""
-    drawn = recordings(train + test, features, neuroids)
     cut = {}
-    for side in ("source", "target"):
-        array = drawn[side]
+    for side, array in recordings(train + test, features, neuroids).items():
         for part, rows in (("train", slice(0, train)), ("test", slice(train, None))):
             coords = {k: (d, v[rows] if d == "presentation" else v) for k, (d, v) in array.coords.items()}
             cut[f"{side}_{part}"] = Labelled(array.values[rows], array.dims, coords)
@@ -137,11 +130,9 @@ def repeated(stimuli: int, repetitions: int, neuroids: int) -> Inputs:
     random = np.random.default_rng(0)
     (signal,) = shared(random, stimuli, [neuroids], [0.0])
     trials = signal + random.standard_normal((repetitions, stimuli, neuroids))
-    drawn = responses(trials.reshape(-1, neuroids), "site")
-    shown = presentations(stimuli).items()
-    coords = {name: (dim, np.tile(labels, repetitions)) for name, (dim, labels) in shown}
-    coords["repetition"] = ("presentation", np.repeat(np.arange(repetitions), stimuli))
-    return {"assembly": Labelled(drawn.values, drawn.dims, {**drawn.coords, **coords})}
+    shown = {name: np.tile(labels, repetitions) for name, labels in presentations(stimuli).items()}
+    shown["repetition"] = np.repeat(np.arange(repetitions), stimuli)
+    return {"assembly": labelled(trials.reshape(-1, neuroids), presentation=shown, neuroid=columns(neuroids, "site"))}
 
 
 def model_and_trials(stimuli: int, repetitions: int, neuroids: int) -> Inputs:
@@ -152,15 +143,13 @@ def model_and_trials(stimuli: int, repetitions: int, neuroids: int) -> Inputs:
 
 def in_time(stimuli: int, features: int, neuroids: int, bins: int) -> Inputs:
     """`recordings` in several time bins, in which the same weights predict."""
-    random = np.random.default_rng(0)
-    drawn = shared(random, stimuli * bins, [features, neuroids], [0.3, 1.0])
-    start = 10 * np.arange(bins)
-    time = {"time_bin_start": ("time_bin", start), "time_bin_end": ("time_bin", start + 10)}
+    drawn = shared(np.random.default_rng(0), stimuli * bins, [features, neuroids], [0.3, 1.0])
+    start, shown = 10 * np.arange(bins), presentations(stimuli)
+    time = {"time_bin_start": start, "time_bin_end": start + 10}
     inputs = {}
     for side, what, values in zip(("source", "target"), ("feature", "site"), drawn, strict=True):
         values = np.ascontiguousarray(values.reshape(stimuli, bins, -1).transpose(0, 2, 1))
-        flat = responses(values[:, :, 0], what)
-        inputs[side] = Labelled(values, (*flat.dims, "time_bin"), {**flat.coords, **time})
+        inputs[side] = labelled(values, presentation=shown, neuroid=columns(values.shape[1], what), time_bin=time)
     return inputs
 
 
@@ -175,24 +164,13 @@ def choices(images: int, objects: int, trials: int) -> Inputs:
     probabilities = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     # Every image meets every distractor about equally often.
     shown = np.arange(trials) % images
-    other = (truth[shown] + 1 + np.arange(trials) // images % (objects - 1)) % objects
+    of_trial = truth[shown]
+    other = (of_trial + 1 + np.arange(trials) // images % (objects - 1)) % objects
     # What the model confuses, people do as well.
-    odds = np.exp(0.7 * (logits[shown, truth[shown]] - logits[shown, other]))
-    chosen = np.where(random.random(trials) < odds / (1 + odds), truth[shown], other)
+    odds = np.exp(0.7 * (logits[shown, of_trial] - logits[shown, other]))
+    chosen = np.where(random.random(trials) < odds / (1 + odds), of_trial, other)
     of_image = {"stimulus_id": ids, "object_name": names[truth]}
-    of_trial = {
-        "stimulus_id": ids[shown],
-        "truth": names[truth[shown]],
-        "sample_obj": names[truth[shown]],
-        "dist_obj": names[other],
-    }
-    return {
-        "source_probabilities": Labelled(
-            probabilities,
-            ("presentation", "choice"),
-            {**{name: ("presentation", labels) for name, labels in of_image.items()}, "choice": ("choice", names)},
-        ),
-        "target": Labelled(
-            names[chosen], ("presentation",), {name: ("presentation", labels) for name, labels in of_trial.items()}
-        ),
-    }
+    offered = {**dict.fromkeys(("truth", "sample_obj"), names[of_trial]), "dist_obj": names[other]}
+    source = labelled(probabilities, presentation=of_image, choice={"choice": names})
+    target = labelled(names[chosen], presentation={"stimulus_id": ids[shown], **offered})
+    return {"source_probabilities": source, "target": target}

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import jax
 import numpy as np
 
 SLOW = 5.0
@@ -53,26 +52,9 @@ class Measurement:
     def summary(self) -> dict[str, Any]:
         """Median and spread of the later calls in seconds, and the memory of one."""
         low, median, high = np.quantile(self.seconds, [0.25, 0.5, 0.75])
-        return {
-            "first_s": self.first,
-            "median_s": float(median),
-            "min_s": min(self.seconds),
-            "max_s": max(self.seconds),
-            "iqr_s": float(high - low),
-            "calls": len(self.seconds),
-            "seconds": self.seconds,
-            "peak_bytes": self.peak_bytes,
-        }
-
-
-def timed(function: Callable[[], Any]) -> Called:
-    """Calls a function of this process and waits until every array of its result is computed.
-
-    JAX returns before its work is done: a clock stopped at the return would measure the dispatch alone.
-    """
-    start = time.perf_counter()
-    jax.block_until_ready(function())
-    return Called(time.perf_counter() - start)
+        times = {"first_s": self.first, "median_s": float(median), "min_s": min(self.seconds)}
+        times |= {"max_s": max(self.seconds), "iqr_s": float(high - low)}
+        return {**times, "calls": len(self.seconds), "seconds": self.seconds, "peak_bytes": self.peak_bytes}
 
 
 def rounds(seconds: float, least: int, most: int) -> int:
@@ -99,10 +81,9 @@ def schedule(counts: Mapping[str, int]) -> list[str]:
         >>> schedule({"ours": 4, "peer": 1})
         ['ours', 'ours', 'peer', 'ours', 'ours']
     """
-    names = list(counts)
     due = [
-        ((turn + 0.5) / count, (-1) ** turn * names.index(name), name)
-        for name, count in counts.items()
+        ((turn + 0.5) / count, (-1) ** turn * place, name)
+        for place, (name, count) in enumerate(counts.items())
         for turn in range(count)
     ]
     return [name for *_, name in sorted(due)]

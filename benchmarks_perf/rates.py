@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,9 @@ _product = jax.jit(jnp.dot)
 
 def apart() -> dict[str, Any]:
     """`measure` in a process of its own, which leaves the device to those that come after it."""
-    done = subprocess.run(
-        [sys.executable, "-m", __spec__.name],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path(__file__).parents[1],
-        env={**os.environ, **ON_A_SHARED_DEVICE},
-    )
+    command, env = [sys.executable, "-m", __spec__.name], {**os.environ, **ON_A_SHARED_DEVICE}
+    root = Path(__file__).parents[1]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root, env=env)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -50,20 +46,18 @@ def measure() -> dict[str, Any]:
         ``{"gemm_flops_s": {dtype: {"jax", "numpy"}}, "memory_bytes_s": {"jax", "numpy"}}``.
     """
     on_cpu = jax.default_backend() == "cpu"
-    found: dict[str, Any] = {"gemm_flops_s": {}, "memory_bytes_s": {}}
+    products = {}
     for name in ("float64", "float32") if on_cpu else ("float32",):
         with precision(name) as dtype:
             x = np.random.default_rng(0).standard_normal((_SIDE, _SIDE)).astype(dtype)
-            on_device = jnp.asarray(x)
-            seconds = {"jax": fastest(lambda y=on_device: _product(y, y))}
-            if on_cpu:
-                seconds["numpy"] = fastest(lambda y=x: y @ y)
-            found["gemm_flops_s"][name] = {by: 2 * _SIDE**3 / s for by, s in seconds.items()}
-    found["memory_bytes_s"] = {"jax": memory_rate(_COPIED)}
+            seconds = {"jax": fastest(partial(_product, *[jnp.asarray(x)] * 2))}
+            seconds |= {"numpy": fastest(partial(np.dot, x, x))} if on_cpu else {}
+            products[name] = {by: 2 * _SIDE**3 / s for by, s in seconds.items()}
+    memory = {"jax": memory_rate(_COPIED)}
     if on_cpu:
-        source, out = np.zeros(_COPIED, np.float32), np.zeros(_COPIED, np.float32)
-        found["memory_bytes_s"]["numpy"] = 2 * 4 * _COPIED / fastest(lambda: np.add(source, 1, out=out))
-    return found
+        source, out = np.zeros((2, _COPIED), np.float32)
+        memory["numpy"] = 2 * source.nbytes / fastest(partial(np.add, source, 1, out=out))
+    return {"gemm_flops_s": products, "memory_bytes_s": memory}
 
 
 if __name__ == "__main__":

@@ -26,28 +26,22 @@ protocol.serve({{"doubled": doubled}}, lambda value: value, ["numpy"])
 
 
 def test_a_worker_answers_on_the_pipe_alone(tmp_path):
-    data.write(tmp_path / "inputs.npz", data.recordings(stimuli=6, features=2, neuroids=1))
+    inputs = data.recordings(stimuli=6, features=2, neuroids=1)
+    data.write(tmp_path / "inputs.npz", inputs)
     requests = [
         {"do": "versions"},
         {"do": "build", "path": str(tmp_path / "inputs.npz"), "task": "doubled", "options": {"times": 2}},
         {"do": "call", "trim": True},
         {"do": "answer", "path": str(tmp_path / "answer.npz")},
     ]
-    done = subprocess.run(
-        [sys.executable, "-c", SERVER.format(folder=str(Path(protocol.__file__).parent))],
-        input="\n".join(map(json.dumps, requests)),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "-c", SERVER.format(folder=str(Path(protocol.__file__).parent))]
+    said = "\n".join(map(json.dumps, requests))
+    done = subprocess.run(command, input=said, capture_output=True, text=True, check=True)
     versions, built, called, _ = map(json.loads, done.stdout.splitlines())
-    assert versions == {"numpy": np.__version__} and built == {}
-    assert called["seconds"] > 0
+    assert versions == {"numpy": np.__version__} and built == {} and called["seconds"] > 0
     assert "said aloud" in done.stderr
     with np.load(tmp_path / "answer.npz") as answer:
-        np.testing.assert_array_equal(
-            answer["raw"], 2 * data.recordings(stimuli=6, features=2, neuroids=1)["source"].values
-        )
+        np.testing.assert_array_equal(answer["raw"], 2 * inputs["source"].values)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems keep no peak of memory")

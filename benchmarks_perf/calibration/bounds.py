@@ -12,6 +12,8 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,30 +46,21 @@ class Outcome(NamedTuple):
     bound: float
 
 
-class Found(NamedTuple):
-    """What was found of a metric in a precision."""
-
-    metric: str
-    dtype: str
-    outcomes: list[Outcome]
-
-    def counts(self) -> dict[str, Any]:
-        """As kept and printed."""
-        error, bound = np.array(self.outcomes).T
-        bounded, defined = np.isfinite(bound), np.isfinite(error)
-        ratios = bound[bounded] / np.maximum(error[bounded], np.finfo(float).tiny)
-        return {
-            "metric": self.metric,
-            "dtype": self.dtype,
-            "problems": len(error),
-            "undefined": int((~defined).sum()),
-            "without_useful_bound": int((defined & ~bounded).sum()),
-            "bounded": int(bounded.sum()),
-            "violations": int((error[bounded] > bound[bounded]).sum()),
-            "median_bound": float(np.median(bound[bounded])),
-            "largest_error": float(np.max(error[bounded], initial=0.0)),
-            "median_bound_over_error": float(np.median(ratios)),
-        }
+def counts(found: list[Outcome]) -> dict[str, Any]:
+    """What is kept and printed of all scores of a metric in a precision."""
+    error, bound = np.array(found).T
+    bounded, defined = np.isfinite(bound), np.isfinite(error)
+    ratios = bound[bounded] / np.maximum(error[bounded], np.finfo(float).tiny)
+    return {
+        "problems": len(error),
+        "undefined": int((~defined).sum()),
+        "without_useful_bound": int((defined & ~bounded).sum()),
+        "bounded": int(bounded.sum()),
+        "violations": int((error[bounded] > bound[bounded]).sum()),
+        "median_bound": float(np.median(bound[bounded])),
+        "largest_error": float(np.max(error[bounded], initial=0.0)),
+        "median_bound_over_error": float(np.median(ratios)),
+    }
 
 
 def problem(seed: int, shape: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -103,20 +96,17 @@ def _cosine(a: np.ndarray, b: np.ndarray) -> Any:
     return (a * b).sum(0) / np.sqrt((a * a).sum(0) * (b * b).sum(0))
 
 
-def _gram(x: np.ndarray, unbiased: bool) -> np.ndarray:
-    x, n = x - x.mean(0), len(x)
-    gram = x @ x.T
-    if not unbiased:
-        return gram.ravel()
-    np.fill_diagonal(gram, 0)
-    means = gram.sum(0) / (n - 2)
-    gram = gram - means[:, None] - means + means.sum() / (n - 1)
-    np.fill_diagonal(gram, 0)
-    return gram.ravel()
-
-
 def _cka(x: np.ndarray, y: np.ndarray, *, unbiased: bool) -> Any:
-    return _cosine(*(_gram(side, unbiased) for side in (x, y)))
+    sides = []
+    for side in (x - x.mean(0), y - y.mean(0)):
+        gram, n = side @ side.T, len(side)
+        if unbiased:
+            np.fill_diagonal(gram, 0)
+            means = gram.sum(0) / (n - 2)
+            gram = gram - means[:, None] - means + means.sum() / (n - 1)
+            np.fill_diagonal(gram, 0)
+        sides.append(gram.ravel())
+    return _cosine(*sides)
 
 
 def _rdm(x: np.ndarray, y: np.ndarray, *, dissimilarity: str, comparison: str) -> Any:
@@ -186,7 +176,8 @@ def _correlations(x: np.ndarray, y: np.ndarray, splits: Any, fit: Callable[..., 
     return np.array(raw, float)
 
 
-class Case(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Case:
     """A metric with settings, and its exact answer: of both sides, or of the training data to weights."""
 
     name: str
@@ -242,13 +233,11 @@ def outcome(case: Case, dtype: str, source: xr.DataArray, target: xr.DataArray, 
     """The error and the bound of one score; both NaN if the score or the exact answer is."""
     metric = case.metric(dtype)
     score = metric(source, target)
-    error = abs(float(score) - exact)
+    error, bound = abs(float(score) - exact), np.nan
     if not np.isfinite(error):
         return Outcome(np.nan, np.nan)
-    try:
+    with suppress(ValueError):
         bound = with_error_bound(score, metric, source, target).provenance["error_bound"]
-    except ValueError:
-        return Outcome(error, np.nan)
     return Outcome(error, bound)
 
 
@@ -267,24 +256,18 @@ def main() -> int:
     """Measure, print and keep; the number of violations is the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--problems", type=int, default=10_000)
-    parser.add_argument("--metrics", default="", help="beginnings of metrics, with ; between; other results are kept")
-    given = parser.parse_args()
-    shares = [1 if case.iterative else _FOR_ONE for case in CASES]
-    unit = -(-given.problems // sum(share * len(case.shapes) for case, share in zip(CASES, shares, strict=True)))
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    if given.metrics and KEPT.exists():
-        rows = {(row["metric"], row["dtype"]): row for row in json.loads(KEPT.read_text())["bounds"]}
-    for case, share in zip(CASES, shares, strict=True):
-        if not str(case).startswith(tuple(given.metrics.split(";"))):
-            continue
+    asked = parser.parse_args().problems
+    shares = {case: 1 if case.iterative else _FOR_ONE for case in CASES}
+    unit = -(-asked // sum(share * len(case.shapes) for case, share in shares.items()))
+    rows = []
+    for case, share in shares.items():
         every = [one for shape in case.shapes for one in outcomes(case, shape, range(share * unit), _DTYPES)]
-        for dtype, of_dtype in zip(_DTYPES, zip(*every, strict=True), strict=True):
-            rows[str(case), dtype] = Found(str(case), dtype, list(of_dtype)).counts()
-            print(rows[str(case), dtype], flush=True)
-    bounds = list(rows.values())
-    violations = sum(row["violations"] for row in bounds)
-    problems = sum(row["problems"] for row in bounds) // len(_DTYPES)
-    result = {"row": "bounds", "problems": problems, "violations": violations, "bounds": bounds}
+        for dtype, found in zip(_DTYPES, zip(*every, strict=True), strict=True):
+            rows.append({"metric": str(case), "dtype": dtype, **counts(list(found))})
+            print(rows[-1], flush=True)
+    violations = sum(row["violations"] for row in rows)
+    problems = sum(row["problems"] for row in rows) // len(_DTYPES)
+    result = {"row": "bounds", "problems": problems, "violations": violations, "bounds": rows}
     KEPT.write_text(json.dumps(result | {"environment": report.environment()}, indent=2) + "\n")
     print(f"{violations} violations in {problems:,} problems, kept in {KEPT.name}")
     return violations

@@ -13,10 +13,7 @@ _HERE = Path(__file__).parent
 _ENVIRONMENTS = Path(__file__).parents[2] / ".venv-peers"
 
 # Environment -> packages that are installed without what they ask for, after its requirements.
-_WITHOUT_DEPENDENCIES: dict[str, Sequence[str]] = {
-    "brainscore": ("brainscore-core==2.5.0", "brainscore-vision==2.4.2"),
-    "scientific": (),
-}
+_WITHOUT_DEPENDENCIES = {"brainscore": ("brainscore-core==2.5.0", "brainscore-vision==2.4.2"), "scientific": ()}
 
 
 def interpreter(name: str, progress: Callable[[str], None]) -> Path:

@@ -66,51 +66,53 @@ def measured(
     """
     running_at_once = turns(contestants, report.devices()[0])
     contestants = tuple(name for together in running_at_once for name in together)
+    kinds = {name: CONTESTANTS[name].kind for name in contestants}
     environment = report.environment()
     inputs = row.draw(**sizes)
+    measurements: dict[str, Measurement] = {}
+    answers, first_when_warm = {}, {}
+    environment["peer_versions"] = {}
     with tempfile.TemporaryDirectory(prefix="bsjax-perf-") as folder:
         path = Path(folder) / "inputs.npz"
         data.write(path, inputs)
 
-        def build(worker: Worker) -> Worker:
-            one_by_one = " one by one" if CONTESTANTS[worker.name].kind == "single calls" else ""
-            worker.build(path, row.task + one_by_one, row.options)
+        def built(worker: Worker) -> Worker:
+            worker.build(path, row.task + (" one by one" if kinds[worker.name] == "single calls" else ""), row.options)
             return worker
 
-        measurements: dict[str, Measurement] = {}
-        answers, environment["peer_versions"] = {}, {}
         for together in running_at_once:
             with ExitStack() as running:
-                workers = {name: build(running.enter_context(Worker(name, None, progress))) for name in together}
+                workers = {name: built(running.enter_context(Worker(name, None, progress))) for name in together}
                 calls = {name: _contestant(workers[name], rounds, peer_rounds) for name in together}
                 measurements |= interleaved(calls, progress)
-                answers |= {name: worker.answer() for name, worker in workers.items()}
                 for name, worker in workers.items():
-                    if CONTESTANTS[name].kind == "peer":
+                    answers[name] = worker.answer()
+                    if kinds[name] == "peer":
                         environment["peer_versions"][name] = worker.versions()
                     else:
                         environment["machine"]["jax_devices"] = worker.devices()
-        first_when_warm = {}
-        for name in (name for name in contestants if warm and CONTESTANTS[name].kind == "bsjax"):
+        for name in (name for name in contestants if warm and kinds[name] == "bsjax"):
             cache = Path(folder) / name.replace(" ", "-")
             for _ in range(2):  # one process fills the cache, the other finds it filled
                 with Worker(name, cache, progress) as worker:
-                    first_when_warm[name] = build(worker).call().seconds
-            progress(f"{name}: first call of another process {first_when_warm[name]:.3f} s")
+                    first_when_warm[name] = {"warm_first_s": built(worker).call().seconds}
+            progress(f"{name}: first call of another process {first_when_warm[name]['warm_first_s']:.3f} s")
     progress("computing the exact answer")
     answer = row.exact(inputs, **row.options)
     lines = {
         name: {
-            "kind": CONTESTANTS[name].kind,
+            "kind": kinds[name],
             "dtype": CONTESTANTS[name].dtype,
             **measurements[name].summary(),
-            **({"warm_first_s": first_when_warm[name]} if name in first_when_warm else {}),
+            **first_when_warm.get(name, {}),
             "score": float(np.mean(answers[name]["score"])),
             **_errors(answers[name], answer),
         }
         for name in contestants
     }
-    largest = max(inputs.values(), key=lambda array: array.values.nbytes).values
+    ours = {name: line["median_s"] for name, line in lines.items() if kinds[name] == "bsjax"}
+    others = {name: line["median_s"] for name, line in lines.items() if name not in ours}
+    largest = max((array.values for array in inputs.values()), key=lambda values: values.nbytes)
     return {
         "title": row.what.format(**sizes, **row.options),
         "sizes": dict(sizes),
@@ -119,16 +121,16 @@ def measured(
         "input_bytes": sum(array.values.nbytes for array in inputs.values()),
         "stimuli_matrix_bytes": sizes.get("stimuli", sizes.get("train", 0)) ** 2 * largest.itemsize,
         "contestants": lines,
-        "times_faster": _times_faster(measurements),
+        # For each that is not bsjax in one call, how many times its median is that of each that is.
+        "times_faster": {name: {mine: at / ours[mine] for mine in ours} for name, at in others.items()},
         "environment": environment,
     }
 
 
 def _contestant(worker: Worker, rounds: int, peer_rounds: int) -> Contestant:
-    if CONTESTANTS[worker.name].kind == "bsjax":
-        return Contestant(worker.call, rounds, least=3, compiles=True)
-    compiles = CONTESTANTS[worker.name].kind == "single calls"
-    return Contestant(worker.call, peer_rounds, least=2, compiles=compiles)
+    kind = CONTESTANTS[worker.name].kind
+    most, least = (rounds, 3) if kind == "bsjax" else (peer_rounds, 2)
+    return Contestant(worker.call, most, least, compiles=kind != "peer")
 
 
 def _errors(found: Mapping[str, np.ndarray], exact: Mapping[str, Any]) -> dict[str, float | None]:
@@ -139,12 +141,3 @@ def _errors(found: Mapping[str, np.ndarray], exact: Mapping[str, Any]) -> dict[s
             compared = found[part][exact["of"][part]] if part in exact.get("of", {}) else found[part]
             errors[f"{part}_error"] = largest_difference(compared, exact[part])
     return errors
-
-
-def _times_faster(measurements: Mapping[str, Measurement]) -> dict[str, dict[str, float]]:
-    """For each that is not bsjax in one call, how many times its median is that of each that is."""
-    medians = {name: measurement.summary()["median_s"] for name, measurement in measurements.items()}
-    ours = [name for name in medians if CONTESTANTS[name].kind == "bsjax"]
-    return {
-        name: {mine: median / medians[mine] for mine in ours} for name, median in medians.items() if name not in ours
-    }

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -18,11 +19,11 @@ DTYPE, *PROGRAMS = sys.argv[1:]
 
 def assemblies(inputs: protocol.Inputs) -> list[Any]:
     """The labelled arrays as assemblies, in their order."""
-    kinds = {True: bsjax.NeuroidAssembly, False: bsjax.BehavioralAssembly}
-    return [
-        kinds["neuroid" in array["dims"]](placed(array["values"]), array["coords"], array["dims"])
-        for array in inputs.values()
-    ]
+    made = []
+    for array in inputs.values():
+        kind = bsjax.NeuroidAssembly if "neuroid" in array["dims"] else bsjax.BehavioralAssembly
+        made.append(kind(placed(array["values"]), array["coords"], array["dims"]))
+    return made
 
 
 def placed(values: np.ndarray) -> Any:
@@ -50,23 +51,18 @@ def metric(identifier: str, **fixed: Any) -> protocol.Build:
     return build
 
 
-def layers(inputs: protocol.Inputs, **settings: Any) -> Callable[[], Any]:
-    """PLS of all sources in one call."""
+def layers(inputs: protocol.Inputs, one_by_one: bool = False, **settings: Any) -> Callable[[], Any]:
+    """PLS of all sources in one call, or in a call for each."""
     scorer, (*sources, target) = cross_validated("pls", **settings), assemblies(inputs)
+    if one_by_one:
+        return lambda: [scorer(source, target) for source in sources]
     named = dict(zip(inputs, sources, strict=False))
     return lambda: list(score_sources(scorer, named, target).values())
 
 
-def layers_one_by_one(inputs: protocol.Inputs, **settings: Any) -> Callable[[], Any]:
-    """A call for each source."""
-    scorer, (*sources, target) = cross_validated("pls", **settings), assemblies(inputs)
-    return lambda: [scorer(source, target) for source in sources]
-
-
 def bootstraps(inputs: protocol.Inputs, bootstraps: int) -> Callable[[], Any]:
     """CKA with its bootstraps."""
-    scorer, arguments = cross_validated("cka", error="bootstrap", n_bootstraps=bootstraps), assemblies(inputs)
-    return lambda: scorer(*arguments)
+    return metric("cka", error="bootstrap", n_bootstraps=bootstraps)(inputs)
 
 
 def bootstraps_one_by_one(inputs: protocol.Inputs, bootstraps: int) -> Callable[[], Any]:
@@ -77,30 +73,26 @@ def bootstraps_one_by_one(inputs: protocol.Inputs, bootstraps: int) -> Callable[
 
 def searchlight(inputs: protocol.Inputs, radius: float) -> Callable[[], Any]:
     """Every neighbourhood in one call."""
-    (source, target), dtype = assemblies(inputs), DTYPE
+    source, target = assemblies(inputs)
+    how = {"radius": radius, "centres": target["centre"].values, "dtype": DTYPE}
+    return lambda: mean(bsjax.searchlight(source, target, **how))
 
-    def call() -> bsjax.Score:
-        found = bsjax.searchlight(source, target, radius=radius, centres=target["centre"].values, dtype=dtype)
-        return bsjax.Score(float(found.mean()), raw=found)
 
-    return call
+def similarity_matrix(inputs: protocol.Inputs) -> Callable[[], Any]:
+    """All pairs in one call."""
+    sides, dtype = dict(zip(inputs, assemblies(inputs), strict=True)), DTYPE
+    return lambda: mean(bsjax.similarity_matrix(sides, "cka", dtype=dtype))
+
+
+def mean(found: Any) -> bsjax.Score:
+    """The score of several similarities."""
+    return bsjax.Score(float(found.mean()), raw=found)
 
 
 def banded_ridge(inputs: protocol.Inputs, spaces: int, shares: list[list[float]], **settings: Any) -> Callable[[], Any]:
     """Feature spaces of equal width side by side."""
     width = inputs["source_train"]["values"].shape[1] // spaces
     return metric("banded_ridge_split", bands=[width] * spaces, candidates=shares)(inputs, **settings)
-
-
-def similarity_matrix(inputs: protocol.Inputs) -> Callable[[], Any]:
-    """All pairs in one call."""
-    sides, dtype = dict(zip(inputs, assemblies(inputs), strict=True)), DTYPE
-
-    def call() -> bsjax.Score:
-        found = bsjax.similarity_matrix(sides, "cka", dtype=dtype)
-        return bsjax.Score(float(found.mean()), raw=found)
-
-    return call
 
 
 TASKS: dict[str, protocol.Build] = {
@@ -110,7 +102,7 @@ TASKS |= {
     "banded_ridge": banded_ridge,
     "alpha_per_target": metric("ridgecv_split", alpha_per_target=True),
     "layers": layers,
-    "layers one by one": layers_one_by_one,
+    "layers one by one": partial(layers, one_by_one=True),
     "searchlight": searchlight,
     "similarity_matrix": similarity_matrix,
     "bootstraps": bootstraps,
@@ -136,4 +128,4 @@ if __name__ == "__main__":
     packages = ("bsjax", "jax", "jaxlib", "numpy", "scipy", "scikit-learn", "xarray", "pandas")
     # Starts the backend, off the clock as the peers' imports are.
     kinds_of_devices = [device.device_kind for device in jax.devices()]
-    protocol.serve(TASKS, answer, packages, waited=jax.block_until_ready, devices=lambda: kinds_of_devices)
+    protocol.serve(TASKS, answer, packages, waited=jax.block_until_ready, devices=kinds_of_devices)

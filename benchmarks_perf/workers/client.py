@@ -66,8 +66,7 @@ def turns(names: Sequence[str], platform: str) -> list[list[str]]:
         return [list(names)]
     own = [name for name in names if CONTESTANTS[name].kind != "peer"]
     able = [[name] for name in own if platform != "tpu" or CONTESTANTS[name].dtype != "float64"]
-    peers = [name for name in names if name not in own]
-    return [*able, *([peers] if peers else [])]
+    return [each for each in (*able, [name for name in names if name not in own]) if each]
 
 
 # brainscore-vision would otherwise pip-install a metric's own requirements, and keep results from run to run.
@@ -94,10 +93,8 @@ class Worker:
     ) -> None:
         contestant = CONTESTANTS[name]
         self.name = name
-        python = sys.executable if contestant.environment is None else interpreter(contestant.environment, progress)
-        arguments = [contestant.argument] if contestant.argument else []
-        if contestant.environment is None and cache is not None:
-            arguments.append(str(cache))
+        python = interpreter(contestant.environment, progress) if contestant.environment else sys.executable
+        arguments = [contestant.argument, *([str(cache)] if cache else [])]
         self._folder = tempfile.TemporaryDirectory(prefix="bsjax-perf-")
         self._log = open(Path(self._folder.name) / "log", "w+")  # noqa: SIM115 - closed in __exit__
         self._process = subprocess.Popen(

@@ -34,14 +34,11 @@ def read(path: str) -> Inputs:
     with np.load(path) as stored:
         for key in stored.files:
             name, *rest = key.split("/")
-            array = inputs.setdefault(name, {"values": None, "dims": [], "coords": {}})
-            if not rest:
-                array["values"] = stored[key]
-            elif rest == ["dims"]:
-                array["dims"] = stored[key].tolist()
+            array = inputs.setdefault(name, {"coords": {}})
+            if len(rest) == 2:
+                array["coords"][rest[1]] = (rest[0], stored[key])
             else:
-                dim, coord = rest
-                array["coords"][coord] = (dim, stored[key])
+                array["dims" if rest else "values"] = stored[key].tolist() if rest else stored[key]
     return inputs
 
 
@@ -50,7 +47,7 @@ def serve(
     answer: Callable[[Any], dict[str, Any]],
     packages: Sequence[str],
     waited: Callable[[Any], Any] = lambda value: value,
-    devices: Callable[[], list[str]] = list,
+    devices: Sequence[str] = (),
 ) -> None:
     """Answers until the pipe closes.
 
@@ -72,7 +69,7 @@ def serve(
         if request["do"] == "versions":
             said = {package: version(package) for package in packages}
         elif request["do"] == "devices":
-            said = devices()
+            said = list(devices)
         elif request["do"] == "build":
             call = tasks[request["task"]](read(request["path"]), **request["options"])
         elif request["do"] == "call":
@@ -92,10 +89,8 @@ def measured(call: Callable[[], Any], trim: bool) -> tuple[Any, dict[str, Any]]:
             call needs. The pages must then be taken anew, so that small calls are slower: not for calls whose time
             counts.
     """
-    if trim and sys.platform == "linux":
-        trim_pools = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim_pools is not None:
-            trim_pools(0)
+    if trim and sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+        libc.malloc_trim(0)
     before = _restart_peak()
     start = time.perf_counter()
     value = call()

@@ -5,7 +5,7 @@ every score needs, are one pass over the predictions.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from typing import Any
 
@@ -22,51 +22,49 @@ def pearson(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a * b).sum(0) / np.sqrt((a * a).sum(0) * (b * b).sum(0))
 
 
-def crossvalidated(fit_with: Callable[..., Fit], rows_of: Callable[..., Any]) -> protocol.Build:
-    """``fit_with(**options)`` in so many splits of ``rows_of(coords, splits)``."""
+Parts = Callable[[], Iterable[tuple[np.ndarray, ...]]]
+"""Source arrays that train and that test, then those of the target, cut on the clock."""
 
-    def build(inputs: protocol.Inputs, splits: int, **options: Any) -> Callable[[], Any]:
-        x, y = inputs["source"]["values"], inputs["target"]["values"]
-        rows, fit = rows_of(inputs["target"]["coords"], splits), fit_with(**options)
+
+def scored(fit_with: Callable[..., Fit], parts_of: Callable[..., Parts]) -> protocol.Build:
+    """``fit_with(**options)`` on each of ``parts_of(inputs, splits)``."""
+
+    def build(inputs: protocol.Inputs, splits: int = 1, **options: Any) -> Callable[[], Any]:
+        parts, fit = parts_of(inputs, splits), fit_with(**options)
 
         def call() -> dict[str, Any]:
-            raw = np.array([pearson(fit(x[train], y[train])(x[test]), y[test]) for train, test in rows])
-            return {"score": np.median(raw, axis=1).mean(), "raw": raw}
+            raw = np.array([pearson(fit(x, y)(x_test), y_test) for x, x_test, y, y_test in parts()])
+            return {"score": np.median(raw, axis=1).mean(), "raw": raw if splits > 1 else raw[0]}
 
         return call
 
     return build
 
 
-def stratified(coords: dict[str, Any], splits: int) -> list[Any]:
+def on_split(inputs: protocol.Inputs, splits: int) -> Parts:
+    """The given training and test stimuli."""
+    names = ("source_train", "source_test", "target_train", "target_test")
+    return lambda: [tuple(inputs[name]["values"] for name in names)]
+
+
+def in_rows(inputs: protocol.Inputs, rows: list[Any]) -> Parts:
+    """The same of rows that train and rows that test."""
+    x, y = inputs["source"]["values"], inputs["target"]["values"]
+    return lambda: ((x[train], x[test], y[train], y[test]) for train, test in rows)
+
+
+def stratified(inputs: protocol.Inputs, splits: int) -> Parts:
     """Brain-Score's splits: 90 % of the stimuli train, balanced over ``object_name``."""
     from sklearn.model_selection import StratifiedShuffleSplit
 
-    labels = coords["object_name"][1]
-    return list(StratifiedShuffleSplit(splits, train_size=0.9, random_state=1).split(labels, labels))
+    labels = inputs["target"]["coords"]["object_name"][1]
+    return in_rows(inputs, list(StratifiedShuffleSplit(splits, train_size=0.9, random_state=1).split(labels, labels)))
 
 
-def first_folds(coords: dict[str, Any], splits: int) -> list[Any]:
+def first_folds(inputs: protocol.Inputs, splits: int) -> Parts:
     """The first of the folds that the coordinate ``fold`` numbers."""
-    tests = [coords["fold"][1] == number for number in range(splits)]
-    return [(~test, test) for test in tests]
-
-
-def on_split(fit_with: Callable[..., Fit]) -> protocol.Build:
-    """``fit_with(**options)`` on given training and test stimuli."""
-
-    def build(inputs: protocol.Inputs, **options: Any) -> Callable[[], Any]:
-        names = ("source_train", "source_test", "target_train", "target_test")
-        x, x_test, y, y_test = (inputs[name]["values"] for name in names)
-        fit = fit_with(**options)
-
-        def call() -> dict[str, Any]:
-            raw = pearson(fit(x, y)(x_test), y_test)
-            return {"score": np.median(raw), "raw": raw}
-
-        return call
-
-    return build
+    fold = inputs["target"]["coords"]["fold"][1]
+    return in_rows(inputs, [(fold != number, fold == number) for number in range(splits)])
 
 
 def scikit_learn() -> dict[str, protocol.Build]:
@@ -77,10 +75,10 @@ def scikit_learn() -> dict[str, protocol.Build]:
         return lambda **options: lambda x, y: estimator(**options).fit(x, y).predict
 
     return {
-        "pls": crossvalidated(fitting(lambda n_components: PLSRegression(n_components, scale=False)), stratified),
-        "ridge": crossvalidated(fitting(lambda: Ridge(alpha=1.0)), stratified),
-        "linear_predictivity": crossvalidated(fitting(LinearRegression), stratified),
-        "ridgecv_split": on_split(fitting(RidgeCV)),
+        "pls": scored(fitting(lambda n_components: PLSRegression(n_components, scale=False)), stratified),
+        "ridge": scored(fitting(lambda: Ridge(alpha=1.0)), stratified),
+        "linear_predictivity": scored(fitting(LinearRegression), stratified),
+        "ridgecv_split": scored(fitting(RidgeCV), on_split),
     }
 
 
@@ -96,7 +94,7 @@ def ikpls() -> dict[str, protocol.Build]:
 
         return fit
 
-    return {"pls": crossvalidated(fitting, stratified)}
+    return {"pls": scored(fitting, stratified)}
 
 
 def himalaya() -> dict[str, protocol.Build]:
@@ -122,8 +120,8 @@ def himalaya() -> dict[str, protocol.Build]:
 
         return fit
 
-    in_folds = crossvalidated(fitting, first_folds)
-    return {"alpha_per_target": on_split(fitting), "banded_ridge": on_split(banded), "alpha_in_folds": in_folds}
+    given = {"alpha_per_target": scored(fitting, on_split), "banded_ridge": scored(banded, on_split)}
+    return {**given, "alpha_in_folds": scored(fitting, first_folds)}
 
 
 def rsatoolbox() -> dict[str, protocol.Build]:
@@ -156,11 +154,7 @@ def rsatoolbox() -> dict[str, protocol.Build]:
     def searchlight(inputs: protocol.Inputs, radius: float) -> Callable[[], Any]:
         from rsatoolbox.inference import eval_fixed
         from rsatoolbox.model import ModelFixed
-        from rsatoolbox.util.searchlight import (
-            evaluate_models_searchlight,
-            get_searchlight_RDMs,
-            get_volume_searchlight,
-        )
+        from rsatoolbox.util import searchlight as theirs
 
         source, target = (inputs[side]["values"] for side in ("source", "target"))
         chosen = inputs["target"]["coords"]["centre"][1]
@@ -170,10 +164,10 @@ def rsatoolbox() -> dict[str, protocol.Build]:
             # Progress goes to stdout, by which the process answers.
             with redirect_stdout(sys.stderr):
                 # Neighbours beyond the mask count.
-                centres, near = get_volume_searchlight(chosen.reshape(side, side, side), radius, threshold=0.0)
-                rdms = get_searchlight_RDMs(target, centres, near, np.arange(len(target)), verbose=False)
+                centres, near = theirs.get_volume_searchlight(chosen.reshape(side, side, side), radius, threshold=0.0)
+                rdms = theirs.get_searchlight_RDMs(target, centres, near, np.arange(len(target)), verbose=False)
                 model = ModelFixed("model", calc_rdm(Dataset(source), method="correlation"))
-                found = evaluate_models_searchlight(rdms, model, eval_fixed, method="spearman")
+                found = theirs.evaluate_models_searchlight(rdms, model, eval_fixed, method="spearman")
             raw = np.array([one.evaluations.item() for one in found])
             return {"score": raw.mean(), "raw": raw}
 
@@ -224,14 +218,13 @@ def scipy() -> dict[str, protocol.Build]:
     return {"procrustes": of_sides(procrustes), "cca": of_sides(cca), "similarity_matrix": similarity_matrix}
 
 
-LIBRARIES = {
-    "scikit-learn": scikit_learn,
-    "ikpls": ikpls,
-    "himalaya": himalaya,
-    "rsatoolbox": rsatoolbox,
-    "scipy": scipy,
-}
-
 if __name__ == "__main__":
     library = sys.argv[1]
-    protocol.serve(LIBRARIES[library](), lambda value: value, (*{library, "numpy", "scipy", "scikit-learn"},))
+    tasks = {
+        "scikit-learn": scikit_learn,
+        "ikpls": ikpls,
+        "himalaya": himalaya,
+        "rsatoolbox": rsatoolbox,
+        "scipy": scipy,
+    }
+    protocol.serve(tasks[library](), lambda value: value, (*{library, "numpy", "scipy", "scikit-learn"},))
