@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from sklearn.metrics import confusion_matrix as sklearn_confusions
 
-from bsjax.labelled.behaviour.error_patterns import accuracy_by_condition, confusion_matrix, divergence, in_order
+from bsjax.labelled.behaviour.error_patterns import accuracy_by_condition, confusion_matrix, divergence
 
 
 def choices(answers, truth, ids=None, **more):
@@ -39,12 +39,6 @@ def test_accuracy_of_each_subject_in_each_condition():
     np.testing.assert_array_equal(alone.values[:, 0], [0.5, 0])
     accuracy = accuracy_by_condition(choices(["cat"] * 2, ["cat"] * 2, condition=["1", "2"], subject=["A", "B"]))
     np.testing.assert_array_equal(np.isnan(accuracy), [[False, True], [True, False]])
-
-
-def test_conditions_are_in_the_order_of_their_numbers():
-    assert in_order(["16-10-10", "2-10-10", "128-10-10"]) == ["2-10-10", "16-10-10", "128-10-10"]
-    assert in_order(["0.90", "0.00", "0.10"]) == ["0.00", "0.10", "0.90"]
-    assert in_order([30, 7, 180]) == [7, 30, 180] and in_order(["pow", "0"]) == ["0", "pow"]
 
 
 def test_images_on_which_model_and_people_part():

@@ -6,7 +6,6 @@ import pytest
 import xarray as xr
 
 from bsjax import KernelMetric, Resampling, Score, load_ceiling, load_metric
-from bsjax.benchmarks.families.cowley2026.reader import load_session
 from bsjax.labelled import aligned_values
 from bsjax.labelled.ceilings.consistency import InternalConsistency, TemporalInternalConsistency
 from bsjax.labelled.metric import scored
@@ -62,14 +61,6 @@ def test_a_trial_twice_is_shown():
     twice = assembly.isel(presentation=[0, *range(180)])
     with pytest.raises(ValueError, match=r"same repetition more than once for 1 stimulus_id \(s000\)"):
         load_ceiling("internal_consistency")(twice)
-
-
-@pytest.mark.slow
-def test_macaque_v4_on_random_halves_of_the_available_repeats(shared_data):
-    assembly = load_session(shared_data / "macaque_v4").isel(time_bin=0)
-    score = load_ceiling("internal_consistency", splits=50)(assembly)
-    assert score.n_units == 50
-    assert float(score) == pytest.approx(0.75, abs=0.02)
 
 
 def over_time(order=("presentation", "neuroid", "time_bin"), **settings):
