@@ -70,9 +70,8 @@ def test_a_score_and_a_ceiling_that_were_drawn_together_are_normalised_draw_by_d
 def test_a_ceiling_without_draws_is_drawn_by_its_error_and_a_known_one_not_at_all():
     r = np.random.default_rng(0).normal(0.5, 0.02, 4000)
     sure = explained_variance(Score(0.5, uncertainty=drawn(r)), Score(0.8))
-    unsure = explained_variance(
-        Score(0.5, uncertainty=drawn(r)), Score(0.8, uncertainty=Uncertainty(("stimuli",), 0.05, "jackknife"))
-    )
+    known = Uncertainty(("stimuli",), 0.05, "jackknife")
+    unsure = explained_variance(Score(0.5, uncertainty=drawn(r, kind="t")), Score(0.8, uncertainty=known))
     interval = unsure.interval()
     assert interval.kind == "t" and (interval.low + interval.high) / 2 == pytest.approx(float(unsure))
     np.testing.assert_allclose(sure.error, 2 * 0.5 / 0.8 * 0.02, rtol=0.05)
