@@ -1,8 +1,6 @@
 """Neurons of which a property is undefined; the properties themselves are held against loops over neurons in
 ``tests/labelled/tuning/test_experiments.py``."""
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -55,14 +53,10 @@ def test_gradients_are_finite_where_the_value_is_undefined(name):
 def test_the_extent_of_a_surround_needs_suppression_by_a_tenth():
     curves = np.full((4, 12), 91.0)
     curves[:2, 4], curves[1, -1], curves[2], curves[3] = 100.0, 89.0, np.arange(12.0), -1.0
-    field, diameter = (
-        partial(compiled(of), radii=jnp.asarray(RADII))
-        for of in (tuning.grating_summation_field, tuning.surround_diameter)
-    )
-    undefined = [True, False, True, True]
-    for found, expected in ((field(jnp.asarray(curves)), RADII[4]), (diameter(jnp.asarray(curves)), RADII[5])):
-        np.testing.assert_array_equal(np.isnan(found), undefined)
-        assert found[1] == pytest.approx(2 * expected)
+    for of, radius in ((tuning.grating_summation_field, RADII[4]), (tuning.surround_diameter, RADII[5])):
+        found = compiled(of)(jnp.asarray(curves), jnp.asarray(RADII))
+        np.testing.assert_array_equal(np.isnan(found), [True, False, True, True])
+        assert found[1] == pytest.approx(2 * radius)
 
 
 def test_silent_families_are_left_out():
