@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from bsjax import ModelCommitment, Score, StimulusSet, load_metric
+from bsjax import ModelCommitment, NeuroidAssembly, Score, StimulusSet, load_metric
 from bsjax.adapters import from_stored
 from bsjax.benchmarks import benchmark_registry
 from bsjax.engine import rates
@@ -36,6 +36,19 @@ def stored_model(identifier: str, noise: float) -> ModelCommitment:
     values = responses() + noise * np.random.default_rng(1).normal(size=(30, 4))
     activations = from_stored({"all": values.astype(np.float32)}, identifier, stimulus_ids=IDS)
     return ModelCommitment(identifier, activations, region_layer_map={"V1": "all"})
+
+
+def recorded(values: np.ndarray, stimuli: StimulusSet, region: str = "V1", **coords) -> NeuroidAssembly:
+    """Responses to stimuli, each of which was shown once, in one time bin."""
+    known = {
+        "stimulus_id": ("presentation", stimuli["stimulus_id"].tolist()),
+        "neuroid_id": ("neuroid", [f"n{number}" for number in range(values.shape[1])]),
+        "region": ("neuroid", [region] * values.shape[1]),
+        "time_bin_start": ("time_bin", [70]),
+        "time_bin_end": ("time_bin", [170]),
+    }
+    dims, attrs = ["presentation", "neuroid", "time_bin"], {"stimulus_set": stimuli}
+    return NeuroidAssembly(values[..., None], known | coords, dims, attrs=attrs)
 
 
 def responses() -> np.ndarray:

@@ -16,6 +16,7 @@ from bsjax.benchmarks.kinds.rsa import RSABenchmark
 from bsjax.data import BehavioralAssembly, StimulusSet
 from bsjax.labelled.resampling.calibration import null_of
 from bsjax.models import PrecomputedFeatures
+from tests.scoring.conftest import recorded
 
 STIMULI = procedural_stimuli("thirty", 5, 8, visual_degrees=8, seed=5)
 IDS = STIMULI["stimulus_id"].tolist()
@@ -37,16 +38,8 @@ def good():
 def recording(ids=IDS):
     """The data of the small benchmarks, of two subjects."""
     chosen = np.isin(IDS, ids)
-    coords = {
-        "stimulus_id": ("presentation", list(ids)),
-        "neuroid_id": ("neuroid", list("abcd")),
-        "subject": ("neuroid", ["one", "one", "two", "two"]),
-        "region": ("neuroid", ["V1"] * 4),
-        "time_bin_start": ("time_bin", [0]),
-        "time_bin_end": ("time_bin", [100]),
-    }
-    stimuli = {"stimulus_set": STIMULI[chosen].reset_index(drop=True)}
-    return NeuroidAssembly(DATA[chosen][..., None], coords, ["presentation", "neuroid", "time_bin"], attrs=stimuli)
+    subjects = ("neuroid", ["one", "one", "two", "two"])
+    return recorded(DATA[chosen], STIMULI[chosen].reset_index(drop=True), subject=subjects)
 
 
 def small(metric="cka"):

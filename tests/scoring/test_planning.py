@@ -5,13 +5,14 @@ import pytest
 
 import bsjax
 from bsjax.adapters import from_stored
-from bsjax.benchmarks import NeuralBenchmark, benchmark_row, builtin_benchmarks
+from bsjax.benchmarks import NeuralBenchmark, builtin_benchmarks
 from bsjax.core.memory import held
 from bsjax.labelled import Provenance
 from bsjax.results import ResultStore
 from bsjax.scoring import plan, run_plan
 from bsjax.scoring.cells import cell_of
 from bsjax.scoring.job import Job, Options
+from tests.scoring.conftest import recorded
 
 
 @pytest.fixture
@@ -110,9 +111,8 @@ def test_what_is_in_the_way_is_said(store, monkeypatch):
 def test_nothing_is_in_the_way_of_what_comes_with_bsjax(store, tmp_path, monkeypatch):
     """Also where no data set is on this machine, and none can be had."""
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
-    benchmarks = builtin_benchmarks()
-    assert any(benchmark_row(name).data for name in benchmarks)
-    assert [cell for cell in plan("pixels", benchmarks, store=store, predict=False) if cell.state == "blocked"] == []
+    planned = plan("pixels", builtin_benchmarks(), store=store, predict=False)
+    assert [cell for cell in planned if cell.state == "blocked"] == []
 
 
 @pytest.mark.slow
@@ -124,18 +124,11 @@ def test_models_of_one_network_record_each_others_layers_ahead(store):
 
 
 def test_benchmarks_in_memory_with_the_same_stimuli_record_each_others_layers_ahead(store):
-    made = {}
+    made, metric = {}, bsjax.load_metric("cka")
     for region, kept in (("V1", 24), ("V4", 24), ("IT", 12)):
-        coords = {
-            "stimulus_id": ("presentation", [f"s{n:02d}" for n in range(kept)]),
-            "neuroid_id": ("neuroid", [0, 1]),
-            "region": ("neuroid", [region] * 2),
-        }
-        shown = bsjax.StimulusSet({"stimulus_id": coords["stimulus_id"][1]})
-        values = np.zeros((kept, 2))
-        recorded = bsjax.NeuroidAssembly(values, coords, ["presentation", "neuroid"], attrs={"stimulus_set": shown})
-        metric = bsjax.load_metric("cka")
-        made[region] = NeuralBenchmark(f"Mine.{region}", recorded, metric, ceiling_func=lambda: bsjax.Score(1.0))
+        shown = bsjax.StimulusSet({"stimulus_id": [f"s{number:02d}" for number in range(kept)]})
+        data = recorded(np.zeros((kept, 2)), shown, region)
+        made[region] = NeuralBenchmark(f"Mine.{region}", data, metric, ceiling_func=lambda: bsjax.Score(1.0))
     stored = from_stored({name: np.zeros((24, 3)) for name in "abc"}, "stored", stimulus_ids=range(24))
     model = bsjax.ModelCommitment("stored", stored, region_layer_map=dict(zip(made, "abc", strict=True)))
     planned = plan(model, list(made.values()), store=store, predict=False)

@@ -21,13 +21,7 @@ SCORE = Score(
     provenance={"dtype": "float64", "device": "cpu", "bsjax": "9.9", "jax": "1.2", "data": "sha256:ab", "n_stimuli": 7},
 )
 SIMILARITY = dataclasses.replace(
-    SCORE,
-    value=-0.00004,
-    error=None,
-    unceiled=Score(float("nan")),
-    formula="r/√c",
-    n_units=None,
-    uncertainty=None,
+    SCORE, value=-0.00004, error=None, unceiled=Score(float("nan")), formula="r/√c", n_units=None, uncertainty=None
 )
 DRAWN = Uncertainty(
     ("stimuli", "subjects"),

@@ -9,6 +9,7 @@ from bsjax.benchmarks import NeuralBenchmark
 from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
 from bsjax.cli.layers import _choice_lines
 from bsjax.labelled.resampling.calibration import null_of
+from tests.scoring.conftest import recorded
 
 STIMULI = procedural_stimuli("thirty", 5, 8, visual_degrees=8, seed=5)
 IDS = STIMULI["stimulus_id"].tolist()
@@ -19,11 +20,7 @@ LAYERS = {name: DATA + noise * RNG.normal(size=DATA.shape) for name, noise in {"
 
 
 def choice(**how):
-    bins = {"time_bin_start": ("time_bin", [0]), "time_bin_end": ("time_bin", [100])}
-    coords = {"stimulus_id": ("presentation", IDS), "region": ("neuroid", ["V1"] * 5), **bins}
-    data = NeuroidAssembly(
-        DATA[..., None], coords, ["presentation", "neuroid", "time_bin"], attrs={"stimulus_set": STIMULI}
-    )
+    data = recorded(DATA, STIMULI)
     benchmark = NeuralBenchmark("Small.V1-cka", data, load_metric("cka"), ceiling_func=lambda: Score(0.9))
     model = from_stored(LAYERS, "net", stimulus_ids=IDS)
     return choose_layers(model, benchmarks={"V1": benchmark}, nested=False, n_bootstrap=0, **how)
@@ -45,8 +42,3 @@ def _exchanged(layer):
     ids = {"stimulus_id": ("presentation", IDS)}
     for rows in PLAN.rows(IDS):
         yield [NeuroidAssembly(values, ids, ["presentation", "neuroid"]) for values in (layer[rows], DATA)]
-
-
-def test_the_number_of_permutations_is_checked():
-    with pytest.raises(ValueError, match="draws must be a whole number"):
-        choice(null=0)

@@ -70,7 +70,7 @@ def test_the_choice_is_kept_for_other_processes(kept):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("content", ["[]", '{"V1": "edges"}', '{"V1": ["no such layer"]}'])
+@pytest.mark.parametrize("content", ["[]", '{"V1": ["no such layer"]}'])
 def test_a_kept_choice_that_is_damaged_is_made_again(kept, content):
     kept.write_text(content)
     with pytest.warns(UserWarning, match=CHOICE):
