@@ -49,8 +49,8 @@ def test_features_in_few_columns_score_as_all_features_with_the_same_gradient(mo
     rng = np.random.default_rng(0)
     x, mapping = rng.normal(size=(30, 200)), PLS(8)
     folds = make_folds(30, list(ShuffleSplit(10, test_size=0.1, random_state=0).split(x)))
-    y = x[:, :3] @ rng.normal(size=(3, 50)) + rng.normal(size=(30, 50))
-    few = mapping.in_few_columns(mapping.prepare(jnp.asarray(x), jnp.asarray(y)), 10)
+    x, y = jnp.asarray(x), jnp.asarray(x[:, :3] @ rng.normal(size=(3, 50)) + rng.normal(size=(30, 50)))
+    few = mapping.in_few_columns(mapping.prepare(x, y), 10)
     assert few.centred.x.shape == few.cross.shape == (30, 30)
 
     def value_and_gradient():
