@@ -78,9 +78,8 @@ def test_no_trials_at_all():
 
 
 def test_the_inverse_takes_the_function_back():
-    y = jnp.linspace(0.55, 0.85, 7)
-    parameters = jnp.asarray(2.0), jnp.asarray(-3.0), jnp.asarray(0.05)
-    x = inverse_psychometric_cum_gauss(y, *parameters)
+    y, parameters = jnp.linspace(0.55, 0.85, 7), (2.0, -3.0, 0.05)
+    x = inverse_psychometric_cum_gauss(y, *(jnp.full_like(y, value) for value in parameters))
     np.testing.assert_allclose(psychometric_cum_gauss(x, *parameters), y, atol=1e-9)
 
 
