@@ -6,6 +6,7 @@ import scipy.stats
 
 from bsjax.metrics import cka, compiled, cross_validate, make_folds, pearson, rdm_similarity
 from bsjax.metrics.regression.pls import PLS
+from bsjax.metrics.regression.ridge import Ridge
 from bsjax.metrics.resampling import permutation
 from bsjax.metrics.resampling.draws import permutations
 from bsjax.metrics.resampling.permutation import (
@@ -69,8 +70,8 @@ def test_gradients_are_those_of_single_calls_and_undefined_is_nan(name, sides, o
     assert jnp.isfinite(slope).all()
 
 
-def test_regressions_are_fitted_anew_also_in_blocks(sides, orders, monkeypatch):
-    mapping = PLS(n_components=2)
+@pytest.mark.parametrize("mapping", [Ridge(alpha=2.0), PLS(n_components=2)], ids=["ridge", "pls"])
+def test_regressions_are_fitted_anew_also_in_blocks(mapping, sides, orders, monkeypatch):
     monkeypatch.setattr(permutation, "_AT_A_TIME", 15 * N)
     x, y = sides
     folds = make_folds(N, [(np.arange(0, 9), np.arange(9, N)), (np.arange(5, N), np.arange(0, 5))])
