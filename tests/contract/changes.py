@@ -18,8 +18,8 @@ def reordered(*, places: Sequence[str] = (), **axes: int) -> Change:
         name, axis = next(iter(there.items()))
         order = rng.permutation(arrays[name].shape[axis])
         moved = {name: np.take(arrays[name], order, axis) for name, axis in there.items()}
-        place = np.argsort(order).astype(np.int32)
-        return arrays | moved | {name: place[arrays[name]] for name in places if name in arrays}
+        pointed = {name: np.argsort(order)[arrays[name]] for name in places if name in arrays}
+        return arrays | moved | {name: values.astype(arrays[name].dtype) for name, values in pointed.items()}
 
     return change
 
