@@ -11,6 +11,7 @@ from bsjax.activations.inputs.video import clip_preprocessing
 from bsjax.activations.reducers import SpatialPooling
 from bsjax.activations.temporal import TemporalActivations
 from bsjax.adapters import from_jax, from_stored, unit_preprocessing
+from tests.support.lab import film
 
 
 def steps_of(images):
@@ -47,12 +48,10 @@ def video_model(context="blocks", img_duration=1000.0):
 def videos(tmp_path_factory):
     """Frame n of both videos has level n + 1 tens; 1 s and 0.6 s at 10 frames a second. And an image of level 5."""
     pytest.importorskip("av")
-    from tests.activations.inputs.test_video import write_video
-
     folder = tmp_path_factory.mktemp("shown")
     paths = {
-        "long": write_video(folder / "long.mp4", range(10, 110, 10)),
-        "short": write_video(folder / "short.mp4", range(10, 70, 10)),
+        "long": film(folder / "long.mp4", range(10, 110, 10)),
+        "short": film(folder / "short.mp4", range(10, 70, 10)),
         "image": folder / "image.png",
     }
     Image.fromarray(np.full((8, 8, 3), 50, np.uint8)).save(paths["image"])

@@ -4,14 +4,13 @@ import os
 import signal
 
 import pytest
-from PIL import Image
 
 from bsjax.benchmarks.families.imagenet.image_folders import image_names, validation_images
 from bsjax.benchmarks.kinds.subject_matrices import images_in
 from bsjax.cli.extraction import extraction_options
 from bsjax.submission.checks.check_data import check_registrations
 from bsjax.submission.checks.run_tests import check_tests
-from tests.support.readers import READERS
+from tests.support.readers import READERS, image_files
 
 
 @pytest.fixture(autouse=True)
@@ -37,26 +36,20 @@ def pipe(tmp_path):
     return make
 
 
-def image(path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.new("RGB", (4, 4)).save(path)
-
-
 def test_folders_of_images(tmp_path, pipe):
-    for name in ("2.png", "1.png"):
-        image(tmp_path / name)
-    pipe("0.png")
-    (tmp_path / "._1.png").write_bytes(b"of an operating system")
-    assert image_names(tmp_path) == ["1.png", "2.png"]
-    assert list(images_in(tmp_path, 2, "Doe2026.IT-rdm", "a book")["filename"]) == ["1.png", "2.png"]
+    image_files(tmp_path, "png", "png")
+    pipe("a.png")
+    (tmp_path / "._image1.png").write_bytes(b"of an operating system")
+    assert image_names(tmp_path) == ["image0.png", "image1.png"]
+    assert list(images_in(tmp_path, 2, "Doe2026.IT-rdm", "a book")["filename"]) == ["image0.png", "image1.png"]
     reducer = extraction_options(None, None, "pca:1", tmp_path, True)["reducer"]
-    assert list(reducer.stimuli["stimulus_id"]) == ["1.png", "2.png"]
+    assert list(reducer.stimuli["stimulus_id"]) == ["image0.png", "image1.png"]
 
 
 def test_a_folder_of_classes_with_a_table(tmp_path, pipe):
-    image(tmp_path / "1.png")
+    image_files(tmp_path, "png")
     pipe("0.csv")
-    (tmp_path / "classes.csv").write_text("filename,synset\n1.png,n01440764\n")
+    (tmp_path / "classes.csv").write_text("filename,synset\nimage0.png,n01440764\n")
     with pytest.warns(UserWarning, match="1 images of 1 classes"):
         assert len(validation_images(tmp_path)) == 1
 

@@ -3,9 +3,7 @@
 import json
 import zipfile
 
-import numpy as np
 import pytest
-from PIL import Image
 
 from bsjax import Score
 from bsjax.benchmarks.families.geirhos2021.reader import load_people
@@ -17,7 +15,7 @@ from bsjax.results.exchange.imported import import_scores
 from bsjax.scoring.cells import _place
 from bsjax.submission.checks.check_data import check_registrations
 from tests.support.damage import fingerprint
-from tests.support.readers import READERS, package
+from tests.support.readers import READERS, image_files, package
 
 NOISE = b"\0\5\26\7 of an operating system"
 OF_FOLDERS = ("stimulus-set zip trials rdms-npz session stored-npz stored-npy stored-zarr imagenet objectnet").split()
@@ -31,88 +29,76 @@ KINDS = {
 }
 
 
-def leave(folder, *kinds):
+def leave(folder):
     """Leave such files beside, or for, each file of a folder, and each member of an archive."""
     for path in [path for path in folder.rglob("*") if path.is_file()]:
         members = []
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 members = [zipfile.Path(archive, name) for name in archive.namelist()]
-        for kind in kinds or KINDS:
-            left = KINDS[kind](path)
+        for place in KINDS.values():
+            left = place(path)
             left.parent.mkdir(exist_ok=True)
             left.write_bytes(NOISE)
-            names = dict.fromkeys(str(KINDS[kind](folder / member.at).relative_to(folder)) for member in members)
+            names = dict.fromkeys(str(place(folder / member.at).relative_to(folder)) for member in members)
             if names:
                 with zipfile.ZipFile(path, "a") as archive:
                     for name in names:
                         archive.writestr(name, NOISE)
 
 
-@pytest.fixture
-def left(tmp_path):
-    """Leaves what operating systems leave in the folder of the test."""
-    return lambda folder=tmp_path: leave(folder)
-
-
 @pytest.mark.parametrize("name", OF_FOLDERS)
-def test_readers_read_what_was_there(tmp_path, left, name):
+def test_readers_read_what_was_there(tmp_path, name):
     found = []
     for place in ("clean", "left"):
         folder = tmp_path / place / "data"
         folder.mkdir(parents=True)
         READERS[name].make(folder)
         if place == "left":
-            left(folder)
+            leave(folder)
         found.append(fingerprint(READERS[name].read(folder)))
     assert found[0] == found[1]
 
 
-def image(path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(path)
+def test_folders_of_classes(tmp_path):
+    image_files(tmp_path / "n01440764", "png")
+    leave(tmp_path)
+    image_files(tmp_path / "__MACOSX", "png")
+    assert list(_images_by_class(tmp_path)) == ["n01440764/image0.png"]
 
 
-def test_folders_of_classes(tmp_path, left):
-    image(tmp_path / "n01440764" / "1.png")
-    left()
-    (tmp_path / "__MACOSX").mkdir(exist_ok=True)
-    image(tmp_path / "__MACOSX" / "1.png")
-    assert list(_images_by_class(tmp_path)) == ["n01440764/1.png"]
-
-
-def test_images_of_trials(tmp_path, left):
+def test_images_of_trials(tmp_path):
     header = "subj,session,trial,rt,object_response,category,condition,imagename\n"
     (tmp_path / "edge").mkdir()
-    (tmp_path / "edge" / "edge_subject-01_session_1.csv").write_text(header + "subject-01,1,1,0,cat,cat,0,cat1.png\n")
-    image(tmp_path / "datasets" / "edge" / "cat1.png")
-    left()
+    (tmp_path / "edge" / "edge_subject-01_session_1.csv").write_text(header + "subject-01,1,1,0,cat,cat,0,image0.png\n")
+    image_files(tmp_path / "datasets" / "edge", "png")
+    leave(tmp_path)
     people = load_people(tmp_path, "edge")
     paths = trial_stimuli(people, "edge", tmp_path).stimulus_paths
-    assert list(paths.values()) == [tmp_path / "datasets/edge/cat1.png"]
+    assert list(paths.values()) == [tmp_path / "datasets/edge/image0.png"]
 
 
-def test_what_is_to_be_packaged_and_a_package(tmp_path, left):
+def test_what_is_to_be_packaged_and_a_package(tmp_path):
     (tmp_path / "set.csv").write_text("stimulus_id,filename\n")
     (tmp_path / "package").mkdir()
     package(tmp_path / "package")
-    left()
+    leave(tmp_path)
     assert find_files([tmp_path]) == ([tmp_path / "set.csv"], [])
     assert read_manifest(tmp_path / "package").keys() == {"assembly"}
 
 
-def test_scores_in_a_folder(tmp_path, left):
+def test_scores_in_a_folder(tmp_path):
     score = Score(0.5, provenance={"model": "pixels", "benchmark": "Doe2026-pls"})
     (tmp_path / "score.json").write_text(json.dumps(score.to_dict()))
-    left()
+    leave(tmp_path)
     with ResultStore(f"sqlite:///{tmp_path}/results.db") as store:
         assert "1 new score" in str(import_scores(store, tmp_path))
 
 
-def test_a_plugin(tmp_path, left):
+def test_a_plugin(tmp_path):
     (tmp_path / "__init__.py").write_text("")
     (tmp_path / "data.py").write_text("load_assembly_from_s3('a')\n")
     (tmp_path / "test_it.py").write_text("def test_it():\n    pass\n")
-    left()
+    leave(tmp_path)
     assert list(_place(tmp_path)) == ["__init__.py", "data.py", "test_it.py"]
     assert len(check_registrations(tmp_path)) == 1

@@ -1,5 +1,6 @@
 """An experiment as a lab has it: images in a folder, a table of them, and the responses to them."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -49,16 +50,17 @@ def choices() -> BehavioralAssembly:
     return BehavioralAssembly(said, dims=["presentation"], coords=coords)
 
 
-def film(path: Path, pictures: int = 3) -> Path:
-    """A film of a few grey pictures."""
+def film(path: Path, levels: Iterable[int] = (0, 20, 40)) -> Path:
+    """A film of grey pictures of these levels, ten a second."""
     import av
 
     with av.open(str(path), "w") as container:
         stream = container.add_stream("mpeg4", rate=10)
         stream.width = stream.height = 32
         stream.pix_fmt = "yuv420p"
-        for number in range(pictures):
-            grey = np.full((32, 32, 3), 20 * number, np.uint8)
+        stream.gop_size = 5
+        for level in levels:
+            grey = np.full((32, 32, 3), level, np.uint8)
             container.mux(stream.encode(av.VideoFrame.from_ndarray(grey, format="rgb24")))
         container.mux(stream.encode())
     return path

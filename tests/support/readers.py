@@ -14,7 +14,25 @@ import scipy.io
 import xarray as xr
 from PIL import Image
 
+from bsjax.activations.inputs.video import load_video, video_duration
+from bsjax.adapters.stored.model import from_stored
+from bsjax.benchmarks.families.algonauts2019.reader import load_rdms as rdms_of_algonauts2019
+from bsjax.benchmarks.families.cowley2026.reader import load_session
+from bsjax.benchmarks.families.geirhos2021.reader import load_model, load_people
+from bsjax.benchmarks.families.imagenet.image_folders import objectnet_images, validation_images
+from bsjax.benchmarks.families.kriegeskorte2008.reader import load_rdms as rdms_of_kriegeskorte2008
 from bsjax.data import MetadataAssembly, NeuroidAssembly, SpikeTimesAssembly, StimulusSet, read_assembly, write_netcdf
+from bsjax.data.files.archives import extract_images, unzip
+from bsjax.data.files.choice_tables import read_choices
+from bsjax.data.files.images import image_size, load_image
+from bsjax.data.files.media_types import media_problem
+from bsjax.data.files.stimulus_files import read_stimulus_set
+from bsjax.data.files.tables import read_table
+from bsjax.data.publishing.drafts import package_drafts
+from bsjax.data.publishing.packaging import package_stimulus_set_locally
+from bsjax.models.region_layers import layers_by_region
+from bsjax.models.tasks.imagenet import synsets
+from tests.support.lab import film
 
 SEED = 3
 
@@ -75,8 +93,6 @@ def image_files(folder: Path, *suffixes: str) -> list[Path]:
 
 
 def stimulus_set(folder: Path) -> None:
-    from bsjax.data.publishing.packaging import package_stimulus_set_locally
-
     images = image_files(folder.parent / "images", "png", "png", "png")
     table = {"stimulus_id": ["001", "b", "7"], "size": [1.5, 2.0, 3.0], "object": ["dog", "car", "a, b"]}
     stimuli = StimulusSet(table, stimulus_paths=dict(zip(table["stimulus_id"], images, strict=True)))
@@ -84,21 +100,12 @@ def stimulus_set(folder: Path) -> None:
 
 
 def read_stimuli(folder: Path) -> Any:
-    from bsjax.data.files.archives import unzip
-    from bsjax.data.files.stimulus_files import read_stimulus_set
-
     return read_stimulus_set(folder / "stimulus_Doe2024.csv", unzip(folder / "stimulus_Doe2024.zip"))
 
 
 def table(folder: Path) -> None:
     lines = ["stimulus_id,size,n,flag,text", '001,1.5,7,True,"a, ""b"""', "002,2.5e-3,8,False,é", "003,,9,True,na"]
     (folder / "table.csv").write_text("\n".join(lines) + "\n")
-
-
-def read_plain_table(folder: Path) -> Any:
-    from bsjax.data.files.tables import read_table
-
-    return read_table(folder / "table.csv")
 
 
 def zipped(folder: Path) -> None:
@@ -108,8 +115,6 @@ def zipped(folder: Path) -> None:
 
 
 def unzipped(folder: Path) -> Any:
-    from bsjax.data.files.archives import extract_images, unzip
-
     images = extract_images(folder / "images.zip", folder / "into")
     return [images, sorted(path for path in unzip(folder / "images.zip").rglob("*") if path.is_file())]
 
@@ -130,9 +135,6 @@ def trials(folder: Path) -> None:
 
 
 def read_trials(folder: Path) -> Any:
-    from bsjax.benchmarks.families.geirhos2021.reader import load_model, load_people
-    from bsjax.data.files.choice_tables import read_choices
-
     people = load_people(folder, "rotation")
     return [people, load_model(folder, "rotation"), read_choices(folder / "mine.csv"), read_choices(folder)]
 
@@ -148,29 +150,11 @@ def rdms(folder: Path) -> None:
         scipy.io.savemat(folder / name, {"rdms_behav_92": entries}, do_compression=compressed)
 
 
-def read_npz_rdms(folder: Path) -> Any:
-    from bsjax.benchmarks.families.algonauts2019.reader import load_rdms
-
-    return load_rdms(folder, "EVC")
-
-
-def read_mat_rdms(folder: Path) -> Any:
-    from bsjax.benchmarks.families.kriegeskorte2008.reader import load_rdms
-
-    return load_rdms(folder, "behaviour")
-
-
 def session(folder: Path) -> None:
     np.save(folder / "responses_raw_210325.npy", np.random.default_rng(SEED).integers(0, 9, (3, 2, 4)).astype(float))
     with zipfile.ZipFile(folder / "images_210325.zip", "w") as archive:
         for path in image_files(folder.parent / "images", "jpg", "jpg"):
             archive.write(path, path.name)
-
-
-def read_session(folder: Path) -> Any:
-    from bsjax.benchmarks.families.cowley2026.reader import load_session
-
-    return load_session(folder)
 
 
 def activations() -> dict[str, np.ndarray]:
@@ -194,8 +178,6 @@ def zarr_group(folder: Path) -> None:
 
 def stored(name: str) -> Callable[[Path], Any]:
     def read(folder: Path) -> Any:
-        from bsjax.adapters.stored.model import from_stored
-
         model = from_stored(folder / name)
         return [model.layers(), *(model(StimulusSet({"stimulus_id": ["a", "f"]}), layer) for layer in model.layers())]
 
@@ -203,31 +185,16 @@ def stored(name: str) -> Callable[[Path], Any]:
 
 
 def read_images(folder: Path) -> Any:
-    from bsjax.data.files.images import image_size, load_image
-    from bsjax.data.files.media_types import media_problem
-
     paths = sorted(folder.iterdir())
     return [[image_size(path), load_image(path), media_problem(path) == ""] for path in paths]
 
 
 def video(folder: Path) -> None:
-    import av
-
     for name in ("film.mp4", "film.avi"):
-        with av.open(str(folder / name), "w") as container:
-            stream = container.add_stream("mpeg4", rate=10)
-            stream.width = stream.height = 32
-            stream.pix_fmt = "yuv420p"
-            for level in range(10, 90, 10):
-                picture = np.full((32, 32, 3), level, np.uint8)
-                container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
-            container.mux(stream.encode())
+        film(folder / name, range(10, 90, 10))
 
 
 def read_videos(folder: Path) -> Any:
-    from bsjax.activations.inputs.video import load_video, video_duration
-    from bsjax.data.files.media_types import media_problem
-
     return [
         [media_problem(path) == "", video_duration(path), load_video(path, 10, (0, 8))]
         for path in sorted(folder.iterdir())
@@ -239,21 +206,15 @@ def layer_map(folder: Path) -> None:
 
 
 def read_layer_map(folder: Path) -> Any:
-    from bsjax.models.region_layers import layers_by_region
-
     return {str(region): names for region, names in layers_by_region(folder / "layers.json").items()}
 
 
 def package(folder: Path) -> None:
-    from bsjax.data.publishing.drafts import package_drafts
-
     waived = ["coordinates", "region", "repetition", "class", "time"]
     package_drafts(None, recording(), "Doe2024", None, folder, allow=waived)
 
 
 def imagenet(folder: Path) -> None:
-    from bsjax.models.tasks.imagenet import synsets
-
     for kind in ("csv", "txt"):
         image_files(folder / kind, "png", "jpg", "png")
     lines = [
@@ -264,16 +225,12 @@ def imagenet(folder: Path) -> None:
 
 
 def read_imagenet(folder: Path) -> Any:
-    from bsjax.benchmarks.families.imagenet.image_folders import validation_images
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # "these are not all"
         return [pd.DataFrame(validation_images(folder / kind)) for kind in ("csv", "txt")]
 
 
 def objectnet(folder: Path) -> None:
-    from bsjax.models.tasks.imagenet import synsets
-
     for name in ("chair", "mug"):
         image_files(folder / "own" / name, "png")
         image_files(folder / "theirs" / "images" / name, "png")
@@ -291,8 +248,6 @@ def objectnet(folder: Path) -> None:
 
 
 def read_objectnet(folder: Path) -> Any:
-    from bsjax.benchmarks.families.imagenet.image_folders import objectnet_images
-
     return [pd.DataFrame(objectnet_images(folder / name)) for name in ("own", "theirs")]
 
 
@@ -311,12 +266,12 @@ READERS: dict[str, Reader] = {
     ),
     "netcdf-of-others": Reader(lambda folder: by_others(folder, zlib=True), read_netcdf()),
     "stimulus-set": Reader(stimulus_set, read_stimuli, True, "stimulus_Doe2024.*"),
-    "table": Reader(table, read_plain_table),
+    "table": Reader(table, lambda folder: read_table(folder / "table.csv")),
     "zip": Reader(zipped, unzipped),
     "trials": Reader(trials, read_trials, files="*.csv"),
-    "rdms-npz": Reader(rdms, read_npz_rdms, files="*.npz"),
-    "rdms-mat": Reader(rdms, read_mat_rdms, files="92*.mat"),
-    "session": Reader(session, read_session),
+    "rdms-npz": Reader(rdms, lambda folder: rdms_of_algonauts2019(folder, "EVC"), files="*.npz"),
+    "rdms-mat": Reader(rdms, lambda folder: rdms_of_kriegeskorte2008(folder, "behaviour"), files="92*.mat"),
+    "session": Reader(session, load_session),
     "stored-npz": Reader(make_npz(np.savez), stored("net.npz"), named=("'net'",)),
     "stored-npy": Reader(npy_folder, stored("net"), named=("'net'",)),
     "stored-zarr": Reader(zarr_group, stored("net.zarr"), named=("'net'",)),

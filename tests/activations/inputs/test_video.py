@@ -6,22 +6,9 @@ from PIL import Image
 
 from bsjax.activations.inputs.shown_items import Item
 from bsjax.activations.inputs.video import clip_preprocessing, load_item, load_video, video_duration
+from tests.support.lab import film as write_video
 
-av = pytest.importorskip("av")
-
-
-def write_video(path, levels, fps=10, codec="mpeg4", size=32):
-    """A video of uniform gray frames of these levels."""
-    with av.open(str(path), "w") as container:
-        stream = container.add_stream(codec, rate=fps)
-        stream.width = stream.height = size
-        stream.pix_fmt = "yuv420p"
-        stream.gop_size = 5
-        for level in levels:
-            picture = np.full((size, size, 3), level, np.uint8)
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
-        container.mux(stream.encode())
-    return path
+pytest.importorskip("av")
 
 
 def levels_of(frames):
