@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 from bsjax import Score, plots
-from bsjax.inference.comparison import compare
+from tests.plots.conftest import comparison, in_time
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -32,24 +32,11 @@ def whole(value=0.36, **provenance):
     )
 
 
-def in_time(values=(0.1, np.nan, 0.3)):
-    bins = {"time_bin_start": ("time_bin", [70, 90, 110]), "time_bin_end": ("time_bin", [90, 110, 130])}
-    each = xr.DataArray(np.array(values), bins, ["time_bin"])
-    return Score(each, error=abs(0.1 * each))
-
-
 def table():
     rows = [(m, b, 0.1 * n, "scored") for n, m in enumerate(NAMES) for b in (LONG, "V1-rdm", "V4-ridge")]
     frame = pd.DataFrame(rows, columns=["model", "benchmark", "score", "state"]).iloc[:-1]
     frame.loc[3, ["score", "state"]] = np.nan, "failed"
     return frame
-
-
-def comparison(n=8):
-    ids = {"subject": np.arange(12)}
-    rng = np.random.default_rng(0)
-    raws = {f"model-{k}": xr.DataArray(0.1 * k + rng.normal(0, 0.05, 12), ids, ["subject"]) for k in range(n)}
-    return compare({name: Score(float(raw.mean()), raw=raw) for name, raw in raws.items()}, chance=0.02)
 
 
 GROUPS = ["elephant-with-a-long-name"] * 5 + ["car"] * 4 + ["face"] * 3
@@ -58,16 +45,16 @@ DRAW = {
     "scores": lambda **how: plots.plot_scores(SCORES, title=LONG, **how),
     "scores before normalisation": lambda **how: plots.plot_scores(SCORES, normalised=False, **how),
     "heat map": lambda **how: plots.plot_heat_map(table(), title=LONG[:30], **how),
-    "time": lambda **how: plots.plot_score_by_time({name: in_time() for name in NAMES}, **how),
+    "time": lambda **how: plots.plot_score_by_time({name: in_time((0.1, np.nan, 0.3)) for name in NAMES}, **how),
     "numbers": lambda **how: plots.plot_score_by_number({n: whole() for n in (1, 2, 5, 10, 25, 50)}, **how),
     "neuroids": lambda **how: plots.plot_neuroid_ceilings(whole(model=NAMES[0], benchmark=LONG), **how),
     "prediction": lambda **how: plots.plot_prediction(np.arange(9.0), np.arange(9.0)[::-1], title=LONG, **how),
     "rdm": lambda **how: plots.plot_rdm(square(), groups=GROUPS, title=LONG[:30], **how),
     "rdm without groups": lambda **how: plots.plot_rdm(square(), **how),
     "pair": lambda **how: plots.plot_rdm_pair(square(), square(seed=1), groups=GROUPS, names=("mine", "IT"), **how),
-    "letters": lambda **how: plots.plot_model_comparison(comparison(), title=LONG, **how),
-    "arrows": lambda **how: plots.plot_model_comparison(comparison(), significance="arrows", **how),
-    "lines": lambda **how: plots.plot_model_comparison(comparison(), significance="lines", **how),
+    "letters": lambda **how: plots.plot_model_comparison(comparison(8, chance=0.02), title=LONG, **how),
+    "arrows": lambda **how: plots.plot_model_comparison(comparison(8, chance=0.02), significance="arrows", **how),
+    "lines": lambda **how: plots.plot_model_comparison(comparison(8, chance=0.02), significance="lines", **how),
     "mds": lambda **how: plots.plot_mds(square(), groups=GROUPS, title=LONG[:30], **how),
 }
 

@@ -2,19 +2,12 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from bsjax import Score
 from bsjax.plots import plot_score_by_number, plot_score_by_time
+from tests.plots.conftest import in_time
 
 pytest.importorskip("matplotlib")
-
-
-def in_time(values, start=70, width=20):
-    starts = start + width * np.arange(len(values))
-    bins = {"time_bin_start": ("time_bin", starts), "time_bin_end": ("time_bin", starts + width)}
-    each = xr.DataArray(np.array(values), bins, ["time_bin"])
-    return Score(each, error=0.1 * abs(each))
 
 
 def band(collection):
