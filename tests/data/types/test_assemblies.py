@@ -97,9 +97,7 @@ def test_selection_is_the_rows_that_match_in_their_order(labels, wanted):
 OPERATIONS = {
     "mean": lambda a: a.mean("presentation"),
     "arithmetic": lambda a: a - a,
-    "ufunc": lambda a: np.sqrt(a),
     "where": lambda a: a.where(a > 3),
-    "astype": lambda a: a.astype("float32"),
     "groupby": lambda a: a.groupby("stimulus_id").mean(),
     "expand_dims": lambda a: a.expand_dims("time_bin", axis=-1),
     "concat": lambda a: xr.concat([a, a], dim="presentation"),
@@ -189,14 +187,10 @@ def test_mean_over_repetitions_that_are_a_coordinate():
         recording().mean("repetition", skipna=False)
 
 
-def labelled(ids, values=None, neuroids=("n",), **coords):
-    values = np.arange(len(ids), dtype=float) if values is None else values
+def labelled(ids, values=(1, 2, 3), **coords):
     on_rows = {name: ("presentation", list(each)) for name, each in {"stimulus_id": ids, **coords}.items()}
-    return NeuroidAssembly(
-        np.tile(np.asarray(values, float)[:, None], len(neuroids)),
-        dims=["presentation", "neuroid"],
-        coords={**on_rows, "neuroid_id": ("neuroid", list(neuroids))},
-    )
+    coords = {**on_rows, "neuroid_id": ("neuroid", ["n"])}
+    return NeuroidAssembly(np.array(values, float)[: len(ids), None], coords, ["presentation", "neuroid"])
 
 
 BY_IDENTIFIER = {
@@ -210,7 +204,7 @@ BY_IDENTIFIER = {
 
 @pytest.mark.parametrize("name", BY_IDENTIFIER)
 def test_arithmetic_goes_by_identifier(name):
-    one, other = labelled("abc", [1, 2, 3]), labelled("cab", [3, 1, 2])
+    one, other = labelled("abc"), labelled("cab", [3, 1, 2])
     found = BY_IDENTIFIER[name](one, other)
     assert found.values.ravel().tolist() == [0, 0, 0] and found["stimulus_id"].values.tolist() == ["a", "b", "c"]
 
@@ -226,12 +220,10 @@ def test_arithmetic_goes_by_neuroid_and_repetition():
     assert (plain - one)["repetition"].values.tolist() == [0, 1, 0, 1] and type(plain - one) is NeuroidAssembly
 
 
-@pytest.mark.parametrize("other", ["abd", "bcac", "cca"])
+@pytest.mark.parametrize("other", ["abd", "bc", "cca", [1, 2, 3]])
 def test_arithmetic_of_other_stimuli_is_refused(other):
     with pytest.raises(ValueError, match=r"'presentation' differ in stimulus_id: 3 and \d rows"):
         labelled("abc") + labelled(other)
-    with pytest.raises(ValueError, match="differ in stimulus_id"):
-        labelled("abc") + labelled([1, 2, 3])
 
 
 COLUMNS = {

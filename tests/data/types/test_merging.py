@@ -41,7 +41,7 @@ STIMULI = StimulusSet(
 )
 
 
-def test_every_column_becomes_a_coordinate():
+def test_every_column_becomes_a_coordinate_beside_what_the_assembly_has():
     before = recording()
     merged = merge_stimulus_set(before, STIMULI)
     assert type(merged) is NeuroidAssembly and merged.attrs == {"note": "kept"}
@@ -50,11 +50,8 @@ def test_every_column_becomes_a_coordinate():
     assert merged["filename"].dims == ("presentation",)
     np.testing.assert_array_equal(merged.values, before.values)
     assert before.identical(recording())
-
-
-def test_what_the_assembly_has_stays():
-    merged = merge_stimulus_set(recording(size=("presentation", [7, 8, 9])), STIMULI)
-    assert merged["size"].values.tolist() == [7, 8, 9] and merged["region"].values.tolist() == ["V4", "IT"]
+    own = merge_stimulus_set(recording(size=("presentation", [7, 8, 9])), STIMULI)
+    assert own["size"].values.tolist() == [7, 8, 9] and own["region"].values.tolist() == ["V4", "IT"]
 
 
 def test_missing_and_extended_types_become_plain_arrays():

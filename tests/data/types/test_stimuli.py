@@ -72,10 +72,7 @@ def test_validate_lists_every_problem(stimuli):
     said = f"missing in 1 of 6 rows.*repeats im0.*lacks im7; no such file: {stimuli.stimulus_paths['im1']}"
     with pytest.raises(ValueError, match=f"not a valid stimulus set 'three': stimulus_id is {said}"):
         bad.validate()
-
-
-def test_validate_names_the_problem():
-    with pytest.raises(ValueError, match=r"no column 'stimulus_id' \(columns present: image_id\)"):
+    with pytest.raises(ValueError, match="no column 'stimulus_id'"):
         StimulusSet([{"image_id": "a"}]).validate()
 
 
