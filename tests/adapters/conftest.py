@@ -4,10 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from bsjax.data import load_image
 from tests.activations.conftest import images, stimuli
 from tests.support.torchvision_operators import define_operators
 
 __all__ = ["images", "stimuli"]
+
+
+def pixels_of(shown):
+    """The images of a stimulus set, as arrays of bytes."""
+    return [load_image(shown.get_stimulus(stimulus_id)) for stimulus_id in shown["stimulus_id"]]
 
 
 @pytest.fixture(scope="session")

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from bsjax.activations import ActivationCache
 from bsjax.adapters import from_torch, imagenet_preprocessing
 from bsjax.adapters.torch.network import TorchNetwork
+from tests.adapters.conftest import pixels_of
 
 torch = pytest.importorskip("torch")
 
@@ -56,10 +56,9 @@ def test_activations_are_those_of_the_module(stimuli):
     net = trained_statistics(small_net()).eval()
     shown = stimuli([3, 1, 3])
     activations = from_torch(net, "net", SIX)(shown, ["pool", "output", "block.1"])
-    images = [np.asarray(Image.open(shown.get_stimulus(i))) for i in shown["stimulus_id"]]
     with torch.no_grad():
         # Not in place, so that the steps can be taken apart here.
-        pooled = net.pool(torch.relu(net.bn(net.conv1(torch.tensor(SIX(images))))))
+        pooled = net.pool(torch.relu(net.bn(net.conv1(torch.tensor(SIX(pixels_of(shown)))))))
         block = net.block(pooled)
         wanted = torch.cat([pooled.flatten(1), net.fc(block.flatten(1)), block.flatten(1)], 1)
     np.testing.assert_allclose(activations.values, wanted.numpy(), atol=1e-6)
@@ -231,7 +230,7 @@ def test_pixels_of_a_byte_are_cast_and_a_module_without_parameters_takes_what_co
 
     conv = torch.nn.Conv2d(3, 2, 1)
     with torch.no_grad():
-        wanted = conv(torch.tensor(as_bytes([np.asarray(Image.open(stimuli([0]).get_stimulus("0-image0")))])).float())
+        wanted = conv(torch.tensor(as_bytes(pixels_of(stimuli([0])))).float())
     np.testing.assert_allclose(
         from_torch(conv, "net", as_bytes)(stimuli([0]), "output").values,
         wanted.flatten(1).numpy(),
@@ -304,7 +303,7 @@ def test_a_layer_that_does_not_run_for_every_batch(stimuli, tmp_path, kept):
         """The first of all batches has it, and so has that of the images of the same brightness."""
         return self.bright(x) if x.mean() > self.least else x
 
-    batches = [SIX([np.asarray(Image.open(stimuli([n]).get_stimulus(f"0-image{n}")))]).mean() for n in range(4)]
+    batches = [SIX(pixels_of(stimuli([n]))).mean() for n in range(4)]
     brightest = int(np.argmax(batches))
     darker = next(n for n in range(4) if n != brightest)
     net = Calls(some, bright=torch.nn.Flatten())
