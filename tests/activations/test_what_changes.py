@@ -118,10 +118,6 @@ def read_by_path(place):
         return float(file.read())
 
 
-def read_by_numpy(place):
-    return float(np.load(place / "gain.npy"))
-
-
 def read_by_torch(place):
     return float(torch.load(place / "gain.pt"))
 
@@ -143,7 +139,6 @@ def write(place, gain):
     place.mkdir(exist_ok=True)
     os.environ["BSJAX_TEST_GAIN"] = str(gain)
     (place / "gain.txt").write_text(str(gain))
-    np.save(place / "gain.npy", gain)
     torch.save(torch.tensor(gain), place / "gain.pt")
     with h5py.File(place / "gain.h5", "w") as file:
         file["gain"] = gain
@@ -151,7 +146,7 @@ def write(place, gain):
         (place / f"{number}.mark").touch()
 
 
-READ = [read_by_path, read_by_numpy, read_by_torch, read_by_hdf5, read_by_listing, read_from_the_environment]
+READ = [read_by_path, read_by_torch, read_by_hdf5, read_by_listing, read_from_the_environment]
 
 
 @pytest.mark.parametrize("read", READ)

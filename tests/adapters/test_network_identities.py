@@ -2,8 +2,6 @@
 
 import functools
 import os
-import subprocess
-import sys
 import textwrap
 import unittest.mock
 
@@ -19,6 +17,7 @@ from bsjax.adapters.torch.content import torch_identity
 from bsjax.adapters.torch.network import TorchNetwork
 from bsjax.core.digests.arrays import Undigestible
 from tests.support.paths import REPOSITORY
+from tests.support.processes import printed_by
 
 torch = pytest.importorskip("torch")
 
@@ -213,12 +212,8 @@ def test_another_process_and_another_line(tmp_path):
 
     def run(seed, factor):
         path = os.pathsep.join([str(tmp_path), str(REPOSITORY)])
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(
-            [sys.executable, script, factor], capture_output=True, text=True, env=environment, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.split()
+        elsewhere = {"PYTHONHASHSEED": seed, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        return printed_by(script, factor, **elsewhere).split()
 
     *first, edited_not = run("1", "2")
     *second, edited = run("2", "3")

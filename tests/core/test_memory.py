@@ -1,6 +1,5 @@
 """Memory: what there is, what an extraction takes, and how it is made to fit."""
 
-import subprocess
 import sys
 
 import numpy as np
@@ -11,6 +10,7 @@ from bsjax import StimulusSet
 from bsjax.activations import SparseRandomProjection, Subsampling
 from bsjax.adapters import from_jax, unit_preprocessing
 from bsjax.core.memory import _of_cgroup, available_memory, forget_peak, parse_bytes, peak_held
+from tests.support.processes import printed_by
 
 
 def wide(images):
@@ -47,11 +47,15 @@ def test_the_limit_of_a_control_group_counts(tmp_path):
     assert _of_cgroup(tmp_path / "absent") is None
 
 
+def write_images(folder, n, size):
+    rng = np.random.default_rng(0)
+    for number in range(n):
+        Image.fromarray(rng.integers(0, 256, (size, size, 3), np.uint8)).save(folder / f"{number}.png")
+
+
 @pytest.fixture
 def shown(tmp_path):
-    rng = np.random.default_rng(0)
-    for n in range(40):
-        Image.fromarray(rng.integers(0, 256, (40, 40, 3), np.uint8)).save(tmp_path / f"{n}.png")
+    write_images(tmp_path, 40, 40)
     ids = [str(n) for n in range(40)]
     return StimulusSet({"stimulus_id": ids}, stimulus_paths={i: tmp_path / f"{i}.png" for i in ids})
 
@@ -103,14 +107,11 @@ else:
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured by what Linux tells of a process")
 def test_the_estimate_is_right_to_a_third(tmp_path):
     pytest.importorskip("torch")
-    rng = np.random.default_rng(0)
-    for n in range(256):
-        Image.fromarray(rng.integers(0, 256, (64, 64, 3), np.uint8)).save(tmp_path / f"{n}.png")
+    write_images(tmp_path, 256, 64)
 
     def measured(what):
         # In processes of their own: memory that an estimate has freed is there to be used again, and would not count.
-        command = [sys.executable, "-c", _MEASURED, str(tmp_path), what]
-        return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        return int(printed_by("-c", _MEASURED, tmp_path, what))
 
     # It depends on the moment how far ahead batches are decoded.
     assert measured("estimate") == pytest.approx(measured("peak"), rel=0.3)

@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ from filelock import FileLock
 
 from tests.leaderboard.conftest import browser, page  # noqa: F401
 from tests.support.paths import REPOSITORY
+from tests.support.processes import printed_by
 
 
 @pytest.fixture(scope="session")
@@ -23,14 +22,7 @@ def site() -> Path:
             shutil.copytree(REPOSITORY / "docs", folder / "docs", ignore=shutil.ignore_patterns("_build", "names"))
             for name in ("CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff"):
                 shutil.copy(REPOSITORY / name, folder)
-            command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q"]
-            places = {"PYTHONPATH": str(REPOSITORY), "BSJAX_PROGRESS": "0"}
-            places |= {"JAX_COMPILATION_CACHE_DIR": str(folder.parent / "compiled")}
-            done = subprocess.run(
-                [*command, str(folder / "docs"), str(folder / "html")],
-                env=os.environ | places,
-                capture_output=True,
-                text=True,
-            )
-            assert done.returncode == 0, done.stderr[-5000:]
+            command = ("-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", folder / "docs", folder / "html")
+            places = {"PYTHONPATH": str(REPOSITORY), "JAX_COMPILATION_CACHE_DIR": str(folder.parent / "compiled")}
+            printed_by(*command, timeout=1800, BSJAX_PROGRESS="0", **places)
     return folder / "html"

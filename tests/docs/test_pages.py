@@ -1,15 +1,12 @@
 """The code of the pages of the site, copied literally, works and prints what they show."""
 
-import os
-import subprocess
-import sys
-
 import jax
 import pytest
 
 from tests.docs import run_page
 from tests.docs.run_page import blocks
 from tests.support.paths import REPOSITORY
+from tests.support.processes import printed_by
 
 DOCS = REPOSITORY / "docs"
 FOLDERS = ("tutorials", "howto", "explanations", "help", "reference")
@@ -30,9 +27,7 @@ def test_what_a_page_shows_is_so(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     if any(words in text for words in ALONE):
-        command = [sys.executable, "-m", "tests.docs.run_page", str(path)]
-        done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-3000:]
+        printed_by("-m", "tests.docs.run_page", path, cwd=tmp_path, PYTHONPATH=str(REPOSITORY))
     else:
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
             run_page.main(str(path))

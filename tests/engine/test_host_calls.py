@@ -1,8 +1,6 @@
 """Calls of NumPy within compiled programs: batches, and that they wait for no thread."""
 
 import os
-import subprocess
-import sys
 
 import jax
 import jax.numpy as jnp
@@ -11,20 +9,12 @@ import pytest
 
 from bsjax.engine.host_calls import host_call
 from tests.support.paths import REPOSITORY
+from tests.support.processes import printed_by
 
 SCRIPT = REPOSITORY / "tests" / "support" / "on_few_threads.py"
-SECONDS = 550  # a bound for what would wait without end; it takes a few seconds
 ON_ONE_CORE = "import os, runpy, sys; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); sys.argv.pop(0);"
 
 binds_to_cores = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no system call for it here")
-
-
-def output_of(*command, **environment):
-    """What Python prints in a process of its own that has come to its end."""
-    settings = {"env": {**os.environ, **environment}, "timeout": SECONDS}
-    process = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, **settings)
-    assert process.returncode == 0, process.stderr
-    return process.stdout
 
 
 def shifted(x, by):
@@ -69,10 +59,10 @@ def test_an_error_of_the_function_arrives():
 @binds_to_cores
 def test_one_core_is_enough():
     code = f"{ON_ONE_CORE} runpy.run_path(sys.argv[0], run_name='__main__')"
-    assert output_of("-c", code, SCRIPT, "on_one_core").split() == "ranked tau_a eigenvectors rdm returned".split()
+    assert printed_by("-c", code, SCRIPT, "on_one_core").split() == "ranked tau_a eigenvectors rdm returned".split()
 
 
 @pytest.mark.slow
 def test_more_devices_than_cores_return():
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
-    assert "returned" in output_of(SCRIPT, "on_devices", 2, XLA_FLAGS=flags)
+    assert "returned" in printed_by(SCRIPT, "on_devices", 2, XLA_FLAGS=flags)

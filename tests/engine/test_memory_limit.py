@@ -1,7 +1,6 @@
 """What does not fit in memory is streamed or refused, before anything large is made."""
 
 import json
-import subprocess
 import sys
 
 import jax
@@ -15,6 +14,7 @@ from bsjax.engine.host_calls import host_call
 from bsjax.engine.memory_limit import neuroids_at_a_time
 from bsjax.engine.programs.compilation import Program
 from tests.support.memory_held import most_held
+from tests.support.processes import printed_by
 
 SPLITS = {"crossvalidation_kwargs": {"splits": 2, "stratification_coord": None}}
 
@@ -111,13 +111,6 @@ def test_numpy_within_a_program_counts():
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells and bounds the memory of a process")
 
 
-def printed_by(program):
-    """What a program prints last, in a process of its own."""
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout.strip().splitlines()[-1])
-
-
 MEASURED = """
 import json
 import jax, numpy as np
@@ -155,7 +148,7 @@ print(json.dumps(found))
 @pytest.mark.slow
 @on_linux
 def test_no_comparison_takes_more_than_is_foretold():
-    found = printed_by(MEASURED)
+    found = json.loads(printed_by("-c", MEASURED))
     slack = 70_000_000  # what the allocator holds in fragments: a few arrays of 18 MB are on its heap, not mapped
     wrong = {name: pair for name, pair in found.items() if not pair[0] <= pair[1] + slack}
     assert not wrong
@@ -187,7 +180,7 @@ with bsjax.memory_limit("400MB"):
 @on_linux
 def test_pls_of_many_features_keeps_to_the_limit():
     """What it would take as it is: 2 GB and more."""
-    assert 0.5 < printed_by(WIDE_PLS) < 1
+    assert 0.5 < float(printed_by("-c", WIDE_PLS)) < 1
 
 
 def trials(repetitions, n, units, dtype):
@@ -242,7 +235,7 @@ print(json.dumps(found))
 @pytest.mark.slow
 @on_linux
 def test_neuroids_are_computed_as_many_at_a_time_as_fit():
-    for took, apart in printed_by(BLOCKS).values():
+    for took, apart in json.loads(printed_by("-c", BLOCKS)).values():
         assert took < 350_000_000 and apart < 1e-12  # with what compiling takes, which varies; all at once, 700 MB
 
 

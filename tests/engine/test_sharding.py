@@ -54,16 +54,11 @@ def test_eight_devices_score_as_one_and_each_holds_a_share(on_eight):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COLLECTIVES)
-def test_each_device_takes_an_eighth_of_the_memory(name, on_eight):
+def test_each_device_takes_an_eighth_of_the_memory_and_tells_others_no_more_than_sums(name, on_eight):
     """Beside what all of them have: similarities between stimuli or units, one fold or layer at work."""
     program = on_eight["programs"][name]
     assert program["each"]["bytes"] <= 1.3 / 8 * program["alone"]["bytes"] + program["of all"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COLLECTIVES)
-def test_devices_tell_each_other_no_more_than_sums(name, on_eight):
-    found = on_eight["programs"][name]["each"]["collectives"]
+    found = program["each"]["collectives"]
     assert found.keys() <= COLLECTIVES[name].keys()
     assert all(count <= COLLECTIVES[name][kind] for kind, count in found.items())
 

@@ -1,5 +1,9 @@
 """A browser, and sites of stores: an ordinary one, and one whose names are hostile."""
 
+import re
+import time
+from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +75,11 @@ def scored(model: str, benchmark: str, value: float, error: float | None = 0.02,
     )
 
 
+def words_of(page: Path) -> str:
+    """What can be read on a page before any script has run."""
+    return " ".join(unescape(re.sub("<[^>]*>", " ", page.read_text(encoding="utf-8"))).split())
+
+
 def fill_ordinary(store: ResultStore) -> None:
     """Scores of five models: ties, and cells that are missing, failed, undefined and not applicable."""
     rng = np.random.default_rng(0)
@@ -118,6 +127,29 @@ def page(browser) -> "Browser":
     for path in browser.downloads.iterdir():
         path.unlink()
     return browser
+
+
+def drawn_rows(page: "Browser", table: str, text: str = "textContent") -> list[list[str]]:
+    """The cells of the body of a table, once the chart beside it is drawn."""
+    page.wait("document.querySelector('#chart .main-svg')")
+    rows = f"[...document.querySelectorAll('{table} tbody tr')].map((row) => [...row.cells]"
+    return page.execute_script(f"return {rows}.map((cell) => cell.{text}))")
+
+
+def downloaded(page: "Browser", suffix: str) -> str:
+    """The text of a file that the page hands out, once it is there."""
+    for _ in range(1500):
+        found = [path for path in page.downloads.iterdir() if path.suffix == suffix]
+        if found and found[0].stat().st_size:
+            return found[0].read_bytes().decode("utf-8-sig")
+        time.sleep(0.02)
+    raise AssertionError("nothing was downloaded")
+
+
+@pytest.fixture
+def store(tmp_path) -> Iterator[ResultStore]:
+    with ResultStore(tmp_path / "results.db") as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

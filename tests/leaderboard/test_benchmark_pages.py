@@ -1,6 +1,3 @@
-import re
-from html import unescape
-
 import numpy as np
 import pytest
 
@@ -9,13 +6,11 @@ from bsjax.benchmarks import benchmark_row
 from bsjax.leaderboard import build
 from bsjax.leaderboard.encoding import shown
 from bsjax.leaderboard.records import slug
-from bsjax.results import ResultStore
-from tests.leaderboard.conftest import BENCHMARKS, scored
+from tests.leaderboard.conftest import BENCHMARKS, scored, words_of
 
 
 def text_of(site, benchmark):
-    text = (site / "benchmarks" / f"{slug(benchmark)}.html").read_text(encoding="utf-8")
-    return " ".join(unescape(re.sub("<[^>]*>", " ", text)).split())
+    return words_of(site / "benchmarks" / f"{slug(benchmark)}.html")
 
 
 @pytest.mark.parametrize("benchmark", [name for name in BENCHMARKS if not name.startswith("Doe")])
@@ -31,7 +26,7 @@ def test_the_paradigm_is_what_the_benchmark_says_of_itself(ordinary_site, benchm
     assert "0.800 ± 0.010" in plain
 
 
-def test_a_plugins_publication_is_read_and_its_paradigm_is_its_own(tmp_path, monkeypatch):
+def test_a_plugins_publication_is_read_and_its_paradigm_is_its_own(store, tmp_path, monkeypatch):
     """Nothing of the plugin is run, and what bsjax has of the same identifier is another benchmark."""
     folder = tmp_path / "plugins" / "benchmarks" / "majajhong2015"
     folder.mkdir(parents=True)
@@ -42,9 +37,8 @@ def test_a_plugins_publication_is_read_and_its_paradigm_is_its_own(tmp_path, mon
     (folder / "benchmark.py").write_text('BIBTEX = "@article{doe, title={On IT}, author={Doe, J.}, year={2026}}"')
     monkeypatch.setenv("BSJAX_PLUGINS", str(tmp_path / "plugins"))
     name = "brainscore:MajajHong2015public.IT-pls"
-    with ResultStore(tmp_path / "scores.sqlite") as store:
-        store.add(scored("pixels", name, 0.5))
-        build(store, tmp_path / "site")
+    store.add(scored("pixels", name, 0.5))
+    build(store, tmp_path / "site")
     plain = text_of(tmp_path / "site", name)
     assert "The benchmark comes from a plugin" in plain and "@article{doe, title={On IT}" in plain
     assert "macaque" not in plain

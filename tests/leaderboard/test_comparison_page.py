@@ -4,18 +4,17 @@ from selenium.webdriver import ActionChains, Keys
 
 from bsjax.inference.comparison import compare
 from bsjax.leaderboard.encoding import shown
+from tests.leaderboard.conftest import drawn_rows
 from tests.support.paired_store import ALONE, BY_NEUROID, DRAWN
 
 pytestmark = pytest.mark.slow
 
 
 VIEW = "model=hmax&model=resnet50"
-ROWS = "[...document.querySelectorAll('#numbers tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText))"
 
 
 def shown_rows(page):
-    page.wait("document.querySelector('#chart .main-svg')")
-    return {cells[0]: cells[1:] for cells in page.execute_script(f"return {ROWS}")}
+    return {cells[0]: cells[1:] for cells in drawn_rows(page, "#numbers", "innerText")}
 
 
 def difference(value, low, high):
@@ -81,10 +80,9 @@ def test_models_are_chosen_and_the_address_keeps_the_view(page, paired_site):
         )
     assert list(shown_rows(page)) == [DRAWN]
     view = page.execute_script("return location.hash.slice(1)")
-    before = page.execute_script(f"return {ROWS}")
+    before = shown_rows(page)
     page.show(paired_site / "compare.html", view)
-    shown_rows(page)
-    assert page.execute_script(f"return {ROWS}") == before
+    assert shown_rows(page) == before
     page.execute_script("document.querySelector('#chosen button').click()")
     assert page.execute_script(
         "return [...document.querySelectorAll('#chosen bdi')].map((name) => name.textContent)"

@@ -3,24 +3,19 @@ import pytest
 
 from bsjax.leaderboard import build
 from bsjax.leaderboard.encoding import shown
-from bsjax.results import ResultStore
-from tests.leaderboard.conftest import scored
+from tests.leaderboard.conftest import drawn_rows, scored
 from tests.support.paired_store import ALONE, DRAWN, PROFILED
 
 pytestmark = pytest.mark.slow
-
-
-ROWS = "[...document.querySelectorAll(arguments[0])].map((row) => [...row.cells].map((cell) => cell.textContent))"
 
 
 def said(page):
     return page.execute_script("return document.getElementById('status').textContent")
 
 
-def rows(page, of="#numbers > details tbody tr"):
+def rows(page):
     """The cells of the table of all scores."""
-    page.wait("document.querySelector('#chart .main-svg')")
-    return page.execute_script(f"return {ROWS}", of)
+    return drawn_rows(page, "#numbers > details")
 
 
 def expected(frame, shown_keys):
@@ -71,8 +66,7 @@ def test_versions_are_apart_and_the_best_so_far_never_falls(page, paired_site, p
     assert best[0] == of_four["score"].iloc[0] < series[0][2][0]
 
 
-def test_an_average_at_the_end_of_each_day(page, tmp_path):
-    store = ResultStore(tmp_path / "results.db")
+def test_an_average_at_the_end_of_each_day(page, store, tmp_path):
     scores = [
         ("pixels", "Doe2026.V1-a", 1, 5, 0.2),
         ("pixels", "Doe2026.V1-b", 1, 6, 0.4),
@@ -116,8 +110,7 @@ def test_choice_and_the_address(page, paired_site):
     assert said(page) == "Choose a benchmark or a model."
 
 
-def test_it_says_what_changed(page, tmp_path):
-    store = ResultStore(tmp_path / "results.db")
+def test_it_says_what_changed(page, store, tmp_path):
     made = {"jax": "0.10.0", "data": "one"}
     changes = [{}, {"jax": "0.11.0"}, {"model_digest": "sha256:2"}, {"data": "other", "benchmark_version": 2}, {}]
     for number, change in enumerate(changes):
@@ -133,14 +126,13 @@ def test_it_says_what_changed(page, tmp_path):
     ]
 
 
-def test_one_line_a_model_has_its_changes_behind_it(page, tmp_path):
-    store = ResultStore(tmp_path / "results.db")
+def test_one_line_a_model_has_its_changes_behind_it(page, store, tmp_path):
     for number, (model, month) in enumerate([("pixels", "05"), ("hmax", "06"), ("pixels", "07")]):
         more = {"start": f"2026-{month}-01T12:00:00+00:00", "jax": f"0.{10 + number}.0"}
         store.add(scored(model, "Doe2026-odd", 0.5 + number / 100, **more))
     page.show(build(store, tmp_path / "site").folder / "history.html", "benchmark=Doe2026-odd")
     change = f"2026-07-01 12:00: {shown(0.5)} to {shown(0.52)}, jax 0.10.0 to 0.12.0"
-    assert rows(page, "#numbers > .scroll tbody tr") == [
+    assert drawn_rows(page, "#numbers > .scroll") == [
         ["pixels", "Doe2026-odd", shown(0.52), "2026-07-01 12:00", f"1 change{change}"],
         ["hmax", "Doe2026-odd", shown(0.51), "2026-06-01 12:00", ""],
     ]

@@ -8,10 +8,9 @@ from selenium.webdriver import ActionChains, Keys
 from bsjax.leaderboard import build
 from bsjax.leaderboard.encoding import shown
 from bsjax.leaderboard.records import slug
-from bsjax.results import ResultStore
 from bsjax.results.aggregation import aggregate
 from bsjax.results.tree import benchmark_tree
-from tests.leaderboard.conftest import MODELS, scored
+from tests.leaderboard.conftest import MODELS, downloaded, scored, words_of
 from tests.support import paired_store
 
 
@@ -65,8 +64,7 @@ def test_what_has_no_score_says_why(ordinary_site, model, benchmark, said):
 
 @pytest.mark.slow
 def test_layers_profile_and_provenance(paired_site):
-    text = (paired_site / "models" / f"{slug(paired_store.PROFILED)}.html").read_text(encoding="utf-8")
-    plain = " ".join(unescape(re.sub("<[^>]*>", " ", text)).split())
+    plain = words_of(paired_site / "models" / f"{slug(paired_store.PROFILED)}.html")
     assert "IT not stored layer4 (1 score)" in plain
     # The last score of each layer, layer2 before layer10.
     assert f"Layer profile on {paired_store.DRAWN}" in plain
@@ -78,8 +76,7 @@ def test_layers_profile_and_provenance(paired_site):
     assert "No layer profile: the store has no benchmark" in others
 
 
-def test_what_the_plugin_requires_is_on_the_card(tmp_path):
-    store = ResultStore(tmp_path / "results.db")
+def test_what_the_plugin_requires_is_on_the_card(store, tmp_path):
     store.add(scored("mine", "Doe2026-odd", 0.5), facts={"requires": ["timm>=1.0", "einops"]})
     text = (build(store, tmp_path / "site").folder / "models" / f"{slug('mine')}.html").read_text(encoding="utf-8")
     assert re.search("<dt>requires</dt><dd><bdi>timm&gt;=1.0, einops</bdi></dd>", text)
@@ -110,11 +107,6 @@ def test_chart_is_saved_as_svg(page, ordinary_site):
     page.show(ordinary_site / "models" / f"{slug('pixels')}.html")
     page.wait("document.querySelector('#ceilings .main-svg')")
     page.execute_script("document.querySelector('#ceilings .save').click()")
-    page.wait("true")
-    saved = page.downloads / "scores-and-ceilings.svg"
-    for _ in range(600):
-        if saved.exists() and saved.stat().st_size:
-            break
-        page.execute_async_script("setTimeout(arguments[0], 50)")
-    text = saved.read_text(encoding="utf-8")
+    text = downloaded(page, ".svg")
+    assert (page.downloads / "scores-and-ceilings.svg").exists()
     assert text.startswith("<svg") and "MajajHong2015public.IT-pls" in text

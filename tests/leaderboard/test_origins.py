@@ -1,6 +1,3 @@
-import re
-from html import unescape
-
 import pytest
 
 from bsjax import Score
@@ -8,8 +5,8 @@ from bsjax.labelled import Provenance
 from bsjax.leaderboard import build
 from bsjax.leaderboard.origins import Origins
 from bsjax.leaderboard.records import slug
-from bsjax.results import ResultStore
 from bsjax.results.reading import read_documents
+from tests.leaderboard.conftest import words_of
 from tests.support import paired_store
 
 
@@ -19,14 +16,13 @@ def of(alpha, splits=7):
     return Score(0.5, provenance=made, ceiling=ceiling)
 
 
-def test_the_pages_have_the_settings_of_metric_and_ceiling(tmp_path):
-    with ResultStore(tmp_path / "results.db") as store:
-        for model, alpha in {"one": 1.0, "two": 1.0, "three": 1e4}.items():
-            store.add(of(alpha), model=model, benchmark="Doe2026-ridge")
-        store.add(Score(0.2), model="one", benchmark="Doe2026-old")
-        site = build(store, tmp_path / "site").folder
+def test_the_pages_have_the_settings_of_metric_and_ceiling(store, tmp_path):
+    for model, alpha in {"one": 1.0, "two": 1.0, "three": 1e4}.items():
+        store.add(of(alpha), model=model, benchmark="Doe2026-ridge")
+    store.add(Score(0.2), model="one", benchmark="Doe2026-old")
+    site = build(store, tmp_path / "site").folder
     benchmark, old, model = (
-        " ".join(unescape(re.sub("<[^>]*>", " ", (site / page).read_text(encoding="utf-8"))).split())
+        words_of(site / page)
         for page in (
             f"benchmarks/{slug('Doe2026-ridge')}.html",
             f"benchmarks/{slug('Doe2026-old')}.html",

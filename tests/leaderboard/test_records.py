@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from bsjax.leaderboard.records import STATES, records
-from bsjax.results import ResultStore
 from bsjax.results.aggregation import aggregate
 from tests.leaderboard.conftest import scored
 
@@ -12,11 +11,6 @@ from tests.leaderboard.conftest import scored
 @pytest.fixture(scope="module")
 def read(ordinary_store):
     return records(ordinary_store)
-
-
-@pytest.fixture
-def store(tmp_path):
-    return ResultStore(tmp_path / "results.db")
 
 
 def cell(read, model, benchmark):

@@ -16,8 +16,7 @@ from tests.leaderboard.conftest import HOSTILE, scored
 
 
 @pytest.fixture
-def store(tmp_path):
-    store = ResultStore(tmp_path / "results.db")
+def store(store):
     store.add(scored("pixels", "Doe2026-x", 0.5))
     return store
 

@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-import time
 
 import numpy as np
 import pytest
@@ -14,9 +13,8 @@ from bsjax.leaderboard import build
 from bsjax.leaderboard.ranking import ranks_over_benchmarks
 from bsjax.leaderboard.records import records
 from bsjax.leaderboard.table_page import leaf_scores
-from bsjax.results import ResultStore
 from bsjax.results.aggregation import aggregate
-from tests.leaderboard.conftest import HOSTILE, MODELS, scored
+from tests.leaderboard.conftest import HOSTILE, MODELS, downloaded, scored
 
 READY = "document.getElementById('table').dataset.ready !== undefined"
 IT, V4 = "MajajHong2015public.IT-pls", "MajajHong2015public.V4-pls"
@@ -108,8 +106,7 @@ def test_the_table_is_there_with_averages_and_ranks(table, ordinary_site, ordina
 
 
 @pytest.mark.slow
-def test_the_table_of_a_past_day(page, tmp_path):
-    store = ResultStore(tmp_path / "results.db")
+def test_the_table_of_a_past_day(page, store, tmp_path):
     for month, model, value, version in [(5, "a", 0.1, 1), (6, "b", 0.2, 1), (7, "a", 0.3, 1), (8, "b", 0.4, 2)]:
         start = f"2026-0{month}-01T12:00:00+00:00"
         store.add(scored(model, "Doe2026-odd", value, start=start, benchmark_version=version))
@@ -283,14 +280,9 @@ def test_an_address_that_is_wrong_shows_what_it_can(table, ordinary_site):
     assert len(names(table)) == 5 and "average_vision" in columns(table)
 
 
-def downloaded(page):
+def as_csv(page):
     press(page, "#download")
-    for _ in range(500):
-        found = [path for path in page.downloads.iterdir() if path.suffix == ".csv"]
-        if found and found[0].stat().st_size:
-            return list(csv.reader(io.StringIO(found[0].read_text(encoding="utf-8-sig"), newline="")))
-        time.sleep(0.02)
-    raise AssertionError("nothing was downloaded")
+    return list(csv.reader(io.StringIO(downloaded(page, ".csv"), newline="")))
 
 
 @pytest.mark.slow
@@ -298,7 +290,7 @@ def test_csv_is_just_that_view_with_all_digits(table, ordinary_store):
     choose(table, "model", "net")
     choose(table, "cells", "error")
     sort(table, "FreemanZiemba2013public.V1-pls")
-    head, *rows = downloaded(table)
+    head, *rows = as_csv(table)
     shown_columns = columns(table)
     assert head == ["model", "family", "rank", "best rank", "worst rank"] + [
         name for column in shown_columns for name in (column, f"{column} error")
@@ -399,7 +391,7 @@ def test_hostile_names_are_text(page, hostile_site):
     assert page.find_elements(By.CSS_SELECTOR, "main img, main script") == []
     assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
     assert page.messages() == []
-    head, *rows = downloaded(page)
+    head, *rows = as_csv(page)
     assert {row[0] for row in rows} == {f"'{name}" if name[0] == "=" else name for name in shown_names}
     # A link with such names shows the same view.
     sort(page, HOSTILE[1].replace('"', '\\"'))
@@ -414,11 +406,10 @@ def test_hostile_names_are_text(page, hostile_site):
 
 
 @pytest.mark.slow
-def test_a_printed_page_has_all_rows(page, tmp_path):
-    with ResultStore(tmp_path / "many.db") as store:
-        for number in range(150):
-            store.add(scored(f"model{number}", "Doe2026-odd", number / 150))
-        site = build(store, tmp_path / "site").folder
+def test_a_printed_page_has_all_rows(page, store, tmp_path):
+    for number in range(150):
+        store.add(scored(f"model{number}", "Doe2026-odd", number / 150))
+    site = build(store, tmp_path / "site").folder
     show(page, site)
     assert len(names(page)) < 80
     page.execute_script("dispatchEvent(new Event('beforeprint'))")

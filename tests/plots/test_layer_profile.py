@@ -1,14 +1,12 @@
 """Pictures: drawn without a display, to the same bytes every time, with names that can be told apart."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import xarray as xr
 
 from bsjax.plots import plot_layer_profile
 from tests.plots.conftest import texts
+from tests.support.processes import printed_by
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -58,8 +56,7 @@ def test_without_matplotlib_the_command_that_installs_it_is_named():
         "try: check_format('a.png')\n"
         "except ImportError as error: print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "matplotlib is not installed; run: pip install 'bsjax[plots]'\n"
+    assert printed_by("-c", code) == "matplotlib is not installed; run: pip install 'bsjax[plots]'\n"
 
 
 def test_axes_of_ones_own_are_drawn_into():

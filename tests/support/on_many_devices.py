@@ -89,7 +89,6 @@ COMPARISONS = {
     "ridge_split": compare("ridge_split", X[:25], X[25:], Y[:25], Y[25:]),
     "cka": compare("cka", X, Y),
     "cka with error": lambda: np.array(load_metric("cka", error="jackknife")(X, Y).error),
-    "cka with bootstraps": compare("cka", X, Y, error="bootstrap"),
     "cka streamed": of_cka_streamed,
     "rdm": compare("rdm", X, Y),
     "internal_consistency": compare("internal_consistency", REPEATED),

@@ -1,6 +1,6 @@
 """A real S3 server over HTTP (moto's, in a process of its own), and a relay before it that makes trouble.
 
-The relay passes requests on, and can slow answers down, cut them off, alter a byte, or refuse. It keeps a record
+The relay passes requests on, and can cut answers off, alter a byte, or refuse. It keeps a record
 of what was asked, so that a test can say what came twice.
 """
 
@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -87,14 +86,11 @@ class Asked:
 class Trouble:
     """What the relay does to the answers from now on."""
 
-    bytes_per_second: float | None = None
     cut_after: list[int] = field(default_factory=list)  # one answer each: only so many bytes of its body
-    stop_after: int | None = None  # so many bytes of a body, and then no more, though the connection stays
     together: int = 0  # no answer before so many requests were there at once
     alter: int = 0  # so many answers have one byte changed
     refuse_signed: bool = False
     fail_with: int | None = None
-    without_ranges: bool = False
 
 
 class Relay:
@@ -158,8 +154,6 @@ class Relay:
         if trouble.fail_with:
             asked.status = trouble.fail_with
             return self._send(request, asked, {}, b"")
-        if trouble.without_ranges:
-            headers.pop("Range", None)
         connection = http.client.HTTPConnection(self.server.hostname, self.server.port, timeout=600)
         sent = request.rfile.read(int(headers.get("Content-Length", 0)))
         connection.request(request.command, request.path, sent, headers)
@@ -187,17 +181,11 @@ class Relay:
             for name, value in {"content-length": str(len(body)), **headers}.items():
                 request.send_header(name, value)
             request.end_headers()
-            self._write(request, asked, body[:cut_after][: self.trouble.stop_after])
-            if self.trouble.stop_after is not None:
-                request.connection.recv(1)  # until the other side goes
+            body = body[:cut_after]
+            for start in range(0, len(body), CHUNK):
+                piece = body[start : start + CHUNK]
+                request.wfile.write(piece)
+                request.wfile.flush()
+                asked.sent += len(piece)
         except OSError:  # the other side is gone
             pass
-
-    def _write(self, request: Any, asked: Asked, body: bytes) -> None:
-        for start in range(0, len(body), CHUNK):
-            piece = body[start : start + CHUNK]
-            request.wfile.write(piece)
-            request.wfile.flush()
-            asked.sent += len(piece)
-            if rate := self.trouble.bytes_per_second:
-                time.sleep(len(piece) / rate)

@@ -8,6 +8,7 @@ import pytest
 from flax import nnx
 
 from bsjax.adapters import from_flax, imagenet_preprocessing
+from tests.adapters.conftest import pixels_of
 
 SIX = imagenet_preprocessing(6, "NHWC")
 
@@ -165,7 +166,7 @@ def test_linen(linen, stimuli):
         "output": (4,),
     }
     shown = stimuli([0, 1, 2])
-    batch = SIX([np.asarray(load(shown, i)) for i in shown["stimulus_id"]])
+    batch = SIX(pixels_of(shown))
     activations = model(shown, ["block.Dense_0", "block", "again", "output"])
     np.testing.assert_allclose(
         activations.sel(layer="output").values, net.apply(variables, batch, train=False), atol=1e-6
@@ -174,9 +175,3 @@ def test_linen(linen, stimuli):
     np.testing.assert_array_equal(model(shown, "block.also").values, model(shown, "BatchNorm_0").values)
     dense, block = activations.sel(layer="block.Dense_0").values, activations.sel(layer="block").values
     np.testing.assert_allclose(block, np.tanh(dense), atol=1e-6)
-
-
-def load(shown, stimulus_id):
-    from bsjax.data import load_image
-
-    return load_image(shown.get_stimulus(stimulus_id))

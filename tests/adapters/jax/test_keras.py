@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bsjax.adapters import from_keras, unit_preprocessing
-from bsjax.data import load_image
+from tests.adapters.conftest import pixels_of
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_layers_and_activations_are_those_of_the_model(net, stimuli):
     assert list(model.layers()) == ["conv", "bn", "drop", "flat", "fc", "output"]
     assert model.layers()["conv"] == (6, 6, 4)
     shown = stimuli([0, 1, 2])
-    batch = unit_preprocessing(8)([load_image(shown.get_stimulus(i)) for i in shown["stimulus_id"]])
+    batch = unit_preprocessing(8)(pixels_of(shown))
     np.testing.assert_allclose(model(shown, "output").values, net.predict(batch, verbose=0), atol=1e-5)
     drop, flat = (model(shown, name).values for name in ("drop", "flat"))
     np.testing.assert_array_equal(drop, flat)  # inference: no dropout

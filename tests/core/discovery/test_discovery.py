@@ -1,7 +1,6 @@
 """Plugins are found without running them, imported when asked for, and in nobody's way when they are broken."""
 
 import os
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 import bsjax
 from bsjax import benchmark_registry, data_registry, load_metric, load_model, metric_registry, model_registry
 from bsjax.core.registry import UnknownIdentifier
+from tests.support.processes import printed_by
 
 MODEL = """
     '''Nothing but a name.
@@ -233,8 +233,7 @@ def test_an_installed_package(tmp_path):
         assert "doe_plugins.models.net" in sys.modules
         print(bsjax.model_registry.notes())
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
-    assert done.stdout == "[]\n", done.stderr
+    assert printed_by("-c", textwrap.dedent(code)) == "[]\n"
     assert Path(tmp_path, "doe_plugins/models/net/ran").exists()
 
 

@@ -62,14 +62,7 @@ def test_the_keys_of_ten_jobs(monkeypatch):
         "beside": Options.of(beside=Beside.of(None, None, ["pixels"])),
     }
     jobs = {name: Job("pixels", "Simulated.V1-pls", each) for name, each in options.items()}
-    for benchmark in (
-        "Simulated.V1-pls",
-        "Simulated.V1-cka",
-        "MajajHong2015public.IT-pls",
-        "Rajalingham2018-i2n",
-        "Kar2019-ost",
-    ):
-        jobs[benchmark] = Job("pixels", benchmark)
+    jobs |= {benchmark: Job("pixels", benchmark) for benchmark in JOBS if benchmark not in options}
     keys = {name: cells.cell_of(job, "content") for name, job in jobs.items()}
     assert keys == JOBS
     assert keys["in batches"] == keys["in a budget"] == keys["Simulated.V1-pls"] and len({*keys.values()}) == 8

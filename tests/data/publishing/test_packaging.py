@@ -1,9 +1,6 @@
 """Packages: what is in them, the same bytes from everywhere, refused with one message, and the input as it was."""
 
-import os
 import shutil
-import subprocess
-import sys
 import time
 import zipfile
 from pathlib import Path
@@ -24,7 +21,7 @@ from bsjax.data.publishing.drafts import (
 )
 from bsjax.data.publishing.packaging import package_data_assembly_locally, package_stimulus_set_locally
 from tests.support import lab
-from tests.support.paths import REPOSITORY
+from tests.support.processes import printed_by
 
 
 def test_a_stimulus_set_comes_back(tmp_path):
@@ -86,11 +83,8 @@ def test_the_same_bytes_from_another_process_at_another_time(tmp_path):
     )
     printed = set()
     for number in range(2):
-        environment = {**os.environ, "PYTHONHASHSEED": str(number), "TZ": ("UTC", "Asia/Tokyo")[number]}
-        command = [sys.executable, "-c", code, str(tmp_path / f"{number}")]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=REPOSITORY)
-        assert done.returncode == 0, done.stderr
-        printed.add(done.stdout)
+        elsewhere = {"PYTHONHASHSEED": str(number), "TZ": ("UTC", "Asia/Tokyo")[number]}
+        printed.add(printed_by("-c", code, tmp_path / f"{number}", **elsewhere))
         time.sleep(2.1 * (number == 0))  # zip files keep times to two seconds
     assert len(printed) == 1
 

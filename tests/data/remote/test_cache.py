@@ -4,8 +4,6 @@ import hashlib
 import io
 import json
 import os
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -15,7 +13,7 @@ import pytest
 from bsjax.data.remote.cache import cached_path, fetch_file, fetch_files, showing
 from bsjax.data.remote.downloads import CHUNK
 from bsjax.data.remote.storage import RemoteFile
-from tests.support.paths import REPOSITORY
+from tests.support.processes import printed_by
 
 SIZE = 2 * CHUNK + 77
 CONTENT = np.random.default_rng(1).bytes(SIZE)
@@ -40,11 +38,6 @@ def files_in(folder: Path) -> list[str]:
     return sorted(name for name in found if not name.endswith(".lock"))
 
 
-def python(code: str) -> subprocess.Popen:
-    pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe, text=True, cwd=REPOSITORY)
-
-
 def fetching(remote: RemoteFile) -> str:
     """A program that fetches a file, and prints its path or the error."""
     return (
@@ -52,12 +45,6 @@ def fetching(remote: RemoteFile) -> str:
         f"try: print(fetch_file({remote.bucket!r}, {remote.key!r}, {remote.sha1!r}))\n"
         "except Exception as error: print(type(error).__name__, error)\n"
     )
-
-
-def output(process: subprocess.Popen) -> str:
-    said, complained = process.communicate(timeout=600)
-    assert process.returncode == 0, complained
-    return said.strip()
 
 
 def test_a_file_is_fetched_and_verified_once(remote, relay, brainio_home):
@@ -197,7 +184,7 @@ def test_a_cache_that_can_only_be_read(there, remote, relay, brainio_home):
         path.write_bytes(CONTENT if there == "the file" else CONTENT[:-1])
     path.parent.chmod(0o555)
     try:
-        said = output(python(without_privileges(fetching(remote) * 2))).splitlines()
+        said = printed_by("-c", without_privileges(fetching(remote) * 2)).splitlines()
     finally:
         path.parent.chmod(0o755)
     assert len(said) == 2 and said[0] == said[1]
@@ -214,7 +201,7 @@ def test_a_cache_that_can_only_be_read(there, remote, relay, brainio_home):
 def test_a_full_disk_is_named_and_what_came_is_continued(remote, relay, brainio_home):
     """A limit on the size of files stops the writing at the same place, and in the same way, as a full disk."""
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({CHUNK + 5}, {CHUNK + 5}))\n"
-    said = output(python(limit + fetching(remote)))
+    said = printed_by("-c", limit + fetching(remote))
     assert said.startswith(
         f"OSError cannot keep {remote} in {brainio_home / SHA1} (File too large; nothing is there): "
     )
@@ -239,9 +226,7 @@ def test_a_kill_at_any_stage_is_mended_by_the_next_fetch(s3, relay, bucket, tmp_
             file.writestr(f"{index}.png", CONTENT[: CHUNK // 2])
     content = packed.getvalue()
     s3.put_object(Bucket=bucket, Key="s.zip", Body=content)
-    arguments = [bucket, "s.zip", hashlib.sha1(content).hexdigest(), str(tmp_path)]
-    command = [sys.executable, "-m", "tests.support.crashes", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY)
-    assert done.returncode == 0, done.stdout + done.stderr
+    arguments = [bucket, "s.zip", hashlib.sha1(content).hexdigest(), tmp_path]
+    told = printed_by("-m", "tests.support.crashes", *arguments)
     for stage in ("os.rename", ".s.zip.part", ".s.zip.verified", f"progress {len(content)}", ".s.unzipping/1.png"):
-        assert stage in done.stdout
+        assert stage in told

@@ -1,8 +1,5 @@
 """average_repetition against a plain pandas groupby, by example and by hypothesis."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +9,7 @@ from hypothesis import strategies as st
 
 import bsjax.data.types.array_blocks
 from bsjax.data import NeuroidAssembly, StimulusSet, average_repetition, write_netcdf
+from tests.support.processes import printed_by
 
 
 def build(values, ids, **coords) -> NeuroidAssembly:
@@ -142,8 +140,7 @@ print(used / assembly.nbytes, mean.shape[0], float(mean.values[7, 3]))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("chunks", "limit"), [("{}", 1.0), ("None", 1.5)])
-def test_memory_of_opening_and_averaging(tmp_path, chunks, limit):
+def test_memory_of_opening_and_averaging(tmp_path):
     """In sizes of the array, of 320 MB."""
     path, n_stimuli, n_neuroids = tmp_path / "assy.nc", 3200, 2500
     dask = pytest.importorskip("dask.array")
@@ -152,10 +149,9 @@ def test_memory_of_opening_and_averaging(tmp_path, chunks, limit):
     coords = {"stimulus_id": ("presentation", ids), "repetition": ("presentation", np.arange(len(ids)))}
     values = dask.repeat(rows, n_neuroids, axis=1)
     write_netcdf(NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"]), path, compress=False)
-    done = subprocess.run([sys.executable, "-c", MEMORY, path, chunks], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    ratio, rows, value = done.stdout.split()
-    assert int(rows) == n_stimuli and float(value) == 7 and float(ratio) < limit
+    for chunks, limit in (("{}", 1.0), ("None", 1.5)):
+        ratio, rows, value = printed_by("-c", MEMORY, path, chunks).split()
+        assert int(rows) == n_stimuli and float(value) == 7 and float(ratio) < limit
 
 
 CUBE = xr.DataArray(

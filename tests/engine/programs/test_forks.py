@@ -1,9 +1,8 @@
 """A process that was forked from one that has computed says so at once, where JAX would wait for ever."""
 
-import subprocess
-import sys
-
 import pytest
+
+from tests.support.processes import printed_by
 
 PROGRAM = """
 import os, warnings
@@ -36,6 +35,4 @@ print(float(bsjax.score_arrays(x, x, metric="cka")))
 
 @pytest.mark.slow
 def test_a_fork_refuses_to_compute_and_its_parent_goes_on():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert abs(float(done.stdout) - 1) < 1e-9
+    assert abs(float(printed_by("-c", PROGRAM)) - 1) < 1e-9
