@@ -30,24 +30,15 @@ _SHOWN = 10
 def answered(name: str, case: Case, dtype: str) -> dict[str, Any]:
     """One case: the largest distance of its values to the reference's, and what is allowed."""
     expected = case["expected"]
-    if "converged_score" in expected:
-        got, wanted = score(case), expected["converged_score"]
-    else:
-        got = score(case, **({"solver": "nipals"} if name in PLS_IDS else {}))
-        wanted = expected["score"]
-    mine, theirs = np.ravel(got.value).astype(float), numbers(wanted)
+    settings = {"solver": "nipals"} if name in PLS_IDS and "converged_score" not in expected else {}
+    mine = np.ravel(score(case, **settings).value).astype(float)
+    theirs = numbers(expected.get("converged_score", expected["score"]))
     same_nan = bool(np.array_equal(np.isnan(mine), np.isnan(theirs)))
     distance = float(np.max(np.abs(mine - theirs), where=~np.isnan(theirs), initial=0.0))
     # There the reference's own answer holds a random direction.
-    allowed = 1e-4 if name in ROUNDING_IN_REFERENCE else _LOOSE.get(name, 0.0)
-    allowed = max(allowed, _ALLOWED[dtype])
-    return {
-        "score": mine.tolist(),
-        "reference": theirs.tolist(),
-        "distance": distance,
-        "allowed": allowed,
-        "holds": same_nan and distance <= allowed,
-    }
+    allowed = max(_ALLOWED[dtype], 1e-4 if name in ROUNDING_IN_REFERENCE else _LOOSE.get(name, 0.0))
+    told = {"score": mine.tolist(), "reference": theirs.tolist(), "distance": distance, "allowed": allowed}
+    return {**told, "holds": same_nan and distance <= allowed}
 
 
 def main() -> int:

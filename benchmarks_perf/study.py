@@ -59,8 +59,7 @@ def write(folder: Path, study: Study) -> None:
     """Writes ``features.zarr`` and ``subject.nc``: images, features and voxels share latents."""
     import zarr
 
-    from bsjax import NeuroidAssembly
-    from bsjax.data import write_netcdf
+    from bsjax.data import NeuroidAssembly, write_netcdf
 
     rng = np.random.default_rng(0)
     k, rows = min(_LATENTS, study.stimuli), min(_ROWS, study.stimuli)
@@ -76,14 +75,13 @@ def write(folder: Path, study: Study) -> None:
     signal = latents @ rng.standard_normal((k, study.voxels), "float32")
     level = np.linspace(0.5, 8, study.voxels, dtype="float32")
     trials = [signal + level * rng.standard_normal(signal.shape, "float32") for _ in range(study.repetitions)]
-    coords = {
-        "stimulus_id": ("presentation", names * study.repetitions),
-        "repetition": ("presentation", np.repeat(np.arange(study.repetitions), study.stimuli)),
-        "neuroid_id": ("neuroid", [f"voxel{number}" for number in range(study.voxels)]),
-        "region": ("neuroid", [_REGION] * study.voxels),
-    }
-    assembly = NeuroidAssembly(np.concatenate(trials), coords, ["presentation", "neuroid"])
-    write_netcdf(assembly, folder / "subject.nc", compress=False)
+    repetition = np.repeat(np.arange(study.repetitions), study.stimuli)
+    shown = {"stimulus_id": names * study.repetitions, "repetition": repetition}
+    voxels = {"neuroid_id": [f"voxel{number}" for number in range(study.voxels)], "region": [_REGION] * study.voxels}
+    assembly = data.labelled(np.concatenate(trials), presentation=shown, neuroid=voxels)
+    write_netcdf(
+        NeuroidAssembly(assembly.values, assembly.coords, assembly.dims), folder / "subject.nc", compress=False
+    )
 
 
 def trials_of(folder: Path) -> Any:
@@ -101,19 +99,12 @@ def model_and_benchmark(folder: Path, study: Study) -> tuple[Any, Any]:
     from bsjax.adapters import from_stored
     from bsjax.benchmarks import Ceiling, NeuralBenchmark
 
-    trials = partial(trials_of, folder)
-    benchmark = NeuralBenchmark(
-        "Study-subject",
-        trials,
-        metric_of(study),
-        ceiling_func=Ceiling(load_ceiling("noise_ceiling_snr", dtype="float32"), trials),
-        normalisation="neuroid_wise_explained_variance",
-        region=_REGION,
-        time_bins=_TIMES,
-    )
-    return ModelCommitment(
-        "study", from_stored(folder / "features.zarr"), region_layer_map={_REGION: _LAYER}
-    ), benchmark
+    trials, of_voxels = partial(trials_of, folder), "neuroid_wise_explained_variance"
+    ceiling = Ceiling(load_ceiling("noise_ceiling_snr", dtype="float32"), trials)
+    how = {"ceiling_func": ceiling, "normalisation": of_voxels, "region": _REGION, "time_bins": _TIMES}
+    benchmark = NeuralBenchmark("Study-subject", trials, metric_of(study), **how)
+    stored = from_stored(folder / "features.zarr")
+    return ModelCommitment("study", stored, region_layer_map={_REGION: _LAYER}), benchmark
 
 
 def metric_of(study: Study) -> Any:
@@ -164,18 +155,17 @@ def by_peer(folder: Path, study: Study) -> dict[str, Any]:
     fold = np.empty(study.stimuli, int)
     for number, (_, test) in enumerate(metric_of(study).folds_of(target)):
         fold[test] = number
-    sides, of = {"source": group[_LAYER][:][order], "target": target.values}, {"fold": ("presentation", fold)}
-    inputs = {name: data.Labelled(side, ("presentation", "neuroid"), of) for name, side in sides.items()}
+    sides = {"source": group[_LAYER][:][order], "target": target.values}
+    inputs = {name: data.labelled(side, presentation={"fold": fold}, neuroid={}) for name, side in sides.items()}
     data.write(folder / "inputs.npz", inputs)
     del target, sides, inputs
     with Worker("himalaya", progress=lambda line: print(line, file=sys.stderr)) as worker:
         worker.build(folder / "inputs.npz", "alpha_in_folds", {"splits": 1, "alphas": study.alphas, "cv": study.folds})
         called = worker.call()
         raw, versions = worker.answer()["raw"], worker.versions()
-    apart = np.abs(raw - np.load(folder / "raw.npy")[:1])
+    apart = np.abs(raw - np.load(folder / "raw.npy")[0])
     found = {"median": float(np.median(apart)), "largest": float(apart.max())}
-    taken = {"seconds": study.folds * called.seconds, "peak_bytes": called.peak_bytes}
-    return {**taken, "apart": found, "versions": versions}
+    return {"seconds": study.folds * called.seconds, "apart": found, "versions": versions}
 
 
 def operations(study: Study) -> tuple[float, float]:

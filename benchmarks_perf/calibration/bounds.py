@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -198,34 +199,29 @@ class Case:
     def exact(self, source: xr.DataArray, target: xr.DataArray) -> float:
         """The exact score; NaN where it is undefined, or rounding of the data decides it."""
         double = self.metric("float64")
-        score = double(source, target)
+        score: Any = double(source, target)
         x, y = (side.values.astype(_EXACT) for side in (source, target))
         if not self.regression:
             return float(self.answer(x, y)) if np.isfinite(float(score)) else np.nan
-        raw: Any = score.raw
-        found, none = _correlations(x, y, double.folds_of(target), self.answer), np.isnan(raw.values)
+        found, none = _correlations(x, y, double.folds_of(target), self.answer), np.isnan(score.raw.values)
         if np.isnan(found[~none]).any():  # no exact answer is known
             return np.nan
         return float(np.nanmean(np.nanmedian(np.where(none, np.nan, found), axis=1)))
 
 
-def _of_rdms(dissimilarity: str, comparison: str) -> Case:
-    how = {"dissimilarity": dissimilarity, "comparison": comparison}
-    return Case("rdm", how, lambda x, y: _rdm(x, y, **how))
-
-
+_RDMS = (("correlation", "spearman"), ("euclidean", "spearman"), ("correlation", "corr"), ("sqeuclidean", "cosine"))
 CASES = (
-    Case("cka", {}, lambda x, y: _cka(x, y, unbiased=True)),
-    Case("cka_biased", {}, lambda x, y: _cka(x, y, unbiased=False)),
-    _of_rdms("correlation", "spearman"),
-    _of_rdms("euclidean", "spearman"),
-    _of_rdms("correlation", "corr"),
-    _of_rdms("sqeuclidean", "cosine"),
-    Case("ridge", {}, lambda x, y: _least_squares(x, y, 1.0), True),
-    Case("linear_predictivity", {}, lambda x, y: _least_squares(x, y, 0.0), True, False, _FEW),
-    Case("elastic_net", {"alpha": 0.1}, lambda x, y: _sparse(x, y, 0.1, 0.5, False), True, True),
-    Case("lasso", {"alpha": 0.1}, lambda x, y: _sparse(x, y, 0.1, 1.0, False), True, True, _FEW),
-    Case("nnls", {}, lambda x, y: _sparse(x, y, 0.0, 0.0, True), True, True, _FEW),
+    Case("cka", {}, partial(_cka, unbiased=True)),
+    Case("cka_biased", {}, partial(_cka, unbiased=False)),
+    *(
+        Case("rdm", {"dissimilarity": one, "comparison": other}, partial(_rdm, dissimilarity=one, comparison=other))
+        for one, other in _RDMS
+    ),
+    Case("ridge", {}, partial(_least_squares, alpha=1.0), True),
+    Case("linear_predictivity", {}, partial(_least_squares, alpha=0.0), True, False, _FEW),
+    Case("elastic_net", {"alpha": 0.1}, partial(_sparse, alpha=0.1, l1_ratio=0.5, positive=False), True, True),
+    Case("lasso", {"alpha": 0.1}, partial(_sparse, alpha=0.1, l1_ratio=1.0, positive=False), True, True, _FEW),
+    Case("nnls", {}, partial(_sparse, alpha=0.0, l1_ratio=0.0, positive=True), True, True, _FEW),
 )
 
 

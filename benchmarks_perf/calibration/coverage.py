@@ -166,49 +166,47 @@ def _ceiled(rng: np.random.Generator, n: int) -> Score:
     return r_over_sqrt_ceiling(score, ceiling)
 
 
+def _each(
+    name: str, unit: str, plan: Resampling | None, simulate: Any, *sizes: int, many: int | None = None
+) -> list[Row]:
+    """A row of each size."""
+    return [Row(name, f"{n} {unit}", plan, simulate, n, many) for n in sizes]
+
+
 def rows() -> Iterator[Row]:
     """All rows of the table."""
-    stimuli, neuroids, fewer = (
-        Resampling(of, draws=n) for of, n in (("stimuli", 400), ("neuroids", 400), ("stimuli", 200))
-    )
+    stimuli, fewer, neuroids = Resampling("stimuli", 400), Resampling("stimuli", 200), Resampling("neuroids", 400)
     for name in ("cka", "rdm"):
-        by_influence, plain, jackknife = (
-            load_metric(name, **how) for how in ({"error": "influence"}, {}, {"error": "jackknife"})
-        )
-        for n in (30, 100):
-            yield Row(name, f"{n} stimuli", stimuli, partial(_over_stimuli, by_influence), n, _MANY)
-        yield Row(name, f"{_NEUROIDS} neuroids", neuroids, partial(_over_neuroids, plain), _NEUROIDS)
-        both = Resampling(("stimuli", "neuroids"), draws=200)
-        drawn = partial(_over_stimuli, plain, and_neuroids=True)
-        yield Row(name, f"60 stimuli x {_NEUROIDS} neuroids", both, drawn, 60)
-        yield Row(f"{name}, jackknife", "30 stimuli", None, partial(_over_stimuli, jackknife), 30, _MANY)
-    yield Row("cka_cv", "100 stimuli", None, partial(_over_stimuli, load_metric("cka_cv", **_UNSTRATIFIED)), 100)
-    yield Row("cka over its ceiling", "60 stimuli", stimuli, _ceiled, 60, _MANY)
+        drawn = partial(_over_stimuli, load_metric(name, error="influence"))
+        yield from _each(name, "stimuli", stimuli, drawn, 30, 100, many=_MANY)
+        yield from _each(name, "neuroids", neuroids, partial(_over_neuroids, load_metric(name)), _NEUROIDS)
+        both = Resampling(("stimuli", "neuroids"), 200)
+        drawn = partial(_over_stimuli, load_metric(name), and_neuroids=True)
+        yield from _each(name, f"stimuli x {_NEUROIDS} neuroids", both, drawn, 60)
+        drawn = partial(_over_stimuli, load_metric(name, error="jackknife"))
+        yield from _each(f"{name}, jackknife", "stimuli", None, drawn, 30, many=_MANY)
+    yield from _each("cka_cv", "stimuli", None, partial(_over_stimuli, load_metric("cka_cv", **_UNSTRATIFIED)), 100)
+    yield from _each("cka over its ceiling", "stimuli", stimuli, _ceiled, 60, many=_MANY)
     for name, settings in (("ridge", {}), ("pls", {"n_components": 5}), ("neuron_to_neuron", {})):
         metric = load_metric(name, **_UNSTRATIFIED, **settings)
-        for plan in (None, Resampling("stimuli", draws=100))[: 1 if name == "pls" else 2]:
-            for n in (40, 200):
-                yield Row(name, f"{n} stimuli", plan, partial(_over_stimuli, metric), n)
-        yield Row(name, f"{_NEUROIDS} neuroids", neuroids, partial(_over_neuroids, metric, stimuli=100), _NEUROIDS)
-    yield Row("rdm of each subject", "15 subjects", None, partial(_of_subjects, False), 15)
-    both = Resampling(("stimuli", "subjects"), draws=200)
-    yield Row("rdm of each subject", f"15 subjects x {_SHOWN} stimuli", both, partial(_of_subjects, True), 15)
+        for plan in (None, Resampling("stimuli", 100))[: 1 if name == "pls" else 2]:
+            yield from _each(name, "stimuli", plan, partial(_over_stimuli, metric), 40, 200)
+        yield from _each(name, "neuroids", neuroids, partial(_over_neuroids, metric, stimuli=100), _NEUROIDS)
+    yield from _each("rdm of each subject", "subjects", None, partial(_of_subjects, False), 15)
+    both, drawn = Resampling(("stimuli", "subjects"), 200), partial(_of_subjects, True)
+    yield from _each("rdm of each subject", f"subjects x {_SHOWN} stimuli", both, drawn, 15)
     for name in ("accuracy", "error_consistency"):
-        for n in (30, 200):
-            yield Row(name, f"{n} stimuli", fewer, partial(_choices, load_metric(name), name == "accuracy"), n)
+        drawn = partial(_choices, load_metric(name), name == "accuracy")
+        yield from _each(name, "stimuli", fewer, drawn, 30, 200)
     for name, of_ceiling in (("error_consistency", False), ("error_consistency, ceiling", True)):
-        for n in (8, 30):
-            people = partial(_people, load_metric("error_consistency"), of_ceiling)
-            yield Row(name, f"{n} people", Resampling("subjects", draws=200), people, n)
+        drawn = partial(_people, load_metric("error_consistency"), of_ceiling)
+        yield from _each(name, "people", Resampling("subjects", 200), drawn, 8, 30)
     for name in ("i1", "i2n"):
-        for n in (40, 120):
-            yield Row(name, f"{n} images", fewer, partial(_signatures, load_metric(name)), n)
-    for n in (30, 100):
-        yield Row("internal_consistency", f"{n} stimuli", stimuli, partial(_ceiling, "stimuli"), n)
+        yield from _each(name, "images", fewer, partial(_signatures, load_metric(name)), 40, 120)
+    yield from _each("internal_consistency", "stimuli", stimuli, partial(_ceiling, "stimuli"), 30, 100)
     for name in ("tuning_smoothness", "wiring_economy"):
-        for n in (30, 100):
-            yield Row(name, f"{n} stimuli", stimuli, partial(_on_a_sheet, load_metric(name)), n)
-    yield Row("internal_consistency", "60 neuroids", None, partial(_ceiling, "neuroids"), 60)
+        yield from _each(name, "stimuli", stimuli, partial(_on_a_sheet, load_metric(name)), 30, 100)
+    yield from _each("internal_consistency", "neuroids", None, partial(_ceiling, "neuroids"), 60)
 
 
 def coverage(row: Row, sets: int) -> dict[str, float]:

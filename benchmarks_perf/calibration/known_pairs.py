@@ -32,15 +32,11 @@ def responses(rng: np.random.Generator, stimuli: int) -> np.ndarray:
     return dimensions @ np.linalg.qr(rng.normal(size=(_UNITS, _UNITS)))[0] * np.sqrt(_UNITS)
 
 
-def _readout(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return np.maximum(x @ rng.normal(size=(_UNITS, _UNITS)), 0.0)
-
-
 PAIRS: dict[str, Change] = {
     "rotated": lambda x, rng: x @ np.linalg.qr(rng.normal(size=(_UNITS, _UNITS)))[0],
     "units scaled": lambda x, rng: x * np.exp(rng.normal(size=_UNITS)),
     "a quarter of the units": lambda x, rng: x[:, rng.choice(_UNITS, _FEW, replace=False)],
-    "rectified mixtures": _readout,
+    "rectified mixtures": lambda x, rng: np.maximum(x @ rng.normal(size=(_UNITS, _UNITS)), 0.0),
     "noise, SNR 0.1": lambda x, rng: x + np.sqrt(10.0) * x.std() * rng.normal(size=x.shape),
     "unrelated": lambda x, rng: responses(rng, len(x)),
 }
@@ -49,13 +45,12 @@ PAIRS: dict[str, Change] = {
 def measured(name: str, stimuli: int, draws: int = DRAWS) -> dict[str, np.ndarray]:
     """The scores of one metric for each kind of pair, one for each draw."""
     metric, found = load_metric(name), {kind: np.empty(draws) for kind in PAIRS}
+    warnings.simplefilter("ignore")
     for draw in range(draws):
         rng = np.random.default_rng([draw, stimuli])
         x = responses(rng, stimuli)
         for kind, change in PAIRS.items():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                found[kind][draw] = float(metric(assembly(x, "x"), assembly(change(x, rng), "y")))
+            found[kind][draw] = float(metric(assembly(x, "x"), assembly(change(x, rng), "y")))
     return found
 
 
@@ -82,11 +77,7 @@ def written(page: str, lines: Sequence[str]) -> str:
 
 def main() -> None:
     """Measure, and write the table."""
-    lines = []
-    for name in NAMES:
-        for stimuli in STIMULI:
-            lines.append(row(name, stimuli))
-            print(lines[-1], flush=True)
+    lines = [row(name, stimuli) for name in NAMES for stimuli in STIMULI]
     PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), lines), encoding="utf-8")
 
 

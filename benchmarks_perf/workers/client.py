@@ -43,9 +43,9 @@ CONTESTANTS: Mapping[str, Contestant] = {
     "bsjax float64": Contestant("bsjax", "bsjax_calls.py", "float64"),
     "bsjax float32": Contestant("bsjax", "bsjax_calls.py", "float32", dtype="float32"),
     "single calls": Contestant("single calls", "bsjax_calls.py", "float64"),
-    "brainscore-vision": Contestant("peer", "brainscore_calls.py", environment="brainscore"),
+    "brainscore-vision": Contestant("peer", "brainscore_calls.py", "", "brainscore"),
     **{
-        library: Contestant("peer", "scientific_calls.py", library, environment="scientific")
+        library: Contestant("peer", "scientific_calls.py", library, "scientific")
         for library in ("scikit-learn", "ikpls", "himalaya", "rsatoolbox", "scipy")
     },
 }
@@ -97,15 +97,9 @@ class Worker:
         arguments = [contestant.argument, *([str(cache)] if cache else [])]
         self._folder = tempfile.TemporaryDirectory(prefix="bsjax-perf-")
         self._log = open(Path(self._folder.name) / "log", "w+")  # noqa: SIM115 - closed in __exit__
-        self._process = subprocess.Popen(
-            [python, _HERE / contestant.script, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            env={**os.environ, **_SETTINGS, **ON_A_SHARED_DEVICE},
-            cwd=self._folder.name,
-        )
+        command, env = [python, _HERE / contestant.script, *arguments], os.environ | _SETTINGS | ON_A_SHARED_DEVICE
+        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._log, "text": True}
+        self._process = subprocess.Popen(command, env=env, cwd=self._folder.name, **pipes)
 
     def __enter__(self) -> "Worker":
         return self
