@@ -2,7 +2,7 @@
 
 import socket
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,17 @@ from PIL import Image
 
 from bsjax import ModelCommitment, NeuroidAssembly, Score, StimulusSet, load_benchmark
 from bsjax.adapters import from_stored
-from tests.compat.conftest import PUBLISHED
-from tests.support.plugin_fixtures import plugin, search  # noqa: F401 (fixtures)
-from tests.support.served_data import serving
+from tests.compat.conftest import PUBLISHED, serve
+from tests.support.plugin_fixtures import plugin, search
+from tests.support.served_data import assembly_of
+
+__all__ = ["plugin", "search", "serve"]
+
+
+def parts(score: Score) -> tuple[float, float, float]:
+    """What a score is made of: the raw one, the ceiling, and itself."""
+    return float(score.unceiled), float(score.ceiling), float(score)
+
 
 N_STIMULI, N_NEUROIDS, N_TRIALS = 40, 6, 4
 
@@ -39,19 +47,8 @@ def signal() -> np.ndarray:
 def trials(stimuli: StimulusSet, signal: np.ndarray) -> NeuroidAssembly:
     """Noisy responses on every trial, one time bin, region IT."""
     noise = np.random.default_rng(4).normal(size=(N_TRIALS, *signal.shape))
-    return NeuroidAssembly(
-        (signal + noise).reshape(-1, N_NEUROIDS, 1),
-        coords={
-            "stimulus_id": ("presentation", np.tile(stimuli["stimulus_id"].to_numpy(), N_TRIALS)),
-            "repetition": ("presentation", np.repeat(np.arange(N_TRIALS), N_STIMULI)),
-            "neuroid_id": ("neuroid", [f"n{number}" for number in range(N_NEUROIDS)]),
-            "region": ("neuroid", ["IT"] * N_NEUROIDS),
-            "time_bin_start": ("time_bin", [70]),
-            "time_bin_end": ("time_bin", [170]),
-        },
-        dims=["presentation", "neuroid", "time_bin"],
-        attrs={"stimulus_set": stimuli, "stimulus_set_identifier": stimuli.identifier},
-    )
+    made = assembly_of(signal + noise, stimuli, region=["IT"] * N_NEUROIDS)
+    return made.assign_attrs(stimulus_set=stimuli, stimulus_set_identifier=stimuli.identifier)
 
 
 @pytest.fixture
@@ -75,13 +72,6 @@ def without_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-
-
-@pytest.fixture
-def serve(s3: Any, relay: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., None]]:
-    """``serve(name, assembly, stimuli)``: small data under the name of published ones, see ``served.py``."""
-    with serving(s3, monkeypatch, tmp_path) as serve:
-        yield serve
 
 
 @pytest.fixture

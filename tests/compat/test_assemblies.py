@@ -54,8 +54,6 @@ def test_selection_by_levels(assembly):
     assert one["object_name"].values.tolist() == ["dog"]
     with pytest.raises(KeyError, match="nothing with region=V1"):
         assembly.multisel(region="V1")
-    with pytest.raises(ValueError, match="multisel selects exact values"):
-        assembly.multisel(region="IT", method="nearest")
     with pytest.raises(KeyError, match="must be that of one presentation, by stimulus_id, object_name"):
         assembly.sel(presentation=[("a", "cat")])
 

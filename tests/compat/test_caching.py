@@ -7,8 +7,7 @@ from bsjax.compat.names import target_of
 
 
 @pytest.mark.parametrize(
-    "decorator",
-    [store, store(), store(["stimuli"]), store(identifier_ignore=["x"], combine_fields={"y": "z"})],
+    "decorator", [store, store(), store(["stimuli"]), store(identifier_ignore=["x"], combine_fields={"y": "z"})]
 )
 def test_results_are_cached_by_all_arguments(decorator, tmp_path, monkeypatch):
     """Also by those that are to be ignored, and by the object of a method."""

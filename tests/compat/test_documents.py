@@ -40,10 +40,3 @@ def test_what_it_calls_refused_is():
     for name in ("import_plugin", "wrap_score", "ImportPlugin"):
         assert f"`{name}`" in TEXT and name in names
         assert isinstance(target_of("brainscore_vision", name), Refused)
-
-
-def test_its_links_are_there():
-    for link in re.findall(r"\]\(([\w.-]+\.md)", TEXT):
-        assert (REPOSITORY / "docs" / link).is_file()
-    for path in re.findall(r"`(tests/[\w/]+\.py)`", TEXT):
-        assert (REPOSITORY / path).is_file()

@@ -163,11 +163,7 @@ from brainscore_vision import benchmark_registry
 from brainscore_vision.benchmarks import BenchmarkBase
 from brainscore_core.metrics import Score
 
-class Mine(BenchmarkBase):
-    def __init__(self):
-        super().__init__(identifier="Mine2024-accuracy", version=1, ceiling_func=lambda: Score(0.8), parent="IT")
-
-benchmark_registry["Mine2024-accuracy"] = Mine
+benchmark_registry["Mine2024-accuracy"] = lambda: BenchmarkBase("Mine2024-accuracy", lambda: Score(0.8), 1, "IT")
 """
 TEST = """
 import pytest

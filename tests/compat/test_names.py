@@ -2,8 +2,7 @@
 
 import importlib
 
-from bsjax.compat.names import MODULES, PACKAGES, Refused, names_of, nearest_names, table_of, target_of
-from bsjax.core.discovery.declarations import BRAINSCORE
+from bsjax.compat.names import MODULES, Refused, names_of, table_of, target_of
 from tests.support.names_page import PAGE, counts_on, page
 
 NAMES = [(module, name) for module, names in MODULES.items() for name in names if name != "*"]
@@ -20,11 +19,6 @@ def test_every_name_has_its_place():
     assert not missing
 
 
-def test_refusals_say_what_to_use_instead():
-    refused = [target_of(module, name) for module, names in MODULES.items() for name in names]
-    assert all(each.instead.strip() for each in refused if isinstance(each, Refused))
-
-
 def test_what_is_said_of_all_names_holds_for_the_modules_within():
     refused = target_of("brainscore_vision.submission.endpoints", "run_scoring")
     assert isinstance(refused, Refused) and "bsjax check" in refused.instead
@@ -39,12 +33,6 @@ def test_only_names_of_the_reference_are_there():
         assert table_of(module) is None
     assert table_of("model_tools.utils.s3") == "brainscore_vision.model_helpers.utils.s3"
     assert names_of("brainscore_vision.data_helpers.s3") >= {"load_assembly_from_s3", "load_stimulus_set_from_s3"}
-    assert nearest_names("brainio.assemblies", "NeuroidAssemblies")[0] == "NeuroidAssembly"
-    assert "stimuli" in nearest_names("brainio", "stimulus")
-
-
-def test_packages():
-    assert set(PACKAGES) == set(BRAINSCORE)
 
 
 def test_the_page_of_names_is_current():

@@ -71,11 +71,8 @@ def test_choices_are_packaged(stimuli, tmp_path):
         downloads_path=tmp_path,
     )
     read = bsjax.data.read_assembly(packaged["path"], "BehavioralAssembly")
-    for older, name in {
-        "image_id": "stimulus_id",
-        "sample_object": "sample_obj",
-        "distractor_object": "dist_obj",
-    }.items():
+    names = {"image_id": "stimulus_id", "sample_object": "sample_obj", "distractor_object": "dist_obj"}
+    for older, name in names.items():
         assert read[older].values.tolist() == read[name].values.tolist()
     assert read["truth"].values.tolist() == read["sample_object"].values.tolist()
 

@@ -2,15 +2,29 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from bsjax import StimulusSet
+from bsjax import NeuroidAssembly, StimulusSet
 from tests.adapters.conftest import timm, torchvision, transformers
 
+BIN = [(0, 100)]
+
 __all__ = ["timm", "torchvision", "transformers"]
+
+
+def record(model: Any, region: str, stimuli: Any, bins: Any = BIN) -> NeuroidAssembly:
+    model.start_recording(region, time_bins=bins)
+    return model.look_at(stimuli)
+
+
+def seen(stimuli: StimulusSet, values: Any) -> NeuroidAssembly:
+    """Values of neuroids for each stimulus, with the columns of the stimuli."""
+    coords = {name: ("presentation", stimuli[name]) for name in stimuli.columns}
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
 
 
 @pytest.fixture

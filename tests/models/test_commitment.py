@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from bsjax import BehavioralAssembly, BrainModel, ModelCommitment, NeuroidAssembly, StimulusSet
+from bsjax import BehavioralAssembly, BrainModel, ModelCommitment, NeuroidAssembly
 from bsjax.adapters import from_jax, from_stored, unit_preprocessing
 from bsjax.models import Task
-
-BIN = [(0, 100)]
+from tests.models.conftest import BIN, record, seen
 
 
 def layers_of(images):
@@ -32,8 +31,7 @@ def stimuli(stimulus_set):
 
 
 def test_a_recording_is_that_of_the_regions_layer(model, activations, stimuli):
-    model.start_recording("V4", time_bins=BIN)
-    recording = model.look_at(stimuli)
+    recording = record(model, "V4", stimuli)
     assert recording.dims == ("presentation", "neuroid")
     np.testing.assert_array_equal(recording.values, activations(stimuli, "b").values)
     assert set(recording["region"].values) == {"V4"} and set(recording["layer"].values) == {"b"}
@@ -59,18 +57,15 @@ def test_it_tells_which_layers_it_reads_and_what_its_network_is(model, stimuli):
 
 
 def test_several_layers_lie_side_by_side(model, activations, stimuli):
-    model.start_recording("IT", time_bins=BIN)
-    recording = model.look_at(stimuli)
+    recording = record(model, "IT", stimuli)
     assert recording["layer"].values.tolist() == ["c"] * 3 + ["a"] * 3
     np.testing.assert_array_equal(recording.values, activations(stimuli, ["c", "a"]).values)
     assert len(set(recording["neuroid_id"].values)) == 6
 
 
 def test_a_static_model_answers_the_same_in_every_time_bin(model, stimuli):
-    model.start_recording("V1", time_bins=BIN)
-    once = model.look_at(stimuli).values
-    model.start_recording("V1", time_bins=[(0, 50), (50, 120)])
-    recording = model.look_at(stimuli)
+    once = record(model, "V1", stimuli).values
+    recording = record(model, "V1", stimuli, [(0, 50), (50, 120)])
     assert recording.dims == ("presentation", "neuroid", "time_bin")
     assert recording["time_bin_start"].values.tolist() == [0, 50]
     assert recording["time_bin_end"].values.tolist() == [50, 120]
@@ -94,8 +89,6 @@ def test_a_region_without_a_layer_is_named_with_those_that_have_one(model, activ
         model.start_recording("V2", time_bins=BIN)
     with pytest.raises(ValueError, match="no layer for V2; it has none for any region"):
         ModelCommitment("net", activations).start_recording("V2", time_bins=BIN)
-    with pytest.raises(ValueError, match="no layer for FFA; it has none for any region"):
-        ModelCommitment("net", activations, layers=["a"]).start_recording("FFA", time_bins=BIN)
 
 
 def test_a_layer_that_does_not_exist_lists_those_that_do(activations, stimuli):
@@ -112,8 +105,7 @@ def test_recordings_and_tasks_take_turns_in_any_order(activations, stimuli):
     model.start_task("probabilities", stimuli)
     probabilities = model.look_at(stimuli)
     assert isinstance(probabilities, BehavioralAssembly) and probabilities["choice"].values.tolist() == ["dog", "cat"]
-    model.start_recording("V1", time_bins=BIN)
-    recording = model.look_at(stimuli)
+    recording = record(model, "V1", stimuli)
     assert isinstance(recording, NeuroidAssembly)
     model.start_task(Task.odd_one_out)
     assert model.look_at(stimuli)["stimulus_id"].values.tolist() == ["image0|image1|image2"]
@@ -156,8 +148,7 @@ def test_trials_with_variance_are_rows_of_their_stimulus(stimulus_set):
     stimuli = stimulus_set([ramp * slope for slope in (1, 3, 6)])
     right_edge = from_jax(lambda images: {"edge": images[:, :, 20:28].mean((1, 2))}, "net", unit_preprocessing(32))
     model = ModelCommitment("net", right_edge, region_layer_map={"V1": "edge"}, visual_degrees=0.5)
-    model.start_recording("V1", time_bins=BIN)
-    still = model.look_at(stimuli)
+    still = record(model, "V1", stimuli)
     moved = model.look_at(stimuli, number_of_trials=3, require_variance=True)
     assert moved["stimulus_id"].values.tolist() == [f"image{n}" for n in (0, 0, 0, 1, 1, 1, 2, 2, 2)]
     np.testing.assert_allclose(moved.values[::3], still.values, rtol=1e-5)  # another batch size
@@ -215,16 +206,7 @@ def test_an_activations_model_may_be_anything_that_behaves_like_one(stimuli):
             return {"all": (1,)}
 
         def __call__(self, stimuli, layers):
-            return NeuroidAssembly(
-                np.ones((len(stimuli), 1)),
-                coords={
-                    "stimulus_id": ("presentation", stimuli["stimulus_id"]),
-                    "neuroid_id": ("neuroid", [0]),
-                },
-                dims=["presentation", "neuroid"],
-            )
+            return seen(stimuli, np.ones((len(stimuli), 1))).assign_coords(neuroid_id=("neuroid", [0]))
 
     model = ModelCommitment("ones", Ones(), region_layer_map={"IT": "all"}, visual_degrees=2.5)
-    model.start_recording("IT", time_bins=BIN)
-    assert model.look_at(stimuli)["region"].values.tolist() == ["IT"] and model.visual_degrees() == 2.5
-    assert isinstance(stimuli, StimulusSet)
+    assert record(model, "IT", stimuli)["region"].values.tolist() == ["IT"] and model.visual_degrees() == 2.5

@@ -5,6 +5,7 @@ import numpy as np
 from bsjax import BehavioralAssembly, BrainModel, NeuroidAssembly, StimulusSet
 from bsjax.data import write_netcdf
 from bsjax.models import PrecomputedFeatures
+from tests.support.people import behaviour
 
 FEATURES = NeuroidAssembly(
     np.arange(6.0).reshape(3, 2),
@@ -23,21 +24,11 @@ def test_answers_come_in_the_order_of_the_stimuli_whatever_is_asked():
     assert answers.values.tolist() == [[4.0, 5.0], [0.0, 1.0]]
 
 
-def test_a_file_gives_the_same(tmp_path):
-    path = tmp_path / "alexnet-Small.nc"
-    write_netcdf(FEATURES, path)
-    model = PrecomputedFeatures(path, visual_degrees=8)
-    assert model.identifier == "alexnet-Small"
-    answers = model.look_at(["b"])
-    assert answers.values.tolist() == [[2.0, 3.0]] and isinstance(answers, NeuroidAssembly)
-
-
-def test_choices_are_answered_too(tmp_path):
-    choices = BehavioralAssembly(
-        ["cat", "dog"], coords={"stimulus_id": ("presentation", ["a", "b"])}, dims=["presentation"]
-    )
+def test_choices_of_a_file(tmp_path):
+    choices = behaviour(["cat", "dog"], stimulus_id=["a", "b"])
     write_netcdf(choices, tmp_path / "choices.nc")
     model = PrecomputedFeatures(tmp_path / "choices.nc", visual_degrees=8)
+    assert model.identifier == "choices"
     model.start_task("probabilities", None, number_of_trials=2)
     answers = model.look_at(["b", "a"])
     assert answers.values.tolist() == ["dog", "cat"] and isinstance(answers, BehavioralAssembly)

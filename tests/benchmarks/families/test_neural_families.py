@@ -8,6 +8,7 @@ import pytest
 
 from bsjax import load_benchmark
 from bsjax.data import NeuronRecordingAssembly
+from tests.benchmarks.conftest import parts
 from tests.support import benchmarks_by_hand as by_hand
 from tests.support import served_data as served
 from tests.support.experiment import N_STIMULI, experiment_of
@@ -28,9 +29,7 @@ def without(values: np.ndarray, *neuroids: int) -> np.ndarray:
 
 
 def check(score, raw: float, ceiling: float, n_units: int = 4) -> None:
-    assert float(score.unceiled) == pytest.approx(raw, abs=1e-6)
-    assert float(score.ceiling) == pytest.approx(ceiling, abs=1e-6)
-    assert float(score) == pytest.approx(by_hand.explained(raw, ceiling), abs=1e-6)
+    assert parts(score) == pytest.approx((raw, ceiling, by_hand.explained(raw, ceiling)), abs=1e-6)
     assert 0.2 < raw < 0.99 and 0.2 < ceiling < 0.99  # the experiment is neither trivial nor noise
     assert score.n_units == n_units
 
@@ -108,22 +107,16 @@ def test_from_neuroids_to_the_units_of_the_model(serve):
     splits = by_hand.splits_of(N_STIMULI, OBJECTS)
     raw = by_hand.cross_validated(by_hand.pls, here.means[:, :30], here.features.astype(float), splits)
     ceiling = by_hand.halves_of_each_image(here.trials[:, :, :30])
-    assert float(score.unceiled) == pytest.approx(raw, abs=1e-6)
-    assert float(score.ceiling) == pytest.approx(ceiling, abs=1e-9)
-    assert float(score) == pytest.approx(by_hand.explained(raw, ceiling), abs=1e-6)
-
-
-def cadena(here) -> tuple[np.ndarray, NeuronRecordingAssembly]:
-    """Two images that one neuroid has not seen; trials are told apart by an id, repetitions have another name."""
-    trials = here.trials.copy()
-    trials[:, [7, 21], 1] = np.nan
-    assembly = served.assembly_of(trials, here.stimuli, repetition="repetition_id", cls=NeuronRecordingAssembly)
-    return trials, assembly.assign_coords(id=("presentation", np.arange(assembly.sizes["presentation"])))
+    assert parts(score) == pytest.approx((raw, ceiling, by_hand.explained(raw, ceiling)), abs=1e-6)
 
 
 def test_images_that_a_neuroid_has_not_seen(serve):
+    """Trials are told apart by an id, repetitions have another name."""
     here = experiment_of(4, n_stimuli=N_STIMULI + 2)
-    _, assembly = cadena(here)
+    trials = here.trials.copy()
+    trials[:, [7, 21], 1] = np.nan
+    assembly = served.assembly_of(trials, here.stimuli, repetition="repetition_id", cls=NeuronRecordingAssembly)
+    assembly = assembly.assign_coords(id=("presentation", np.arange(assembly.sizes["presentation"])))
     serve("Cadena2017", assembly, here.stimuli)
     score = load_benchmark("Cadena2017-pls")(here.model("V1"))
     features, trials = np.delete(here.features, [7, 21], axis=0), np.delete(here.trials, [7, 21], axis=1)
@@ -161,14 +154,8 @@ def test_styles_that_do_not_count_and_backgrounds_that_are_shared(serve):
     n = N_STIMULI + 4
     style = ["sketch", "original"] * (N_STIMULI // 2) + ["stylised"] * 4
     background = np.arange(n) // 2
-    here = experiment_of(
-        5,
-        n_stimuli=n,
-        stimulus_source=["Art"] * n,
-        object_style=style,
-        object_label=(OBJECTS + OBJECTS)[:n],
-        background_id=background,
-    )
+    shown = {"object_style": style, "object_label": (OBJECTS * 2)[:n], "background_id": background}
+    here = experiment_of(5, n_stimuli=n, stimulus_source=["Art"] * n, **shown)
     here.trials[:, :, 2] = np.random.default_rng(5).normal(size=here.trials.shape[:2])  # nothing but noise
     values = np.stack([here.trials, -here.trials], axis=-1)
     assembly = served.assembly_of(values, here.stimuli, [(70, 170), (170, 270)], region=["IT"] * 5)

@@ -6,7 +6,7 @@ import pytest
 from bsjax import load_metric, load_model
 from bsjax.benchmarks import BehavioralBenchmark, most_probable
 from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
-from bsjax.data import BehavioralAssembly
+from tests.support.people import behaviour, trials_of
 
 METRICS = {
     "error_consistency": {},
@@ -31,7 +31,7 @@ def benchmark(trials, name, **changes):
 
 @pytest.mark.parametrize("name", METRICS)
 def test_all_that_is_missing_is_named_at_once(name):
-    bare = BehavioralAssembly(["noise"] * 3, dims=["presentation"])
+    bare = behaviour(["noise"] * 3)
     metric = load_metric(name, **METRICS[name])
     with pytest.raises(ValueError, match=r"the assembly of 'Doe2026-x' has no coordinates 'stimulus_id', ") as raised:
         benchmark(bare, name)(load_model("pixels"))
@@ -39,43 +39,24 @@ def test_all_that_is_missing_is_named_at_once(name):
     assert "attrs['stimulus_set']" in said and metric.needs
     assert [n for n in metric.needs if f"'{n}'" not in said or f"{n}: " not in said] == []
     assert [n for n in metric.needs_of_source if n not in of_the_stimuli] == []
-    with pytest.raises(ValueError, match="no coordinate") as raised:  # the metric says so too
-        metric(BehavioralAssembly([[1.0]] * 3, dims=["presentation", "choice"], coords={"choice": ["a"]}), bare)
-    named = str(raised.value)
-    sides = (metric.needs, metric.needs_of_source)
-    assert any(side and all(f"'{n}'" in named for n in side) for side in sides), named
 
 
 def test_what_is_added_after_one_message_is_enough():
     shown = stimuli(truth=lambda table: table["object_name"], condition="plain")
-    ids, n = shown["stimulus_id"], 2
-    columns = {"stimulus_id": ids, "truth": shown["truth"], "condition": shown["condition"]}
-    coords = {name: ("presentation", np.tile(values, n)) for name, values in columns.items()}
-    coords["subject"] = ("presentation", np.repeat(["a", "b"], len(ids)))
-    answers = np.tile(np.roll(shown["truth"], 1), n)
-    trials = BehavioralAssembly(answers, dims=["presentation"], coords=coords, attrs={"stimulus_set": shown})
-    assert benchmark(trials, "error_consistency")(load_model("pixels")).n_units == n
-
-
-def test_the_normalisation_is_that_of_the_metric():
-    trials = BehavioralAssembly(["noise"], dims=["presentation"])
-    used = [benchmark(trials, metric).normalisation for metric in ("i2n", "error_consistency")]
-    assert used == ["each_split_over_sqrt_ceiling", "ceil_score"]
+    answers = dict.fromkeys(["a", "b"], np.roll(shown["truth"], 1))
+    trials = trials_of(answers, shown, truth="truth", condition="condition").assign_attrs(stimulus_set=shown)
+    assert benchmark(trials, "error_consistency")(load_model("pixels")).n_units == 2
 
 
 def test_training_stimuli_may_have_a_size_of_their_own():
     shown = stimuli(truth=lambda table: table["object_name"]).drop(columns="degrees")
-    coords = {"stimulus_id": ("presentation", shown["stimulus_id"]), "truth": ("presentation", shown["truth"])}
-    trials = BehavioralAssembly(
-        np.roll(shown["truth"], 1), dims=["presentation"], coords=coords, attrs={"stimulus_set": shown}
-    )
+    trials = trials_of({"a": np.roll(shown["truth"], 1)}, shown, truth="truth").assign_attrs(stimulus_set=shown)
     asked = benchmark(trials, "confusion_similarity", answers=None, visual_degrees=4)
     assert asked(load_model("pixels")).n_units == len(shown)
 
 
 def test_choices_that_are_the_truths_need_them():
-    ids = {"stimulus_id": ("presentation", ["a"])}
-    trials = BehavioralAssembly(["noise"], coords=ids, dims=["presentation"], attrs={"stimulus_set": stimuli()})
+    trials = behaviour(["noise"], stimulus_id=["a"]).assign_attrs(stimulus_set=stimuli())
     asked = benchmark(trials, "i2n", task="label", fitting_stimuli=None)
     with pytest.raises(ValueError, match="has no coordinates 'truth', 'sample_obj', 'dist_obj'"):
         asked(load_model("pixels"))

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from bsjax import Score, load_metric
-from bsjax.benchmarks import (
-    BenchmarkBase,
-    LazyLoad,
-    MultiSubjectNeuralBenchmark,
-    NeuralBenchmark,
-)
+from bsjax.benchmarks import BenchmarkBase, LazyLoad, MultiSubjectNeuralBenchmark, NeuralBenchmark
 
 
 class Fixed(BenchmarkBase):

@@ -7,7 +7,6 @@ from PIL import Image
 from bsjax import BehavioralAssembly, NeuroidAssembly, Score, load_ceiling, load_metric
 from bsjax.benchmarks import Ceiling, NeuralBenchmark
 from bsjax.benchmarks.experiment import squeeze_time
-from bsjax.data import average_repetition
 from tests.support.recorder import Recorder
 
 RIDGE = {"crossvalidation_kwargs": {"stratification_coord": None}}
@@ -46,13 +45,6 @@ def test_stimuli_of_known_size_are_placed_on_the_models_screen(trials, recorder,
     assert set(shown["degrees"]) == {8.0}
     with Image.open(shown.get_stimulus("s01")) as image:
         assert image.size == (16, 16)  # 8 pixels over 4 degrees, in a field of 8 degrees
-
-
-def test_repetitions_are_averaged_for_the_comparison(trials, model):
-    whole = benchmark(trials)(model())
-    averaged = benchmark(average_repetition(trials))(model())
-    np.testing.assert_array_equal(whole.raw, averaged.raw)
-    assert whole.value == averaged.value
 
 
 def test_the_score_is_normalised_by_the_ceiling_and_says_where_it_comes_from(trials, model):

@@ -26,9 +26,9 @@ def algonauts(tmp_path):
 
 def structs(rdms, names):
     """As MATLAB's arrays of structures come out: fields of objects."""
-    array = np.empty(np.shape(names), [("RDM", "O"), ("name", "O"), ("color", "O")])
+    array = np.empty(np.shape(names), [("RDM", "O"), ("name", "O")])
     for place in np.ndindex(array.shape):
-        array[place] = (rdms[place], np.array(names)[place], np.zeros((1, 3)))
+        array[place] = (rdms[place], np.array(names)[place])
     return array
 
 
@@ -36,9 +36,6 @@ def structs(rdms, names):
 def kriegeskorte(tmp_path):
     brains = [[f"hIT | {s} | Session: {i}" for i in (1, 2)] for s in ("BE", "KO", "SN")]
     save(tmp_path, "brain", "RDMs", structs(symmetric(1, 3, 2).astype("float32"), [brains]))
-    observers = [f"simJudge | subject{i + 1}" for i in range(4)]
-    save(tmp_path, "behav", "rdms_behav_92", structs(symmetric(1, 4), [observers]))
-    save(tmp_path, "model", "Models", structs((symmetric(1, 2) > 1).astype("uint8"), [["animacy", "monkeyIT"]]))
     return tmp_path
 
 

@@ -21,11 +21,7 @@ def assembly(stimuli):
     """Three neuroids in four bins of 10 ms, two trials of each of four images."""
     values = np.arange(2 * 4 * 3 * 4, dtype=float).reshape(2, 4, 3, 4)
     made = served.assembly_of(
-        values,
-        stimuli,
-        [(t, t + 10) for t in range(0, 40, 10)],
-        region=["V4", "IT", "IT"],
-        reliability=[0.2, 0.3, 0.4],
+        values, stimuli, [(t, t + 10) for t in range(0, 40, 10)], region=["V4", "IT", "IT"], reliability=[0.2, 0.3, 0.4]
     )
     made = made.assign_coords(style=("presentation", list(stimuli["style"]) * 2))
     return made.assign_attrs(stimulus_set=stimuli)

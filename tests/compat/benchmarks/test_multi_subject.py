@@ -12,6 +12,7 @@ from bsjax.compat.benchmarks.multi_subject import (
 )
 from bsjax.compat.metrics.bootstrap import bootstrap_error
 from bsjax.compat.score import Score
+from tests.compat.conftest import recording
 
 RAWS, CEILINGS = {"anna": 0.2, "ben": 0.4, "carl": 0.5}, {"anna": 0.5, "ben": 0.8, "carl": 0.9}
 
@@ -71,16 +72,11 @@ def test_the_mean_over_folds():
         KFoldNeuralBenchmark("Mine", 0, OfSubject)
 
 
-def block(subject, rows, neuroids, dtype=np.float64, **more):
-    coords = {
-        "stimulus_id": ("presentation", [f"{subject}{i}" for i in range(rows)]),
-        "repetition": ("presentation", range(rows)),
-        "subject_id": ("neuroid", [subject] * neuroids),
-        "animal": ("neuroid", [subject] * neuroids),
-        **more,
-    }
-    values = np.arange(rows * neuroids).reshape(rows, neuroids).astype(dtype)
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+def block(subject, rows, neuroids, **more):
+    ids = ("presentation", [f"{subject}{i}" for i in range(rows)])
+    of_neuroids = {name: ("neuroid", [subject] * neuroids) for name in ("subject_id", "animal")}
+    made = recording(0, rows, neuroids, stimulus_id=ids, repetition=("presentation", range(rows)), **of_neuroids)
+    return made.drop_vars(["neuroid_id", "region", "object_name"]).assign_coords(more)
 
 
 def test_blocks_along_a_diagonal():

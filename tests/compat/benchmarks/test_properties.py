@@ -79,10 +79,7 @@ def test_other_tuning_is_that_of_the_kernels():
         calc_size_tuning(np.array([9, 10, 8, 7, 6, 5]), radii[:6][::-1])
 
 
-@pytest.mark.parametrize(
-    ("kind", "around"),
-    [("hanning", (0, 0.4, 1)), ("triangle", (0.5, 0.75, 1))],
-)
+@pytest.mark.parametrize(("kind", "around"), [("hanning", (0, 0.4, 1)), ("triangle", (0.5, 0.75, 1))])
 def test_what_a_curve_is_smoothed_with(kind, around):
     left, middle, centre = np.array(around) / (2 * (around[0] + around[1]) + around[2])
     curve = np.where(ANGLES == 90, 1.0, 0.0)

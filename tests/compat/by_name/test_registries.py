@@ -92,7 +92,9 @@ def test_a_metric_of_a_plugin(plugins):
     metric = bsjax.load_metric("tiny_mean", scale=2.0)
     assert type(metric) is MetricForBsjax and metric_registry.plugin_of("tiny_mean").folder.name == "tiny_metrics"
     one, two = (recording(seed, 8, 3, cls=of_bsjax.NeuroidAssembly) for seed in range(2))
-    score = metric(one, two)
+    score = metric(one, assembly2=two)
+    assert metric.scale == 2 and not hasattr(metric, "nothing")
+    np.testing.assert_allclose(score.raw.values, 2 * (one.values * two.values).mean(axis=0))
     assert type(score) is labelled.Score and float(score) == pytest.approx(2 * (one.values * two.values).mean())
     assert score.attrs["classes"] == ["NeuroidAssembly", "bsjax.compat.assemblies"]
     theirs = registries.load_metric("tiny_mean", 2.0)

@@ -5,20 +5,14 @@ import pytest
 
 from bsjax import StimulusSet
 from bsjax.benchmarks.lazy_loading import LazyLoad
-from bsjax.compat.assemblies import BehavioralAssembly, NeuroidAssembly
+from bsjax.compat.assemblies import BehavioralAssembly
 from bsjax.compat.models.precomputed import PrecomputedFeatures
 from bsjax.compat.sides.models import model_for_bsjax
+from tests.compat.conftest import recording
 
 # The recordings themselves: each stimulus on two trials, not in the order of their names.
-FEATURES = NeuroidAssembly(
-    np.arange(12.0).reshape(6, 2),
-    coords={
-        "stimulus_id": ("presentation", ["b", "c", "a", "b", "c", "a"]),
-        "repetition": ("presentation", [0, 0, 0, 1, 1, 1]),
-        "neuroid_id": ("neuroid", ["n", "m"]),
-    },
-    dims=["presentation", "neuroid"],
-)
+TRIALS = {"stimulus_id": ("presentation", [*"bcabca"]), "repetition": ("presentation", [0, 0, 0, 1, 1, 1])}
+FEATURES = recording(0, 6, 2, **TRIALS).copy(data=np.arange(12.0).reshape(6, 2))
 
 
 def stimuli_of(*ids, identifier="shown"):

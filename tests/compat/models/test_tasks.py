@@ -3,30 +3,13 @@
 import numpy as np
 import pytest
 
-from bsjax.compat.assemblies import BehavioralAssembly, NeuroidAssembly
+from bsjax.compat.assemblies import BehavioralAssembly
 from bsjax.compat.models.tasks import BehaviorArbiter, LabelBehavior, OddOneOut, ProbabilitiesMapping
 from bsjax.models.brain_model import Task
 from bsjax.models.tasks.imagenet import indices_of, synsets
 from tests.support.written_plugins import answering, by_hand, images_of, network
 
 DOG, CAT = (list(indices_of(label)) for label in ("dog", "cat"))
-
-
-class TemporalIgnore:
-    """As in published plugins of recurrent networks: a wrapper that is nothing but a call."""
-
-    def __init__(self, temporal):
-        self._activations_model = temporal
-
-    def __call__(self, *args, **kwargs):
-        return self._activations_model(*args, **kwargs).squeeze("time_step")
-
-
-def with_time_step(model):
-    def temporal(*args, **kwargs):
-        return NeuroidAssembly(model(*args, **kwargs).expand_dims(time_step=[0]))
-
-    return temporal
 
 
 def logits_of(*classes):
@@ -50,23 +33,20 @@ def test_labels_of_a_bare_function(stimuli):
     assert said["label"].values.tolist() == ["cat", "dog", "dog"] and said["image_label"].values.tolist()[1] == "y"
 
 
-@pytest.mark.slow
-def test_over_a_wrapper_that_ignores_time(stimuli):
-    flat, temporal = network(), TemporalIgnore(with_time_step(network()))
-    answers = []
-    for model in (flat, temporal):
-        label = LabelBehavior("net", model)
-        label.start_task("label", ["dog", "cat", "bear"])
-        odd = OddOneOut("net", model, "late")
-        learned = ProbabilitiesMapping("net", model, ["early", "late"])
-        learned.start_task("probabilities", stimuli)
-        answers.append([label.look_at(stimuli), odd.look_at(stimuli), learned.look_at(stimuli)])
-    for one, two in zip(*answers, strict=True):
-        assert one.dims == two.dims
-        np.testing.assert_array_equal(one.values, two.values)
+def test_classes_of_imagenet_over_a_wrapper(stimuli):
+    label = LabelBehavior("net", network())
     label.start_task("label", "imagenet")
     expected = [synsets()[number] for number in by_hand(stimuli, "logits").argmax(axis=1)]
     assert label.look_at(stimuli).values[0].tolist() == expected
+
+
+@pytest.mark.slow
+def test_probabilities_of_several_layers(stimuli):
+    learned = ProbabilitiesMapping("net", network(), ["early", "late"])
+    learned.start_task("probabilities", stimuli)
+    found = learned.look_at(stimuli)
+    assert found.dims == ("presentation", "choice") and found["choice"].values.tolist() == ["x", "y"]
+    assert found.idxmax("choice").values.tolist() == ["x", "y", "x"]
 
 
 def test_trials_that_vary_are_in_the_field_of_the_wrapper(stimuli):

@@ -7,7 +7,7 @@ import xarray as xr
 from bsjax import NeuroidAssembly, labelled
 from bsjax.compat import assemblies
 from bsjax.compat.score import Score
-from bsjax.compat.sides.scores import MetricForBsjax, MetricForPlugins, score_for_bsjax, score_for_plugins
+from bsjax.compat.sides.scores import MetricForPlugins, score_for_bsjax, score_for_plugins
 from tests.compat.conftest import recording
 
 SPLITS = {"split": [0, 1], "neuroid_id": ("neuroid", [7, 8, 9])}
@@ -73,31 +73,6 @@ def test_what_cannot_be_held_is_kept_as_text():
         own = score_for_bsjax(score)
     assert (own.value, own.ceiling.value, own.error) == (0.5, 0.8, None)
     assert own.attrs["seen"] == "{1, 2}" and own.attrs["plugin_error"] == "[0.1 0.2]"
-
-
-class OfPlugin:
-    """A metric that keeps the classes that it is called with."""
-
-    scale = 2.0
-
-    def __call__(self, assembly1, assembly2, weight=1):
-        self.seen = [type(assembly1), type(assembly2)]
-        score = Score(self.scale * weight * float((assembly1 * assembly2).mean()))
-        score.attrs["raw"] = (assembly1 * assembly2).mean("presentation")
-        score.attrs["error"] = 0.5
-        return score
-
-
-def test_a_metric_of_a_plugin_for_bsjax():
-    plugin = OfPlugin()
-    metric = MetricForBsjax(plugin)
-    one, two = (recording(seed, 40, 6, cls=NeuroidAssembly) for seed in range(2))
-    score = metric(one, assembly2=two, weight=3)
-    assert plugin.seen == [assemblies.NeuroidAssembly] * 2 and type(score) is labelled.Score
-    assert float(score) == pytest.approx(6 * (one.values * two.values).mean()) and score.error == 0.5
-    np.testing.assert_allclose(score.raw.values, (one.values * two.values).mean(axis=0))
-    assert score.raw["neuroid_id"].values.tolist() == list(range(6)) and type(score.raw) is xr.DataArray
-    assert metric.scale == 2 and not hasattr(metric, "nothing")
 
 
 def test_methods_of_a_metric_of_bsjax_are_in_the_classes_of_plugins():

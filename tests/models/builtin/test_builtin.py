@@ -12,8 +12,7 @@ from bsjax.models.builtin.hmax import hmax
 from bsjax.models.builtin.random_network import random_network
 from bsjax.models.builtin.v1_population import v1_population
 from bsjax.models.builtin.vit import vit_random
-
-BIN = [(0, 100)]
+from tests.models.conftest import BIN, record
 
 
 @pytest.fixture
@@ -35,8 +34,7 @@ def test_every_builtin_model_records_from_every_region(identifier, stimuli):
     assert isinstance(model, BrainModel) and model.identifier == identifier
     assert model_registry.summary(identifier)
     for region in ("V1", "V2", "V4", "IT"):
-        model.start_recording(region, time_bins=BIN)
-        recording = model.look_at(stimuli)
+        recording = record(model, region, stimuli)
         recording.validate()
         assert set(recording["region"].values) == {region}
         assert recording["stimulus_id"].values.tolist() == ["image0", "image1", "image2"]
@@ -49,8 +47,7 @@ def test_every_builtin_model_records_from_every_region(identifier, stimuli):
 @pytest.mark.slow
 def test_pixels_are_the_resized_image(stimuli):
     model = load_model("pixels")
-    model.start_recording("V1", time_bins=BIN)
-    recording = model.look_at(stimuli)
+    recording = record(model, "V1", stimuli)
     for row, stimulus_id in enumerate(stimuli["stimulus_id"]):
         image = Image.fromarray(load_image(stimuli.get_stimulus(stimulus_id)))
         wanted = np.asarray(image.resize((32, 32), Image.Resampling.BILINEAR)) / 255
@@ -83,8 +80,3 @@ def test_a_model_can_be_registered():
         assert load_model("own") is own and list_models()[-1] == "own"
     finally:
         del model_registry["own"]
-
-
-def test_an_unknown_model_is_answered_with_the_nearest():
-    with pytest.raises(KeyError, match="unknown model 'gabr-v1'; nearest: gabor-v1"):
-        load_model("gabr-v1")

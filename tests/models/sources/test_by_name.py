@@ -5,6 +5,7 @@ import pytest
 
 import bsjax
 from bsjax.models.sources.by_name import Name
+from tests.models.conftest import record
 
 IMAGES = [np.random.default_rng(n).integers(0, 256, (20, 20, 3), np.uint8) for n in range(3)]
 
@@ -34,11 +35,6 @@ def folder(tmp_path_factory, transformers):
     resnet = transformers.ResNetConfig(embedding_size=4, hidden_sizes=[4, 8], depths=[1, 1], layer_type="basic")
     transformers.ResNetForImageClassification(resnet).save_pretrained(path / "resnet")
     return path
-
-
-def record(model, region, shown):
-    model.start_recording(region, time_bins=[(0, 100)])
-    return model.look_at(shown)
 
 
 def test_one_layer_is_every_region(stored, shown):
@@ -91,8 +87,6 @@ def test_unknown_sources_and_networks(torchvision):
         bsjax.load_model("torchvison:resnet50@layer4")
     with pytest.raises(KeyError, match="torchvision has no classification network 'resnet-50'"):
         bsjax.load_model("torchvision:resnet-50@layer4")
-    with pytest.raises(KeyError, match="nearest: pixels"):
-        bsjax.load_model("pixel:s")
 
 
 def test_random_weights_of_torchvision_are_the_same_each_time(torchvision, shown):

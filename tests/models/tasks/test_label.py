@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from bsjax import NeuroidAssembly, StimulusSet
+from bsjax import StimulusSet
 from bsjax.models.tasks.imagenet import indices_of, label_indices, synsets
 from bsjax.models.tasks.label import label_task
+from tests.models.conftest import seen
 
 LAYERS = {"conv": (8, 8, 4), "logits": (1000,)}
 IDS = ["a", "b", "c", "d"]
@@ -15,12 +16,7 @@ STIMULI = StimulusSet({"stimulus_id": IDS, "truth": list("wxyz")})
 
 def seeing(values):
     """A model that answers every stimulus set with these logits."""
-
-    def see(stimuli, layers):
-        coords = {name: ("presentation", stimuli[name]) for name in stimuli.columns}
-        return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
-
-    return see
+    return lambda stimuli, layers: seen(stimuli, values)
 
 
 @pytest.fixture

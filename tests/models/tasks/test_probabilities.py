@@ -5,8 +5,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from bsjax import NeuroidAssembly, StimulusSet
+from bsjax import StimulusSet
 from bsjax.models.tasks.probabilities import probabilities_task
+from tests.models.conftest import seen
 
 RNG = np.random.default_rng(0)
 FEATURES = {f"s{n}": RNG.normal(size=6) + n % 3 for n in range(24)}
@@ -14,9 +15,7 @@ NAMES = ["pear", "apple", "fig"]
 
 
 def see(stimuli, layers):
-    coords = {name: ("presentation", stimuli[name]) for name in stimuli.columns}
-    values = np.array([FEATURES[stimulus_id] for stimulus_id in stimuli["stimulus_id"]])
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+    return seen(stimuli, np.array([FEATURES[stimulus_id] for stimulus_id in stimuli["stimulus_id"]]))
 
 
 def stimuli(numbers, **columns):

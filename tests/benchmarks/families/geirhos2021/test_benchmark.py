@@ -13,13 +13,13 @@ from bsjax import load_benchmark
 from bsjax.benchmarks.families.geirhos2021.reader import EXPERIMENTS
 from bsjax.benchmarks.families.geirhos2021.trials import people
 from bsjax.benchmarks.rows.tables import builtin_rows
-from bsjax.data import BehavioralAssembly
 from bsjax.labelled.behaviour.agreement import model_vs_human
 from bsjax.models import PrecomputedFeatures
 from bsjax.models.stored_behaviour import load_stored_behaviour
+from tests.benchmarks.conftest import parts
 from tests.support import served_data as served
 from tests.support.observers import observed
-from tests.support.people import naming, trials_of
+from tests.support.people import behaviour, naming, trials_of
 
 OBJECTS = ["bear", "car", "cat", "dog"]
 EASY = np.arange(24) % 4 < 2
@@ -57,8 +57,7 @@ def test_scores_by_hand_without_the_conditions_that_do_not_count(high_pass, same
     right = {who: answer == truth for who, answer in answers.items()}
     raw = np.mean([kappas(said == truth, each, conditions) for each in right.values()])
     ceiling = np.mean([kappas(a, b, conditions) for a, b in itertools.combinations(right.values(), 2)])
-    assert score.unceiled.value == pytest.approx(raw) and score.ceiling.value == pytest.approx(ceiling)
-    assert score.value == pytest.approx(raw / ceiling)
+    assert parts(score) == pytest.approx((raw, ceiling, raw / ceiling))
     assert score.provenance["n_stimuli"] == 8 and benchmark.fitting_stimuli == OBJECTS
     assert set(benchmark.assembly["condition"].values) == {"0.7", "1.5"}
     accuracy = load_benchmark("Geirhos2021highpass-top1")(model)
@@ -74,8 +73,8 @@ def test_scores_by_hand_without_the_conditions_that_do_not_count(high_pass, same
 @pytest.mark.slow
 def test_stored_answers_need_no_screen_and_get_the_labels_of_the_stimuli(high_pass):
     stimuli, answers = high_pass
-    coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"]), "condition": ("presentation", np.arange(24))}
-    said = BehavioralAssembly(answers["subject-01"][:, None], coords=coords, dims=["presentation", "choice"])
+    said = behaviour(answers["subject-01"], stimulus_id=stimuli["stimulus_id"], condition=np.arange(24))
+    said = said.expand_dims("choice", 1)
     benchmark = load_benchmark("Geirhos2021highpass-error_consistency")
     score = benchmark(PrecomputedFeatures(said, visual_degrees=8))
     assert score.unceiled.raw.sel(subject="subject-01").values.tolist() == [1.0, 1.0]
@@ -135,32 +134,18 @@ def test_what_cannot_be_had_is_looked_for_among_the_imported(tmp_path, monkeypat
     assert people(ROWS[EC["edge"]]).sizes["presentation"] == 8
 
 
-@pytest.fixture(scope="module")
-def expected(shared_data):
-    return json.loads((shared_data / "expected.json").read_text())
-
-
-def numbers(experiments, data, published):
-    """Our raw scores, ceilings and accuracies, and the published ones."""
-    [model] = load_stored_behaviour(data)
-    ours, theirs, choices, trials = [], [], {}, {}
-    for experiment in experiments:
-        benchmark = load_benchmark(EC[experiment], data=data)
-        score = benchmark(model)
-        ours.append(
-            [score.unceiled.value, score.ceiling.value, float(load_benchmark(TOP1[experiment], data=data)(model))]
-        )
-        of = ("resnet50_raw_error_consistency", "human_ceiling", "resnet50_top1")
-        theirs.append([published[name][experiment] for name in of])
-        choices[experiment], trials[experiment] = observed(benchmark, model), benchmark.assembly
-    return np.array(ours), np.array(theirs), model_vs_human(choices, trials)
-
-
 @pytest.mark.slow
-def test_the_published_numbers_of_all_experiments(shared_data, expected):
+def test_the_published_numbers_of_all_experiments(shared_data):
+    expected, data = json.loads((shared_data / "expected.json").read_text()), shared_data / "geirhos2021"
     published = expected["geirhos2021"]
-    ours, theirs, table = numbers(EXPERIMENTS, shared_data / "geirhos2021", published)
-    np.testing.assert_allclose(ours, theirs, atol=1e-5)
-    means = [published["resnet50_mean_raw"], published["mean_ceiling"]]
-    np.testing.assert_allclose(ours.mean(axis=0)[:2], means, atol=1e-5)
+    [model] = load_stored_behaviour(data)
+    choices, trials = {}, {}
+    for experiment in EXPERIMENTS:
+        benchmark = load_benchmark(EC[experiment], data=data)
+        raw, ceiling, _ = parts(benchmark(model))
+        ours = [raw, ceiling, float(load_benchmark(TOP1[experiment], data=data)(model))]
+        names = ("resnet50_raw_error_consistency", "human_ceiling", "resnet50_top1")
+        np.testing.assert_allclose(ours, [published[name][experiment] for name in names], atol=1e-5)
+        choices[experiment], trials[experiment] = observed(benchmark, model), benchmark.assembly
+    table = model_vs_human(choices, trials)
     np.testing.assert_allclose(table.loc["mean"], expected["model_vs_human_tables"]["resnet50"], atol=5e-4)

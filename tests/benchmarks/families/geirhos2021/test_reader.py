@@ -3,10 +3,9 @@
 from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from bsjax.benchmarks.families.geirhos2021.reader import EXPERIMENTS, load_model, load_people
+from bsjax.benchmarks.families.geirhos2021.reader import load_model, load_people
 from bsjax.data import BehavioralAssembly
 
 HEADER = "subj,session,trial,rt,object_response,category,condition,imagename"
@@ -87,13 +86,3 @@ def test_a_condition_that_should_be_left_out_must_be_there(tmp_path):
     write(tmp_path / "rotation", "rotation_resnet50_session-1.csv", [row("resnet50", "oven", "0.0", "a.png")])
     with pytest.raises(ValueError, match=r"no trial has the condition 0, which is to be left out; there are: 0\.0"):
         load_model(tmp_path, "rotation")
-
-
-# -- the real files; test_benchmark.py has the numbers published with them
-
-
-@pytest.mark.slow
-def test_all_trials_of_all_people_are_read(shared_data):
-    everything = [load_people(shared_data / "geirhos2021", name, all_conditions=True) for name in EXPERIMENTS]
-    assert sum(a.sizes["presentation"] for a in everything) == 85_120
-    assert sum(len(np.unique(a["subject"])) for a in everything) == 90

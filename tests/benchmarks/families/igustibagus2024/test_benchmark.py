@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from bsjax import NeuroidAssembly, load_benchmark
-from bsjax.benchmarks.families.igustibagus2024.benchmark import (
-    drop_shared_backgrounds,
-    of_thirteen_domains,
-)
+from bsjax.benchmarks.families.igustibagus2024.benchmark import drop_shared_backgrounds, of_thirteen_domains
 from tests.support import served_data as served
 from tests.support.recorder import Recorder
 
